@@ -1,0 +1,3 @@
+//! Measures Vertebra beside its peers.
+
+fn main() {}

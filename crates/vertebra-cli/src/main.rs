@@ -1,0 +1,3 @@
+//! The `vertebra` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Typed, ordered, testable hook points.

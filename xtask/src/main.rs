@@ -1,0 +1,3 @@
+//! What a contributor runs: tests, benchmarks, checks.
+
+fn main() {}
