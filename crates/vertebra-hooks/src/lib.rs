@@ -1,1 +1,91 @@
-//! Typed, ordered, testable hook points.
+//! Typed, ordered, testable hook points: the mechanism under Vertebra.
+//!
+//! A *point* is a named place in the life of a program. It fixes at compile time the *event* that hooks see there, the
+//! *state* they may change, and the *verdict* they may answer; an answer that a point cannot honour does not compile.
+//! Hooks come in three roles: a *hook* may change the event and decide, a *guard* sees the final form and decides, a
+//! *watch* sees the decision and changes nothing. A fourth form, *around*, wraps a whole operation.
+//!
+//! This crate knows nothing of agents, models or I/O. Anyone can define points on it:
+//!
+//! ```
+//! use serde::{Deserialize, Serialize};
+//! use vertebra_hooks::{Attach, Bare, Event, HookSet, Hooks, Point, deny, proceed, verdict};
+//!
+//! #[derive(Clone, Serialize, Deserialize)]
+//! struct Door { visitor: String }
+//! impl Event for Door {}
+//!
+//! verdict! {
+//!     /// What a hook at the door may answer.
+//!     pub enum Entry { deny }
+//! }
+//!
+//! #[derive(Clone, Copy)]
+//! struct AtTheDoor;
+//! impl Point for AtTheDoor {
+//!     const NAME: &'static str = "AtTheDoor";
+//!     type Event = Door;
+//!     type State = Bare;
+//!     type Verdict = Entry;
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let mut set = HookSet::new();
+//! set.on(AtTheDoor, async |cx| {
+//!     cx.visitor = cx.visitor.trim().to_lowercase();
+//!     proceed()
+//! });
+//! set.guard(AtTheDoor, async |cx| if cx.visitor == "wolf" { deny("no wolves") } else { proceed() }).named("doorman");
+//! let hooks = Hooks::new(set)?;
+//!
+//! let outcome = hooks.fire(AtTheDoor, &mut Door { visitor: " Wolf ".into() }).await;
+//! assert_eq!(outcome.to_string(), "denied by doorman: no wolves");
+//! # Ok::<(), vertebra_hooks::RegisterError>(())
+//! # }).unwrap();
+//! ```
+
+mod point;
+#[macro_use]
+mod verdict;
+mod cx;
+mod error;
+mod hook;
+mod notes;
+mod record;
+
+mod compiled;
+mod index;
+mod matcher;
+mod site;
+
+mod around;
+mod info;
+mod order;
+mod set;
+mod table;
+
+mod change;
+mod detached;
+mod dispatch;
+mod registry;
+mod supervise;
+
+pub use around::{Around, AroundFn, Next, OpCx, Operation, WrapError};
+pub use change::Change;
+pub use cx::Cx;
+pub use detached::Drained;
+pub use dispatch::{Frame, Outcome, Retries, Ruling};
+pub use error::{Failure, HookError, RegisterError};
+pub use hook::{Answer, Guard, GuardFn, Hook, HookFn, Seen, SendFn, SendFn2, Watch, WatchFn};
+pub use info::{FailurePolicy, HookInfo, Name, Role};
+pub use matcher::{Matcher, Test};
+pub use notes::{Lasting, Notes};
+pub use point::{Bare, CarriesCall, Event, Point, State};
+pub use record::{Ran, Record, Skipped, Trace};
+pub use registry::{Explanation, Hooks};
+pub use set::{Attach, HookSet};
+pub use site::{Match, MatchCall, Matching, Site};
+pub use verdict::{
+    CanAllow, CanAsk, CanDeny, CanGoOn, CanHalt, CanHold, CanRecover, CanReplace, CanRetry, CanStop, Decides, Kind,
+    Verdict, allow, ask, deny, go_on, halt, hold, proceed, recover, replace, retry, skip, stop,
+};

@@ -1,0 +1,366 @@
+//! One dispatch: all matching hooks of a point over one event.
+
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures_util::future::join_all;
+
+use crate::{
+    Cx, Failure, FailurePolicy, HookInfo, Kind, Lasting, Name, Point, Ran, Record, Role, Skipped, State, Trace,
+    Verdict,
+    cx::Changed,
+    hook::{ErasedGuard, ErasedHook, ErasedWatch},
+    index::Places,
+    supervise::Supervised,
+    table::{Body, Lane, Slot, Table},
+};
+
+/// What a dispatch works on.
+pub struct Frame<'a, P: Point> {
+    /// The event. Afterwards it is as the hooks left it.
+    pub event: &'a mut P::Event,
+    /// The state. Afterwards it is as the hooks left it.
+    pub state: &'a mut P::State,
+    /// What hooks may reach.
+    pub scope: &'a <P::State as State>::Scope,
+    /// Whether a hook may still ask for a retry.
+    pub retries: Retries,
+}
+
+/// Whether an operation has retries left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retries {
+    /// A hook may ask for one.
+    Allowed,
+    /// One more is a failure of the hook that asks, under its policy.
+    Exhausted,
+}
+
+/// A verdict with its author.
+#[derive(Debug, Clone)]
+pub struct Ruling<V> {
+    /// Who gave it.
+    pub by: Name,
+    /// What they said.
+    pub verdict: V,
+}
+
+/// What a dispatch came to.
+pub struct Outcome<P: Point> {
+    /// Every verdict that was more than going on, in order.
+    pub rulings: Vec<Ruling<P::Verdict>>,
+    /// What happened.
+    pub record: Record,
+}
+
+impl<P: Point> Outcome<P> {
+    /// The strongest verdict; among equals the first. `None`: nobody objected, go on.
+    pub fn decision(&self) -> Option<&Ruling<P::Verdict>> {
+        // `max_by_key` keeps the last of equals, so the rulings are gone through backwards.
+        self.rulings.iter().rev().max_by_key(|ruling| ruling.verdict.kind())
+    }
+
+    /// The decision's verdict, to match on.
+    pub fn verdict(&self) -> P::Verdict {
+        self.decision().map_or_else(P::Verdict::proceed, |ruling| ruling.verdict.clone())
+    }
+
+    /// All rulings of one kind, in order.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Ruling<P::Verdict>> {
+        self.rulings.iter().filter(move |ruling| ruling.verdict.kind() == kind)
+    }
+}
+
+impl<P: Point> fmt::Display for Outcome<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.record, f)
+    }
+}
+
+impl<P: Point> fmt::Debug for Outcome<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outcome").field("rulings", &self.rulings).field("record", &self.record).finish()
+    }
+}
+
+impl<P: Point> Table<P> {
+    pub(crate) async fn dispatch(&self, frame: Frame<'_, P>) -> Outcome<P> {
+        let mut dispatch = Dispatch::new(frame);
+        if !self.hooks.is_empty() {
+            dispatch.hook_phase(&self.hooks).await;
+        }
+        if !self.guards.is_empty() {
+            dispatch.guard_phase(&self.guards).await;
+        }
+        dispatch.decide();
+        if !self.watches.is_empty() {
+            dispatch.watch_phase(&self.watches).await;
+        }
+        dispatch.finish()
+    }
+}
+
+struct Dispatch<'a, P: Point> {
+    frame: Frame<'a, P>,
+    rulings: Vec<Ruling<P::Verdict>>,
+    record: Record,
+    began: Instant,
+    /// When the hook before ended; one reading of the clock serves as end and as beginning.
+    mark: Instant,
+}
+
+impl<'a, P: Point> Dispatch<'a, P> {
+    fn new(frame: Frame<'a, P>) -> Self {
+        let now = Instant::now();
+        Self { frame, rulings: Vec::new(), record: Record::new(P::NAME), began: now, mark: now }
+    }
+
+    /// Hooks, one after another; each sees what the one before left.
+    async fn hook_phase(&mut self, lane: &Lane<P>) {
+        let mut places = lane.select(self.frame.event, self.frame.state);
+        self.record.hooks.reserve(places.len());
+        let mut next = 0;
+        while let Some(&place) = places.get(next) {
+            next += 1;
+            let slot = lane.slot(place);
+            if !slot.info.enabled {
+                self.skipped(&slot.info, Skipped::Disabled);
+                continue;
+            }
+            let Body::Hook(hook) = &slot.entry.body else { continue };
+            let (answer, changed, attempts) = self.run_hook(&slot.info, &**hook).await;
+            let took = self.lap();
+            let touched = changed.is_some();
+            let wrote = changed.map(|changed| changed.changes).unwrap_or_default();
+            let verdict = self.rule(&slot.info, answer, attempts, wrote, took);
+            if matches!(verdict, Kind::Deny | Kind::Skip | Kind::Retry) {
+                let by = slot.info.name.clone();
+                for rest in &places[next..] {
+                    self.skipped(&lane.slot(*rest).info, Skipped::Ended { by: by.clone(), verdict });
+                }
+                return;
+            }
+            if touched {
+                // The matchers of later hooks judge the event as it is now, not as it came in.
+                places = lane.select(self.frame.event, self.frame.state).into_iter().filter(|p| *p > place).collect();
+                next = 0;
+            }
+        }
+    }
+
+    async fn run_hook(
+        &mut self,
+        info: &HookInfo,
+        hook: &dyn ErasedHook<P>,
+    ) -> (Result<P::Verdict, Failure>, Option<Changed>, u32) {
+        let Frame { event, state, scope, retries } = &mut self.frame;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let mut cx = Cx::<P>::new(event, state, scope, &self.record, &info.name);
+            let answer = Supervised::new(info.timeout, || hook.run(&mut cx)).await;
+            match within(*retries, answer) {
+                Ok(verdict) => return (Ok(verdict), cx.commit(), attempts),
+                Err(failure) if attempts > info.max_retries || failure == Failure::RetriesExhausted => {
+                    return (Err(failure), None, attempts);
+                }
+                // Dropping `cx` undoes what the attempt wrote.
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Guards, all at the same time, on the final form; their verdicts are merged in order.
+    async fn guard_phase(&mut self, lane: &Lane<P>) {
+        let places = lane.select(self.frame.event, self.frame.state);
+        let Frame { event, state, scope, retries } = &mut self.frame;
+        let nobody = Name::default();
+        let cx = Cx::<P>::new(event, state, scope, &self.record, &nobody);
+        let judged = match &places[..] {
+            [] => return,
+            [only] => vec![judge(lane.slot(*only), &cx, *retries).await],
+            several => join_all(several.iter().map(|place| judge(lane.slot(*place), &cx, *retries))).await,
+        };
+        drop(cx);
+        for (place, judged) in places.into_iter().zip(judged) {
+            let info = &lane.slot(place).info;
+            match judged {
+                Some(Judged { answer, attempts, took }) => {
+                    self.rule(info, answer, attempts, Vec::new(), took);
+                }
+                None => self.skipped(info, Skipped::Disabled),
+            }
+        }
+    }
+
+    /// Watches, in order; the detached ones are handed over.
+    async fn watch_phase(&mut self, lane: &Lane<P>) {
+        let places = lane.select(self.frame.event, self.frame.state);
+        let mut snapshot = None;
+        self.mark = Instant::now();
+        let mut traces = Vec::with_capacity(places.len());
+        for slot in self.enabled(lane, places) {
+            let Body::Watch(watch, queue) = &slot.entry.body else { continue };
+            let info = &slot.info;
+            let ran = if info.detached {
+                let snapshot = snapshot.get_or_insert_with(|| Arc::new(Snapshot::of(&self.frame, &self.record)));
+                let job = see_later(snapshot.clone(), info.clone(), watch.clone());
+                if queue.push(Box::pin(job)) { Ran::Detached } else { Ran::Dropped }
+            } else {
+                let Frame { event, state, scope, .. } = &mut self.frame;
+                let cx = Cx::<P>::new(event, state, scope, &self.record, &info.name);
+                match Supervised::new(info.timeout, || watch.see(&cx)).await {
+                    Ok(()) => Ran::Answered { verdict: Kind::Proceed, reason: None },
+                    Err(failure) => {
+                        tracing::warn!(watch = &*info.name, point = P::NAME, %failure, "a watch failed");
+                        Ran::Failed { failure, policy: FailurePolicy::Open, verdict: Kind::Proceed, attempts: 1 }
+                    }
+                }
+            };
+            let took = self.lap();
+            traces.push(Trace { hook: info.name.clone(), role: Role::Watch, ran, changes: Vec::new(), took });
+        }
+        self.record.hooks.append(&mut traces);
+    }
+
+    fn enabled<'l>(&mut self, lane: &'l Lane<P>, places: Places) -> Vec<&'l Slot<P>> {
+        let (on, off): (Vec<_>, Vec<_>) =
+            places.into_iter().map(|place| lane.slot(place)).partition(|slot| slot.info.enabled);
+        for slot in off {
+            self.skipped(&slot.info, Skipped::Disabled);
+        }
+        on
+    }
+
+    /// Takes a hook's answer, or what its failure comes to, into the rulings and the record.
+    fn rule(
+        &mut self,
+        info: &HookInfo,
+        answer: Result<P::Verdict, Failure>,
+        attempts: u32,
+        changes: Vec<crate::Change>,
+        took: Duration,
+    ) -> Kind {
+        let (verdict, ran) = match answer {
+            Ok(verdict) => {
+                let ran = Ran::Answered { verdict: verdict.kind(), reason: verdict.reason().map(str::to_owned) };
+                (verdict, ran)
+            }
+            Err(failure) => {
+                let verdict = in_place_of::<P::Verdict>(info, &failure);
+                let ran = Ran::Failed { failure, policy: info.on_failure, verdict: verdict.kind(), attempts };
+                (verdict, ran)
+            }
+        };
+        let kind = verdict.kind();
+        self.record.hooks.push(Trace { hook: info.name.clone(), role: info.role, ran, changes, took });
+        if !matches!(kind, Kind::Proceed | Kind::Skip) {
+            self.rulings.push(Ruling { by: info.name.clone(), verdict });
+        }
+        kind
+    }
+
+    fn skipped(&mut self, info: &HookInfo, why: Skipped) {
+        self.record.hooks.push(Trace {
+            hook: info.name.clone(),
+            role: info.role,
+            ran: Ran::Skipped { why },
+            changes: Vec::new(),
+            took: Duration::ZERO,
+        });
+    }
+
+    /// Writes the decision into the record, for the watches to see.
+    fn decide(&mut self) {
+        if let Some(ruling) = self.rulings.iter().rev().max_by_key(|ruling| ruling.verdict.kind()) {
+            self.record.verdict = ruling.verdict.kind();
+            self.record.reason = ruling.verdict.reason().map(str::to_owned);
+            self.record.decided_by = Some(ruling.by.clone());
+        }
+    }
+
+    fn finish(mut self) -> Outcome<P> {
+        self.frame.state.notes_mut().clear(Lasting::Dispatch);
+        self.record.took = self.mark.duration_since(self.began);
+        Outcome { rulings: self.rulings, record: self.record }
+    }
+
+    fn lap(&mut self) -> Duration {
+        let now = Instant::now();
+        now.duration_since(std::mem::replace(&mut self.mark, now))
+    }
+}
+
+struct Judged<P: Point> {
+    answer: Result<P::Verdict, Failure>,
+    attempts: u32,
+    took: Duration,
+}
+
+/// One guard's judgement; `None` if it is switched off.
+async fn judge<P: Point>(slot: &Slot<P>, cx: &Cx<'_, P>, retries: Retries) -> Option<Judged<P>> {
+    let Body::Guard(guard) = &slot.entry.body else { return None };
+    let guard: &dyn ErasedGuard<P> = &**guard;
+    let info = &slot.info;
+    if !info.enabled {
+        return None;
+    }
+    let began = Instant::now();
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let answer = within(retries, Supervised::new(info.timeout, || guard.check(cx)).await);
+        if answer.is_ok() || attempts > info.max_retries || matches!(answer, Err(Failure::RetriesExhausted)) {
+            return Some(Judged { answer, attempts, took: began.elapsed() });
+        }
+    }
+}
+
+/// An answer that asks for a retry which the operation no longer has is a failure of the one that asks.
+fn within<V: Verdict>(retries: Retries, answer: Result<V, Failure>) -> Result<V, Failure> {
+    match answer {
+        Ok(verdict) if verdict.kind() == Kind::Retry && retries == Retries::Exhausted => Err(Failure::RetriesExhausted),
+        answer => answer,
+    }
+}
+
+/// What a failure comes to under the hook's policy.
+fn in_place_of<V: Verdict>(info: &HookInfo, failure: &Failure) -> V {
+    let reason = || format!("`{}` {failure}", info.name);
+    let verdict = match info.on_failure {
+        FailurePolicy::Open => None,
+        FailurePolicy::Closed => V::refuse(&reason()),
+        FailurePolicy::Ask => V::with_reason(Kind::Ask, reason()).or_else(|| V::refuse(&reason())),
+    };
+    verdict.unwrap_or_else(V::proceed)
+}
+
+/// What a detached watch looks at: the dispatch as it was.
+struct Snapshot<P: Point> {
+    event: P::Event,
+    state: P::State,
+    scope: <P::State as State>::Scope,
+    record: Record,
+}
+
+impl<P: Point> Snapshot<P> {
+    fn of(frame: &Frame<'_, P>, record: &Record) -> Self {
+        Self {
+            event: frame.event.clone(),
+            state: frame.state.clone(),
+            scope: frame.scope.clone(),
+            record: record.clone(),
+        }
+    }
+}
+
+async fn see_later<P: Point>(snapshot: Arc<Snapshot<P>>, info: Arc<HookInfo>, watch: Arc<dyn ErasedWatch<P>>) {
+    let (mut event, mut state) = (snapshot.event.clone(), snapshot.state.clone());
+    let cx = Cx::<P>::new(&mut event, &mut state, &snapshot.scope, &snapshot.record, &info.name);
+    if let Err(failure) = Supervised::new(info.timeout, || watch.see(&cx)).await {
+        tracing::warn!(watch = &*info.name, point = P::NAME, %failure, "a detached watch failed");
+    }
+}

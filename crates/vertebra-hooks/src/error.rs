@@ -1,0 +1,157 @@
+//! How a hook can fail, and how a registration can.
+
+use std::{error::Error, fmt, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Name;
+
+/// A hook did not do its work. Any error becomes one through `?`.
+///
+/// It does not itself implement [`Error`]: that is what lets `?` take every type that does.
+pub struct HookError(Box<dyn Error + Send + Sync>);
+
+impl HookError {
+    /// An error from a message alone.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into().into())
+    }
+}
+
+impl<E: Error + Send + Sync + 'static> From<E> for HookError {
+    fn from(error: E) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+impl fmt::Debug for HookError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for HookError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)?;
+        let mut source = self.0.source();
+        while let Some(cause) = source {
+            write!(f, ": {cause}")?;
+            source = cause.source();
+        }
+        Ok(())
+    }
+}
+
+/// Why a hook has no verdict. Kept apart from a deny everywhere: a crash is not an opinion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "failure", rename_all = "snake_case")]
+pub enum Failure {
+    /// The hook returned an error.
+    #[error("failed: {message}")]
+    Error {
+        /// What it said.
+        message: String,
+    },
+    /// The hook panicked.
+    #[error("panicked: {message}")]
+    Panic {
+        /// The panic's message.
+        message: String,
+    },
+    /// The hook did not answer in time.
+    #[error("gave no answer within {} ms", .after.as_millis())]
+    Timeout {
+        /// Its limit.
+        after: Duration,
+    },
+    /// The hook asked for one more retry than an operation may have.
+    #[error("asked to retry once more than allowed")]
+    RetriesExhausted,
+}
+
+/// Why hooks were not registered. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterError {
+    /// Two hooks of one point share a name.
+    #[error("two hooks at {point} are named `{name}`: give one another name")]
+    Duplicate {
+        /// The point.
+        point: &'static str,
+        /// The name.
+        name: Name,
+    },
+    /// A constraint names a hook that is not there.
+    #[error("`{hook}` is to run {constraint} `{unknown}`, but no hook of that name is at {point}{}", did_you_mean(.nearest.as_deref()))]
+    UnknownName {
+        /// The point.
+        point: &'static str,
+        /// The hook with the constraint.
+        hook: Name,
+        /// `before` or `after`.
+        constraint: &'static str,
+        /// The name nobody has.
+        unknown: Name,
+        /// The name most like it.
+        nearest: Option<Name>,
+    },
+    /// The constraints contradict each other.
+    #[error("these hooks at {point} each have to run before the next: {}", .names.join(" → "))]
+    Cycle {
+        /// The point.
+        point: &'static str,
+        /// The hooks in a circle, the first repeated at the end.
+        names: Vec<String>,
+    },
+    /// A constraint asks for an order that the roles rule out.
+    #[error("`{hook}` cannot run {constraint} `{other}`: hooks run first, then guards, then watches")]
+    AcrossRoles {
+        /// The hook with the constraint.
+        hook: Name,
+        /// `before` or `after`.
+        constraint: &'static str,
+        /// The other hook.
+        other: Name,
+    },
+    /// A pattern does not parse.
+    #[error("`{hook}` has an invalid {field} pattern `{pattern}`: {message}")]
+    Pattern {
+        /// The hook.
+        hook: Name,
+        /// Which matcher field.
+        field: &'static str,
+        /// The pattern.
+        pattern: String,
+        /// What the parser says.
+        message: String,
+    },
+    /// A guard was told to fail open.
+    #[error("`{hook}` is a guard, and guards fail closed: use `on` for a hook that may fail open")]
+    GuardFailsOpen {
+        /// The guard.
+        hook: Name,
+    },
+    /// Only a watch can be detached.
+    #[error("`{hook}` cannot be detached: only a watch, which decides nothing, may run behind the dispatch")]
+    NotDetachable {
+        /// The hook.
+        hook: Name,
+    },
+    /// An option was given before any hook.
+    #[error("`{option}` was called before any hook was added: it applies to the hook added last")]
+    NoHookYet {
+        /// The option.
+        option: &'static str,
+    },
+    /// No hook of this name is registered.
+    #[error("no hook is named `{name}`{}", did_you_mean(.nearest.as_deref()))]
+    NotFound {
+        /// The name nobody has.
+        name: String,
+        /// The name most like it.
+        nearest: Option<Name>,
+    },
+}
+
+fn did_you_mean(name: Option<&str>) -> String {
+    name.map(|name| format!(": did you mean `{name}`?")).unwrap_or_default()
+}

@@ -1,0 +1,84 @@
+//! What is known of a registered hook besides its code.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Matcher, RegisterError};
+
+/// The name of a hook: what records, constraints and people call it.
+pub type Name = Arc<str>;
+
+/// What a hook may do. See the crate's documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Wraps the whole operation.
+    Around,
+    /// May change and decide.
+    Hook,
+    /// Sees the final form and decides.
+    Guard,
+    /// Sees the decision.
+    Watch,
+}
+
+/// What a failure of a hook comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailurePolicy {
+    /// As if the hook had no opinion.
+    Open,
+    /// As if it had refused, where the point can refuse.
+    Closed,
+    /// As if it had asked; where the point cannot ask, as if it had refused.
+    Ask,
+}
+
+/// A registered hook, as people see it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HookInfo {
+    /// Its name, unique at its point.
+    pub name: Name,
+    /// Where it listens.
+    pub point: &'static str,
+    /// What it may do.
+    pub role: Role,
+    /// Lower runs first.
+    pub priority: i32,
+    /// Hooks that have to run after it.
+    pub before: Vec<Name>,
+    /// Hooks that have to run before it.
+    pub after: Vec<Name>,
+    /// How long it may take; `None` means as long as it wants.
+    pub timeout: Option<Duration>,
+    /// How often it is tried again if it fails.
+    pub max_retries: u32,
+    /// What its failure comes to.
+    pub on_failure: FailurePolicy,
+    /// Whether it runs behind the dispatch.
+    pub detached: bool,
+    /// Whether it runs at all.
+    pub enabled: bool,
+    /// When it runs; `None` means always.
+    pub matcher: Option<Matcher>,
+    /// Whether a closure narrows that further.
+    pub has_condition: bool,
+}
+
+impl HookInfo {
+    /// The priority of a hook that asks for none.
+    pub const DEFAULT_PRIORITY: i32 = 100;
+    /// The timeout of a hook that asks for none.
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+    pub(crate) fn check(&self) -> Result<(), RegisterError> {
+        if self.role == Role::Guard && self.on_failure == FailurePolicy::Open {
+            return Err(RegisterError::GuardFailsOpen { hook: self.name.clone() });
+        }
+        if self.detached && self.role != Role::Watch {
+            return Err(RegisterError::NotDetachable { hook: self.name.clone() });
+        }
+        Ok(())
+    }
+}

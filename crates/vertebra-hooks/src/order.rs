@@ -1,0 +1,112 @@
+//! The order of hooks: constraints by name, then priority, then registration.
+
+use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
+
+use crate::{HookInfo, Name, RegisterError};
+
+/// The places of hooks of one role at one point, in the order they run.
+///
+/// A constraint on a name that is not among them has no say: [`check_names`] has refused those that are mistakes, and
+/// what remains are names of hooks that have been removed since.
+pub(crate) fn order(infos: &[&Arc<HookInfo>]) -> Result<Vec<usize>, RegisterError> {
+    let after = followers(infos);
+    let mut waiting_for = vec![0usize; infos.len()];
+    for follower in after.iter().flatten() {
+        waiting_for[*follower] += 1;
+    }
+    let mut ready: BinaryHeap<_> = (0..infos.len())
+        .filter(|place| waiting_for[*place] == 0)
+        .map(|place| Reverse((infos[place].priority, place)))
+        .collect();
+    let mut order = Vec::with_capacity(infos.len());
+    while let Some(Reverse((_, place))) = ready.pop() {
+        order.push(place);
+        for &follower in &after[place] {
+            waiting_for[follower] -= 1;
+            if waiting_for[follower] == 0 {
+                ready.push(Reverse((infos[follower].priority, follower)));
+            }
+        }
+    }
+    if order.len() == infos.len() { Ok(order) } else { Err(cycle(infos, &after, &waiting_for)) }
+}
+
+/// For each hook, those that have to run after it.
+fn followers(infos: &[&Arc<HookInfo>]) -> Vec<Vec<usize>> {
+    let place_of = |name: &Name| infos.iter().position(|info| info.name == *name);
+    let mut after = vec![Vec::new(); infos.len()];
+    for (place, info) in infos.iter().enumerate() {
+        after[place].extend(info.before.iter().filter_map(place_of));
+        for earlier in info.after.iter().filter_map(place_of) {
+            after[earlier].push(place);
+        }
+    }
+    after
+}
+
+/// Follows the hooks that could not be placed until one comes again.
+fn cycle(infos: &[&Arc<HookInfo>], after: &[Vec<usize>], waiting_for: &[usize]) -> RegisterError {
+    // Every unplaced hook waits for an unplaced one, so walking backwards cannot end except in a circle.
+    let waits_for = |place: usize| {
+        (0..infos.len()).find(|earlier| waiting_for[*earlier] > 0 && after[*earlier].contains(&place)).unwrap_or(place)
+    };
+    let mut path = vec![(0..infos.len()).find(|place| waiting_for[*place] > 0).unwrap_or(0)];
+    loop {
+        let next = waits_for(path[path.len() - 1]);
+        if let Some(start) = path.iter().position(|place| *place == next) {
+            path.push(next);
+            let names = path[start..].iter().rev().map(|place| infos[*place].name.to_string()).collect();
+            return RegisterError::Cycle { point: infos[next].point, names };
+        }
+        path.push(next);
+    }
+}
+
+/// Checks that the constraints of `new` hooks name hooks of their point that can stand where they ask.
+pub(crate) fn check_names(new: &HookInfo, at_point: &[&Arc<HookInfo>]) -> Result<(), RegisterError> {
+    let constraints =
+        new.before.iter().map(|name| ("before", name)).chain(new.after.iter().map(|name| ("after", name)));
+    for (constraint, name) in constraints {
+        let Some(other) = at_point.iter().find(|info| info.name == *name) else {
+            return Err(RegisterError::UnknownName {
+                point: new.point,
+                hook: new.name.clone(),
+                constraint,
+                unknown: name.clone(),
+                nearest: nearest(name, at_point.iter().map(|info| &info.name).filter(|other| **other != new.name)),
+            });
+        };
+        let impossible = match constraint {
+            "before" => other.role < new.role,
+            _ => other.role > new.role,
+        };
+        if impossible {
+            return Err(RegisterError::AcrossRoles { hook: new.name.clone(), constraint, other: name.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// The name most like `name`, if any is close.
+pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n Name>) -> Option<Name> {
+    names
+        .map(|other| (distance(name, other), other))
+        .filter(|(distance, other)| *distance <= 1 + other.len().max(name.len()) / 3)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, other)| other.clone())
+}
+
+/// How many letters have to change to make one word the other (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, other) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(letter != *other);
+            let cheapest = substituted.min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], cheapest);
+        }
+    }
+    row[b.len()]
+}

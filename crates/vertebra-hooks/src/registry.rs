@@ -1,0 +1,315 @@
+//! The hooks in force: read without locks, changed while dispatches are in flight.
+
+use std::{
+    any::TypeId,
+    collections::HashMap,
+    future::Future,
+    hash::{BuildHasherDefault, Hasher},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
+
+use crate::{
+    Bare, Drained, Frame, HookInfo, HookSet, Operation, Outcome, Point, Record, RegisterError, Retries, State,
+    WrapError,
+    around::AroundTable,
+    order::{check_names, nearest},
+    set::{AnyTable, Registered},
+    table::Table,
+};
+
+/// All hooks of an agent. A clone is another handle to the same hooks.
+///
+/// A change takes effect atomically for the next dispatch; a dispatch in flight keeps the table it began with. Readers
+/// take no lock.
+#[derive(Clone, Default)]
+pub struct Hooks {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    own: ArcSwap<Snapshot>,
+    /// One writer at a time.
+    writer: Mutex<()>,
+    parent: Option<Hooks>,
+    /// The parent's hooks and the own ones together, for as long as neither changes.
+    merged: ArcSwapOption<Merged>,
+}
+
+/// Hooks as of one moment. Never changed, only replaced.
+#[derive(Default)]
+struct Snapshot {
+    registered: Vec<Registered>,
+    tables: HashMap<TypeId, AnyTable, BuildHasherDefault<TypeIdHasher>>,
+}
+
+struct Merged {
+    parent: Arc<Snapshot>,
+    own: Arc<Snapshot>,
+    both: Arc<Snapshot>,
+}
+
+/// One hook of a point, and whether it would run on an event.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    /// The hook.
+    pub hook: Arc<HookInfo>,
+    /// Whether its matcher holds.
+    pub matches: bool,
+}
+
+impl Hooks {
+    /// These hooks.
+    pub fn new(set: HookSet) -> Result<Self, RegisterError> {
+        let hooks = Self::default();
+        hooks.install(set)?;
+        Ok(hooks)
+    }
+
+    /// No hooks of one's own yet, under a parent's. What the parent has holds here too, now and whenever it changes;
+    /// a child can only add.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self { inner: Arc::new(Inner { parent: Some(self.clone()), ..Inner::default() }) }
+    }
+
+    /// Adds hooks, all or none.
+    pub fn install(&self, set: HookSet) -> Result<(), RegisterError> {
+        self.change(|registered| {
+            let at = registered.len();
+            insert(registered, at, set)
+        })
+    }
+
+    /// Puts the hooks of `set` in the place of the hook of this name.
+    pub fn replace(&self, name: &str, set: HookSet) -> Result<(), RegisterError> {
+        self.change(|registered| {
+            let at = position(registered, name)?;
+            registered.retain(|one| *one.info.name != *name);
+            insert(registered, at, set)
+        })
+    }
+
+    /// Removes the hooks of this name, at all points.
+    pub fn remove(&self, name: &str) -> Result<(), RegisterError> {
+        self.change(|registered| {
+            position(registered, name)?;
+            registered.retain(|one| *one.info.name != *name);
+            Ok(())
+        })
+    }
+
+    /// Switches the hooks of this name on.
+    pub fn enable(&self, name: &str) -> Result<(), RegisterError> {
+        self.switch(name, true)
+    }
+
+    /// Switches the hooks of this name off. They stay registered, and records say that they were skipped.
+    pub fn disable(&self, name: &str) -> Result<(), RegisterError> {
+        self.switch(name, false)
+    }
+
+    /// All hooks in force, the parent's first, in the order they were registered.
+    pub fn list(&self) -> Vec<Arc<HookInfo>> {
+        self.current().registered.iter().map(|one| one.info.clone()).collect()
+    }
+
+    /// The hook of this name; the first, if it stands at several points.
+    pub fn get(&self, name: &str) -> Option<Arc<HookInfo>> {
+        self.current().registered.iter().find(|one| *one.info.name == *name).map(|one| one.info.clone())
+    }
+
+    /// How many hooks are in force.
+    pub fn count(&self) -> usize {
+        self.current().registered.len()
+    }
+
+    /// Whether anyone listens at this point.
+    pub fn any_at<P: Point>(&self, _point: P) -> bool {
+        self.current().tables.contains_key(&TypeId::of::<P>())
+    }
+
+    /// Runs all matching hooks of a point over an event.
+    pub async fn dispatch<P: Point>(&self, _point: P, frame: Frame<'_, P>) -> Outcome<P> {
+        match self.table::<P>() {
+            Some(table) => table.dispatch(frame).await,
+            None => Outcome { rulings: Vec::new(), record: Record::new(P::NAME) },
+        }
+    }
+
+    /// [`dispatch`](Self::dispatch) for points without a state of their own.
+    pub async fn fire<P: Point<State = Bare>>(&self, point: P, event: &mut P::Event) -> Outcome<P> {
+        let mut state = Bare::default();
+        self.dispatch(point, Frame { event, state: &mut state, scope: &(), retries: Retries::Allowed }).await
+    }
+
+    /// Does an operation inside the arounds that wrap it.
+    pub async fn wrap<O, F, Fut>(
+        &self,
+        _operation: O,
+        event: O::Event,
+        state: &O::State,
+        scope: &<O::State as State>::Scope,
+        core: F,
+    ) -> Result<O::Output, WrapError>
+    where
+        O: Operation,
+        F: Fn(O::Event) -> Fut + Send + Sync,
+        Fut: Future<Output = O::Output> + Send,
+    {
+        let table = self.current().tables.get(&TypeId::of::<O>()).cloned();
+        match table.and_then(|table| table.downcast::<AroundTable<O>>().ok()) {
+            Some(table) if !table.is_empty() => table.run(&core, event, state, scope).await,
+            _ => Ok(core(event).await),
+        }
+    }
+
+    /// The hooks of a point in the order they run, and which of them match an event.
+    pub fn explain<P: Point>(&self, _point: P, event: &P::Event, state: &P::State) -> Vec<Explanation> {
+        self.table::<P>().map(|table| table.explain(event, state)).unwrap_or_default()
+    }
+
+    /// Waits for detached watches to catch up, for a bounded time, and counts what they missed.
+    pub async fn drain(&self, limit: Duration) -> Drained {
+        let queues: Vec<_> = self.current().registered.iter().filter_map(|one| one.queue.clone()).collect();
+        let drained = futures_util::future::join_all(queues.iter().map(|queue| queue.drain(limit))).await;
+        drained.into_iter().fold(Drained::default(), |sum, one| sum + one)
+    }
+
+    fn table<P: Point>(&self) -> Option<Arc<Table<P>>> {
+        let table = self.current().tables.get(&TypeId::of::<P>())?.clone();
+        Some(table.downcast().expect("a table is stored under the type of its point"))
+    }
+
+    fn switch(&self, name: &str, enabled: bool) -> Result<(), RegisterError> {
+        self.change(|registered| {
+            position(registered, name)?;
+            for one in registered.iter_mut().filter(|one| *one.info.name == *name) {
+                Arc::make_mut(&mut one.info).enabled = enabled;
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes the next snapshot from the one in force. On an error the one in force stays.
+    fn change(
+        &self,
+        edit: impl FnOnce(&mut Vec<Registered>) -> Result<(), RegisterError>,
+    ) -> Result<(), RegisterError> {
+        let _one_writer = self.inner.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.inner.own.load_full();
+        let mut registered = before.registered.clone();
+        edit(&mut registered)?;
+        let parent = self.inner.parent.as_ref().map(|parent| Guard::into_inner(parent.current()));
+        for new in registered.iter().filter(|one| !before.has(&one.info)) {
+            let above = parent.iter().flat_map(|parent| &parent.registered);
+            let at_point: Vec<_> = above.chain(&registered).filter(|o| o.point == new.point).map(|o| &o.info).collect();
+            check_names(&new.info, &at_point)?;
+        }
+        let next = Arc::new(Snapshot::compile(registered)?);
+        if let Some(parent) = parent {
+            let merged = Merged::compile(parent, next.clone())?;
+            self.inner.merged.store(Some(Arc::new(merged)));
+        }
+        self.inner.own.store(next);
+        Ok(())
+    }
+
+    /// What is in force now.
+    fn current(&self) -> Guard<Arc<Snapshot>> {
+        match &self.inner.parent {
+            None => self.inner.own.load(),
+            Some(parent) => Guard::from_inner(self.merged(&parent.current())),
+        }
+    }
+
+    fn merged(&self, parent: &Arc<Snapshot>) -> Arc<Snapshot> {
+        let own = self.inner.own.load();
+        if let Some(merged) = &*self.inner.merged.load()
+            && Arc::ptr_eq(&merged.parent, parent)
+            && Arc::ptr_eq(&merged.own, &own)
+        {
+            return merged.both.clone();
+        }
+        let merged = Merged::compile(parent.clone(), own.clone()).unwrap_or_else(|_| {
+            // The parent has changed so that a constraint of the child can no longer hold. The parent's order wins.
+            let relaxed = Arc::new(own.without_constraints());
+            Merged::compile(parent.clone(), relaxed)
+                .expect("the parent's hooks compiled alone, the child's ask for nothing")
+        });
+        let both = merged.both.clone();
+        self.inner.merged.store(Some(Arc::new(Merged { own: own.clone(), ..merged })));
+        both
+    }
+}
+
+impl Snapshot {
+    fn compile(registered: Vec<Registered>) -> Result<Self, RegisterError> {
+        let mut by_point: HashMap<TypeId, Vec<&Registered>> = HashMap::new();
+        for one in &registered {
+            by_point.entry(one.point).or_default().push(one);
+        }
+        let tables = by_point
+            .into_iter()
+            .map(|(point, at_point)| Ok((point, (at_point[0].compile)(&at_point)?)))
+            .collect::<Result<_, RegisterError>>()?;
+        Ok(Self { registered, tables })
+    }
+
+    fn has(&self, info: &Arc<HookInfo>) -> bool {
+        self.registered.iter().any(|one| Arc::ptr_eq(&one.info, info) || *one.info == **info)
+    }
+
+    fn without_constraints(&self) -> Self {
+        let mut registered = self.registered.clone();
+        for one in &mut registered {
+            let info = Arc::make_mut(&mut one.info);
+            info.before.clear();
+            info.after.clear();
+        }
+        Self { registered, tables: HashMap::default() }
+    }
+}
+
+impl Merged {
+    fn compile(parent: Arc<Snapshot>, own: Arc<Snapshot>) -> Result<Self, RegisterError> {
+        let all = parent.registered.iter().chain(&own.registered).cloned().collect();
+        Ok(Self { both: Arc::new(Snapshot::compile(all)?), parent, own })
+    }
+}
+
+fn insert(registered: &mut Vec<Registered>, at: usize, set: HookSet) -> Result<(), RegisterError> {
+    let new = set.finish(|point, name| registered.iter().any(|one| one.point == point && *one.info.name == *name))?;
+    registered.splice(at..at, new);
+    Ok(())
+}
+
+fn position(registered: &[Registered], name: &str) -> Result<usize, RegisterError> {
+    registered.iter().position(|one| *one.info.name == *name).ok_or_else(|| RegisterError::NotFound {
+        name: name.to_owned(),
+        nearest: nearest(name, registered.iter().map(|one| &one.info.name)),
+    })
+}
+
+/// A `TypeId` is a hash already.
+#[derive(Default)]
+struct TypeIdHasher(u64);
+
+impl Hasher for TypeIdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}

@@ -1,0 +1,320 @@
+//! Collecting hooks before they take effect.
+
+use std::{
+    any::{Any, TypeId},
+    panic::Location,
+    sync::Arc,
+    time::Duration,
+};
+
+use crate::{
+    Around, AroundFn, Decides, FailurePolicy, Guard, GuardFn, Hook, HookFn, HookInfo, Matching, Name, Operation, Point,
+    RegisterError, Role, Site, Verdict, Watch, WatchFn,
+    around::{AroundTable, ErasedAround},
+    compiled::Compiled,
+    detached::Queue,
+    hook::Closure,
+    table::{Body, Entry, Table, in_hook},
+};
+
+/// A hook ready to take effect: what is known of it, its code, and how to compile the table it stands in.
+#[derive(Clone)]
+pub(crate) struct Registered {
+    pub(crate) info: Arc<HookInfo>,
+    pub(crate) point: TypeId,
+    pub(crate) entry: Arc<dyn Any + Send + Sync>,
+    pub(crate) compile: fn(&[&Registered]) -> Result<AnyTable, RegisterError>,
+    pub(crate) queue: Option<Arc<Queue>>,
+}
+
+pub(crate) type AnyTable = Arc<dyn Any + Send + Sync>;
+
+/// Hooks that take effect together: in [`Hooks::new`](crate::Hooks::new) or [`Hooks::install`](crate::Hooks::install).
+#[derive(Default)]
+pub struct HookSet {
+    drafts: Vec<Draft>,
+    misuse: Option<RegisterError>,
+}
+
+/// A hook whose options may still change.
+struct Draft {
+    info: HookInfo,
+    point: TypeId,
+    location: &'static Location<'static>,
+    named: bool,
+    finish: Box<dyn FnOnce(HookInfo) -> Result<Registered, RegisterError> + Send + Sync>,
+}
+
+impl HookSet {
+    /// No hooks.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.drafts.is_empty()
+    }
+
+    /// Moves all hooks of another set to the end of this one.
+    pub fn append(&mut self, other: HookSet) {
+        self.drafts.extend(other.drafts);
+        self.misuse = self.misuse.take().or(other.misuse);
+    }
+
+    /// Compiles each hook. `taken` tells whether a name is in use at a point already.
+    pub(crate) fn finish(self, taken: impl Fn(TypeId, &str) -> bool) -> Result<Vec<Registered>, RegisterError> {
+        if let Some(misuse) = self.misuse {
+            return Err(misuse);
+        }
+        let mut registered: Vec<Registered> = Vec::with_capacity(self.drafts.len());
+        for mut draft in self.drafts {
+            let in_use = |point: TypeId, name: &str| {
+                taken(point, name) || registered.iter().any(|other| other.point == point && *other.info.name == *name)
+            };
+            if !draft.named {
+                draft.info.name = free_name(draft.location, |name| in_use(draft.point, name));
+            } else if in_use(draft.point, &draft.info.name) {
+                return Err(RegisterError::Duplicate { point: draft.info.point, name: draft.info.name });
+            }
+            draft.info.check()?;
+            registered.push((draft.finish)(draft.info)?);
+        }
+        Ok(registered)
+    }
+
+    fn draft<P: Point>(
+        &mut self,
+        site: impl Site<Point = P>,
+        role: Role,
+        body: Body<P>,
+        at: &'static Location<'static>,
+    ) {
+        let Matching { matcher, condition } = site.into_matching();
+        let on_failure = match role {
+            Role::Guard => FailurePolicy::Closed,
+            Role::Hook if P::Verdict::can_refuse() => FailurePolicy::Closed,
+            Role::Hook | Role::Watch | Role::Around => FailurePolicy::Open,
+        };
+        let info = HookInfo {
+            matcher,
+            has_condition: condition.is_some(),
+            ..blank(P::NAME, role, on_failure, Some(HookInfo::DEFAULT_TIMEOUT))
+        };
+        self.push(info, TypeId::of::<P>(), at, move |info| {
+            let compiled = info.matcher.as_ref().map(Compiled::new).transpose();
+            let matcher = compiled.map_err(|bad| in_hook(&info.name, bad))?;
+            let queue = match &body {
+                Body::Watch(_, queue) => Some(queue.clone()),
+                Body::Hook(_) | Body::Guard(_) => None,
+            };
+            let entry = Arc::new(Entry { matcher, condition, body });
+            let compile = |registered: &[&Registered]| Ok(Arc::new(Table::<P>::compile(registered)?) as AnyTable);
+            Ok(Registered { info: Arc::new(info), point: TypeId::of::<P>(), entry, compile, queue })
+        });
+    }
+
+    fn push(
+        &mut self,
+        info: HookInfo,
+        point: TypeId,
+        location: &'static Location<'static>,
+        finish: impl FnOnce(HookInfo) -> Result<Registered, RegisterError> + Send + Sync + 'static,
+    ) {
+        self.drafts.push(Draft { info, point, location, named: false, finish: Box::new(finish) });
+    }
+
+    fn last(&mut self, option: &'static str, change: impl FnOnce(&mut Draft)) {
+        match self.drafts.last_mut() {
+            Some(draft) => change(draft),
+            None => self.misuse = self.misuse.take().or(Some(RegisterError::NoHookYet { option })),
+        }
+    }
+}
+
+fn blank(point: &'static str, role: Role, on_failure: FailurePolicy, timeout: Option<Duration>) -> HookInfo {
+    HookInfo {
+        name: "".into(),
+        point,
+        role,
+        priority: HookInfo::DEFAULT_PRIORITY,
+        before: Vec::new(),
+        after: Vec::new(),
+        timeout,
+        max_retries: 0,
+        on_failure,
+        detached: false,
+        enabled: true,
+        matcher: None,
+        has_condition: false,
+    }
+}
+
+/// A name for a hook that was given none: the place it was added at.
+fn free_name(location: &Location<'_>, in_use: impl Fn(&str) -> bool) -> Name {
+    let place = format!("{}:{}", location.file(), location.line());
+    let mut name = place.clone();
+    let mut count = 1;
+    while in_use(&name) {
+        count += 1;
+        name = format!("{place}#{count}");
+    }
+    name.into()
+}
+
+/// Anything hooks can be attached to: a [`HookSet`], an agent's builder, a capability's kit.
+///
+/// `on`, `guard`, `watch` and `around` take async closures whose argument is inferred; the `add_` forms take objects.
+/// The options after them (`named`, `priority`, …) apply to the hook added last.
+pub trait Attach {
+    /// Where the hooks are collected.
+    fn hook_set(&mut self) -> &mut HookSet;
+
+    /// Runs a closure that may change the event and decide.
+    #[track_caller]
+    fn on<S: Site>(&mut self, site: S, hook: impl HookFn<S::Point>) -> &mut Self {
+        self.add_hook(site, Closure(hook))
+    }
+
+    /// Runs a closure that sees the final form and decides.
+    #[track_caller]
+    fn guard<S: Site<Point: Point<Verdict: Decides>>>(&mut self, site: S, guard: impl GuardFn<S::Point>) -> &mut Self {
+        self.add_guard(site, Closure(guard))
+    }
+
+    /// Runs a closure that sees the decision.
+    #[track_caller]
+    fn watch<S: Site>(&mut self, site: S, watch: impl WatchFn<S::Point>) -> &mut Self {
+        self.add_watch(site, Closure(watch))
+    }
+
+    /// Wraps an operation in a closure: `async |cx, next| next.run(cx).await`.
+    #[track_caller]
+    fn around<O: Operation>(&mut self, operation: O, around: impl AroundFn<O>) -> &mut Self {
+        self.add_around(operation, Closure(around))
+    }
+
+    /// Runs a [`Hook`].
+    #[track_caller]
+    fn add_hook<S: Site>(&mut self, site: S, hook: impl Hook<S::Point>) -> &mut Self {
+        self.hook_set().draft(site, Role::Hook, Body::Hook(Box::new(hook)), Location::caller());
+        self
+    }
+
+    /// Runs a [`Guard`].
+    #[track_caller]
+    fn add_guard<S: Site<Point: Point<Verdict: Decides>>>(
+        &mut self,
+        site: S,
+        guard: impl Guard<S::Point>,
+    ) -> &mut Self {
+        self.hook_set().draft(site, Role::Guard, Body::Guard(Box::new(guard)), Location::caller());
+        self
+    }
+
+    /// Runs a [`Watch`].
+    #[track_caller]
+    fn add_watch<S: Site>(&mut self, site: S, watch: impl Watch<S::Point>) -> &mut Self {
+        let body = Body::Watch(Arc::new(watch), Arc::new(Queue::default()));
+        self.hook_set().draft(site, Role::Watch, body, Location::caller());
+        self
+    }
+
+    /// Wraps an operation in an [`Around`].
+    #[track_caller]
+    fn add_around<O: Operation>(&mut self, operation: O, around: impl Around<O>) -> &mut Self {
+        let _ = operation;
+        let around: Arc<dyn ErasedAround<O>> = Arc::new(around);
+        let info = blank(O::NAME, Role::Around, FailurePolicy::Closed, None);
+        self.hook_set().push(info, TypeId::of::<O>(), Location::caller(), move |info| {
+            let compile = |registered: &[&Registered]| Ok(Arc::new(AroundTable::<O>::compile(registered)?) as AnyTable);
+            let entry = Arc::new(around);
+            Ok(Registered { info: Arc::new(info), point: TypeId::of::<O>(), entry, compile, queue: None })
+        });
+        self
+    }
+
+    /// Names the hook, for records, constraints and people. Unique at its point.
+    fn named(&mut self, name: impl Into<Name>) -> &mut Self {
+        let name = name.into();
+        self.hook_set().last("named", |draft| {
+            draft.info.name = name;
+            draft.named = true;
+        });
+        self
+    }
+
+    /// Lower runs first; 100 unless told otherwise. Security 1–10, validation 11–50, transformation 51–100, logging 101–1000.
+    fn priority(&mut self, priority: i32) -> &mut Self {
+        self.hook_set().last("priority", |draft| draft.info.priority = priority);
+        self
+    }
+
+    /// Runs before the hook of this name, whatever the priorities.
+    fn before(&mut self, name: impl Into<Name>) -> &mut Self {
+        let name = name.into();
+        self.hook_set().last("before", |draft| draft.info.before.push(name));
+        self
+    }
+
+    /// Runs after the hook of this name, whatever the priorities.
+    fn after(&mut self, name: impl Into<Name>) -> &mut Self {
+        let name = name.into();
+        self.hook_set().last("after", |draft| draft.info.after.push(name));
+        self
+    }
+
+    /// How long the hook may take; 30 s unless told otherwise.
+    fn timeout(&mut self, limit: Duration) -> &mut Self {
+        self.hook_set().last("timeout", |draft| draft.info.timeout = Some(limit));
+        self
+    }
+
+    /// Lets the hook take as long as it wants.
+    fn no_timeout(&mut self) -> &mut Self {
+        self.hook_set().last("no_timeout", |draft| draft.info.timeout = None);
+        self
+    }
+
+    /// How often the hook is tried again if it errors, panics or times out, before its failure policy applies.
+    fn max_retries(&mut self, times: u32) -> &mut Self {
+        self.hook_set().last("max_retries", |draft| draft.info.max_retries = times);
+        self
+    }
+
+    /// A failure of the hook counts as no opinion.
+    fn fail_open(&mut self) -> &mut Self {
+        self.hook_set().last("fail_open", |draft| draft.info.on_failure = FailurePolicy::Open);
+        self
+    }
+
+    /// A failure of the hook counts as a refusal.
+    fn fail_closed(&mut self) -> &mut Self {
+        self.hook_set().last("fail_closed", |draft| draft.info.on_failure = FailurePolicy::Closed);
+        self
+    }
+
+    /// A failure of the hook puts the question to a person.
+    fn fail_ask(&mut self) -> &mut Self {
+        self.hook_set().last("fail_ask", |draft| draft.info.on_failure = FailurePolicy::Ask);
+        self
+    }
+
+    /// Runs the watch behind the dispatch: fire and forget.
+    fn detached(&mut self) -> &mut Self {
+        self.hook_set().last("detached", |draft| draft.info.detached = true);
+        self
+    }
+
+    /// Adds the hook switched off.
+    fn disabled(&mut self) -> &mut Self {
+        self.hook_set().last("disabled", |draft| draft.info.enabled = false);
+        self
+    }
+}
+
+impl Attach for HookSet {
+    fn hook_set(&mut self) -> &mut HookSet {
+        self
+    }
+}
