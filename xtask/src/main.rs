@@ -1,3 +1,45 @@
-//! What a contributor runs: tests, benchmarks, checks.
+//! What a contributor runs: `cargo xtask test`, and the parts of it.
+//!
+//! One file per subcommand; each file is a list of stages, and `stage.rs` runs them.
 
-fn main() {}
+mod fix;
+mod stage;
+mod test;
+mod tidy;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "What a contributor runs")]
+enum Task {
+    /// Installs what the tests need and runs all of them
+    Test,
+    /// Runs only the tests about the repository itself: arrows between crates, file lengths, documents
+    Tidy,
+    /// Repairs what a machine can repair: clippy's suggestions, then formatting
+    Fix,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let task = Task::parse();
+    enter_workspace()?;
+    let report = match task {
+        Task::Test => test::run(),
+        Task::Tidy => tidy::run(),
+        Task::Fix => fix::run(),
+    };
+    println!("\n{report}");
+    Ok(if report.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Stages are written as seen from the root of the workspace, so that a line of the report can be pasted there.
+fn enter_workspace() -> anyhow::Result<()> {
+    // Asked at run time: a target folder shared by several clones may hold a binary built in another one.
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").context("start this as `cargo xtask`")?;
+    let root = PathBuf::from(here).join("..").canonicalize()?;
+    std::env::set_current_dir(&root).with_context(|| format!("cannot enter {}", root.display()))
+}

@@ -1,0 +1,95 @@
+//! Who may depend on whom. A new arrow is a decision: see `docs/decisions`.
+
+use serde_json::Value;
+
+use crate::expect_none;
+use crate::repo::{Complaints, output_of};
+
+/// They use `vertebra` and do not know each other; only the command brings them together.
+const MIDDLE: [&str; 5] = ["vertebra-server", "vertebra-models", "vertebra-kit", "vertebra-bridge", "vertebra-journal"];
+
+/// They may use anything, because nobody uses them.
+const OUTSIDE: [&str; 3] = ["vertebra-bench", "vertebra-examples", "xtask"];
+
+/// Names that say nothing, and so attract everything.
+const DRAWERS: [&str; 4] = ["common", "utils", "types", "core"];
+
+#[test]
+fn crates_depend_on_each_other_only_along_the_arrows() {
+    let found = arrows();
+    assert!(found.contains(&arrow("vertebra", "vertebra-hooks")), "the arrows were not read: {found:?}");
+
+    expect_none(&wrong_arrows(&found));
+}
+
+#[test]
+fn every_crate_is_named_after_what_it_is_for() {
+    expect_none(&drawers(packages().iter().map(name)));
+}
+
+#[test]
+fn an_arrow_off_the_map_is_noticed() {
+    let cases = [
+        ("vertebra-kit", "vertebra-models"),    // the middle knows no neighbour
+        ("vertebra-journal", "vertebra-hooks"), // …and reaches the mechanism through the agent
+        ("vertebra-hooks", "vertebra"),         // upwards
+        ("vertebra-server", "vertebra-cli"),    // nobody uses the command
+        ("vertebra", "vertebra-bench"),         // nobody uses the outside
+        ("vertebra-bench", "xtask"),            // …not even the outside
+        ("vertebra-cloud", "vertebra"),         // a crate that is not on the map
+    ];
+    for (from, to) in cases {
+        assert_eq!(wrong_arrows(&[arrow(from, to)]).len(), 1, "{from} → {to}");
+    }
+    assert_eq!(drawers(["vertebra-utils", "common", "vertebra-kit"]).len(), 2);
+}
+
+fn wrong_arrows(arrows: &[(String, String)]) -> Complaints {
+    let wrong = arrows.iter().filter(|(from, to)| !is_allowed(from, to));
+    wrong.map(|(from, to)| format!("{from} → {to}: not on the map in xtask/tests/tidy/arrows.rs")).collect()
+}
+
+fn is_allowed(from: &str, to: &str) -> bool {
+    let for_nobody = to == "vertebra-cli" || OUTSIDE.contains(&to);
+    !for_nobody
+        && match from {
+            "vertebra-hooks" => false,
+            "vertebra" => to == "vertebra-hooks",
+            "vertebra-cli" => to == "vertebra" || MIDDLE.contains(&to),
+            _ if MIDDLE.contains(&from) => to == "vertebra",
+            _ => OUTSIDE.contains(&from),
+        }
+}
+
+fn drawers<'a>(names: impl IntoIterator<Item = &'a str>) -> Complaints {
+    let last_word = |name: &str| name.rsplit('-').next().is_some_and(|word| DRAWERS.contains(&word));
+    let found = names.into_iter().filter(|name| last_word(name));
+    found.map(|name| format!("{name}: a crate is named after what it is for, not after being shared")).collect()
+}
+
+/// All arrows between crates of this workspace, those for tests and build scripts included.
+fn arrows() -> Vec<(String, String)> {
+    let packages = packages();
+    let members: Vec<_> = packages.iter().map(name).collect();
+    let mut arrows = vec![];
+    for package in &packages {
+        let dependencies = package["dependencies"].as_array().expect("a package has a list of dependencies");
+        let ours = dependencies.iter().filter(|dependency| dependency["path"].is_string()).map(name);
+        arrows.extend(ours.filter(|to| members.contains(to)).map(|to| arrow(name(package), to)));
+    }
+    arrows
+}
+
+fn packages() -> Vec<Value> {
+    let metadata = output_of("cargo", &["metadata", "--no-deps", "--format-version", "1"]);
+    let metadata: Value = serde_json::from_str(&metadata).expect("cargo prints JSON");
+    metadata["packages"].as_array().expect("metadata lists packages").clone()
+}
+
+fn name(value: &Value) -> &str {
+    value["name"].as_str().expect("packages and dependencies have names")
+}
+
+fn arrow(from: &str, to: &str) -> (String, String) {
+    (from.to_owned(), to.to_owned())
+}
