@@ -73,8 +73,8 @@ mod tests {
     #[test]
     fn only_the_places_that_differ_are_named() {
         check(
-            json!({"a": 1, "b": {"c": 2}}),
-            json!({"a": 1, "b": {"c": 3}}),
+            &json!({"a": 1, "b": {"c": 2}}),
+            &json!({"a": 1, "b": {"c": 3}}),
             &["/b/c Some(Number(2)) Some(Number(3))"],
         );
         check(&json!({"a/b": 1}), &json!({}), &["/a~1b Some(Number(1)) None"]);
