@@ -17,7 +17,7 @@ pub struct Change {
 }
 
 /// The places where two values differ once serialised.
-pub(crate) fn between<T: Serialize>(before: &T, after: &T) -> Vec<Change> {
+pub fn between<T: Serialize>(before: &T, after: &T) -> Vec<Change> {
     let mut changes = Vec::new();
     match (serde_json::to_value(before), serde_json::to_value(after)) {
         (Ok(before), Ok(after)) => compare(String::new(), Some(before), Some(after), &mut changes),

@@ -29,14 +29,30 @@ pub struct Hooks {
     inner: Arc<Inner>,
 }
 
+/// Hooks of one's own, or the hooks of two others together.
+enum Inner {
+    Own(Own),
+    Layered(Layered),
+}
+
 #[derive(Default)]
-struct Inner {
-    own: ArcSwap<Snapshot>,
+struct Own {
+    snapshot: ArcSwap<Snapshot>,
     /// One writer at a time.
     writer: Mutex<()>,
-    parent: Option<Hooks>,
-    /// The parent's hooks and the own ones together, for as long as neither changes.
+}
+
+struct Layered {
+    parent: Hooks,
+    own: Hooks,
+    /// Both together, for as long as neither changes.
     merged: ArcSwapOption<Merged>,
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        Self::Own(Own::default())
+    }
 }
 
 /// Hooks as of one moment. Never changed, only replaced.
@@ -73,7 +89,14 @@ impl Hooks {
     /// a child can only add.
     #[must_use]
     pub fn child(&self) -> Self {
-        Self { inner: Arc::new(Inner { parent: Some(self.clone()), ..Inner::default() }) }
+        Self::layered(self, &Self::default())
+    }
+
+    /// The hooks of a parent and of a child together, now and whenever either changes. Changes go to the child's own.
+    #[must_use]
+    pub fn layered(parent: &Hooks, own: &Hooks) -> Self {
+        let layered = Layered { parent: parent.clone(), own: own.clone(), merged: ArcSwapOption::empty() };
+        Self { inner: Arc::new(Inner::Layered(layered)) }
     }
 
     /// Adds hooks, all or none.
@@ -199,49 +222,69 @@ impl Hooks {
         &self,
         edit: impl FnOnce(&mut Vec<Registered>) -> Result<(), RegisterError>,
     ) -> Result<(), RegisterError> {
-        let _one_writer = self.inner.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.inner.own.load_full();
+        self.change_under(&[], edit)
+    }
+
+    /// [`change`](Self::change), where constraints may name hooks of parents.
+    fn change_under(
+        &self,
+        above: &[Arc<Snapshot>],
+        edit: impl FnOnce(&mut Vec<Registered>) -> Result<(), RegisterError>,
+    ) -> Result<(), RegisterError> {
+        let own = match &*self.inner {
+            Inner::Own(own) => own,
+            Inner::Layered(layered) => {
+                let above: Vec<_> = above.iter().cloned().chain([layered.parent.current_arc()]).collect();
+                return layered.own.change_under(&above, edit);
+            }
+        };
+        let _one_writer = own.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = own.snapshot.load_full();
         let mut registered = before.registered.clone();
         edit(&mut registered)?;
-        let parent = self.inner.parent.as_ref().map(|parent| Guard::into_inner(parent.current()));
         for new in registered.iter().filter(|one| !before.has(&one.info)) {
-            let above = parent.iter().flat_map(|parent| &parent.registered);
-            let at_point: Vec<_> = above.chain(&registered).filter(|o| o.point == new.point).map(|o| &o.info).collect();
+            let everyone = above.iter().flat_map(|snapshot| &snapshot.registered).chain(&registered);
+            let at_point: Vec<_> = everyone.filter(|one| one.point == new.point).map(|one| &one.info).collect();
             check_names(&new.info, &at_point)?;
         }
         let next = Arc::new(Snapshot::compile(registered)?);
-        if let Some(parent) = parent {
-            let merged = Merged::compile(parent, next.clone())?;
-            self.inner.merged.store(Some(Arc::new(merged)));
+        for parent in above {
+            Merged::compile(parent.clone(), next.clone())?;
         }
-        self.inner.own.store(next);
+        own.snapshot.store(next);
         Ok(())
     }
 
     /// What is in force now.
     fn current(&self) -> Guard<Arc<Snapshot>> {
-        match &self.inner.parent {
-            None => self.inner.own.load(),
-            Some(parent) => Guard::from_inner(self.merged(&parent.current())),
+        match &*self.inner {
+            Inner::Own(own) => own.snapshot.load(),
+            Inner::Layered(layered) => Guard::from_inner(layered.current()),
         }
     }
 
-    fn merged(&self, parent: &Arc<Snapshot>) -> Arc<Snapshot> {
-        let own = self.inner.own.load();
-        if let Some(merged) = &*self.inner.merged.load()
-            && Arc::ptr_eq(&merged.parent, parent)
+    fn current_arc(&self) -> Arc<Snapshot> {
+        Guard::into_inner(self.current())
+    }
+}
+
+impl Layered {
+    fn current(&self) -> Arc<Snapshot> {
+        let (parent, own) = (self.parent.current(), self.own.current());
+        if let Some(merged) = &*self.merged.load()
+            && Arc::ptr_eq(&merged.parent, &parent)
             && Arc::ptr_eq(&merged.own, &own)
         {
             return merged.both.clone();
         }
+        let (parent, own) = (Guard::into_inner(parent), Guard::into_inner(own));
         let merged = Merged::compile(parent.clone(), own.clone()).unwrap_or_else(|_| {
             // The parent has changed so that a constraint of the child can no longer hold. The parent's order wins.
             let relaxed = Arc::new(own.without_constraints());
-            Merged::compile(parent.clone(), relaxed)
-                .expect("the parent's hooks compiled alone, the child's ask for nothing")
+            Merged::compile(parent, relaxed).expect("the parent's hooks compiled alone, the child's ask for nothing")
         });
         let both = merged.both.clone();
-        self.inner.merged.store(Some(Arc::new(Merged { own: own.clone(), ..merged })));
+        self.merged.store(Some(Arc::new(Merged { own, ..merged })));
         both
     }
 }

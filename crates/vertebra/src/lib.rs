@@ -1,1 +1,120 @@
 //! An agent runtime whose skeleton is hooks.
+//!
+//! Every step an agent takes (prompt, model call, tool call, going on, stopping) passes typed, ordered, testable
+//! points. What must always happen, happens; what must never happen, cannot.
+//!
+//! ```
+//! use vertebra::{prelude::*, testing::Script};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let model = Script::new().call("bash", r#"{"command": "rm -rf /"}"#).say("I was not allowed to.");
+//! let agent = Agent::builder(model)
+//!     .tool(tool("bash", "Runs a command", async |input: Command, _| Ok(format!("ran {}", input.command))))
+//!     .on(BeforeToolUse.tool("bash"), async |cx| {
+//!         cx.args_mut().entry("timeout").or_insert(30_000);
+//!         proceed()
+//!     })
+//!     .guard(BeforeToolUse.command(r"\brm\b"), async |_cx| deny("deletions are for humans"))
+//!     .build()?;
+//! let run = agent.run("tidy up").await?;
+//! assert_eq!(run.text, "I was not allowed to.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Command {
+//!     command: String,
+//! }
+//! ```
+
+mod args;
+mod message;
+mod result;
+mod usage;
+
+mod at;
+mod call;
+pub mod events;
+mod paths;
+mod points;
+pub mod shell;
+mod state;
+
+mod approver;
+mod capability;
+mod clock;
+mod compact;
+mod journal;
+mod model;
+mod tool;
+
+mod budget;
+mod error;
+mod report;
+mod stop;
+
+mod run;
+
+mod child;
+mod delta;
+mod front;
+mod hookable;
+mod inference;
+mod invocation;
+mod permission;
+mod scope;
+mod tool_use;
+mod tools;
+mod turns;
+
+mod agent;
+mod builder;
+mod session;
+
+pub mod testing;
+
+pub use agent::Agent;
+pub use approver::{Approval, Approver, Decision};
+pub use args::{ArgEntry, Args, NotAnObject};
+pub use at::{At, RunInfo};
+pub use budget::{Budget, Limits, Meter, Reservation, Working};
+pub use builder::AgentBuilder;
+pub use call::Call;
+pub use capability::{Capability, Kit};
+pub use child::AgentTool;
+pub use clock::{Clock, IdFor, Ids, RandomIds, SystemClock};
+pub use compact::Compactor;
+pub use delta::{Deltas, Halted};
+pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError};
+pub use events::{Channel, Purpose, StepKind};
+pub use front::{News, RunEvent};
+pub use hookable::{Handle, HookableAgent};
+pub use inference::InferenceReport;
+pub use invocation::Invocation;
+pub use journal::{Entry, Journal, JournalError, MemoryJournal, NoJournal, What};
+pub use message::{Message, Messages, ToolCall};
+pub use model::{Model, ModelError, ModelId, Offer, Request, Response};
+pub use points::*;
+pub use report::{RunFailed, RunReport, RunStatus, SessionReport, StepReport};
+pub use result::{ToolResult, ToolStatus};
+pub use scope::{Interrupted, Run};
+pub use session::{RunStream, Session};
+pub use state::{AgentState, Metadata};
+pub use stop::{Instruction, Pending, Resolution, Stop, StopReason};
+pub use tool::{FnTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
+pub use usage::Usage;
+pub use vertebra_hooks::*;
+
+/// All that most programs need: `use vertebra::prelude::*`.
+pub mod prelude {
+    pub use vertebra_hooks::{
+        Answer, Around, Attach, Cx, Guard, Hook, HookError, HookSet, Hooks, Lasting, Match, MatchCall, Matcher, Point,
+        Seen, State, Test, Verdict, Watch, allow, ask, deny, go_on, halt, hold, proceed, recover, replace, retry, skip,
+        stop,
+    };
+
+    pub use crate::{
+        Agent, AgentState, Args, Capability, Invocation, Kit, Message, Model, Tool, ToolError, ToolOutput, ToolResult,
+        points::*, tool,
+    };
+}

@@ -1,0 +1,107 @@
+//! An agent: a model, its tools, and the hooks that every step passes.
+
+use std::{sync::Arc, time::Duration};
+
+use vertebra_hooks::Hooks;
+
+use crate::{
+    AgentBuilder, Clock, ErrorPolicy, Ids, Limits, Model, RunFailed, RunReport, RunStream, Session, ToolSpec,
+    approver::ErasedApprover, compact::ErasedCompactor, inference::ErasedModel, journal::ErasedJournal, tools::Tools,
+};
+
+/// An agent. A clone is another handle to the same agent.
+#[derive(Clone)]
+pub struct Agent {
+    core: Arc<Core>,
+    hooks: Hooks,
+}
+
+/// What an agent is made of, besides its hooks.
+pub(crate) struct Core {
+    pub(crate) name: Arc<str>,
+    pub(crate) model: Arc<dyn ErasedModel>,
+    pub(crate) tools: Tools,
+    pub(crate) system_prompt: Arc<str>,
+    pub(crate) working_directory: Arc<str>,
+    pub(crate) limits: Limits,
+    pub(crate) retry_limit: u32,
+    pub(crate) continuation_limit: u32,
+    pub(crate) max_depth: u32,
+    pub(crate) max_result_bytes: usize,
+    pub(crate) drain_time: Duration,
+    pub(crate) error_policy: ErrorPolicy,
+    pub(crate) approval_timeout: Duration,
+    pub(crate) approver: Option<Arc<dyn ErasedApprover>>,
+    pub(crate) journal: Arc<dyn ErasedJournal>,
+    pub(crate) compactor: Option<Arc<dyn ErasedCompactor>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+}
+
+impl Agent {
+    /// An agent on this model, to be given tools and hooks.
+    pub fn builder(model: impl Model) -> AgentBuilder {
+        AgentBuilder::new(model)
+    }
+
+    pub(crate) fn new(core: Core, hooks: Hooks) -> Self {
+        Self { core: Arc::new(core), hooks }
+    }
+
+    /// Its hooks: list them, add some, remove some, while it runs.
+    pub fn hooks(&self) -> &Hooks {
+        &self.hooks
+    }
+
+    /// Its tools.
+    pub fn tools(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.core.tools.specs()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.core.name
+    }
+
+    /// Opens a session: many prompts, one conversation.
+    pub async fn session(&self) -> Session {
+        Session::open(self.clone()).await
+    }
+
+    /// Runs one prompt in a session of its own.
+    ///
+    /// Needs a tokio runtime: the run is a task of its own, so that its end is told even if nobody waits for it. When
+    /// the future is dropped, the run is cancelled.
+    pub async fn run(&self, prompt: impl Into<String>) -> Result<RunReport, RunFailed> {
+        let prompt = prompt.into();
+        let mut session = self.session().await;
+        let result = session.prompt(prompt).await;
+        session.close().await;
+        result
+    }
+
+    /// Runs one prompt in a session of its own, and tells what happens as it happens.
+    pub fn stream(&self, prompt: impl Into<String>) -> RunStream {
+        RunStream::start(self.clone(), prompt.into())
+    }
+
+    /// Tool matchers that no tool of this agent can satisfy: most likely a misspelt name.
+    pub fn unmatched_tools(&self) -> Vec<String> {
+        let names: Vec<&str> = self
+            .tools()
+            .flat_map(|spec| std::iter::once(&*spec.name).chain(spec.aliases.iter().map(|alias| &**alias)))
+            .collect();
+        let hooks = self.hooks.list();
+        let unmatched = hooks.iter().flat_map(|hook| {
+            let patterns = hook.matcher.iter().flat_map(|matcher| matcher.tool_patterns());
+            patterns
+                .filter(|pattern| vertebra_hooks::Matcher::tool_pattern_holds(pattern, &names) == Some(false))
+                .map(|pattern| format!("`{}` listens for tool `{pattern}`, which no tool is called", hook.name))
+        });
+        unmatched.collect()
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+}

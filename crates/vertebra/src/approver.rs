@@ -1,0 +1,70 @@
+//! Who decides when a hook asks.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use vertebra_hooks::Name;
+
+use crate::Args;
+
+/// A question about a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Approval {
+    /// The call.
+    pub call_id: Arc<str>,
+    /// The tool.
+    pub tool: Arc<str>,
+    /// The exact arguments that would be used.
+    pub args: Args,
+    /// The fingerprint of those arguments. An approval holds for them and for nothing else.
+    pub digest: String,
+    /// Why somebody has to decide.
+    pub reason: String,
+    /// Which hook asked.
+    pub asked_by: Name,
+}
+
+impl Approval {
+    /// Yes, to exactly these arguments.
+    pub fn approve(&self) -> Decision {
+        Decision::Approve { digest: self.digest.clone() }
+    }
+}
+
+/// The answer to a question about a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum Decision {
+    /// Yes, to the arguments with this fingerprint.
+    Approve {
+        /// See [`Approval::digest`].
+        digest: String,
+    },
+    /// No.
+    Deny {
+        /// Why; the model reads it.
+        reason: String,
+    },
+    /// Yes, but with these arguments. They are validated and guarded anew.
+    Edit {
+        /// The arguments.
+        args: Args,
+    },
+}
+
+/// Whoever decides: a terminal, a web page, a policy. Without one, nobody says yes.
+pub trait Approver: Send + Sync + 'static {
+    /// Decides. The time this takes does not count against the run's time.
+    fn decide(&self, approval: &Approval) -> impl Future<Output = Decision> + Send;
+}
+
+/// [`Approver`] with its future boxed.
+pub(crate) trait ErasedApprover: Send + Sync {
+    fn decide<'a>(&'a self, approval: &'a Approval) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
+}
+
+impl<A: Approver> ErasedApprover for A {
+    fn decide<'a>(&'a self, approval: &'a Approval) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>> {
+        Box::pin(Approver::decide(self, approval))
+    }
+}

@@ -1,0 +1,188 @@
+//! The arguments of a tool call: a JSON object with shared structure.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value, map};
+
+/// Arguments of a tool call. Cloning is O(1); the first write after a clone copies.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Args(Arc<Map<String, Value>>);
+
+impl Args {
+    /// The argument of this name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// The argument of this name, if it is text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name)?.as_str()
+    }
+
+    /// Sets an argument.
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<Value>) -> &mut Self {
+        Arc::make_mut(&mut self.0).insert(name.into(), value.into());
+        self
+    }
+
+    /// Takes an argument away.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        Arc::make_mut(&mut self.0).remove(name)
+    }
+
+    /// A place to fill in: `args.entry("timeout").or_insert(30_000)`.
+    pub fn entry(&mut self, name: impl Into<String>) -> ArgEntry<'_> {
+        ArgEntry(Arc::make_mut(&mut self.0).entry(name))
+    }
+
+    /// Changes the arguments as a JSON merge patch says: objects merge, `null` removes, anything else replaces.
+    pub fn patch(&mut self, patch: &Map<String, Value>) {
+        merge(Arc::make_mut(&mut self.0), patch);
+    }
+
+    /// Names and values, by name.
+    pub fn iter(&self) -> map::Iter<'_> {
+        self.0.iter()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The arguments as one JSON value.
+    pub fn to_value(&self) -> Value {
+        Value::Object((*self.0).clone())
+    }
+
+    /// The arguments as a type of one's own.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        T::deserialize(&*self.0)
+    }
+
+    /// A fingerprint of the exact arguments. An approval is bound to it.
+    pub fn digest(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        digest_object(&self.0, &mut hasher);
+        hasher.finalize().to_hex().to_string()
+    }
+}
+
+/// Feeds an object to the hasher, its names in order, whatever order the map keeps.
+fn digest_object(object: &Map<String, Value>, hasher: &mut blake3::Hasher) {
+    let mut names: Vec<_> = object.keys().collect();
+    names.sort_unstable();
+    hasher.update(b"{");
+    for name in names {
+        digest_value(&Value::String(name.clone()), hasher);
+        digest_value(&object[name], hasher);
+    }
+    hasher.update(b"}");
+}
+
+fn digest_value(value: &Value, hasher: &mut blake3::Hasher) {
+    match value {
+        Value::Object(object) => digest_object(object, hasher),
+        Value::Array(items) => {
+            hasher.update(b"[");
+            for item in items {
+                digest_value(item, hasher);
+            }
+            hasher.update(b"]");
+        }
+        // The text of a scalar says where it ends, so no two different values feed the same bytes.
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            hasher.update(value.to_string().as_bytes()).update(b",");
+        }
+    }
+}
+
+fn merge(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
+    for (name, value) in patch {
+        match (target.get_mut(name), value) {
+            (_, Value::Null) => drop(target.remove(name)),
+            (Some(Value::Object(inner)), Value::Object(patch)) => merge(inner, patch),
+            (_, Value::Object(patch)) => {
+                let mut inner = Map::new();
+                merge(&mut inner, patch);
+                target.insert(name.clone(), Value::Object(inner));
+            }
+            (_, value) => drop(target.insert(name.clone(), value.clone())),
+        }
+    }
+}
+
+/// An argument that may not be there yet.
+pub struct ArgEntry<'a>(map::Entry<'a>);
+
+impl<'a> ArgEntry<'a> {
+    /// The argument, set to this if it is not there.
+    pub fn or_insert(self, value: impl Into<Value>) -> &'a mut Value {
+        self.0.or_insert(value.into())
+    }
+}
+
+impl<'a> IntoIterator for &'a Args {
+    type Item = (&'a String, &'a Value);
+    type IntoIter = map::Iter<'a>;
+
+    fn into_iter(self) -> map::Iter<'a> {
+        self.iter()
+    }
+}
+
+impl From<Map<String, Value>> for Args {
+    fn from(map: Map<String, Value>) -> Self {
+        Self(Arc::new(map))
+    }
+}
+
+/// Arguments are an object; this is what came instead.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("arguments must be a JSON object, not {0}")]
+pub struct NotAnObject(pub Value);
+
+impl TryFrom<Value> for Args {
+    type Error = NotAnObject;
+
+    fn try_from(value: Value) -> Result<Self, NotAnObject> {
+        match value {
+            Value::Object(map) => Ok(map.into()),
+            other => Err(NotAnObject(other)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn args(value: Value) -> Args {
+        Args::try_from(value).expect("an object")
+    }
+
+    #[test]
+    fn a_patch_merges_objects_removes_nulls_and_replaces_the_rest() {
+        let mut changed = args(json!({"a": {"b": 1, "c": 2}, "d": [1], "e": 1}));
+        changed.patch(json!({"a": {"b": null, "x": 9}, "d": [2], "f": {"g": null}}).as_object().expect("an object"));
+        assert_eq!(changed.to_value(), json!({"a": {"c": 2, "x": 9}, "d": [2], "e": 1, "f": {}}));
+    }
+
+    #[test]
+    fn a_clone_does_not_see_later_writes() {
+        let before = args(json!({"a": 1}));
+        let mut after = before.clone();
+        after.set("a", 2);
+        assert_eq!(before.to_value(), json!({"a": 1}));
+        assert_ne!(before.digest(), after.digest());
+    }
+
+    #[test]
+    fn the_digest_does_not_depend_on_the_order_of_names() {
+        assert_eq!(args(json!({"a": 1, "b": 2})).digest(), args(json!({"b": 2, "a": 1})).digest());
+    }
+}

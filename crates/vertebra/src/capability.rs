@@ -1,0 +1,41 @@
+//! Capabilities: tools and hooks that belong together.
+
+use std::sync::Arc;
+
+use vertebra_hooks::{Attach, HookSet};
+
+use crate::{Tool, tool::ErasedTool};
+
+/// A bundle of tools and hooks, installed as one: `builder.with(TaskPlanning::default())`.
+pub trait Capability {
+    /// Puts the tools and hooks into the kit.
+    fn install(self, kit: &mut Kit);
+}
+
+/// What capabilities have brought so far. Hooks are attached to it as to a builder.
+#[derive(Default)]
+pub struct Kit {
+    pub(crate) tools: Vec<Arc<dyn ErasedTool>>,
+    pub(crate) hooks: HookSet,
+    pub(crate) instructions: Vec<String>,
+}
+
+impl Kit {
+    /// Adds a tool.
+    pub fn tool(&mut self, tool: impl Tool) -> &mut Self {
+        self.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// Adds a paragraph to the system prompt.
+    pub fn instruct(&mut self, text: impl Into<String>) -> &mut Self {
+        self.instructions.push(text.into());
+        self
+    }
+}
+
+impl Attach for Kit {
+    fn hook_set(&mut self) -> &mut HookSet {
+        &mut self.hooks
+    }
+}

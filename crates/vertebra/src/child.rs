@@ -1,0 +1,146 @@
+//! Child agents: a run inside a run, under the parent's hooks and out of the parent's budget.
+
+use std::{pin::Pin, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::sync::Mutex;
+use vertebra_hooks::{Hooks, Point, Retries};
+
+use crate::{
+    Agent, AgentState, Args, Invocation, Limits, Refusable, Run, RunInfo, RunReport, RunStatus, SubagentStart,
+    SubagentStop, SubagentVerdict, Tool, ToolError, ToolOutput, ToolSpec,
+    clock::IdFor,
+    events::{SubagentStarted, SubagentStopped},
+    run::execute,
+    scope::{Desk, Leave, Parts},
+};
+
+/// Runs `agent` as a child of `parent`.
+pub(crate) async fn delegate(
+    parent: &Run,
+    desk: &Mutex<Desk>,
+    agent: &Agent,
+    prompt: String,
+) -> Result<RunReport, ToolError> {
+    let depth = parent.info().depth + 1;
+    if depth > parent.core().max_depth {
+        return Err(ToolError::new(format!("agents may be nested {} deep, no deeper", parent.core().max_depth)));
+    }
+    let started = {
+        let mut desk = desk.lock().await;
+        let mut event = SubagentStarted {
+            at: parent.at(SubagentStart::NAME),
+            subagent: agent.core().name.clone(),
+            prompt,
+            limits: agent.core().limits.clone(),
+        };
+        let fired = parent.fire(SubagentStart, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await;
+        let outcome = fired?;
+        if let Refusable::Deny { reason } = outcome.verdict() {
+            let by = outcome.record.decided_by.unwrap_or_default();
+            return Err(ToolError::new(format!("blocked by {by}: {reason}")));
+        }
+        event
+    };
+    let child = begin(parent, agent, started.limits);
+    let mut state = AgentState::default();
+    let mut prompt = started.prompt;
+    let mut continuations = 0;
+    loop {
+        let report;
+        (state, report) = execute_boxed(child.clone(), state, prompt).await;
+        let mut desk = desk.lock().await;
+        let mut event = SubagentStopped {
+            at: parent.at(SubagentStop::NAME),
+            subagent: agent.core().name.clone(),
+            status: report.status,
+            stop: report.stop.clone(),
+            text: report.text.clone(),
+            usage: report.usage,
+            steps: report.steps,
+        };
+        let fired = parent.fire(SubagentStop, &mut event, &mut desk.state, Retries::Allowed, Leave::Never).await;
+        let outcome = fired?;
+        match outcome.verdict() {
+            SubagentVerdict::GoOn { instruction }
+                if continuations < parent.core().continuation_limit && report.status == RunStatus::Completed =>
+            {
+                continuations += 1;
+                prompt = instruction;
+            }
+            SubagentVerdict::GoOn { .. } | SubagentVerdict::Proceed | SubagentVerdict::Skip => {
+                return Ok(RunReport { text: event.text, ..report });
+            }
+        }
+    }
+}
+
+fn begin(parent: &Run, agent: &Agent, limits: Limits) -> Run {
+    let core = agent.core();
+    let info = RunInfo {
+        session_id: parent.info().session_id.clone(),
+        run_id: core.ids.fresh(IdFor::Run),
+        agent: core.name.clone(),
+        depth: parent.info().depth + 1,
+        working_directory: core.working_directory.clone(),
+    };
+    let parts = Parts {
+        info,
+        hooks: Hooks::layered(parent.hooks(), agent.hooks()),
+        budget: parent.budget().child(core.name.clone(), limits),
+        cancel: parent.token().child_token(),
+        front: parent.front().clone(),
+        system_prompt: core.system_prompt.clone(),
+        core: core.clone(),
+    };
+    Run::new(parts, Some(parent))
+}
+
+/// Boxed, because a run contains tools, which contain runs.
+fn execute_boxed(
+    run: Run,
+    state: AgentState,
+    prompt: String,
+) -> Pin<Box<dyn Future<Output = (AgentState, RunReport)> + Send>> {
+    Box::pin(execute(run, state, prompt))
+}
+
+/// An agent as a tool of another: takes a prompt, gives back what the agent said.
+pub struct AgentTool {
+    agent: Agent,
+    spec: ToolSpec,
+}
+
+/// What an [`AgentTool`] is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Task {
+    /// What the agent is to do, in full: it knows nothing of this conversation.
+    prompt: String,
+}
+
+impl AgentTool {
+    /// The agent under this name.
+    pub fn new(name: impl Into<Arc<str>>, description: impl Into<Arc<str>>, agent: Agent) -> Self {
+        Self { agent, spec: ToolSpec::new(name, description).input::<Task>() }
+    }
+}
+
+impl Tool for AgentTool {
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {
+        let task: Task = args.parse()?;
+        let report = invocation.delegate(&self.agent, task.prompt).await?;
+        // A child that was stopped gives what it has, and says so.
+        let text = match report.status {
+            RunStatus::Completed => report.text.clone(),
+            RunStatus::Stopped | RunStatus::Cancelled | RunStatus::Failed => {
+                format!("[{}: {}]\n{}", report.status, report.stop, report.text)
+            }
+        };
+        Ok(ToolOutput { text, exit_code: None, data: serde_json::to_value(&report)? })
+    }
+}

@@ -1,0 +1,166 @@
+//! Streamed pieces on their way to the front end: rewritten, held back or cut off by hooks.
+
+use vertebra_hooks::{Kind, Point, Retries};
+
+use crate::{
+    AgentState, Channel, InferenceDelta, ModelId, Run,
+    events::DeltaArrived,
+    front::News,
+    scope::{Interrupted, Leave},
+};
+
+/// How much text a hook may hold back before the stream is ended.
+const HELD_BYTES: usize = 256 * 1024;
+
+/// Where a driver puts the pieces of an answer as they come.
+pub struct Deltas<'a> {
+    live: Option<Live<'a>>,
+    text: Flow,
+    reasoning: Flow,
+    ended: Option<Ended>,
+}
+
+struct Live<'a> {
+    run: &'a Run,
+    state: &'a mut AgentState,
+    model: &'a ModelId,
+}
+
+/// One channel: what was let through, and what is held back.
+#[derive(Default)]
+struct Flow {
+    passed: String,
+    held: String,
+    streamed: bool,
+}
+
+enum Ended {
+    Halted { by: String, reason: String },
+    Interrupted(Interrupted),
+}
+
+/// The rest of the answer is not wanted. A driver returns what it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Halted;
+
+impl<'a> Deltas<'a> {
+    pub(crate) fn live(run: &'a Run, state: &'a mut AgentState, model: &'a ModelId) -> Self {
+        let live = Some(Live { run, state, model });
+        Self { live, text: Flow::default(), reasoning: Flow::default(), ended: None }
+    }
+
+    /// Collects pieces without hooks: for the tests of a driver.
+    pub fn collect() -> Self {
+        Self { live: None, text: Flow::default(), reasoning: Flow::default(), ended: None }
+    }
+
+    /// What was let through of what the model said.
+    pub fn shown(&self) -> &str {
+        &self.text.passed
+    }
+
+    /// A piece of what the model says.
+    pub async fn text(&mut self, piece: &str) -> Result<(), Halted> {
+        self.piece(Channel::Text, piece, false).await
+    }
+
+    /// A piece of what the model thinks.
+    pub async fn reasoning(&mut self, piece: &str) -> Result<(), Halted> {
+        self.piece(Channel::Reasoning, piece, false).await
+    }
+
+    async fn piece(&mut self, channel: Channel, piece: &str, last: bool) -> Result<(), Halted> {
+        if self.ended.is_some() {
+            return Err(Halted);
+        }
+        let flow = match channel {
+            Channel::Text => &mut self.text,
+            Channel::Reasoning => &mut self.reasoning,
+        };
+        flow.streamed = true;
+        let Some(live) = &mut self.live else {
+            flow.passed.push_str(piece);
+            return Ok(());
+        };
+        flow.held.push_str(piece);
+        let text = std::mem::take(&mut flow.held);
+        if !live.run.hooks().any_at(InferenceDelta) {
+            live.show(flow, channel, text);
+            return Ok(());
+        }
+        let at = live.run.at(InferenceDelta::NAME);
+        let mut event = DeltaArrived { at, model: live.model.clone(), channel, text, last };
+        let fired = live.run.fire(InferenceDelta, &mut event, live.state, Retries::Allowed, Leave::OnCancel).await;
+        let outcome = match fired {
+            Ok(outcome) => outcome,
+            Err(interrupt) => return self.end(Ended::Interrupted(interrupt)),
+        };
+        match outcome.record.verdict {
+            Kind::Halt => {
+                let by = outcome.record.decided_by.as_deref().unwrap_or_default().to_owned();
+                self.end(Ended::Halted { by, reason: outcome.record.reason.unwrap_or_default() })
+            }
+            Kind::Hold if event.text.len() > HELD_BYTES => {
+                let by = outcome.record.decided_by.as_deref().unwrap_or_default().to_owned();
+                self.end(Ended::Halted { by, reason: format!("more than {HELD_BYTES} bytes were held back") })
+            }
+            // At the end of the stream nothing comes after what is held, so it is never shown.
+            Kind::Hold if last => Ok(()),
+            Kind::Hold => {
+                flow.held = event.text;
+                Ok(())
+            }
+            _ => {
+                live.show(flow, channel, event.text);
+                Ok(())
+            }
+        }
+    }
+
+    fn end(&mut self, ended: Ended) -> Result<(), Halted> {
+        self.ended = Some(ended);
+        Err(Halted)
+    }
+
+    /// Ends the stream: what is held back is judged a last time. Answers with the text and the reasoning as they were
+    /// shown, where they were streamed, and with who halted the stream.
+    pub(crate) async fn finish(mut self) -> Result<Shown, Interrupted> {
+        for channel in [Channel::Reasoning, Channel::Text] {
+            let streamed = match channel {
+                Channel::Text => self.text.streamed,
+                Channel::Reasoning => self.reasoning.streamed,
+            };
+            if streamed && self.piece(channel, "", true).await.is_err() {
+                break;
+            }
+        }
+        let halted = match self.ended {
+            Some(Ended::Interrupted(interrupt)) => return Err(interrupt),
+            Some(Ended::Halted { by, reason }) => Some((by, reason)),
+            None => None,
+        };
+        Ok(Shown { text: self.text.shown(), reasoning: self.reasoning.shown(), halted })
+    }
+}
+
+/// What front ends have seen of an answer.
+pub(crate) struct Shown {
+    pub(crate) text: Option<String>,
+    pub(crate) reasoning: Option<String>,
+    pub(crate) halted: Option<(String, String)>,
+}
+
+impl Flow {
+    fn shown(self) -> Option<String> {
+        self.streamed.then_some(self.passed)
+    }
+}
+
+impl Live<'_> {
+    fn show(&self, flow: &mut Flow, channel: Channel, text: String) {
+        if !text.is_empty() {
+            flow.passed.push_str(&text);
+            self.run.tell(|| News::Delta { channel, text });
+        }
+    }
+}

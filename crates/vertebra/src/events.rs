@@ -1,0 +1,547 @@
+//! The data of each point: exactly what a hook sees, and exactly what crosses a wire.
+
+use std::{
+    ops::{Deref, DerefMut},
+    sync::Arc,
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use vertebra_hooks::{CarriesCall, Change, Event, Name};
+
+use crate::{
+    At, Call, ErrorClass, Limits, ModelId, Request, Response, RunStatus, Stop, ToolResult, Usage,
+    state::message_changes,
+};
+
+/// A session begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionStarted {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// What models are told before the conversation. May be changed for the whole session.
+    pub system_prompt: Arc<str>,
+    /// The model that is asked unless a hook changes it.
+    pub model: ModelId,
+}
+
+/// A session ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionEnded {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// What its model calls cost.
+    pub usage: Usage,
+    /// Tokens, read and written.
+    pub total_tokens: u64,
+    /// Tool calls, blocked ones included.
+    pub total_tool_calls: u64,
+    /// Runs.
+    pub runs: u32,
+    /// Steps.
+    pub steps: u32,
+    /// How long it was open.
+    pub duration_ms: u64,
+}
+
+/// A prompt has come in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PromptSubmitted {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// What was asked. May be rewritten.
+    pub prompt: String,
+    /// What the model is told besides.
+    #[serde(default)]
+    pub context: Vec<String>,
+}
+
+impl PromptSubmitted {
+    /// Adds something for the model to know.
+    pub fn add_context(&mut self, text: impl Into<String>) {
+        self.context.push(text.into());
+    }
+}
+
+/// A run begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExecutionStarted {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// The prompt in its final form.
+    pub prompt: String,
+    /// The limits of the run.
+    pub limits: Limits,
+}
+
+/// A run has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExecutionEnded {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// How the run went.
+    pub status: RunStatus,
+    /// Why it ended.
+    pub stop: Stop,
+    /// The last thing the model said.
+    pub text: String,
+    /// Steps of this run.
+    pub steps: u32,
+    /// What the model calls of this run cost.
+    pub usage: Usage,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+/// A step is about to begin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepStarted {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// How many messages the conversation has.
+    pub messages: usize,
+    /// What the session has cost so far.
+    pub usage: Usage,
+}
+
+/// What a step did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// The model asked for tools.
+    ToolExecution,
+    /// The model asked for none.
+    FinalResponse,
+    /// There was no answer from the model.
+    NoResponse,
+}
+
+impl StepKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::ToolExecution => "tool_execution",
+            Self::FinalResponse => "final_response",
+            Self::NoResponse => "no_response",
+        }
+    }
+}
+
+/// A step has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepEnded {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// What it did.
+    pub kind: StepKind,
+    /// What the model said.
+    pub text: String,
+    /// The tools it used.
+    pub tools: Vec<Arc<str>>,
+    /// What it cost.
+    pub usage: Usage,
+    /// How long it took, model and tools included.
+    pub duration_ms: u64,
+}
+
+/// The run is about to end or to go on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Continuing {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// What the last step did.
+    pub kind: StepKind,
+    /// What the model said.
+    pub text: String,
+    /// Why the run would end; empty if it would go on.
+    pub stops: Vec<Stop>,
+    /// How often hooks have made this run go on.
+    pub continuations: u32,
+}
+
+/// What a model call is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// A step of the loop.
+    Step,
+    /// Something a capability needs: a critique, a summary.
+    Capability(Arc<str>),
+}
+
+/// A model is about to be asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InferenceAsked {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// What for.
+    pub purpose: Purpose,
+    /// What goes out. May be changed.
+    #[serde(flatten)]
+    pub request: Request,
+}
+
+/// A piece of an answer has come in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeltaArrived {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// Who says it.
+    pub model: ModelId,
+    /// What kind of text it is.
+    pub channel: Channel,
+    /// The text, together with what was held back before it. May be rewritten.
+    pub text: String,
+    /// Whether this is the end: what is held back now is never shown.
+    pub last: bool,
+}
+
+/// What kind of text streams in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    /// What the model says.
+    Text,
+    /// What the model thinks.
+    Reasoning,
+}
+
+/// A model has answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Inferred {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// What for.
+    pub purpose: Purpose,
+    /// What went out.
+    pub request: Request,
+    /// What came back. May be changed.
+    pub response: Response,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+/// A tool is about to be used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolAsked {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// The call. Its arguments may be changed.
+    #[serde(flatten)]
+    pub call: Call,
+}
+
+/// A person is about to be asked about a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PermissionAsked {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// The call in its final form.
+    #[serde(flatten)]
+    pub call: Call,
+    /// Why somebody has to decide.
+    pub reason: String,
+    /// Which hook asked.
+    pub asked_by: Name,
+}
+
+/// A tool call has ended, one way or another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolUsed {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// The call in its final form.
+    #[serde(flatten)]
+    pub call: Call,
+    /// What came of it. May be changed.
+    pub result: ToolResult,
+    /// Who blocked it, if somebody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_by: Option<Name>,
+}
+
+/// A tool has failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolFailed {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// The call in its final form.
+    #[serde(flatten)]
+    pub call: Call,
+    /// What the tool said.
+    pub error: String,
+    /// How often this call was tried.
+    pub attempts: u32,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+/// Something failed outside a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failed {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// What kind of failure.
+    pub class: ErrorClass,
+    /// What it says.
+    pub message: String,
+    /// How often the step was tried.
+    pub attempts: u32,
+    /// How long the provider asks us to wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Duration>,
+}
+
+/// A child agent is about to begin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SubagentStarted {
+    /// Who, where, when: the parent.
+    #[serde(flatten)]
+    pub at: At,
+    /// The child's name.
+    pub subagent: Arc<str>,
+    /// What it is asked. May be changed.
+    pub prompt: String,
+    /// What it may use, out of what the parent has. May be changed.
+    pub limits: Limits,
+}
+
+/// A child agent has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SubagentStopped {
+    /// Who, where, when: the parent.
+    #[serde(flatten)]
+    pub at: At,
+    /// The child's name.
+    pub subagent: Arc<str>,
+    /// How it went.
+    pub status: RunStatus,
+    /// Why it ended.
+    pub stop: Stop,
+    /// What the parent reads. May be changed.
+    pub text: String,
+    /// What it cost.
+    pub usage: Usage,
+    /// Its steps.
+    pub steps: u32,
+}
+
+/// The conversation is about to be, or has been, made shorter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Compacting {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// Why.
+    pub reason: String,
+    /// How many messages there are.
+    pub messages: usize,
+    /// Roughly how many tokens.
+    pub tokens: u64,
+    /// What whoever shortens it should keep in mind. May be changed before.
+    #[serde(default)]
+    pub instructions: String,
+}
+
+/// Something a person may want to know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Notified {
+    /// Who, where, when.
+    #[serde(flatten)]
+    pub at: At,
+    /// What kind of news.
+    pub kind: String,
+    /// The news.
+    pub message: String,
+    /// Data that goes with it.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub data: Value,
+}
+
+/// An event of a run: it knows who, where and when.
+pub(crate) trait Located: Event {
+    fn at(&self) -> &At;
+}
+
+macro_rules! located {
+    ($($event:ty),* $(,)?) => {$(
+        impl Located for $event {
+            fn at(&self) -> &At {
+                &self.at
+            }
+        }
+    )*};
+}
+
+located!(
+    SessionStarted,
+    SessionEnded,
+    PromptSubmitted,
+    ExecutionStarted,
+    ExecutionEnded,
+    StepStarted,
+    StepEnded,
+    Continuing,
+    InferenceAsked,
+    DeltaArrived,
+    Inferred,
+    ToolAsked,
+    PermissionAsked,
+    ToolUsed,
+    ToolFailed,
+    Failed,
+    SubagentStarted,
+    SubagentStopped,
+    Compacting,
+    Notified,
+);
+
+macro_rules! facts {
+    ($($event:ty $(: $fact:ident $body:expr)?;)*) => {$(
+        impl Event for $event {
+            fn session(&self) -> Option<&str> {
+                Some(&self.at.run.session_id)
+            }
+
+            fn agent(&self) -> Option<&str> {
+                Some(&self.at.run.agent)
+            }
+
+            $(fn $fact(&self) -> Option<&str> {
+                let fact: fn(&Self) -> Option<&str> = $body;
+                fact(self)
+            })?
+        }
+    )*};
+}
+
+facts! {
+    SessionStarted;
+    SessionEnded;
+    PromptSubmitted;
+    ExecutionStarted;
+    ExecutionEnded;
+    StepStarted;
+    StepEnded: step |event| Some(event.kind.name());
+    Continuing: step |event| Some(event.kind.name());
+    DeltaArrived;
+    Failed;
+    SubagentStarted;
+    SubagentStopped;
+    Compacting;
+    Notified;
+}
+
+macro_rules! call_facts {
+    ($($event:ty),*) => {$(
+        impl Event for $event {
+            fn tool(&self) -> Option<&str> {
+                Some(&self.call.tool)
+            }
+
+            fn aliases(&self) -> &[Arc<str>] {
+                &self.call.aliases
+            }
+
+            fn command(&self) -> Option<&str> {
+                self.call.command()
+            }
+
+            fn commands(&self) -> Vec<String> {
+                self.call.simple_commands()
+            }
+
+            fn paths(&self) -> Vec<String> {
+                self.call.path_facts(&self.at.run.working_directory)
+            }
+
+            fn arguments(&self) -> Option<Value> {
+                Some(self.call.args.to_value())
+            }
+
+            fn session(&self) -> Option<&str> {
+                Some(&self.at.run.session_id)
+            }
+
+            fn agent(&self) -> Option<&str> {
+                Some(&self.at.run.agent)
+            }
+        }
+
+        impl CarriesCall for $event {}
+
+        impl Deref for $event {
+            type Target = Call;
+
+            fn deref(&self) -> &Call {
+                &self.call
+            }
+        }
+
+        impl DerefMut for $event {
+            fn deref_mut(&mut self) -> &mut Call {
+                &mut self.call
+            }
+        }
+    )*};
+}
+
+call_facts!(ToolAsked, PermissionAsked, ToolUsed, ToolFailed);
+
+macro_rules! inference_facts {
+    ($($event:ident { $changing:ident: $target:ty }),*) => {$(
+        impl Event for $event {
+            fn session(&self) -> Option<&str> {
+                Some(&self.at.run.session_id)
+            }
+
+            fn agent(&self) -> Option<&str> {
+                Some(&self.at.run.agent)
+            }
+
+            /// The conversation is compared by its shared structure: its length must not matter.
+            fn changes(&self, after: &Self) -> Vec<Change> {
+                let without = |event: &Self| {
+                    let mut event = event.clone();
+                    event.request.messages = crate::Messages::default();
+                    event
+                };
+                let mut changes = vertebra_hooks::changes_between(&without(self), &without(after));
+                changes.extend(message_changes(&self.request.messages, &after.request.messages));
+                changes
+            }
+        }
+
+        impl Deref for $event {
+            type Target = $target;
+
+            fn deref(&self) -> &$target {
+                &self.$changing
+            }
+        }
+
+        impl DerefMut for $event {
+            fn deref_mut(&mut self) -> &mut $target {
+                &mut self.$changing
+            }
+        }
+    )*};
+}
+
+inference_facts!(InferenceAsked { request: Request }, Inferred { response: Response });

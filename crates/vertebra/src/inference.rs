@@ -1,0 +1,206 @@
+//! The inference phase: hooks, the model, hooks.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::FutureExt;
+use tokio::sync::Mutex;
+use vertebra_hooks::{Outcome, Point};
+
+use crate::{
+    AfterInference, BeforeInference, Deltas, Inference, InferenceVerdict, Meter, ModelError, Purpose, RepeatVerdict,
+    Request, Response, Run, RunError, Stop, StopReason,
+    budget::Reservation,
+    events::{InferenceAsked, Inferred},
+    journal::What,
+    scope::{Desk, Interrupted, Leave},
+};
+
+/// How many tokens an answer is thought to take when nobody says.
+const USUAL_OUTPUT_TOKENS: u64 = 1024;
+
+/// What came of asking a model.
+#[derive(Debug, Clone)]
+pub enum InferenceReport {
+    /// It answered.
+    Answered(Response),
+    /// It was not asked: a hook or a limit stands against it.
+    NotAsked(Stop),
+    /// It gave no answer.
+    Failed(RunError),
+    /// The run was cancelled.
+    Cancelled,
+}
+
+impl From<Interrupted> for InferenceReport {
+    fn from(interrupt: Interrupted) -> Self {
+        match interrupt {
+            Interrupted::Cancelled => Self::Cancelled,
+            Interrupted::Failed(error) => Self::Failed(error),
+        }
+    }
+}
+
+/// Asks a model, inside the arounds of [`Inference`].
+pub(crate) async fn infer(run: &Run, desk: &mut Desk, purpose: Purpose, request: Request) -> InferenceReport {
+    let event = InferenceAsked { at: run.at(BeforeInference::NAME), purpose, request };
+    let before = desk.state.clone();
+    let desk = Mutex::new(desk);
+    let core = |event: InferenceAsked| async {
+        let mut desk = desk.lock().await;
+        hooked(run, &mut desk, event).await.unwrap_or_else(InferenceReport::from)
+    };
+    match run.hooks().wrap(Inference, event, &before, run, core).await {
+        Ok(report) => report,
+        Err(error) => InferenceReport::Failed(RunError::Internal { message: error.to_string() }),
+    }
+}
+
+/// Asks a model between its hooks, as often as they say.
+async fn hooked(run: &Run, desk: &mut Desk, original: InferenceAsked) -> Result<InferenceReport, Interrupted> {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let retries = run.retries(attempt);
+        let mut asked = original.clone();
+        let reserved = match reserve(run, &mut asked.request) {
+            Ok(reserved) => reserved,
+            Err(stop) => {
+                desk.pending.stop(stop.clone());
+                return Ok(InferenceReport::NotAsked(stop));
+            }
+        };
+        let outcome = run.fire(BeforeInference, &mut asked, &mut desk.state, retries, Leave::OnCancel).await?;
+        desk.take_stops(&outcome);
+        let (response, took) = match outcome.verdict() {
+            InferenceVerdict::Proceed | InferenceVerdict::Skip => {
+                let began = run.clock().elapsed();
+                let response = ask(run, desk, &asked, reserved).await?;
+                (response, run.clock().elapsed().saturating_sub(began))
+            }
+            InferenceVerdict::Replace { with } => (with, Duration::ZERO),
+            InferenceVerdict::Retry { after_ms } => {
+                drop(reserved);
+                run.wait(Duration::from_millis(after_ms)).await?;
+                continue;
+            }
+            InferenceVerdict::Deny { reason } => {
+                let stop = refused(&outcome, reason);
+                desk.pending.stop(stop.clone());
+                return Ok(InferenceReport::NotAsked(stop));
+            }
+            InferenceVerdict::Stop { reason } => return Ok(InferenceReport::NotAsked(refused(&outcome, reason))),
+        };
+        let InferenceAsked { purpose, request, .. } = asked;
+        let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let mut inferred = Inferred { at: run.at(AfterInference::NAME), purpose, request, response, duration_ms };
+        let outcome = run.fire(AfterInference, &mut inferred, &mut desk.state, retries, Leave::OnCancel).await?;
+        desk.take_stops(&outcome);
+        match outcome.verdict() {
+            RepeatVerdict::Retry { after_ms } => run.wait(Duration::from_millis(after_ms)).await?,
+            RepeatVerdict::Proceed | RepeatVerdict::Skip | RepeatVerdict::Stop { .. } => {
+                return Ok(InferenceReport::Answered(inferred.response));
+            }
+        }
+    }
+}
+
+fn refused(outcome: &Outcome<BeforeInference>, reason: String) -> Stop {
+    let by = outcome.decision().map_or("a hook", |ruling| &ruling.by);
+    Stop::soft(StopReason::Requested, by, reason)
+}
+
+/// Sets tokens aside before the hooks see the request, so that they judge the size that goes out.
+fn reserve(run: &Run, request: &mut Request) -> Result<Reservation, Stop> {
+    let prompt = request.messages.estimated_tokens() + (request.system_prompt.len() / 4) as u64;
+    let wanted = prompt + request.max_output_tokens.unwrap_or(USUAL_OUTPUT_TOKENS);
+    let reserved = run.budget().reserve_up_to(Meter::Tokens, wanted)?;
+    if reserved.amount() < wanted {
+        request.max_output_tokens = Some(reserved.amount().saturating_sub(prompt).max(1));
+    }
+    Ok(reserved)
+}
+
+/// The call itself: recorded before and after, paid for, cancellable, behind a panic barrier.
+async fn ask(
+    run: &Run,
+    desk: &mut Desk,
+    asked: &InferenceAsked,
+    reserved: Reservation,
+) -> Result<Response, Interrupted> {
+    let key = asked.at.event_id();
+    run.write(What::ModelAsked { key: key.clone(), model: asked.request.model.clone() }).await?;
+    let mut deltas = Deltas::live(run, &mut desk.state, &asked.request.model);
+    let call = AssertUnwindSafe(run.core().model.infer(&asked.request, &mut deltas)).catch_unwind();
+    let answer = match run.unless_cancelled(call).await {
+        Ok(Ok(answer)) => answer.map_err(RunError::from),
+        Ok(Err(_panic)) => Err(RunError::Internal { message: "the model's driver panicked".to_owned() }),
+        Err(interrupt) => {
+            let usage = crate::Usage::default();
+            run.write(What::ModelAnswered { key, usage, error: Some("cancelled".to_owned()) }).await?;
+            return Err(interrupt);
+        }
+    };
+    let shown = deltas.finish().await?;
+    let mut response = match answer {
+        Ok(response) => response,
+        // A driver that was told to stop may well end with an error; what it was told counts.
+        Err(_) if shown.halted.is_some() => Response::default(),
+        Err(error) => {
+            let usage = crate::Usage::default();
+            run.write(What::ModelAnswered { key, usage, error: Some(error.to_string()) }).await?;
+            return Err(error.into());
+        }
+    };
+    reserved.settle(response.usage.total_tokens());
+    run.budget().pay(response.usage);
+    desk.state.spend(response.usage);
+    run.write(What::ModelAnswered { key, usage: response.usage, error: None }).await?;
+    // What hooks kept back from the stream must not come in through the answer.
+    response.text = shown.text.unwrap_or(response.text);
+    response.reasoning = shown.reasoning.unwrap_or(response.reasoning);
+    if let Some((by, reason)) = shown.halted {
+        response.calls.clear();
+        response.finish = format!("halted by {by}: {reason}");
+        desk.pending.stop(Stop::requested(&by, &reason));
+    }
+    Ok(response)
+}
+
+/// [`Model`](crate::Model) with its future boxed.
+pub(crate) trait ErasedModel: Send + Sync {
+    fn id(&self) -> crate::ModelId;
+    fn infer<'a>(
+        &'a self,
+        request: &'a Request,
+        out: &'a mut Deltas<'_>,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send + 'a>>;
+}
+
+impl<M: crate::Model> ErasedModel for M {
+    fn id(&self) -> crate::ModelId {
+        crate::Model::id(self)
+    }
+
+    fn infer<'a>(
+        &'a self,
+        request: &'a Request,
+        out: &'a mut Deltas<'_>,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send + 'a>> {
+        Box::pin(crate::Model::infer(self, request, out))
+    }
+}
+
+/// Several agents may share one model.
+impl<M: crate::Model> crate::Model for Arc<M> {
+    fn id(&self) -> crate::ModelId {
+        M::id(self)
+    }
+
+    fn infer(
+        &self,
+        request: &Request,
+        out: &mut Deltas<'_>,
+    ) -> impl Future<Output = Result<Response, ModelError>> + Send {
+        M::infer(self, request, out)
+    }
+}

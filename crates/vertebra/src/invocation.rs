@@ -1,0 +1,57 @@
+//! What a tool is given besides its arguments.
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use crate::{Agent, AgentState, Run, RunReport, ToolError, child, front::News, scope::Desk};
+
+/// One use of a tool. A clone is another handle to the same use.
+#[derive(Clone)]
+pub struct Invocation {
+    run: Run,
+    desk: Arc<Mutex<Desk>>,
+    call_id: Arc<str>,
+    key: Arc<str>,
+}
+
+impl Invocation {
+    pub(crate) fn new(run: Run, desk: Arc<Mutex<Desk>>, call_id: Arc<str>, key: String) -> Self {
+        Self { run, desk, call_id, key: key.into() }
+    }
+
+    /// The call; the same for its retries.
+    pub fn call_id(&self) -> &str {
+        &self.call_id
+    }
+
+    /// Names this very attempt. Pass it on as an idempotency key.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The run.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The folder the agent works in.
+    pub fn working_directory(&self) -> &str {
+        &self.run.info().working_directory
+    }
+
+    /// Shows output to front ends while the tool still runs.
+    pub fn say(&self, text: impl Into<String>) {
+        self.run.tell(|| News::ToolSays { call_id: self.call_id.clone(), text: text.into() });
+    }
+
+    /// What the agent knows now.
+    pub async fn state(&self) -> AgentState {
+        self.desk.lock().await.state.clone()
+    }
+
+    /// Lets another agent do something. This agent's hooks and guards hold for it, and it spends from this budget.
+    pub async fn delegate(&self, agent: &Agent, prompt: impl Into<String>) -> Result<RunReport, ToolError> {
+        child::delegate(&self.run, &self.desk, agent, prompt.into()).await
+    }
+}

@@ -1,0 +1,104 @@
+//! Paths among arguments, in the form that matchers compare.
+//!
+//! This is for matching only: what a tool may open is decided by directory handles, never by text.
+
+use serde_json::Value;
+
+use crate::Args;
+
+/// Names under which tools commonly take paths.
+const NAMES: &[&str] = &["path", "paths", "file", "files", "filename", "dir", "directory", "folder", "cwd", "root"];
+
+/// Endings of such names, as in `file_path`, `notebook_path`, `target_dir`.
+const ENDINGS: &[&str] = &["path", "paths", "file", "files", "dir", "directory", "folder"];
+
+/// Every argument that is a path by its name or by its look.
+pub(crate) fn in_args(args: &Args) -> impl Iterator<Item = &str> {
+    let mut found = Vec::new();
+    for (name, value) in args.iter() {
+        collect(is_path_name(name), value, &mut found);
+    }
+    found.into_iter()
+}
+
+fn collect<'v>(by_name: bool, value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) if by_name || looks_like_path(text) => found.push(text),
+        Value::Array(items) => items.iter().for_each(|item| collect(by_name, item, found)),
+        Value::Object(map) => map.iter().for_each(|(name, value)| collect(is_path_name(name), value, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn is_path_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    NAMES.contains(&name.as_str()) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+fn looks_like_path(text: &str) -> bool {
+    let starts = ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start));
+    starts && !text.contains(char::is_whitespace)
+}
+
+/// The path without `.`, `..`, doubled or trailing slashes, against the working directory if it is relative.
+pub(crate) fn absolute(working_directory: &str, path: &str) -> String {
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    let mut parts: Vec<&str> = Vec::new();
+    let base = if path.starts_with('/') { "" } else { working_directory };
+    for part in base.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// The part of an absolute path below the working directory.
+pub(crate) fn relative<'p>(working_directory: &str, path: &'p str) -> Option<&'p str> {
+    path.strip_prefix(working_directory.trim_end_matches('/'))?.strip_prefix('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_path_has_one_form_however_it_is_spelled() {
+        let cases = [
+            ("src/lib.rs", "/repo/src/lib.rs"),
+            ("./src//lib.rs", "/repo/src/lib.rs"),
+            ("src/../secret", "/repo/secret"),
+            ("../../../etc/passwd", "/etc/passwd"),
+            ("/etc/./passwd", "/etc/passwd"),
+            ("file:///etc/passwd", "/etc/passwd"),
+            ("a/", "/repo/a"),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(absolute("/repo", path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn relative_needs_a_whole_folder_in_common() {
+        assert_eq!(relative("/repo", "/repo/src/a"), Some("src/a"));
+        assert_eq!(relative("/repo", "/repository/a"), None);
+        assert_eq!(relative("/repo", "/repo"), None);
+        assert_eq!(relative("/", "/a"), Some("a"));
+    }
+
+    #[test]
+    fn paths_are_known_by_name_or_by_look() {
+        let args = Args::try_from(json!({
+            "file_path": "a.rs", "text": "not/a path", "to": "/abs", "n": 1,
+            "edits": [{"path": "b.rs", "note": "c"}], "paths": ["d", "e"],
+        }))
+        .expect("an object");
+        let mut found: Vec<_> = in_args(&args).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["/abs", "a.rs", "b.rs", "d", "e"]);
+    }
+}

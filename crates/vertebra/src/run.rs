@@ -1,0 +1,370 @@
+//! The loop. It holds no feature: it passes the points in order, and one resolver says whether it goes on.
+
+use std::{panic::AssertUnwindSafe, time::Duration};
+
+use futures_util::FutureExt;
+use tokio::sync::Mutex;
+use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
+
+use crate::{
+    AfterStep, AgentState, BeforeStep, ErrorVerdict, Execution, ExecutionEnd, ExecutionStart, InferenceReport, Message,
+    Meter, OnError, OnFailure, PromptSubmit, Purpose, Refusable, Resolution, Run, RunError, RunReport, RunStatus,
+    ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, Usage, compact,
+    events::{Continuing, ExecutionEnded, ExecutionStarted, Failed, PromptSubmitted, StepEnded, StepStarted},
+    front::News,
+    inference::infer,
+    journal::What,
+    scope::{Desk, Interrupted, Leave},
+    tool_use::use_tools,
+};
+
+/// Runs the loop on a prompt. Whatever happens, the end is told once.
+pub(crate) async fn execute(run: Run, state: AgentState, prompt: String) -> (AgentState, RunReport) {
+    let mut run_loop = Loop::new(run, state);
+    let report = match AssertUnwindSafe(run_loop.begin(prompt)).catch_unwind().await {
+        Ok(Ok(report)) => report,
+        Ok(Err(interrupted)) => run_loop.report(interrupted.into()),
+        Err(_panic) => {
+            run_loop.desk.state = run_loop.last_good.clone();
+            run_loop.report(Stop::hard(StopReason::Error, "runtime", "the runtime panicked"))
+        }
+    };
+    run_loop.end(report).await
+}
+
+/// A run on its way.
+struct Loop {
+    run: Run,
+    desk: Desk,
+    /// The state when the latest step began: what is left if the runtime itself should panic.
+    last_good: AgentState,
+    began: Duration,
+    before: Before,
+    text: String,
+    continuations: u32,
+    failures: u32,
+}
+
+/// The totals of the session when the run began.
+struct Before {
+    usage: Usage,
+    steps: u32,
+    tool_calls: u64,
+}
+
+impl Loop {
+    fn new(run: Run, state: AgentState) -> Self {
+        let before = Before { usage: state.usage(), steps: state.steps(), tool_calls: state.tool_calls() };
+        Self {
+            began: run.clock().elapsed(),
+            run,
+            last_good: state.clone(),
+            desk: Desk { state, ..Desk::default() },
+            before,
+            text: String::new(),
+            continuations: 0,
+            failures: 0,
+        }
+    }
+
+    /// `PromptSubmit`, then the execution inside its arounds.
+    async fn begin(&mut self, prompt: String) -> Result<RunReport, Interrupted> {
+        self.run.write(What::RunBegan { prompt: prompt.clone(), depth: self.run.info().depth }).await?;
+        let mut event = PromptSubmitted { at: self.run.at(PromptSubmit::NAME), prompt, context: Vec::new() };
+        let outcome = self.fire(PromptSubmit, &mut event).await?;
+        if let Refusable::Deny { reason } = outcome.verdict() {
+            let by = outcome.record.decided_by.unwrap_or_default();
+            return Ok(self.report(Stop::soft(
+                StopReason::Requested,
+                &*by,
+                format!("the prompt was refused: {reason}"),
+            )));
+        }
+        self.desk.state.push(Message::user(event.prompt.clone()));
+        for context in event.context {
+            self.desk.state.push(Message::instruction(context, PromptSubmit::NAME));
+        }
+        let started = ExecutionStarted {
+            at: self.run.at(ExecutionStart::NAME),
+            prompt: event.prompt,
+            limits: self.run.budget().limits().clone(),
+        };
+        let (run, before) = (self.run.clone(), self.desk.state.clone());
+        let this = Mutex::new(self);
+        let core = |started: ExecutionStarted| async { this.lock().await.execution(started).await };
+        let wrapped = run.hooks().wrap(Execution, started, &before, &run, core).await;
+        wrapped.map_err(|error| RunError::Internal { message: error.to_string() }.into())
+    }
+
+    /// `ExecutionStart`, then steps until something ends the run.
+    async fn execution(&mut self, mut started: ExecutionStarted) -> RunReport {
+        let stop = match self.fire(ExecutionStart, &mut started).await {
+            Ok(outcome) => {
+                self.desk.take_stops(&outcome);
+                self.steps().await
+            }
+            Err(interrupted) => interrupted.into(),
+        };
+        self.report(stop)
+    }
+
+    async fn steps(&mut self) -> Stop {
+        loop {
+            if let Some(stop) = self.stopped() {
+                return stop;
+            }
+            let ended = match self.step().await {
+                Ok(report) => self.should_continue(report).await,
+                Err(interrupted) => Err(interrupted),
+            };
+            let ended = match ended {
+                Ok(ended) => ended,
+                Err(interrupted) => self.on_error(interrupted).await,
+            };
+            if let Some(stop) = ended {
+                return stop;
+            }
+        }
+    }
+
+    /// One step inside its arounds.
+    async fn step(&mut self) -> Result<StepReport, Interrupted> {
+        self.last_good = self.desk.state.clone();
+        self.run.set_step(self.desk.state.steps() + 1);
+        let event = StepStarted {
+            at: self.run.at(BeforeStep::NAME),
+            messages: self.desk.state.messages().len(),
+            usage: self.desk.state.usage(),
+        };
+        let (run, before) = (self.run.clone(), self.desk.state.clone());
+        let this = Mutex::new(self);
+        let core = |event: StepStarted| async { this.lock().await.step_once(event).await };
+        let wrapped = run.hooks().wrap(Step, event, &before, &run, core).await;
+        wrapped.map_err(|error| RunError::Internal { message: error.to_string() })?
+    }
+
+    /// `BeforeStep`, the model, the tools, `AfterStep`.
+    async fn step_once(&mut self, mut event: StepStarted) -> Result<StepReport, Interrupted> {
+        match self.run.budget().reserve(Meter::Steps, 1) {
+            Ok(reserved) => reserved.settle(1),
+            Err(stop) => self.desk.pending.stop(stop),
+        }
+        let nothing = StepReport { kind: StepKind::NoResponse, text: String::new(), tools: Vec::new() };
+        if self.desk.pending.strongest().is_some() {
+            return Ok(nothing);
+        }
+        let (began, usage) = (self.run.clock().elapsed(), self.desk.state.usage());
+        let step = self.desk.state.begin_step();
+        self.run.set_step(step);
+        self.desk.state.notes_mut().clear(Lasting::Step);
+        self.run.write(What::StepBegan { step }).await?;
+        self.run.tell(|| News::Step { step });
+
+        let outcome = self.fire(BeforeStep, &mut event).await?;
+        self.desk.take_stops(&outcome);
+        let report = match self.desk.pending.strongest() {
+            Some(_) => nothing,
+            None => self.think_and_act().await?,
+        };
+
+        let duration = self.run.clock().elapsed().saturating_sub(began);
+        let mut ended = StepEnded {
+            at: self.run.at(AfterStep::NAME),
+            kind: report.kind,
+            text: report.text.clone(),
+            tools: report.tools.clone(),
+            usage: self.desk.state.usage().since(usage),
+            duration_ms: millis(duration),
+        };
+        let outcome = self.fire(AfterStep, &mut ended).await?;
+        self.desk.take_stops(&outcome);
+        self.take_instructions(&outcome);
+        self.failures = 0;
+        Ok(report)
+    }
+
+    /// Asks the model and does what it asks for.
+    async fn think_and_act(&mut self) -> Result<StepReport, Interrupted> {
+        compact::if_due(&self.run, &mut self.desk).await?;
+        let mut request = self.run.request();
+        request.messages = self.desk.state.messages().clone();
+        let response = match infer(&self.run, &mut self.desk, Purpose::Step, request).await {
+            InferenceReport::Answered(response) => response,
+            InferenceReport::NotAsked(_) => {
+                return Ok(StepReport { kind: StepKind::NoResponse, text: String::new(), tools: Vec::new() });
+            }
+            InferenceReport::Failed(error) => return Err(error.into()),
+            InferenceReport::Cancelled => return Err(Interrupted::Cancelled),
+        };
+        self.text.clone_from(&response.text);
+        let (text, calls) = (response.text.clone(), response.calls.clone());
+        self.desk.state.push(Message::Assistant {
+            text: response.text,
+            reasoning: response.reasoning,
+            calls: response.calls,
+        });
+        if calls.is_empty() {
+            self.desk.pending.stop(Stop::soft(StopReason::Finished, "model", "the model asked for no more tools"));
+            return Ok(StepReport { kind: StepKind::FinalResponse, text, tools: Vec::new() });
+        }
+        let tools = calls.iter().map(|call| call.tool.clone()).collect();
+        let (results, interrupted) = use_tools(&self.run, &mut self.desk, calls).await;
+        for (call, result) in results {
+            self.desk.state.push(Message::Tool { call_id: call.id, tool: call.tool, result });
+        }
+        interrupted?;
+        Ok(StepReport { kind: StepKind::ToolExecution, text, tools })
+    }
+
+    /// `ShouldContinue`, then the resolver. Answers with the stop, if the run ends.
+    async fn should_continue(&mut self, report: StepReport) -> Result<Option<Stop>, Interrupted> {
+        let mut event = Continuing {
+            at: self.run.at(ShouldContinue::NAME),
+            kind: report.kind,
+            text: report.text,
+            stops: self.desk.pending.stops().to_vec(),
+            continuations: self.continuations,
+        };
+        let outcome = self.fire(ShouldContinue, &mut event).await?;
+        self.desk.take_stops(&outcome);
+        self.take_instructions(&outcome);
+        let (instructions, overridden) = match self.desk.pending.resolve() {
+            Resolution::Stop(stop) => return Ok(Some(stop)),
+            Resolution::GoOn { instructions, overridden } => (instructions, overridden),
+        };
+        if !overridden.is_empty() {
+            self.continuations += 1;
+            let limit = self.run.core().continuation_limit;
+            if self.continuations > limit {
+                let message = format!("hooks have made the run go on {limit} times");
+                return Ok(Some(Stop::hard(StopReason::Retries, "continuation limit", message)));
+            }
+        }
+        for instruction in instructions {
+            self.desk.state.push(Message::instruction(instruction.text, instruction.from));
+        }
+        // A limit ends a run that would go on; one that has ended by itself is not blamed on it.
+        Ok(self.run.budget().exhausted(&**self.run.clock()))
+    }
+
+    /// `OnError`, then the error policy. Answers with the stop, if the run ends.
+    async fn on_error(&mut self, interrupted: Interrupted) -> Option<Stop> {
+        let Interrupted::Failed(error) = interrupted else { return Some(interrupted.into()) };
+        self.failures += 1;
+        let mut event = Failed {
+            at: self.run.at(OnError::NAME),
+            class: error.class(),
+            message: error.to_string(),
+            attempts: self.failures,
+            wait: error.wait(),
+        };
+        let outcome = match self.fire(OnError, &mut event).await {
+            Ok(outcome) => outcome,
+            Err(interrupted) => return Some(interrupted.into()),
+        };
+        let by = outcome.record.decided_by.as_deref().unwrap_or("a hook").to_owned();
+        match outcome.verdict() {
+            ErrorVerdict::Recover { with } => {
+                self.failures = 0;
+                self.desk.state.push(Message::instruction(with, by));
+                None
+            }
+            ErrorVerdict::Stop { reason } => {
+                Some(Stop::hard(StopReason::Error, by, format!("{}: {reason}", event.message)))
+            }
+            ErrorVerdict::Proceed | ErrorVerdict::Skip => self.by_policy(&error).await,
+        }
+    }
+
+    async fn by_policy(&mut self, error: &RunError) -> Option<Stop> {
+        match self.run.core().error_policy.action(error.class()) {
+            OnFailure::Retry { times, wait } if self.failures <= times => {
+                let wait = error.wait().unwrap_or(wait.saturating_mul(1 << (self.failures - 1).min(16)));
+                self.run.wait(wait).await.err().map(Stop::from)
+            }
+            OnFailure::Ignore => {
+                self.desk.state.push(Message::instruction(format!("The last step failed: {error}"), OnError::NAME));
+                None
+            }
+            OnFailure::Retry { .. } | OnFailure::Stop => Some(Interrupted::from(error.clone()).into()),
+        }
+    }
+
+    /// `ExecutionEnd`: once, on every path.
+    async fn end(mut self, report: RunReport) -> (AgentState, RunReport) {
+        let mut event = ExecutionEnded {
+            at: self.run.at(ExecutionEnd::NAME),
+            status: report.status,
+            stop: report.stop.clone(),
+            text: report.text.clone(),
+            steps: report.steps,
+            usage: report.usage,
+            duration_ms: report.duration_ms,
+        };
+        let told = self.run.fire(ExecutionEnd, &mut event, &mut self.desk.state, Retries::Allowed, Leave::Never).await;
+        let written = self.run.write(What::RunEnded { report: report.clone() }).await.map_err(Interrupted::from);
+        let report = match told.map(drop).and(written) {
+            Ok(()) => report,
+            Err(interrupted) => RunReport { status: RunStatus::Failed, stop: interrupted.into(), ..report },
+        };
+        self.desk.state.notes_mut().clear(Lasting::Run);
+        self.run.tell(|| News::Ended { report: Box::new(report.clone()) });
+        (self.desk.state, report)
+    }
+
+    /// What stands against another step: a stop that somebody asked for, or a limit.
+    fn stopped(&self) -> Option<Stop> {
+        if self.run.is_cancelled() {
+            return Some(Interrupted::Cancelled.into());
+        }
+        self.desk.pending.strongest().cloned().or_else(|| self.run.budget().exhausted(&**self.run.clock()))
+    }
+
+    fn take_instructions<P: Point>(&mut self, outcome: &vertebra_hooks::Outcome<P>) {
+        for ruling in outcome.of_kind(Kind::GoOn) {
+            self.desk.pending.go_on(&*ruling.by, ruling.verdict.reason().unwrap_or_default());
+        }
+    }
+
+    fn report(&self, stop: Stop) -> RunReport {
+        let (info, state) = (self.run.info(), &self.desk.state);
+        RunReport {
+            session_id: info.session_id.clone(),
+            run_id: info.run_id.clone(),
+            status: stop.reason.into(),
+            stop,
+            text: self.text.clone(),
+            steps: state.steps().saturating_sub(self.before.steps),
+            tool_calls: state.tool_calls().saturating_sub(self.before.tool_calls),
+            usage: state.usage().since(self.before.usage),
+            duration_ms: millis(self.run.clock().elapsed().saturating_sub(self.began)),
+        }
+    }
+
+    async fn fire<P>(&mut self, point: P, event: &mut P::Event) -> Result<vertebra_hooks::Outcome<P>, Interrupted>
+    where
+        P: Point<State = AgentState, Event: crate::events::Located>,
+    {
+        self.run.fire(point, event, &mut self.desk.state, Retries::Allowed, Leave::OnCancel).await
+    }
+}
+
+impl From<Interrupted> for Stop {
+    fn from(interrupted: Interrupted) -> Self {
+        match interrupted {
+            Interrupted::Cancelled => Self::hard(StopReason::Cancelled, "caller", "the run was cancelled"),
+            Interrupted::Failed(error) => {
+                let source = match &error {
+                    RunError::Model(_) => "model",
+                    RunError::Journal(_) => "journal",
+                    RunError::Internal { .. } => "runtime",
+                };
+                Self::hard(StopReason::Error, source, error.to_string())
+            }
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,286 @@
+//! One run as its hooks and tools see it: who it is, what it may use, and how to reach the rest.
+
+use std::{
+    borrow::Cow,
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
+    task::Poll,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
+
+use crate::{
+    AgentState, At, Budget, Clock, InferenceReport, Messages, Notification, Pending, Purpose, Request, RunError,
+    RunInfo,
+    agent::Core,
+    budget::Working,
+    events::{Located, Notified},
+    front::{Front, News},
+    inference,
+    journal::{Entry, What},
+};
+
+/// A run, as hooks reach it through [`Cx::scope`](crate::Cx::scope). A clone is another handle to the same run.
+#[derive(Clone)]
+pub struct Run(Arc<Inner>);
+
+struct Inner {
+    info: Arc<RunInfo>,
+    core: Arc<Core>,
+    hooks: Hooks,
+    budget: Budget,
+    working: Arc<Working>,
+    cancel: CancellationToken,
+    front: Front,
+    system_prompt: Arc<str>,
+    events: AtomicU64,
+    step: AtomicU32,
+}
+
+/// What a run is made of.
+pub(crate) struct Parts {
+    pub(crate) info: RunInfo,
+    pub(crate) core: Arc<Core>,
+    pub(crate) hooks: Hooks,
+    pub(crate) budget: Budget,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) front: Front,
+    pub(crate) system_prompt: Arc<str>,
+}
+
+/// Why a phase has no result.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Interrupted {
+    /// Somebody cancelled the run.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// Something failed outside a tool.
+    #[error(transparent)]
+    Failed(#[from] RunError),
+}
+
+/// What the loop may change. Phases are given it, and give it back.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Desk {
+    pub(crate) state: AgentState,
+    pub(crate) pending: Pending,
+}
+
+/// Whether a cancelled run may leave a dispatch half way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leave {
+    /// It may.
+    OnCancel,
+    /// It may not: the end is always told.
+    Never,
+}
+
+impl Run {
+    pub(crate) fn new(parts: Parts, above: Option<&Run>) -> Self {
+        let Parts { info, core, hooks, budget, cancel, front, system_prompt } = parts;
+        let working = Arc::new(budget.work(core.clock.clone(), above.map(|run| run.0.working.clone())));
+        Self(Arc::new(Inner {
+            info: Arc::new(info),
+            core,
+            hooks,
+            budget,
+            working,
+            cancel,
+            front,
+            system_prompt,
+            events: AtomicU64::default(),
+            step: AtomicU32::default(),
+        }))
+    }
+
+    /// Who and where.
+    pub fn info(&self) -> &Arc<RunInfo> {
+        &self.0.info
+    }
+
+    /// What the run may use.
+    pub fn budget(&self) -> &Budget {
+        &self.0.budget
+    }
+
+    /// The hooks in force.
+    pub fn hooks(&self) -> &Hooks {
+        &self.0.hooks
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.0.core.clock
+    }
+
+    /// Asks the run to end. What has begun is cancelled.
+    pub fn cancel(&self) {
+        self.0.cancel.cancel();
+    }
+
+    /// Whether somebody has asked the run to end.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancel.is_cancelled()
+    }
+
+    /// Asks a model on behalf of a capability: the same points, the same budget. `state` is the state at hand.
+    pub async fn infer(
+        &self,
+        state: &mut AgentState,
+        purpose: impl Into<Arc<str>>,
+        request: Request,
+    ) -> InferenceReport {
+        let mut desk = Desk { state: std::mem::take(state), pending: Pending::default() };
+        let report = inference::infer(self, &mut desk, Purpose::Capability(purpose.into()), request).await;
+        *state = desk.state;
+        report
+    }
+
+    /// A request to this run's model with nothing in it but what the agent always sends.
+    pub fn request(&self) -> Request {
+        Request {
+            model: self.0.core.model.id(),
+            system_prompt: self.0.system_prompt.clone(),
+            messages: Messages::default(),
+            tools: self.0.core.tools.offers().clone(),
+            max_output_tokens: None,
+            temperature: None,
+            options: Value::Null,
+        }
+    }
+
+    /// Tells people something, through the hooks at [`Notification`](crate::Notification).
+    pub async fn notify(
+        &self,
+        state: &mut AgentState,
+        kind: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Result<(), RunError> {
+        let at = self.at(Notification::NAME);
+        let mut event = Notified { at, kind: kind.into(), message: message.into(), data: Value::Null };
+        let outcome = self.fire(Notification, &mut event, state, Retries::Allowed, Leave::OnCancel).await;
+        self.tell(|| News::Notice { kind: event.kind, message: event.message });
+        match outcome {
+            Ok(_) | Err(Interrupted::Cancelled) => Ok(()),
+            Err(Interrupted::Failed(error)) => Err(error),
+        }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.0.core
+    }
+
+    pub(crate) fn token(&self) -> &CancellationToken {
+        &self.0.cancel
+    }
+
+    pub(crate) fn front(&self) -> &Front {
+        &self.0.front
+    }
+
+    /// The head of the next event.
+    pub(crate) fn at(&self, point: &'static str) -> At {
+        At {
+            run: self.0.info.clone(),
+            point: Cow::Borrowed(point),
+            number: self.0.events.fetch_add(1, Ordering::Relaxed) + 1,
+            step: self.0.step.load(Ordering::Relaxed),
+            timestamp: self.clock().now(),
+        }
+    }
+
+    pub(crate) fn set_step(&self, step: u32) {
+        self.0.step.store(step, Ordering::Relaxed);
+    }
+
+    /// Runs the hooks of a point, and keeps what they did.
+    pub(crate) async fn fire<P>(
+        &self,
+        point: P,
+        event: &mut P::Event,
+        state: &mut AgentState,
+        retries: Retries,
+        leave: Leave,
+    ) -> Result<Outcome<P>, Interrupted>
+    where
+        P: Point<State = AgentState, Event: Located>,
+    {
+        let dispatch = self.0.hooks.dispatch(point, Frame { event, state, scope: self, retries });
+        let outcome = match leave {
+            Leave::OnCancel => self.unless_cancelled(dispatch).await?,
+            Leave::Never => dispatch.await,
+        };
+        if !outcome.record.hooks.is_empty() {
+            self.tell(|| News::Hooks {
+                record: outcome.record.clone(),
+                subject: vertebra_hooks::Event::tool(event).unwrap_or_default().to_owned(),
+            });
+            let event_id = event.at().event_id();
+            self.write(What::Dispatched { event_id, record: outcome.record.clone() }).await?;
+        }
+        Ok(outcome)
+    }
+
+    /// Writes a line to the journal.
+    pub(crate) async fn write(&self, what: What) -> Result<(), RunError> {
+        let entry = Entry {
+            session_id: self.0.info.session_id.clone(),
+            run_id: Some(self.0.info.run_id.clone()),
+            timestamp: self.clock().now(),
+            what,
+        };
+        Ok(self.0.core.journal.append(entry).await?)
+    }
+
+    /// Tells the front end, if there is one.
+    pub(crate) fn tell(&self, news: impl FnOnce() -> News) {
+        self.0.front.tell(&self.0.info.agent, self.0.info.depth, news);
+    }
+
+    /// Does something unless the run is cancelled, before or meanwhile.
+    pub(crate) async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Interrupted> {
+        if self.is_cancelled() {
+            return Err(Interrupted::Cancelled);
+        }
+        let mut work = pin!(work);
+        let mut cancelled = pin!(self.0.cancel.cancelled());
+        // The work goes first: most of it is ready at once, and then nobody has to listen for a cancellation.
+        poll_fn(|cx| match work.as_mut().poll(cx) {
+            Poll::Ready(done) => Poll::Ready(Ok(done)),
+            Poll::Pending => cancelled.as_mut().poll(cx).map(|()| Err(Interrupted::Cancelled)),
+        })
+        .await
+    }
+
+    /// Waits because a hook or a provider asked to. Counts as time worked.
+    pub(crate) async fn wait(&self, duration: Duration) -> Result<(), Interrupted> {
+        self.unless_cancelled(self.clock().sleep(duration)).await
+    }
+
+    /// Waits for a person. Does not count as time worked.
+    pub(crate) async fn wait_for_person<T>(&self, answer: impl Future<Output = T>) -> Result<T, Interrupted> {
+        self.0.working.paused(self.unless_cancelled(answer)).await
+    }
+
+    /// Whether the operation tried for the `attempt`th time may be retried once more.
+    pub(crate) fn retries(&self, attempt: u32) -> Retries {
+        if attempt > self.0.core.retry_limit { Retries::Exhausted } else { Retries::Allowed }
+    }
+}
+
+impl Desk {
+    /// Takes the stops that hooks asked for in a dispatch, whatever else was decided.
+    pub(crate) fn take_stops<P: Point>(&mut self, outcome: &Outcome<P>) {
+        use vertebra_hooks::{Kind, Verdict};
+        for ruling in outcome.of_kind(Kind::Stop) {
+            self.pending.stop(crate::Stop::requested(&ruling.by, ruling.verdict.reason().unwrap_or_default()));
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Sessions: one conversation, many runs.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::{
+    sync::Mutex,
+    task::{JoinError, JoinHandle},
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use vertebra_hooks::{Point, Retries};
+
+use crate::{
+    Agent, AgentState, Budget, Limits, Run, RunEvent, RunFailed, RunInfo, RunReport, SessionEnd, SessionReport,
+    SessionStart, Stop, StopReason,
+    clock::IdFor,
+    events::{SessionEnded, SessionStarted},
+    front::{Feed, Front, News},
+    journal::What,
+    run::execute,
+    scope::{Leave, Parts},
+};
+
+/// An open session. Dropping it closes it in the background.
+pub struct Session {
+    inner: Option<Inner>,
+}
+
+struct Inner {
+    agent: Agent,
+    /// Held by whichever run is under way, so that runs of a session come one after the other.
+    state: Arc<Mutex<AgentState>>,
+    /// The session as its own hooks see it.
+    scope: Run,
+    system_prompt: Arc<str>,
+    began: Duration,
+    runs: u32,
+}
+
+impl Session {
+    pub(crate) async fn open(agent: Agent) -> Self {
+        let core = agent.core().clone();
+        let session_id = core.ids.fresh(IdFor::Session);
+        let mut inner = Inner {
+            scope: scope(&agent, &session_id),
+            state: Arc::default(),
+            system_prompt: core.system_prompt.clone(),
+            began: core.clock.elapsed(),
+            runs: 0,
+            agent,
+        };
+        let mut event = SessionStarted {
+            at: inner.scope.at(SessionStart::NAME),
+            system_prompt: inner.system_prompt.clone(),
+            model: core.model.id(),
+        };
+        let mut state = inner.state.lock().await;
+        // A journal that fails here fails again at the first run, which says so.
+        let _ = inner.scope.write(What::SessionBegan).await;
+        let _ = inner.scope.fire(SessionStart, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
+        drop(state);
+        inner.system_prompt = event.system_prompt;
+        Self { inner: Some(inner) }
+    }
+
+    /// The session's identifier.
+    pub fn id(&self) -> &str {
+        self.inner().scope.info().session_id.as_ref()
+    }
+
+    /// What the agent knows now. Waits for a run that is under way.
+    pub async fn state(&self) -> AgentState {
+        self.inner().state.lock().await.clone()
+    }
+
+    /// Runs a prompt. When the future is dropped, the run is cancelled.
+    pub async fn prompt(&mut self, prompt: impl Into<String>) -> Result<RunReport, RunFailed> {
+        self.start(prompt.into(), Front::default(), CancellationToken::new()).wait().await.into_result()
+    }
+
+    /// Runs a prompt, and lets it be cancelled through a token.
+    pub async fn prompt_until(
+        &mut self,
+        prompt: impl Into<String>,
+        cancel: CancellationToken,
+    ) -> Result<RunReport, RunFailed> {
+        self.start(prompt.into(), Front::default(), cancel).wait().await.into_result()
+    }
+
+    /// Closes the session: `SessionEnd`, then detached watches are waited for, for a bounded time.
+    pub async fn close(self) -> SessionReport {
+        self.into_inner().close().await
+    }
+
+    pub(crate) fn start(&mut self, prompt: String, front: Front, cancel: CancellationToken) -> Started {
+        let inner = self.inner.as_mut().expect("a session lives until it is closed, by value");
+        inner.runs += 1;
+        let core = inner.agent.core().clone();
+        let info = RunInfo { run_id: core.ids.fresh(IdFor::Run), ..(**inner.scope.info()).clone() };
+        let run_info = info.clone();
+        let parts = Parts {
+            info,
+            hooks: inner.agent.hooks().clone(),
+            budget: Budget::new(core.name.clone(), core.limits.clone()),
+            cancel: cancel.clone(),
+            front,
+            system_prompt: inner.system_prompt.clone(),
+            core,
+        };
+        let state = inner.state.clone();
+        let task = tokio::spawn(async move {
+            let mut state = state.lock_owned().await;
+            let (after, report) = execute(Run::new(parts, None), state.clone(), prompt).await;
+            *state = after;
+            report
+        });
+        Started { task, info: run_info, _cancel_on_drop: cancel.drop_guard() }
+    }
+
+    fn into_inner(mut self) -> Inner {
+        self.inner.take().expect("a session is closed once, by value")
+    }
+
+    fn inner(&self) -> &Inner {
+        self.inner.as_ref().expect("a session lives until it is closed, by value")
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(inner) = self.inner.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(inner.close());
+        }
+    }
+}
+
+impl Inner {
+    async fn close(self) -> SessionReport {
+        let mut state = self.state.lock().await;
+        let duration = self.scope.clock().elapsed().saturating_sub(self.began);
+        let mut event = SessionEnded {
+            at: self.scope.at(SessionEnd::NAME),
+            usage: state.usage(),
+            total_tokens: state.usage().total_tokens(),
+            total_tool_calls: state.tool_calls(),
+            runs: self.runs,
+            steps: state.steps(),
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        };
+        let _ = self.scope.fire(SessionEnd, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
+        let _ = self.scope.write(What::SessionEnded).await;
+        let watches = self.agent.hooks().drain(self.agent.core().drain_time).await;
+        if watches.dropped + watches.unfinished > 0 {
+            tracing::warn!(?watches, "detached watches missed events");
+        }
+        SessionReport {
+            session_id: self.scope.info().session_id.clone(),
+            usage: event.usage,
+            tool_calls: event.total_tool_calls,
+            runs: event.runs,
+            steps: event.steps,
+            duration_ms: event.duration_ms,
+            watches,
+        }
+    }
+}
+
+/// The session itself as a scope: its events belong to no run.
+fn scope(agent: &Agent, session_id: &Arc<str>) -> Run {
+    let core = agent.core().clone();
+    let info = RunInfo {
+        session_id: session_id.clone(),
+        run_id: session_id.clone(),
+        agent: core.name.clone(),
+        depth: 0,
+        working_directory: core.working_directory.clone(),
+    };
+    let parts = Parts {
+        info,
+        hooks: agent.hooks().clone(),
+        budget: Budget::new(core.name.clone(), Limits::none()),
+        cancel: CancellationToken::new(),
+        front: Front::default(),
+        system_prompt: core.system_prompt.clone(),
+        core,
+    };
+    Run::new(parts, None)
+}
+
+/// A run under way, in a task of its own.
+pub(crate) struct Started {
+    task: JoinHandle<RunReport>,
+    info: RunInfo,
+    _cancel_on_drop: DropGuard,
+}
+
+impl Started {
+    pub(crate) async fn wait(self) -> RunReport {
+        ended(self.task.await, self.info.session_id, self.info.run_id)
+    }
+}
+
+/// The report of a run's task. The loop catches panics, so a task without one is of a runtime that is shutting down.
+fn ended(
+    task: Result<RunReport, JoinError>,
+    session_id: impl Into<Arc<str>>,
+    run_id: impl Into<Arc<str>>,
+) -> RunReport {
+    task.unwrap_or_else(|error| {
+        let stop = Stop::hard(StopReason::Error, "runtime", error.to_string());
+        RunReport {
+            session_id: session_id.into(),
+            run_id: run_id.into(),
+            status: stop.reason.into(),
+            stop,
+            text: String::new(),
+            steps: 0,
+            tool_calls: 0,
+            usage: crate::Usage::default(),
+            duration_ms: 0,
+        }
+    })
+}
+
+/// A run as a stream of what happens in it. Dropping it cancels the run.
+pub struct RunStream {
+    feed: Feed,
+    cancel: CancellationToken,
+    task: JoinHandle<RunReport>,
+    _cancel_on_drop: DropGuard,
+}
+
+impl RunStream {
+    pub(crate) fn start(agent: Agent, prompt: String) -> Self {
+        let (front, feed) = Front::open();
+        let cancel = CancellationToken::new();
+        let token = cancel.clone();
+        let task = tokio::spawn(async move {
+            let mut session = agent.session().await;
+            let report = session.start(prompt, front.clone(), token).wait().await;
+            let closed = session.close().await;
+            if closed.watches.dropped + closed.watches.unfinished > 0 {
+                let message = format!("detached watches missed events: {:?}", closed.watches);
+                front.tell(&agent.core().name, 0, || News::Notice { kind: "watches".to_owned(), message });
+            }
+            front.close();
+            report
+        });
+        Self { feed, cancel: cancel.clone(), task, _cancel_on_drop: cancel.drop_guard() }
+    }
+
+    /// The next event; `None` when the session is over.
+    pub async fn next(&mut self) -> Option<RunEvent> {
+        std::future::poll_fn(|cx| self.feed.poll_next(cx)).await
+    }
+
+    /// Asks the run to end.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// A token that cancels the run, for a signal handler.
+    pub fn token(&self) -> CancellationToken {
+        self.cancel.clone()
+    }
+
+    /// Waits for the end without looking at the rest.
+    pub async fn finish(self) -> Result<RunReport, RunFailed> {
+        let Self { task, _cancel_on_drop, .. } = self;
+        ended(task.await, String::new(), String::new()).into_result()
+    }
+}
+
+impl futures_util::Stream for RunStream {
+    type Item = RunEvent;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<RunEvent>> {
+        self.feed.poll_next(cx)
+    }
+}

@@ -1,0 +1,210 @@
+//! Tools: what a model can do.
+
+use std::{future::Future, marker::PhantomData, pin::Pin, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use vertebra_hooks::SendFn2;
+
+use crate::{Args, Invocation};
+
+/// What is known of a tool before it is used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// Its name: letters, digits, `_` and `-`.
+    pub name: Arc<str>,
+    /// What it is for, for the model.
+    pub description: Arc<str>,
+    /// The JSON schema of its arguments. Calls that do not fit are refused before the tool sees them.
+    pub schema: Arc<Value>,
+    /// Names under which policies written for other agents know such a tool: `Write` for `write_file`.
+    pub aliases: Arc<[Arc<str>]>,
+    /// Whether it changes nothing outside.
+    pub read_only: bool,
+    /// Whether running it twice is as good as once.
+    pub idempotent: bool,
+}
+
+impl ToolSpec {
+    /// A tool that takes any object, until told otherwise.
+    pub fn new(name: impl Into<Arc<str>>, description: impl Into<Arc<str>>) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            schema: Arc::new(serde_json::json!({ "type": "object" })),
+            aliases: Arc::new([]),
+            read_only: false,
+            idempotent: false,
+        }
+    }
+
+    /// Takes arguments of this type.
+    #[must_use]
+    pub fn input<T: JsonSchema>(mut self) -> Self {
+        self.schema = Arc::new(schemars::schema_for!(T).to_value());
+        self
+    }
+
+    /// Takes arguments of this schema.
+    #[must_use]
+    pub fn schema(mut self, schema: Value) -> Self {
+        self.schema = Arc::new(schema);
+        self
+    }
+
+    /// Is also known as this.
+    #[must_use]
+    pub fn alias(mut self, alias: impl Into<Arc<str>>) -> Self {
+        self.aliases = self.aliases.iter().cloned().chain([alias.into()]).collect();
+        self
+    }
+
+    /// Changes nothing outside, so it may also be repeated.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self.idempotent = true;
+        self
+    }
+}
+
+/// Something a model can do.
+///
+/// Most tools are functions: see [`tool`]. Implement the trait for a tool that has state of its own.
+pub trait Tool: Send + Sync + 'static {
+    /// What is known of it.
+    fn spec(&self) -> ToolSpec;
+
+    /// Does it. The arguments fit the schema. When the future is dropped, the use is cancelled.
+    fn call(&self, args: Args, invocation: Invocation) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+}
+
+/// What a tool gives back.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ToolOutput {
+    /// What the model reads.
+    pub text: String,
+    /// The exit code, if it ran a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Data for hooks and front ends that the model does not read.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub data: Value,
+}
+
+impl From<String> for ToolOutput {
+    fn from(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
+impl From<&str> for ToolOutput {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<Value> for ToolOutput {
+    fn from(data: Value) -> Self {
+        Self { text: data.to_string(), exit_code: None, data }
+    }
+}
+
+/// A tool did not do its work. Any error becomes one through `?`; the model reads its text.
+pub struct ToolError(String);
+
+impl ToolError {
+    /// An error from a message alone.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+
+    pub(crate) fn into_message(self) -> String {
+        self.0
+    }
+}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for ToolError {
+    fn from(error: E) -> Self {
+        Self(vertebra_hooks::HookError::from(error).to_string())
+    }
+}
+
+impl std::fmt::Debug for ToolError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ToolError({:?})", self.0)
+    }
+}
+
+/// Makes a tool of an async function: `tool("add", "Adds two numbers", async |input: Add, _| Ok(…))`.
+///
+/// The schema comes from the input type. The function is cloned for each call, so share state through an `Arc`.
+pub fn tool<I, O, F>(name: impl Into<Arc<str>>, description: impl Into<Arc<str>>, function: F) -> FnTool<I, O, F>
+where
+    I: DeserializeOwned + JsonSchema + Send + 'static,
+    O: Into<ToolOutput> + 'static,
+    F: AsyncFn(I, Invocation) -> Result<O, ToolError> + SendFn2<I, Invocation, Result<O, ToolError>>,
+{
+    FnTool { spec: ToolSpec::new(name, description).input::<I>(), function, types: PhantomData }
+}
+
+/// A tool made of a function by [`tool`].
+pub struct FnTool<I, O, F> {
+    spec: ToolSpec,
+    function: F,
+    types: PhantomData<fn(I) -> O>,
+}
+
+impl<I, O, F> FnTool<I, O, F> {
+    /// Changes what is known of the tool: `tool(…).with(|spec| spec.alias("Write"))`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(ToolSpec) -> ToolSpec) -> Self {
+        self.spec = change(self.spec);
+        self
+    }
+}
+
+impl<I, O, F> Tool for FnTool<I, O, F>
+where
+    I: DeserializeOwned + JsonSchema + Send + 'static,
+    O: Into<ToolOutput> + 'static,
+    F: SendFn2<I, Invocation, Result<O, ToolError>>,
+{
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    fn call(&self, args: Args, invocation: Invocation) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send {
+        let input = args.parse::<I>();
+        let function = self.function.clone();
+        async move {
+            let output = function.call(input?, invocation).await?;
+            Ok(output.into())
+        }
+    }
+}
+
+/// [`Tool`] with its future boxed, so that tools share a list.
+pub(crate) trait ErasedTool: Send + Sync {
+    fn spec(&self) -> ToolSpec;
+    fn call<'a>(
+        &'a self,
+        args: Args,
+        invocation: Invocation,
+    ) -> Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+}
+
+impl<T: Tool> ErasedTool for T {
+    fn spec(&self) -> ToolSpec {
+        Tool::spec(self)
+    }
+
+    fn call<'a>(
+        &'a self,
+        args: Args,
+        invocation: Invocation,
+    ) -> Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>> {
+        Box::pin(Tool::call(self, args, invocation))
+    }
+}

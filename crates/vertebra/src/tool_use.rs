@@ -1,0 +1,226 @@
+//! The tool phase: for each call hooks, permission, the tool, hooks.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::{FutureExt, future::join_all};
+use tokio::sync::Mutex;
+use vertebra_hooks::{Name, Point};
+
+use crate::{
+    AfterToolUse, BeforeToolUse, Call, FailureVerdict, Invocation, RepeatVerdict, Run, ToolCall, ToolResult,
+    ToolStatus, ToolUse, ToolUseFailed,
+    events::{ToolAsked, ToolFailed, ToolUsed},
+    front::News,
+    journal::What,
+    permission::{Admission, admit},
+    scope::{Desk, Interrupted, Leave},
+    turns::Turns,
+};
+
+/// What the calls of one step share.
+struct Floor {
+    desk: Arc<Mutex<Desk>>,
+    turns: Turns,
+    /// Nothing more may begin.
+    closing: AtomicBool,
+    interrupt: Mutex<Option<Interrupted>>,
+}
+
+/// Uses the tools a model asked for. Results come in call order.
+pub(crate) async fn use_tools(
+    run: &Run,
+    desk: &mut Desk,
+    calls: Vec<ToolCall>,
+) -> (Vec<(ToolCall, ToolResult)>, Result<(), Interrupted>) {
+    let floor = Floor {
+        desk: Arc::new(Mutex::new(std::mem::take(desk))),
+        turns: Turns::new(calls.len()),
+        closing: AtomicBool::new(false),
+        interrupt: Mutex::default(),
+    };
+    let results = join_all(calls.iter().enumerate().map(|(index, call)| use_tool(run, &floor, index, call))).await;
+    *desk = std::mem::take(&mut *floor.desk.lock().await);
+    let interrupt = floor.interrupt.into_inner().map_or(Ok(()), Err);
+    (calls.into_iter().zip(results).collect(), interrupt)
+}
+
+/// One call, inside the arounds of [`ToolUse`].
+async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> ToolResult {
+    floor.turns.before_tool(index).await;
+    let before = floor.desk.lock().await.state.clone();
+    let event = ToolAsked {
+        at: run.at(BeforeToolUse::NAME),
+        call: Call {
+            call_id: call.id.clone(),
+            tool: run.core().tools.canonical(&call.tool),
+            aliases: run.core().tools.aliases(&call.tool),
+            args: call.args.clone(),
+            malformed: call.malformed.clone(),
+            recent_tools: before.recent_tools().clone(),
+        },
+    };
+    let attempts = AtomicU32::new(0);
+    let core = |event: ToolAsked| hooked(run, floor, index, &attempts, event);
+    let result = match run.hooks().wrap(ToolUse, event, &before, run, core).await {
+        Ok(result) => result,
+        Err(error) => ToolResult::ended(ToolStatus::Failed, error.to_string()),
+    };
+    floor.turns.done(index).await;
+    result.capped(run.core().max_result_bytes)
+}
+
+/// One call between its hooks, as often as they say.
+async fn hooked(run: &Run, floor: &Floor, index: usize, attempts: &AtomicU32, original: ToolAsked) -> ToolResult {
+    match try_hooked(run, floor, index, attempts, original).await {
+        Ok(result) => result,
+        Err(interrupt) => {
+            floor.closing.store(true, Ordering::Release);
+            let why = match &interrupt {
+                Interrupted::Cancelled => "the run was cancelled".to_owned(),
+                Interrupted::Failed(error) => error.to_string(),
+            };
+            floor.interrupt.lock().await.get_or_insert(interrupt);
+            ToolResult::ended(ToolStatus::Cancelled, why)
+        }
+    }
+}
+
+async fn try_hooked(
+    run: &Run,
+    floor: &Floor,
+    index: usize,
+    attempts: &AtomicU32,
+    original: ToolAsked,
+) -> Result<ToolResult, Interrupted> {
+    loop {
+        let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut asked = original.clone();
+        floor.turns.before_tool(index).await;
+        if floor.closing.load(Ordering::Acquire) {
+            floor.turns.passed(index);
+            return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
+        }
+        let admission = {
+            let mut desk = floor.desk.lock().await;
+            let admission = admit(run, &mut desk, &mut asked, run.retries(attempt)).await;
+            desk.state.used_tool(&asked.call.tool);
+            admission
+        };
+        if matches!(admission, Ok(Admission::Stopped { .. }) | Err(_)) {
+            floor.closing.store(true, Ordering::Release);
+        }
+        if let Ok(Admission::Retry(wait)) = admission {
+            // Later calls wait for this one's turn to end.
+            run.wait(wait).await?;
+            continue;
+        }
+        floor.turns.passed(index);
+        let (result, blocked_by) = match admission? {
+            Admission::Retry(_) => continue,
+            Admission::Run => (use_once(run, floor, attempt, &asked).await?, None),
+            Admission::Replaced(result) => (result, None),
+            Admission::Invalid(problem) => (ToolResult::ended(ToolStatus::Failed, problem), None),
+            Admission::Stopped { reason } => {
+                (ToolResult::ended(ToolStatus::NotRun, format!("not run: {reason}")), None)
+            }
+            Admission::Blocked { by, reason } => (ToolResult::ended(ToolStatus::Blocked, reason), Some(by)),
+        };
+        floor.turns.after_tool(index).await;
+        let mut desk = floor.desk.lock().await;
+        match conclude(run, &mut desk, attempt, &asked, result, blocked_by).await? {
+            Conclusion::Result(result) => return Ok(result),
+            Conclusion::Retry(wait) => {
+                drop(desk);
+                run.wait(wait).await?;
+            }
+        }
+    }
+}
+
+enum Conclusion {
+    Result(ToolResult),
+    Retry(Duration),
+}
+
+/// The hooks after a call. Every call that passed the hooks before it comes here, whatever became of it.
+async fn conclude(
+    run: &Run,
+    desk: &mut Desk,
+    attempt: u32,
+    asked: &ToolAsked,
+    mut result: ToolResult,
+    blocked_by: Option<Name>,
+) -> Result<Conclusion, Interrupted> {
+    let (call, retries) = (asked.call.clone(), run.retries(attempt));
+    // The second of a pair is told even to a run that is being cancelled.
+    let leave = Leave::Never;
+    if result.status == ToolStatus::Failed {
+        let mut failed = ToolFailed {
+            at: run.at(ToolUseFailed::NAME),
+            call: call.clone(),
+            error: result.output.clone(),
+            attempts: attempt,
+            duration_ms: result.duration_ms,
+        };
+        let outcome = run.fire(ToolUseFailed, &mut failed, &mut desk.state, retries, leave).await?;
+        desk.take_stops(&outcome);
+        match outcome.verdict() {
+            FailureVerdict::Recover { with } => result = with.took(result.duration_ms),
+            FailureVerdict::Retry { after_ms } => return Ok(Conclusion::Retry(Duration::from_millis(after_ms))),
+            FailureVerdict::Proceed | FailureVerdict::Skip | FailureVerdict::Stop { .. } => {
+                result.output = failed.error;
+            }
+        }
+    }
+    let mut used = ToolUsed { at: run.at(AfterToolUse::NAME), call, result, blocked_by };
+    let outcome = run.fire(AfterToolUse, &mut used, &mut desk.state, retries, leave).await?;
+    desk.take_stops(&outcome);
+    if let RepeatVerdict::Retry { after_ms } = outcome.verdict() {
+        return Ok(Conclusion::Retry(Duration::from_millis(after_ms)));
+    }
+    run.tell(|| News::ToolEnded { call: as_run(asked), result: used.result.clone() });
+    Ok(Conclusion::Result(used.result))
+}
+
+/// The tool itself: recorded before and after, cancellable, behind a panic barrier.
+async fn use_once(run: &Run, floor: &Floor, attempt: u32, asked: &ToolAsked) -> Result<ToolResult, Interrupted> {
+    let Call { call_id, tool, args, .. } = &asked.call;
+    let Some(found) = run.core().tools.get(tool) else {
+        return Ok(ToolResult::ended(ToolStatus::Failed, format!("there is no tool `{tool}`")));
+    };
+    let key = format!("{}.{call_id}.{attempt}", run.info().run_id);
+    run.write(What::ToolIntended {
+        call_id: call_id.clone(),
+        key: key.clone(),
+        tool: tool.clone(),
+        args: args.clone(),
+    })
+    .await?;
+    run.tell(|| News::ToolBegan { call: as_run(asked) });
+    let began = run.clock().elapsed();
+    let invocation = Invocation::new(run.clone(), floor.desk.clone(), call_id.clone(), key.clone());
+    let work = async { AssertUnwindSafe(found.call(args.clone(), invocation)).catch_unwind().await };
+    let result = match run.unless_cancelled(work).await {
+        Ok(Ok(Ok(output))) => output.into(),
+        Ok(Ok(Err(error))) => ToolResult::ended(ToolStatus::Failed, error.into_message()),
+        Ok(Err(_panic)) => ToolResult::ended(ToolStatus::Failed, format!("tool `{tool}` panicked")),
+        Err(_) => ToolResult::ended(ToolStatus::Cancelled, "cancelled"),
+    };
+    let took = run.clock().elapsed().saturating_sub(began);
+    let result = result.took(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;
+    Ok(result)
+}
+
+/// The call as it is used: with the arguments that hooks left.
+fn as_run(asked: &ToolAsked) -> ToolCall {
+    let Call { call_id, tool, args, malformed, .. } = asked.call.clone();
+    ToolCall { id: call_id, tool, args, malformed }
+}

@@ -1,0 +1,101 @@
+//! The tools of an agent, by name, with their compiled schemas.
+
+use std::{collections::HashMap, sync::Arc};
+
+use jsonschema::Validator;
+
+use crate::{BuildError, Call, Offer, ToolSpec, tool::ErasedTool};
+
+/// The tools of an agent.
+#[derive(Default)]
+pub(crate) struct Tools {
+    by_name: HashMap<Arc<str>, Held>,
+    offers: Arc<[Offer]>,
+}
+
+struct Held {
+    tool: Arc<dyn ErasedTool>,
+    spec: ToolSpec,
+    validator: Validator,
+}
+
+impl Tools {
+    pub(crate) fn new(tools: Vec<Arc<dyn ErasedTool>>) -> Result<Self, BuildError> {
+        let mut by_name = HashMap::new();
+        let mut offers = Vec::new();
+        for tool in tools {
+            let spec = tool.spec();
+            check_name(&spec.name)?;
+            let validator = jsonschema::validator_for(&spec.schema)
+                .map_err(|error| BuildError::Schema { tool: spec.name.to_string(), message: error.to_string() })?;
+            offers.push(Offer {
+                name: spec.name.clone(),
+                description: spec.description.clone(),
+                schema: spec.schema.clone(),
+            });
+            let name = spec.name.clone();
+            if by_name.insert(name.clone(), Held { tool, spec, validator }).is_some() {
+                return Err(BuildError::DuplicateTool { name: name.to_string() });
+            }
+        }
+        Ok(Self { by_name, offers: offers.into() })
+    }
+
+    /// The tools as a model sees them.
+    pub(crate) fn offers(&self) -> &Arc<[Offer]> {
+        &self.offers
+    }
+
+    pub(crate) fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.by_name.values().map(|held| &held.spec)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<dyn ErasedTool>> {
+        self.by_name.get(name).map(|held| &held.tool)
+    }
+
+    /// The tool's own name, however the model spelled it.
+    pub(crate) fn canonical(&self, name: &Arc<str>) -> Arc<str> {
+        let held = self.by_name.get(name);
+        let held = held.or_else(|| self.by_name.values().find(|held| held.spec.name.eq_ignore_ascii_case(name)));
+        held.map_or_else(|| name.clone(), |held| held.spec.name.clone())
+    }
+
+    pub(crate) fn aliases(&self, name: &Arc<str>) -> Arc<[Arc<str>]> {
+        let name = self.canonical(name);
+        self.by_name.get(&name).map(|held| held.spec.aliases.clone()).unwrap_or_default()
+    }
+
+    /// Why a call cannot be made, in words the model can use.
+    pub(crate) fn check(&self, call: &Call) -> Result<(), String> {
+        let Some(held) = self.by_name.get(&call.tool) else {
+            let mut names: Vec<&str> = self.by_name.keys().map(|name| &**name).collect();
+            names.sort_unstable();
+            return Err(format!("there is no tool `{}`; there are: {}", call.tool, names.join(", ")));
+        };
+        if let Some(text) = &call.malformed {
+            let shown: String = text.chars().take(200).collect();
+            return Err(format!("the arguments of `{}` are not a JSON object: {shown}", call.tool));
+        }
+        let problems: Vec<String> = held
+            .validator
+            .iter_errors(&call.args.to_value())
+            .take(5)
+            .map(|error| match error.instance_path().to_string() {
+                place if place.is_empty() => error.to_string(),
+                place => format!("{place}: {error}"),
+            })
+            .collect();
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(format!("the arguments of `{}` do not fit: {}", call.tool, problems.join("; ")))
+    }
+}
+
+/// What every provider accepts as a tool's name.
+fn check_name(name: &str) -> Result<(), BuildError> {
+    let fits = (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    if fits { Ok(()) } else { Err(BuildError::ToolName { name: name.to_owned() }) }
+}
