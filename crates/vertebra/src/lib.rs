@@ -1,1 +1,3 @@
 //! An agent runtime whose skeleton is hooks.
+
+pub mod shell;

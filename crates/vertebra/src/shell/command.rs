@@ -1,0 +1,193 @@
+//! Collects the words of one simple command, and lists it with all that it runs.
+
+use super::{
+    MAX_DEPTH,
+    document::Document,
+    rough,
+    scan::Scan,
+    word::Word,
+    wrapper::{self, Runs},
+};
+
+/// From so many words on, only the outermost and the innermost of wrapped commands are listed.
+const MANY_WORDS: usize = 64;
+
+/// The command being read.
+#[derive(Default)]
+pub(super) struct Command {
+    /// How many commands were listed before this one, which comes before those inside of it.
+    place: usize,
+    pub(super) head: Head,
+    /// `time`, `coproc`: keywords that a policy may want to see with their command.
+    lead: Vec<String>,
+    pub(super) words: Vec<String>,
+    /// A word has braces or `$IFS` outside of quotes, and so may become several.
+    spreads: bool,
+    redirections: Vec<String>,
+    /// Text given to it as `<<< text`.
+    input: Vec<String>,
+    /// How many here-documents were waiting before its own.
+    documents: usize,
+}
+
+/// What the words being read belong to.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Head {
+    #[default]
+    Command,
+    /// `for name in …`
+    Loop,
+    /// `case word in`
+    Case,
+    /// `function name`
+    Function,
+}
+
+impl Command {
+    pub(super) fn is_empty(&self) -> bool {
+        self.head == Head::Command && self.words.is_empty()
+    }
+}
+
+impl Scan<'_, '_> {
+    pub(super) fn command(&self) -> Command {
+        Command { place: self.found.commands.len(), documents: self.documents.len(), ..Command::default() }
+    }
+
+    /// Takes a word into the command, or the keyword it is out of its way.
+    pub(super) fn add(&mut self, command: &mut Command, word: &Word) {
+        let text = word.text();
+        match command.head {
+            Head::Command => {}
+            Head::Function => {
+                command.head = Head::Command;
+                return;
+            }
+            Head::Loop if command.words.len() == 1 && word.is("do") => {
+                *command = self.command();
+                return;
+            }
+            Head::Loop | Head::Case => {
+                command.words.push(text);
+                return;
+            }
+        }
+        let names_coprocess = command.words.len() == 1 && command.lead.iter().any(|word| word == "coproc");
+        if !word.quoted && (command.words.is_empty() || names_coprocess) {
+            let head = match text.as_str() {
+                "for" | "select" => Head::Loop,
+                "case" => Head::Case,
+                "function" => Head::Function,
+                _ => Head::Command,
+            };
+            if head != Head::Command || rough::is_keyword(&text) {
+                self.finish(command);
+                command.head = head;
+                return;
+            }
+        }
+        if !word.quoted && command.words.is_empty() {
+            let timed = command.lead.first().is_some_and(|word| word == "time");
+            match text.as_str() {
+                "time" | "coproc" => return command.lead.push(text),
+                "-p" | "--" if timed => return command.lead.push(text),
+                "[[" => return self.test(),
+                _ => {}
+            }
+        }
+        let is_descriptor = text.bytes().all(|byte| byte.is_ascii_digit()) || text.starts_with('{');
+        if !word.quoted && is_descriptor && matches!(self.peek(0), Some(b'<' | b'>')) {
+            return self.redirection(command, &text);
+        }
+        command.spreads |= text.contains("IFS") || (text.contains('{') && text.contains(','));
+        command.words.push(text);
+    }
+
+    pub(super) fn redirection(&mut self, command: &mut Command, descriptor: &str) {
+        let rest = self.slice(self.at, self.len());
+        let operators = ["<<<", "<<-", "<<", "<>", "<&", "<", "&>>", "&>", ">>", ">|", ">&", ">"];
+        let Some(operator) = operators.into_iter().find(|operator| rest.starts_with(operator)) else {
+            self.at += 1;
+            return;
+        };
+        self.at += operator.len();
+        while matches!(self.peek(0), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+        let target = self.word();
+        let text = target.text();
+        match operator {
+            "<<" | "<<-" => self.documents.push(Document {
+                end: text,
+                strip_tabs: operator == "<<-",
+                expands: !target.quoted,
+                is_script: false,
+            }),
+            _ => {
+                let space = if operator.ends_with('&') { "" } else { " " };
+                command.redirections.push(format!("{descriptor}{operator}{space}{text}"));
+                if operator == "<<<" {
+                    command.input.push(text);
+                }
+            }
+        }
+    }
+
+    /// Lists a command that is complete, and what it runs.
+    pub(super) fn finish(&mut self, command: &mut Command) {
+        let done = std::mem::take(command);
+        self.broken |= done.head == Head::Case;
+        if done.head == Head::Command {
+            let mut place = done.place;
+            if !done.lead.is_empty() {
+                let words: Vec<_> = done.lead.iter().chain(&done.words).chain(&done.redirections).cloned().collect();
+                place = self.found.insert(place, words.join(" "));
+            }
+            let innermost = self.run(place, &done.words, &done.redirections);
+            let program = done.words.get(innermost).map_or("", String::as_str);
+            if wrapper::is_shell(program) {
+                self.documents.iter_mut().skip(done.documents).for_each(|document| document.is_script = true);
+                done.input.iter().for_each(|text| self.reread(text));
+            }
+            if done.spreads {
+                let spread = done.words.join(" ").replace("${IFS}", " ").replace("$IFS", " ");
+                let spread = spread.replace(['{', '}', ','], " ");
+                let words: Vec<String> = spread.split_whitespace().map(str::to_owned).collect();
+                self.run(self.found.commands.len(), &words, &done.redirections);
+            }
+        }
+        *command = self.command();
+    }
+
+    /// Lists the command of these words, those it wraps, and those in the script it is given. Says where the innermost
+    /// starts.
+    fn run(&mut self, place: usize, words: &[String], redirections: &[String]) -> usize {
+        let mut starts = vec![0];
+        let mut start = 0;
+        let mut runs = Runs::of(words);
+        while let Runs::Command(next) = runs {
+            start += next;
+            // A thousand wrappers are one trick, not a thousand commands: of those between, a few are enough.
+            if starts.len() >= MAX_DEPTH || words.len() > MANY_WORDS {
+                starts.truncate(starts.len().max(2) - 1);
+            }
+            starts.push(start);
+            runs = Runs::of(&words[start..]);
+        }
+        let mut place = place;
+        for start in starts {
+            let all: Vec<&str> = words[start..].iter().chain(redirections).map(String::as_str).collect();
+            place = self.found.insert(place, all.join(" "));
+        }
+        let innermost = &words[start..];
+        if let Runs::Script { from, to } = runs {
+            let script = innermost[from..to].join(" ");
+            let split = script.strip_prefix("--split-string=").or(script.strip_prefix("-S"));
+            self.reread(split.unwrap_or(&script));
+        }
+        for part in wrapper::parts_of_find(innermost) {
+            self.run(self.found.commands.len(), part, &[]);
+        }
+        start
+    }
+}

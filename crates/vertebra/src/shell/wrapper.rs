@@ -1,0 +1,209 @@
+//! Programs that run another command given in their arguments, and where in the arguments it is.
+
+/// What a command runs besides itself.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Runs {
+    /// Nothing we know of.
+    Nothing,
+    /// The command that starts at this word.
+    Command(usize),
+    /// The words `from..to`, joined and read as a script.
+    Script { from: usize, to: usize },
+}
+
+impl Runs {
+    /// What the command of these words runs. A place that is returned is always within `words` and never 0.
+    pub(super) fn of(words: &[String]) -> Self {
+        let Some(first) = words.first() else { return Self::Nothing };
+        if is_assignment(first) {
+            return Self::command(words, 1);
+        }
+        let program = base(first);
+        if takes_script(program) {
+            return shell(words);
+        }
+        match program {
+            "eval" => Self::script(words, 1, words.len()),
+            "trap" => Self::script(words, 1, 2),
+            _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
+                Some(wrapper) => wrapper.runs(words),
+                None => Self::Nothing,
+            },
+        }
+    }
+
+    fn command(words: &[String], start: usize) -> Self {
+        if start < words.len() { Self::Command(start) } else { Self::Nothing }
+    }
+
+    fn script(words: &[String], from: usize, to: usize) -> Self {
+        if from < words.len() { Self::Script { from, to: to.min(words.len()) } } else { Self::Nothing }
+    }
+}
+
+/// Whether a command of this program may run another one.
+pub(super) fn runs_others(program: &str) -> bool {
+    let program = base(program);
+    takes_script(program)
+        || matches!(program, "eval" | "trap" | "find" | "coproc")
+        || WRAPPERS.iter().any(|wrapper| wrapper.name == program)
+}
+
+/// Whether what this program reads from its input is a script.
+pub(super) fn is_shell(program: &str) -> bool {
+    matches!(base(program), "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "mksh" | "rbash" | "fish")
+}
+
+fn takes_script(program: &str) -> bool {
+    is_shell(program) || matches!(program, "su" | "runuser" | "script")
+}
+
+#[derive(Clone, Copy)]
+struct Wrapper {
+    name: &'static str,
+    /// Short options that take the next word as their value, when nothing is glued to them.
+    valued: &'static str,
+    /// Long options that take the next word as their value.
+    valued_long: &'static [&'static str],
+    /// Words of its own between the options and the command.
+    operands: usize,
+}
+
+const fn wrapper(name: &'static str, valued: &'static str, operands: usize) -> Wrapper {
+    Wrapper { name, valued, valued_long: &[], operands }
+}
+
+const fn long(wrapper: Wrapper, valued_long: &'static [&'static str]) -> Wrapper {
+    Wrapper { valued_long, ..wrapper }
+}
+
+const WRAPPERS: &[Wrapper] = &[
+    long(wrapper("env", "uC", 0), &["--unset", "--chdir"]),
+    long(
+        wrapper("sudo", "ughpCrtTUDRac", 0),
+        &["--user", "--group", "--host", "--prompt", "--close-from", "--chdir", "--chroot", "--role", "--type"],
+    ),
+    wrapper("doas", "uCa", 0),
+    wrapper("nohup", "", 0),
+    long(wrapper("nice", "n", 0), &["--adjustment"]),
+    long(wrapper("ionice", "cnpPu", 0), &["--class", "--classdata"]),
+    long(wrapper("timeout", "sk", 1), &["--signal", "--kill-after"]),
+    long(
+        wrapper("xargs", "nILPsdEaJR", 0),
+        &["--max-args", "--max-lines", "--max-procs", "--max-chars", "--delimiter", "--arg-file", "--replace"],
+    ),
+    wrapper("command", "", 0),
+    wrapper("exec", "a", 0),
+    wrapper("builtin", "", 0),
+    long(wrapper("time", "fo", 0), &["--format", "--output"]),
+    long(wrapper("stdbuf", "ioe", 0), &["--input", "--output", "--error"]),
+    wrapper("setsid", "", 0),
+    long(wrapper("watch", "nq", 0), &["--interval", "--equexit"]),
+    wrapper("chrt", "TPD", 1),
+    wrapper("taskset", "", 1),
+    wrapper("chroot", "", 1),
+    wrapper("flock", "wE", 1),
+    wrapper("busybox", "", 0),
+    wrapper("toybox", "", 0),
+];
+
+impl Wrapper {
+    fn runs(&self, words: &[String]) -> Runs {
+        let mut at = 1;
+        while let Some(word) = words.get(at) {
+            let Some(option) = word.strip_prefix('-') else { break };
+            if self.name == "env" && (option.starts_with('S') || option.starts_with("-split-string")) {
+                return split_string(words, at);
+            }
+            if self.name == "flock" && option == "c" {
+                return Runs::script(words, at + 1, at + 2);
+            }
+            at += 1;
+            if option == "-" {
+                break;
+            }
+            at += usize::from(self.next_is_value(word));
+        }
+        let own = |at: usize| words.get(at).is_some_and(|word| is_assignment(word));
+        while matches!(self.name, "env" | "sudo" | "doas") && own(at) {
+            at += 1;
+        }
+        // `watch` gives its words to a shell; `watch 'rm x'` is one word and still two.
+        if self.name == "watch" {
+            return Runs::script(words, at, words.len());
+        }
+        if self.name == "flock" && words.get(at + 1).is_some_and(|word| word == "-c") {
+            return Runs::script(words, at + 2, at + 3);
+        }
+        Runs::command(words, at + self.operands)
+    }
+
+    fn next_is_value(&self, word: &str) -> bool {
+        if word.starts_with("--") {
+            return self.valued_long.contains(&word);
+        }
+        // Of a cluster such as `-nu`, the first letter that takes a value takes all that is glued to it.
+        let first = word.char_indices().skip(1).find(|(_, letter)| self.valued.contains(*letter));
+        first.is_some_and(|(place, letter)| place + letter.len_utf8() == word.len())
+    }
+}
+
+/// `env -S 'rm -rf x'`: the value is split like a line; what follows it are further arguments.
+fn split_string(words: &[String], at: usize) -> Runs {
+    let word = &words[at];
+    if word == "-S" || word == "--split-string" {
+        return Runs::script(words, at + 1, words.len());
+    }
+    // Glued to its option: the scanner removes the option from a script that starts with one.
+    Runs::script(words, at, words.len())
+}
+
+/// The script of `sh -c script`, with any options before and after the `-c`.
+fn shell(words: &[String]) -> Runs {
+    let mut at = 1;
+    let mut script = false;
+    while let Some(word) = words.get(at) {
+        if !word.starts_with(['-', '+']) {
+            // `su root -c …` and `script file -c …` have their options behind an operand.
+            if script || is_shell(&words[0]) {
+                break;
+            }
+            at += 1;
+            continue;
+        }
+        let cluster = !word.starts_with("--") && word.len() > 1;
+        script |= (cluster && word.starts_with('-') && word.contains('c')) || word == "--command";
+        at += 1;
+        if word == "--" {
+            break;
+        }
+        let valued = (cluster && word.ends_with(['o', 'O'])) || word == "--rcfile" || word == "--init-file";
+        at += usize::from(valued);
+    }
+    if script { Runs::script(words, at, at + 1) } else { Runs::Nothing }
+}
+
+/// The commands in `find … -exec command ; -exec command +`; none for other programs.
+///
+/// No part has such an option in it, so a part has no parts.
+pub(super) fn parts_of_find(words: &[String]) -> Vec<&[String]> {
+    if words.first().is_none_or(|program| base(program) != "find") {
+        return Vec::new();
+    }
+    let runs = |word: &String| matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+    let until_end = |part| <[String]>::split(part, |word: &String| word == ";" || word == "+").next();
+    words.split(runs).skip(1).filter_map(until_end).collect()
+}
+
+fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let name = name.split_once('[').map_or(name, |(name, _)| name);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// The last part of a program's path.
+fn base(program: &str) -> &str {
+    program.rsplit_once('/').map_or(program, |(_, base)| base)
+}
