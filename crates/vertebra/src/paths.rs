@@ -15,7 +15,7 @@ const ENDINGS: &[&str] = &["path", "paths", "file", "files", "dir", "directory",
 /// Every argument that is a path by its name or by its look.
 pub(crate) fn in_args(args: &Args) -> impl Iterator<Item = &str> {
     let mut found = Vec::new();
-    for (name, value) in args.iter() {
+    for (name, value) in args {
         collect(is_path_name(name), value, &mut found);
     }
     found.into_iter()

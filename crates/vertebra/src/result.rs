@@ -68,7 +68,7 @@ impl ToolResult {
             let cut = self.output.floor_char_boundary(bytes);
             let left_out = self.output.len() - cut;
             self.output.truncate(cut);
-            self.output += &format!("\n[{left_out} more bytes were cut: the limit is {bytes}]");
+            self.output = format!("{}\n[{left_out} more bytes were cut: the limit is {bytes}]", self.output);
         }
         self
     }

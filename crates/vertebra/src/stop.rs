@@ -143,7 +143,9 @@ mod tests {
     fn resolve(stops: &[Stop], go_on: &[&str]) -> Resolution {
         let mut pending = Pending::default();
         stops.iter().cloned().for_each(|stop| pending.stop(stop));
-        go_on.iter().for_each(|from| pending.go_on(*from, "more"));
+        for from in go_on {
+            pending.go_on(*from, "more");
+        }
         pending.resolve()
     }
 

@@ -139,7 +139,11 @@ impl Script {
         self.state().requests.clone()
     }
 
-    /// Panics unless the script was played to its end.
+    /// Checks that the script was played to its end.
+    ///
+    /// # Panics
+    ///
+    /// If it was not.
     pub fn assert_played(&self) {
         let left = self.state().turns.len();
         assert!(left == 0, "the script has {left} more turns that no request asked for");
@@ -176,9 +180,8 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let left = state.turns.len();
-        if left > 0 && !state.may_end_early && !std::thread::panicking() {
-            panic!("the script has {left} more turns that no request asked for");
-        }
+        let fine = left == 0 || state.may_end_early || std::thread::panicking();
+        assert!(fine, "the script has {left} more turns that no request asked for");
     }
 }
 

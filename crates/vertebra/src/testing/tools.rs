@@ -7,11 +7,13 @@ use std::{
 
 use crate::{Approval, Approver, Args, Clock, Decision, Invocation, Tool, ToolError, ToolOutput, ToolSpec};
 
+type Reply = dyn Fn(&Args) -> Result<ToolOutput, ToolError> + Send + Sync;
+
 /// A tool that does nothing but remember its calls. A clone is another handle to the same tool.
 #[derive(Clone)]
 pub struct RecordingTool {
     spec: ToolSpec,
-    reply: Arc<dyn Fn(&Args) -> Result<ToolOutput, ToolError> + Send + Sync>,
+    reply: Arc<Reply>,
     takes: Option<(Arc<dyn Clock>, Duration)>,
     calls: Arc<Mutex<Vec<Args>>>,
 }
