@@ -1,3 +1,22 @@
-//! Measures Vertebra beside its peers.
+//! Measures Vertebra on the work that its peers are measured on, and what only it does.
 
-fn main() {}
+mod dispatch;
+mod turn;
+
+use std::process::ExitCode;
+
+use bench_harness::Suite;
+
+fn main() -> ExitCode {
+    let suite = Suite::of("vertebra")
+        .case("no_hook", || dispatch::routine(dispatch::nobody()))
+        .case("one_hook", || dispatch::routine(dispatch::hooks(1)))
+        .case("ten_hooks", || dispatch::routine(dispatch::hooks(10)))
+        .case("one_guard", || dispatch::routine(dispatch::guards(1)))
+        .case("ten_guards", || dispatch::routine(dispatch::guards(10)))
+        .case("one_changing_hook", || dispatch::routine(dispatch::changing()))
+        .case("tools_1", || dispatch::routine(dispatch::tools(1)))
+        .case("tools_1000", || dispatch::routine(dispatch::tools(bench_harness::work::MANY)))
+        .case("regex_1000", || dispatch::routine(dispatch::regexes()));
+    turn::cases(suite).main()
+}

@@ -68,8 +68,12 @@ pub async fn fire_with<P: Point<State = AgentState>>(
     Fired { event, state, outcome }
 }
 
-/// A run that nothing happens in.
-fn scope(hooks: &Hooks) -> Run {
+/// A run that nothing happens in: what hooks fired alone reach through their context.
+///
+/// # Panics
+///
+/// Never: an agent without hooks or tools can always be built.
+pub fn scope(hooks: &Hooks) -> Run {
     let agent = Agent::builder(Script::new()).clock(FakeClock::new()).build().expect("an agent without hooks or tools");
     let core = agent.core().clone();
     let info = RunInfo {
