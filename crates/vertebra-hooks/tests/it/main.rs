@@ -6,6 +6,7 @@ mod around;
 mod child;
 mod detached;
 mod failure;
+mod laws;
 mod matchers;
 mod notes;
 mod order;
