@@ -26,7 +26,7 @@ async fn arounds_wrap_outermost_first() {
     let mut set = HookSet::new();
     for (name, priority) in [("inner", 2), ("outer", 1), ("middle", 2)] {
         set.around(Doing, async move |cx, next| {
-            cx.tool.push_str(&format!(">{name}"));
+            cx.tool = format!("{}>{name}", cx.tool);
             Ok(format!("{name}({})", next.run(cx).await?))
         });
         set.named(name).priority(priority);

@@ -167,13 +167,13 @@ async fn a_failure_that_fails_closed_ends_the_hook_phase_like_a_deny() {
 
 #[tokio::test]
 async fn a_crash_is_told_apart_from_a_deny() {
-    let mut crashes = HookSet::new();
-    crashes.on(Calling, async |_| panic!("crash")).named("h");
-    let mut denies = HookSet::new();
-    denies.on(Calling, async |_| deny("crash")).named("h");
+    let mut by_panic = HookSet::new();
+    by_panic.on(Calling, async |_| panic!("crash")).named("h");
+    let mut by_verdict = HookSet::new();
+    by_verdict.on(Calling, async |_| deny("crash")).named("h");
 
-    let crashed = fire(&hooks(crashes), call("t")).await.outcome.record;
-    let denied = fire(&hooks(denies), call("t")).await.outcome.record;
+    let crashed = fire(&hooks(by_panic), call("t")).await.outcome.record;
+    let denied = fire(&hooks(by_verdict), call("t")).await.outcome.record;
 
     assert_eq!((crashed.verdict, denied.verdict), (Kind::Deny, Kind::Deny));
     assert_eq!((crashed.decided_by_failure(), denied.decided_by_failure()), (true, false));

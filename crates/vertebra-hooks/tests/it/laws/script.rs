@@ -175,7 +175,7 @@ impl Watch<Calling> for Actor {
 
 /// What a hook writes: the tool, and its own name at the end of the arguments.
 pub(crate) fn write(call: &mut Call, tool: &str, name: &str) {
-    call.tool = tool.to_owned();
+    call.tool = tool.into();
     let mut trail = call.args.as_array().cloned().unwrap_or_default();
     trail.push(name.into());
     call.args = Value::Array(trail);
