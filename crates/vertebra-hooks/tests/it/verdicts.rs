@@ -150,6 +150,7 @@ async fn among_equals_the_first_decides() {
 
     let fired = fire(&hooks(set), call("t")).await;
     assert_eq!(fired.outcome.to_string(), "asked about by one: one");
+    assert_eq!(fired.outcome.decision().map(|ruling| &*ruling.by), Some("one"));
     let asked: Vec<_> = fired.outcome.of_kind(Kind::Ask).map(|ruling| &*ruling.by).collect();
     assert_eq!(asked, ["one", "two", "three"]);
 }
