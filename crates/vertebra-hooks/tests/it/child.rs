@@ -138,3 +138,14 @@ async fn a_child_inherits_arounds_and_detached_watches_too() {
     assert_eq!(done.expect("nobody fails"), "(proceeded)");
     assert_eq!((drained, seen.all()), (Drained::default(), vec!["t".to_owned()]));
 }
+
+#[tokio::test]
+async fn the_same_hooks_may_stand_under_two_parents_and_keep_what_is_added_under_either() {
+    let (strict, lax, own) = (hooks(set(&["strict"])), hooks(set(&["lax"])), hooks(set(&["own"])));
+    let (under_strict, under_lax) = (Hooks::layered(&strict, &own), Hooks::layered(&lax, &own));
+    under_strict.install(set(&["added<strict"])).expect("the parent's name is known");
+    own.install(set(&["later"])).expect("a new name");
+
+    let orders = [order(&under_strict).await, order(&under_lax).await, order(&strict).await, order(&own).await];
+    assert_eq!(orders, ["own added strict later", "lax own added later", "strict", "own added later"]);
+}
