@@ -18,6 +18,11 @@ use crate::{
 };
 
 /// Something that happens as a whole and can be wrapped: a tool use, a model call, a step.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an operation",
+    label = "cannot be wrapped",
+    note = "`around` wraps operations; hooks at points are added with `on`, `guard` and `watch`"
+)]
 pub trait Operation: Copy + Send + Sync + 'static {
     /// The name in records.
     const NAME: &'static str;
@@ -119,6 +124,10 @@ pub trait Around<O: Operation>: Send + Sync + 'static {
 }
 
 /// An async closure that can be an [`Around`]: `async |cx, next| next.run(cx).await`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an async closure that wraps `{O}`",
+    note = "pass `async |cx, next| …` to `around`, and a struct to `add_around`"
+)]
 pub trait AroundFn<O: Operation>:
     AsyncFn(&mut OpCx<'_, O>, Next<'_, O>) -> Result<O::Output, HookError>
     + for<'a, 'c, 'n> SendFn2<&'a mut OpCx<'c, O>, Next<'n, O>, Result<O::Output, HookError>>

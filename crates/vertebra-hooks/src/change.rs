@@ -1,6 +1,6 @@
 //! What a hook changed, as a list of differing places.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 /// One place that differs. A JSON pointer, and the value there before and after.
@@ -9,11 +9,16 @@ pub struct Change {
     /// A JSON pointer, such as `/args/timeout`.
     pub path: String,
     /// What was there; absent if the place is new.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub before: Option<Value>,
     /// What is there; absent if it was taken away.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub after: Option<Value>,
+}
+
+/// A value that is there, though it may be `null`; one that is absent is not read at all.
+fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
 }
 
 /// The places where two values differ once serialised.
@@ -52,7 +57,8 @@ fn compare_objects(path: &str, before: Map<String, Value>, mut after: Map<String
     }
 }
 
-fn escape(key: &str) -> String {
+/// A key as one step of a JSON pointer.
+pub(crate) fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        OnceLock,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -21,7 +21,7 @@ type Job = BoxFuture<'static, ()>;
 /// The queue of one detached watch. Its worker runs one event after the other, so the watch sees them in order.
 #[derive(Default)]
 pub(crate) struct Queue {
-    worker: OnceLock<Worker>,
+    worker: Mutex<Option<Arc<Worker>>>,
     dropped: AtomicU64,
 }
 
@@ -42,7 +42,7 @@ pub struct Drained {
 impl Queue {
     /// Hands a job over without waiting. Answers whether there was room.
     pub(crate) fn push(&self, job: Job) -> bool {
-        let worker = self.worker.get_or_init(Worker::start);
+        let worker = self.worker();
         worker.pending.send_modify(|pending| *pending += 1);
         if worker.jobs.try_send(job).is_ok() {
             return true;
@@ -55,7 +55,8 @@ impl Queue {
     /// Waits until nothing is pending, or until the time is up.
     pub(crate) async fn drain(&self, limit: Duration) -> Drained {
         let mut unfinished = 0;
-        if let Some(worker) = self.worker.get() {
+        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(worker) = worker {
             let mut pending = worker.pending.subscribe();
             let idle = async { pending.wait_for(|pending| *pending == 0).await.is_ok() };
             if tokio::time::timeout(limit, idle).await.is_err() {
@@ -63,6 +64,20 @@ impl Queue {
             }
         }
         Drained { dropped: self.dropped.load(Ordering::Relaxed), unfinished }
+    }
+
+    /// The worker; a new one if the runtime that the last one lived in is gone. What that one left undone is lost, and
+    /// counted.
+    fn worker(&self) -> Arc<Worker> {
+        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        match worker.take() {
+            Some(alive) if !alive.jobs.is_closed() => worker.insert(alive).clone(),
+            gone => {
+                let lost = gone.map_or(0, |gone| *gone.pending.borrow());
+                self.dropped.fetch_add(lost, Ordering::Relaxed);
+                worker.insert(Arc::new(Worker::start())).clone()
+            }
+        }
     }
 }
 

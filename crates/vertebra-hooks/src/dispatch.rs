@@ -13,7 +13,6 @@ use crate::{
     Verdict,
     cx::Changed,
     hook::{ErasedGuard, ErasedHook, ErasedWatch},
-    index::Places,
     supervise::Supervised,
     table::{Body, Lane, Slot, Table},
 };
@@ -114,6 +113,8 @@ struct Dispatch<'a, P: Point> {
 
 impl<'a, P: Point> Dispatch<'a, P> {
     fn new(frame: Frame<'a, P>) -> Self {
+        // A dispatch that was dropped half way could not take its notes with it.
+        frame.state.notes_mut().clear(Lasting::Dispatch);
         let now = Instant::now();
         Self { frame, rulings: Vec::new(), record: Record::new(P::NAME), began: now, mark: now }
     }
@@ -185,6 +186,7 @@ impl<'a, P: Point> Dispatch<'a, P> {
             several => join_all(several.iter().map(|place| judge(lane.slot(*place), &cx, *retries))).await,
         };
         drop(cx);
+        self.lap();
         for (place, judged) in places.into_iter().zip(judged) {
             let info = &lane.slot(place).info;
             match judged {
@@ -200,12 +202,13 @@ impl<'a, P: Point> Dispatch<'a, P> {
     async fn watch_phase(&mut self, lane: &Lane<P>) {
         let places = lane.select(self.frame.event, self.frame.state);
         let mut snapshot = None;
-        self.mark = Instant::now();
         let mut traces = Vec::with_capacity(places.len());
-        for slot in self.enabled(lane, places) {
+        for slot in places.into_iter().map(|place| lane.slot(place)) {
             let Body::Watch(watch, queue) = &slot.entry.body else { continue };
             let info = &slot.info;
-            let ran = if info.detached {
+            let ran = if !info.enabled {
+                Ran::Skipped { why: Skipped::Disabled }
+            } else if info.detached {
                 let snapshot = snapshot.get_or_insert_with(|| Arc::new(Snapshot::of(&self.frame, &self.record)));
                 let job = see_later(snapshot.clone(), info.clone(), watch.clone());
                 if queue.push(Box::pin(job)) { Ran::Detached } else { Ran::Dropped }
@@ -224,15 +227,6 @@ impl<'a, P: Point> Dispatch<'a, P> {
             traces.push(Trace { hook: info.name.clone(), role: Role::Watch, ran, changes: Vec::new(), took });
         }
         self.record.hooks.append(&mut traces);
-    }
-
-    fn enabled<'l>(&mut self, lane: &'l Lane<P>, places: Places) -> Vec<&'l Slot<P>> {
-        let (on, off): (Vec<_>, Vec<_>) =
-            places.into_iter().map(|place| lane.slot(place)).partition(|slot| slot.info.enabled);
-        for slot in off {
-            self.skipped(&slot.info, Skipped::Disabled);
-        }
-        on
     }
 
     /// Takes a hook's answer, or what its failure comes to, into the rulings and the record.

@@ -52,15 +52,27 @@ pub trait Watch<P: Point>: Send + Sync + 'static {
 /// through an `Arc`) and that it holds nothing across an `.await` that is not `Send`.
 ///
 /// The `AsyncFn` half lets the compiler infer the argument; the [`SendFn`] half makes the future `Send`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an async closure for `{P}`",
+    note = "pass `async |cx| …` to `on`, and a struct to `add_hook`"
+)]
 pub trait HookFn<P: Point>:
     AsyncFn(&mut Cx<'_, P>) -> Answer<P> + for<'a, 'c> SendFn<&'a mut Cx<'c, P>, Answer<P>>
 {
 }
 
 /// An async closure that can be a [`Guard`]: `async |cx| { … deny("…") }`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an async closure for `{P}`",
+    note = "pass `async |cx| …` to `guard`, and a struct to `add_guard`"
+)]
 pub trait GuardFn<P: Point>: AsyncFn(&Cx<'_, P>) -> Answer<P> + for<'a, 'c> SendFn<&'a Cx<'c, P>, Answer<P>> {}
 
 /// An async closure that can be a [`Watch`]: `async |cx| { … Ok(()) }`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an async closure for `{P}`",
+    note = "pass `async |cx| …` to `watch`, and a struct to `add_watch`"
+)]
 pub trait WatchFn<P: Point>: AsyncFn(&Cx<'_, P>) -> Seen + for<'a, 'c> SendFn<&'a Cx<'c, P>, Seen> {}
 
 // None of these is `do_not_recommend`: that would hide *why* a future is not `Send`.

@@ -4,7 +4,7 @@ use rpds::HashTrieMapSync;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Change, Name};
+use crate::{Change, Name, change::escape};
 
 type Board = HashTrieMapSync<Name, Value>;
 
@@ -56,7 +56,7 @@ impl Notes {
         .into_iter()
         .flat_map(|(lasting, before, after)| {
             after.iter().filter(move |(hook, note)| before.get(*hook) != Some(note)).map(move |(hook, note)| Change {
-                path: format!("/notes/{lasting}/{hook}"),
+                path: format!("/notes/{lasting}/{}", escape(hook)),
                 before: before.get(hook).cloned(),
                 after: Some(note.clone()),
             })

@@ -10,6 +10,11 @@ use crate::{Change, Notes, Verdict, change};
 /// A named place where hooks run.
 ///
 /// Implemented by unit structs, so that the type is the name: `hooks.on(BeforeToolUse, …)`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a point",
+    label = "no hooks run here",
+    note = "hooks, guards and watches stand at points; operations are wrapped with `around`"
+)]
 pub trait Point: Copy + Send + Sync + 'static {
     /// The name in records, on the wire and in configuration.
     const NAME: &'static str;

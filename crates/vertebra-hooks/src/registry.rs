@@ -242,7 +242,7 @@ impl Hooks {
         let before = own.snapshot.load_full();
         let mut registered = before.registered.clone();
         edit(&mut registered)?;
-        for new in registered.iter().filter(|one| !before.has(&one.info)) {
+        for new in registered.iter().filter(|one| !before.has(one)) {
             let everyone = above.iter().flat_map(|snapshot| &snapshot.registered).chain(&registered);
             let at_point: Vec<_> = everyone.filter(|one| one.point == new.point).map(|one| &one.info).collect();
             check_names(&new.info, &at_point)?;
@@ -302,8 +302,9 @@ impl Snapshot {
         Ok(Self { registered, tables })
     }
 
-    fn has(&self, info: &Arc<HookInfo>) -> bool {
-        self.registered.iter().any(|one| Arc::ptr_eq(&one.info, info) || *one.info == **info)
+    /// Whether this very hook is in force, switched on or off.
+    fn has(&self, hook: &Registered) -> bool {
+        self.registered.iter().any(|one| Arc::ptr_eq(&one.entry, &hook.entry))
     }
 
     fn without_constraints(&self) -> Self {

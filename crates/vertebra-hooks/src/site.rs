@@ -93,26 +93,41 @@ pub trait Match: Site {
 impl<S: Site> Match for S {}
 
 /// Narrows a point that carries a call.
-pub trait MatchCall: Site<Point: Point<Event: CarriesCall>> {
+///
+/// The bound stands on each method and not on the trait, so that the compiler says that a point carries no call instead
+/// of not finding the method.
+pub trait MatchCall: Site {
     /// Only calls of these tools: `bash`, `edit|write`, `read_*`, `/mcp__.+/`. See [`Matcher::Tool`].
-    fn tool(self, pattern: impl Into<String>) -> Matching<Self::Point> {
+    fn tool(self, pattern: impl Into<String>) -> Matching<Self::Point>
+    where
+        Self::Point: Point<Event: CarriesCall>,
+    {
         self.matching(Matcher::Tool(pattern.into()))
     }
 
     /// Only calls that mention a path like this. See [`Matcher::Path`].
-    fn path(self, glob: impl Into<String>) -> Matching<Self::Point> {
+    fn path(self, glob: impl Into<String>) -> Matching<Self::Point>
+    where
+        Self::Point: Point<Event: CarriesCall>,
+    {
         self.matching(Matcher::Path(glob.into()))
     }
 
     /// Only calls that would run a command like this. See [`Matcher::Command`].
-    fn command(self, regex: impl Into<String>) -> Matching<Self::Point> {
+    fn command(self, regex: impl Into<String>) -> Matching<Self::Point>
+    where
+        Self::Point: Point<Event: CarriesCall>,
+    {
         self.matching(Matcher::Command(regex.into()))
     }
 
     /// Only calls with such an argument. See [`Matcher::Args`].
-    fn arg(self, pointer: impl Into<String>, is: Test) -> Matching<Self::Point> {
+    fn arg(self, pointer: impl Into<String>, is: Test) -> Matching<Self::Point>
+    where
+        Self::Point: Point<Event: CarriesCall>,
+    {
         self.matching(Matcher::Args { at: pointer.into(), is })
     }
 }
 
-impl<S: Site<Point: Point<Event: CarriesCall>>> MatchCall for S {}
+impl<S: Site> MatchCall for S {}

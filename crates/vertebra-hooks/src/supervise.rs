@@ -28,14 +28,13 @@ impl<'a, T> Supervised<'a, T> {
     pub(crate) fn new(limit: Option<Duration>, start: impl FnOnce() -> BoxFuture<'a, Result<T, HookError>>) -> Self {
         match catch_unwind(AssertUnwindSafe(start)) {
             Ok(hook) => Self { hook: Some(hook), limit, timer: None, stillborn: None },
-            Err(panic) => Self { hook: None, limit, timer: None, stillborn: Some(panicked(&*panic)) },
+            Err(panic) => Self { hook: None, limit, timer: None, stillborn: Some(panicked(panic)) },
         }
     }
 
     /// Lets go of the hook, behind the barrier: what it holds may panic when dropped.
     fn end(&mut self) {
-        let hook = self.hook.take();
-        let _ = catch_unwind(AssertUnwindSafe(move || drop(hook)));
+        let_go(self.hook.take());
     }
 }
 
@@ -50,10 +49,10 @@ impl<T> Future for Supervised<'_, T> {
                 .clone()
                 .unwrap_or(Failure::Error { message: "polled again".into() })));
         };
-        let answer = match catch_unwind(AssertUnwindSafe(|| hook.as_mut().poll(cx))) {
-            Ok(Poll::Ready(Ok(answer))) => Ok(answer),
-            Ok(Poll::Ready(Err(error))) => Err(Failure::Error { message: error.to_string() }),
-            Err(panic) => Err(panicked(&*panic)),
+        // An error is put into words behind the barrier too: how it reads is the hook's code.
+        let answer = match catch_unwind(AssertUnwindSafe(|| hook.as_mut().poll(cx).map_err(told))) {
+            Ok(Poll::Ready(answer)) => answer,
+            Err(panic) => Err(panicked(panic)),
             Ok(Poll::Pending) => {
                 let Some(limit) = this.limit else { return Poll::Pending };
                 let timer = this.timer.get_or_insert_with(|| Box::pin(sleep(limit)));
@@ -76,12 +75,25 @@ impl<T> Drop for Supervised<'_, T> {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the error is dropped here, behind the barrier")]
+fn told(error: HookError) -> Failure {
+    Failure::Error { message: error.to_string() }
+}
+
+/// Drops what may panic when dropped. What such a panic carries may do so again, so that is leaked.
+fn let_go<T>(what: T) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(move || drop(what))) {
+        std::mem::forget(panic);
+    }
+}
+
 /// A panic as a failure, with its message if it has one.
-pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Failure {
+pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Failure {
     let message = panic
         .downcast_ref::<&str>()
         .map(|message| (*message).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned());
+    let_go(panic);
     Failure::Panic { message }
 }

@@ -1,6 +1,9 @@
 //! The compiled hooks of one point.
 
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use crate::{
     Explanation, HookInfo, Point, RegisterError, Role,
@@ -11,6 +14,7 @@ use crate::{
     order::order,
     set::Registered,
     site::Condition,
+    supervise::panicked,
 };
 
 /// The code of a hook and when it runs.
@@ -91,10 +95,19 @@ impl<P: Point> Lane<P> {
         places.retain(|place| {
             let entry = &self.slots[*place as usize].entry;
             entry.matcher.as_ref().is_none_or(|matcher| matcher.holds(&facts))
-                && entry.condition.as_ref().is_none_or(|condition| condition(event))
+                && entry.condition.as_ref().is_none_or(|condition| holds::<P>(condition, event))
         });
         places
     }
+}
+
+/// Whether a condition holds. One that panics cannot say that its hook need not run.
+fn holds<P: Point>(condition: &Condition<P>, event: &P::Event) -> bool {
+    catch_unwind(AssertUnwindSafe(|| condition(event))).unwrap_or_else(|panic| {
+        let failure = panicked(panic);
+        tracing::warn!(point = P::NAME, %failure, "a condition failed, so its hook runs");
+        true
+    })
 }
 
 /// A pattern's error, with the hook it belongs to.

@@ -100,7 +100,11 @@ pub trait Decides: Verdict {}
 macro_rules! powers {
     ($($(#[$doc:meta])* $trait:ident, $method:ident($($arg:ident: $ty:ty),*), $message:literal;)*) => {$(
         $(#[$doc])*
-        #[diagnostic::on_unimplemented(message = $message, label = "a hook at this point cannot answer this")]
+        #[diagnostic::on_unimplemented(
+            message = $message,
+            label = "cannot be answered here",
+            note = "a point takes the answers its verdict lists; a watch decides nothing and answers `Ok(())`"
+        )]
         pub trait $trait: Verdict {
             /// Makes the verdict.
             fn $method($($arg: $ty),*) -> Self;
@@ -130,7 +134,8 @@ powers! {
 /// The point can take a result in place of the operation's own.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot replace: there is no result to put in place of another at this point",
-    label = "a hook at this point cannot answer this"
+    label = "cannot be answered here",
+    note = "a point takes the answers its verdict lists; a watch decides nothing and answers `Ok(())`"
 )]
 pub trait CanReplace: Verdict {
     /// The result.
@@ -142,7 +147,8 @@ pub trait CanReplace: Verdict {
 /// The point can make a failure good.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot recover: nothing has failed at this point",
-    label = "a hook at this point cannot answer this"
+    label = "cannot be answered here",
+    note = "a point takes the answers its verdict lists; a watch decides nothing and answers `Ok(())`"
 )]
 pub trait CanRecover: Verdict {
     /// What the failure becomes.

@@ -1,0 +1,227 @@
+//! Random hooks: what they wish for, what they write, how they end.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use vertebra_hooks::{
+    Answer, Attach, Cx, FailurePolicy, Guard, Hook, HookError, HookSet, Kind, MatchCall, Retries, Role, Seen as Looked,
+    Watch,
+};
+
+use crate::world::{Call, CallVerdict, Calling, Desk, Fired, Seen, fire_at, hooks};
+
+/// How a hook ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum End {
+    Says(Kind),
+    Errs,
+    Panics,
+    Hangs,
+}
+
+/// One hook. Others are named by their place in the list.
+#[derive(Debug, Clone)]
+pub(crate) struct Script {
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    pub(crate) priority: i32,
+    pub(crate) before: Vec<usize>,
+    pub(crate) after: Vec<usize>,
+    pub(crate) only: Option<&'static str>,
+    pub(crate) enabled: bool,
+    pub(crate) writes: Option<&'static str>,
+    pub(crate) waits: bool,
+    pub(crate) ends: End,
+    pub(crate) policy: FailurePolicy,
+}
+
+pub(crate) fn ends() -> impl Strategy<Value = End> {
+    let kinds = vec![
+        Kind::Proceed,
+        Kind::Proceed,
+        Kind::Proceed,
+        Kind::Skip,
+        Kind::Allow,
+        Kind::Replace,
+        Kind::Retry,
+        Kind::Ask,
+        Kind::Stop,
+        Kind::Deny,
+    ];
+    prop_oneof![6 => prop::sample::select(kinds).prop_map(End::Says), 3 => fails()]
+}
+
+pub(crate) fn fails() -> impl Strategy<Value = End> {
+    prop::sample::select(vec![End::Errs, End::Panics, End::Hangs])
+}
+
+fn tool() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["a", "b", "c"])
+}
+
+/// One hook among `count`.
+pub(crate) fn script(count: usize) -> impl Strategy<Value = Script> {
+    let role = prop::sample::select(vec![Role::Hook, Role::Hook, Role::Hook, Role::Guard, Role::Guard, Role::Watch]);
+    let others = || prop_oneof![3 => Just(vec![]), 1 => prop::collection::vec(0..count, 1..3)];
+    let policy = prop::sample::select(vec![FailurePolicy::Open, FailurePolicy::Closed, FailurePolicy::Ask]);
+    let matches = (prop::option::weighted(0.4, tool()), prop::bool::weighted(0.9));
+    let acts = (prop::option::weighted(0.5, tool()), any::<bool>(), ends(), policy);
+    (role, 0..4, others(), others(), matches, acts).prop_map(
+        |(role, priority, before, after, (only, enabled), (writes, waits, ends, policy))| Script {
+            name: String::new(),
+            role,
+            priority,
+            before,
+            after,
+            only,
+            enabled,
+            writes,
+            waits,
+            ends,
+            // A guard that fails open cannot be registered.
+            policy: if role == Role::Guard && policy == FailurePolicy::Open { FailurePolicy::Closed } else { policy },
+        },
+    )
+}
+
+/// Up to nine hooks. Wishes about hooks of another role are dropped: the roles decide those.
+pub(crate) fn scripts() -> impl Strategy<Value = Vec<Script>> {
+    (1usize..10).prop_flat_map(|count| prop::collection::vec(script(count), count)).prop_map(|mut scripts| {
+        let roles: Vec<Role> = scripts.iter().map(|script| script.role).collect();
+        for (place, script) in scripts.iter_mut().enumerate() {
+            script.name = format!("h{place}");
+            script.before.retain(|other| roles[*other] == script.role);
+            script.after.retain(|other| roles[*other] == script.role);
+        }
+        scripts
+    })
+}
+
+/// The same, without wishes, so that every set can be registered.
+pub(crate) fn scripts_without_wishes() -> impl Strategy<Value = Vec<Script>> {
+    scripts().prop_map(|mut scripts| {
+        for script in &mut scripts {
+            script.before.clear();
+            script.after.clear();
+        }
+        scripts
+    })
+}
+
+pub(crate) fn retries() -> impl Strategy<Value = Retries> {
+    prop::sample::select(vec![Retries::Allowed, Retries::Exhausted])
+}
+
+/// A hook that does what its script says, and tells what it saw.
+struct Actor {
+    script: Script,
+    seen: Seen,
+}
+
+impl Actor {
+    async fn act(&self) -> Answer<Calling> {
+        if self.script.waits {
+            tokio::task::yield_now().await;
+        }
+        let reason = self.script.name.clone();
+        match self.script.ends {
+            End::Errs => Err(HookError::new("scripted")),
+            End::Panics => panic!("scripted"),
+            End::Hangs => std::future::pending().await,
+            End::Says(kind) => Ok(match kind {
+                Kind::Skip => CallVerdict::Skip,
+                Kind::Allow => CallVerdict::Allow,
+                Kind::Replace => CallVerdict::Replace { with: reason },
+                Kind::Retry => CallVerdict::Retry { after_ms: 1 },
+                Kind::Ask => CallVerdict::Ask { reason },
+                Kind::Stop => CallVerdict::Stop { reason },
+                Kind::Deny => CallVerdict::Deny { reason },
+                _ => CallVerdict::Proceed,
+            }),
+        }
+    }
+
+    fn look(&self, call: &Call) {
+        self.seen.add(format!("{} saw {}", self.script.name, bytes(call)));
+    }
+}
+
+impl Hook<Calling> for Actor {
+    async fn run(&self, cx: &mut Cx<'_, Calling>) -> Answer<Calling> {
+        self.look(cx);
+        if let Some(tool) = self.script.writes {
+            write(cx, tool, &self.script.name);
+            let trail = cx.state_mut().metadata.entry("trail".into()).or_insert_with(|| json!([]));
+            trail.as_array_mut().expect("only actors write it").push(json!(self.script.name));
+        }
+        self.act().await
+    }
+}
+
+impl Guard<Calling> for Actor {
+    async fn check(&self, cx: &Cx<'_, Calling>) -> Answer<Calling> {
+        self.look(cx);
+        self.act().await
+    }
+}
+
+impl Watch<Calling> for Actor {
+    async fn see(&self, cx: &Cx<'_, Calling>) -> Looked {
+        self.look(cx);
+        self.act().await.map(|_| ())
+    }
+}
+
+/// What a hook writes: the tool, and its own name at the end of the arguments.
+pub(crate) fn write(call: &mut Call, tool: &str, name: &str) {
+    call.tool = tool.into();
+    let mut trail = call.args.as_array().cloned().unwrap_or_default();
+    trail.push(name.into());
+    call.args = Value::Array(trail);
+}
+
+pub(crate) fn bytes(call: &Call) -> String {
+    serde_json::to_string(call).expect("a call serialises")
+}
+
+pub(crate) fn set(scripts: &[Script], seen: &Seen) -> HookSet {
+    let mut set = HookSet::new();
+    for script in scripts {
+        let actor = Actor { script: script.clone(), seen: seen.clone() };
+        match (script.role, script.only) {
+            (Role::Guard, Some(tool)) => set.add_guard(Calling.tool(tool), actor),
+            (Role::Guard, None) => set.add_guard(Calling, actor),
+            (Role::Watch, Some(tool)) => set.add_watch(Calling.tool(tool), actor),
+            (Role::Watch, None) => set.add_watch(Calling, actor),
+            (_, Some(tool)) => set.add_hook(Calling.tool(tool), actor),
+            (_, None) => set.add_hook(Calling, actor),
+        };
+        set.named(script.name.as_str()).priority(script.priority).timeout(Duration::from_secs(1));
+        match script.policy {
+            FailurePolicy::Open => set.fail_open(),
+            FailurePolicy::Closed => set.fail_closed(),
+            FailurePolicy::Ask => set.fail_ask(),
+        };
+        if !script.enabled {
+            set.disabled();
+        }
+        for other in &script.before {
+            set.before(format!("h{other}"));
+        }
+        for other in &script.after {
+            set.after(format!("h{other}"));
+        }
+    }
+    set
+}
+
+/// Fires the call `a` at these hooks, in a time of its own. Answers what was left and who saw what.
+pub(crate) fn play(scripts: &[Script], retries: Retries) -> (Fired, Vec<String>) {
+    let seen = Seen::default();
+    let hooks = hooks(set(scripts, &seen));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.expect("a runtime");
+    let fired = runtime.block_on(fire_at(&hooks, crate::world::call("a"), Desk::default(), retries));
+    (fired, seen.all())
+}

@@ -1,0 +1,22 @@
+//! The engine's promises, one test each.
+
+mod world;
+
+mod around;
+mod child;
+mod detached;
+mod failure;
+mod laws;
+mod matchers;
+mod notes;
+mod order;
+mod panics;
+mod patterns;
+mod record;
+mod refusals;
+mod roles;
+mod stress;
+mod swap;
+mod untouched;
+mod verdicts;
+mod wire;

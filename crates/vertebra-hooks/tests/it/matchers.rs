@@ -1,0 +1,206 @@
+//! Matchers: every field, alone and combined.
+
+use serde_json::json;
+use vertebra_hooks::{Attach, HookSet, Match, MatchCall, Matcher, Matching, Site, Test, proceed};
+
+use crate::world::{Call, Calling, Desk, call, fire_at, hooks};
+
+/// Whether a hook, a guard and a watch with this matcher run on the call. All three agree, with each other and with
+/// what `explain` says.
+pub(crate) async fn holds(matcher: &Matcher, call: &Call, desk: &Desk) -> bool {
+    holds_at(|| Calling.matching(matcher.clone()), call, desk).await
+}
+
+async fn holds_at(site: impl Fn() -> Matching<Calling>, call: &Call, desk: &Desk) -> bool {
+    let mut set = HookSet::new();
+    set.on(site(), async |_| proceed());
+    set.guard(site(), async |_| proceed());
+    set.watch(site(), async |_| Ok(()));
+    let hooks = hooks(set);
+    let explained: Vec<bool> = hooks.explain(Calling, call, desk).iter().map(|one| one.matches).collect();
+    let fired = fire_at(&hooks, call.clone(), desk.clone(), vertebra_hooks::Retries::Allowed).await;
+    let ran = fired.outcome.record.hooks.len() == 3;
+    assert_eq!(explained, [ran; 3]);
+    ran
+}
+
+async fn check<const N: usize>(call: Call, cases: [(Matching<Calling>, bool); N]) {
+    let desk = Desk {
+        metadata: [("mode".to_owned(), json!("dry-run")), ("empty".to_owned(), json!(null))].into(),
+        ..Desk::default()
+    };
+    for (site, expected) in cases {
+        let matcher = matcher_of(site);
+        assert_eq!(holds(&matcher, &call, &desk).await, expected, "{matcher:?}");
+    }
+}
+
+/// The matcher as it is registered.
+fn matcher_of(site: impl Site<Point = Calling>) -> Matcher {
+    let mut set = HookSet::new();
+    set.on(site, async |_| proceed()).named("h");
+    hooks(set).get("h").and_then(|hook| hook.matcher.clone()).expect("it has a matcher")
+}
+
+#[tokio::test]
+async fn a_tool_is_matched_by_its_whole_name_without_regard_to_case() {
+    let cases = [
+        (Calling.tool("read_file"), true),
+        (Calling.tool("READ_FILE"), true),
+        (Calling.tool("read"), false),
+        (Calling.tool("file"), false),
+        (Calling.tool("bash|read_file"), true),
+        (Calling.tool("bash | Read_File"), true),
+        (Calling.tool("bash|write"), false),
+        (Calling.tool("read_*"), true),
+        (Calling.tool("Read_?ile"), true),
+        (Calling.tool("ead_*"), false),
+        (Calling.tool("*"), true),
+        (Calling.tool("{read,write}_file"), true),
+        (Calling.tool("/read_.+/"), true),
+        (Calling.tool("/READ_.+/"), true),
+        (Calling.tool("/ead_.+/"), false),
+        (Calling.tool("/read|write/"), false),
+        (Calling.tool(""), false),
+    ];
+    check(call("Read_File"), cases).await;
+}
+
+#[tokio::test]
+async fn a_policy_written_for_another_name_of_the_tool_holds() {
+    let aliased = Call { aliases: vec!["Write".into(), "create_file".into()], ..call("write_file") };
+    let cases = [
+        (Calling.tool("write"), true),
+        (Calling.tool("create_*"), true),
+        (Calling.tool("/cre.te_file/"), true),
+        (Calling.tool("writ"), false),
+    ];
+    check(aliased, cases).await;
+}
+
+#[tokio::test]
+async fn a_command_is_matched_as_a_line_and_as_each_simple_command_in_it() {
+    let piped = Call {
+        command: Some("cat a | sh -c 'rm -rf b'".into()),
+        commands: vec!["cat a".into(), "sh -c 'rm -rf b'".into(), "rm -rf b".into()],
+        ..call("bash")
+    };
+    let cases = [
+        (Calling.command(r"\brm\b"), true),
+        (Calling.command("^rm"), true),
+        (Calling.command("^cat a$"), true),
+        (Calling.command(r"a \| sh"), true),
+        (Calling.command("^RM"), false),
+        (Calling.command("(?i)^RM"), true),
+        (Calling.command("mv"), false),
+        (Calling.tool("bash").command("^rm"), true),
+        (Calling.tool("zsh").command("^rm"), false),
+    ];
+    check(piped, cases).await;
+    check(call("bash"), [(Calling.command(""), false), (Calling.command(".*"), false)]).await;
+}
+
+#[tokio::test]
+async fn a_path_is_matched_in_every_form_the_event_gives() {
+    let editing = Call {
+        paths: vec!["/repo/src/deep/lib.rs".into(), "src/deep/lib.rs".into(), "/repo/b".into(), "b".into()],
+        ..call("edit")
+    };
+    let cases = [
+        (Calling.path("src/deep/lib.rs"), true),
+        (Calling.path("./src/deep/lib.rs"), true),
+        (Calling.path("/repo/src/deep/lib.rs"), true),
+        (Calling.path("*.rs"), true),
+        (Calling.path("lib.rs"), true),
+        (Calling.path("src/*.rs"), false),
+        (Calling.path("src/*/*.rs"), true),
+        (Calling.path("src/**"), true),
+        (Calling.path("src/**/lib.{rs,toml}"), true),
+        (Calling.path("/repo/*"), true),
+        (Calling.path("/etc/**"), false),
+        (Calling.path("SRC/**"), false),
+    ];
+    check(editing, cases).await;
+    check(call("edit"), [(Calling.path("**"), false)]).await;
+}
+
+#[tokio::test]
+async fn session_agent_and_step_are_matched_by_what_the_event_says() {
+    let told = Call {
+        session: Some("s-1".into()),
+        agent: Some("Reviewer".into()),
+        step: Some("tool_execution".into()),
+        ..call("t")
+    };
+    let cases = [
+        (Calling.session("s-1"), true),
+        (Calling.session("s-2"), false),
+        (Calling.session("S-1"), false),
+        (Calling.agent("reviewer"), true),
+        (Calling.agent("review"), false),
+        (Calling.step("tool_execution"), true),
+        (Calling.step("final_response"), false),
+        (Calling.session("s-1").agent("Reviewer").step("Tool_Execution"), true),
+        (Calling.session("s-1").agent("writer"), false),
+    ];
+    check(told, cases).await;
+    let cases = [(Calling.session(""), false), (Calling.agent(""), false), (Calling.step(""), false)];
+    check(call("t"), cases).await;
+}
+
+#[tokio::test]
+async fn metadata_and_arguments_are_tested_for_being_there_being_equal_and_reading_like() {
+    let with_args = Call { args: json!({"options": {"force": true, "path": "a/b"}, "list": [1, 2]}), ..call("t") };
+    let cases = [
+        (Calling.metadata("mode", Test::Exists), true),
+        (Calling.metadata("empty", Test::Exists), true),
+        (Calling.metadata("missing", Test::Exists), false),
+        (Calling.metadata("mode", Test::Equals("dry-run".into())), true),
+        (Calling.metadata("mode", Test::Equals("dry".into())), false),
+        (Calling.metadata("mode", Test::Matches("^dry".into())), true),
+        (Calling.arg("/options/force", Test::Exists), true),
+        (Calling.arg("/options/force", Test::Equals(true.into())), true),
+        (Calling.arg("/options/force", Test::Equals("true".into())), false),
+        (Calling.arg("/options/force", Test::Matches("true".into())), false),
+        (Calling.arg("/options/path", Test::Matches("/b$".into())), true),
+        (Calling.arg("/list/1", Test::Equals(2.into())), true),
+        (Calling.arg("/list/2", Test::Exists), false),
+        (Calling.arg("", Test::Exists), true),
+        (Calling.arg("options", Test::Exists), false),
+    ];
+    check(with_args, cases).await;
+}
+
+#[tokio::test]
+async fn matchers_combine_by_all_any_and_not() {
+    let (yes, no) = (Matcher::Tool("t".into()), Matcher::Command("x".into()));
+    let cases = [
+        (Calling.matching(Matcher::All(vec![])), true),
+        (Calling.matching(Matcher::Any(vec![])), false),
+        (Calling.matching(Matcher::All(vec![yes.clone(), no.clone()])), false),
+        (Calling.matching(Matcher::Any(vec![no.clone(), yes.clone()])), true),
+        (Calling.matching(no.clone().negated()), true),
+        (Calling.matching(yes.clone().negated()), false),
+        (Calling.matching(Matcher::Any(vec![no.clone(), no.clone().negated()])), true),
+        (Calling.matching(Matcher::All(vec![yes.clone(), no.clone().negated()])), true),
+        (Calling.matching(yes.clone().and(no.clone()).negated()), true),
+        (Calling.tool("t").matching(no), false),
+    ];
+    check(call("t"), cases).await;
+}
+
+#[tokio::test]
+async fn a_closure_narrows_further_and_all_closures_must_agree() {
+    let short = || Calling.when(|call: &Call| call.tool.len() < 3);
+    let cases =
+        [(call("rm"), [true, true, true]), (call("ls"), [true, false, false]), (call("long"), [false, false, false])];
+    for (call, expected) in cases {
+        let desk = Desk::default();
+        let held = [
+            holds_at(short, &call, &desk).await,
+            holds_at(|| short().tool("rm"), &call, &desk).await,
+            holds_at(|| short().when(|call| call.tool.starts_with('r')), &call, &desk).await,
+        ];
+        assert_eq!(held, expected, "{}", call.tool);
+    }
+}

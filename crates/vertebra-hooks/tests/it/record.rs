@@ -1,0 +1,146 @@
+//! What a dispatch leaves behind: who ran, in which order, how long, what changed, who decided.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use vertebra_hooks::{Attach, HookError, HookSet, Kind, Record, allow, deny, proceed, skip};
+
+use crate::world::{Calling, Seen, call, check, fire, hooks};
+
+fn eventful() -> HookSet {
+    let mut set = HookSet::new();
+    set.on(Calling, async |cx| {
+        cx.args["timeout"] = 5.into();
+        allow()
+    });
+    set.named("shorten");
+    set.on(Calling, async |cx| {
+        cx.args["timeout"] = 9.into();
+        cx.args["force"] = Value::Null;
+        proceed()
+    });
+    set.named("lengthen");
+    set.on(Calling, async |_| Err(HookError::new("no rules"))).named("rules").fail_open().max_retries(1);
+    set.on(Calling, async |_| proceed()).named("off").disabled();
+    set.on(Calling, async |_| skip()).named("enough");
+    set.on(Calling, async |_| proceed()).named("late");
+    set.guard(Calling, async |_| proceed()).named("guard-off").disabled();
+    set.guard(Calling, async |_| deny("no")).named("guard");
+    set.watch(Calling, async |_| Ok(())).named("watch").priority(1);
+    set.watch(Calling, async |_| Ok(())).named("watch-off").priority(2).disabled();
+    set.watch(Calling, async |_| Ok(())).named("behind").priority(3).detached();
+    set
+}
+
+const STORY: [&str; 12] = [
+    "shorten allowed; /args/timeout 60 → 5",
+    "lengthen proceeded; /args/timeout 5 → 9; /args/force nothing → null",
+    "rules failed: no rules, 2 times, so proceeded",
+    "off is switched off",
+    "enough skipped the rest",
+    "late not run, because enough skipped the rest",
+    "guard-off is switched off",
+    "guard denied: no",
+    "watch proceeded",
+    "watch-off is switched off",
+    "behind runs behind",
+    "= denied by guard: no",
+];
+
+fn eventful_call() -> crate::world::Call {
+    crate::world::Call { args: json!({"timeout": 60}), ..call("t") }
+}
+
+#[tokio::test]
+async fn the_record_tells_who_ran_in_order_with_verdicts_changes_and_why_others_did_not() {
+    let fired = check(eventful(), eventful_call(), STORY).await;
+    let record = &fired.outcome.record;
+
+    assert_eq!(record.point, "Calling");
+    assert_eq!(
+        (record.verdict, record.decided_by.as_deref(), record.reason.as_deref()),
+        (Kind::Deny, Some("guard"), Some("no"))
+    );
+    let authors: Vec<_> = record.changes().map(|(author, change)| (author, change.path.as_str())).collect();
+    assert_eq!(authors, [("shorten", "/args/timeout"), ("lengthen", "/args/timeout"), ("lengthen", "/args/force")]);
+}
+
+#[tokio::test]
+async fn a_record_survives_the_wire() {
+    let record = fire(&hooks(eventful()), eventful_call()).await.outcome.record;
+
+    let text = serde_json::to_string(&record).expect("a record serialises");
+    let back: Record = serde_json::from_str(&text).expect("a record deserialises");
+
+    assert_eq!(back, record);
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    let expected = [
+        ("/point", json!("Calling")),
+        ("/verdict", json!("deny")),
+        ("/decided_by", json!("guard")),
+        ("/hooks/0/hook", json!("shorten")),
+        ("/hooks/0/role", json!("hook")),
+        ("/hooks/0/ran", json!({"ran": "answered", "verdict": "allow"})),
+        ("/hooks/0/changes/0", json!({"path": "/args/timeout", "before": 60, "after": 5})),
+        ("/hooks/2/ran/failure", json!({"failure": "error", "message": "no rules"})),
+        ("/hooks/2/ran/policy", json!("open")),
+        ("/hooks/5/ran/why", json!({"because": "ended", "by": "enough", "verdict": "skip"})),
+        ("/hooks/6/ran/why", json!({"because": "disabled"})),
+    ];
+    for (pointer, value) in expected {
+        assert_eq!(json.pointer(pointer), Some(&value), "{pointer}");
+    }
+}
+
+#[tokio::test]
+async fn a_hook_sees_the_verdicts_given_so_far() {
+    let seen = Seen::default();
+    let mut set = HookSet::new();
+    set.on(Calling, async |_| allow()).named("one");
+    set.on(Calling, async |_| Err(HookError::new("x"))).named("two").fail_open();
+    set.on(Calling, async |_| proceed()).named("off").disabled();
+    let log = seen.clone();
+    set.on(Calling, async move |cx| {
+        log.add(format!("{:?}", cx.record().verdicts().collect::<Vec<_>>()));
+        proceed()
+    });
+
+    fire(&hooks(set), call("t")).await;
+    assert_eq!(seen.all(), ["[(\"one\", Allow), (\"two\", Proceed)]"]);
+}
+
+/// Waits for the clock to move at all, so that something was measured.
+fn spin() {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_micros(50) {}
+}
+
+#[tokio::test]
+async fn a_dispatch_takes_no_less_time_than_its_hooks_one_after_another() {
+    let mut set = HookSet::new();
+    set.on(Calling, async |_| {
+        spin();
+        proceed()
+    });
+    set.guard(Calling, async |_| {
+        spin();
+        proceed()
+    });
+    let record = fire(&hooks(set), call("t")).await.outcome.record;
+
+    let sum: Duration = record.hooks.iter().map(|trace| trace.took).sum();
+    assert!(record.hooks.iter().all(|trace| trace.took >= Duration::from_micros(50)), "{record:#?}");
+    assert!(record.took >= sum, "{:?} for hooks that took {sum:?}", record.took);
+}
+
+#[tokio::test]
+async fn a_hook_that_writes_what_was_there_changes_nothing() {
+    let mut set = HookSet::new();
+    set.on(Calling, async |cx| {
+        cx.tool = "t".into();
+        proceed()
+    });
+    set.named("same");
+
+    check(set, call("t"), ["same proceeded", "= proceeded"]).await;
+}

@@ -1,0 +1,253 @@
+//! Three roles and their rights: who sees what, and when.
+
+use std::sync::Arc;
+
+use tokio::sync::{Barrier, Notify};
+use vertebra_hooks::{
+    Answer, Attach, Cx, Guard, Hook, HookSet, MatchCall, Seen as Looked, Watch, allow, deny, proceed,
+};
+
+use crate::world::{Calling, Line, Noticing, Seen, call, check, fire, hooks, story};
+
+#[tokio::test]
+async fn hooks_run_one_after_another_and_each_sees_what_the_one_before_left() {
+    let mut set = HookSet::new();
+    set.on(Calling, async |cx| {
+        for _ in 0..3 {
+            tokio::task::yield_now().await;
+        }
+        cx.tool.push('1');
+        proceed()
+    });
+    set.named("one");
+    set.on(Calling, async |cx| {
+        cx.tool.push('2');
+        proceed()
+    });
+    set.named("two");
+
+    let story = ["one proceeded; /tool \"t\" → \"t1\"", "two proceeded; /tool \"t1\" → \"t12\"", "= proceeded"];
+    let fired = check(set, call("t"), story).await;
+
+    assert_eq!(fired.call.tool, "t12");
+}
+
+#[tokio::test]
+async fn later_matchers_judge_the_event_as_earlier_hooks_left_it() {
+    let mut set = HookSet::new();
+    set.on(Calling.tool("read"), async |cx| {
+        cx.tool = "write".into();
+        proceed()
+    });
+    set.named("rename");
+    set.on(Calling.tool("read"), async |_| deny("reads are over")).named("no-reads");
+    set.on(Calling.tool("write"), async |_| deny("no writing")).named("no-writes");
+
+    let story = [
+        "rename proceeded; /tool \"read\" → \"write\"",
+        "no-writes denied: no writing",
+        "= denied by no-writes: no writing",
+    ];
+    check(set, call("read"), story).await;
+}
+
+#[tokio::test]
+async fn a_matcher_judges_the_state_as_earlier_hooks_left_it() {
+    use vertebra_hooks::{Match, Test};
+    let mut set = HookSet::new();
+    set.on(Calling, async |cx| {
+        cx.state_mut().metadata.insert("tainted".into(), true.into());
+        proceed()
+    });
+    set.named("taint");
+    set.on(Calling.metadata("tainted", Test::Exists), async |_| deny("tainted")).named("clean");
+
+    let story =
+        ["taint proceeded; /metadata/tainted nothing → true", "clean denied: tainted", "= denied by clean: tainted"];
+    check(set, call("t"), story).await;
+}
+
+#[tokio::test]
+async fn a_guard_sees_the_final_form_however_early_it_asks_to_run() {
+    let mut set = HookSet::new();
+    set.guard(Calling.tool("rm"), async |cx| deny(format!("{} is not for you", cx.tool)));
+    set.named("no-rm").priority(i32::MIN);
+    set.on(Calling, async |cx| {
+        cx.tool = "rm".into();
+        proceed()
+    });
+    set.named("rewrite").priority(i32::MAX);
+
+    let story = [
+        "rewrite proceeded; /tool \"ls\" → \"rm\"",
+        "no-rm denied: rm is not for you",
+        "= denied by no-rm: rm is not for you",
+    ];
+    check(set, call("ls"), story).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn guards_run_at_the_same_time() {
+    let both = Arc::new(Barrier::new(2));
+    let mut set = HookSet::new();
+    for name in ["left", "right"] {
+        let both = both.clone();
+        set.guard(Calling, async move |_| {
+            both.wait().await;
+            proceed()
+        });
+        set.named(name);
+    }
+
+    check(set, call("t"), ["left proceeded", "right proceeded", "= proceeded"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn verdicts_of_guards_are_merged_in_their_order_not_in_the_order_they_answer() {
+    let second_answered = Arc::new(Notify::new());
+    let seen = Seen::default();
+    let mut set = HookSet::new();
+    let (answered, log) = (second_answered.clone(), seen.clone());
+    set.guard(Calling, async move |_| {
+        answered.notified().await;
+        log.add("first");
+        deny("I am first")
+    });
+    set.named("first");
+    let (answered, log) = (second_answered, seen.clone());
+    set.guard(Calling, async move |_| {
+        log.add("second");
+        answered.notify_one();
+        deny("I am faster")
+    });
+    set.named("second");
+
+    let story = ["first denied: I am first", "second denied: I am faster", "= denied by first: I am first"];
+    check(set, call("t"), story).await;
+    assert_eq!(seen.all(), ["second", "first"]);
+}
+
+#[tokio::test]
+async fn a_guard_knows_what_the_hooks_said() {
+    let seen = Seen::default();
+    let mut set = HookSet::new();
+    set.on(Calling, async |_| allow()).named("yes");
+    let log = seen.clone();
+    set.guard(Calling, async move |cx| {
+        log.add(format!("{:?} {}", cx.record().verdicts().collect::<Vec<_>>(), cx.scope()));
+        proceed()
+    });
+    set.named("guard");
+
+    check(set, call("t"), ["yes allowed", "guard proceeded", "= allowed by yes"]).await;
+    assert_eq!(seen.all(), ["[(\"yes\", Allow)] somebody"]);
+}
+
+#[tokio::test]
+async fn a_watch_sees_the_final_event_and_the_decision_also_when_blocked() {
+    let seen = Seen::default();
+    let mut set = HookSet::new();
+    let log = seen.clone();
+    set.watch(Calling, async move |cx| {
+        log.add(format!("{}: {}", cx.tool, cx.record()));
+        Ok(())
+    });
+    set.named("watch").priority(1);
+    set.on(Calling, async |cx| {
+        cx.tool.push('!');
+        proceed()
+    });
+    set.named("louder");
+    set.guard(Calling.tool("rm!"), async |_| deny("no")).named("guard");
+    let hooks = hooks(set);
+
+    fire(&hooks, call("rm")).await;
+    fire(&hooks, call("ls")).await;
+    assert_eq!(seen.all(), ["rm!: denied by guard: no", "ls!: proceeded"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_fails_never_matters() {
+    let seen = Seen::default();
+    let mut set = HookSet::new();
+    set.watch(Calling, async |_| Err(std::fmt::Error.into())).named("errs").fail_closed();
+    set.watch(Calling, async |_| panic!("oh")).named("panics").fail_closed();
+    set.watch(Calling, async |_| std::future::pending().await).named("hangs").fail_closed();
+    let log = seen.clone();
+    set.watch(Calling, async move |cx| {
+        log.add(cx.record().to_string());
+        Ok(())
+    });
+    set.named("last");
+    set.guard(Calling, async |_| allow()).named("guard");
+
+    let story = [
+        "guard allowed",
+        "errs failed: an error occurred when formatting an argument, so proceeded",
+        "panics panicked: oh, so proceeded",
+        "hangs gave no answer within 30000 ms, so proceeded",
+        "last proceeded",
+        "= allowed by guard",
+    ];
+    let fired = check(set, call("t"), story).await;
+    assert_eq!(fired.outcome.rulings.len(), 1);
+    assert!(!fired.outcome.record.decided_by_failure());
+    assert_eq!(seen.all(), ["allowed by guard"]);
+}
+
+#[tokio::test]
+async fn a_hook_may_change_what_nobody_decides() {
+    let mut set = HookSet::new();
+    set.on(Noticing, async |cx| {
+        cx.text = cx.text.to_uppercase();
+        proceed()
+    });
+    set.named("shout");
+    let mut line = Line { text: "hi".into() };
+
+    let outcome = hooks(set).fire(Noticing, &mut line).await;
+
+    assert_eq!(line.text, "HI");
+    assert_eq!(story(&outcome.record), ["shout proceeded; /text \"hi\" → \"HI\"", "= proceeded"]);
+}
+
+/// Keeps one tool out, by three roles at once.
+struct Keeper(Seen);
+
+impl Hook<Calling> for Keeper {
+    async fn run(&self, cx: &mut Cx<'_, Calling>) -> Answer<Calling> {
+        cx.tool.push('?');
+        proceed()
+    }
+}
+
+impl Guard<Calling> for Keeper {
+    async fn check(&self, cx: &Cx<'_, Calling>) -> Answer<Calling> {
+        deny(format!("{} may not", cx.tool))
+    }
+}
+
+impl Watch<Calling> for Keeper {
+    async fn see(&self, cx: &Cx<'_, Calling>) -> Looked {
+        self.0.add(cx.record().to_string());
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn one_object_may_take_several_roles() {
+    let keeper = Arc::new(Keeper(Seen::default()));
+    let mut set = HookSet::new();
+    set.add_hook(Calling, keeper.clone()).named("hook");
+    set.add_guard(Calling, keeper.clone()).named("guard");
+    set.add_watch(Calling, keeper.clone()).named("watch");
+
+    let story = [
+        "hook proceeded; /tool \"t\" → \"t?\"",
+        "guard denied: t? may not",
+        "watch proceeded",
+        "= denied by guard: t? may not",
+    ];
+    check(set, call("t"), story).await;
+    assert_eq!(keeper.0.all(), ["denied by guard: t? may not"]);
+}

@@ -1,0 +1,12 @@
+mod points;
+
+use points::BeforeToolUse;
+use vertebra_hooks::{Attach, HookSet, proceed};
+
+fn main() {
+    let mut hooks = HookSet::new();
+    hooks.on(BeforeToolUse, |cx| async move {
+        cx.tool.clear();
+        proceed()
+    });
+}

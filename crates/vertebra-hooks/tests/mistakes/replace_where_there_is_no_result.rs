@@ -1,0 +1,9 @@
+mod points;
+
+use points::ShouldContinue;
+use vertebra_hooks::{Attach, HookSet, replace};
+
+fn main() {
+    let mut hooks = HookSet::new();
+    hooks.on(ShouldContinue, async |_| replace("cached"));
+}

@@ -1,0 +1,9 @@
+mod points;
+
+use points::BeforeToolUse;
+use vertebra_hooks::{Attach, HookSet, replace};
+
+fn main() {
+    let mut hooks = HookSet::new();
+    hooks.on(BeforeToolUse, async |_| replace(7));
+}

@@ -1,0 +1,12 @@
+mod points;
+
+use points::BeforeToolUse;
+use vertebra_hooks::{Attach, HookSet};
+
+fn main() {
+    let mut hooks = HookSet::new();
+    hooks.watch(BeforeToolUse, async |cx| {
+        cx.tool.clear();
+        Ok(())
+    });
+}
