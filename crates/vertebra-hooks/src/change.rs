@@ -23,12 +23,17 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Erro
 
 /// The places where two values differ once serialised.
 pub fn between<T: Serialize>(before: &T, after: &T) -> Vec<Change> {
+    below("", before, after)
+}
+
+/// The places where two values differ once serialised; they stand at `path` in something larger.
+pub fn below<T: Serialize>(path: &str, before: &T, after: &T) -> Vec<Change> {
     let mut changes = Vec::new();
     match (serde_json::to_value(before), serde_json::to_value(after)) {
-        (Ok(before), Ok(after)) => compare(String::new(), Some(before), Some(after), &mut changes),
+        (Ok(before), Ok(after)) => compare(path.to_owned(), Some(before), Some(after), &mut changes),
         // An event that does not serialise cannot be compared, but that it was touched is still worth a line.
         (Err(error), _) | (_, Err(error)) => {
-            changes.push(Change { path: String::new(), before: None, after: Some(error.to_string().into()) });
+            changes.push(Change { path: path.to_owned(), before: None, after: Some(error.to_string().into()) });
         }
     }
     changes

@@ -23,8 +23,14 @@ struct Inner<'a, P: Point> {
     scope: &'a Scope<P>,
     record: &'a Record,
     hook: &'a Name,
-    event_before: Option<P::Event>,
-    state_before: Option<P::State>,
+    /// Boxed, because most hooks write nothing, and a context is made for each.
+    undo: Option<Box<Undo<P>>>,
+}
+
+/// What was there before the hook wrote.
+struct Undo<P: Point> {
+    event: Option<P::Event>,
+    state: Option<P::State>,
 }
 
 impl<'a, P: Point> Cx<'a, P> {
@@ -35,7 +41,7 @@ impl<'a, P: Point> Cx<'a, P> {
         record: &'a Record,
         hook: &'a Name,
     ) -> Self {
-        Self { inner: Inner { event, state, scope, record, hook, event_before: None, state_before: None } }
+        Self { inner: Inner { event, state, scope, record, hook, undo: None } }
     }
 
     /// The state as earlier hooks left it.
@@ -45,11 +51,9 @@ impl<'a, P: Point> Cx<'a, P> {
 
     /// The state, to change.
     pub fn state_mut(&mut self) -> &mut P::State {
-        let inner = &mut self.inner;
-        if inner.state_before.is_none() {
-            inner.state_before = Some(inner.state.clone());
-        }
-        inner.state
+        let Inner { state, undo, .. } = &mut self.inner;
+        Undo::of(undo).state.get_or_insert_with(|| state.clone());
+        state
     }
 
     /// What this hook may reach but not change.
@@ -82,15 +86,17 @@ impl<'a, P: Point> Cx<'a, P> {
 
     /// Keeps what the hook wrote, and says what that was; `None` if it wrote nothing.
     pub(crate) fn commit(mut self) -> Option<Changed> {
-        let inner = &mut self.inner;
-        let event = inner.event_before.take().map(|before| before.changes(inner.event));
-        let state = inner.state_before.take().map(|before| before.changes(inner.state));
-        if event.is_none() && state.is_none() {
-            return None;
-        }
-        let mut changes = event.unwrap_or_default();
-        changes.extend(state.unwrap_or_default());
+        let Inner { event, state, undo, .. } = &mut self.inner;
+        let before = undo.take()?;
+        let mut changes = before.event.map(|before| before.changes(event)).unwrap_or_default();
+        changes.extend(before.state.into_iter().flat_map(|before| before.changes(state)));
         Some(Changed { changes })
+    }
+}
+
+impl<P: Point> Undo<P> {
+    fn of(undo: &mut Option<Box<Self>>) -> &mut Self {
+        undo.get_or_insert_with(|| Box::new(Self { event: None, state: None }))
     }
 }
 
@@ -102,12 +108,13 @@ pub(crate) struct Changed {
 impl<P: Point> Drop for Cx<'_, P> {
     /// Undoes what was written, unless it was committed. Runs also when a dispatch is dropped half way.
     fn drop(&mut self) {
-        let inner = &mut self.inner;
-        if let Some(before) = inner.event_before.take() {
-            *inner.event = before;
+        let Inner { event, state, undo, .. } = &mut self.inner;
+        let Some(before) = undo.take() else { return };
+        if let Some(before) = before.event {
+            **event = before;
         }
-        if let Some(before) = inner.state_before.take() {
-            *inner.state = before;
+        if let Some(before) = before.state {
+            **state = before;
         }
     }
 }
@@ -122,10 +129,8 @@ impl<P: Point> Deref for Cx<'_, P> {
 
 impl<P: Point> DerefMut for Cx<'_, P> {
     fn deref_mut(&mut self) -> &mut P::Event {
-        let inner = &mut self.inner;
-        if inner.event_before.is_none() {
-            inner.event_before = Some(inner.event.clone());
-        }
-        inner.event
+        let Inner { event, undo, .. } = &mut self.inner;
+        Undo::of(undo).event.get_or_insert_with(|| event.clone());
+        event
     }
 }

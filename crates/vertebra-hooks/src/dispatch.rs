@@ -1,11 +1,8 @@
 //! One dispatch: all matching hooks of a point over one event.
 
-use std::{
-    fmt,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{fmt, sync::Arc, time::Duration};
 
+use fastant::Instant;
 use futures_util::future::join_all;
 
 use crate::{
@@ -122,7 +119,7 @@ impl<'a, P: Point> Dispatch<'a, P> {
     /// Hooks, one after another; each sees what the one before left.
     async fn hook_phase(&mut self, lane: &Lane<P>) {
         let mut places = lane.select(self.frame.event, self.frame.state);
-        self.record.hooks.reserve(places.len());
+        self.record.hooks.reserve_exact(places.len());
         let mut next = 0;
         while let Some(&place) = places.get(next) {
             next += 1;

@@ -88,9 +88,14 @@ impl Index {
         Ok(index)
     }
 
+    /// The places without a key.
+    pub(crate) fn always(&self) -> Places {
+        Places::from_slice(&self.always)
+    }
+
     /// The places whose key hits, in order, each once.
     pub(crate) fn candidates<E: Event, S: State>(&self, facts: &Facts<'_, E, S>) -> Places {
-        let mut places = Places::from_slice(&self.always);
+        let mut places = self.always();
         let always = places.len();
         if let Some(tool) = facts.event.tool() {
             self.add_tool(tool, &mut places);

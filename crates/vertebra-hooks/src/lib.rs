@@ -71,7 +71,7 @@ mod registry;
 mod supervise;
 
 pub use around::{Around, AroundFn, Next, OpCx, Operation, WrapError};
-pub use change::{Change, between as changes_between};
+pub use change::{Change, below as changes_below, between as changes_between};
 pub use cx::Cx;
 pub use detached::Drained;
 pub use dispatch::{Frame, Outcome, Retries, Ruling};

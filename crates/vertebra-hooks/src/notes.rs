@@ -41,8 +41,9 @@ impl Notes {
 
     /// Forgets all notes of one lifetime. The loop calls it where that lifetime ends.
     pub fn clear(&mut self, lasting: Lasting) {
-        if !self.board_mut(lasting).is_empty() {
-            *self.board_mut(lasting) = Board::default();
+        let board = self.board_mut(lasting);
+        if !board.is_empty() {
+            *board = Board::default();
         }
     }
 

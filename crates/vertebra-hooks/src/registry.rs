@@ -4,8 +4,11 @@ use std::{
     any::TypeId,
     collections::HashMap,
     future::Future,
-    hash::{BuildHasherDefault, Hasher},
-    sync::{Arc, Mutex, PoisonError},
+    hash::{BuildHasherDefault, Hash, Hasher},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -38,6 +41,9 @@ enum Inner {
 #[derive(Default)]
 struct Own {
     snapshot: ArcSwap<Snapshot>,
+    /// A bit for each point with hooks; several points may share one. Where the bit is not set nobody listens, and that
+    /// is known without looking at the snapshot.
+    listening: AtomicU64,
     /// One writer at a time.
     writer: Mutex<()>,
 }
@@ -152,7 +158,7 @@ impl Hooks {
 
     /// Whether anyone listens at this point.
     pub fn any_at<P: Point>(&self, _point: P) -> bool {
-        self.current().tables.contains_key(&TypeId::of::<P>())
+        self.may_listen(TypeId::of::<P>()) && self.current().tables.contains_key(&TypeId::of::<P>())
     }
 
     /// Runs all matching hooks of a point over an event.
@@ -183,6 +189,9 @@ impl Hooks {
         F: Fn(O::Event) -> Fut + Send + Sync,
         Fut: Future<Output = O::Output> + Send,
     {
+        if !self.may_listen(TypeId::of::<O>()) {
+            return Ok(core(event).await);
+        }
         let table = self.current().tables.get(&TypeId::of::<O>()).cloned();
         match table.and_then(|table| table.downcast::<AroundTable<O>>().ok()) {
             Some(table) if !table.is_empty() => table.run(&core, event, state, scope).await,
@@ -203,6 +212,9 @@ impl Hooks {
     }
 
     fn table<P: Point>(&self) -> Option<Arc<Table<P>>> {
+        if !self.may_listen(TypeId::of::<P>()) {
+            return None;
+        }
         let table = self.current().tables.get(&TypeId::of::<P>())?.clone();
         Some(table.downcast().expect("a table is stored under the type of its point"))
     }
@@ -251,8 +263,20 @@ impl Hooks {
         for parent in above {
             Merged::compile(parent.clone(), next.clone())?;
         }
+        let listening = next.tables.keys().map(bit).fold(0, |all, bit| all | bit);
+        // Too many bits for a moment only cost a look; too few would hide a hook.
+        own.listening.fetch_or(listening, Ordering::Release);
         own.snapshot.store(next);
+        own.listening.store(listening, Ordering::Release);
         Ok(())
+    }
+
+    /// Whether anyone may listen. `false` is certain.
+    fn may_listen(&self, point: TypeId) -> bool {
+        match &*self.inner {
+            Inner::Own(own) => own.listening.load(Ordering::Acquire) & bit(&point) != 0,
+            Inner::Layered(layered) => layered.parent.may_listen(point) || layered.own.may_listen(point),
+        }
     }
 
     /// What is in force now.
@@ -336,6 +360,13 @@ fn position(registered: &[Registered], name: &str) -> Result<usize, RegisterErro
         name: name.to_owned(),
         nearest: nearest(name, registered.iter().map(|one| &one.info.name)),
     })
+}
+
+/// The bit of a point in a set of 64.
+fn bit(point: &TypeId) -> u64 {
+    let mut hasher = TypeIdHasher::default();
+    point.hash(&mut hasher);
+    1 << (hasher.finish() % 64)
 }
 
 /// A `TypeId` is a hash already.

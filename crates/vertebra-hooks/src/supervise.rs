@@ -13,64 +13,97 @@ use tokio::time::{Sleep, sleep};
 
 use crate::{Failure, HookError, hook::BoxFuture};
 
-/// A hook's future under a panic barrier and a timeout.
+/// A hook under a panic barrier and a timeout.
 ///
-/// The timer is armed only if the first poll is pending: most hooks never wait, and a timer costs more than they do.
-pub(crate) struct Supervised<'a, T> {
-    hook: Option<BoxFuture<'a, Result<T, HookError>>>,
+/// A hook that answers at its first poll, as most do, is started, polled and dropped behind one barrier, and no timer is
+/// armed for it: a timer costs more than such a hook.
+pub(crate) struct Supervised<'a, T, F> {
     limit: Option<Duration>,
-    timer: Option<Pin<Box<Sleep>>>,
-    stillborn: Option<Failure>,
+    start: Option<F>,
+    waiting: Option<Waiting<'a, T>>,
 }
 
-impl<'a, T> Supervised<'a, T> {
-    /// Starts a hook. `start` itself is behind the barrier: a hook may panic before it returns a future.
-    pub(crate) fn new(limit: Option<Duration>, start: impl FnOnce() -> BoxFuture<'a, Result<T, HookError>>) -> Self {
-        match catch_unwind(AssertUnwindSafe(start)) {
-            Ok(hook) => Self { hook: Some(hook), limit, timer: None, stillborn: None },
-            Err(panic) => Self { hook: None, limit, timer: None, stillborn: Some(panicked(panic)) },
+/// A hook that did not answer at once.
+struct Waiting<'a, T> {
+    hook: BoxFuture<'a, Result<T, HookError>>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl<'a, T, F: FnOnce() -> BoxFuture<'a, Result<T, HookError>> + Unpin> Supervised<'a, T, F> {
+    pub(crate) fn new(limit: Option<Duration>, start: F) -> Self {
+        Self { limit, start: Some(start), waiting: None }
+    }
+
+    /// Starts the hook and polls it once.
+    fn first_poll(&mut self, start: F, cx: &mut Context<'_>) -> Poll<Result<T, Failure>> {
+        let mut answer = None;
+        let started = catch_unwind(AssertUnwindSafe(|| {
+            let mut hook = start();
+            match hook.as_mut().poll(cx) {
+                Poll::Pending => Some(hook),
+                Poll::Ready(ready) => {
+                    // Put into words behind the barrier too: how an error reads is the hook's code.
+                    answer = Some(ready.map_err(told));
+                    None
+                }
+            }
+        }));
+        match (answer, started) {
+            (Some(answer), Ok(_)) => Poll::Ready(answer),
+            // The hook has answered; what it held panicked when dropped, and that changes nothing.
+            (Some(answer), Err(panic)) => {
+                let_go(panic);
+                Poll::Ready(answer)
+            }
+            (None, Err(panic)) => Poll::Ready(Err(panicked(panic))),
+            (None, Ok(hook)) => {
+                self.waiting = hook.map(|hook| Waiting { hook, timer: self.limit.map(|limit| Box::pin(sleep(limit))) });
+                self.poll_timer(cx)
+            }
         }
     }
 
-    /// Lets go of the hook, behind the barrier: what it holds may panic when dropped.
-    fn end(&mut self) {
-        let_go(self.hook.take());
+    /// Polls a hook that did not answer at once.
+    fn poll_again(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Failure>> {
+        let Some(waiting) = &mut self.waiting else { return Poll::Pending };
+        let polled = catch_unwind(AssertUnwindSafe(|| waiting.hook.as_mut().poll(cx).map_err(told)));
+        let answer = match polled {
+            Ok(Poll::Ready(answer)) => answer,
+            Err(panic) => Err(panicked(panic)),
+            Ok(Poll::Pending) => return self.poll_timer(cx),
+        };
+        let_go(self.waiting.take());
+        Poll::Ready(answer)
+    }
+
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Failure>> {
+        let timer = self.waiting.as_mut().and_then(|waiting| waiting.timer.as_mut());
+        let (Some(timer), Some(after)) = (timer, self.limit) else { return Poll::Pending };
+        match timer.as_mut().poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(()) => {
+                let_go(self.waiting.take());
+                Poll::Ready(Err(Failure::Timeout { after }))
+            }
+        }
     }
 }
 
-impl<T> Future for Supervised<'_, T> {
+impl<'a, T, F: FnOnce() -> BoxFuture<'a, Result<T, HookError>> + Unpin> Future for Supervised<'a, T, F> {
     type Output = Result<T, Failure>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let Some(hook) = &mut this.hook else {
-            return Poll::Ready(Err(this
-                .stillborn
-                .clone()
-                .unwrap_or(Failure::Error { message: "polled again".into() })));
-        };
-        // An error is put into words behind the barrier too: how it reads is the hook's code.
-        let answer = match catch_unwind(AssertUnwindSafe(|| hook.as_mut().poll(cx).map_err(told))) {
-            Ok(Poll::Ready(answer)) => answer,
-            Err(panic) => Err(panicked(panic)),
-            Ok(Poll::Pending) => {
-                let Some(limit) = this.limit else { return Poll::Pending };
-                let timer = this.timer.get_or_insert_with(|| Box::pin(sleep(limit)));
-                match timer.as_mut().poll(cx) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(()) => Err(Failure::Timeout { after: limit }),
-                }
-            }
-        };
-        this.end();
-        Poll::Ready(answer)
+        match self.start.take() {
+            Some(start) => self.first_poll(start, cx),
+            None => self.poll_again(cx),
+        }
     }
 }
 
-impl<T> Drop for Supervised<'_, T> {
+impl<T, F> Drop for Supervised<'_, T, F> {
     fn drop(&mut self) {
-        if self.hook.is_some() {
-            self.end();
+        if self.waiting.is_some() {
+            let_go(self.waiting.take());
         }
     }
 }

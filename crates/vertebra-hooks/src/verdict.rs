@@ -280,11 +280,11 @@ macro_rules! __verdict {
             [$($k)* Self::Hold => $crate::Kind::Hold,] [$($r)*] [$($w)*] [$($d)*] $($rest)* }
     };
     ($h:tt [$($v:tt)*] [$($p:tt)*] [$($k:tt)*] [$($r:tt)*] [$($w:tt)*] [$($d:tt)*] [replace($with:ty)] $($rest:tt)*) => {
-        $crate::__verdict! { $h [$($v)* /** This is the result: the operation need not happen. */ Replace { /** The result. */ with: $with },] [$($p)* Replace,]
+        $crate::__verdict! { $h [$($v)* /** This is the result: the operation need not happen. */ Replace { /** The result. */ with: Box<$with> },] [$($p)* Replace,]
             [$($k)* Self::Replace { .. } => $crate::Kind::Replace,] [$($r)*] [$($w)*] [$($d)*] $($rest)* }
     };
     ($h:tt [$($v:tt)*] [$($p:tt)*] [$($k:tt)*] [$($r:tt)*] [$($w:tt)*] [$($d:tt)*] [recover($with:ty)] $($rest:tt)*) => {
-        $crate::__verdict! { $h [$($v)* /** The failure is made good. */ Recover { /** By this. */ with: $with },] [$($p)* Recover,]
+        $crate::__verdict! { $h [$($v)* /** The failure is made good. */ Recover { /** By this. */ with: Box<$with> },] [$($p)* Recover,]
             [$($k)* Self::Recover { .. } => $crate::Kind::Recover,] [$($r)*] [$($w)*] [$($d)*] $($rest)* }
     };
     ([$(#[$doc:meta])* $vis:vis $name:ident] [$($v:tt)*] [$($p:ident,)*] [$($k:tt)*] [$($r:tt)*] [$($w:ident $field:ident,)*] [$($d:tt)*]) => {
@@ -411,7 +411,7 @@ macro_rules! __power {
         impl $crate::CanReplace for $name {
             type With = $with;
             fn replace(with: $with) -> Self {
-                Self::Replace { with }
+                Self::Replace { with: Box::new(with) }
             }
         }
     };
@@ -419,7 +419,7 @@ macro_rules! __power {
         impl $crate::CanRecover for $name {
             type With = $with;
             fn recover(with: $with) -> Self {
-                Self::Recover { with }
+                Self::Recover { with: Box::new(with) }
             }
         }
     };

@@ -475,6 +475,17 @@ macro_rules! call_facts {
                 Some(self.call.args.to_value())
             }
 
+            /// Most hooks change arguments and nothing else, and the rest of the event need not be written out for that.
+            fn changes(&self, after: &Self) -> Vec<Change> {
+                let mut same_args = after.clone();
+                same_args.call.args = self.call.args.clone();
+                if *self == same_args {
+                    vertebra_hooks::changes_below("/args", &self.call.args, &after.call.args)
+                } else {
+                    vertebra_hooks::changes_between(self, after)
+                }
+            }
+
             fn session(&self) -> Option<&str> {
                 Some(&self.at.run.session_id)
             }

@@ -77,7 +77,7 @@ async fn hooked(run: &Run, desk: &mut Desk, original: InferenceAsked) -> Result<
                 let response = ask(run, desk, &asked, reserved).await?;
                 (response, run.clock().elapsed().saturating_sub(began))
             }
-            InferenceVerdict::Replace { with } => (with, Duration::ZERO),
+            InferenceVerdict::Replace { with } => (*with, Duration::ZERO),
             InferenceVerdict::Retry { after_ms } => {
                 drop(reserved);
                 run.wait(Duration::from_millis(after_ms)).await?;

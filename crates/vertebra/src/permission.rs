@@ -47,7 +47,7 @@ pub(crate) async fn admit(
             ToolVerdict::Deny { reason } => return Ok(blocked(&outcome, &reason)),
             ToolVerdict::Stop { reason } => return Ok(Admission::Stopped { reason }),
             ToolVerdict::Retry { after_ms } => return Ok(Admission::Retry(Duration::from_millis(after_ms))),
-            ToolVerdict::Replace { with } => return Ok(Admission::Replaced(with)),
+            ToolVerdict::Replace { with } => return Ok(Admission::Replaced(*with)),
             ToolVerdict::Ask { reason } => Some(reason),
             ToolVerdict::Proceed | ToolVerdict::Skip | ToolVerdict::Allow => None,
         };
@@ -70,7 +70,7 @@ pub(crate) async fn admit(
             }
         }
         return Ok(match outcome.of_kind(Kind::Replace).next().map(|ruling| ruling.verdict.clone()) {
-            Some(ToolVerdict::Replace { with }) => Admission::Replaced(with),
+            Some(ToolVerdict::Replace { with }) => Admission::Replaced(*with),
             _ => Admission::Run,
         });
     }

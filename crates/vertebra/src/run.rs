@@ -266,7 +266,7 @@ impl Loop {
         match outcome.verdict() {
             ErrorVerdict::Recover { with } => {
                 self.failures = 0;
-                self.desk.state.push(Message::instruction(with, by));
+                self.desk.state.push(Message::instruction(*with, by));
                 None
             }
             ErrorVerdict::Stop { reason } => {

@@ -112,7 +112,7 @@ async fn allow_ask_replace_and_stop_leave_the_hook_phase_running() {
     ];
     let fired = check(set, call("t"), story).await;
     let kept: Vec<_> = fired.outcome.of_kind(Kind::Replace).map(|ruling| ruling.verdict.clone()).collect();
-    assert_eq!(kept, [CallVerdict::Replace { with: "cached".into() }]);
+    assert_eq!(kept, [CallVerdict::Replace { with: Box::new("cached".into()) }]);
 }
 
 #[tokio::test]

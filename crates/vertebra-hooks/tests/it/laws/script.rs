@@ -132,7 +132,7 @@ impl Actor {
             End::Says(kind) => Ok(match kind {
                 Kind::Skip => CallVerdict::Skip,
                 Kind::Allow => CallVerdict::Allow,
-                Kind::Replace => CallVerdict::Replace { with: reason },
+                Kind::Replace => CallVerdict::Replace { with: Box::new(reason) },
                 Kind::Retry => CallVerdict::Retry { after_ms: 1 },
                 Kind::Ask => CallVerdict::Ask { reason },
                 Kind::Stop => CallVerdict::Stop { reason },
