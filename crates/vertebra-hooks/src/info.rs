@@ -1,6 +1,6 @@
 //! What is known of a registered hook besides its code.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,17 @@ pub enum Role {
     Guard,
     /// Sees the decision.
     Watch,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Around => "around",
+            Self::Hook => "hook",
+            Self::Guard => "guard",
+            Self::Watch => "watch",
+        })
+    }
 }
 
 /// What a failure of a hook comes to.

@@ -49,7 +49,7 @@ impl fmt::Display for Kind {
             Self::Recover => "recovered",
             Self::Retry => "retried",
             Self::Hold => "held back",
-            Self::Ask => "asked about",
+            Self::Ask => "asked",
             Self::Stop => "stopped",
             Self::GoOn => "continued",
             Self::Halt => "halted",

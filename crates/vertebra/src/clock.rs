@@ -18,7 +18,7 @@ pub trait Clock: Send + Sync + 'static {
 }
 
 /// The machine's clock.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SystemClock {
     began: Instant,
 }

@@ -497,6 +497,13 @@ macro_rules! call_facts {
 
         impl CarriesCall for $event {}
 
+        impl $event {
+            /// Every path among the arguments, absolute and without `.` or `..`.
+            pub fn paths(&self) -> impl Iterator<Item = String> {
+                self.call.paths(&self.at.run.working_directory)
+            }
+        }
+
         impl Deref for $event {
             type Target = Call;
 

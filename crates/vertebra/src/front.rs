@@ -65,7 +65,7 @@ pub enum News {
     Hooks {
         /// What they did.
         record: Record,
-        /// What the event was about: the tool, where there is one.
+        /// What the event was about: the tool and its command, where there is one.
         subject: String,
     },
     /// Somebody has to decide.

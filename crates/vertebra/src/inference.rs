@@ -7,13 +7,21 @@ use tokio::sync::Mutex;
 use vertebra_hooks::{Outcome, Point};
 
 use crate::{
-    AfterInference, BeforeInference, Deltas, Inference, InferenceVerdict, Meter, ModelError, Purpose, RepeatVerdict,
-    Request, Response, Run, RunError, Stop, StopReason,
+    AfterInference, BeforeInference, Channel, Deltas, Inference, InferenceVerdict, Meter, ModelError, Purpose,
+    RepeatVerdict, Request, Response, Run, RunError, Stop, StopReason,
     budget::Reservation,
     events::{InferenceAsked, Inferred},
+    front::News,
     journal::What,
     scope::{Desk, Interrupted, Leave},
 };
+
+/// Whether front ends have seen the text of an answer already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Streamed {
+    Yes,
+    No,
+}
 
 /// How many tokens an answer is thought to take when nobody says.
 const USUAL_OUTPUT_TOKENS: u64 = 1024;
@@ -71,10 +79,12 @@ async fn hooked(run: &Run, desk: &mut Desk, original: InferenceAsked) -> Result<
         };
         let outcome = run.fire(BeforeInference, &mut asked, &mut desk.state, retries, Leave::OnCancel).await?;
         desk.take_stops(&outcome);
+        let mut streamed = Streamed::No;
         let (response, took) = match outcome.verdict() {
             InferenceVerdict::Proceed | InferenceVerdict::Skip => {
                 let began = run.clock().elapsed();
-                let response = ask(run, desk, &asked, reserved).await?;
+                let (response, seen) = ask(run, desk, &asked, reserved).await?;
+                streamed = seen;
                 (response, run.clock().elapsed().saturating_sub(began))
             }
             InferenceVerdict::Replace { with } => (*with, Duration::ZERO),
@@ -98,6 +108,10 @@ async fn hooked(run: &Run, desk: &mut Desk, original: InferenceAsked) -> Result<
         match outcome.verdict() {
             RepeatVerdict::Retry { after_ms } => run.wait(Duration::from_millis(after_ms)).await?,
             RepeatVerdict::Proceed | RepeatVerdict::Skip | RepeatVerdict::Stop { .. } => {
+                if streamed == Streamed::No && !inferred.response.text.is_empty() {
+                    let text = inferred.response.text.clone();
+                    run.tell(|| News::Delta { channel: Channel::Text, text });
+                }
                 return Ok(InferenceReport::Answered(inferred.response));
             }
         }
@@ -126,7 +140,7 @@ async fn ask(
     desk: &mut Desk,
     asked: &InferenceAsked,
     reserved: Reservation,
-) -> Result<Response, Interrupted> {
+) -> Result<(Response, Streamed), Interrupted> {
     let key = asked.at.event_id();
     run.write(What::ModelAsked { key: key.clone(), model: asked.request.model.clone() }).await?;
     let mut deltas = Deltas::live(run, &mut desk.state, &asked.request.model);
@@ -152,10 +166,11 @@ async fn ask(
         }
     };
     reserved.settle(response.usage.total_tokens());
-    run.budget().pay(response.usage);
+    run.spend(response.usage);
     desk.state.spend(response.usage);
     run.write(What::ModelAnswered { key, usage: response.usage, error: None }).await?;
     // What hooks kept back from the stream must not come in through the answer.
+    let streamed = if shown.text.is_some() { Streamed::Yes } else { Streamed::No };
     response.text = shown.text.unwrap_or(response.text);
     response.reasoning = shown.reasoning.unwrap_or(response.reasoning);
     if let Some((by, reason)) = shown.halted {
@@ -163,7 +178,7 @@ async fn ask(
         response.finish = format!("halted by {by}: {reason}");
         desk.pending.stop(Stop::requested(&by, &reason));
     }
-    Ok(response)
+    Ok((response, streamed))
 }
 
 /// [`Model`](crate::Model) with its future boxed.

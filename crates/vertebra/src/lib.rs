@@ -101,6 +101,7 @@ pub use scope::{Interrupted, Run};
 pub use session::{RunStream, Session};
 pub use state::{AgentState, Metadata};
 pub use stop::{Instruction, Pending, Resolution, Stop, StopReason};
+pub use tokio_util::sync::CancellationToken;
 pub use tool::{FnTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
 pub use usage::Usage;
 pub use vertebra_hooks::*;
@@ -108,9 +109,9 @@ pub use vertebra_hooks::*;
 /// All that most programs need: `use vertebra::prelude::*`.
 pub mod prelude {
     pub use vertebra_hooks::{
-        Answer, Around, Attach, Cx, Guard, Hook, HookError, HookSet, Hooks, Lasting, Match, MatchCall, Matcher, Point,
-        Seen, State, Test, Verdict, Watch, allow, ask, deny, go_on, halt, hold, proceed, recover, replace, retry, skip,
-        stop,
+        Answer, Around, Attach, Cx, Guard, Hook, HookError, HookSet, Hooks, Kind, Lasting, Match, MatchCall, Matcher,
+        Point, Seen, State, Test, Verdict, Watch, allow, ask, deny, go_on, halt, hold, proceed, recover, replace,
+        retry, skip, stop,
     };
 
     pub use crate::{

@@ -1,5 +1,7 @@
 //! What came of a tool call.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,6 +21,18 @@ pub enum ToolStatus {
     NotRun,
     /// It was cancelled while it ran.
     Cancelled,
+}
+
+impl fmt::Display for ToolStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Blocked => "blocked",
+            Self::NotRun => "not run",
+            Self::Cancelled => "cancelled",
+        })
+    }
 }
 
 /// What came of a tool call, as hooks and the model see it.

@@ -9,7 +9,7 @@ use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
 use crate::{
     AfterStep, AgentState, BeforeStep, ErrorVerdict, Execution, ExecutionEnd, ExecutionStart, InferenceReport, Message,
     Meter, OnError, OnFailure, PromptSubmit, Purpose, Refusable, Resolution, Run, RunError, RunReport, RunStatus,
-    ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, Usage, compact,
+    ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult, ToolStatus, Usage, compact,
     events::{Continuing, ExecutionEnded, ExecutionStarted, Failed, PromptSubmitted, StepEnded, StepStarted},
     front::News,
     inference::infer,
@@ -153,7 +153,7 @@ impl Loop {
         if self.desk.pending.strongest().is_some() {
             return Ok(nothing);
         }
-        let (began, usage) = (self.run.clock().elapsed(), self.desk.state.usage());
+        let (began, usage) = (self.run.clock().elapsed(), self.run.spent());
         let step = self.desk.state.begin_step();
         self.run.set_step(step);
         self.desk.state.notes_mut().clear(Lasting::Step);
@@ -173,7 +173,7 @@ impl Loop {
             kind: report.kind,
             text: report.text.clone(),
             tools: report.tools.clone(),
-            usage: self.desk.state.usage().since(usage),
+            usage: self.run.spent().since(usage),
             duration_ms: millis(duration),
         };
         let outcome = self.fire(AfterStep, &mut ended).await?;
@@ -207,6 +207,9 @@ impl Loop {
             self.desk.pending.stop(Stop::soft(StopReason::Finished, "model", "the model asked for no more tools"));
             return Ok(StepReport { kind: StepKind::FinalResponse, text, tools: Vec::new() });
         }
+        if self.desk.pending.strongest().is_some() {
+            return Ok(self.leave_out(calls, text));
+        }
         let tools = calls.iter().map(|call| call.tool.clone()).collect();
         let (results, interrupted) = use_tools(&self.run, &mut self.desk, calls).await;
         for (call, result) in results {
@@ -214,6 +217,15 @@ impl Loop {
         }
         interrupted?;
         Ok(StepReport { kind: StepKind::ToolExecution, text, tools })
+    }
+
+    /// A stop starts nothing more: the model reads of each call that it was not run.
+    fn leave_out(&mut self, calls: Vec<ToolCall>, text: String) -> StepReport {
+        for call in calls {
+            let result = ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending");
+            self.desk.state.push(Message::Tool { call_id: call.id, tool: call.tool, result });
+        }
+        StepReport { kind: StepKind::ToolExecution, text, tools: Vec::new() }
     }
 
     /// `ShouldContinue`, then the resolver. Answers with the stop, if the run ends.
@@ -308,6 +320,7 @@ impl Loop {
             Err(interrupted) => RunReport { status: RunStatus::Failed, stop: interrupted.into(), ..report },
         };
         self.desk.state.notes_mut().clear(Lasting::Run);
+        self.desk.state.settle(self.before.usage + self.run.spent());
         self.run.tell(|| News::Ended { report: Box::new(report.clone()) });
         (self.desk.state, report)
     }
@@ -336,7 +349,7 @@ impl Loop {
             text: self.text.clone(),
             steps: state.steps().saturating_sub(self.before.steps),
             tool_calls: state.tool_calls().saturating_sub(self.before.tool_calls),
-            usage: state.usage().since(self.before.usage),
+            usage: self.run.spent(),
             duration_ms: millis(self.run.clock().elapsed().saturating_sub(self.began)),
         }
     }

@@ -5,7 +5,7 @@ use std::{
     future::{Future, poll_fn},
     pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
     task::Poll,
@@ -18,7 +18,7 @@ use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
     AgentState, At, Budget, Clock, InferenceReport, Messages, Notification, Pending, Purpose, Request, RunError,
-    RunInfo,
+    RunInfo, Usage,
     agent::Core,
     budget::Working,
     events::{Located, Notified},
@@ -42,6 +42,8 @@ struct Inner {
     system_prompt: Arc<str>,
     events: AtomicU64,
     step: AtomicU32,
+    /// What model calls have cost. Not part of the state: a hook that fails takes back what it wrote, not what it spent.
+    spent: Mutex<Usage>,
 }
 
 /// What a run is made of.
@@ -97,6 +99,7 @@ impl Run {
             system_prompt,
             events: AtomicU64::default(),
             step: AtomicU32::default(),
+            spent: Mutex::default(),
         }))
     }
 
@@ -173,6 +176,16 @@ impl Run {
         }
     }
 
+    /// What model calls of this run have cost so far, children not included.
+    pub fn spent(&self) -> Usage {
+        *self.0.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn spend(&self, usage: Usage) {
+        *self.0.spent.lock().unwrap_or_else(PoisonError::into_inner) += usage;
+        self.0.budget.pay(usage);
+    }
+
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.0.core
     }
@@ -218,10 +231,7 @@ impl Run {
             Leave::Never => dispatch.await,
         };
         if !outcome.record.hooks.is_empty() {
-            self.tell(|| News::Hooks {
-                record: outcome.record.clone(),
-                subject: vertebra_hooks::Event::tool(event).unwrap_or_default().to_owned(),
-            });
+            self.tell(|| News::Hooks { record: outcome.record.clone(), subject: subject(event) });
             let event_id = event.at().event_id();
             self.write(What::Dispatched { event_id, record: outcome.record.clone() }).await?;
         }
@@ -273,6 +283,12 @@ impl Run {
     pub(crate) fn retries(&self, attempt: u32) -> Retries {
         if attempt > self.0.core.retry_limit { Retries::Exhausted } else { Retries::Allowed }
     }
+}
+
+/// What an event is about, in a few words: the tool and its command.
+fn subject(event: &impl vertebra_hooks::Event) -> String {
+    let words = [event.tool(), event.command()];
+    words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 impl Desk {

@@ -74,6 +74,10 @@ impl AgentState {
         self.usage += usage;
     }
 
+    pub(crate) fn settle(&mut self, usage: Usage) {
+        self.usage = usage;
+    }
+
     pub(crate) fn begin_step(&mut self) -> u32 {
         self.steps += 1;
         self.steps

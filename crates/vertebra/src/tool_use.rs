@@ -72,8 +72,23 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
         Ok(result) => result,
         Err(error) => ToolResult::ended(ToolStatus::Failed, error.to_string()),
     };
+    if attempts.load(Ordering::Relaxed) == 0 {
+        never_passed(run, floor, call, &result).await;
+    }
     floor.turns.done(index).await;
     result.capped(run.core().max_result_bytes)
+}
+
+/// An around answered in place of the call. It stands outside the hooks, so none of them fires; but it leaves a record.
+async fn never_passed(run: &Run, floor: &Floor, call: &ToolCall, result: &ToolResult) {
+    floor.desk.lock().await.state.used_tool(&call.tool);
+    run.tell(|| News::ToolEnded { call: call.clone(), result: result.clone() });
+    let key = format!("{}.{}.0", run.info().run_id, call.id);
+    let written = run.write(What::ToolEnded { call_id: call.id.clone(), key, result: result.clone() }).await;
+    if let Err(error) = written {
+        floor.closing.store(true, Ordering::Release);
+        floor.interrupt.lock().await.get_or_insert(error.into());
+    }
 }
 
 /// One call between its hooks, as often as they say.

@@ -1,0 +1,183 @@
+//! What happens in a run, as a tree for people: live, in colour where the terminal has it.
+
+use std::{fmt::Write as _, path::Path};
+
+use anstyle::{AnsiColor, Style};
+use vertebra::{
+    Change, Kind, News, Ran, Record, Role, RunEvent, RunReport, Skipped, ToolCall, ToolResult, ToolStatus, Trace,
+};
+
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+const GREEN: Style = AnsiColor::Green.on_default();
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+const BLUE: Style = AnsiColor::Cyan.on_default();
+
+/// How much of one line of output is shown.
+const WIDTH: usize = 100;
+
+/// Prints a run as it happens, and counts what hooks did.
+#[derive(Default)]
+pub(crate) struct Tree {
+    rewritten: u32,
+    denied: u32,
+    watched: u32,
+    saying: bool,
+}
+
+impl Tree {
+    /// Says what is about to happen.
+    pub(crate) fn title(&self, prompt: &str, folder: &Path) {
+        anstream::println!(
+            "{BOLD}vertebra demo{BOLD:#} {DIM}· scripted model, real effects in {}{DIM:#}",
+            folder.display()
+        );
+        anstream::println!("{DIM}│{DIM:#}\n{DIM}├─{DIM:#} {BOLD}prompt{BOLD:#}  {prompt}");
+    }
+
+    /// Shows one event.
+    pub(crate) fn show(&mut self, event: &RunEvent) {
+        let saying = matches!(event.news, News::Delta { .. });
+        if self.saying && !saying {
+            anstream::println!();
+        }
+        match &event.news {
+            News::Step { step } => anstream::println!("{DIM}│{DIM:#}\n{DIM}├─{DIM:#} {BOLD}step {step}{BOLD:#}"),
+            News::Delta { text, .. } => self.delta(text),
+            News::ToolBegan { call } => line(1, &format!("{BLUE}▶ runs{BLUE:#}   {}", described(call))),
+            News::ToolSays { text, .. } => line(2, &format!("{DIM}{}{DIM:#}", cut(text))),
+            News::ToolEnded { call, result } => ended(call, result),
+            News::Hooks { record, subject } => self.hooks(record, subject),
+            News::Asked { approval } => line(1, &format!("{YELLOW}? asks{YELLOW:#}   {}", cut(&approval.reason))),
+            News::Decided { .. } => {}
+            News::Notice { message, .. } => line(1, &format!("{DIM}note     {}{DIM:#}", cut(message))),
+            News::Missed { events } => line(1, &format!("{DIM}… {events} events were missed{DIM:#}")),
+            News::Ended { report } => self.report(report),
+        }
+        self.saying = saying;
+    }
+
+    fn delta(&self, text: &str) {
+        if !self.saying {
+            anstream::print!("{DIM}│  ├─{DIM:#} {GREEN}model{GREEN:#}    ");
+        }
+        anstream::print!("{}", clean(text));
+    }
+
+    fn hooks(&mut self, record: &Record, subject: &str) {
+        line(1, &format!("{BOLD}{}{BOLD:#} {DIM}{subject}{DIM:#}", record.point));
+        for trace in &record.hooks {
+            self.count(trace);
+            line(2, &hook(trace));
+        }
+    }
+
+    fn count(&mut self, trace: &Trace) {
+        self.rewritten += u32::from(!trace.changes.is_empty());
+        self.denied += u32::from(matches!(trace.ran, Ran::Answered { verdict: Kind::Deny, .. }));
+        self.watched += u32::from(trace.role == Role::Watch);
+    }
+
+    fn report(&self, report: &RunReport) {
+        anstream::println!(
+            "{DIM}│{DIM:#}\n{DIM}└─{DIM:#} {BOLD}{}{BOLD:#}  {} steps, {} tool calls {DIM}· {}{DIM:#}",
+            report.status,
+            report.steps,
+            report.tool_calls,
+            report.stop
+        );
+    }
+
+    /// Says what hooks did, and shows the folder.
+    pub(crate) fn epilogue(&self, folder: &Path) -> std::io::Result<()> {
+        let Self { rewritten, denied, watched, .. } = self;
+        anstream::println!(
+            "\n{BOLD}three hooks:{BOLD:#} {YELLOW}{rewritten} calls rewritten{YELLOW:#}, {RED}{denied} denied{RED:#}, \
+             {BLUE}{watched} watched{BLUE:#}"
+        );
+        let mut files = Vec::new();
+        list(folder, folder, &mut files)?;
+        files.sort();
+        anstream::println!("{BOLD}the folder now:{BOLD:#} {}", files.join("  "));
+        Ok(())
+    }
+}
+
+/// One hook: who, and what became of it.
+fn hook(trace: &Trace) -> String {
+    let role = trace.role;
+    let mut text = match &trace.ran {
+        Ran::Answered { verdict: Kind::Deny, reason } => {
+            format!("{RED}✗ {role} {} denies{RED:#}: {}", trace.hook, cut(reason.as_deref().unwrap_or_default()))
+        }
+        Ran::Answered { verdict: Kind::Proceed, .. } if trace.changes.is_empty() => {
+            format!("{DIM}✓ {role} {}{DIM:#}", trace.hook)
+        }
+        Ran::Answered { verdict: Kind::Proceed, .. } => format!("{YELLOW}✎ {role} {}{YELLOW:#}", trace.hook),
+        Ran::Answered { verdict, .. } => format!("{YELLOW}! {role} {} {verdict}{YELLOW:#}", trace.hook),
+        Ran::Failed { failure, .. } => format!("{RED}✗ {role} {} {failure}{RED:#}", trace.hook),
+        Ran::Skipped { why: Skipped::Disabled } => format!("{DIM}- {role} {} is off{DIM:#}", trace.hook),
+        Ran::Skipped { why: Skipped::Ended { by, .. } } => {
+            format!("{DIM}- {role} {} not run: {by} ended it{DIM:#}", trace.hook)
+        }
+        Ran::Detached => format!("{BLUE}◉ {role} {}{BLUE:#} {DIM}behind the scenes{DIM:#}", trace.hook),
+        Ran::Dropped => format!("{YELLOW}◌ {role} {} missed it{YELLOW:#}", trace.hook),
+    };
+    for change in &trace.changes {
+        let _ = write!(text, "  {}", changed(change));
+    }
+    text
+}
+
+fn changed(Change { path, before, after }: &Change) -> String {
+    let value = |value: &Option<serde_json::Value>| value.as_ref().map_or("nothing".to_owned(), ToString::to_string);
+    format!("{}: {DIM}{}{DIM:#} → {BOLD}{}{BOLD:#}", clean(path), cut(&value(before)), cut(&value(after)))
+}
+
+fn described(call: &ToolCall) -> String {
+    let argument = call.args.text("command").or_else(|| call.args.text("path")).unwrap_or_default();
+    format!("{BOLD}{}{BOLD:#} {}", call.tool, cut(argument))
+}
+
+fn ended(call: &ToolCall, result: &ToolResult) {
+    let (style, mark) = match result.status {
+        ToolStatus::Done if result.success => (GREEN, "✓ done "),
+        ToolStatus::Done | ToolStatus::Failed | ToolStatus::Cancelled => (YELLOW, "! ended"),
+        ToolStatus::Blocked => (RED, "✗ never ran"),
+        ToolStatus::NotRun => (DIM, "- not run"),
+    };
+    line(1, &format!("{style}{mark}{style:#}  {}", described(call)));
+    for text in result.output.lines().take(4) {
+        line(2, &format!("{DIM}{}{DIM:#}", cut(text)));
+    }
+}
+
+fn line(depth: usize, text: &str) {
+    anstream::println!("{DIM}{}├─{DIM:#} {text}", "│  ".repeat(depth));
+}
+
+/// Text of others, so that none of its control characters reach the terminal.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '·' } else { c }).collect()
+}
+
+fn cut(text: &str) -> String {
+    let text = clean(text);
+    match text.char_indices().nth(WIDTH) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn list(root: &Path, folder: &Path, files: &mut Vec<String>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            list(root, &path, files)?;
+        } else if let Ok(path) = path.strip_prefix(root) {
+            files.push(path.display().to_string());
+        }
+    }
+    Ok(())
+}
