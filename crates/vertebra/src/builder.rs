@@ -35,6 +35,7 @@ pub struct AgentBuilder {
     compactor: Option<Arc<dyn ErasedCompactor>>,
     clock: Option<Arc<dyn Clock>>,
     ids: Arc<dyn Ids>,
+    built: bool,
 }
 
 impl AgentBuilder {
@@ -58,6 +59,7 @@ impl AgentBuilder {
             compactor: None,
             clock: None,
             ids: Arc::new(RandomIds),
+            built: false,
         }
     }
 
@@ -241,8 +243,12 @@ impl AgentBuilder {
         self.on(PromptSubmit, hook)
     }
 
-    /// Builds the agent. The hooks are ordered and their patterns compiled here, so mistakes show here.
+    /// Builds the agent, once. The hooks are ordered and their patterns compiled here, so mistakes show here.
     pub fn build(&mut self) -> Result<Agent, BuildError> {
+        // The tools and hooks are given to the agent: a second one would stand without its guards.
+        if std::mem::replace(&mut self.built, true) {
+            return Err(BuildError::AlreadyBuilt);
+        }
         let Kit { tools, hooks, instructions } = std::mem::take(&mut self.kit);
         let parts = std::iter::once(self.system_prompt.clone()).chain(instructions);
         let system_prompt: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
@@ -273,5 +279,20 @@ impl AgentBuilder {
 impl Attach for AgentBuilder {
     fn hook_set(&mut self) -> &mut HookSet {
         &mut self.kit.hooks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{deny, testing::Script};
+
+    #[test]
+    fn no_agent_is_built_without_the_guards_that_an_earlier_one_took() {
+        let mut builder = Agent::builder(Script::new());
+        builder.guard(BeforeToolUse, async |_cx| deny("nothing at all"));
+
+        assert_eq!(builder.build().expect("an agent with a guard").hooks().count(), 1);
+        assert!(matches!(builder.build(), Err(BuildError::AlreadyBuilt)));
     }
 }

@@ -120,6 +120,9 @@ impl ErrorPolicy {
 /// Why an agent was not built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
+    /// The tools and hooks have gone to another agent.
+    #[error("this builder has built its agent already: clone the agent, or begin another builder")]
+    AlreadyBuilt,
     /// Its hooks do not fit together.
     #[error(transparent)]
     Hooks(#[from] RegisterError),
