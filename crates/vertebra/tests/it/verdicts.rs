@@ -1,0 +1,1 @@
+//! Every verdict of every point is honoured.
