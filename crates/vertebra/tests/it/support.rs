@@ -15,44 +15,44 @@ use vertebra::{
 
 /// Lines in the order they were written. A clone is another handle to the same lines.
 #[derive(Clone, Default)]
-pub struct Log(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
-    pub fn add(&self, line: impl Into<String>) {
+    pub(crate) fn add(&self, line: impl Into<String>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line.into());
     }
 
-    pub fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub fn count(&self, line: &str) -> usize {
+    pub(crate) fn count(&self, line: &str) -> usize {
         self.lines().iter().filter(|one| *one == line).count()
     }
 
     #[track_caller]
-    pub fn check(&self, expected: &[&str]) {
+    pub(crate) fn check(&self, expected: &[&str]) {
         assert_eq!(self.lines(), expected);
     }
 }
 
 /// One firing, as a watch saw it.
 #[derive(Debug, Clone)]
-pub struct Sighting {
-    pub point: &'static str,
-    pub event: Value,
-    pub verdict: Kind,
+pub(crate) struct Sighting {
+    pub(crate) point: &'static str,
+    pub(crate) event: Value,
+    pub(crate) verdict: Kind,
     /// Whether the event is the same after a trip over the wire.
-    pub survives_the_wire: bool,
+    pub(crate) survives_the_wire: bool,
 }
 
 impl Sighting {
-    pub fn text(&self, field: &str) -> &str {
+    pub(crate) fn text(&self, field: &str) -> &str {
         self.event[field].as_str().unwrap_or_default()
     }
 
     /// The point, indented by depth, with the tool where there is one.
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let depth = usize::try_from(self.event["depth"].as_u64().unwrap_or_default()).expect("a small depth");
         let indent = "  ".repeat(depth);
         match self.event.get("tool").and_then(Value::as_str) {
@@ -64,22 +64,22 @@ impl Sighting {
 
 /// A watch for any point that keeps what it sees.
 #[derive(Clone, Default)]
-pub struct Everything(Arc<Mutex<Vec<Sighting>>>);
+pub(crate) struct Everything(Arc<Mutex<Vec<Sighting>>>);
 
 impl Everything {
-    pub fn seen(&self) -> Vec<Sighting> {
+    pub(crate) fn seen(&self) -> Vec<Sighting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub fn at(&self, point: &str) -> Vec<Sighting> {
+    pub(crate) fn at(&self, point: &str) -> Vec<Sighting> {
         self.seen().into_iter().filter(|sighting| sighting.point == point).collect()
     }
 
-    pub fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.seen().iter().map(Sighting::line).collect()
     }
 
-    pub fn count(&self, point: &str) -> usize {
+    pub(crate) fn count(&self, point: &str) -> usize {
         self.at(point).len()
     }
 }
@@ -111,18 +111,18 @@ macro_rules! at_every_point {
 pub(crate) use at_every_point;
 
 /// Watches every point.
-pub fn watch_all(builder: &mut AgentBuilder) -> Everything {
+pub(crate) fn watch_all(builder: &mut AgentBuilder) -> Everything {
     let seen = Everything::default();
     at_every_point!(point => builder.add_watch(point, seen.clone()).named("everything"));
     seen
 }
 
 /// An agent to test: sequential identifiers, a fake clock that sleepers move, the folder `/repo`.
-pub fn agent(model: &Script) -> AgentBuilder {
+pub(crate) fn agent(model: &Script) -> AgentBuilder {
     agent_on(model, &FakeClock::new())
 }
 
-pub fn agent_on(model: &Script, clock: &FakeClock) -> AgentBuilder {
+pub(crate) fn agent_on(model: &Script, clock: &FakeClock) -> AgentBuilder {
     let mut builder = Agent::builder(model.clone());
     builder.name("tester").system_prompt("be brief").working_directory("/repo");
     builder.clock(clock.clone()).ids(SequentialIds::default());
@@ -130,34 +130,34 @@ pub fn agent_on(model: &Script, clock: &FakeClock) -> AgentBuilder {
 }
 
 /// A run's report, whether or not the run failed.
-pub fn report(result: Result<RunReport, RunFailed>) -> RunReport {
+pub(crate) fn report(result: Result<RunReport, RunFailed>) -> RunReport {
     result.unwrap_or_else(|failed| *failed.0)
 }
 
 /// Runs one prompt.
-pub async fn run(builder: &mut AgentBuilder) -> RunReport {
+pub(crate) async fn run(builder: &mut AgentBuilder) -> RunReport {
     let agent = builder.build().expect("an agent that fits together");
     report(agent.run("go").await)
 }
 
 /// How a run ended: `completed, finished by model: the model asked for no more tools`.
-pub fn ending(report: &RunReport) -> String {
+pub(crate) fn ending(report: &RunReport) -> String {
     let hard = if report.stop.hard { "!" } else { "" };
     format!("{}, {}{hard} by {}", report.status, reason(report.stop.reason), report.stop)
 }
 
-pub fn reason(reason: StopReason) -> String {
+pub(crate) fn reason(reason: StopReason) -> String {
     format!("{reason:?}").to_lowercase()
 }
 
 /// The tool results the model read, in the order of its latest request: `blocked: no`.
-pub fn read_by_model(model: &Script) -> Vec<String> {
+pub(crate) fn read_by_model(model: &Script) -> Vec<String> {
     let requests = model.requests();
     let messages = requests.last().map(|request| request.messages.clone()).unwrap_or_default();
     results_in(&messages)
 }
 
-pub fn results_in(messages: &Messages) -> Vec<String> {
+pub(crate) fn results_in(messages: &Messages) -> Vec<String> {
     let result = |message: &Message| match message {
         Message::Tool { result, .. } => Some(format!("{}: {}", status(result.status), result.output)),
         Message::User { .. } | Message::Instruction { .. } | Message::Assistant { .. } => None,
@@ -165,12 +165,12 @@ pub fn results_in(messages: &Messages) -> Vec<String> {
     messages.iter().filter_map(result).collect()
 }
 
-pub fn status(status: ToolStatus) -> String {
+pub(crate) fn status(status: ToolStatus) -> String {
     format!("{status:?}").to_lowercase()
 }
 
 /// What was said, by whom: `user: go`.
-pub fn conversation(messages: &Messages) -> Vec<String> {
+pub(crate) fn conversation(messages: &Messages) -> Vec<String> {
     let line = |message: &Message| match message {
         Message::User { text } => format!("user: {text}"),
         Message::Instruction { text, from } => format!("{from} instructs: {text}"),
@@ -184,13 +184,13 @@ pub fn conversation(messages: &Messages) -> Vec<String> {
 }
 
 /// The arguments each call reached the tool with, as JSON text.
-pub fn ran_with(tool: &RecordingTool) -> Vec<String> {
+pub(crate) fn ran_with(tool: &RecordingTool) -> Vec<String> {
     tool.calls().iter().map(|args| args.to_value().to_string()).collect()
 }
 
 /// Shortens the conversation to its last message, once, when it has more than so many.
-pub struct KeepLast {
-    pub over: usize,
+pub(crate) struct KeepLast {
+    pub(crate) over: usize,
 }
 
 impl Compactor for KeepLast {
@@ -205,14 +205,14 @@ impl Compactor for KeepLast {
     }
 }
 
-pub fn busy() -> ModelError {
+pub(crate) fn busy() -> ModelError {
     ModelError::Busy { message: "try later".to_owned(), wait: None }
 }
 
-pub fn rejected() -> ModelError {
+pub(crate) fn rejected() -> ModelError {
     ModelError::Rejected { message: "too rude".to_owned() }
 }
 
-pub fn secs(seconds: u64) -> Duration {
+pub(crate) fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
