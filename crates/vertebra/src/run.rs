@@ -8,8 +8,8 @@ use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
 
 use crate::{
     AfterStep, AgentState, BeforeStep, ErrorVerdict, Execution, ExecutionEnd, ExecutionStart, InferenceReport, Message,
-    Meter, OnError, OnFailure, PromptSubmit, Purpose, Refusable, Resolution, Run, RunError, RunReport, RunStatus,
-    ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, Usage, compact,
+    Meter, OnError, OnFailure, Pending, PromptSubmit, Purpose, Refusable, Resolution, Run, RunError, RunReport,
+    RunStatus, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolResult, ToolStatus, Usage, compact,
     events::{Continuing, ExecutionEnded, ExecutionStarted, Failed, PromptSubmitted, StepEnded, StepStarted},
     front::News,
     inference::infer,
@@ -98,6 +98,8 @@ impl Loop {
 
     /// `ExecutionStart`, then steps until something ends the run.
     async fn execution(&mut self, mut started: ExecutionStarted) -> RunReport {
+        // An around may have it done again, and that is another event.
+        started.at = self.run.at(ExecutionStart::NAME);
         let stop = match self.fire(ExecutionStart, &mut started).await {
             Ok(outcome) => {
                 self.desk.take_stops(&outcome);
@@ -138,9 +140,29 @@ impl Loop {
         };
         let (run, before) = (self.run.clone(), self.desk.state.clone());
         let this = Mutex::new(self);
-        let core = |event: StepStarted| async { this.lock().await.step_once(event).await };
-        let wrapped = run.hooks().wrap(Step, event, &before, &run, core).await;
-        wrapped.map_err(|error| RunError::Internal { message: error.to_string() })?
+        let core = |event: StepStarted| async {
+            let mut this = this.lock().await;
+            // What an earlier attempt of an around left does not decide about this one.
+            this.desk.pending = Pending::default();
+            this.step_once(event).await
+        };
+        match run.hooks().wrap(Step, event, &before, &run, core).await {
+            Ok(report) => report,
+            Err(error) => {
+                let message = error.to_string();
+                this.into_inner().answer_open_calls(&message);
+                Err(RunError::Internal { message }.into())
+            }
+        }
+    }
+
+    /// Gives a result to calls that have none because their step was cut short: no model reads a call without one.
+    fn answer_open_calls(&mut self, why: &str) {
+        let Some(Message::Assistant { calls, .. }) = self.desk.state.messages().last().cloned() else { return };
+        for call in calls {
+            let result = ToolResult::ended(ToolStatus::Cancelled, why);
+            self.desk.state.push(Message::Tool { call_id: call.id, tool: call.tool, result });
+        }
     }
 
     /// `BeforeStep`, the model, the tools, `AfterStep`.
@@ -156,6 +178,7 @@ impl Loop {
         let (began, usage) = (self.run.clock().elapsed(), self.desk.state.usage());
         let step = self.desk.state.begin_step();
         self.run.set_step(step);
+        event.at = self.run.at(BeforeStep::NAME);
         self.desk.state.notes_mut().clear(Lasting::Step);
         self.run.write(What::StepBegan { step }).await?;
         self.run.tell(|| News::Step { step });
