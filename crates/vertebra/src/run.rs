@@ -185,6 +185,9 @@ impl Loop {
 
         let outcome = self.fire(BeforeStep, &mut event).await?;
         self.desk.take_stops(&outcome);
+        if let Some(stop) = self.run.budget().overrun(&**self.run.clock()) {
+            self.desk.pending.stop(stop);
+        }
         let report = match self.desk.pending.strongest() {
             Some(_) => nothing,
             None => self.think_and_act().await?,
@@ -255,19 +258,26 @@ impl Loop {
             Resolution::Stop(stop) => return Ok(Some(stop)),
             Resolution::GoOn { instructions, overridden } => (instructions, overridden),
         };
-        if !overridden.is_empty() {
-            self.continuations += 1;
-            let limit = self.run.core().continuation_limit;
-            if self.continuations > limit {
-                let message = format!("hooks have made the run go on {limit} times");
-                return Ok(Some(Stop::hard(StopReason::Retries, "continuation limit", message)));
-            }
+        if !overridden.is_empty()
+            && let Some(stop) = self.once_more()
+        {
+            return Ok(Some(stop));
         }
         for instruction in instructions {
             self.desk.state.push(Message::instruction(instruction.text, instruction.from));
         }
         // A limit ends a run that would go on; one that has ended by itself is not blamed on it.
         Ok(self.run.budget().exhausted(&**self.run.clock()))
+    }
+
+    /// Counts that the run goes on although it would have ended. Answers with the stop, if that was once too often.
+    fn once_more(&mut self) -> Option<Stop> {
+        self.continuations += 1;
+        let limit = self.run.core().continuation_limit;
+        (self.continuations > limit).then(|| {
+            let message = format!("the run was made to go on {limit} times");
+            Stop::hard(StopReason::Retries, "continuation limit", message)
+        })
     }
 
     /// `OnError`, then the error policy. Answers with the stop, if the run ends.
@@ -290,7 +300,7 @@ impl Loop {
             ErrorVerdict::Recover { with } => {
                 self.failures = 0;
                 self.desk.state.push(Message::instruction(with, by));
-                None
+                self.once_more()
             }
             ErrorVerdict::Stop { reason } => {
                 Some(Stop::hard(StopReason::Error, by, format!("{}: {reason}", event.message)))
@@ -307,7 +317,7 @@ impl Loop {
             }
             OnFailure::Ignore => {
                 self.desk.state.push(Message::instruction(format!("The last step failed: {error}"), OnError::NAME));
-                None
+                self.once_more()
             }
             OnFailure::Retry { .. } | OnFailure::Stop => Some(Interrupted::from(error.clone()).into()),
         }
