@@ -43,6 +43,7 @@ pub(crate) async fn delegate(
         }
         event
     };
+    parent.has_child(agent);
     let child = begin(parent, agent, started.limits);
     let mut state = AgentState::default();
     let mut prompt = started.prompt;
