@@ -24,7 +24,7 @@ async fn a_plain_run_passes_its_points_in_order() {
     let mut builder = agent(&model);
     let seen = watch_all(builder.tool(RecordingTool::new("ls")));
     let report = run(&mut builder).await;
-    assert_eq!(ending(&report), "completed, finished by the model asked for no more tools (model)");
+    assert_eq!(ending(&report), "completed (finished) by model: the model asked for no more tools");
     check(
         &seen,
         "
@@ -92,7 +92,7 @@ async fn a_failure_passes_on_error_and_the_end_is_told() {
     let mut builder = agent(&model);
     let seen = watch_all(&mut builder);
     let report = run(&mut builder).await;
-    assert_eq!(ending(&report), "failed, error! by the model rejected the request: too rude (model)");
+    assert_eq!(ending(&report), "failed (error!) by model: the model rejected the request: too rude");
     check(
         &seen,
         "

@@ -140,10 +140,11 @@ pub(crate) async fn run(builder: &mut AgentBuilder) -> RunReport {
     report(agent.run("go").await)
 }
 
-/// How a run ended: `completed, finished by model: the model asked for no more tools`.
+/// How a run ended: `completed (finished) by model: the model asked for no more tools`. A hard stop has a `!`.
 pub(crate) fn ending(report: &RunReport) -> String {
     let hard = if report.stop.hard { "!" } else { "" };
-    format!("{}, {}{hard} by {}", report.status, reason(report.stop.reason), report.stop)
+    let (reason, stop) = (reason(report.stop.reason), &report.stop);
+    format!("{} ({reason}{hard}) by {}: {}", report.status, stop.source, stop.message)
 }
 
 pub(crate) fn reason(reason: StopReason) -> String {
@@ -216,3 +217,36 @@ pub(crate) fn rejected() -> ModelError {
 pub(crate) fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
+
+/// A tool that answers this and writes its name and arguments down.
+pub(crate) fn logged(name: &'static str, answer: &'static str, log: &Log) -> RecordingTool {
+    let log = log.clone();
+    RecordingTool::new(name).by(move |args| {
+        log.add(format!("{name} {}", args.to_value()));
+        Ok(answer.into())
+    })
+}
+
+/// Runs `go` and tells what was said, which tools ran, and how it ended.
+pub(crate) async fn story(model: &Script, hooks: impl FnOnce(&mut AgentBuilder)) -> Vec<String> {
+    story_on(model, &FakeClock::new(), hooks).await
+}
+
+pub(crate) async fn story_on(model: &Script, clock: &FakeClock, hooks: impl FnOnce(&mut AgentBuilder)) -> Vec<String> {
+    let mut builder = agent_on(model, clock);
+    let ran = Log::default();
+    builder.tool(logged("ls", "files", &ran)).tool(logged("cat", "meow", &ran));
+    builder.tool(RecordingTool::new("bad").failing("no luck"));
+    hooks(&mut builder);
+    let agent = builder.build().expect("an agent that fits together");
+    let mut session = agent.session().await;
+    let report = report(session.prompt("go").await);
+    let mut story = conversation(session.state().await.messages());
+    session.close().await;
+    story.extend(ran.lines().iter().map(|line| format!("ran {line}")));
+    story.push(format!("= {}", ending(&report)));
+    story
+}
+
+/// What most stories end with.
+pub(crate) const FINISHED: &str = "= completed (finished) by model: the model asked for no more tools";
