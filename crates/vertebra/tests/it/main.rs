@@ -4,3 +4,12 @@ mod support;
 
 mod skeleton;
 mod verdicts;
+
+mod approvals;
+mod arounds;
+mod bad_input;
+mod limits;
+mod matching;
+mod parallel;
+mod retries;
+mod stops;

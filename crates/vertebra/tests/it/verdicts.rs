@@ -293,9 +293,12 @@ async fn a_finished_run_can_be_made_to_go_on_at_either_point() {
     check(
         Script::new().say("one").say("two"),
         |b| {
-            b.on(AfterStep.step("final_response"), async |cx| {
-                if cx.text == "one" { go_on("better") } else { proceed() }
-            })
+            b.on(
+                AfterStep.step("final_response"),
+                async |cx| {
+                    if cx.text == "one" { go_on("better") } else { proceed() }
+                },
+            )
             .named("critic");
         },
         &told,
