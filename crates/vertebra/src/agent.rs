@@ -17,10 +17,11 @@ pub struct Agent {
 }
 
 /// What an agent is made of, besides its hooks.
+#[derive(Clone)]
 pub(crate) struct Core {
     pub(crate) name: Arc<str>,
     pub(crate) model: Arc<dyn ErasedModel>,
-    pub(crate) tools: Tools,
+    pub(crate) tools: Arc<Tools>,
     pub(crate) system_prompt: Arc<str>,
     pub(crate) working_directory: Arc<str>,
     pub(crate) limits: Limits,
@@ -103,5 +104,21 @@ impl Agent {
 
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
+    }
+}
+
+impl Core {
+    /// This agent as a child of another: one tree of runs has one clock, one journal and one source of identifiers, or
+    /// times could not be compared, effects would go unrecorded and identifiers would meet. Whoever decides for the
+    /// parent decides here too, unless the child has somebody of its own.
+    pub(crate) fn under(&self, parent: &Self) -> Self {
+        Self {
+            clock: parent.clock.clone(),
+            ids: parent.ids.clone(),
+            journal: parent.journal.clone(),
+            approver: self.approver.clone().or_else(|| parent.approver.clone()),
+            max_depth: self.max_depth.min(parent.max_depth),
+            ..self.clone()
+        }
     }
 }

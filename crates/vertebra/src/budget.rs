@@ -151,9 +151,15 @@ impl Budget {
         }
     }
 
-    /// The first limit, here or further up, that forbids another step.
+    /// The limit, here or further up, that forbids another step; of several the strongest reason.
     pub fn exhausted(&self, clock: &dyn Clock) -> Option<Stop> {
-        self.path().find_map(|node| node.exhausted(clock))
+        strongest(self.path().flat_map(|node| node.exhausted(clock)))
+    }
+
+    /// The limit that forbids going on with a step that is already paid for.
+    pub(crate) fn overrun(&self, clock: &dyn Clock) -> Option<Stop> {
+        let exhausted = self.path().flat_map(|node| node.exhausted(clock));
+        strongest(exhausted.filter(|stop| stop.reason != StopReason::Steps))
     }
 
     /// Time passes from now on, until the guard is dropped.
@@ -173,6 +179,11 @@ impl Budget {
     fn path(&self) -> impl Iterator<Item = &Node> {
         std::iter::successors(Some(&*self.0), |node| node.parent.as_ref().map(|parent| &*parent.0))
     }
+}
+
+/// The strongest reason; the first of equals, that is, the nearest.
+fn strongest(stops: impl Iterator<Item = Stop>) -> Option<Stop> {
+    stops.reduce(|best, stop| if stop.reason > best.reason { stop } else { best })
 }
 
 impl Node {
@@ -224,28 +235,17 @@ impl Node {
         format!("limits of {}", self.owner)
     }
 
-    fn exhausted(&self, clock: &dyn Clock) -> Option<Stop> {
-        for meter in [Meter::Steps, Meter::Tokens, Meter::Cost] {
-            let used = self.used(meter);
-            if self.limit(meter).is_some_and(|limit| used >= limit) {
-                return Some(self.stop(meter, used));
-            }
-        }
-        if let Some(limit) = self.limits.time
-            && self.active(clock) >= limit
-        {
-            return Some(Stop::hard(StopReason::Time, self.source(), format!("worked for {limit:?}")));
-        }
-        if let Some(deadline) = self.limits.deadline
-            && clock.now() >= deadline
-        {
-            return Some(Stop::hard(
-                StopReason::Deadline,
-                self.source(),
-                format!("the deadline {deadline} has passed"),
-            ));
-        }
-        None
+    fn exhausted(&self, clock: &dyn Clock) -> impl Iterator<Item = Stop> {
+        let meters = [Meter::Steps, Meter::Tokens, Meter::Cost].into_iter().filter_map(|meter| {
+            let (limit, used) = (self.limit(meter)?, self.used(meter));
+            (used >= limit).then(|| self.stop(meter, used))
+        });
+        let time = self.limits.time.filter(|limit| self.active(clock) >= *limit);
+        let time = time.map(|limit| Stop::hard(StopReason::Time, self.source(), format!("worked for {limit:?}")));
+        let deadline = self.limits.deadline.filter(|deadline| clock.now() >= *deadline).map(|deadline| {
+            Stop::hard(StopReason::Deadline, self.source(), format!("the deadline {deadline} has passed"))
+        });
+        meters.chain(time).chain(deadline)
     }
 
     fn active(&self, clock: &dyn Clock) -> Duration {
@@ -293,8 +293,10 @@ impl Reservation {
 
     /// Replaces what was set aside by what was really used.
     pub fn settle(mut self, used: u64) {
-        self.budget.spend(self.meter, used);
-        // Given back only now, so that nobody can take in between what is still being used.
+        // Only the difference moves: in between, nobody sees the same amount used twice, or not at all.
+        let reserved = std::mem::take(&mut self.amount);
+        self.budget.spend(self.meter, used.saturating_sub(reserved));
+        self.amount = reserved.saturating_sub(used);
         self.give_back();
     }
 

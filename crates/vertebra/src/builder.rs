@@ -255,7 +255,7 @@ impl AgentBuilder {
         let core = Core {
             name: self.name.clone(),
             model: self.model.clone(),
-            tools: Tools::new(tools)?,
+            tools: Arc::new(Tools::new(tools)?),
             system_prompt: system_prompt.join("\n\n").into(),
             working_directory: self.working_directory.clone(),
             limits: self.limits.clone(),

@@ -43,6 +43,7 @@ pub(crate) async fn delegate(
         }
         event
     };
+    parent.has_child(agent);
     let child = begin(parent, agent, started.limits);
     let mut state = AgentState::default();
     let mut prompt = started.prompt;
@@ -77,7 +78,7 @@ pub(crate) async fn delegate(
 }
 
 fn begin(parent: &Run, agent: &Agent, limits: Limits) -> Run {
-    let core = agent.core();
+    let core = Arc::new(agent.core().under(parent.core()));
     let info = RunInfo {
         session_id: parent.info().session_id.clone(),
         run_id: core.ids.fresh(IdFor::Run),
@@ -92,7 +93,7 @@ fn begin(parent: &Run, agent: &Agent, limits: Limits) -> Run {
         cancel: parent.token().child_token(),
         front: parent.front().clone(),
         system_prompt: core.system_prompt.clone(),
-        core: core.clone(),
+        core,
     };
     Run::new(parts, Some(parent))
 }

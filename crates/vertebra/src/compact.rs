@@ -61,7 +61,8 @@ pub(crate) async fn if_due(run: &Run, desk: &mut Desk) -> Result<(), Interrupted
     }
     let shorter = run.unless_cancelled(compactor.compact(run, &mut desk.state, &event.instructions)).await?;
     *desk.state.messages_mut() = shorter.map_err(|error| RunError::Internal { message: error.to_string() })?;
-    let mut event = compacting(run, AfterCompact::NAME, desk, event.reason);
+    let mut event =
+        Compacting { instructions: event.instructions, ..compacting(run, AfterCompact::NAME, desk, event.reason) };
     run.fire(AfterCompact, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     Ok(())
 }

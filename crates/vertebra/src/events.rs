@@ -440,12 +440,28 @@ facts! {
     StepStarted;
     StepEnded: step |event| Some(event.kind.name());
     Continuing: step |event| Some(event.kind.name());
-    DeltaArrived;
     Failed;
     SubagentStarted;
     SubagentStopped;
     Compacting;
     Notified;
+}
+
+impl Event for DeltaArrived {
+    fn session(&self) -> Option<&str> {
+        Some(&self.at.run.session_id)
+    }
+
+    fn agent(&self) -> Option<&str> {
+        Some(&self.at.run.agent)
+    }
+
+    /// Says what a piece became, not what it was: records go where the stream goes, and what a hook took out of the
+    /// one must not come in through the other.
+    fn changes(&self, after: &Self) -> Vec<Change> {
+        let changes = vertebra_hooks::changes_between(self, after);
+        changes.into_iter().map(|change| Change { before: None, ..change }).collect()
+    }
 }
 
 macro_rules! call_facts {

@@ -1,6 +1,6 @@
 //! Hooks around a loop that is not ours.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use tokio::sync::Mutex;
@@ -9,14 +9,15 @@ use vertebra_hooks::{Point, Retries};
 
 use crate::{
     Agent, AgentState, Args, Budget, ExecutionEnd, ExecutionStart, HookError, InferenceReport, Interrupted, Message,
-    Messages, PromptSubmit, Purpose, Refusable, Response, Run, RunFailed, RunInfo, RunReport, Stop, StopReason,
-    ToolCall, ToolResult,
+    Messages, Meter, PromptSubmit, Purpose, Refusable, Response, Run, RunFailed, RunInfo, RunReport, RunStatus,
+    Session, Stop, StopReason, ToolCall, ToolResult,
     clock::IdFor,
     events::{ExecutionEnded, ExecutionStarted, PromptSubmitted},
     front::Front,
     inference::infer,
     journal::What,
     scope::{Desk, Leave, Parts},
+    session::ended,
     tool_use::use_tools,
 };
 
@@ -52,13 +53,13 @@ impl HookableAgent {
         F: Future<Output = Result<String, HookError>> + Send,
     {
         let session = self.agent.session().await;
-        let run = self.begin(session.id());
-        let began = run.clock().elapsed();
-        let desk = Arc::new(Mutex::new(Desk::default()));
+        let run = self.begin(&session);
+        let desk = Arc::new(Mutex::new(Desk { state: session.state().await, ..Desk::default() }));
+        let ending = Ending(Some(Open { began: run.clock().elapsed(), run: run.clone(), desk: desk.clone(), session }));
         let (text, stop) = match prompted(&run, &desk, prompt.into()).await {
             Ok(Ok(prompt)) => {
-                let handle = Handle { run: run.clone(), desk: desk.clone(), prompt };
-                match AssertUnwindSafe(foreign(handle)).catch_unwind().await {
+                let handle = Handle { run, desk, prompt };
+                match AssertUnwindSafe(async { foreign(handle).await }).catch_unwind().await {
                     Ok(Ok(text)) => (text, Stop::soft(StopReason::Finished, "loop", "the loop returned")),
                     Ok(Err(error)) => (String::new(), Stop::hard(StopReason::Error, "loop", error.to_string())),
                     Err(_panic) => (String::new(), Stop::hard(StopReason::Error, "loop", "the loop panicked")),
@@ -67,52 +68,91 @@ impl HookableAgent {
             Ok(Err(stop)) => (String::new(), stop),
             Err(interrupted) => (String::new(), interrupted.into()),
         };
-        let mut desk = desk.lock().await;
-        let duration = run.clock().elapsed().saturating_sub(began);
-        let mut event = ExecutionEnded {
-            at: run.at(ExecutionEnd::NAME),
-            status: stop.reason.into(),
-            stop,
-            text,
-            steps: desk.state.steps(),
-            usage: desk.state.usage(),
-            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-        };
-        let _ = run.fire(ExecutionEnd, &mut event, &mut desk.state, Retries::Allowed, Leave::Never).await;
-        session.close().await;
-        RunReport {
-            session_id: run.info().session_id.clone(),
-            run_id: run.info().run_id.clone(),
-            status: event.status,
-            stop: event.stop,
-            text: event.text,
-            steps: event.steps,
-            tool_calls: desk.state.tool_calls(),
-            usage: event.usage,
-            duration_ms: event.duration_ms,
-        }
-        .into_result()
+        ending.tell(text, stop).await.into_result()
     }
 
-    fn begin(&self, session_id: &str) -> Run {
+    fn begin(&self, session: &Session) -> Run {
         let core = self.agent.core().clone();
-        let info = RunInfo {
-            session_id: session_id.into(),
-            run_id: core.ids.fresh(IdFor::Run),
-            agent: core.name.clone(),
-            depth: 0,
-            working_directory: core.working_directory.clone(),
-        };
         let parts = Parts {
-            info,
+            info: RunInfo { run_id: core.ids.fresh(IdFor::Run), ..(**session.scope().info()).clone() },
             hooks: self.agent.hooks().clone(),
             budget: Budget::new(core.name.clone(), core.limits.clone()),
             cancel: CancellationToken::new(),
             front: Front::default(),
-            system_prompt: core.system_prompt.clone(),
+            system_prompt: session.system_prompt().clone(),
             core,
         };
-        Run::new(parts, None)
+        Run::new(parts, Some(session.scope()))
+    }
+}
+
+/// Tells the end once: when the loop has returned, or when whoever waited for it is gone.
+struct Ending(Option<Open>);
+
+struct Open {
+    run: Run,
+    desk: Arc<Mutex<Desk>>,
+    session: Session,
+    began: Duration,
+}
+
+impl Ending {
+    async fn tell(mut self, text: String, stop: Stop) -> RunReport {
+        let open = self.0.take().expect("the end is told once, by value");
+        let ids = open.run.info().clone();
+        // In a task of its own, so that it is told to its end even if nobody waits for it.
+        let task = tokio::spawn(open.end(text, stop)).await;
+        ended(task, ids.session_id.clone(), ids.run_id.clone())
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(open) = self.0.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(open.end(String::new(), Interrupted::Cancelled.into()));
+        }
+    }
+}
+
+impl Open {
+    async fn end(mut self, text: String, stop: Stop) -> RunReport {
+        // Whoever still holds a handle can do nothing with it from here on.
+        self.run.cancel();
+        let mut desk = self.desk.lock().await;
+        // A loop that returns because nothing is done for it any more was stopped, whatever it makes of that.
+        let asked_for = desk.pending.strongest().filter(|_| stop.reason != StopReason::Cancelled);
+        let stop = asked_for.cloned().unwrap_or(stop);
+        let duration = self.run.clock().elapsed().saturating_sub(self.began);
+        let report = RunReport {
+            session_id: self.run.info().session_id.clone(),
+            run_id: self.run.info().run_id.clone(),
+            status: stop.reason.into(),
+            stop,
+            text,
+            steps: desk.state.steps(),
+            tool_calls: desk.state.tool_calls(),
+            usage: desk.state.usage(),
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        };
+        let mut event = ExecutionEnded {
+            at: self.run.at(ExecutionEnd::NAME),
+            status: report.status,
+            stop: report.stop.clone(),
+            text: report.text.clone(),
+            steps: report.steps,
+            usage: report.usage,
+            duration_ms: report.duration_ms,
+        };
+        let told = self.run.fire(ExecutionEnd, &mut event, &mut desk.state, Retries::Allowed, Leave::Never).await;
+        let written = self.run.write(What::RunEnded { report: report.clone() }).await.map_err(Interrupted::from);
+        self.session.adopt(desk.state.clone()).await;
+        self.session.close().await;
+        match told.map(drop).and(written) {
+            Ok(()) => report,
+            Err(interrupted) => RunReport { status: RunStatus::Failed, stop: interrupted.into(), ..report },
+        }
     }
 }
 
@@ -130,6 +170,7 @@ async fn prompted(run: &Run, desk: &Mutex<Desk>, prompt: String) -> Result<Resul
     for context in event.context {
         desk.state.push(Message::instruction(context, PromptSubmit::NAME));
     }
+    let prompt: Arc<str> = event.prompt.as_str().into();
     let mut started = ExecutionStarted {
         at: run.at(ExecutionStart::NAME),
         prompt: event.prompt,
@@ -139,7 +180,8 @@ async fn prompted(run: &Run, desk: &Mutex<Desk>, prompt: String) -> Result<Resul
     desk.take_stops(&outcome);
     Ok(match desk.pending.strongest() {
         Some(stop) => Err(stop.clone()),
-        None => Ok(started.prompt.into()),
+        // Not what a hook may have made of it since: the guards of the prompt have not seen that.
+        None => Ok(prompt),
     })
 }
 
@@ -159,9 +201,15 @@ impl Handle {
         self.desk.lock().await.state.clone()
     }
 
-    /// Asks the model, between its hooks.
+    /// Asks the model, between its hooks. Counts as a step.
     pub async fn infer(&self, messages: Messages) -> Result<Response, HookError> {
         let mut desk = self.desk.lock().await;
+        Self::go_on(&mut desk, self.run.budget().exhausted(&**self.run.clock()))?;
+        match self.run.budget().reserve(Meter::Steps, 1) {
+            Ok(reserved) => reserved.settle(1),
+            Err(stop) => Self::go_on(&mut desk, Some(stop))?,
+        }
+        self.run.set_step(desk.state.begin_step());
         let mut request = self.run.request();
         request.messages = messages;
         match infer(&self.run, &mut desk, Purpose::Step, request).await {
@@ -176,9 +224,18 @@ impl Handle {
     /// or failed call is a result, not an error.
     pub async fn call_tools(&self, calls: Vec<ToolCall>) -> Result<Vec<ToolResult>, HookError> {
         let mut desk = self.desk.lock().await;
+        Self::go_on(&mut desk, self.run.budget().overrun(&**self.run.clock()))?;
         let (results, interrupted) = use_tools(&self.run, &mut desk, calls).await;
         interrupted?;
         Ok(results.into_iter().map(|(_, result)| result).collect())
+    }
+
+    /// Refuses if a hook has asked to stop, or a limit stands against going on.
+    fn go_on(desk: &mut Desk, limit: Option<Stop>) -> Result<(), HookError> {
+        if let Some(stop) = limit {
+            desk.pending.stop(stop);
+        }
+        desk.pending.strongest().map_or(Ok(()), |stop| Err(HookError::new(stop.to_string())))
     }
 
     /// Uses one tool, between its hooks.

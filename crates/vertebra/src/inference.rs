@@ -1,6 +1,13 @@
 //! The inference phase: hooks, the model, hooks.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::FutureExt;
 use tokio::sync::Mutex;
@@ -52,10 +59,10 @@ impl From<Interrupted> for InferenceReport {
 pub(crate) async fn infer(run: &Run, desk: &mut Desk, purpose: Purpose, request: Request) -> InferenceReport {
     let event = InferenceAsked { at: run.at(BeforeInference::NAME), purpose, request };
     let before = desk.state.clone();
-    let desk = Mutex::new(desk);
+    let (desk, attempts) = (Mutex::new(desk), AtomicU32::new(0));
     let core = |event: InferenceAsked| async {
         let mut desk = desk.lock().await;
-        hooked(run, &mut desk, event).await.unwrap_or_else(InferenceReport::from)
+        hooked(run, &mut desk, &attempts, event).await.unwrap_or_else(InferenceReport::from)
     };
     match run.hooks().wrap(Inference, event, &before, run, core).await {
         Ok(report) => report,
@@ -64,12 +71,19 @@ pub(crate) async fn infer(run: &Run, desk: &mut Desk, purpose: Purpose, request:
 }
 
 /// Asks a model between its hooks, as often as they say.
-async fn hooked(run: &Run, desk: &mut Desk, original: InferenceAsked) -> Result<InferenceReport, Interrupted> {
-    let mut attempt = 0;
+async fn hooked(
+    run: &Run,
+    desk: &mut Desk,
+    attempts: &AtomicU32,
+    original: InferenceAsked,
+) -> Result<InferenceReport, Interrupted> {
     loop {
-        attempt += 1;
+        let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
         let retries = run.retries(attempt);
         let mut asked = original.clone();
+        if attempt > 1 {
+            asked.at = run.at(BeforeInference::NAME);
+        }
         let reserved = match reserve(run, &mut asked.request) {
             Ok(reserved) => reserved,
             Err(stop) => {
@@ -144,7 +158,8 @@ async fn ask(
     let key = asked.at.event_id();
     run.write(What::ModelAsked { key: key.clone(), model: asked.request.model.clone() }).await?;
     let mut deltas = Deltas::live(run, &mut desk.state, &asked.request.model);
-    let call = AssertUnwindSafe(run.core().model.infer(&asked.request, &mut deltas)).catch_unwind();
+    // Called inside the barrier: a driver may panic before it returns a future.
+    let call = AssertUnwindSafe(async { run.core().model.infer(&asked.request, &mut deltas).await }).catch_unwind();
     let answer = match run.unless_cancelled(call).await {
         Ok(Ok(answer)) => answer.map_err(RunError::from),
         Ok(Err(_panic)) => Err(RunError::Internal { message: "the model's driver panicked".to_owned() }),

@@ -65,6 +65,7 @@ pub(crate) async fn admit(
                     // unchanged.
                     approved = Some(args.digest());
                     *asked.args_mut() = args;
+                    asked.at = run.at(BeforeToolUse::NAME);
                     continue;
                 }
             }
@@ -145,7 +146,7 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
     let patience = run.core().approval_timeout;
     let decision = run
         .wait_for_person(async {
-            let answer = std::panic::AssertUnwindSafe(approver.decide(&approval));
+            let answer = std::panic::AssertUnwindSafe(async { approver.decide(&approval).await });
             let answer = futures_util::FutureExt::catch_unwind(answer);
             let timeout = run.clock().sleep(patience);
             match futures_util::future::select(Box::pin(answer), timeout).await {

@@ -8,8 +8,9 @@ use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
 
 use crate::{
     AfterStep, AgentState, BeforeStep, ErrorVerdict, Execution, ExecutionEnd, ExecutionStart, InferenceReport, Message,
-    Meter, OnError, OnFailure, PromptSubmit, Purpose, Refusable, Resolution, Run, RunError, RunReport, RunStatus,
-    ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult, ToolStatus, Usage, compact,
+    Meter, OnError, OnFailure, Pending, PromptSubmit, Purpose, Refusable, Resolution, Run, RunError, RunReport,
+    RunStatus, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult, ToolStatus, Usage,
+    compact,
     events::{Continuing, ExecutionEnded, ExecutionStarted, Failed, PromptSubmitted, StepEnded, StepStarted},
     front::News,
     inference::infer,
@@ -98,6 +99,8 @@ impl Loop {
 
     /// `ExecutionStart`, then steps until something ends the run.
     async fn execution(&mut self, mut started: ExecutionStarted) -> RunReport {
+        // An around may have it done again, and that is another event.
+        started.at = self.run.at(ExecutionStart::NAME);
         let stop = match self.fire(ExecutionStart, &mut started).await {
             Ok(outcome) => {
                 self.desk.take_stops(&outcome);
@@ -138,9 +141,29 @@ impl Loop {
         };
         let (run, before) = (self.run.clone(), self.desk.state.clone());
         let this = Mutex::new(self);
-        let core = |event: StepStarted| async { this.lock().await.step_once(event).await };
-        let wrapped = run.hooks().wrap(Step, event, &before, &run, core).await;
-        wrapped.map_err(|error| RunError::Internal { message: error.to_string() })?
+        let core = |event: StepStarted| async {
+            let mut this = this.lock().await;
+            // What an earlier attempt of an around left does not decide about this one.
+            this.desk.pending = Pending::default();
+            this.step_once(event).await
+        };
+        match run.hooks().wrap(Step, event, &before, &run, core).await {
+            Ok(report) => report,
+            Err(error) => {
+                let message = error.to_string();
+                this.into_inner().answer_open_calls(&message);
+                Err(RunError::Internal { message }.into())
+            }
+        }
+    }
+
+    /// Gives a result to calls that have none because their step was cut short: no model reads a call without one.
+    fn answer_open_calls(&mut self, why: &str) {
+        let Some(Message::Assistant { calls, .. }) = self.desk.state.messages().last().cloned() else { return };
+        for call in calls {
+            let result = ToolResult::ended(ToolStatus::Cancelled, why);
+            self.desk.state.push(Message::Tool { call_id: call.id, tool: call.tool, result });
+        }
     }
 
     /// `BeforeStep`, the model, the tools, `AfterStep`.
@@ -156,12 +179,16 @@ impl Loop {
         let (began, usage) = (self.run.clock().elapsed(), self.run.spent());
         let step = self.desk.state.begin_step();
         self.run.set_step(step);
+        event.at = self.run.at(BeforeStep::NAME);
         self.desk.state.notes_mut().clear(Lasting::Step);
         self.run.write(What::StepBegan { step }).await?;
         self.run.tell(|| News::Step { step });
 
         let outcome = self.fire(BeforeStep, &mut event).await?;
         self.desk.take_stops(&outcome);
+        if let Some(stop) = self.run.budget().overrun(&**self.run.clock()) {
+            self.desk.pending.stop(stop);
+        }
         let report = match self.desk.pending.strongest() {
             Some(_) => nothing,
             None => self.think_and_act().await?,
@@ -244,19 +271,26 @@ impl Loop {
             Resolution::Stop(stop) => return Ok(Some(stop)),
             Resolution::GoOn { instructions, overridden } => (instructions, overridden),
         };
-        if !overridden.is_empty() {
-            self.continuations += 1;
-            let limit = self.run.core().continuation_limit;
-            if self.continuations > limit {
-                let message = format!("hooks have made the run go on {limit} times");
-                return Ok(Some(Stop::hard(StopReason::Retries, "continuation limit", message)));
-            }
+        if !overridden.is_empty()
+            && let Some(stop) = self.once_more()
+        {
+            return Ok(Some(stop));
         }
         for instruction in instructions {
             self.desk.state.push(Message::instruction(instruction.text, instruction.from));
         }
         // A limit ends a run that would go on; one that has ended by itself is not blamed on it.
         Ok(self.run.budget().exhausted(&**self.run.clock()))
+    }
+
+    /// Counts that the run goes on although it would have ended. Answers with the stop, if that was once too often.
+    fn once_more(&mut self) -> Option<Stop> {
+        self.continuations += 1;
+        let limit = self.run.core().continuation_limit;
+        (self.continuations > limit).then(|| {
+            let message = format!("the run was made to go on {limit} times");
+            Stop::hard(StopReason::Retries, "continuation limit", message)
+        })
     }
 
     /// `OnError`, then the error policy. Answers with the stop, if the run ends.
@@ -279,7 +313,7 @@ impl Loop {
             ErrorVerdict::Recover { with } => {
                 self.failures = 0;
                 self.desk.state.push(Message::instruction(*with, by));
-                None
+                self.once_more()
             }
             ErrorVerdict::Stop { reason } => {
                 Some(Stop::hard(StopReason::Error, by, format!("{}: {reason}", event.message)))
@@ -296,7 +330,7 @@ impl Loop {
             }
             OnFailure::Ignore => {
                 self.desk.state.push(Message::instruction(format!("The last step failed: {error}"), OnError::NAME));
-                None
+                self.once_more()
             }
             OnFailure::Retry { .. } | OnFailure::Stop => Some(Interrupted::from(error.clone()).into()),
         }

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
-    AgentState, At, Budget, Clock, InferenceReport, Messages, Notification, Pending, Purpose, Request, RunError,
+    Agent, AgentState, At, Budget, Clock, InferenceReport, Messages, Notification, Pending, Purpose, Request, RunError,
     RunInfo, Usage,
     agent::Core,
     budget::Working,
@@ -40,6 +40,8 @@ struct Inner {
     cancel: CancellationToken,
     front: Front,
     system_prompt: Arc<str>,
+    /// The agents that this session has delegated to, shared by all of its runs.
+    children: Arc<Mutex<Vec<Agent>>>,
     events: AtomicU64,
     step: AtomicU32,
     /// What model calls have cost. Not part of the state: a hook that fails takes back what it wrote, not what it spent.
@@ -97,6 +99,7 @@ impl Run {
             cancel,
             front,
             system_prompt,
+            children: above.map(|run| run.0.children.clone()).unwrap_or_default(),
             events: AtomicU64::default(),
             step: AtomicU32::default(),
             spent: Mutex::default(),
@@ -196,6 +199,19 @@ impl Run {
 
     pub(crate) fn front(&self) -> &Front {
         &self.0.front
+    }
+
+    /// Remembers an agent that is delegated to, so that the session waits for its detached watches too.
+    pub(crate) fn has_child(&self, agent: &Agent) {
+        let mut children = self.0.children.lock().unwrap_or_else(PoisonError::into_inner);
+        if !children.iter().any(|child| Arc::ptr_eq(child.core(), agent.core())) {
+            children.push(agent.clone());
+        }
+    }
+
+    /// The agents that this session has delegated to.
+    pub(crate) fn children(&self) -> Vec<Agent> {
+        self.0.children.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The head of the next event.

@@ -7,12 +7,16 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::join_all;
 use tokio::{
     sync::Mutex,
     task::{JoinError, JoinHandle},
 };
-use tokio_util::sync::{CancellationToken, DropGuard};
-use vertebra_hooks::{Point, Retries};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
+use vertebra_hooks::{Drained, Point, Retries};
 
 use crate::{
     Agent, AgentState, Budget, Limits, Run, RunEvent, RunFailed, RunInfo, RunReport, SessionEnd, SessionReport,
@@ -36,6 +40,8 @@ struct Inner {
     state: Arc<Mutex<AgentState>>,
     /// The session as its own hooks see it.
     scope: Run,
+    /// Every run that was started: none may begin after the session has ended.
+    under_way: TaskTracker,
     system_prompt: Arc<str>,
     began: Duration,
     runs: u32,
@@ -45,26 +51,32 @@ impl Session {
     pub(crate) async fn open(agent: Agent) -> Self {
         let core = agent.core().clone();
         let session_id = core.ids.fresh(IdFor::Session);
-        let mut inner = Inner {
+        let inner = Inner {
             scope: scope(&agent, &session_id),
             state: Arc::default(),
+            under_way: TaskTracker::new(),
             system_prompt: core.system_prompt.clone(),
             began: core.clock.elapsed(),
             runs: 0,
             agent,
         };
+        let (scope, state) = (inner.scope.clone(), inner.state.clone());
+        // Made before its beginning is told: if nobody waits for that to end, its end is told all the same.
+        let mut session = Self { inner: Some(inner) };
         let mut event = SessionStarted {
-            at: inner.scope.at(SessionStart::NAME),
-            system_prompt: inner.system_prompt.clone(),
+            at: scope.at(SessionStart::NAME),
+            system_prompt: core.system_prompt.clone(),
             model: core.model.id(),
         };
-        let mut state = inner.state.lock().await;
+        let mut state = state.lock().await;
         // A journal that fails here fails again at the first run, which says so.
-        let _ = inner.scope.write(What::SessionBegan).await;
-        let _ = inner.scope.fire(SessionStart, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
+        let _ = scope.write(What::SessionBegan).await;
+        let _ = scope.fire(SessionStart, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
         drop(state);
-        inner.system_prompt = event.system_prompt;
-        Self { inner: Some(inner) }
+        if let Some(inner) = &mut session.inner {
+            inner.system_prompt = event.system_prompt;
+        }
+        session
     }
 
     /// The session's identifier.
@@ -112,13 +124,31 @@ impl Session {
             core,
         };
         let state = inner.state.clone();
-        let task = tokio::spawn(async move {
+        let run = Run::new(parts, Some(&inner.scope));
+        let task = inner.under_way.spawn(async move {
             let mut state = state.lock_owned().await;
-            let (after, report) = execute(Run::new(parts, None), state.clone(), prompt).await;
+            let (after, report) = execute(run, state.clone(), prompt).await;
             *state = after;
             report
         });
         Started { task, info: run_info, _cancel_on_drop: cancel.drop_guard() }
+    }
+
+    /// Takes over what a run left that was not started here.
+    pub(crate) async fn adopt(&mut self, state: AgentState) {
+        let inner = self.inner.as_mut().expect("a session lives until it is closed, by value");
+        inner.runs += 1;
+        *inner.state.lock().await = state;
+    }
+
+    /// The session as its own hooks see it.
+    pub(crate) fn scope(&self) -> &Run {
+        &self.inner().scope
+    }
+
+    /// The system prompt as `SessionStart` left it.
+    pub(crate) fn system_prompt(&self) -> &Arc<str> {
+        &self.inner().system_prompt
     }
 
     fn into_inner(mut self) -> Inner {
@@ -142,6 +172,8 @@ impl Drop for Session {
 
 impl Inner {
     async fn close(self) -> SessionReport {
+        self.under_way.close();
+        self.under_way.wait().await;
         let mut state = self.state.lock().await;
         let duration = self.scope.clock().elapsed().saturating_sub(self.began);
         let mut event = SessionEnded {
@@ -155,7 +187,10 @@ impl Inner {
         };
         let _ = self.scope.fire(SessionEnd, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
         let _ = self.scope.write(What::SessionEnded).await;
-        let watches = self.agent.hooks().drain(self.agent.core().drain_time).await;
+        let agents = std::iter::once(self.agent.clone()).chain(self.scope.children());
+        let drain_time = self.agent.core().drain_time;
+        let drained = join_all(agents.map(|agent| async move { agent.hooks().drain(drain_time).await })).await;
+        let watches = drained.into_iter().fold(Drained::default(), |sum, one| sum + one);
         if watches.dropped + watches.unfinished > 0 {
             tracing::warn!(?watches, "detached watches missed events");
         }
@@ -207,7 +242,7 @@ impl Started {
 }
 
 /// The report of a run's task. The loop catches panics, so a task without one is of a runtime that is shutting down.
-fn ended(
+pub(crate) fn ended(
     task: Result<RunReport, JoinError>,
     session_id: impl Into<Arc<str>>,
     run_id: impl Into<Arc<str>>,

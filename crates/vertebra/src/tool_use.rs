@@ -11,7 +11,7 @@ use std::{
 
 use futures_util::{FutureExt, future::join_all};
 use tokio::sync::Mutex;
-use vertebra_hooks::{Name, Point};
+use vertebra_hooks::{Name, Point, Retries};
 
 use crate::{
     AfterToolUse, BeforeToolUse, Call, FailureVerdict, Invocation, RepeatVerdict, Run, ToolCall, ToolResult,
@@ -40,7 +40,8 @@ pub(crate) async fn use_tools(
     calls: Vec<ToolCall>,
 ) -> (Vec<(ToolCall, ToolResult)>, Result<(), Interrupted>) {
     let floor = Floor {
-        desk: Arc::new(Mutex::new(std::mem::take(desk))),
+        // A copy: if the step is dropped half way, the conversation is still there.
+        desk: Arc::new(Mutex::new(desk.clone())),
         turns: Turns::new(calls.len()),
         closing: AtomicBool::new(false),
         interrupt: Mutex::default(),
@@ -66,14 +67,18 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
             recent_tools: before.recent_tools().clone(),
         },
     };
-    let attempts = AtomicU32::new(0);
-    let core = |event: ToolAsked| hooked(run, floor, index, &attempts, event);
-    let result = match run.hooks().wrap(ToolUse, event, &before, run, core).await {
+    let progress = Progress::default();
+    let core = |event: ToolAsked| hooked(run, floor, index, &progress, event);
+    let mut result = match run.hooks().wrap(ToolUse, event, &before, run, core).await {
         Ok(result) => result,
         Err(error) => ToolResult::ended(ToolStatus::Failed, error.to_string()),
     };
-    if attempts.load(Ordering::Relaxed) == 0 {
+    if progress.attempts.load(Ordering::Relaxed) == 0 {
         never_passed(run, floor, call, &result).await;
+    }
+    if let Some(asked) = progress.open.into_inner() {
+        floor.turns.cut_short(index).await;
+        result = close(run, &mut *floor.desk.lock().await, asked, result).await;
     }
     floor.turns.done(index).await;
     result.capped(run.core().max_result_bytes)
@@ -91,9 +96,29 @@ async fn never_passed(run: &Run, floor: &Floor, call: &ToolCall, result: &ToolRe
     }
 }
 
+/// How far a call has come.
+#[derive(Default)]
+struct Progress {
+    attempts: AtomicU32,
+    /// The attempt whose hooks before the tool have begun and whose hooks after it have not.
+    open: Mutex<Option<ToolAsked>>,
+}
+
+/// The second of a pair, for a call that was cut short between its hooks.
+async fn close(run: &Run, desk: &mut Desk, asked: ToolAsked, result: ToolResult) -> ToolResult {
+    let at = run.at(AfterToolUse::NAME);
+    let mut used = ToolUsed { at, call: asked.call.clone(), result, blocked_by: None };
+    // Whatever goes wrong here has gone wrong before, and ends the run already.
+    if let Ok(outcome) = run.fire(AfterToolUse, &mut used, &mut desk.state, Retries::Exhausted, Leave::Never).await {
+        desk.take_stops(&outcome);
+    }
+    run.tell(|| News::ToolEnded { call: as_run(&asked), result: used.result.clone() });
+    used.result
+}
+
 /// One call between its hooks, as often as they say.
-async fn hooked(run: &Run, floor: &Floor, index: usize, attempts: &AtomicU32, original: ToolAsked) -> ToolResult {
-    match try_hooked(run, floor, index, attempts, original).await {
+async fn hooked(run: &Run, floor: &Floor, index: usize, progress: &Progress, original: ToolAsked) -> ToolResult {
+    match try_hooked(run, floor, index, progress, original).await {
         Ok(result) => result,
         Err(interrupt) => {
             floor.closing.store(true, Ordering::Release);
@@ -111,26 +136,32 @@ async fn try_hooked(
     run: &Run,
     floor: &Floor,
     index: usize,
-    attempts: &AtomicU32,
+    progress: &Progress,
     original: ToolAsked,
 ) -> Result<ToolResult, Interrupted> {
     loop {
-        let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
+        let attempt = progress.attempts.fetch_add(1, Ordering::Relaxed) + 1;
         let mut asked = original.clone();
+        if attempt > 1 {
+            asked.at = run.at(BeforeToolUse::NAME);
+        }
         floor.turns.before_tool(index).await;
         if floor.closing.load(Ordering::Acquire) {
             floor.turns.passed(index);
             return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
         }
+        *progress.open.lock().await = Some(asked.clone());
         let admission = {
             let mut desk = floor.desk.lock().await;
+            let stops = desk.pending.stops().len();
             let admission = admit(run, &mut desk, &mut asked, run.retries(attempt)).await;
-            desk.state.used_tool(&asked.call.tool);
+            if attempt == 1 {
+                desk.state.used_tool(&asked.call.tool);
+            }
+            floor.close_if(admission.is_err() || desk.pending.stops().len() > stops);
             admission
         };
-        if matches!(admission, Ok(Admission::Stopped { .. }) | Err(_)) {
-            floor.closing.store(true, Ordering::Release);
-        }
+        *progress.open.lock().await = Some(asked.clone());
         if let Ok(Admission::Retry(wait)) = admission {
             // Later calls wait for this one's turn to end.
             run.wait(wait).await?;
@@ -139,7 +170,7 @@ async fn try_hooked(
         floor.turns.passed(index);
         let (result, blocked_by) = match admission? {
             Admission::Retry(_) => continue,
-            Admission::Run => (use_once(run, floor, attempt, &asked).await?, None),
+            Admission::Run => (use_once(run, floor, &asked).await?, None),
             Admission::Replaced(result) => (result, None),
             Admission::Invalid(problem) => (ToolResult::ended(ToolStatus::Failed, problem), None),
             Admission::Stopped { reason } => {
@@ -149,19 +180,28 @@ async fn try_hooked(
         };
         floor.turns.after_tool(index).await;
         let mut desk = floor.desk.lock().await;
-        match conclude(run, &mut desk, attempt, &asked, result, blocked_by).await? {
+        let stops = desk.pending.stops().len();
+        let concluded = conclude(run, &mut desk, attempt, progress, &asked, result, blocked_by).await?;
+        floor.close_if(desk.pending.stops().len() > stops);
+        drop(desk);
+        match concluded {
             Conclusion::Result(result) => return Ok(result),
-            Conclusion::Retry(wait) => {
-                drop(desk);
-                run.wait(wait).await?;
-            }
+            // A run that is ending starts nothing again: what the call came to stands.
+            Conclusion::Retry { result, .. } if floor.closing.load(Ordering::Acquire) => return Ok(result),
+            Conclusion::Retry { after, .. } => run.wait(after).await?,
         }
+    }
+}
+
+impl Floor {
+    fn close_if(&self, ending: bool) {
+        self.closing.fetch_or(ending, Ordering::AcqRel);
     }
 }
 
 enum Conclusion {
     Result(ToolResult),
-    Retry(Duration),
+    Retry { after: Duration, result: ToolResult },
 }
 
 /// The hooks after a call. Every call that passed the hooks before it comes here, whatever became of it.
@@ -169,6 +209,7 @@ async fn conclude(
     run: &Run,
     desk: &mut Desk,
     attempt: u32,
+    progress: &Progress,
     asked: &ToolAsked,
     mut result: ToolResult,
     blocked_by: Option<Name>,
@@ -188,29 +229,33 @@ async fn conclude(
         desk.take_stops(&outcome);
         match outcome.verdict() {
             FailureVerdict::Recover { with } => result = with.took(result.duration_ms),
-            FailureVerdict::Retry { after_ms } => return Ok(Conclusion::Retry(Duration::from_millis(after_ms))),
+            FailureVerdict::Retry { after_ms } => {
+                return Ok(Conclusion::Retry { after: Duration::from_millis(after_ms), result });
+            }
             FailureVerdict::Proceed | FailureVerdict::Skip | FailureVerdict::Stop { .. } => {
                 result.output = failed.error;
             }
         }
     }
+    progress.open.lock().await.take();
     let mut used = ToolUsed { at: run.at(AfterToolUse::NAME), call, result, blocked_by };
     let outcome = run.fire(AfterToolUse, &mut used, &mut desk.state, retries, leave).await?;
     desk.take_stops(&outcome);
     if let RepeatVerdict::Retry { after_ms } = outcome.verdict() {
-        return Ok(Conclusion::Retry(Duration::from_millis(after_ms)));
+        return Ok(Conclusion::Retry { after: Duration::from_millis(after_ms), result: used.result });
     }
     run.tell(|| News::ToolEnded { call: as_run(asked), result: used.result.clone() });
     Ok(Conclusion::Result(used.result))
 }
 
 /// The tool itself: recorded before and after, cancellable, behind a panic barrier.
-async fn use_once(run: &Run, floor: &Floor, attempt: u32, asked: &ToolAsked) -> Result<ToolResult, Interrupted> {
+async fn use_once(run: &Run, floor: &Floor, asked: &ToolAsked) -> Result<ToolResult, Interrupted> {
     let Call { call_id, tool, args, .. } = &asked.call;
     let Some(found) = run.core().tools.get(tool) else {
         return Ok(ToolResult::ended(ToolStatus::Failed, format!("there is no tool `{tool}`")));
     };
-    let key = format!("{}.{call_id}.{attempt}", run.info().run_id);
+    // Models may use one name for several calls, so it cannot be the key.
+    let key = asked.at.event_id();
     run.write(What::ToolIntended {
         call_id: call_id.clone(),
         key: key.clone(),
@@ -221,7 +266,8 @@ async fn use_once(run: &Run, floor: &Floor, attempt: u32, asked: &ToolAsked) -> 
     run.tell(|| News::ToolBegan { call: as_run(asked) });
     let began = run.clock().elapsed();
     let invocation = Invocation::new(run.clone(), floor.desk.clone(), call_id.clone(), key.clone());
-    let work = async { AssertUnwindSafe(found.call(args.clone(), invocation)).catch_unwind().await };
+    // Called inside the barrier: a tool may panic before it returns a future.
+    let work = AssertUnwindSafe(async { found.call(args.clone(), invocation).await }).catch_unwind();
     let result = match run.unless_cancelled(work).await {
         Ok(Ok(Ok(output))) => output.into(),
         Ok(Ok(Err(error))) => ToolResult::ended(ToolStatus::Failed, error.into_message()),

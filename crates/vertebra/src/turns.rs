@@ -32,11 +32,16 @@ impl Turns {
         reach(&self.done, call).await;
     }
 
-    /// This call is done, whether or not it ever came to its hooks.
-    pub(crate) async fn done(&self, call: usize) {
+    /// Waits for this call's turn after the tool, whether or not it ever passed its hooks before it.
+    pub(crate) async fn cut_short(&self, call: usize) {
         self.before_tool(call).await;
         self.passed(call);
         self.after_tool(call).await;
+    }
+
+    /// This call is done, whether or not it ever came to its hooks.
+    pub(crate) async fn done(&self, call: usize) {
+        self.cut_short(call).await;
         raise(&self.done, call + 1);
     }
 }

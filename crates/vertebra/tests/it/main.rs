@@ -1,0 +1,15 @@
+//! The promises of the runtime, kept by whole agents on scripted models.
+
+mod support;
+
+mod skeleton;
+mod verdicts;
+
+mod approvals;
+mod arounds;
+mod bad_input;
+mod limits;
+mod matching;
+mod parallel;
+mod retries;
+mod stops;

@@ -1,0 +1,177 @@
+//! Matchers on whole agents: names, aliases, paths, commands, and that nothing evades them.
+
+use serde_json::{Value, json};
+use vertebra::{
+    AgentBuilder,
+    prelude::*,
+    testing::{FixedApprover, RecordingTool, Script},
+};
+
+use super::support::*;
+
+/// Whether a guard at this site stops this call.
+async fn blocked(tool: &str, args: Value, guard: impl FnOnce(&mut AgentBuilder)) -> bool {
+    let model = Script::new().call(tool, &args.to_string()).say("done");
+    let mut builder = agent(&model);
+    builder.tool(RecordingTool::new("bash"));
+    builder.tool(RecordingTool::new("write_file").with(|spec| spec.alias("Write")));
+    guard(&mut builder);
+    run(&mut builder).await;
+    read_by_model(&model)[0].starts_with("blocked")
+}
+
+#[tokio::test]
+async fn a_tool_is_known_by_its_name_its_aliases_and_in_any_case_but_never_by_a_part() {
+    let cases = [
+        ("bash", "bash", true),
+        ("BASH", "bash", true),
+        ("bash", "Bash", true),
+        ("bas", "bash", false),
+        ("ash", "bash", false),
+        ("ba*", "bash", true),
+        ("bash|write_file", "write_file", true),
+        ("Write", "write_file", true),
+        ("write", "write_file", true),
+        ("/w.*e/", "write_file", true),
+        ("/rite/", "write_file", false),
+        ("write_fil", "write_file", false),
+    ];
+    for (pattern, tool, expected) in cases {
+        let guard = |b: &mut AgentBuilder| {
+            b.guard(BeforeToolUse.tool(pattern), async |_| deny("no"));
+        };
+        assert_eq!(blocked(tool, json!({}), guard).await, expected, "{pattern} on {tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_path_is_known_however_it_is_written() {
+    let cases = [
+        ("secrets/**", json!({"path": "secrets/key"}), true),
+        ("secrets/**", json!({"path": "./a/../secrets/key"}), true),
+        ("secrets/**", json!({"path": "/repo/secrets/key"}), true),
+        ("secrets/**", json!({"file_path": "src//..//secrets/key"}), true),
+        ("/repo/secrets/*", json!({"path": "secrets/key"}), true),
+        ("secrets/**", json!({"edits": [{"path": "secrets/key"}]}), true),
+        ("secrets/**", json!({"path": "secrets2/key"}), false),
+        ("*.env", json!({"path": "deep/down/.env"}), true),
+        ("/etc/**", json!({"path": "../etc/passwd"}), true),
+        ("/etc/**", json!({"whatever": "/etc/passwd"}), true),
+    ];
+    for (glob, args, expected) in cases {
+        let guard = |b: &mut AgentBuilder| {
+            b.guard(BeforeToolUse.path(glob), async |_| deny("no"));
+        };
+        assert_eq!(blocked("write_file", args.clone(), guard).await, expected, "{glob} on {args}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_is_seen_inside_lists_pipelines_substitutions_and_shells() {
+    let cases = [
+        ("rm -rf /", true),
+        ("cd /tmp && rm -r x", true),
+        ("ls | xargs -n1 rm", true),
+        ("echo $(rm x)", true),
+        ("sh -c 'rm x'", true),
+        (r#"bash -c "sh -c 'rm x'""#, true),
+        ("echo 'rm'", false),
+        ("rmdir x", false),
+        ("echo farm", false),
+    ];
+    for (line, expected) in cases {
+        let guard = |b: &mut AgentBuilder| {
+            b.guard(BeforeToolUse.tool("bash").command(r"^rm\b"), async |_| deny("no"));
+        };
+        assert_eq!(blocked("bash", json!({"command": line}), guard).await, expected, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_matcher_judges_the_call_as_earlier_hooks_left_it() {
+    let hooks = |b: &mut AgentBuilder| {
+        b.on(BeforeToolUse, async |cx| {
+            cx.args_mut().set("path", "secrets/key");
+            proceed()
+        })
+        .priority(1);
+        b.on(BeforeToolUse.path("secrets/**"), async |_| deny("no")).priority(2);
+    };
+    assert!(blocked("write_file", json!({"path": "a"}), hooks).await);
+}
+
+#[tokio::test]
+async fn questions_failures_and_results_carry_the_call_for_matchers() {
+    let model = Script::new().call("bash", r#"{"command": "cd x && git push --force", "path": "src/a"}"#).say("done");
+    let log = Log::default();
+    let mut builder = agent(&model);
+    builder.tool(RecordingTool::new("bash").failing("no luck")).approver(FixedApprover::yes());
+    builder.on(BeforeToolUse, async |_| ask("sure?"));
+    macro_rules! listen {
+        ($($point:ident)*) => {$(
+            for matches in [true, false] {
+                let (tool, path, command) =
+                    if matches { ("b?sh", "src/*", "^git push") } else { ("bash", "src/*", "^git pull") };
+                let log = log.clone();
+                builder.watch($point.tool(tool).path(path).command(command), async move |_| {
+                    log.add(format!("{} {matches}", stringify!($point)));
+                    Ok(())
+                });
+            }
+        )*};
+    }
+    listen!(BeforeToolUse PermissionRequest ToolUseFailed AfterToolUse);
+    run(&mut builder).await;
+    log.check(&["BeforeToolUse true", "PermissionRequest true", "ToolUseFailed true", "AfterToolUse true"]);
+}
+
+#[tokio::test]
+async fn hooks_can_be_bound_to_a_session_an_agent_a_kind_of_step_an_argument_or_metadata() {
+    let log = Log::default();
+    let mut builder = agent(&Script::new().call("bash", r#"{"deep": {"force": true}}"#).say("done"));
+    builder.tool(RecordingTool::new("bash"));
+    builder.on(SessionStart, async |cx| {
+        cx.state_mut().metadata_mut().set("mode", "plan");
+        proceed()
+    });
+    macro_rules! listen {
+        ($($name:literal: $site:expr,)*) => {$(
+            let told = log.clone();
+            builder.watch($site, async move |_| {
+                told.add($name);
+                Ok(())
+            });
+        )*};
+    }
+    listen! {
+        "session": ExecutionStart.session("session-1"),
+        "no session": ExecutionStart.session("session-2"),
+        "agent": ExecutionStart.agent("tester"),
+        "no agent": ExecutionStart.agent("somebody"),
+        "force": BeforeToolUse.arg("/deep/force", Test::Equals(true.into())),
+        "no force": BeforeToolUse.arg("/force", Test::Exists),
+        "mode": BeforeToolUse.metadata("mode", Test::Matches("^pl".into())),
+        "no mode": BeforeToolUse.metadata("mood", Test::Exists),
+        "tools": AfterStep.step("tool_execution"),
+        "final": AfterStep.step("final_response"),
+    }
+    run(&mut builder).await;
+    log.check(&["session", "agent", "force", "mode", "tools", "final"]);
+}
+
+#[tokio::test]
+async fn a_matcher_for_a_tool_that_is_not_there_is_reported() {
+    let mut builder = agent(&Script::new());
+    builder.tool(RecordingTool::new("write_file").with(|spec| spec.alias("Write")));
+    for (name, pattern) in [("good", "write"), ("also", "write_*"), ("bad", "wrote_file"), ("worse", "bash|exec")] {
+        builder.guard(BeforeToolUse.tool(pattern), async |_| proceed()).named(name);
+    }
+    let agent = builder.build().expect("an agent");
+    assert_eq!(
+        agent.unmatched_tools(),
+        [
+            "`bad` listens for tool `wrote_file`, which no tool is called",
+            "`worse` listens for tool `bash|exec`, which no tool is called"
+        ]
+    );
+}
