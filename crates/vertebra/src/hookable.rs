@@ -8,14 +8,15 @@ use tokio_util::sync::CancellationToken;
 use vertebra_hooks::{Point, Retries};
 
 use crate::{
-    Agent, AgentState, Args, Budget, ExecutionEnd, ExecutionStart, HookError, InferenceReport, Interrupted, Message,
-    Messages, Meter, PromptSubmit, Purpose, Refusable, Response, Run, RunFailed, RunInfo, RunReport, RunStatus,
-    Session, Stop, StopReason, ToolCall, ToolResult,
+    Agent, AgentState, Args, Budget, ExecutionEnd, ExecutionStart, HookError, InferenceReport, Interrupted, Messages,
+    Meter, Purpose, Response, Run, RunFailed, RunInfo, RunReport, RunStatus, Session, Stop, StopReason, ToolCall,
+    ToolResult,
     clock::IdFor,
-    events::{ExecutionEnded, ExecutionStarted, PromptSubmitted},
+    events::{ExecutionEnded, ExecutionStarted},
     front::Front,
     inference::infer,
     journal::What,
+    prompt::submit,
     scope::{Desk, Leave, Parts},
     session::ended,
     tool_use::use_tools,
@@ -159,29 +160,19 @@ impl Open {
 /// `PromptSubmit` and `ExecutionStart`: the final prompt, or why the loop does not begin.
 async fn prompted(run: &Run, desk: &Mutex<Desk>, prompt: String) -> Result<Result<Arc<str>, Stop>, Interrupted> {
     let mut desk = desk.lock().await;
-    run.write(What::RunBegan { prompt: prompt.clone(), depth: 0 }).await?;
-    let mut event = PromptSubmitted { at: run.at(PromptSubmit::NAME), prompt, context: Vec::new() };
-    let outcome = run.fire(PromptSubmit, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
-    if let Refusable::Deny { reason } = outcome.verdict() {
-        let by = outcome.record.decided_by.unwrap_or_default();
-        return Ok(Err(Stop::soft(StopReason::Requested, &*by, format!("the prompt was refused: {reason}"))));
-    }
-    desk.state.push(Message::user(event.prompt.clone()));
-    for context in event.context {
-        desk.state.push(Message::instruction(context, PromptSubmit::NAME));
-    }
-    let prompt: Arc<str> = event.prompt.as_str().into();
-    let mut started = ExecutionStarted {
-        at: run.at(ExecutionStart::NAME),
-        prompt: event.prompt,
-        limits: run.budget().limits().clone(),
+    let prompt = match submit(run, &mut desk, prompt).await? {
+        Ok(prompt) => prompt,
+        Err(stop) => return Ok(Err(stop)),
     };
+    let final_prompt: Arc<str> = prompt.as_str().into();
+    let mut started =
+        ExecutionStarted { at: run.at(ExecutionStart::NAME), prompt, limits: run.budget().limits().clone() };
     let outcome = run.fire(ExecutionStart, &mut started, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     desk.take_stops(&outcome);
     Ok(match desk.pending.strongest() {
         Some(stop) => Err(stop.clone()),
         // Not what a hook may have made of it since: the guards of the prompt have not seen that.
-        None => Ok(prompt),
+        None => Ok(final_prompt),
     })
 }
 

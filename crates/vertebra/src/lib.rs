@@ -62,6 +62,7 @@ mod hookable;
 mod inference;
 mod invocation;
 mod permission;
+mod prompt;
 mod scope;
 mod tool_use;
 mod tools;

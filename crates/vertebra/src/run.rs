@@ -8,13 +8,13 @@ use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
 
 use crate::{
     AfterStep, AgentState, BeforeStep, ErrorVerdict, Execution, ExecutionEnd, ExecutionStart, InferenceReport, Message,
-    Meter, OnError, OnFailure, Pending, PromptSubmit, Purpose, Refusable, Resolution, Run, RunError, RunReport,
-    RunStatus, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult, ToolStatus, Usage,
-    compact,
-    events::{Continuing, ExecutionEnded, ExecutionStarted, Failed, PromptSubmitted, StepEnded, StepStarted},
+    Meter, OnError, OnFailure, Pending, Purpose, Resolution, Run, RunError, RunReport, RunStatus, ShouldContinue, Step,
+    StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult, ToolStatus, Usage, compact,
+    events::{Continuing, ExecutionEnded, ExecutionStarted, Failed, StepEnded, StepStarted},
     front::News,
     inference::infer,
     journal::What,
+    prompt::submit,
     scope::{Desk, Interrupted, Leave},
     tool_use::use_tools,
 };
@@ -70,24 +70,13 @@ impl Loop {
 
     /// `PromptSubmit`, then the execution inside its arounds.
     async fn begin(&mut self, prompt: String) -> Result<RunReport, Interrupted> {
-        self.run.write(What::RunBegan { prompt: prompt.clone(), depth: self.run.info().depth }).await?;
-        let mut event = PromptSubmitted { at: self.run.at(PromptSubmit::NAME), prompt, context: Vec::new() };
-        let outcome = self.fire(PromptSubmit, &mut event).await?;
-        if let Refusable::Deny { reason } = outcome.verdict() {
-            let by = outcome.record.decided_by.unwrap_or_default();
-            return Ok(self.report(Stop::soft(
-                StopReason::Requested,
-                &*by,
-                format!("the prompt was refused: {reason}"),
-            )));
-        }
-        self.desk.state.push(Message::user(event.prompt.clone()));
-        for context in event.context {
-            self.desk.state.push(Message::instruction(context, PromptSubmit::NAME));
-        }
+        let prompt = match submit(&self.run, &mut self.desk, prompt).await? {
+            Ok(prompt) => prompt,
+            Err(stop) => return Ok(self.report(stop)),
+        };
         let started = ExecutionStarted {
             at: self.run.at(ExecutionStart::NAME),
-            prompt: event.prompt,
+            prompt,
             limits: self.run.budget().limits().clone(),
         };
         let (run, before) = (self.run.clone(), self.desk.state.clone());
@@ -393,22 +382,6 @@ impl Loop {
         P: Point<State = AgentState, Event: crate::events::Located>,
     {
         self.run.fire(point, event, &mut self.desk.state, Retries::Allowed, Leave::OnCancel).await
-    }
-}
-
-impl From<Interrupted> for Stop {
-    fn from(interrupted: Interrupted) -> Self {
-        match interrupted {
-            Interrupted::Cancelled => Self::hard(StopReason::Cancelled, "caller", "the run was cancelled"),
-            Interrupted::Failed(error) => {
-                let source = match &error {
-                    RunError::Model(_) => "model",
-                    RunError::Journal(_) => "journal",
-                    RunError::Internal { .. } => "runtime",
-                };
-                Self::hard(StopReason::Error, source, error.to_string())
-            }
-        }
     }
 }
 

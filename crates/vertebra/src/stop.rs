@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::{Interrupted, RunError};
+
 /// Why a run ends, weakest first: of several reasons the strongest is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -61,6 +63,22 @@ impl Stop {
     /// A stop that a hook asked for.
     pub(crate) fn requested(by: &str, reason: &str) -> Self {
         Self::soft(StopReason::Requested, by, reason)
+    }
+}
+
+impl From<Interrupted> for Stop {
+    fn from(interrupted: Interrupted) -> Self {
+        match interrupted {
+            Interrupted::Cancelled => Self::hard(StopReason::Cancelled, "caller", "the run was cancelled"),
+            Interrupted::Failed(error) => {
+                let source = match &error {
+                    RunError::Model(_) => "model",
+                    RunError::Journal(_) => "journal",
+                    RunError::Internal { .. } => "runtime",
+                };
+                Self::hard(StopReason::Error, source, error.to_string())
+            }
+        }
     }
 }
 

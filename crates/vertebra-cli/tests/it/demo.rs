@@ -1,0 +1,57 @@
+//! `vertebra demo`, run as a process.
+
+use std::process::{Command, Output, Stdio};
+
+fn demo(options: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vertebra"));
+    command.arg("demo").args(options).env_remove("CLICOLOR_FORCE").stdin(Stdio::null());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+    child.wait_with_output().expect("the command ends")
+}
+
+fn text(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+#[test]
+fn people_see_what_fires_what_changed_and_who_decided() {
+    let shown = text(&demo(&["--tree", "--fast"]));
+    let expected = [
+        "model    First I look around.",
+        "BeforeToolUse bash ls -a",
+        "✎ hook every-command-has-a-timeout  /args/timeout_ms: nothing → 5000",
+        "✗ guard no-deletions denies: deletions are for humans",
+        "✗ never ran  bash cd build && bash -c 'rm -rf ../build'",
+        "blocked by no-deletions: deletions are for humans",
+        "✓ done   bash mkdir attic && mv build attic/",
+        "three hooks: 4 calls rewritten, 1 denied, 5 watched",
+        // What was to be deleted is still there, and the audit was written before the end.
+        "the folder now: attic/build/old.o  audit.jsonl  notes.txt  report.md",
+    ];
+    let mut rest = shown.as_str();
+    for line in expected {
+        let Some(at) = rest.find(line) else { panic!("no `{line}` (in this place) in:\n{shown}") };
+        rest = &rest[at..];
+    }
+}
+
+#[test]
+fn a_pipe_gets_one_json_object_per_event() {
+    let shown = text(&demo(&["--fast"]));
+    let events: Vec<serde_json::Value> =
+        shown.lines().map(|line| serde_json::from_str(line).expect("a line is an object")).collect();
+    let last = events.last().expect("there are events");
+    assert_eq!((&last["event"], &last["report"]["status"]), (&"ended".into(), &"completed".into()));
+    let denied = events.iter().filter(|event| event["record"]["verdict"] == "deny").count();
+    assert_eq!(denied, 1, "{shown}");
+    assert!(!shown.contains('\u{1b}'), "no colour in a pipe");
+}
+
+#[test]
+fn a_wrong_option_is_answered_with_the_right_ones() {
+    let output = demo(&["--jsn"]);
+    assert!(!output.status.success());
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(words.contains("--json"), "{words}");
+}

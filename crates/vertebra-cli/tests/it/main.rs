@@ -1,0 +1,3 @@
+//! The `vertebra` command as a person or a pipe sees it.
+
+mod demo;
