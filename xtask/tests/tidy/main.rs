@@ -3,6 +3,7 @@
 mod arrows;
 mod commands;
 mod files;
+mod readme;
 mod repo;
 
 use repo::Complaints;
