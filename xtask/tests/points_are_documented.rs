@@ -1,0 +1,78 @@
+//! The semantics page is the contract: no point of the skeleton is missing from it.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[test]
+fn every_point_is_explained_in_the_semantics() {
+    let points = points();
+    assert!(points.len() >= 20, "only {} points found in crates/vertebra/src/points: {points:?}", points.len());
+
+    let page = read(&root().join("docs/semantics.md"));
+    let words: HashSet<_> = page.split(|c: char| !c.is_alphanumeric()).collect();
+    let missing: Vec<_> = points.iter().filter(|point| !words.contains(point.as_str())).collect();
+    assert!(missing.is_empty(), "docs/semantics.md does not mention {missing:?}");
+}
+
+#[test]
+fn only_declarations_inside_the_macro_are_points() {
+    let source = "
+/// points! { like this }
+fn before() -> Answer {
+    Other(\"no\")
+}
+points! {
+    /// Before the tool runs.
+    BeforeToolUse(\"BeforeToolUse\"): ToolUse => {
+        Inner(no),
+    }
+    AfterToolUse(\"AfterToolUse\"): ToolResult;
+}
+    Late(\"no\")
+";
+
+    assert_eq!(declared(source), ["BeforeToolUse", "AfterToolUse"]);
+}
+
+/// All points declared in `points.rs` and in the folder of that name.
+fn points() -> Vec<String> {
+    let src = root().join("crates/vertebra/src");
+    let folder = fs::read_dir(src.join("points")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = folder.chain([src.join("points.rs")]).filter(|path| path.is_file());
+    let mut points: Vec<_> = files.flat_map(|path| declared(&read(&path))).collect();
+    points.sort();
+    points
+}
+
+/// The names at the head of lines such as `    BeforeToolUse("BeforeToolUse"): …` inside `points! { … }`.
+fn declared(source: &str) -> Vec<String> {
+    let mut inside = false;
+    let mut points = vec![];
+    for line in source.lines() {
+        // The macro is called at the top of a file, so rustfmt keeps its ends at the margin.
+        match line {
+            _ if line.ends_with("points! {") && !line.trim_start().starts_with("//") => inside = true,
+            "}" => inside = false,
+            _ if inside => points.extend(head(line)),
+            _ => {}
+        }
+    }
+    points
+}
+
+/// `^\s+([A-Z]\w+)\("`
+fn head(line: &str) -> Option<String> {
+    let (name, _) = line.strip_prefix([' ', '\t'])?.trim_start().split_once("(\"")?;
+    let is_name = name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(char::is_alphanumeric);
+    is_name.then(|| name.to_owned())
+}
+
+fn root() -> PathBuf {
+    // Asked at run time: a target folder shared by several clones may hold a test built in another one.
+    PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo tells a test where its package is")).join("..")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
