@@ -124,11 +124,21 @@ pub enum RegisterError {
         /// What the parser says.
         message: String,
     },
-    /// A guard was told to fail open.
-    #[error("`{hook}` is a guard, and guards fail closed: use `on` for a hook that may fail open")]
+    /// A guard was told to fail otherwise than closed.
+    #[error("`{hook}` is a guard, and guards fail closed: use `on` for a hook that may fail open or ask")]
     GuardFailsOpen {
         /// The guard.
         hook: Name,
+    },
+    /// An option was set that means nothing to a hook of this role.
+    #[error("{option} has no effect on `{hook}`, which is {} {role}", if matches!(.role, crate::Role::Around) { "an" } else { "a" })]
+    WithoutEffect {
+        /// The hook.
+        hook: Name,
+        /// Its role.
+        role: crate::Role,
+        /// The option.
+        option: &'static str,
     },
     /// Only a watch can be detached.
     #[error("`{hook}` cannot be detached: only a watch, which decides nothing, may run behind the dispatch")]

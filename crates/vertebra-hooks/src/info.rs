@@ -83,9 +83,25 @@ impl HookInfo {
     /// The timeout of a hook that asks for none.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
+    /// An option that was set but that this role has no use for.
+    fn without_effect(&self) -> Option<&'static str> {
+        let usual = match self.role {
+            Role::Hook | Role::Guard => return None,
+            Role::Watch => FailurePolicy::Open,
+            Role::Around => FailurePolicy::Closed,
+        };
+        if self.max_retries > 0 {
+            return Some("max_retries");
+        }
+        (self.on_failure != usual).then_some("a failure policy")
+    }
+
     pub(crate) fn check(&self) -> Result<(), RegisterError> {
-        if self.role == Role::Guard && self.on_failure == FailurePolicy::Open {
+        if self.role == Role::Guard && self.on_failure != FailurePolicy::Closed {
             return Err(RegisterError::GuardFailsOpen { hook: self.name.clone() });
+        }
+        if let Some(option) = self.without_effect() {
+            return Err(RegisterError::WithoutEffect { hook: self.name.clone(), role: self.role, option });
         }
         if self.detached && self.role != Role::Watch {
             return Err(RegisterError::NotDetachable { hook: self.name.clone() });

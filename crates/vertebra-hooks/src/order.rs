@@ -91,7 +91,7 @@ pub(crate) fn check_names(new: &HookInfo, at_point: &[&Arc<HookInfo>]) -> Result
 pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n Name>) -> Option<Name> {
     names
         .map(|other| (distance(name, other), other))
-        .filter(|(distance, other)| *distance <= 1 + other.len().max(name.len()) / 3)
+        .filter(|(distance, other)| *distance <= (other.len().max(name.len()) / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, other)| other.clone())
 }

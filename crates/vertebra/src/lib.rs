@@ -27,6 +27,10 @@
 //! }
 //! ```
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 mod args;
 mod message;
 mod result;

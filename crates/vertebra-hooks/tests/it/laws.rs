@@ -136,7 +136,7 @@ proptest! {
         for (place, script) in scripts.iter_mut().enumerate() {
             script.name = format!("h{place}");
             script.role = role;
-            script.policy = FailurePolicy::Closed;
+            script.policy = if role == Role::Watch { FailurePolicy::Open } else { FailurePolicy::Closed };
         }
         let names = |hooks: &Hooks| -> Vec<String> {
             let (event, state) = (crate::world::call("a"), crate::world::Desk::default());

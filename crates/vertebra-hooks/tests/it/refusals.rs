@@ -74,10 +74,26 @@ fn an_order_that_the_roles_rule_out_is_an_error() {
 }
 
 #[test]
-fn a_guard_cannot_fail_open() {
+fn a_guard_fails_closed_and_not_otherwise() {
+    let words = "`g` is a guard, and guards fail closed: use `on` for a hook that may fail open or ask";
     let mut set = HookSet::new();
     set.guard(Calling, async |_| proceed()).named("g").fail_open();
-    refused(set, "`g` is a guard, and guards fail closed: use `on` for a hook that may fail open");
+    refused(set, words);
+
+    let mut set = HookSet::new();
+    set.guard(Calling, async |_| proceed()).named("g").fail_ask();
+    refused(set, words);
+}
+
+#[test]
+fn an_option_that_a_role_has_no_use_for_is_an_error() {
+    let mut set = HookSet::new();
+    set.watch(Calling, async |_| Ok(())).named("w").fail_closed();
+    refused(set, "a failure policy has no effect on `w`, which is a watch");
+
+    let mut set = HookSet::new();
+    set.around(Doing, async |cx, next| next.run(cx).await).named("a").max_retries(2);
+    refused(set, "max_retries has no effect on `a`, which is an around");
 }
 
 #[test]

@@ -170,9 +170,9 @@ async fn a_watch_sees_the_final_event_and_the_decision_also_when_blocked() {
 async fn a_watch_that_fails_never_matters() {
     let seen = Seen::default();
     let mut set = HookSet::new();
-    set.watch(Calling, async |_| Err(std::fmt::Error.into())).named("errs").fail_closed();
-    set.watch(Calling, async |_| panic!("oh")).named("panics").fail_closed();
-    set.watch(Calling, async |_| std::future::pending().await).named("hangs").fail_closed();
+    set.watch(Calling, async |_| Err(std::fmt::Error.into())).named("errs");
+    set.watch(Calling, async |_| panic!("oh")).named("panics");
+    set.watch(Calling, async |_| std::future::pending().await).named("hangs");
     let log = seen.clone();
     set.watch(Calling, async move |cx| {
         log.add(cx.record().to_string());

@@ -105,7 +105,7 @@ async fn allow_ask_replace_and_stop_leave_the_hook_phase_running() {
     let story = [
         "allow allowed",
         "replace replaced",
-        "ask asked about: sure?",
+        "ask asked: sure?",
         "stop stopped: enough",
         "last proceeded",
         "= stopped by stop: enough",
@@ -149,7 +149,7 @@ async fn among_equals_the_first_decides() {
     set.guard(Calling, async |_| ask("three")).named("three");
 
     let fired = fire(&hooks(set), call("t")).await;
-    assert_eq!(fired.outcome.to_string(), "asked about by one: one");
+    assert_eq!(fired.outcome.to_string(), "asked by one: one");
     assert_eq!(fired.outcome.decision().map(|ruling| &*ruling.by), Some("one"));
     let asked: Vec<_> = fired.outcome.of_kind(Kind::Ask).map(|ruling| &*ruling.by).collect();
     assert_eq!(asked, ["one", "two", "three"]);
@@ -173,9 +173,9 @@ async fn one_retry_too_many_is_a_failure_under_the_policy_of_who_asks() {
         ("open", format!("again {exhausted}, so proceeded"), "late proceeded", "= proceeded".to_owned()),
         (
             "ask",
-            format!("again {exhausted}, so asked about"),
+            format!("again {exhausted}, so asked"),
             "late proceeded",
-            format!("= asked about by again: `again` {exhausted}"),
+            format!("= asked by again: `again` {exhausted}"),
         ),
         (
             "closed",

@@ -1,3 +1,5 @@
+//! What the reader finds in command lines, and that it never stumbles.
+
 use proptest::prelude::*;
 
 use super::{MAX_COMMANDS, MAX_LINE, simple_commands};

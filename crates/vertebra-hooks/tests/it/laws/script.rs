@@ -79,8 +79,12 @@ pub(crate) fn script(count: usize) -> impl Strategy<Value = Script> {
             writes,
             waits,
             ends,
-            // A guard that fails open cannot be registered.
-            policy: if role == Role::Guard && policy == FailurePolicy::Open { FailurePolicy::Closed } else { policy },
+            // A guard fails closed and a watch's failure never matters; other policies cannot be registered for them.
+            policy: match role {
+                Role::Guard => FailurePolicy::Closed,
+                Role::Watch => FailurePolicy::Open,
+                Role::Hook | Role::Around => policy,
+            },
         },
     )
 }
