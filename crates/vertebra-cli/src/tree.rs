@@ -28,12 +28,13 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// Says what is about to happen.
-    pub(crate) fn title(&self, prompt: &str, folder: &Path) {
+    pub(crate) fn begin(prompt: &str, folder: &Path) -> Self {
         anstream::println!(
             "{BOLD}vertebra demo{BOLD:#} {DIM}· scripted model, real effects in {}{DIM:#}",
             folder.display()
         );
         anstream::println!("{DIM}│{DIM:#}\n{DIM}├─{DIM:#} {BOLD}prompt{BOLD:#}  {prompt}");
+        Self::default()
     }
 
     /// Shows one event.
@@ -53,7 +54,7 @@ impl Tree {
             News::Decided { .. } => {}
             News::Notice { message, .. } => line(1, &format!("{DIM}note     {}{DIM:#}", cut(message))),
             News::Missed { events } => line(1, &format!("{DIM}… {events} events were missed{DIM:#}")),
-            News::Ended { report } => self.report(report),
+            News::Ended { report } => end(report),
         }
         self.saying = saying;
     }
@@ -79,16 +80,6 @@ impl Tree {
         self.watched += u32::from(trace.role == Role::Watch);
     }
 
-    fn report(&self, report: &RunReport) {
-        anstream::println!(
-            "{DIM}│{DIM:#}\n{DIM}└─{DIM:#} {BOLD}{}{BOLD:#}  {} steps, {} tool calls {DIM}· {}{DIM:#}",
-            report.status,
-            report.steps,
-            report.tool_calls,
-            report.stop
-        );
-    }
-
     /// Says what hooks did, and shows the folder.
     pub(crate) fn epilogue(&self, folder: &Path) -> std::io::Result<()> {
         let Self { rewritten, denied, watched, .. } = self;
@@ -102,6 +93,16 @@ impl Tree {
         anstream::println!("{BOLD}the folder now:{BOLD:#} {}", files.join("  "));
         Ok(())
     }
+}
+
+fn end(report: &RunReport) {
+    anstream::println!(
+        "{DIM}│{DIM:#}\n{DIM}└─{DIM:#} {BOLD}{}{BOLD:#}  {} steps, {} tool calls {DIM}· {}{DIM:#}",
+        report.status,
+        report.steps,
+        report.tool_calls,
+        report.stop
+    );
 }
 
 /// One hook: who, and what became of it.

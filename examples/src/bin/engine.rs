@@ -60,7 +60,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .named("block-rm-rf")
         .priority(1)
         .guard(BeforeToolUse.tool("Write"), async |cx| {
-            match cx.paths(&cx.at.run.working_directory).find(|path| !path.starts_with("/workspace/")) {
+            match cx.paths().find(|path| !path.starts_with("/workspace/")) {
                 Some(path) => deny(format!("{path} is outside the workspace")),
                 None => proceed(),
             }

@@ -18,7 +18,7 @@ struct StayInside {
 
 impl Guard<BeforeToolUse> for StayInside {
     async fn check(&self, cx: &ToolCx<'_>) -> Answer<BeforeToolUse> {
-        let in_args = cx.paths(&cx.at.run.working_directory);
+        let in_args = cx.paths();
         let in_command = cx.command().unwrap_or_default().split_whitespace().filter(|word| word.starts_with('/'));
         let outside = |path: &String| *path != self.root && !path.starts_with(&format!("{}/", self.root));
         match in_args.chain(in_command.map(str::to_owned)).find(outside) {

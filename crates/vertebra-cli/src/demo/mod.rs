@@ -34,22 +34,18 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let mut stream = agent.stream(scene::PROMPT);
     stop_on_ctrl_c(stream.token());
 
-    let mut tree = Tree::default();
-    if for_people {
-        tree.title(scene::PROMPT, folder.path());
-    }
+    let mut tree = for_people.then(|| Tree::begin(scene::PROMPT, folder.path()));
     let mut status = RunStatus::Failed;
     while let Some(event) = stream.next().await {
         if let RunEvent { news: News::Ended { report }, depth: 0, .. } = &event {
             status = report.status;
         }
-        if for_people {
-            tree.show(&event);
-        } else {
-            anstream::println!("{}", serde_json::to_string(&event)?);
+        match &mut tree {
+            Some(tree) => tree.show(&event),
+            None => anstream::println!("{}", serde_json::to_string(&event)?),
         }
     }
-    if for_people {
+    if let Some(tree) = tree {
         tree.epilogue(folder.path())?;
     }
     Ok(if status == RunStatus::Completed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
