@@ -292,3 +292,21 @@ async fn a_hook_can_cancel_the_run_it_belongs_to() {
     .await;
     assert_eq!(told.last().map(String::as_str), Some("= cancelled (cancelled!) by caller: the run was cancelled"));
 }
+
+#[tokio::test]
+async fn the_end_of_a_child_is_told_to_hooks_that_take_their_time() {
+    let here = Arc::new(Notify::new());
+    let child = Agent::builder(Mute(here.clone())).name("child").build().expect("a child");
+    let mut builder = agent(&Script::new().call("helper", r#"{"prompt": "look"}"#));
+    builder.tool(vertebra::AgentTool::new("helper", "helps", child));
+    builder.on(ExecutionEnd, async |_| {
+        tokio::task::yield_now().await;
+        proceed()
+    });
+    let mut told = ends(&mut builder);
+    let agent = builder.build().expect("an agent");
+    let running = tokio::spawn(async move { agent.run("go").await });
+    here.notified().await;
+    running.abort();
+    assert_eq!(all(&mut told).await, expected("child"));
+}
