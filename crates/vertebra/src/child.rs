@@ -13,13 +13,13 @@ use crate::{
     clock::IdFor,
     events::{SubagentStarted, SubagentStopped},
     run::execute,
-    scope::{Desk, Leave, Parts},
+    scope::{Desk, Interrupted, Leave, Parts},
 };
 
-/// Runs `agent` as a child of `parent`.
+/// Runs `agent` as a child of `parent`. When the future is dropped, the child is cancelled.
 pub(crate) async fn delegate(
     parent: &Run,
-    desk: &Mutex<Desk>,
+    desk: &Arc<Mutex<Desk>>,
     agent: &Agent,
     prompt: String,
 ) -> Result<RunReport, ToolError> {
@@ -45,8 +45,23 @@ pub(crate) async fn delegate(
     };
     parent.has_child(agent);
     let child = begin(parent, agent, started.limits);
+    let cancel_on_drop = child.token().clone().drop_guard();
+    // In a task of its own, which the parent waits for at its end: the child's end is told even if the tool is dropped.
+    let delegation = accompany(parent.clone(), desk.clone(), agent.core().name.clone(), child, started.prompt);
+    let report = parent.delegations().spawn(delegation).await??;
+    cancel_on_drop.disarm();
+    Ok(report)
+}
+
+/// Runs a child to its end, as often as hooks at its end say.
+async fn accompany(
+    parent: Run,
+    desk: Arc<Mutex<Desk>>,
+    subagent: Arc<str>,
+    child: Run,
+    mut prompt: String,
+) -> Result<RunReport, Interrupted> {
     let mut state = AgentState::default();
-    let mut prompt = started.prompt;
     let mut continuations = 0;
     loop {
         let report;
@@ -54,7 +69,7 @@ pub(crate) async fn delegate(
         let mut desk = desk.lock().await;
         let mut event = SubagentStopped {
             at: parent.at(SubagentStop::NAME),
-            subagent: agent.core().name.clone(),
+            subagent: subagent.clone(),
             status: report.status,
             stop: report.stop.clone(),
             text: report.text.clone(),

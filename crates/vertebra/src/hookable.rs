@@ -121,6 +121,7 @@ impl Open {
     async fn end(mut self, text: String, stop: Stop) -> RunReport {
         // Whoever still holds a handle can do nothing with it from here on.
         self.run.cancel();
+        self.run.children_ended().await;
         let mut desk = self.desk.lock().await;
         // A loop that returns because nothing is done for it any more was stopped, whatever it makes of that.
         let asked_for = desk.pending.strongest().filter(|_| stop.reason != StopReason::Cancelled);

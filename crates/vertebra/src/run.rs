@@ -327,6 +327,7 @@ impl Loop {
 
     /// `ExecutionEnd`: once, on every path.
     async fn end(mut self, report: RunReport) -> (AgentState, RunReport) {
+        self.run.children_ended().await;
         let mut event = ExecutionEnded {
             at: self.run.at(ExecutionEnd::NAME),
             status: report.status,

@@ -13,7 +13,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
@@ -42,6 +42,8 @@ struct Inner {
     system_prompt: Arc<str>,
     /// The agents that this session has delegated to, shared by all of its runs.
     children: Arc<Mutex<Vec<Agent>>>,
+    /// The runs of children that are under way.
+    delegations: TaskTracker,
     events: AtomicU64,
     step: AtomicU32,
     /// What model calls have cost. Not part of the state: a hook that fails takes back what it wrote, not what it spent.
@@ -100,6 +102,7 @@ impl Run {
             front,
             system_prompt,
             children: above.map(|run| run.0.children.clone()).unwrap_or_default(),
+            delegations: TaskTracker::new(),
             events: AtomicU64::default(),
             step: AtomicU32::default(),
             spent: Mutex::default(),
@@ -212,6 +215,16 @@ impl Run {
     /// The agents that this session has delegated to.
     pub(crate) fn children(&self) -> Vec<Agent> {
         self.0.children.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn delegations(&self) -> &TaskTracker {
+        &self.0.delegations
+    }
+
+    /// Waits for children that were cancelled to tell their ends.
+    pub(crate) async fn children_ended(&self) {
+        self.0.delegations.close();
+        self.0.delegations.wait().await;
     }
 
     /// The head of the next event.

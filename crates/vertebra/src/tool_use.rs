@@ -47,7 +47,7 @@ pub(crate) async fn use_tools(
         interrupt: Mutex::default(),
     };
     let results = join_all(calls.iter().enumerate().map(|(index, call)| use_tool(run, &floor, index, call))).await;
-    *desk = std::mem::take(&mut *floor.desk.lock().await);
+    desk.clone_from(&*floor.desk.lock().await);
     let interrupt = floor.interrupt.into_inner().map_or(Ok(()), Err);
     (calls.into_iter().zip(results).collect(), interrupt)
 }

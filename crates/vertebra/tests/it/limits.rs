@@ -211,30 +211,3 @@ async fn a_model_call_of_a_capability_passes_the_points_and_pays() {
     let purposes: Vec<_> = seen.at("AfterInference").iter().map(|one| one.event["purpose"].clone()).collect();
     assert_eq!(purposes, [serde_json::json!("step"), serde_json::json!({"capability": "critic"})]);
 }
-
-#[tokio::test]
-async fn two_overlapping_runs_of_one_agent_have_clocks_of_their_own() {
-    let clock = FakeClock::by_hand();
-    let model = calls(1, 0, 0).call("ls", "{}").say("early").say("late").may_end_early();
-    let (began, release) = (std::sync::Arc::new(tokio::sync::Notify::new()), tokio::sync::watch::Sender::new(0));
-    let mut builder = agent_on(&model, &clock);
-    let (arrived, gate) = (began.clone(), release.clone());
-    builder.max_time(secs(10)).tool(tool("ls", "waits", async move |_: serde_json::Value, _| {
-        let mut gate = gate.subscribe();
-        arrived.notify_one();
-        gate.wait_for(|open| *open > 0).await?;
-        Ok("ok")
-    }));
-    let agent = builder.build().expect("an agent");
-    let (one, two) = (agent.clone(), agent);
-    let first = tokio::spawn(async move { one.run("a").await });
-    began.notified().await;
-    clock.advance(secs(9));
-    let second = tokio::spawn(async move { two.run("b").await });
-    began.notified().await;
-    clock.advance(secs(2));
-    release.send_replace(1);
-    let (first, second) = (first.await.expect("no panic"), second.await.expect("no panic"));
-    assert_eq!(reason(report(first).stop.reason), "time");
-    assert_eq!(reason(report(second).stop.reason), "finished");
-}

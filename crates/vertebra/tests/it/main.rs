@@ -13,3 +13,11 @@ mod matching;
 mod parallel;
 mod retries;
 mod stops;
+
+mod cancellation;
+mod hookable;
+mod journal;
+mod sessions;
+mod streaming;
+
+mod traps;

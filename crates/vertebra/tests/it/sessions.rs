@@ -1,0 +1,178 @@
+//! Sessions: one conversation, many runs, totals at the end, watches drained.
+
+use std::future::pending;
+
+use vertebra::{
+    Capability, Kit, Lasting,
+    prelude::*,
+    testing::{FakeClock, RecordingTool, Script},
+};
+
+use super::support::*;
+
+#[tokio::test]
+async fn many_prompts_are_one_conversation_and_the_totals_are_told() {
+    let clock = FakeClock::new();
+    let model = Script::new()
+        .call("ls", "{}")
+        .costing(10, 1)
+        .say("one")
+        .costing(20, 2)
+        .say("two")
+        .costing(30, 3)
+        .taking(secs(4), &clock);
+    let mut builder = agent_on(&model, &clock);
+    let seen = watch_all(builder.tool(RecordingTool::new("ls")));
+    let agent = builder.build().expect("an agent");
+    let mut session = agent.session().await;
+    assert_eq!(session.id(), "session-1");
+    let (one, two) = (report(session.prompt("a").await), report(session.prompt("b").await));
+    assert_eq!((&*one.run_id, one.steps, one.tool_calls, one.usage.total_tokens()), ("run-1", 2, 1, 33));
+    assert_eq!((&*two.run_id, two.steps, two.tool_calls, two.usage.total_tokens()), ("run-2", 1, 0, 33));
+    assert_eq!(two.duration_ms, 4000);
+    let told = conversation(session.state().await.messages());
+    assert_eq!(told, ["user: a", "model: <ls>", "ls: ok", "model: one", "user: b", "model: two"]);
+    assert_eq!(model.requests()[2].messages.len(), 5);
+    let closed = session.close().await;
+    let end = &seen.at("SessionEnd")[0].event;
+    let totals = ["total_tokens", "total_tool_calls", "runs", "steps", "duration_ms"].map(|name| end[name].as_u64());
+    assert_eq!(totals, [Some(66), Some(1), Some(2), Some(3), Some(4000)]);
+    assert_eq!((closed.usage.total_tokens(), closed.tool_calls, closed.runs, closed.steps), (66, 1, 2, 3));
+    assert_eq!((seen.count("SessionStart"), seen.count("ExecutionEnd"), seen.count("SessionEnd")), (1, 2, 1));
+}
+
+#[tokio::test]
+async fn metadata_lasts_from_run_to_run_and_notes_as_long_as_they_say() {
+    let log = Log::default();
+    let told = log.clone();
+    let model = Script::new().call("ls", "{}").say("one").say("two");
+    let mut builder = agent(&model);
+    builder.tool(RecordingTool::new("ls"));
+    builder.on(BeforeStep, async move |cx| {
+        let metadata = cx.state().metadata().get("n").and_then(serde_json::Value::as_u64).unwrap_or_default();
+        let step: Option<u64> = cx.note_of("step")?;
+        let run: Option<u64> = cx.note_of("run")?;
+        told.add(format!("metadata {metadata}, step {step:?}, run {run:?}"));
+        cx.state_mut().metadata_mut().set("n", metadata + 1);
+        proceed()
+    });
+    builder.on(AfterInference, async |cx| {
+        cx.note(Lasting::Step, 7)?;
+        proceed()
+    });
+    builder.named("step").on(AfterInference, async |cx| {
+        cx.note(Lasting::Run, 8)?;
+        proceed()
+    });
+    builder.named("run");
+    let agent = builder.build().expect("an agent");
+    let mut session = agent.session().await;
+    report(session.prompt("a").await);
+    report(session.prompt("b").await);
+    log.check(&[
+        "metadata 0, step None, run None",
+        "metadata 1, step None, run Some(8)",
+        "metadata 2, step None, run None",
+    ]);
+}
+
+#[tokio::test]
+async fn detached_watches_are_drained_before_close_returns() {
+    let log = Log::default();
+    let told = log.clone();
+    let mut builder = agent(&Script::new().say("done"));
+    builder.watch(SessionEnd, async move |_| {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        told.add("late");
+        Ok(())
+    });
+    builder.detached();
+    run(&mut builder).await;
+    log.check(&["late"]);
+}
+
+#[tokio::test]
+async fn detached_watches_of_a_child_are_drained_too() {
+    let log = Log::default();
+    let told = log.clone();
+    let mut child = agent(&Script::new().say("seen"));
+    child.name("child").watch(ExecutionEnd, async move |_| {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        told.add("late");
+        Ok(())
+    });
+    let child = child.detached().build().expect("a child");
+    let mut builder = agent(&Script::new().call("helper", r#"{"prompt": "look"}"#).say("done"));
+    run(builder.tool(vertebra::AgentTool::new("helper", "helps", child))).await;
+    log.check(&["late"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_detached_watches_missed_is_counted() {
+    let pieces = vec!["x"; 1100];
+    let mut builder = agent(&Script::new().stream(pieces));
+    builder.limits(vertebra::Limits::none()).drain_time(secs(2));
+    builder.watch(InferenceDelta, async |_| pending().await).detached().no_timeout();
+    let agent = builder.build().expect("an agent");
+    let mut session = agent.session().await;
+    report(session.prompt("go").await);
+    let watches = session.close().await.watches;
+    // One is being looked at, 1024 wait, and the rest of 1101 found no room.
+    assert_eq!((watches.dropped + watches.unfinished, watches.dropped > 0), (1101, true), "{watches:?}");
+}
+
+struct Polite;
+
+impl Capability for Polite {
+    fn install(self, kit: &mut Kit) {
+        kit.instruct("Say please.").tool(RecordingTool::new("bow"));
+        kit.on(BeforeToolUse.tool("bow"), async |_| replace("bowed"));
+    }
+}
+
+#[tokio::test]
+async fn a_capability_brings_its_tools_hooks_and_words() {
+    let model = Script::new().call("bow", "{}").say("done");
+    let told = story(&model, |b| {
+        b.with(Polite);
+    })
+    .await;
+    assert_eq!(told[2], "bow: bowed");
+    assert_eq!(&*model.requests()[0].system_prompt, "be brief\n\nSay please.");
+}
+
+#[tokio::test]
+async fn hooks_added_and_removed_between_prompts_hold_from_the_next_one() {
+    let model = Script::new().call("ls", "{}").say("1").call("ls", "{}").say("2").call("ls", "{}").say("3");
+    let mut builder = agent(&model);
+    let agent = builder.tool(RecordingTool::new("ls")).build().expect("an agent");
+    let mut session = agent.session().await;
+    report(session.prompt("a").await);
+    let mut set = HookSet::new();
+    set.guard(BeforeToolUse, async |_| deny("closed")).named("door");
+    agent.hooks().install(set).expect("fits");
+    report(session.prompt("b").await);
+    agent.hooks().remove("door").expect("is there");
+    report(session.prompt("c").await);
+    let results = results_in(session.state().await.messages());
+    assert_eq!(results, ["done: ok", "blocked: blocked by door: closed", "done: ok"]);
+}
+
+#[tokio::test]
+async fn what_does_not_fit_together_is_refused_when_it_is_built() {
+    let error = |builder: &mut vertebra::AgentBuilder| builder.build().map(drop).expect_err("a mistake").to_string();
+    let twice = error(agent(&Script::new()).tool(RecordingTool::new("ls")).tool(RecordingTool::new("ls")));
+    assert_eq!(twice, "two tools are called `ls`: rename one, or drop the alias");
+    let name = error(agent(&Script::new()).tool(RecordingTool::new("l s")));
+    assert_eq!(name, "`l s` cannot be a tool's name: use 1 to 64 letters, digits, `_` or `-`");
+    let schema = serde_json::json!({"type": "objekt"});
+    let schema = error(agent(&Script::new()).tool(RecordingTool::new("ls").with(|spec| spec.schema(schema))));
+    assert!(schema.starts_with("the schema of tool `ls` is not valid"), "{schema}");
+    let mut builder = agent(&Script::new());
+    builder.on(BeforeStep, async |_| proceed()).named("a").before("b");
+    assert!(error(&mut builder).contains("no hook of that name"));
+}

@@ -1,0 +1,253 @@
+//! Streams: what a hook withholds is nowhere, and a slow front end never holds up a run.
+
+use std::future::pending;
+
+use vertebra::{
+    AgentBuilder, Channel, MemoryJournal, News, RunEvent, RunReport,
+    prelude::*,
+    testing::{RecordingTool, Script},
+};
+
+use super::support::*;
+
+/// Everything that leaves a run: the pieces shown, the whole stream as text, and the report.
+struct Out {
+    shown: String,
+    everything: String,
+    report: RunReport,
+}
+
+async fn stream(model: &Script, hooks: impl FnOnce(&mut AgentBuilder)) -> Out {
+    let journal = MemoryJournal::default();
+    let mut builder = agent(model);
+    builder.journal(journal.clone());
+    hooks(&mut builder);
+    let agent = builder.build().expect("an agent");
+    let mut stream = agent.stream("go");
+    let (mut shown, mut everything, mut last) = (String::new(), String::new(), None);
+    while let Some(event) = stream.next().await {
+        everything.push_str(&serde_json::to_string(&event).expect("an event"));
+        match event.news {
+            News::Delta { text, channel: Channel::Text } => shown.push_str(&text),
+            News::Ended { report } => last = Some(*report),
+            _ => {}
+        }
+    }
+    let requests: Vec<_> = model.requests().into_iter().map(|request| request.messages).collect();
+    everything.push_str(&serde_json::to_string(&requests).expect("messages"));
+    everything.push_str(&serde_json::to_string(&journal.entries()).expect("entries"));
+    Out { shown, everything, report: last.expect("the end is told") }
+}
+
+#[tokio::test]
+async fn pieces_pass_as_they_come() {
+    let out = stream(&Script::new().stream(["he", "llo"]).thinking("hm"), |_| {}).await;
+    assert_eq!((&*out.shown, &*out.report.text), ("hello", "hello"));
+    assert!(out.everything.contains(r#""channel":"reasoning","text":"hm""#));
+}
+
+#[tokio::test]
+async fn a_rewritten_piece_is_rewritten_everywhere() {
+    let model = Script::new().stream(["the code is ", "SECRET", " ok"]).say("never mind");
+    let out = stream(&model, |b| {
+        b.on(InferenceDelta, async |cx| {
+            cx.text = cx.text.replace("SECRET", "***");
+            proceed()
+        });
+        b.on(ShouldContinue, async |cx| if cx.at.step == 1 { go_on("and?") } else { proceed() });
+    })
+    .await;
+    assert_eq!(out.shown, "the code is *** ok");
+    assert!(!out.everything.contains("SECRET"), "{}", out.everything);
+}
+
+#[tokio::test]
+async fn a_piece_held_back_comes_again_with_the_next_one() {
+    let log = Log::default();
+    let told = log.clone();
+    let out = stream(&Script::new().stream(["a SEC", "RET b", "!"]), move |b| {
+        b.on(InferenceDelta, async move |cx| {
+            told.add(format!("{:?} {}", cx.text, cx.last));
+            if cx.text.ends_with("SEC") && !cx.last {
+                return hold();
+            }
+            cx.text = cx.text.replace("SECRET", "***");
+            proceed()
+        });
+    })
+    .await;
+    log.check(&[r#""a SEC" false"#, r#""a SECRET b" false"#, r#""!" false"#, r#""" true"#]);
+    assert_eq!((&*out.shown, &*out.report.text), ("a *** b!", "a *** b!"));
+    assert!(!out.everything.contains("SECRET"));
+}
+
+#[tokio::test]
+async fn what_is_still_held_at_the_end_is_dropped() {
+    let out = stream(&Script::new().stream(["public ", "SECRET"]), |b| {
+        b.on(InferenceDelta, async |cx| if cx.text.contains("SECRET") { hold() } else { proceed() });
+    })
+    .await;
+    assert_eq!((&*out.shown, &*out.report.text), ("public ", "public "));
+    assert!(!out.everything.contains("SECRET"), "{}", out.everything);
+}
+
+#[tokio::test]
+async fn what_is_held_may_pass_at_the_end() {
+    let out = stream(&Script::new().stream(["a", "b"]), |b| {
+        b.on(InferenceDelta, async |cx| if cx.last { proceed() } else { hold() });
+    })
+    .await;
+    assert_eq!((&*out.shown, &*out.report.text), ("ab", "ab"));
+}
+
+#[tokio::test]
+async fn a_halt_closes_the_stream_and_nothing_comes_after_it() {
+    let log = Log::default();
+    let told = log.clone();
+    let out = stream(&Script::new().stream(["fine ", "SECRET", "more"]), move |b| {
+        b.guard(InferenceDelta, async move |cx| {
+            told.add(&*cx.text);
+            if cx.text.contains("SECRET") { halt("leak") } else { proceed() }
+        })
+        .named("dam");
+    })
+    .await;
+    assert_eq!((&*out.shown, &*out.report.text), ("fine ", "fine "));
+    assert_eq!(ending(&out.report), "stopped (requested) by dam: leak");
+    assert!(!out.everything.contains("SECRET") && !out.everything.contains("more"), "{}", out.everything);
+    log.check(&["fine ", "SECRET"]);
+}
+
+#[tokio::test]
+async fn the_calls_of_a_halted_answer_are_not_made() {
+    use vertebra::{Deltas, Model, ModelError, ModelId, Request, Response, ToolCall};
+    /// Streams a word and asks for a tool.
+    struct Talker;
+    impl Model for Talker {
+        fn id(&self) -> ModelId {
+            ModelId::new("talker", "t-1")
+        }
+        async fn infer(&self, _: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
+            let calls = vec![ToolCall::from_text("c", "ls", "{}")];
+            let _ = out.text("bad").await;
+            Ok(Response { text: "bad".to_owned(), calls, ..Response::default() })
+        }
+    }
+    let ls = RecordingTool::new("ls");
+    let mut builder = Agent::builder(Talker);
+    builder.tool(ls.clone()).on(InferenceDelta, async |_| halt("no")).named("dam");
+    let report = run(&mut builder).await;
+    assert_eq!((ending(&report).as_str(), ls.calls().len()), ("stopped (requested) by dam: no", 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_fails_on_a_piece_halts_it() {
+    for kind in ["panic", "hang", "error"] {
+        let out = stream(&Script::new().stream(["SECRET"]), |b| {
+            b.on(InferenceDelta, async move |_| match kind {
+                "panic" => panic!("oh"),
+                "hang" => pending().await,
+                _ => Err(HookError::new("no")),
+            })
+            .named("dam");
+        })
+        .await;
+        assert_eq!((out.shown.as_str(), out.report.stop.source.as_str()), ("", "dam"), "{kind}");
+        assert!(!out.everything.contains("SECRET"), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn holding_for_ever_is_bounded() {
+    let piece = "x".repeat(100 * 1024);
+    let out = stream(&Script::new().stream([piece.clone(), piece.clone(), piece.clone(), piece]), |b| {
+        b.on(InferenceDelta, async |_| hold()).named("hoarder");
+    })
+    .await;
+    assert_eq!(ending(&out.report), "stopped (requested) by hoarder: more than 262144 bytes were held back");
+}
+
+#[tokio::test]
+async fn thoughts_can_be_withheld_too() {
+    let out = stream(&Script::new().stream(["ok"]).thinking("SECRET plan"), |b| {
+        b.on(InferenceDelta, async |cx| if cx.channel == Channel::Reasoning { hold() } else { proceed() });
+    })
+    .await;
+    assert_eq!(out.report.text, "ok");
+    assert!(!out.everything.contains("SECRET"), "{}", out.everything);
+}
+
+#[tokio::test]
+async fn a_front_end_sees_steps_tools_hooks_questions_and_the_end_also_of_children() {
+    let child = agent(&Script::new().say("seen")).name("child").build().expect("a child");
+    let model = Script::new().calls([("ls", "{}"), ("helper", r#"{"prompt": "look"}"#)]).stream(["done"]);
+    let mut builder = agent(&model);
+    builder.tool(RecordingTool::new("ls")).tool(vertebra::AgentTool::new("helper", "helps", child));
+    builder.approver(vertebra::testing::FixedApprover::yes()).on(BeforeToolUse.tool("ls"), async |_| ask("sure?"));
+    let agent = builder.build().expect("an agent");
+    let (mut stream, log) = (agent.stream("go"), Log::default());
+    while let Some(RunEvent { agent, depth, news }) = stream.next().await {
+        let what = match news {
+            News::Step { step } => format!("step {step}"),
+            News::Delta { text, .. } => format!("says {text}"),
+            News::ToolBegan { call } => format!("{} begins", call.tool),
+            News::ToolSays { text, .. } => format!("tool says {text}"),
+            News::ToolEnded { call, result } => format!("{} ends: {}", call.tool, result.output),
+            News::Hooks { record, subject } => format!("{} on {subject}: {}", record.point, record.verdict),
+            News::Asked { approval } => format!("asks: {}", approval.reason),
+            News::Decided { .. } => "decided".to_owned(),
+            News::Notice { message, .. } => message,
+            News::Missed { events } => format!("missed {events}"),
+            News::Ended { report } => format!("ended {}", report.status),
+        };
+        log.add(format!("{depth} {agent} {what}"));
+    }
+    log.check(&[
+        "0 tester step 1",
+        "0 tester BeforeToolUse on ls: asked about",
+        "0 tester asks: sure?",
+        "0 tester decided",
+        "0 tester ls begins",
+        "0 tester helper begins",
+        "1 child step 1",
+        "1 child ended completed",
+        "0 tester ls ends: ok",
+        "0 tester helper ends: seen",
+        "0 tester step 2",
+        "0 tester says done",
+        "0 tester ended completed",
+    ]);
+}
+
+#[tokio::test]
+async fn a_slow_front_end_misses_events_and_never_blocks_the_run() {
+    let mut builder = agent(&Script::new().call("chatty", "{}").say("done"));
+    builder.tool(tool("chatty", "talks", async |_: serde_json::Value, invocation| {
+        for line in 0..10_000 {
+            invocation.say(format!("line {line}"));
+        }
+        Ok("ok")
+    }));
+    let (tell, mut ended) = tokio::sync::mpsc::unbounded_channel();
+    builder.watch(SessionEnd, async move |_| Ok(tell.send(())?));
+    let agent = builder.build().expect("an agent");
+    let mut stream = agent.stream("go");
+    // Nobody reads until it is all over.
+    ended.recv().await.expect("the session ends");
+    let first = stream.next().await.expect("a notice").news;
+    let mut rest = 0;
+    let mut last = None;
+    while let Some(event) = stream.next().await {
+        rest += 1;
+        last = Some(event.news);
+    }
+    let News::Missed { events } = first else { panic!("{first:?}") };
+    assert_eq!((events + rest > 10_000, rest), (true, 4096));
+    assert!(matches!(last, Some(News::Ended { .. })), "{last:?}");
+}
+
+#[tokio::test]
+async fn finish_waits_for_the_end_without_looking() {
+    let agent = agent(&Script::new().stream(["a", "b"])).build().expect("an agent");
+    assert_eq!(report(agent.stream("go").finish().await).text, "ab");
+}
