@@ -3,7 +3,7 @@
 use vertebra_hooks::{Kind, Point, Retries};
 
 use crate::{
-    AgentState, Channel, InferenceDelta, ModelId, Run,
+    AgentState, Channel, InferenceDelta, ModelId, Response, Run,
     events::DeltaArrived,
     front::News,
     scope::{Interrupted, Leave},
@@ -122,15 +122,16 @@ impl<'a> Deltas<'a> {
         Err(Halted)
     }
 
-    /// Ends the stream: what is held back is judged a last time. Answers with the text and the reasoning as they were
-    /// shown, where they were streamed, and with who halted the stream.
-    pub(crate) async fn finish(mut self) -> Result<Shown, Interrupted> {
-        for channel in [Channel::Reasoning, Channel::Text] {
+    /// Ends the stream: what is held back is judged a last time, and what a driver returned without streaming it is one
+    /// last piece. Answers with the text as it was shown, and with who halted the stream.
+    pub(crate) async fn finish(mut self, answer: &Response) -> Result<Shown, Interrupted> {
+        for (channel, whole) in [(Channel::Reasoning, &answer.reasoning), (Channel::Text, &answer.text)] {
             let streamed = match channel {
                 Channel::Text => self.text.streamed,
                 Channel::Reasoning => self.reasoning.streamed,
             };
-            if streamed && self.piece(channel, "", true).await.is_err() {
+            let rest = if streamed { "" } else { whole };
+            if (streamed || !rest.is_empty()) && self.piece(channel, rest, true).await.is_err() {
                 break;
             }
         }
@@ -139,21 +140,15 @@ impl<'a> Deltas<'a> {
             Some(Ended::Halted { by, reason }) => Some((by, reason)),
             None => None,
         };
-        Ok(Shown { text: self.text.shown(), reasoning: self.reasoning.shown(), halted })
+        Ok(Shown { text: self.text.passed, reasoning: self.reasoning.passed, halted })
     }
 }
 
 /// What front ends have seen of an answer.
 pub(crate) struct Shown {
-    pub(crate) text: Option<String>,
-    pub(crate) reasoning: Option<String>,
+    pub(crate) text: String,
+    pub(crate) reasoning: String,
     pub(crate) halted: Option<(String, String)>,
-}
-
-impl Flow {
-    fn shown(self) -> Option<String> {
-        self.streamed.then_some(self.passed)
-    }
 }
 
 impl Live<'_> {

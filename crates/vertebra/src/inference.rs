@@ -14,21 +14,14 @@ use tokio::sync::Mutex;
 use vertebra_hooks::{Outcome, Point};
 
 use crate::{
-    AfterInference, BeforeInference, Channel, Deltas, Inference, InferenceVerdict, Meter, ModelError, Purpose,
-    RepeatVerdict, Request, Response, Run, RunError, Stop, StopReason,
+    AfterInference, BeforeInference, Deltas, Inference, InferenceVerdict, Meter, ModelError, Purpose, RepeatVerdict,
+    Request, Response, Run, RunError, Stop, StopReason,
     budget::Reservation,
+    delta::Shown,
     events::{InferenceAsked, Inferred},
-    front::News,
     journal::What,
     scope::{Desk, Interrupted, Leave},
 };
-
-/// Whether front ends have seen the text of an answer already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Streamed {
-    Yes,
-    No,
-}
 
 /// How many tokens an answer is thought to take when nobody says.
 const USUAL_OUTPUT_TOKENS: u64 = 1024;
@@ -93,15 +86,17 @@ async fn hooked(
         };
         let outcome = run.fire(BeforeInference, &mut asked, &mut desk.state, retries, Leave::OnCancel).await?;
         desk.take_stops(&outcome);
-        let mut streamed = Streamed::No;
         let (response, took) = match outcome.verdict() {
             InferenceVerdict::Proceed | InferenceVerdict::Skip => {
                 let began = run.clock().elapsed();
-                let (response, seen) = ask(run, desk, &asked, reserved).await?;
-                streamed = seen;
+                let response = ask(run, desk, &asked, reserved).await?;
                 (response, run.clock().elapsed().saturating_sub(began))
             }
-            InferenceVerdict::Replace { with } => (*with, Duration::ZERO),
+            InferenceVerdict::Replace { with } => {
+                let deltas = Deltas::live(run, &mut desk.state, &asked.request.model);
+                let shown = deltas.finish(&with).await?;
+                (as_shown(desk, *with, shown), Duration::ZERO)
+            }
             InferenceVerdict::Retry { after_ms } => {
                 drop(reserved);
                 run.wait(Duration::from_millis(after_ms)).await?;
@@ -122,10 +117,6 @@ async fn hooked(
         match outcome.verdict() {
             RepeatVerdict::Retry { after_ms } => run.wait(Duration::from_millis(after_ms)).await?,
             RepeatVerdict::Proceed | RepeatVerdict::Skip | RepeatVerdict::Stop { .. } => {
-                if streamed == Streamed::No && !inferred.response.text.is_empty() {
-                    let text = inferred.response.text.clone();
-                    run.tell(|| News::Delta { channel: Channel::Text, text });
-                }
                 return Ok(InferenceReport::Answered(inferred.response));
             }
         }
@@ -154,7 +145,7 @@ async fn ask(
     desk: &mut Desk,
     asked: &InferenceAsked,
     reserved: Reservation,
-) -> Result<(Response, Streamed), Interrupted> {
+) -> Result<Response, Interrupted> {
     let key = asked.at.event_id();
     run.write(What::ModelAsked { key: key.clone(), model: asked.request.model.clone() }).await?;
     let mut deltas = Deltas::live(run, &mut desk.state, &asked.request.model);
@@ -169,8 +160,9 @@ async fn ask(
             return Err(interrupt);
         }
     };
-    let shown = deltas.finish().await?;
-    let mut response = match answer {
+    let whole = answer.as_ref().ok();
+    let shown = deltas.finish(whole.unwrap_or(&Response::default())).await?;
+    let response = match answer {
         Ok(response) => response,
         // A driver that was told to stop may well end with an error; what it was told counts.
         Err(_) if shown.halted.is_some() => Response::default(),
@@ -184,16 +176,19 @@ async fn ask(
     run.spend(response.usage);
     desk.state.spend(response.usage);
     run.write(What::ModelAnswered { key, usage: response.usage, error: None }).await?;
-    // What hooks kept back from the stream must not come in through the answer.
-    let streamed = if shown.text.is_some() { Streamed::Yes } else { Streamed::No };
-    response.text = shown.text.unwrap_or(response.text);
-    response.reasoning = shown.reasoning.unwrap_or(response.reasoning);
+    Ok(as_shown(desk, response, shown))
+}
+
+/// The answer as hooks let it through: what they kept back from the stream must not come in behind it.
+fn as_shown(desk: &mut Desk, mut response: Response, shown: Shown) -> Response {
+    response.text = shown.text;
+    response.reasoning = shown.reasoning;
     if let Some((by, reason)) = shown.halted {
         response.calls.clear();
         response.finish = format!("halted by {by}: {reason}");
         desk.pending.stop(Stop::requested(&by, &reason));
     }
-    Ok((response, streamed))
+    response
 }
 
 /// [`Model`](crate::Model) with its future boxed.

@@ -59,11 +59,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .guard(BeforeToolUse.command(r"rm\s+-rf"), async |_cx| deny("recursive force deletion is not allowed"))
         .named("block-rm-rf")
         .priority(1)
-        .guard(BeforeToolUse.tool("Write"), async |cx| {
-            match cx.paths().find(|path| !path.starts_with("/workspace/")) {
-                Some(path) => deny(format!("{path} is outside the workspace")),
-                None => proceed(),
-            }
+        .guard(BeforeToolUse.tool("Write"), async |cx| match cx.paths().find(|path| !path.starts_with("/workspace/")) {
+            Some(path) => deny(format!("{path} is outside the workspace")),
+            None => proceed(),
         })
         .named("restrict-writes")
         .on(BeforeToolUse.tool("Bash"), async |cx| {

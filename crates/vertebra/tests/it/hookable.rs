@@ -50,6 +50,7 @@ async fn a_foreign_loop_passes_the_points_of_prompt_model_tools_and_end() {
             "AfterToolUse ls",
             "AfterToolUse cat",
             "BeforeInference",
+            "InferenceDelta",
             "AfterInference",
             "ExecutionEnd",
             "SessionEnd",

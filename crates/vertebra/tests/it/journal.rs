@@ -51,7 +51,7 @@ async fn a_run_is_written_down_as_it_happens() {
         "run-1 model answered well",
         "run-1 call-1 intends ls {\"a\":1}",
         "run-1 call-1 ended done",
-        "run-1 BeforeToolUse asked about",
+        "run-1 BeforeToolUse asked",
         "run-1 call-2 asked",
         "run-1 call-2 approved",
         "run-1 call-2 intends bad {}",

@@ -40,6 +40,7 @@ async fn a_plain_run_passes_its_points_in_order() {
         ShouldContinue
         BeforeStep
         BeforeInference
+        InferenceDelta
         AfterInference
         AfterStep
         ShouldContinue
@@ -131,6 +132,7 @@ async fn a_compaction_passes_before_and_after() {
         BeforeCompact
         AfterCompact
         BeforeInference
+        InferenceDelta
         AfterInference
         AfterStep
         ShouldContinue
@@ -173,6 +175,7 @@ async fn a_child_passes_the_parents_points() {
           ShouldContinue
           BeforeStep
           BeforeInference
+          InferenceDelta
           AfterInference
           AfterStep
           ShouldContinue
@@ -183,6 +186,7 @@ async fn a_child_passes_the_parents_points() {
         ShouldContinue
         BeforeStep
         BeforeInference
+        InferenceDelta
         AfterInference
         AfterStep
         ShouldContinue
@@ -217,6 +221,7 @@ async fn a_question_and_a_failing_tool_pass_their_points() {
         ShouldContinue
         BeforeStep
         BeforeInference
+        InferenceDelta
         AfterInference
         AfterStep
         ShouldContinue
