@@ -18,7 +18,7 @@ use crate::{
     journal::What,
     scope::{Desk, Leave, Parts},
     session::ended,
-    tool_use::use_tools,
+    tool_use::{close_open, use_tools},
 };
 
 /// An existing agent loop under our hooks, without a rewrite.
@@ -122,6 +122,7 @@ impl Open {
         self.run.cancel();
         self.run.children_ended().await;
         let mut desk = self.desk.lock().await;
+        close_open(&self.run, &mut desk, "cut short: the run has ended").await;
         // A loop that returns because nothing is done for it any more was stopped, whatever it makes of that.
         let asked_for = desk.pending.strongest().filter(|_| stop.reason != StopReason::Cancelled);
         let stop = asked_for.cloned().unwrap_or(stop);

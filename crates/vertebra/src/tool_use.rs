@@ -67,13 +67,13 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
             recent_tools: before.recent_tools().clone(),
         },
     };
-    let progress = Progress::default();
+    let progress = Progress { number: event.at.number, attempts: AtomicU32::new(0) };
     let core = |event: ToolAsked| hooked(run, floor, index, &progress, event);
     let mut result = match run.hooks().wrap(ToolUse, event, &before, run, core).await {
         Ok(result) => result,
         Err(error) => ToolResult::ended(ToolStatus::Failed, error.to_string()),
     };
-    if let Some(asked) = progress.open.into_inner() {
+    if let Some(asked) = run.close_call(progress.number) {
         floor.turns.cut_short(index).await;
         result = close(run, &mut *floor.desk.lock().await, asked, result).await;
     }
@@ -82,11 +82,16 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
 }
 
 /// How far a call has come.
-#[derive(Default)]
 struct Progress {
+    number: u64,
     attempts: AtomicU32,
-    /// The attempt whose hooks before the tool have begun and whose hooks after it have not.
-    open: Mutex<Option<ToolAsked>>,
+}
+
+/// Lets calls end for their hooks that were dropped together with their step.
+pub(crate) async fn close_open(run: &Run, desk: &mut Desk, why: &str) {
+    for asked in run.close_calls().into_values() {
+        close(run, desk, asked, ToolResult::ended(ToolStatus::Cancelled, why)).await;
+    }
 }
 
 /// The second of a pair, for a call that was cut short between its hooks.
@@ -131,11 +136,11 @@ async fn try_hooked(
             asked.at = run.at(BeforeToolUse::NAME);
         }
         floor.turns.before_tool(index).await;
-        if floor.closing.load(Ordering::Acquire) {
+        if floor.closing.load(Ordering::Acquire) || run.is_cancelled() {
             floor.turns.passed(index);
             return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
         }
-        *progress.open.lock().await = Some(asked.clone());
+        run.open_call(progress.number, &asked);
         let admission = {
             let mut desk = floor.desk.lock().await;
             let stops = desk.pending.stops().len();
@@ -146,7 +151,7 @@ async fn try_hooked(
             floor.close_if(admission.is_err() || desk.pending.stops().len() > stops);
             admission
         };
-        *progress.open.lock().await = Some(asked.clone());
+        run.open_call(progress.number, &asked);
         if let Ok(Admission::Retry(wait)) = admission {
             // Later calls wait for this one's turn to end.
             run.wait(wait).await?;
@@ -222,7 +227,7 @@ async fn conclude(
             }
         }
     }
-    progress.open.lock().await.take();
+    run.close_call(progress.number);
     let mut used = ToolUsed { at: run.at(AfterToolUse::NAME), call, result, blocked_by };
     let outcome = run.fire(AfterToolUse, &mut used, &mut desk.state, retries, leave).await?;
     desk.take_stops(&outcome);
