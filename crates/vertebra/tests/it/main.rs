@@ -20,4 +20,5 @@ mod journal;
 mod sessions;
 mod streaming;
 
+mod laws;
 mod traps;
