@@ -147,13 +147,13 @@ impl Approver for Person {
 fn script(turns: &[Vec<Call>]) -> Script {
     let mut script = Script::new().may_end_early();
     for calls in turns {
-        let calls: Vec<(&str, String)> = calls.iter().map(written).collect();
+        let calls: Vec<(&str, String)> = calls.iter().copied().map(written).collect();
         script = script.calls(calls.iter().map(|(tool, args)| (*tool, &**args)));
     }
     script.say("done")
 }
 
-fn written(call: &Call) -> (&'static str, String) {
+fn written(call: Call) -> (&'static str, String) {
     match call {
         Call::Act(n) => ("act", json!({ "n": n }).to_string()),
         Call::Fail(n) => ("fail", json!({ "n": n }).to_string()),
