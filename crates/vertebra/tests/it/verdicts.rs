@@ -290,16 +290,3 @@ async fn a_compaction_can_be_blocked_and_instructed() {
     )
     .await;
 }
-
-#[tokio::test]
-async fn the_system_prompt_edited_at_the_start_is_what_the_model_gets() {
-    let model = Script::new().call("ls", "{}").say("done");
-    story(&model, |b| {
-        b.on(SessionStart, async |cx| {
-            cx.system_prompt = "be kind".into();
-            proceed()
-        });
-    })
-    .await;
-    assert!(model.requests().iter().all(|request| &*request.system_prompt == "be kind"));
-}
