@@ -19,7 +19,7 @@ use crate::{
     prompt::submit,
     scope::{Desk, Leave, Parts},
     session::ended,
-    tool_use::use_tools,
+    tool_use::{close_open, use_tools},
 };
 
 /// An existing agent loop under our hooks, without a rewrite.
@@ -123,6 +123,7 @@ impl Open {
         self.run.cancel();
         self.run.children_ended().await;
         let mut desk = self.desk.lock().await;
+        close_open(&self.run, &mut desk, "cut short: the run has ended").await;
         // A loop that returns because nothing is done for it any more was stopped, whatever it makes of that.
         let asked_for = desk.pending.strongest().filter(|_| stop.reason != StopReason::Cancelled);
         let stop = asked_for.cloned().unwrap_or(stop);
@@ -196,10 +197,10 @@ impl Handle {
     /// Asks the model, between its hooks. Counts as a step.
     pub async fn infer(&self, messages: Messages) -> Result<Response, HookError> {
         let mut desk = self.desk.lock().await;
-        Self::go_on(&mut desk, self.run.budget().exhausted(&**self.run.clock()))?;
+        self.go_on(&mut desk, self.run.budget().exhausted(&**self.run.clock()))?;
         match self.run.budget().reserve(Meter::Steps, 1) {
             Ok(reserved) => reserved.settle(1),
-            Err(stop) => Self::go_on(&mut desk, Some(stop))?,
+            Err(stop) => self.go_on(&mut desk, Some(stop))?,
         }
         self.run.set_step(desk.state.begin_step());
         let mut request = self.run.request();
@@ -216,14 +217,17 @@ impl Handle {
     /// or failed call is a result, not an error.
     pub async fn call_tools(&self, calls: Vec<ToolCall>) -> Result<Vec<ToolResult>, HookError> {
         let mut desk = self.desk.lock().await;
-        Self::go_on(&mut desk, self.run.budget().overrun(&**self.run.clock()))?;
+        self.go_on(&mut desk, self.run.budget().overrun(&**self.run.clock()))?;
         let (results, interrupted) = use_tools(&self.run, &mut desk, calls).await;
         interrupted?;
         Ok(results.into_iter().map(|(_, result)| result).collect())
     }
 
-    /// Refuses if a hook has asked to stop, or a limit stands against going on.
-    fn go_on(desk: &mut Desk, limit: Option<Stop>) -> Result<(), HookError> {
+    /// Refuses if the run is over, a hook has asked to stop, or a limit stands against going on.
+    fn go_on(&self, desk: &mut Desk, limit: Option<Stop>) -> Result<(), HookError> {
+        if self.run.is_cancelled() {
+            return Err(Interrupted::Cancelled.into());
+        }
         if let Some(stop) = limit {
             desk.pending.stop(stop);
         }

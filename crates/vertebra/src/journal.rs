@@ -88,6 +88,13 @@ pub enum What {
         /// What came of it.
         result: ToolResult,
     },
+    /// An around answered in place of a call, or failed before it: the tool did not run.
+    ToolLeftOut {
+        /// Which call.
+        call_id: Arc<str>,
+        /// What the model reads of it.
+        result: ToolResult,
+    },
     /// A person was asked.
     Asked {
         /// About which call.

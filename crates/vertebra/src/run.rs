@@ -16,7 +16,7 @@ use crate::{
     journal::What,
     prompt::submit,
     scope::{Desk, Interrupted, Leave},
-    tool_use::use_tools,
+    tool_use::{close_open, use_tools},
 };
 
 /// Runs the loop on a prompt. Whatever happens, the end is told once.
@@ -140,14 +140,16 @@ impl Loop {
             Ok(report) => report,
             Err(error) => {
                 let message = error.to_string();
-                this.into_inner().answer_open_calls(&message);
+                this.into_inner().tidy(&message).await;
                 Err(RunError::Internal { message }.into())
             }
         }
     }
 
-    /// Gives a result to calls that have none because their step was cut short: no model reads a call without one.
-    fn answer_open_calls(&mut self, why: &str) {
+    /// Ends the calls of a step that was cut short: for their hooks, and for the model, which reads no call without a
+    /// result.
+    async fn tidy(&mut self, why: &str) {
+        close_open(&self.run, &mut self.desk, why).await;
         let Some(Message::Assistant { calls, .. }) = self.desk.state.messages().last().cloned() else { return };
         for call in calls {
             let result = ToolResult::ended(ToolStatus::Cancelled, why);
@@ -328,6 +330,7 @@ impl Loop {
     /// `ExecutionEnd`: once, on every path.
     async fn end(mut self, report: RunReport) -> (AgentState, RunReport) {
         self.run.children_ended().await;
+        self.tidy("cut short: the run has ended").await;
         let mut event = ExecutionEnded {
             at: self.run.at(ExecutionEnd::NAME),
             status: report.status,

@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    collections::BTreeMap,
     future::{Future, poll_fn},
     pin::pin,
     sync::{
@@ -21,7 +22,7 @@ use crate::{
     RunInfo, Usage,
     agent::Core,
     budget::Working,
-    events::{Located, Notified},
+    events::{Located, Notified, ToolAsked},
     front::{Front, News},
     inference,
     journal::{Entry, What},
@@ -42,6 +43,8 @@ struct Inner {
     system_prompt: Arc<str>,
     /// The agents that this session has delegated to, shared by all of its runs.
     children: Arc<Mutex<Vec<Agent>>>,
+    /// Calls whose hooks before the tool have begun and whose hooks after it have not.
+    open_calls: Mutex<BTreeMap<u64, ToolAsked>>,
     /// The runs of children that are under way.
     delegations: TaskTracker,
     events: AtomicU64,
@@ -102,6 +105,7 @@ impl Run {
             front,
             system_prompt,
             children: above.map(|run| run.0.children.clone()).unwrap_or_default(),
+            open_calls: Mutex::default(),
             delegations: TaskTracker::new(),
             events: AtomicU64::default(),
             step: AtomicU32::default(),
@@ -215,6 +219,21 @@ impl Run {
     /// The agents that this session has delegated to.
     pub(crate) fn children(&self) -> Vec<Agent> {
         self.0.children.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A call, under a number of its own, is between its hooks.
+    pub(crate) fn open_call(&self, number: u64, asked: &ToolAsked) {
+        self.0.open_calls.lock().unwrap_or_else(PoisonError::into_inner).insert(number, asked.clone());
+    }
+
+    /// The call of this number is about to reach the hooks after it, if it was open.
+    pub(crate) fn close_call(&self, number: u64) -> Option<ToolAsked> {
+        self.0.open_calls.lock().unwrap_or_else(PoisonError::into_inner).remove(&number)
+    }
+
+    /// All calls that are still open.
+    pub(crate) fn close_calls(&self) -> BTreeMap<u64, ToolAsked> {
+        std::mem::take(&mut *self.0.open_calls.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn delegations(&self) -> &TaskTracker {

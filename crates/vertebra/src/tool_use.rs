@@ -67,7 +67,7 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
             recent_tools: before.recent_tools().clone(),
         },
     };
-    let progress = Progress::default();
+    let progress = Progress { number: event.at.number, attempts: AtomicU32::new(0) };
     let core = |event: ToolAsked| hooked(run, floor, index, &progress, event);
     let mut result = match run.hooks().wrap(ToolUse, event, &before, run, core).await {
         Ok(result) => result,
@@ -76,7 +76,7 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
     if progress.attempts.load(Ordering::Relaxed) == 0 {
         never_passed(run, floor, call, &result).await;
     }
-    if let Some(asked) = progress.open.into_inner() {
+    if let Some(asked) = run.close_call(progress.number) {
         floor.turns.cut_short(index).await;
         result = close(run, &mut *floor.desk.lock().await, asked, result).await;
     }
@@ -88,8 +88,7 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
 async fn never_passed(run: &Run, floor: &Floor, call: &ToolCall, result: &ToolResult) {
     floor.desk.lock().await.state.used_tool(&call.tool);
     run.tell(|| News::ToolEnded { call: call.clone(), result: result.clone() });
-    let key = format!("{}.{}.0", run.info().run_id, call.id);
-    let written = run.write(What::ToolEnded { call_id: call.id.clone(), key, result: result.clone() }).await;
+    let written = run.write(What::ToolLeftOut { call_id: call.id.clone(), result: result.clone() }).await;
     if let Err(error) = written {
         floor.closing.store(true, Ordering::Release);
         floor.interrupt.lock().await.get_or_insert(error.into());
@@ -97,11 +96,16 @@ async fn never_passed(run: &Run, floor: &Floor, call: &ToolCall, result: &ToolRe
 }
 
 /// How far a call has come.
-#[derive(Default)]
 struct Progress {
+    number: u64,
     attempts: AtomicU32,
-    /// The attempt whose hooks before the tool have begun and whose hooks after it have not.
-    open: Mutex<Option<ToolAsked>>,
+}
+
+/// Lets calls end for their hooks that were dropped together with their step.
+pub(crate) async fn close_open(run: &Run, desk: &mut Desk, why: &str) {
+    for asked in run.close_calls().into_values() {
+        close(run, desk, asked, ToolResult::ended(ToolStatus::Cancelled, why)).await;
+    }
 }
 
 /// The second of a pair, for a call that was cut short between its hooks.
@@ -146,11 +150,11 @@ async fn try_hooked(
             asked.at = run.at(BeforeToolUse::NAME);
         }
         floor.turns.before_tool(index).await;
-        if floor.closing.load(Ordering::Acquire) {
+        if floor.closing.load(Ordering::Acquire) || run.is_cancelled() {
             floor.turns.passed(index);
             return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
         }
-        *progress.open.lock().await = Some(asked.clone());
+        run.open_call(progress.number, &asked);
         let admission = {
             let mut desk = floor.desk.lock().await;
             let stops = desk.pending.stops().len();
@@ -161,7 +165,7 @@ async fn try_hooked(
             floor.close_if(admission.is_err() || desk.pending.stops().len() > stops);
             admission
         };
-        *progress.open.lock().await = Some(asked.clone());
+        run.open_call(progress.number, &asked);
         if let Ok(Admission::Retry(wait)) = admission {
             // Later calls wait for this one's turn to end.
             run.wait(wait).await?;
@@ -237,7 +241,7 @@ async fn conclude(
             }
         }
     }
-    progress.open.lock().await.take();
+    run.close_call(progress.number);
     let mut used = ToolUsed { at: run.at(AfterToolUse::NAME), call, result, blocked_by };
     let outcome = run.fire(AfterToolUse, &mut used, &mut desk.state, retries, leave).await?;
     desk.take_stops(&outcome);

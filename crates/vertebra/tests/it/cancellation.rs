@@ -263,37 +263,6 @@ async fn a_session_never_ends_before_its_run_even_if_the_caller_leaves_at_once()
 }
 
 #[tokio::test]
-async fn the_tools_of_a_cancelled_run_are_told_apart_from_those_that_never_began() {
-    let here = Arc::new(Notify::new());
-    let mut builder = agent(&Script::new().calls([("ls", "{}"), ("hang", "{}")]));
-    builder.tool(hang(here.clone())).tool(logged("ls", "files", &Log::default()));
-    let agent = builder.build().expect("an agent");
-    let cancel = CancellationToken::new();
-    let token = cancel.clone();
-    let mut session = agent.session().await;
-    let (report, ()) = tokio::join!(session.prompt_until("go", token), async {
-        here.notified().await;
-        cancel.cancel();
-    });
-    assert_eq!(report.map(|report| report.status), Ok(vertebra::RunStatus::Cancelled));
-    // The conversation is whole: every call has a result.
-    let state = session.state().await;
-    assert_eq!(conversation(state.messages()), ["user: go", "model: <ls><hang>", "ls: files", "hang: cancelled"]);
-}
-
-#[tokio::test]
-async fn a_hook_can_cancel_the_run_it_belongs_to() {
-    let told = story(&Script::new().call("ls", "{}"), |b| {
-        b.on(AfterToolUse, async |cx| {
-            cx.scope().cancel();
-            proceed()
-        });
-    })
-    .await;
-    assert_eq!(told.last().map(String::as_str), Some("= cancelled (cancelled!) by caller: the run was cancelled"));
-}
-
-#[tokio::test]
 async fn the_end_of_a_child_is_told_to_hooks_that_take_their_time() {
     let here = Arc::new(Notify::new());
     let child = Agent::builder(Mute(here.clone())).name("child").build().expect("a child");

@@ -164,3 +164,25 @@ async fn a_handle_that_outlives_its_run_does_nothing() {
     assert!(handle.call_tool("ls", Args::default()).await.is_err());
     assert!(ls.calls().is_empty());
 }
+
+#[tokio::test]
+async fn a_call_that_a_foreign_loop_drops_still_ends_for_its_hooks() {
+    let mut builder = agent(&Script::new());
+    builder.tool(tool("hang", "hangs", async |_: serde_json::Value, _| pending::<Result<String, ToolError>>().await));
+    let seen = watch_all(&mut builder);
+    let hookable = HookableAgent::new(builder.build().expect("an agent"));
+    let result = hookable
+        .run("go", async |handle: Handle| {
+            let mut call = Box::pin(handle.call_tool("hang", Args::default()));
+            assert!(futures_util::poll!(&mut call).is_pending());
+            Ok("bored".to_owned())
+        })
+        .await;
+    assert_eq!(report(result).text, "bored");
+    assert_eq!(
+        seen.lines()[3..],
+        ["BeforeToolUse hang", "AfterToolUse hang", "ExecutionEnd", "SessionEnd"],
+        "{:?}",
+        seen.lines()
+    );
+}

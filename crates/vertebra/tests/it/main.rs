@@ -2,8 +2,10 @@
 
 mod support;
 
+mod complete;
 mod skeleton;
 mod verdicts;
+mod verdicts_on_tools;
 
 mod approvals;
 mod arounds;
@@ -15,9 +17,11 @@ mod retries;
 mod stops;
 
 mod cancellation;
+mod cancelled_state;
 mod hookable;
 mod journal;
 mod sessions;
 mod streaming;
 
+mod laws;
 mod traps;

@@ -176,3 +176,16 @@ async fn what_does_not_fit_together_is_refused_when_it_is_built() {
     builder.on(BeforeStep, async |_| proceed()).named("a").before("b");
     assert!(error(&mut builder).contains("no hook of that name"));
 }
+
+#[tokio::test]
+async fn the_system_prompt_edited_at_the_start_is_what_the_model_gets() {
+    let model = Script::new().call("ls", "{}").say("done");
+    story(&model, |b| {
+        b.on(SessionStart, async |cx| {
+            cx.system_prompt = "be kind".into();
+            proceed()
+        });
+    })
+    .await;
+    assert!(model.requests().iter().all(|request| &*request.system_prompt == "be kind"));
+}

@@ -7,10 +7,9 @@ use std::{
 
 use serde_json::Value;
 use vertebra::{
-    AgentBuilder, Approval, Compactor, Decision, Event, Kind, Messages, ModelError, Retries, Run, RunFailed, RunReport,
-    StopReason, ToolStatus,
+    AgentBuilder, Compactor, Kind, Messages, ModelError, Run, RunFailed, RunReport, StopReason, ToolStatus,
     prelude::*,
-    testing::{FakeClock, FixedApprover, RecordingTool, Script, SequentialIds},
+    testing::{FakeClock, RecordingTool, Script, SequentialIds},
 };
 
 /// Lines in the order they were written. A clone is another handle to the same lines.
@@ -182,11 +181,6 @@ pub(crate) fn conversation(messages: &Messages) -> Vec<String> {
         Message::Tool { tool, result, .. } => format!("{tool}: {}", result.output),
     };
     messages.iter().map(line).collect()
-}
-
-/// The arguments each call reached the tool with, as JSON text.
-pub(crate) fn ran_with(tool: &RecordingTool) -> Vec<String> {
-    tool.calls().iter().map(|args| args.to_value().to_string()).collect()
 }
 
 /// Shortens the conversation to its last message, once, when it has more than so many.

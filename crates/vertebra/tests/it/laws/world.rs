@@ -1,0 +1,287 @@
+//! A planned agent comes to life, and everything that happens is traced.
+
+use std::{
+    future::{Future, pending, poll_fn},
+    panic::resume_unwind,
+    sync::{Arc, Mutex, PoisonError},
+    task::Poll,
+};
+
+use serde_json::json;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use vertebra::{
+    AgentBuilder, AgentTool, Approval, Approver, Decision, Entry, Invocation, Journal, JournalError, Messages, Tool,
+    ToolOutput, ToolSpec, ToolStatus, What,
+    prelude::*,
+    testing::{FakeClock, Script},
+};
+
+use super::{
+    plan::{Call, Leave, Person, Plan},
+    puppet::attach,
+};
+use crate::support::{agent_on, secs};
+
+/// One thing that happened.
+#[derive(Debug, Clone)]
+pub(crate) enum Event {
+    SessionStart,
+    Before { call: String },
+    Accepted { by: &'static str, digest: String },
+    Ran { call: String, key: String, depth: u32, n: u64, digest: String },
+    After { call: String, status: ToolStatus },
+    RunEnd { run: String, depth: u32 },
+    SessionEnd { messages: Messages },
+    Line(What),
+    RunBegan { run: String },
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Trace(Arc<Mutex<Vec<Event>>>);
+
+impl Trace {
+    fn add(&self, event: Event) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+    }
+
+    pub(crate) fn events(&self) -> Vec<Event> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn count(&self, is: impl Fn(&Event) -> bool) -> usize {
+        self.events().iter().filter(|event| is(event)).count()
+    }
+}
+
+/// Whether the top agent's fence lets this through; it errs, panics or hangs on some.
+pub(crate) fn top_fence(n: u64) -> bool {
+    n % 7 > 3
+}
+
+/// Whether the child's own fence lets this through.
+pub(crate) fn child_fence(n: u64) -> bool {
+    !n.is_multiple_of(5)
+}
+
+fn n_of(args: &Args) -> u64 {
+    args.get("n").and_then(serde_json::Value::as_u64).unwrap_or_default()
+}
+
+/// The tool with an effect.
+struct Act {
+    trace: Trace,
+    fails: bool,
+}
+
+impl Tool for Act {
+    fn spec(&self) -> ToolSpec {
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+        ToolSpec::new(if self.fails { "fail" } else { "act" }, "has an effect").schema(schema)
+    }
+
+    async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {
+        let info = invocation.run().info().clone();
+        self.trace.add(Event::Ran {
+            call: format!("{}/{}", info.run_id, invocation.call_id()),
+            key: invocation.key().to_owned(),
+            depth: info.depth,
+            n: n_of(&args),
+            digest: args.digest(),
+        });
+        tokio::task::yield_now().await;
+        if self.fails { Err(ToolError::new("no luck")) } else { Ok("ok".into()) }
+    }
+}
+
+struct Desk {
+    trace: Trace,
+    leave: Leave,
+    lines: Mutex<u8>,
+    cancel: CancellationToken,
+    crash: Arc<Notify>,
+}
+
+impl Journal for Desk {
+    async fn append(&self, entry: Entry) -> Result<(), JournalError> {
+        let line = {
+            let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+            *lines = lines.saturating_add(1);
+            *lines - 1
+        };
+        let crash = match self.leave {
+            Leave::Crash(at, safe) if at == line => Some(safe),
+            Leave::Cancel(at) if at == line => {
+                self.cancel.cancel();
+                None
+            }
+            Leave::Never | Leave::AtPoll(_) | Leave::Cancel(_) | Leave::Crash(..) => None,
+        };
+        if crash != Some(false) {
+            if let What::RunBegan { .. } = entry.what {
+                self.trace.add(Event::RunBegan { run: entry.run_id.as_deref().unwrap_or_default().to_owned() });
+            }
+            self.trace.add(Event::Line(entry.what));
+        }
+        if crash.is_some() {
+            self.crash.notify_one();
+            return pending().await;
+        }
+        Ok(())
+    }
+}
+
+impl Approver for Person {
+    async fn decide(&self, approval: &Approval) -> Decision {
+        match self {
+            Person::Yes => approval.approve(),
+            Person::No | Person::Nobody => Decision::Deny { reason: "no".to_owned() },
+            Person::Edit(n) => Decision::Edit { args: Args::try_from(json!({"n": n})).expect("an object") },
+            Person::OtherArguments => Decision::Approve { digest: Args::default().digest() },
+            Person::Sleeps => pending().await,
+            Person::Panics => resume_unwind(Box::new("puppet")),
+        }
+    }
+}
+
+fn script(turns: &[Vec<Call>]) -> Script {
+    let mut script = Script::new().may_end_early();
+    for calls in turns {
+        let calls: Vec<(&str, String)> = calls.iter().copied().map(written).collect();
+        script = script.calls(calls.iter().map(|(tool, args)| (*tool, &**args)));
+    }
+    script.say("done")
+}
+
+fn written(call: Call) -> (&'static str, String) {
+    match call {
+        Call::Act(n) => ("act", json!({ "n": n }).to_string()),
+        Call::Fail(n) => ("fail", json!({ "n": n }).to_string()),
+        Call::Delegate => ("helper", json!({"prompt": "look"}).to_string()),
+        Call::Malformed => ("act", "{".to_owned()),
+        Call::Unknown => ("nothing", "{}".to_owned()),
+    }
+}
+
+fn planned(plan: &Plan, depth: usize, clock: &FakeClock, trace: &Trace) -> AgentBuilder {
+    let mut builder = agent_on(&script(&plan.turns[depth]), clock);
+    builder.name(["top", "child", "grandchild"][depth]);
+    for fails in [false, true] {
+        builder.tool(Act { trace: trace.clone(), fails });
+    }
+    for hook in &plan.hooks[depth] {
+        attach(&mut builder, hook);
+    }
+    if depth < 2 {
+        let child = planned(plan, depth + 1, clock, trace).build().expect("a child");
+        builder.tool(AgentTool::new("helper", "helps", child));
+    }
+    if depth == 1 {
+        let trace = trace.clone();
+        builder.guard(BeforeToolUse.tool("act|fail"), async move |cx| {
+            if !child_fence(n_of(&cx.args)) {
+                return deny("fence");
+            }
+            trace.add(Event::Accepted { by: "child", digest: cx.args.digest() });
+            proceed()
+        });
+    }
+    builder
+}
+
+/// The fence, and the hooks that trace.
+fn traced(builder: &mut AgentBuilder, trace: &Trace, ended: &Arc<Notify>) {
+    let told = trace.clone();
+    builder.guard(BeforeToolUse.tool("act|fail"), async move |cx| {
+        let n = n_of(&cx.args);
+        match n % 7 {
+            0 => return deny("fence"),
+            1 => return Err(HookError::new("fence")),
+            2 => resume_unwind(Box::new("fence")),
+            3 => return pending().await,
+            _ => told.add(Event::Accepted { by: "top", digest: cx.args.digest() }),
+        }
+        proceed()
+    });
+    builder.timeout(secs(1));
+    let told = trace.clone();
+    builder.on(SessionStart, async move |_| {
+        told.add(Event::SessionStart);
+        proceed()
+    });
+    builder.priority(i32::MIN);
+    let told = trace.clone();
+    builder.on(BeforeToolUse, async move |cx| {
+        told.add(Event::Before { call: format!("{}/{}", cx.at.run.run_id, cx.call_id) });
+        proceed()
+    });
+    builder.priority(i32::MIN);
+    let told = trace.clone();
+    builder.on(AfterToolUse, async move |cx| {
+        let call = format!("{}/{}", cx.at.run.run_id, cx.call_id);
+        told.add(Event::After { call, status: cx.result.status });
+        proceed()
+    });
+    builder.priority(i32::MIN);
+    let told = trace.clone();
+    builder.watch(ExecutionEnd, async move |cx| {
+        told.add(Event::RunEnd { run: cx.at.run.run_id.to_string(), depth: cx.at.run.depth });
+        Ok(())
+    });
+    let (told, ended) = (trace.clone(), ended.clone());
+    builder.watch(SessionEnd, async move |cx| {
+        told.add(Event::SessionEnd { messages: cx.state().messages().clone() });
+        ended.notify_one();
+        Ok(())
+    });
+}
+
+/// Plays a plan to its end, or to its crash.
+pub(crate) fn play(plan: &Plan) -> Trace {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime");
+    let (trace, ended, crash) = (Trace::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (clock, cancel) = (FakeClock::new(), CancellationToken::new());
+    let mut builder = planned(plan, 0, &clock, &trace);
+    traced(&mut builder, &trace, &ended);
+    let (leave, lines) = (plan.leave, Mutex::new(0));
+    builder.journal(Desk { trace: trace.clone(), leave, lines, cancel: cancel.clone(), crash: crash.clone() });
+    builder.max_steps(plan.max_steps).approval_timeout(secs(5)).continuation_limit(3);
+    if !matches!(plan.person, Person::Nobody) {
+        builder.approver(plan.person);
+    }
+    let agent = builder.build().expect("an agent");
+    let life = async move {
+        let mut session = agent.session().await;
+        let report = session.prompt_until("go", cancel).await;
+        session.close().await;
+        report
+    };
+    runtime.block_on(async {
+        let crashed = async {
+            crash.notified().await;
+        };
+        let lived = async {
+            looked_at(life, plan.leave).await;
+            ended.notified().await;
+            // Time for whatever might still come that should not.
+            tokio::time::sleep(secs(100_000)).await;
+        };
+        let lived = tokio::time::timeout(secs(10_000_000), lived);
+        futures_util::future::select(Box::pin(crashed), Box::pin(lived)).await;
+    });
+    trace
+}
+
+/// Polls a future to its end, or drops it when the caller leaves.
+async fn looked_at<T>(future: impl Future<Output = T>, leave: Leave) {
+    let (mut future, mut polls) = (Box::pin(future), 0);
+    poll_fn(|cx| {
+        if matches!(leave, Leave::AtPoll(at) if at == polls) {
+            return Poll::Ready(());
+        }
+        polls += 1;
+        future.as_mut().poll(cx).map(drop)
+    })
+    .await;
+}
