@@ -22,6 +22,7 @@ fn lines(journal: &MemoryJournal) -> Vec<String> {
             What::ModelAnswered { error, .. } => format!("model answered {}", error.as_deref().unwrap_or("well")),
             What::ToolIntended { call_id, tool, args, .. } => format!("{call_id} intends {tool} {}", args.to_value()),
             What::ToolEnded { call_id, result, .. } => format!("{call_id} ended {}", status(result.status)),
+            What::ToolLeftOut { call_id, result } => format!("{call_id} left out: {}", result.output),
             What::Asked { call_id, .. } => format!("{call_id} asked"),
             What::Answered { call_id, answer } => format!("{call_id} {answer}"),
             What::RunEnded { report } => format!("run ended {}", report.status),
