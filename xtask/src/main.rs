@@ -1,7 +1,9 @@
 //! What a contributor runs: `cargo xtask test`, and the parts of it.
 //!
-//! One file per subcommand; each file is a list of stages, and `stage.rs` runs them.
+//! One file per subcommand; each file is a list of stages, and `stage.rs` runs them. Only `bench` is a folder: it reads
+//! what its programs print.
 
+mod bench;
 mod fix;
 mod stage;
 mod test;
@@ -22,6 +24,8 @@ enum Task {
     Tidy,
     /// Repairs what a machine can repair: clippy's suggestions, then formatting
     Fix,
+    /// Measures Vertebra beside its peers: one table, two plots
+    Bench(bench::Request),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -31,6 +35,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Test => test::run(),
         Task::Tidy => tidy::run(),
         Task::Fix => fix::run(),
+        Task::Bench(request) => {
+            bench::run(&request)?;
+            return Ok(ExitCode::SUCCESS);
+        }
     };
     println!("\n{report}");
     Ok(if report.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

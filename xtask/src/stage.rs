@@ -39,7 +39,7 @@ impl Stage {
         self
     }
 
-    fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         // `cargo run` describes the package it started to us. Passed on to another cargo, that description counts as a
         // change to build scripts which watch it, and they would be built again on every switch between the two.

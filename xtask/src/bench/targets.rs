@@ -1,0 +1,190 @@
+//! The numbers to hold: what each case may cost, and whether it does.
+
+use super::binary::VERTEBRA;
+use super::measurement::Measurement;
+use super::number::{chosen, count, kibibytes, nearly_whole, ratio, time};
+use super::results::Results;
+
+/// A row of the table.
+pub(crate) struct Case {
+    /// Its name in the lines of the harness.
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) targets: &'static [Target],
+}
+
+/// What is to hold for a case of ours.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    /// At most so many nanoseconds.
+    Time(f64),
+    /// At most so many allocations.
+    Allocations(f64),
+    /// At most so many bytes.
+    Bytes(f64),
+    /// At most so many times what another case of ours costs.
+    NotMoreThan { times: f64, case: &'static str, title: &'static str },
+    /// The peer takes at least so many times as long.
+    FasterThan { peer: &'static str, times: f64 },
+}
+
+/// The cost of a turn must not grow with what was said before. A fifth is what noise and colder caches may add; a copy
+/// of the history would cost hundreds of times as much.
+const FLAT: Target = Target::NotMoreThan { times: 1.2, case: "turn_at_10", title: "at 10" };
+
+pub(crate) const CASES: [Case; 11] = [
+    Case { name: "no_hook", title: "dispatch, no hook", targets: &[Target::Time(15.0), Target::Allocations(0.0)] },
+    Case {
+        name: "one_hook",
+        title: "one hook",
+        targets: &[Target::Time(150.0), Target::FasterThan { peer: "a3s", times: 50.0 }],
+    },
+    Case {
+        name: "ten_hooks",
+        title: "ten hooks",
+        targets: &[Target::Time(1200.0), Target::FasterThan { peer: "a3s", times: 80.0 }],
+    },
+    Case {
+        name: "tools_1000",
+        title: "1 000 tool names",
+        targets: &[Target::NotMoreThan { times: 2.0, case: "tools_1", title: "one name" }],
+    },
+    Case {
+        name: "regex_1000",
+        title: "1 000 command regexes",
+        targets: &[Target::Time(10e3), Target::FasterThan { peer: "a3s", times: 5000.0 }],
+    },
+    Case { name: "turn", title: "turn, ten hooks", targets: &[Target::Time(10e3)] },
+    Case { name: "turn_at_10", title: "turn after 10 messages", targets: &[] },
+    Case { name: "turn_at_100", title: "… after 100", targets: &[FLAT] },
+    Case { name: "turn_at_1000", title: "… after 1 000", targets: &[FLAT] },
+    Case { name: "turn_at_10000", title: "… after 10 000", targets: &[FLAT] },
+    Case { name: "idle_session", title: "idle session", targets: &[Target::Bytes(20.0 * 1024.0)] },
+];
+
+/// What came of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Met(String),
+    Missed(String),
+    NotMeasured,
+}
+
+impl Target {
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Time(most) => format!("≤ {}", chosen(&time(most))),
+            Self::Allocations(0.0) => "no allocation".to_owned(),
+            Self::Allocations(most) => format!("≤ {} allocations", count(most)),
+            Self::Bytes(most) => format!("≤ {}", chosen(&kibibytes(most))),
+            Self::NotMoreThan { times, title, .. } => format!("≤ {} {title}", chosen(&ratio(times))),
+            Self::FasterThan { peer, times } => format!("{peer} ≥ {}", chosen(&ratio(times))),
+        }
+    }
+
+    /// Judges by the median, and says so if only the fastest sample meets the target.
+    pub(crate) fn judge(self, case: &str, results: &Results) -> Verdict {
+        let Some(by_median) = self.compare(case, results, |measured| measured.ns) else {
+            return Verdict::NotMeasured;
+        };
+        if by_median.is_met() {
+            return Verdict::Met(by_median.met());
+        }
+        let by_minimum = self.compare(case, results, |measured| measured.min_ns);
+        let hope = if by_minimum.is_some_and(Comparison::is_met) { " (min met)" } else { "" };
+        Verdict::Missed(format!("{}{hope}", by_median.missed()))
+    }
+
+    fn compare(self, case: &str, results: &Results, ns: fn(&Measurement) -> f64) -> Option<Comparison> {
+        let ours = results.find(VERTEBRA, case)?;
+        Some(match self {
+            Self::Time(most) => Comparison::AtMost(ns(ours), most),
+            Self::Allocations(most) => Comparison::Counted(ours.allocs, most),
+            Self::Bytes(most) => Comparison::AtMost(ours.bytes, most),
+            Self::NotMoreThan { times, case, .. } => {
+                Comparison::Growth(ns(ours) / ns(results.find(VERTEBRA, case)?), times)
+            }
+            Self::FasterThan { peer, times } => Comparison::AtLeast(ns(results.find(peer, case)?) / ns(ours), times),
+        })
+    }
+}
+
+/// What was measured and what it must not pass.
+#[derive(Clone, Copy)]
+enum Comparison {
+    AtMost(f64, f64),
+    Counted(f64, f64),
+    Growth(f64, f64),
+    AtLeast(f64, f64),
+}
+
+impl Comparison {
+    fn is_met(self) -> bool {
+        match self {
+            Self::AtMost(value, most) | Self::Counted(value, most) | Self::Growth(value, most) => value <= most,
+            Self::AtLeast(value, least) => value >= least,
+        }
+    }
+
+    fn met(self) -> String {
+        match self {
+            Self::AtMost(..) | Self::Counted(..) => "met".to_owned(),
+            Self::Growth(value, _) | Self::AtLeast(value, _) => format!("met: {}", ratio(value)),
+        }
+    }
+
+    fn missed(self) -> String {
+        match self {
+            Self::AtMost(value, most) => format!("missed by {:.0} %", (value / most - 1.0) * 100.0),
+            Self::Counted(value, _) => format!("missed: {}", nearly_whole(value)),
+            Self::Growth(value, _) | Self::AtLeast(value, _) => format!("missed: {}", ratio(value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measurement::tests::measured;
+    use super::*;
+
+    fn check(target: Target, expected: &Verdict) {
+        let results = Results::of([
+            measured(VERTEBRA, "x", 200.0, 140.0),
+            measured(VERTEBRA, "base", 100.0, 100.0),
+            measured("a3s", "x", 9000.0, 8000.0),
+        ]);
+        assert_eq!(target.judge("x", &results), *expected, "{target:?}");
+    }
+
+    fn met(text: &str) -> Verdict {
+        Verdict::Met(text.to_owned())
+    }
+
+    fn missed(text: &str) -> Verdict {
+        Verdict::Missed(text.to_owned())
+    }
+
+    #[test]
+    fn a_target_is_met_or_the_distance_is_told() {
+        check(Target::Time(200.0), &met("met"));
+        check(Target::Time(100.0), &missed("missed by 100 %"));
+        check(Target::Allocations(2.0), &met("met"));
+        check(Target::Allocations(0.0), &missed("missed: 2"));
+        check(Target::Bytes(1000.0), &missed("missed by 2 %"));
+        check(Target::NotMoreThan { times: 2.0, case: "base", title: "base" }, &met("met: 2.00 ×"));
+        check(Target::FasterThan { peer: "a3s", times: 40.0 }, &met("met: 45.0 ×"));
+        check(Target::FasterThan { peer: "a3s", times: 80.0 }, &missed("missed: 45.0 ×"));
+    }
+
+    #[test]
+    fn a_median_that_misses_what_the_minimum_meets_is_told_apart() {
+        check(Target::Time(150.0), &missed("missed by 33 % (min met)"));
+        check(Target::FasterThan { peer: "a3s", times: 50.0 }, &missed("missed: 45.0 × (min met)"));
+    }
+
+    #[test]
+    fn nothing_is_said_about_a_peer_that_was_not_there() {
+        check(Target::FasterThan { peer: "rig", times: 1.0 }, &Verdict::NotMeasured);
+        check(Target::NotMoreThan { times: 1.0, case: "absent", title: "absent" }, &Verdict::NotMeasured);
+    }
+}
