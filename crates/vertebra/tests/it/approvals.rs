@@ -218,8 +218,11 @@ async fn a_wait_for_a_person_deep_down_does_not_count_as_anybodys_time() {
         Ok(())
     });
     let agent = builder.build().expect("an agent");
-    let running = tokio::spawn(async move { agent.run("go").await });
-    asked.notified().await;
+    let mut running = tokio::spawn(async move { agent.run("go").await });
+    tokio::select! {
+        () = asked.notified() => {}
+        ended = &mut running => panic!("nobody was asked: {ended:?}"),
+    }
     tokio::task::yield_now().await;
     clock.advance(secs(500));
     told.notify_one();
