@@ -67,7 +67,7 @@ impl Tree {
     }
 
     fn hooks(&mut self, record: &Record, subject: &str) {
-        line(1, &format!("{BOLD}{}{BOLD:#} {DIM}{subject}{DIM:#}", record.point));
+        line(1, &format!("{BOLD}{}{BOLD:#} {DIM}{}{DIM:#}", record.point, cut(subject)));
         for trace in &record.hooks {
             self.count(trace);
             line(2, &hook(trace));
@@ -117,7 +117,7 @@ fn hook(trace: &Trace) -> String {
         }
         Ran::Answered { verdict: Kind::Proceed, .. } => format!("{YELLOW}✎ {role} {}{YELLOW:#}", trace.hook),
         Ran::Answered { verdict, .. } => format!("{YELLOW}! {role} {} {verdict}{YELLOW:#}", trace.hook),
-        Ran::Failed { failure, .. } => format!("{RED}✗ {role} {} {failure}{RED:#}", trace.hook),
+        Ran::Failed { failure, .. } => format!("{RED}✗ {role} {} {}{RED:#}", trace.hook, cut(&failure.to_string())),
         Ran::Skipped { why: Skipped::Disabled } => format!("{DIM}- {role} {} is off{DIM:#}", trace.hook),
         Ran::Skipped { why: Skipped::Ended { by, .. } } => {
             format!("{DIM}- {role} {} not run: {by} ended it{DIM:#}", trace.hook)
@@ -138,7 +138,7 @@ fn changed(Change { path, before, after }: &Change) -> String {
 
 fn described(call: &ToolCall) -> String {
     let argument = call.args.text("command").or_else(|| call.args.text("path")).unwrap_or_default();
-    format!("{BOLD}{}{BOLD:#} {}", call.tool, cut(argument))
+    format!("{BOLD}{}{BOLD:#} {}", clean(&call.tool), cut(argument))
 }
 
 fn ended(call: &ToolCall, result: &ToolResult) {
@@ -160,7 +160,12 @@ fn line(depth: usize, text: &str) {
 
 /// Text of others, so that none of its control characters reach the terminal.
 fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '·' } else { c }).collect()
+    text.chars().map(|c| if c.is_control() || is_invisible(c) { '·' } else { c }).collect()
+}
+
+/// Characters that hide or turn around what stands beside them.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 fn cut(text: &str) -> String {

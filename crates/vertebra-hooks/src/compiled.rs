@@ -51,8 +51,8 @@ impl<'a, E: Event, S: State> Facts<'a, E, S> {
 
     /// The whole command line, then each simple command inside it.
     pub(crate) fn commands(&self) -> impl Iterator<Item = &str> {
-        let parts = || self.commands.get_or_init(|| self.event.commands()).iter().map(String::as_str);
-        self.event.command().into_iter().chain(self.event.command().into_iter().flat_map(move |_| parts()))
+        let parts = self.commands.get_or_init(|| self.event.commands());
+        self.event.command().into_iter().chain(parts.iter().map(String::as_str))
     }
 
     pub(crate) fn paths(&self) -> &[String] {

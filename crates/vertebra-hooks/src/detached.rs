@@ -27,7 +27,10 @@ pub(crate) struct Queue {
 
 struct Worker {
     jobs: mpsc::Sender<Job>,
-    pending: watch::Sender<u64>,
+    /// Jobs handed over.
+    pushed: AtomicU64,
+    /// Jobs done.
+    done: watch::Sender<u64>,
 }
 
 /// What became of the events for detached watches.
@@ -43,27 +46,28 @@ impl Queue {
     /// Hands a job over without waiting. Answers whether there was room.
     pub(crate) fn push(&self, job: Job) -> bool {
         let worker = self.worker();
-        worker.pending.send_modify(|pending| *pending += 1);
         if worker.jobs.try_send(job).is_ok() {
+            worker.pushed.fetch_add(1, Ordering::AcqRel);
             return true;
         }
-        worker.pending.send_modify(|pending| *pending -= 1);
         self.dropped.fetch_add(1, Ordering::Relaxed);
         false
     }
 
-    /// Waits until nothing is pending, or until the time is up.
+    /// Waits until all that was handed over by now is done, or until the time is up. What others hand over meanwhile is
+    /// theirs to wait for. Drops are counted since the last time somebody asked.
     pub(crate) async fn drain(&self, limit: Duration) -> Drained {
         let mut unfinished = 0;
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(worker) = worker {
-            let mut pending = worker.pending.subscribe();
-            let idle = async { pending.wait_for(|pending| *pending == 0).await.is_ok() };
-            if tokio::time::timeout(limit, idle).await.is_err() {
-                unfinished = *worker.pending.borrow();
+            let pushed = worker.pushed.load(Ordering::Acquire);
+            let mut done = worker.done.subscribe();
+            let caught_up = async { done.wait_for(|done| *done >= pushed).await.is_ok() };
+            if tokio::time::timeout(limit, caught_up).await.is_err() {
+                unfinished = pushed.saturating_sub(*worker.done.borrow());
             }
         }
-        Drained { dropped: self.dropped.load(Ordering::Relaxed), unfinished }
+        Drained { dropped: self.dropped.swap(0, Ordering::Relaxed), unfinished }
     }
 
     /// The worker; a new one if the runtime that the last one lived in is gone. What that one left undone is lost, and
@@ -73,7 +77,7 @@ impl Queue {
         match worker.take() {
             Some(alive) if !alive.jobs.is_closed() => worker.insert(alive).clone(),
             gone => {
-                let lost = gone.map_or(0, |gone| *gone.pending.borrow());
+                let lost = gone.map_or(0, |gone| gone.left());
                 self.dropped.fetch_add(lost, Ordering::Relaxed);
                 worker.insert(Arc::new(Worker::start())).clone()
             }
@@ -84,15 +88,20 @@ impl Queue {
 impl Worker {
     fn start() -> Self {
         let (jobs, mut inbox) = mpsc::channel::<Job>(WAITING);
-        let pending = watch::Sender::new(0u64);
-        let done = pending.clone();
+        let done = watch::Sender::new(0u64);
+        let count = done.clone();
         tokio::spawn(async move {
             while let Some(job) = inbox.recv().await {
                 job.await;
-                done.send_modify(|pending| *pending -= 1);
+                count.send_modify(|done| *done += 1);
             }
         });
-        Self { jobs, pending }
+        Self { jobs, pushed: AtomicU64::default(), done }
+    }
+
+    /// Jobs handed over and not done.
+    fn left(&self) -> u64 {
+        self.pushed.load(Ordering::Acquire).saturating_sub(*self.done.borrow())
     }
 }
 

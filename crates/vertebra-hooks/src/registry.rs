@@ -3,6 +3,7 @@
 use std::{
     any::TypeId,
     collections::HashMap,
+    fmt,
     future::Future,
     hash::{BuildHasherDefault, Hash, Hasher},
     sync::{
@@ -58,6 +59,12 @@ struct Layered {
 impl Default for Inner {
     fn default() -> Self {
         Self::Own(Own::default())
+    }
+}
+
+impl fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.list().iter().map(|info| (info.point, &*info.name))).finish()
     }
 }
 
@@ -305,7 +312,12 @@ impl Layered {
         let merged = Merged::compile(parent.clone(), own.clone()).unwrap_or_else(|_| {
             // The parent has changed so that a constraint of the child can no longer hold. The parent's order wins.
             let relaxed = Arc::new(own.without_constraints());
-            Merged::compile(parent, relaxed).expect("the parent's hooks compiled alone, the child's ask for nothing")
+            Merged::compile(parent.clone(), relaxed.clone()).unwrap_or_else(|_| {
+                // A name of the child's closes a circle among wishes of the parent that had lost their object.
+                let parents = Arc::new(parent.without_constraints());
+                let merged = Merged::compile(parents, relaxed).expect("hooks without wishes can be ordered");
+                Merged { parent, ..merged }
+            })
         });
         let both = merged.both.clone();
         self.merged.store(Some(Arc::new(Merged { own, ..merged })));
@@ -344,7 +356,9 @@ impl Snapshot {
 
 impl Merged {
     fn compile(parent: Arc<Snapshot>, own: Arc<Snapshot>) -> Result<Self, RegisterError> {
-        let all = parent.registered.iter().chain(&own.registered).cloned().collect();
+        // An agent that reaches itself brings no hook twice.
+        let own_only = own.registered.iter().filter(|one| !parent.has(one));
+        let all = parent.registered.iter().chain(own_only).cloned().collect();
         Ok(Self { both: Arc::new(Snapshot::compile(all)?), parent, own })
     }
 }

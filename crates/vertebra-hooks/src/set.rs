@@ -2,6 +2,7 @@
 
 use std::{
     any::{Any, TypeId},
+    collections::{HashMap, HashSet},
     panic::Location,
     sync::Arc,
     time::Duration,
@@ -34,6 +35,8 @@ pub(crate) type AnyTable = Arc<dyn Any + Send + Sync>;
 pub struct HookSet {
     drafts: Vec<Draft>,
     misuse: Option<RegisterError>,
+    /// So many drafts, from the first, are beyond the reach of options.
+    sealed: usize,
 }
 
 /// A hook whose options may still change.
@@ -67,20 +70,29 @@ impl HookSet {
         if let Some(misuse) = self.misuse {
             return Err(misuse);
         }
-        let mut registered: Vec<Registered> = Vec::with_capacity(self.drafts.len());
+        let mut names: HashSet<(TypeId, Name)> = HashSet::new();
+        let mut places: HashMap<(TypeId, &Location<'_>), usize> = HashMap::new();
+        let mut registered = Vec::with_capacity(self.drafts.len());
         for mut draft in self.drafts {
-            let in_use = |point: TypeId, name: &str| {
-                taken(point, name) || registered.iter().any(|other| other.point == point && *other.info.name == *name)
-            };
+            let in_use = |name: &Name| taken(draft.point, name) || names.contains(&(draft.point, name.clone()));
             if !draft.named {
-                draft.info.name = free_name(draft.location, |name| in_use(draft.point, name));
-            } else if in_use(draft.point, &draft.info.name) {
+                let count = places.entry((draft.point, draft.location)).or_default();
+                draft.info.name = free_name(draft.location, count, in_use);
+            } else if in_use(&draft.info.name) {
                 return Err(RegisterError::Duplicate { point: draft.info.point, name: draft.info.name });
             }
+            names.insert((draft.point, draft.info.name.clone()));
             draft.info.check()?;
             registered.push((draft.finish)(draft.info)?);
         }
         Ok(registered)
+    }
+
+    /// Ends what was added so far: options do not reach it any more.
+    ///
+    /// A builder calls it after it took hooks from elsewhere, so that no option meant for another hook changes them.
+    pub fn seal(&mut self) {
+        self.sealed = self.drafts.len();
     }
 
     fn draft<P: Point>(
@@ -125,7 +137,7 @@ impl HookSet {
     }
 
     fn last(&mut self, option: &'static str, change: impl FnOnce(&mut Draft)) {
-        match self.drafts.last_mut() {
+        match self.drafts.get_mut(self.sealed..).and_then(<[Draft]>::last_mut) {
             Some(draft) => change(draft),
             None => self.misuse = self.misuse.take().or(Some(RegisterError::NoHookYet { option })),
         }
@@ -151,15 +163,20 @@ fn blank(point: &'static str, role: Role, on_failure: FailurePolicy, timeout: Op
 }
 
 /// A name for a hook that was given none: the place it was added at.
-fn free_name(location: &Location<'_>, in_use: impl Fn(&str) -> bool) -> Name {
-    let place = format!("{}:{}", location.file(), location.line());
-    let mut name = place.clone();
-    let mut count = 1;
-    while in_use(&name) {
-        count += 1;
-        name = format!("{place}#{count}");
+///
+/// `count` is how many hooks of that place have a name already.
+fn free_name(location: &Location<'_>, count: &mut usize, in_use: impl Fn(&Name) -> bool) -> Name {
+    let (file, line) = (location.file(), location.line());
+    loop {
+        *count += 1;
+        let name: Name = match *count {
+            1 => format!("{file}:{line}").into(),
+            count => format!("{file}:{line}#{count}").into(),
+        };
+        if !in_use(&name) {
+            return name;
+        }
     }
-    name.into()
 }
 
 /// Anything hooks can be attached to: a [`HookSet`], an agent's builder, a capability's kit.

@@ -1,6 +1,6 @@
 //! An agent: a model, its tools, and the hooks that every step passes.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use vertebra_hooks::Hooks;
 
@@ -37,6 +37,12 @@ pub(crate) struct Core {
     pub(crate) compactor: Option<Arc<dyn ErasedCompactor>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent").field("name", &self.core.name).field("hooks", &self.hooks).finish_non_exhaustive()
+    }
 }
 
 impl Agent {

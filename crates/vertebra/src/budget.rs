@@ -162,6 +162,11 @@ impl Budget {
         strongest(exhausted.filter(|stop| stop.reason != StopReason::Steps))
     }
 
+    /// How much time is left, here and all the way up; `None` means no limit.
+    pub fn time_left(&self, clock: &dyn Clock) -> Option<Duration> {
+        self.path().filter_map(|node| Some(node.limits.time?.saturating_sub(node.active(clock)))).min()
+    }
+
     /// Time passes from now on, until the guard is dropped.
     ///
     /// `above` is who waits for this work meanwhile: when it pauses for a person, so do they.

@@ -66,18 +66,21 @@ impl AgentBuilder {
     /// Adds a capability: its tools and its hooks.
     pub fn with(&mut self, capability: impl Capability) -> &mut Self {
         capability.install(&mut self.kit);
+        self.kit.hooks.seal();
         self
     }
 
     /// Adds a tool.
     pub fn tool(&mut self, tool: impl Tool) -> &mut Self {
         self.kit.tool(tool);
+        self.kit.hooks.seal();
         self
     }
 
     /// Adds hooks that were collected elsewhere.
     pub fn hooks(&mut self, set: HookSet) -> &mut Self {
         self.kit.hooks.append(set);
+        self.kit.hooks.seal();
         self
     }
 
@@ -272,7 +275,11 @@ impl AgentBuilder {
             clock: self.clock.clone().unwrap_or_else(|| Arc::new(SystemClock::default())),
             ids: self.ids.clone(),
         };
-        Ok(Agent::new(core, Hooks::new(hooks)?))
+        let agent = Agent::new(core, Hooks::new(hooks)?);
+        for unmatched in agent.unmatched_tools() {
+            tracing::warn!("{unmatched}");
+        }
+        Ok(agent)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Args, paths, shell};
 
@@ -52,7 +53,37 @@ impl Call {
         facts
     }
 
+    /// Each simple command that the call would run, whether its command is a line or a list of words.
     pub(crate) fn simple_commands(&self) -> Vec<String> {
-        self.command().map(shell::simple_commands).unwrap_or_default()
+        let mut commands = Vec::new();
+        for value in ["command", "cmd"].iter().filter_map(|name| self.args.get(name)) {
+            match value {
+                Value::String(line) => {
+                    commands.extend(shell::simple_commands(line));
+                    commands.extend((Some(line.as_str()) != self.command()).then(|| line.clone()));
+                }
+                Value::Array(words) => {
+                    let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+                    let quoted: Vec<String> =
+                        words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+                    commands.push(words.join(" "));
+                    commands.extend(shell::simple_commands(&quoted.join(" ")));
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+            }
+        }
+        commands
+    }
+
+    /// Whether this is still the call that the other is, arguments aside.
+    pub(crate) fn is_same_call(&self, other: &Self) -> bool {
+        self.call_id == other.call_id && self.tool == other.tool && self.aliases == other.aliases
+    }
+
+    /// Takes back everything but the arguments.
+    pub(crate) fn become_again(&mut self, original: &Self) {
+        let Self { args, malformed, .. } = std::mem::replace(self, original.clone());
+        self.args = args;
+        self.malformed = malformed;
     }
 }

@@ -8,8 +8,8 @@ use tokio::sync::Mutex;
 use vertebra_hooks::{Hooks, Point, Retries};
 
 use crate::{
-    Agent, AgentState, Args, Invocation, Limits, Refusable, Run, RunInfo, RunReport, RunStatus, SubagentStart,
-    SubagentStop, SubagentVerdict, Tool, ToolError, ToolOutput, ToolSpec,
+    Agent, AgentState, Args, Budget, CancellationToken, Invocation, Refusable, Run, RunInfo, RunReport, RunStatus,
+    SubagentStart, SubagentStop, SubagentVerdict, Tool, ToolError, ToolOutput, ToolSpec,
     clock::IdFor,
     events::{SubagentStarted, SubagentStopped},
     run::execute,
@@ -43,33 +43,49 @@ pub(crate) async fn delegate(
         }
         event
     };
+    if parent.delegations().is_closed() {
+        return Err(ToolError::new("the run has ended"));
+    }
     parent.has_child(agent);
-    let child = begin(parent, agent, started.limits);
-    let cancel_on_drop = child.token().clone().drop_guard();
+    let child = Child {
+        parent: parent.clone(),
+        agent: agent.clone(),
+        budget: parent.budget().child(agent.core().name.clone(), started.limits),
+        cancel: parent.token().child_token(),
+    };
+    let cancel_on_drop = child.cancel.clone().drop_guard();
     // In a task of its own, which the parent waits for at its end: the child's end is told even if the tool is dropped.
-    let delegation = accompany(parent.clone(), desk.clone(), agent.core().name.clone(), child, started.prompt);
+    let delegation = accompany(child, desk.clone(), started.prompt);
     let report = parent.delegations().spawn(delegation).await??;
     cancel_on_drop.disarm();
     Ok(report)
 }
 
-/// Runs a child to its end, as often as hooks at its end say.
-async fn accompany(
+/// A child agent, whose runs share a budget and can be cancelled together.
+struct Child {
     parent: Run,
-    desk: Arc<Mutex<Desk>>,
-    subagent: Arc<str>,
-    child: Run,
-    mut prompt: String,
-) -> Result<RunReport, Interrupted> {
+    agent: Agent,
+    budget: Budget,
+    cancel: CancellationToken,
+}
+
+/// Runs a child to its end, as often as hooks at its end say. The report is about all of its runs together.
+async fn accompany(child: Child, desk: Arc<Mutex<Desk>>, mut prompt: String) -> Result<RunReport, Interrupted> {
+    let parent = &child.parent;
     let mut state = AgentState::default();
     let mut continuations = 0;
+    let mut before: Option<RunReport> = None;
     loop {
         let report;
-        (state, report) = execute_boxed(child.clone(), state, prompt).await;
+        (state, report) = execute_boxed(child.begin(), state, prompt).await;
+        let report = match before.take() {
+            Some(before) => before.and(report),
+            None => report,
+        };
         let mut desk = desk.lock().await;
         let mut event = SubagentStopped {
             at: parent.at(SubagentStop::NAME),
-            subagent: subagent.clone(),
+            subagent: child.agent.core().name.clone(),
             status: report.status,
             stop: report.stop.clone(),
             text: report.text.clone(),
@@ -84,6 +100,7 @@ async fn accompany(
             {
                 continuations += 1;
                 prompt = instruction;
+                before = Some(report);
             }
             SubagentVerdict::GoOn { .. } | SubagentVerdict::Proceed | SubagentVerdict::Skip => {
                 return Ok(RunReport { text: event.text, ..report });
@@ -92,25 +109,28 @@ async fn accompany(
     }
 }
 
-fn begin(parent: &Run, agent: &Agent, limits: Limits) -> Run {
-    let core = Arc::new(agent.core().under(parent.core()));
-    let info = RunInfo {
-        session_id: parent.info().session_id.clone(),
-        run_id: core.ids.fresh(IdFor::Run),
-        agent: core.name.clone(),
-        depth: parent.info().depth + 1,
-        working_directory: core.working_directory.clone(),
-    };
-    let parts = Parts {
-        info,
-        hooks: Hooks::layered(parent.hooks(), agent.hooks()),
-        budget: parent.budget().child(core.name.clone(), limits),
-        cancel: parent.token().child_token(),
-        front: parent.front().clone(),
-        system_prompt: core.system_prompt.clone(),
-        core,
-    };
-    Run::new(parts, Some(parent))
+impl Child {
+    fn begin(&self) -> Run {
+        let Self { parent, agent, budget, cancel } = self;
+        let core = Arc::new(agent.core().under(parent.core()));
+        let info = RunInfo {
+            session_id: parent.info().session_id.clone(),
+            run_id: core.ids.fresh(IdFor::Run),
+            agent: core.name.clone(),
+            depth: parent.info().depth + 1,
+            working_directory: core.working_directory.clone(),
+        };
+        let parts = Parts {
+            info,
+            hooks: Hooks::layered(parent.hooks(), agent.hooks()),
+            budget: budget.clone(),
+            cancel: cancel.clone(),
+            front: parent.front().clone(),
+            system_prompt: core.system_prompt.clone(),
+            core,
+        };
+        Run::new(parts, Some(parent))
+    }
 }
 
 /// Boxed, because a run contains tools, which contain runs.

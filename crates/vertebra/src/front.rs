@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 use vertebra_hooks::Record;
 
-use crate::{Approval, Channel, Decision, RunReport, ToolCall, ToolResult};
+use crate::{Approval, Channel, Decision, RunInfo, RunReport, ToolCall, ToolResult};
 
 /// How many events may wait for a front end.
 const WAITING: usize = 4096;
@@ -17,6 +17,8 @@ const WAITING: usize = 4096;
 /// Something that a front end may want to show.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunEvent {
+    /// Which run.
+    pub run_id: Arc<str>,
     /// Which agent.
     pub agent: Arc<str>,
     /// How many delegations deep.
@@ -127,9 +129,9 @@ impl Front {
     }
 
     /// Tells, if somebody listens; `news` is made only then.
-    pub(crate) fn tell(&self, agent: &Arc<str>, depth: u32, news: impl FnOnce() -> News) {
+    pub(crate) fn tell(&self, of: &RunInfo, news: impl FnOnce() -> News) {
         let Some(shared) = &self.0 else { return };
-        let event = RunEvent { agent: agent.clone(), depth, news: news() };
+        let event = RunEvent { run_id: of.run_id.clone(), agent: of.agent.clone(), depth: of.depth, news: news() };
         shared.change(|queue| queue.push(event));
     }
 
@@ -164,13 +166,13 @@ impl Queue {
             return;
         }
         let joined = match (self.events.back_mut(), &event) {
-            (
-                Some(RunEvent { news: News::Delta { channel, text }, depth, .. }),
-                RunEvent { news: News::Delta { channel: c, text: t }, depth: d, .. },
-            ) if channel == c && depth == d => {
-                text.push_str(t);
-                true
-            }
+            (Some(RunEvent { news: News::Delta { channel, text }, run_id, .. }), next) => match &next.news {
+                News::Delta { channel: c, text: more } if c == channel && next.run_id == *run_id => {
+                    text.push_str(more);
+                    true
+                }
+                _ => false,
+            },
             _ => false,
         };
         if !joined {
@@ -186,7 +188,7 @@ impl Queue {
         if missed == 0 {
             return Some(event);
         }
-        let notice = RunEvent { agent: event.agent.clone(), depth: event.depth, news: News::Missed { events: missed } };
+        let notice = RunEvent { news: News::Missed { events: missed }, ..event.clone() };
         self.events.push_front(event);
         Some(notice)
     }

@@ -88,8 +88,16 @@ async fn hooked(
         desk.take_stops(&outcome);
         let (response, took) = match outcome.verdict() {
             InferenceVerdict::Proceed | InferenceVerdict::Skip => {
+                let more = match top_up(run, &asked.request, &reserved) {
+                    Ok(more) => more,
+                    Err(stop) => {
+                        desk.pending.stop(stop.clone());
+                        return Ok(InferenceReport::NotAsked(stop));
+                    }
+                };
                 let began = run.clock().elapsed();
                 let response = ask(run, desk, &asked, reserved).await?;
+                drop(more);
                 (response, run.clock().elapsed().saturating_sub(began))
             }
             InferenceVerdict::Replace { with } => {
@@ -130,13 +138,29 @@ fn refused(outcome: &Outcome<BeforeInference>, reason: String) -> Stop {
 
 /// Sets tokens aside before the hooks see the request, so that they judge the size that goes out.
 fn reserve(run: &Run, request: &mut Request) -> Result<Reservation, Stop> {
-    let prompt = request.messages.estimated_tokens() + (request.system_prompt.len() / 4) as u64;
+    let prompt = prompt_tokens(request);
     let wanted = prompt + request.max_output_tokens.unwrap_or(USUAL_OUTPUT_TOKENS);
     let reserved = run.budget().reserve_up_to(Meter::Tokens, wanted)?;
     if reserved.amount() < wanted {
-        request.max_output_tokens = Some(reserved.amount().saturating_sub(prompt).max(1));
+        let left = reserved.amount();
+        if left <= prompt {
+            let message = format!("the prompt takes about {prompt} tokens, and {left} are left");
+            return Err(Stop::hard(StopReason::Tokens, "limits", message));
+        }
+        request.max_output_tokens = Some(left - prompt);
     }
     Ok(reserved)
+}
+
+/// Sets aside what hooks have added to the request since, exactly as they left it.
+fn top_up(run: &Run, request: &Request, reserved: &Reservation) -> Result<Option<Reservation>, Stop> {
+    let wanted = prompt_tokens(request) + request.max_output_tokens.unwrap_or(USUAL_OUTPUT_TOKENS);
+    let more = wanted.saturating_sub(reserved.amount());
+    (more > 0).then(|| run.budget().reserve(Meter::Tokens, more)).transpose()
+}
+
+fn prompt_tokens(request: &Request) -> u64 {
+    request.messages.estimated_tokens() + (request.system_prompt.len() / 4) as u64
 }
 
 /// The call itself: recorded before and after, paid for, cancellable, behind a panic barrier.
@@ -160,22 +184,22 @@ async fn ask(
             return Err(interrupt);
         }
     };
-    let whole = answer.as_ref().ok();
-    let shown = deltas.finish(whole.unwrap_or(&Response::default())).await?;
+    // Paid for as soon as it is known, whatever becomes of the answer.
+    let (usage, error) = match &answer {
+        Ok(response) => (response.usage, None),
+        Err(error) => (crate::Usage::default(), Some(error.to_string())),
+    };
+    reserved.settle(usage.total_tokens());
+    run.spend(usage);
+    run.write(What::ModelAnswered { key, usage, error }).await?;
+    let shown = deltas.finish(answer.as_ref().unwrap_or(&Response::default())).await?;
+    desk.state.spend(usage);
     let response = match answer {
         Ok(response) => response,
         // A driver that was told to stop may well end with an error; what it was told counts.
         Err(_) if shown.halted.is_some() => Response::default(),
-        Err(error) => {
-            let usage = crate::Usage::default();
-            run.write(What::ModelAnswered { key, usage, error: Some(error.to_string()) }).await?;
-            return Err(error.into());
-        }
+        Err(error) => return Err(error.into()),
     };
-    reserved.settle(response.usage.total_tokens());
-    run.spend(response.usage);
-    desk.state.spend(response.usage);
-    run.write(What::ModelAnswered { key, usage: response.usage, error: None }).await?;
     Ok(as_shown(desk, response, shown))
 }
 

@@ -17,7 +17,7 @@ use crate::{Args, ModelId, RunReport, ToolResult, Usage};
 pub struct Entry {
     /// The session.
     pub session_id: Arc<str>,
-    /// The run; the session's own lines have none.
+    /// The run; the session's own lines have the session's identifier here.
     pub run_id: Option<Arc<str>>,
     /// When.
     pub timestamp: Timestamp,

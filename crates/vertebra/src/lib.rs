@@ -57,6 +57,7 @@ mod error;
 mod report;
 mod stop;
 
+mod failure;
 mod run;
 
 mod child;

@@ -136,6 +136,21 @@ impl Messages {
         *self = self.list.iter().filter(|message| keep(message)).cloned().collect();
     }
 
+    /// Puts messages right behind what the list was `before`, and what has been added to it since behind them. If more
+    /// than adding has happened since, they go to the end.
+    pub(crate) fn insert_since(&mut self, before: &Self, messages: impl Iterator<Item = Message>) {
+        let added: Vec<Message> = match before.added(self) {
+            Some(added) => added.cloned().collect(),
+            None => Vec::new(),
+        };
+        if !added.is_empty() {
+            *self = before.clone();
+        }
+        for message in messages.chain(added) {
+            self.push(message);
+        }
+    }
+
     /// Puts another message in place of one.
     pub fn set(&mut self, index: usize, message: Message) -> bool {
         let Some(old) = self.list.get(index) else { return false };

@@ -11,6 +11,7 @@ use crate::{
     front::News,
     journal::What,
     scope::{Desk, Interrupted, Leave},
+    shell,
 };
 
 /// How often a person may change the arguments of one call.
@@ -41,14 +42,24 @@ pub(crate) async fn admit(
 ) -> Result<Admission, Interrupted> {
     let mut approved: Option<String> = None;
     for _ in 0..MAX_EDITS {
+        let before = asked.clone();
         let outcome = run.fire(BeforeToolUse, asked, &mut desk.state, retries, Leave::OnCancel).await?;
         desk.take_stops(&outcome);
+        if let Some(reason) = beyond_judgement(&before, asked) {
+            return Ok(Admission::Blocked { by: "runtime".into(), reason: format!("blocked: {reason}") });
+        }
         let reason = match outcome.verdict() {
             ToolVerdict::Deny { reason } => return Ok(blocked(&outcome, &reason)),
             ToolVerdict::Stop { reason } => return Ok(Admission::Stopped { reason }),
             ToolVerdict::Retry { after_ms } => return Ok(Admission::Retry(Duration::from_millis(after_ms))),
             ToolVerdict::Replace { with } => return Ok(Admission::Replaced(*with)),
-            ToolVerdict::Ask { reason } => Some(reason),
+            ToolVerdict::Ask { reason } => {
+                // Nobody is asked about a call that is not to be made yet.
+                if let Some(ToolVerdict::Retry { after_ms }) = first_of(&outcome, Kind::Retry) {
+                    return Ok(Admission::Retry(Duration::from_millis(after_ms)));
+                }
+                Some(reason)
+            }
             ToolVerdict::Proceed | ToolVerdict::Skip | ToolVerdict::Allow => None,
         };
         // Nobody is asked about a call that cannot be made.
@@ -70,12 +81,24 @@ pub(crate) async fn admit(
                 }
             }
         }
-        return Ok(match outcome.of_kind(Kind::Replace).next().map(|ruling| ruling.verdict.clone()) {
+        return Ok(match first_of(&outcome, Kind::Replace) {
             Some(ToolVerdict::Replace { with }) => Admission::Replaced(*with),
             _ => Admission::Run,
         });
     }
     Ok(Admission::Blocked { by: "approver".into(), reason: "the arguments were changed too often".to_owned() })
+}
+
+fn first_of(outcome: &Outcome<BeforeToolUse>, kind: Kind) -> Option<ToolVerdict> {
+    outcome.of_kind(kind).next().map(|ruling| ruling.verdict.clone())
+}
+
+/// Why matchers could not judge the call: it is not the one they were asked about, or there is more of it than they read.
+fn beyond_judgement(before: &ToolAsked, after: &ToolAsked) -> Option<&'static str> {
+    if !after.call.is_same_call(&before.call) || after.at.run != before.at.run {
+        return Some("a hook changed which call this is");
+    }
+    (after.call.simple_commands().len() >= shell::MAX_COMMANDS).then_some("the command line is too long to be judged")
 }
 
 /// A refusal, in words that tell an opinion from a crash.

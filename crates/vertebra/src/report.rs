@@ -77,7 +77,7 @@ pub struct RunReport {
     pub steps: u32,
     /// Its tool calls, blocked ones included.
     pub tool_calls: u64,
-    /// What its model calls cost, children included in none of it but the budget.
+    /// What its model calls cost, without its children's, which count only in the budget.
     pub usage: Usage,
     /// How long it took.
     pub duration_ms: u64,
@@ -108,6 +108,17 @@ pub struct SessionReport {
 pub struct RunFailed(pub Box<RunReport>);
 
 impl RunReport {
+    /// This run and one that went on after it, as one.
+    pub(crate) fn and(self, next: Self) -> Self {
+        Self {
+            steps: self.steps + next.steps,
+            tool_calls: self.tool_calls + next.tool_calls,
+            usage: self.usage + next.usage,
+            duration_ms: self.duration_ms + next.duration_ms,
+            ..next
+        }
+    }
+
     /// The report, or the failure if the run failed.
     pub fn into_result(self) -> Result<Self, RunFailed> {
         match self.status {

@@ -1,16 +1,20 @@
 //! The loop. It holds no feature: it passes the points in order, and one resolver says whether it goes on.
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use futures_util::FutureExt;
 use tokio::sync::Mutex;
 use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
 
 use crate::{
-    AfterStep, AgentState, BeforeStep, ErrorVerdict, Execution, ExecutionEnd, ExecutionStart, InferenceReport, Message,
-    Meter, OnError, OnFailure, Pending, Purpose, Resolution, Run, RunError, RunReport, RunStatus, ShouldContinue, Step,
-    StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult, ToolStatus, Usage, compact,
-    events::{Continuing, ExecutionEnded, ExecutionStarted, Failed, StepEnded, StepStarted},
+    AfterStep, AgentState, BeforeStep, Execution, ExecutionEnd, ExecutionStart, InferenceReport, Message, Meter,
+    Pending, Purpose, Resolution, Run, RunError, RunReport, RunStatus, ShouldContinue, Step, StepKind, StepReport,
+    Stop, StopReason, ToolCall, ToolResult, ToolStatus, Usage, compact,
+    events::{Continuing, ExecutionEnded, ExecutionStarted, StepEnded, StepStarted},
     front::News,
     inference::infer,
     journal::What,
@@ -34,16 +38,17 @@ pub(crate) async fn execute(run: Run, state: AgentState, prompt: String) -> (Age
 }
 
 /// A run on its way.
-struct Loop {
-    run: Run,
-    desk: Desk,
+pub(crate) struct Loop {
+    pub(crate) run: Run,
+    pub(crate) desk: Desk,
     /// The state when the latest step began: what is left if the runtime itself should panic.
     last_good: AgentState,
     began: Duration,
     before: Before,
     text: String,
     continuations: u32,
-    failures: u32,
+    /// How often in a row a step has failed.
+    pub(crate) failures: u32,
 }
 
 /// The totals of the session when the run began.
@@ -130,13 +135,19 @@ impl Loop {
         };
         let (run, before) = (self.run.clone(), self.desk.state.clone());
         let this = Mutex::new(self);
+        let passed = AtomicBool::new(false);
         let core = |event: StepStarted| async {
+            passed.store(true, Ordering::Relaxed);
             let mut this = this.lock().await;
             // What an earlier attempt of an around left does not decide about this one.
             this.desk.pending = Pending::default();
             this.step_once(event).await
         };
         match run.hooks().wrap(Step, event, &before, &run, core).await {
+            Ok(Ok(report)) if !passed.load(Ordering::Relaxed) => {
+                this.into_inner().answered_outside(&report);
+                Ok(report)
+            }
             Ok(report) => report,
             Err(error) => {
                 let message = error.to_string();
@@ -154,6 +165,22 @@ impl Loop {
         for call in calls {
             let result = ToolResult::ended(ToolStatus::Cancelled, why);
             self.desk.state.push(Message::Tool { call_id: call.id, tool: call.tool, result });
+        }
+    }
+
+    /// An around answered in place of a whole step. It counts as one, and its answer as the model's.
+    fn answered_outside(&mut self, report: &StepReport) {
+        match self.run.budget().reserve(Meter::Steps, 1) {
+            Ok(reserved) => reserved.settle(1),
+            Err(stop) => self.desk.pending.stop(stop),
+        }
+        self.text.clone_from(&report.text);
+        if report.kind != StepKind::ToolExecution {
+            self.desk.pending.stop(Stop::soft(
+                StopReason::Finished,
+                "around",
+                "an around answered in place of the step",
+            ));
         }
     }
 
@@ -208,7 +235,11 @@ impl Loop {
         request.messages = self.desk.state.messages().clone();
         let response = match infer(&self.run, &mut self.desk, Purpose::Step, request).await {
             InferenceReport::Answered(response) => response,
-            InferenceReport::NotAsked(_) => {
+            InferenceReport::NotAsked(stop) => {
+                // An around may say so without anybody having stopped the run.
+                if self.desk.pending.strongest().is_none() {
+                    self.desk.pending.stop(stop);
+                }
                 return Ok(StepReport { kind: StepKind::NoResponse, text: String::new(), tools: Vec::new() });
             }
             InferenceReport::Failed(error) => return Err(error.into()),
@@ -229,10 +260,11 @@ impl Loop {
             return Ok(self.leave_out(calls, text));
         }
         let tools = calls.iter().map(|call| call.tool.clone()).collect();
+        let before = self.desk.state.messages().clone();
         let (results, interrupted) = use_tools(&self.run, &mut self.desk, calls).await;
-        for (call, result) in results {
-            self.desk.state.push(Message::Tool { call_id: call.id, tool: call.tool, result });
-        }
+        let results =
+            results.into_iter().map(|(call, result)| Message::Tool { call_id: call.id, tool: call.tool, result });
+        self.desk.state.messages_mut().insert_since(&before, results);
         interrupted?;
         Ok(StepReport { kind: StepKind::ToolExecution, text, tools })
     }
@@ -248,6 +280,7 @@ impl Loop {
 
     /// `ShouldContinue`, then the resolver. Answers with the stop, if the run ends.
     async fn should_continue(&mut self, report: StepReport) -> Result<Option<Stop>, Interrupted> {
+        self.run.late_stops().into_iter().for_each(|stop| self.desk.pending.stop(stop));
         let mut event = Continuing {
             at: self.run.at(ShouldContinue::NAME),
             kind: report.kind,
@@ -275,56 +308,13 @@ impl Loop {
     }
 
     /// Counts that the run goes on although it would have ended. Answers with the stop, if that was once too often.
-    fn once_more(&mut self) -> Option<Stop> {
+    pub(crate) fn once_more(&mut self) -> Option<Stop> {
         self.continuations += 1;
         let limit = self.run.core().continuation_limit;
         (self.continuations > limit).then(|| {
             let message = format!("the run was made to go on {limit} times");
             Stop::hard(StopReason::Retries, "continuation limit", message)
         })
-    }
-
-    /// `OnError`, then the error policy. Answers with the stop, if the run ends.
-    async fn on_error(&mut self, interrupted: Interrupted) -> Option<Stop> {
-        let Interrupted::Failed(error) = interrupted else { return Some(interrupted.into()) };
-        self.failures += 1;
-        let mut event = Failed {
-            at: self.run.at(OnError::NAME),
-            class: error.class(),
-            message: error.to_string(),
-            attempts: self.failures,
-            wait: error.wait(),
-        };
-        let outcome = match self.fire(OnError, &mut event).await {
-            Ok(outcome) => outcome,
-            Err(interrupted) => return Some(interrupted.into()),
-        };
-        let by = outcome.record.decided_by.as_deref().unwrap_or("a hook").to_owned();
-        match outcome.verdict() {
-            ErrorVerdict::Recover { with } => {
-                self.failures = 0;
-                self.desk.state.push(Message::instruction(*with, by));
-                self.once_more()
-            }
-            ErrorVerdict::Stop { reason } => {
-                Some(Stop::hard(StopReason::Error, by, format!("{}: {reason}", event.message)))
-            }
-            ErrorVerdict::Proceed | ErrorVerdict::Skip => self.by_policy(&error).await,
-        }
-    }
-
-    async fn by_policy(&mut self, error: &RunError) -> Option<Stop> {
-        match self.run.core().error_policy.action(error.class()) {
-            OnFailure::Retry { times, wait } if self.failures <= times => {
-                let wait = error.wait().unwrap_or(wait.saturating_mul(1 << (self.failures - 1).min(16)));
-                self.run.wait(wait).await.err().map(Stop::from)
-            }
-            OnFailure::Ignore => {
-                self.desk.state.push(Message::instruction(format!("The last step failed: {error}"), OnError::NAME));
-                self.once_more()
-            }
-            OnFailure::Retry { .. } | OnFailure::Stop => Some(Interrupted::from(error.clone()).into()),
-        }
     }
 
     /// `ExecutionEnd`: once, on every path.
@@ -381,7 +371,11 @@ impl Loop {
         }
     }
 
-    async fn fire<P>(&mut self, point: P, event: &mut P::Event) -> Result<vertebra_hooks::Outcome<P>, Interrupted>
+    pub(crate) async fn fire<P>(
+        &mut self,
+        point: P,
+        event: &mut P::Event,
+    ) -> Result<vertebra_hooks::Outcome<P>, Interrupted>
     where
         P: Point<State = AgentState, Event: crate::events::Located>,
     {

@@ -6,7 +6,7 @@ use std::{
     future::{Future, poll_fn},
     pin::pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
     task::Poll,
@@ -19,7 +19,7 @@ use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
     Agent, AgentState, At, Budget, Clock, InferenceReport, Messages, Notification, Pending, Purpose, Request, RunError,
-    RunInfo, Usage,
+    RunInfo, Stop, Usage,
     agent::Core,
     budget::Working,
     events::{Located, Notified, ToolAsked},
@@ -51,6 +51,33 @@ struct Inner {
     step: AtomicU32,
     /// What model calls have cost. Not part of the state: a hook that fails takes back what it wrote, not what it spent.
     spent: Mutex<Usage>,
+    /// Shared by all runs of a session.
+    totals: Arc<Mutex<Totals>>,
+    late_stops: Mutex<Vec<Stop>>,
+    nested: AtomicU32,
+}
+
+/// What a session has used, children included.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Totals {
+    pub(crate) usage: Usage,
+    pub(crate) tool_calls: u64,
+}
+
+/// How deep a hook that asks a model or notifies may cause itself.
+const MAX_NESTED: u32 = 8;
+const NESTED: &str = "hooks that ask a model or notify have caused each other too often";
+
+struct Nested<'a>(&'a AtomicU32);
+
+impl Drop for Nested<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a run is made of.
@@ -110,6 +137,9 @@ impl Run {
             events: AtomicU64::default(),
             step: AtomicU32::default(),
             spent: Mutex::default(),
+            totals: above.map(|run| run.0.totals.clone()).unwrap_or_default(),
+            late_stops: Mutex::default(),
+            nested: AtomicU32::default(),
         }))
     }
 
@@ -150,9 +180,14 @@ impl Run {
         purpose: impl Into<Arc<str>>,
         request: Request,
     ) -> InferenceReport {
-        let mut desk = Desk { state: std::mem::take(state), pending: Pending::default() };
+        let Some(_nested) = self.nest() else {
+            return InferenceReport::Failed(RunError::Internal { message: NESTED.to_owned() });
+        };
+        // A copy, which costs nothing: if this is dropped half way, the state is still there.
+        let mut desk = Desk { state: state.clone(), pending: Pending::default() };
         let report = inference::infer(self, &mut desk, Purpose::Capability(purpose.into()), request).await;
         *state = desk.state;
+        lock(&self.0.late_stops).extend(desk.pending.stops().iter().cloned());
         report
     }
 
@@ -176,6 +211,7 @@ impl Run {
         kind: impl Into<String>,
         message: impl Into<String>,
     ) -> Result<(), RunError> {
+        let Some(_nested) = self.nest() else { return Err(RunError::Internal { message: NESTED.to_owned() }) };
         let at = self.at(Notification::NAME);
         let mut event = Notified { at, kind: kind.into(), message: message.into(), data: Value::Null };
         let outcome = self.fire(Notification, &mut event, state, Retries::Allowed, Leave::OnCancel).await;
@@ -188,12 +224,33 @@ impl Run {
 
     /// What model calls of this run have cost so far, children not included.
     pub fn spent(&self) -> Usage {
-        *self.0.spent.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.0.spent)
     }
 
     pub(crate) fn spend(&self, usage: Usage) {
-        *self.0.spent.lock().unwrap_or_else(PoisonError::into_inner) += usage;
+        *lock(&self.0.spent) += usage;
+        lock(&self.0.totals).usage += usage;
         self.0.budget.pay(usage);
+    }
+
+    pub(crate) fn count_call(&self) {
+        lock(&self.0.totals).tool_calls += 1;
+    }
+
+    /// What the whole session has used, children included.
+    pub(crate) fn totals(&self) -> Totals {
+        *lock(&self.0.totals)
+    }
+
+    /// Stops that hooks asked for while a capability asked a model.
+    pub(crate) fn late_stops(&self) -> Vec<Stop> {
+        std::mem::take(&mut *lock(&self.0.late_stops))
+    }
+
+    /// One level deeper into hooks that call back into their run; `None` if that is too deep.
+    fn nest(&self) -> Option<Nested<'_>> {
+        let nested = Nested(&self.0.nested);
+        (nested.0.fetch_add(1, Ordering::AcqRel) < MAX_NESTED).then_some(nested)
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
@@ -299,7 +356,7 @@ impl Run {
 
     /// Tells the front end, if there is one.
     pub(crate) fn tell(&self, news: impl FnOnce() -> News) {
-        self.0.front.tell(&self.0.info.agent, self.0.info.depth, news);
+        self.0.front.tell(&self.0.info, news);
     }
 
     /// Does something unless the run is cancelled, before or meanwhile.
@@ -317,9 +374,10 @@ impl Run {
         .await
     }
 
-    /// Waits because a hook or a provider asked to. Counts as time worked.
+    /// Waits because a hook or a provider asked to. Counts as time worked, and takes no longer than there is time left.
     pub(crate) async fn wait(&self, duration: Duration) -> Result<(), Interrupted> {
-        self.unless_cancelled(self.clock().sleep(duration)).await
+        let left = self.0.budget.time_left(&**self.clock()).unwrap_or(Duration::MAX);
+        self.unless_cancelled(self.clock().sleep(duration.min(left))).await
     }
 
     /// Waits for a person. Does not count as time worked.

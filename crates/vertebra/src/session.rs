@@ -42,6 +42,8 @@ struct Inner {
     scope: Run,
     /// Every run that was started: none may begin after the session has ended.
     under_way: TaskTracker,
+    /// Where its end is told if it is dropped, from wherever that is.
+    runtime: tokio::runtime::Handle,
     system_prompt: Arc<str>,
     began: Duration,
     runs: u32,
@@ -55,6 +57,7 @@ impl Session {
             scope: scope(&agent, &session_id),
             state: Arc::default(),
             under_way: TaskTracker::new(),
+            runtime: tokio::runtime::Handle::current(),
             system_prompt: core.system_prompt.clone(),
             began: core.clock.elapsed(),
             runs: 0,
@@ -100,7 +103,8 @@ impl Session {
         prompt: impl Into<String>,
         cancel: CancellationToken,
     ) -> Result<RunReport, RunFailed> {
-        self.start(prompt.into(), Front::default(), cancel).wait().await.into_result()
+        // A child of theirs: what ends this run must not end what else hangs on their token.
+        self.start(prompt.into(), Front::default(), cancel.child_token()).wait().await.into_result()
     }
 
     /// Closes the session: `SessionEnd`, then detached watches are waited for, for a bounded time.
@@ -162,10 +166,8 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if let Some(inner) = self.inner.take()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            runtime.spawn(inner.close());
+        if let Some(inner) = self.inner.take() {
+            inner.runtime.clone().spawn(inner.close());
         }
     }
 }
@@ -176,11 +178,12 @@ impl Inner {
         self.under_way.wait().await;
         let mut state = self.state.lock().await;
         let duration = self.scope.clock().elapsed().saturating_sub(self.began);
+        let totals = self.scope.totals();
         let mut event = SessionEnded {
             at: self.scope.at(SessionEnd::NAME),
-            usage: state.usage(),
-            total_tokens: state.usage().total_tokens(),
-            total_tool_calls: state.tool_calls(),
+            usage: totals.usage,
+            total_tokens: totals.usage.total_tokens(),
+            total_tool_calls: totals.tool_calls,
             runs: self.runs,
             steps: state.steps(),
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
@@ -278,11 +281,12 @@ impl RunStream {
         let token = cancel.clone();
         let task = tokio::spawn(async move {
             let mut session = agent.session().await;
+            let info = session.scope().info().clone();
             let report = session.start(prompt, front.clone(), token).wait().await;
             let closed = session.close().await;
             if closed.watches.dropped + closed.watches.unfinished > 0 {
                 let message = format!("detached watches missed events: {:?}", closed.watches);
-                front.tell(&agent.core().name, 0, || News::Notice { kind: "watches".to_owned(), message });
+                front.tell(&info, || News::Notice { kind: "watches".to_owned(), message });
             }
             front.close();
             report

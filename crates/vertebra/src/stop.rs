@@ -45,7 +45,7 @@ pub struct Stop {
     /// Data that goes with it.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub context: Value,
-    /// Whether a hook that says "continue" can override it.
+    /// Whether it stands even against a hook that says "continue".
     pub hard: bool,
 }
 

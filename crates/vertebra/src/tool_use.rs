@@ -68,7 +68,13 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
         },
     };
     let progress = Progress { number: event.at.number, attempts: AtomicU32::new(0) };
-    let core = |event: ToolAsked| hooked(run, floor, index, &progress, event);
+    let original = event.clone();
+    let core = |mut event: ToolAsked| {
+        // An around may change the arguments; which call it is, is not its to say.
+        event.call.become_again(&original.call);
+        event.at = original.at.clone();
+        hooked(run, floor, index, &progress, event)
+    };
     let mut result = match run.hooks().wrap(ToolUse, event, &before, run, core).await {
         Ok(result) => result,
         Err(error) => ToolResult::ended(ToolStatus::Failed, error.to_string()),
@@ -87,6 +93,7 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
 /// An around answered in place of the call. It stands outside the hooks, so none of them fires; but it leaves a record.
 async fn never_passed(run: &Run, floor: &Floor, call: &ToolCall, result: &ToolResult) {
     floor.desk.lock().await.state.used_tool(&call.tool);
+    run.count_call();
     run.tell(|| News::ToolEnded { call: call.clone(), result: result.clone() });
     let written = run.write(What::ToolLeftOut { call_id: call.id.clone(), result: result.clone() }).await;
     if let Err(error) = written {
@@ -161,6 +168,7 @@ async fn try_hooked(
             let admission = admit(run, &mut desk, &mut asked, run.retries(attempt)).await;
             if attempt == 1 {
                 desk.state.used_tool(&asked.call.tool);
+                run.count_call();
             }
             floor.close_if(admission.is_err() || desk.pending.stops().len() > stops);
             admission

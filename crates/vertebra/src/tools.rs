@@ -1,6 +1,9 @@
 //! The tools of an agent, by name, with their compiled schemas.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
 
 use jsonschema::Validator;
 
@@ -23,6 +26,7 @@ impl Tools {
     pub(crate) fn new(tools: Vec<Arc<dyn ErasedTool>>) -> Result<Self, BuildError> {
         let mut by_name = HashMap::new();
         let mut offers = Vec::new();
+        let mut taken = HashSet::new();
         for tool in tools {
             let spec = tool.spec();
             check_name(&spec.name)?;
@@ -33,10 +37,14 @@ impl Tools {
                 description: spec.description.clone(),
                 schema: spec.schema.clone(),
             });
-            let name = spec.name.clone();
-            if by_name.insert(name.clone(), Held { tool, spec, validator }).is_some() {
-                return Err(BuildError::DuplicateTool { name: name.to_string() });
+            // Matchers compare without regard to case, so names must differ that way.
+            let names = std::iter::once(&spec.name).chain(spec.aliases.iter()).map(|name| name.to_ascii_lowercase());
+            for name in names.collect::<BTreeSet<_>>() {
+                if !taken.insert(name.clone()) {
+                    return Err(BuildError::DuplicateTool { name });
+                }
             }
+            by_name.insert(spec.name.clone(), Held { tool, spec, validator });
         }
         Ok(Self { by_name, offers: offers.into() })
     }

@@ -127,8 +127,9 @@ async fn inference_step_and_session_events_are_complete() {
     assert_eq!((&child["subagent"], &child["steps"], &child["text"]), (&json!("child"), &json!(2), &json!("seen")));
     let ended = &top("ExecutionEnd")[0];
     assert_eq!((&ended["status"], &ended["usage"]["input_tokens"]), (&json!("completed"), &json!(30)));
+    // The totals are the whole session's: the child's tokens and its call count too.
     let total = &top("SessionEnd")[0];
-    assert_eq!((&total["total_tokens"], &total["total_tool_calls"]), (&json!(36), &json!(3)));
+    assert_eq!((&total["total_tokens"], &total["total_tool_calls"]), (&json!(46), &json!(4)));
     assert_eq!((&total["runs"], &total["duration_ms"]), (&json!(1), &json!(closed.duration_ms)));
     assert!(closed.duration_ms >= 8000, "{closed:?}");
     let compacted = (&top("BeforeCompact")[0], &top("AfterCompact")[0]);

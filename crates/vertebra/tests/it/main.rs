@@ -23,5 +23,7 @@ mod journal;
 mod sessions;
 mod streaming;
 
+mod escapes;
 mod laws;
 mod traps;
+mod unhurt;

@@ -186,7 +186,7 @@ async fn a_front_end_sees_steps_tools_hooks_questions_and_the_end_also_of_childr
     builder.approver(vertebra::testing::FixedApprover::yes()).on(BeforeToolUse.tool("ls"), async |_| ask("sure?"));
     let agent = builder.build().expect("an agent");
     let (mut stream, log) = (agent.stream("go"), Log::default());
-    while let Some(RunEvent { agent, depth, news }) = stream.next().await {
+    while let Some(RunEvent { agent, depth, news, .. }) = stream.next().await {
         let what = match news {
             News::Step { step } => format!("step {step}"),
             News::Delta { text, .. } => format!("says {text}"),

@@ -1,0 +1,54 @@
+//! What is done when something fails outside a tool: hooks first, then the error policy.
+
+use vertebra_hooks::Point;
+
+use crate::{
+    ErrorClass, ErrorVerdict, Message, OnError, OnFailure, RunError, Stop, StopReason, events::Failed, run::Loop,
+    scope::Interrupted,
+};
+
+impl Loop {
+    /// `OnError`, then the error policy. Answers with the stop, if the run ends.
+    pub(crate) async fn on_error(&mut self, interrupted: Interrupted) -> Option<Stop> {
+        let Interrupted::Failed(error) = interrupted else { return Some(interrupted.into()) };
+        self.failures += 1;
+        let mut event = Failed {
+            at: self.run.at(OnError::NAME),
+            class: error.class(),
+            message: error.to_string(),
+            attempts: self.failures,
+            wait: error.wait(),
+        };
+        let outcome = match self.fire(OnError, &mut event).await {
+            Ok(outcome) => outcome,
+            Err(interrupted) => return Some(interrupted.into()),
+        };
+        let by = outcome.record.decided_by.as_deref().unwrap_or("a hook").to_owned();
+        match outcome.verdict() {
+            // Nothing goes on unrecorded, whatever a hook says.
+            ErrorVerdict::Recover { with } if error.class() != ErrorClass::Journal => {
+                self.failures = 0;
+                self.desk.state.push(Message::instruction(*with, by));
+                self.once_more()
+            }
+            ErrorVerdict::Stop { reason } => {
+                Some(Stop::hard(StopReason::Error, by, format!("{}: {reason}", event.message)))
+            }
+            ErrorVerdict::Proceed | ErrorVerdict::Skip | ErrorVerdict::Recover { .. } => self.by_policy(&error).await,
+        }
+    }
+
+    async fn by_policy(&mut self, error: &RunError) -> Option<Stop> {
+        match self.run.core().error_policy.action(error.class()) {
+            OnFailure::Retry { times, wait } if self.failures <= times => {
+                let wait = error.wait().unwrap_or(wait.saturating_mul(1 << (self.failures - 1).min(16)));
+                self.run.wait(wait).await.err().map(Stop::from)
+            }
+            OnFailure::Ignore => {
+                self.desk.state.push(Message::instruction(format!("The last step failed: {error}"), OnError::NAME));
+                self.once_more()
+            }
+            OnFailure::Retry { .. } | OnFailure::Stop => Some(Interrupted::from(error.clone()).into()),
+        }
+    }
+}
