@@ -6,7 +6,7 @@ use crate::world::{Calling, Doing, Noticing};
 
 #[track_caller]
 fn refused(set: HookSet, expected: &str) -> RegisterError {
-    let error = Hooks::new(set).err().expect("this set must be refused");
+    let error = Hooks::new(set).expect_err("this set must be refused");
     assert_eq!(error.to_string(), expected);
     error
 }
