@@ -62,11 +62,25 @@ impl Args {
         T::deserialize(&*self.0)
     }
 
+    /// Roughly how many bytes they take when written out.
+    pub(crate) fn weight(&self) -> usize {
+        self.iter().map(|(name, value)| name.len() + weight_of(value)).sum()
+    }
+
     /// A fingerprint of the exact arguments. An approval is bound to it.
     pub fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         digest_object(&self.0, &mut hasher);
         hasher.finalize().to_hex().to_string()
+    }
+}
+
+fn weight_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(weight_of).sum(),
+        Value::Object(map) => map.iter().map(|(name, value)| name.len() + weight_of(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
     }
 }
 

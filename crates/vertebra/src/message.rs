@@ -102,16 +102,7 @@ impl ToolCall {
     }
 
     fn weight(&self) -> usize {
-        self.tool.len() + self.args.iter().map(|(name, value)| name.len() + weight_of(value)).sum::<usize>()
-    }
-}
-
-fn weight_of(value: &serde_json::Value) -> usize {
-    match value {
-        serde_json::Value::String(text) => text.len() + 2,
-        serde_json::Value::Array(items) => items.iter().map(weight_of).sum(),
-        serde_json::Value::Object(map) => map.iter().map(|(name, value)| name.len() + weight_of(value)).sum(),
-        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => 8,
+        self.tool.len() + self.args.weight()
     }
 }
 

@@ -23,6 +23,9 @@ use crate::{
     tool_use::{close_open, use_tools},
 };
 
+/// How many calls of one answer are made.
+const MAX_CALLS: usize = 128;
+
 /// Runs the loop on a prompt. Whatever happens, the end is told once.
 pub(crate) async fn execute(run: Run, state: AgentState, prompt: String) -> (AgentState, RunReport) {
     let mut run_loop = Loop::new(run, state);
@@ -233,7 +236,7 @@ impl Loop {
         compact::if_due(&self.run, &mut self.desk).await?;
         let mut request = self.run.request();
         request.messages = self.desk.state.messages().clone();
-        let response = match infer(&self.run, &mut self.desk, Purpose::Step, request).await {
+        let mut response = match infer(&self.run, &mut self.desk, Purpose::Step, request).await {
             InferenceReport::Answered(response) => response,
             InferenceReport::NotAsked(stop) => {
                 // An around may say so without anybody having stopped the run.
@@ -246,6 +249,7 @@ impl Loop {
             InferenceReport::Cancelled => return Err(Interrupted::Cancelled),
         };
         self.text.clone_from(&response.text);
+        let too_many = response.calls.split_off(response.calls.len().min(MAX_CALLS)).len();
         let (text, calls) = (response.text.clone(), response.calls.clone());
         self.desk.state.push(Message::Assistant {
             text: response.text,
@@ -265,6 +269,10 @@ impl Loop {
         let results =
             results.into_iter().map(|(call, result)| Message::Tool { call_id: call.id, tool: call.tool, result });
         self.desk.state.messages_mut().insert_since(&before, results);
+        if too_many > 0 {
+            let text = format!("{too_many} more calls were left out: one answer may ask for {MAX_CALLS}");
+            self.desk.state.push(Message::instruction(text, "runtime"));
+        }
         interrupted?;
         Ok(StepReport { kind: StepKind::ToolExecution, text, tools })
     }

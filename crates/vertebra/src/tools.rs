@@ -9,6 +9,9 @@ use jsonschema::Validator;
 
 use crate::{BuildError, Call, Offer, ToolSpec, tool::ErasedTool};
 
+/// How long the arguments of one call may be.
+const MAX_ARGUMENT_BYTES: usize = 1 << 20;
+
 /// The tools of an agent.
 #[derive(Default)]
 pub(crate) struct Tools {
@@ -84,6 +87,9 @@ impl Tools {
         if let Some(text) = &call.malformed {
             let shown: String = text.chars().take(200).collect();
             return Err(format!("the arguments of `{}` are not a JSON object: {shown}", call.tool));
+        }
+        if call.args.weight() > MAX_ARGUMENT_BYTES {
+            return Err(format!("the arguments of `{}` are longer than {MAX_ARGUMENT_BYTES} bytes", call.tool));
         }
         let problems: Vec<String> = held
             .validator

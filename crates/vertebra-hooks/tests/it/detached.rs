@@ -71,7 +71,8 @@ async fn what_a_full_queue_drops_is_recorded_and_counted() {
 
     assert_eq!(hooks.drain(A_WHILE).await, Drained { dropped: 10, unfinished: queued });
     gate.add_permits(Semaphore::MAX_PERMITS / 2);
-    assert_eq!(hooks.drain(A_WHILE).await, Drained { dropped: 10, unfinished: 0 });
+    // Whoever asks next is told of what was dropped since.
+    assert_eq!(hooks.drain(A_WHILE).await, Drained::default());
     assert_eq!(seen.all().len() as u64, queued);
 }
 
@@ -141,4 +142,19 @@ fn a_detached_watch_works_again_in_the_next_runtime_and_what_the_last_one_lost_i
 
     assert_eq!(drained, [Drained::default(), Drained { dropped: 2, unfinished: 0 }]);
     assert_eq!(seen.all(), ["w one proceeded", "w three proceeded"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn draining_does_not_wait_for_what_others_hand_over_meanwhile() {
+    let (gate, seen) = (Arc::new(Semaphore::new(0)), Seen::default());
+    let hooks = hooks(gated("w", &gate, &seen));
+    fire(&hooks, call("mine")).await;
+    let drained = tokio::spawn({
+        let hooks = hooks.clone();
+        async move { hooks.drain(A_WHILE).await }
+    });
+    tokio::task::yield_now().await;
+    fire(&hooks, call("theirs")).await;
+    gate.add_permits(1);
+    assert_eq!(drained.await.expect("it ends"), Drained::default());
 }

@@ -153,3 +153,19 @@ async fn news_about_news_comes_to_an_end() {
     let report = builder.build().expect("an agent").run("go").await.expect("a run");
     assert_eq!((report.status, log.lines().len()), (RunStatus::Completed, 8));
 }
+
+#[tokio::test]
+async fn an_answer_with_too_many_calls_or_too_long_arguments_is_cut_down() {
+    let many: Vec<_> = (0..130).map(|_| ("ls", "{}")).collect();
+    let long = format!(r#"{{"text": "{}"}}"#, "x".repeat(2 << 20));
+    let model = Script::new().calls(many).call("ls", &long).say("done");
+    let tool = RecordingTool::new("ls");
+    let built = agent(&model).tool(tool.clone()).build().expect("an agent");
+    let mut session = built.session().await;
+    session.prompt("go").await.expect("a run");
+    assert_eq!(tool.calls().len(), 128);
+    let state = session.state().await;
+    let said: Vec<&str> = state.messages().iter().map(Message::text).collect();
+    assert!(said.contains(&"2 more calls were left out: one answer may ask for 128"), "{said:?}");
+    assert!(said.contains(&"the arguments of `ls` are longer than 1048576 bytes"));
+}
