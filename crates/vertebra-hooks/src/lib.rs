@@ -44,6 +44,8 @@
 //! # }).unwrap();
 //! ```
 
+#![warn(missing_docs)]
+
 mod point;
 #[macro_use]
 mod verdict;

@@ -8,14 +8,13 @@ use tokio_util::sync::CancellationToken;
 use vertebra_hooks::{Point, Retries};
 
 use crate::{
-    Agent, AgentState, Args, Budget, ExecutionEnd, ExecutionStart, HookError, InferenceReport, Interrupted, Messages,
-    Meter, Purpose, Response, Run, RunFailed, RunInfo, RunReport, RunStatus, Session, Stop, StopReason, ToolCall,
-    ToolResult,
+    Agent, AgentState, Args, Budget, ExecutionStart, HookError, InferenceReport, Interrupted, Messages, Meter, Purpose,
+    Response, Run, RunFailed, RunInfo, RunReport, Session, Stop, StopReason, ToolCall, ToolResult, Usage,
     clock::IdFor,
-    events::{ExecutionEnded, ExecutionStarted},
+    ending,
+    events::ExecutionStarted,
     front::Front,
     inference::infer,
-    journal::What,
     prompt::submit,
     scope::{Desk, Leave, Parts},
     session::ended,
@@ -136,26 +135,13 @@ impl Open {
             text,
             steps: desk.state.steps(),
             tool_calls: desk.state.tool_calls(),
-            usage: desk.state.usage(),
+            usage: self.run.spent(),
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         };
-        let mut event = ExecutionEnded {
-            at: self.run.at(ExecutionEnd::NAME),
-            status: report.status,
-            stop: report.stop.clone(),
-            text: report.text.clone(),
-            steps: report.steps,
-            usage: report.usage,
-            duration_ms: report.duration_ms,
-        };
-        let told = self.run.fire(ExecutionEnd, &mut event, &mut desk.state, Retries::Allowed, Leave::Never).await;
-        let written = self.run.write(What::RunEnded { report: report.clone() }).await.map_err(Interrupted::from);
+        let report = ending::tell(&self.run, &mut desk, Usage::default(), report).await;
         self.session.adopt(desk.state.clone()).await;
         self.session.close().await;
-        match told.map(drop).and(written) {
-            Ok(()) => report,
-            Err(interrupted) => RunReport { status: RunStatus::Failed, stop: interrupted.into(), ..report },
-        }
+        report
     }
 }
 

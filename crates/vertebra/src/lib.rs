@@ -27,6 +27,8 @@
 //! }
 //! ```
 
+#![warn(missing_docs)]
+
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
@@ -57,6 +59,7 @@ mod error;
 mod report;
 mod stop;
 
+mod ending;
 mod failure;
 mod run;
 

@@ -11,10 +11,10 @@ use tokio::sync::Mutex;
 use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
 
 use crate::{
-    AfterStep, AgentState, BeforeStep, Execution, ExecutionEnd, ExecutionStart, InferenceReport, Message, Meter,
-    Pending, Purpose, Resolution, Run, RunError, RunReport, RunStatus, ShouldContinue, Step, StepKind, StepReport,
-    Stop, StopReason, ToolCall, ToolResult, ToolStatus, Usage, compact,
-    events::{Continuing, ExecutionEnded, ExecutionStarted, StepEnded, StepStarted},
+    AfterStep, AgentState, BeforeStep, Execution, ExecutionStart, InferenceReport, Message, Meter, Pending, Purpose,
+    Resolution, Run, RunError, RunReport, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall,
+    ToolResult, ToolStatus, Usage, compact, ending,
+    events::{Continuing, ExecutionStarted, StepEnded, StepStarted},
     front::News,
     inference::infer,
     journal::What,
@@ -329,24 +329,7 @@ impl Loop {
     async fn end(mut self, report: RunReport) -> (AgentState, RunReport) {
         self.run.children_ended().await;
         self.tidy("cut short: the run has ended").await;
-        let mut event = ExecutionEnded {
-            at: self.run.at(ExecutionEnd::NAME),
-            status: report.status,
-            stop: report.stop.clone(),
-            text: report.text.clone(),
-            steps: report.steps,
-            usage: report.usage,
-            duration_ms: report.duration_ms,
-        };
-        let told = self.run.fire(ExecutionEnd, &mut event, &mut self.desk.state, Retries::Allowed, Leave::Never).await;
-        let written = self.run.write(What::RunEnded { report: report.clone() }).await.map_err(Interrupted::from);
-        let report = match told.map(drop).and(written) {
-            Ok(()) => report,
-            Err(interrupted) => RunReport { status: RunStatus::Failed, stop: interrupted.into(), ..report },
-        };
-        self.desk.state.notes_mut().clear(Lasting::Run);
-        self.desk.state.settle(self.before.usage + self.run.spent());
-        self.run.tell(|| News::Ended { report: Box::new(report.clone()) });
+        let report = ending::tell(&self.run, &mut self.desk, self.before.usage, report).await;
         (self.desk.state, report)
     }
 
