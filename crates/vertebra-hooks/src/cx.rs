@@ -57,7 +57,7 @@ impl<'a, P: Point> Cx<'a, P> {
     }
 
     /// What this hook may reach but not change.
-    pub fn scope(&self) -> &Scope<P> {
+    pub fn scope(&self) -> &'a Scope<P> {
         self.inner.scope
     }
 

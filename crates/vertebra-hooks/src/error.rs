@@ -1,10 +1,10 @@
 //! How a hook can fail, and how a registration can.
 
-use std::{error::Error, fmt, time::Duration};
+use std::{any::Any, error::Error, fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Name;
+use crate::{Name, supervise::panicked};
 
 /// A hook did not do its work. Any error becomes one through `?`.
 ///
@@ -67,6 +67,13 @@ pub enum Failure {
     /// The hook asked for one more retry than an operation may have.
     #[error("asked to retry once more than allowed")]
     RetriesExhausted,
+}
+
+impl Failure {
+    /// What a caught panic carries, as a failure.
+    pub fn of_panic(panic: Box<dyn Any + Send>) -> Self {
+        panicked(panic)
+    }
 }
 
 /// Why hooks were not registered. Nothing was changed.

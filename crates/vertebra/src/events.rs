@@ -123,6 +123,13 @@ pub enum StepKind {
     NoResponse,
 }
 
+impl From<StepKind> for String {
+    /// So that a matcher can be written as `AfterStep.step(StepKind::FinalResponse)`.
+    fn from(kind: StepKind) -> Self {
+        kind.name().to_owned()
+    }
+}
+
 impl StepKind {
     fn name(self) -> &'static str {
         match self {

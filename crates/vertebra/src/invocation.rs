@@ -45,6 +45,12 @@ impl Invocation {
         self.run.tell(|| News::ToolSays { call_id: self.call_id.clone(), text: text.into() });
     }
 
+    /// Tells people something, through the hooks at [`Notification`](crate::Notification).
+    pub async fn notify(&self, kind: impl Into<String>, message: impl Into<String>) -> Result<(), ToolError> {
+        let mut desk = self.desk.lock().await;
+        Ok(self.run.notify(&mut desk.state, kind, message).await?)
+    }
+
     /// What the agent knows now.
     pub async fn state(&self) -> AgentState {
         self.desk.lock().await.state.clone()

@@ -109,7 +109,7 @@ pub use result::{ToolResult, ToolStatus};
 pub use scope::{Interrupted, Run};
 pub use session::{RunStream, Session};
 pub use state::{AgentState, Metadata};
-pub use stop::{Instruction, Pending, Resolution, Stop, StopReason};
+pub use stop::{Stop, StopReason};
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{FnTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
 pub use usage::Usage;

@@ -8,7 +8,7 @@ use std::sync::{
 use rpds::VectorSync;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Args, ToolResult};
+use crate::{Args, Response, ToolResult};
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,6 +57,16 @@ impl Message {
     /// An instruction for the model.
     pub fn instruction(text: impl Into<String>, from: impl Into<String>) -> Self {
         Self::Instruction { text: text.into(), from: from.into() }
+    }
+
+    /// What a model answered.
+    pub fn assistant(response: Response) -> Self {
+        Self::Assistant { text: response.text, reasoning: response.reasoning, calls: response.calls }
+    }
+
+    /// What came of a call.
+    pub fn tool(call: ToolCall, result: ToolResult) -> Self {
+        Self::Tool { call_id: call.id, tool: call.tool, result }
     }
 
     /// The text, whoever said it.

@@ -172,7 +172,7 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 /// The name of a point, from its name or an alias in `PascalCase`, `camelCase`, `snake_case` or `kebab-case`.
-pub fn canonical(name: &str) -> Option<&'static str> {
+pub fn point_named(name: &str) -> Option<&'static str> {
     let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).collect::<String>().to_ascii_lowercase();
     let known = POINTS.iter().find(|point| point.eq_ignore_ascii_case(&plain)).copied();
     known.or_else(|| ALIASES.iter().find(|(alias, _)| *alias == plain).map(|(_, point)| *point))
@@ -202,9 +202,9 @@ mod tests {
             ("session-end", "SessionEnd"),
         ];
         for (name, point) in cases {
-            assert_eq!(canonical(name), Some(point), "{name}");
+            assert_eq!(point_named(name), Some(point), "{name}");
         }
-        assert_eq!(canonical("BeforeToolUze"), None);
-        assert!(POINTS.iter().all(|point| canonical(point) == Some(point)));
+        assert_eq!(point_named("BeforeToolUze"), None);
+        assert!(POINTS.iter().all(|point| point_named(point) == Some(point)));
     }
 }

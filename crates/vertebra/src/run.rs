@@ -11,15 +11,16 @@ use tokio::sync::Mutex;
 use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
 
 use crate::{
-    AfterStep, AgentState, BeforeStep, Execution, ExecutionStart, InferenceReport, Message, Meter, Pending, Purpose,
-    Resolution, Run, RunError, RunReport, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall,
-    ToolResult, ToolStatus, Usage, compact, ending,
+    AfterStep, AgentState, BeforeStep, Execution, ExecutionStart, InferenceReport, Message, Meter, Purpose, Run,
+    RunError, RunReport, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult,
+    ToolStatus, Usage, compact, ending,
     events::{Continuing, ExecutionStarted, StepEnded, StepStarted},
     front::News,
     inference::infer,
     journal::What,
     prompt::submit,
     scope::{Desk, Interrupted, Leave},
+    stop::{Pending, Resolution},
     tool_use::{close_open, use_tools},
 };
 
@@ -167,7 +168,7 @@ impl Loop {
         let Some(Message::Assistant { calls, .. }) = self.desk.state.messages().last().cloned() else { return };
         for call in calls {
             let result = ToolResult::ended(ToolStatus::Cancelled, why);
-            self.desk.state.push(Message::Tool { call_id: call.id, tool: call.tool, result });
+            self.desk.state.push(Message::tool(call, result));
         }
     }
 
@@ -251,11 +252,7 @@ impl Loop {
         self.text.clone_from(&response.text);
         let too_many = response.calls.split_off(response.calls.len().min(MAX_CALLS)).len();
         let (text, calls) = (response.text.clone(), response.calls.clone());
-        self.desk.state.push(Message::Assistant {
-            text: response.text,
-            reasoning: response.reasoning,
-            calls: response.calls,
-        });
+        self.desk.state.push(Message::assistant(response));
         if calls.is_empty() {
             self.desk.pending.stop(Stop::soft(StopReason::Finished, "model", "the model asked for no more tools"));
             return Ok(StepReport { kind: StepKind::FinalResponse, text, tools: Vec::new() });
@@ -266,8 +263,7 @@ impl Loop {
         let tools = calls.iter().map(|call| call.tool.clone()).collect();
         let before = self.desk.state.messages().clone();
         let (results, interrupted) = use_tools(&self.run, &mut self.desk, calls).await;
-        let results =
-            results.into_iter().map(|(call, result)| Message::Tool { call_id: call.id, tool: call.tool, result });
+        let results = results.into_iter().map(|(call, result)| Message::tool(call, result));
         self.desk.state.messages_mut().insert_since(&before, results);
         if too_many > 0 {
             let text = format!("{too_many} more calls were left out: one answer may ask for {MAX_CALLS}");
@@ -281,7 +277,7 @@ impl Loop {
     fn leave_out(&mut self, calls: Vec<ToolCall>, text: String) -> StepReport {
         for call in calls {
             let result = ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending");
-            self.desk.state.push(Message::Tool { call_id: call.id, tool: call.tool, result });
+            self.desk.state.push(Message::tool(call, result));
         }
         StepReport { kind: StepKind::ToolExecution, text, tools: Vec::new() }
     }

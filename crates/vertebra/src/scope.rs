@@ -18,14 +18,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
-    Agent, AgentState, At, Budget, Clock, InferenceReport, Messages, Notification, Pending, Purpose, Request, RunError,
-    RunInfo, Stop, Usage,
+    Agent, AgentState, At, Budget, Clock, InferenceReport, Messages, Notification, Purpose, Request, RunError, RunInfo,
+    Stop, Usage,
     agent::Core,
     budget::Working,
     events::{Located, Notified, ToolAsked},
     front::{Front, News},
     inference,
     journal::{Entry, What},
+    stop::Pending,
 };
 
 /// A run, as hooks reach it through [`Cx::scope`](crate::Cx::scope). A clone is another handle to the same run.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rpds::HashTrieMapSync;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use vertebra_hooks::{Change, Notes, State};
 
@@ -144,6 +144,11 @@ impl Metadata {
     /// The value under a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.get(key)
+    }
+
+    /// The value under a key, as a type of one's own.
+    pub fn read<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, serde_json::Error> {
+        self.get(key).map(T::deserialize).transpose()
     }
 
     /// Puts a value under a key.

@@ -90,14 +90,14 @@ impl fmt::Display for Stop {
 
 /// The stops of a run that are not yet decided upon, and the requests to go on.
 #[derive(Debug, Clone, Default)]
-pub struct Pending {
+pub(crate) struct Pending {
     stops: Vec<Stop>,
     instructions: Vec<Instruction>,
 }
 
 /// A request to go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Instruction {
+pub(crate) struct Instruction {
     /// Who asked.
     pub from: String,
     /// What the model is told.
@@ -106,7 +106,7 @@ pub struct Instruction {
 
 /// What becomes of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Resolution {
+pub(crate) enum Resolution {
     /// It ends.
     Stop(Stop),
     /// It goes on, with these instructions; the stops they overrode are gone.
@@ -120,27 +120,27 @@ pub enum Resolution {
 
 impl Pending {
     /// Adds a stop.
-    pub fn stop(&mut self, stop: Stop) {
+    pub(crate) fn stop(&mut self, stop: Stop) {
         self.stops.push(stop);
     }
 
     /// Adds a request to go on.
-    pub fn go_on(&mut self, from: impl Into<String>, text: impl Into<String>) {
+    pub(crate) fn go_on(&mut self, from: impl Into<String>, text: impl Into<String>) {
         self.instructions.push(Instruction { from: from.into(), text: text.into() });
     }
 
     /// The stops so far.
-    pub fn stops(&self) -> &[Stop] {
+    pub(crate) fn stops(&self) -> &[Stop] {
         &self.stops
     }
 
     /// The strongest stop, if nothing overrides it. For the checks at which no hook can ask to go on.
-    pub fn strongest(&self) -> Option<&Stop> {
+    pub(crate) fn strongest(&self) -> Option<&Stop> {
         self.stops.iter().rev().max_by_key(|stop| (stop.hard, stop.reason))
     }
 
     /// Decides, and starts anew: a request to go on consumes every soft stop, and never a hard one.
-    pub fn resolve(&mut self) -> Resolution {
+    pub(crate) fn resolve(&mut self) -> Resolution {
         let Self { mut stops, instructions } = std::mem::take(self);
         if !instructions.is_empty() && stops.iter().all(|stop| !stop.hard) {
             return Resolution::GoOn { instructions, overridden: stops };

@@ -283,7 +283,10 @@ async fn use_once(run: &Run, floor: &Floor, asked: &ToolAsked) -> Result<ToolRes
     let result = match run.unless_cancelled(work).await {
         Ok(Ok(Ok(output))) => output.into(),
         Ok(Ok(Err(error))) => ToolResult::ended(ToolStatus::Failed, error.into_message()),
-        Ok(Err(_panic)) => ToolResult::ended(ToolStatus::Failed, format!("tool `{tool}` panicked")),
+        Ok(Err(panic)) => {
+            let failure = vertebra_hooks::Failure::of_panic(panic);
+            ToolResult::ended(ToolStatus::Failed, format!("tool `{tool}` {failure}"))
+        }
         Err(_) => ToolResult::ended(ToolStatus::Cancelled, "cancelled"),
     };
     let took = run.clock().elapsed().saturating_sub(began);

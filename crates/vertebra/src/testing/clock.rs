@@ -32,7 +32,8 @@ enum Moves {
 }
 
 impl FakeClock {
-    /// Whoever sleeps moves the clock, and wakes at once.
+    /// Whoever sleeps moves the clock, and wakes at once. So does a limit that is waited for beside something else, such
+    /// as that of an approval: where that matters, move the clock [by hand](Self::by_hand).
     pub fn new() -> Self {
         Self { elapsed: watch::Sender::default(), moves: Moves::BySleeping, sleeps: Arc::default() }
     }
