@@ -1,35 +1,40 @@
 //! The order of parallel calls: hooks one call at a time, in call order; tools at the same time.
 
-use tokio::sync::watch;
+use std::{
+    pin::pin,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::sync::Notify;
 
 /// Lets the calls of one step pass their hooks in call order, so that state changes are ordered and a replay is exact.
 pub(crate) struct Turns {
     calls: usize,
     /// So many calls, from the first, have passed their hooks before the tool.
-    passed: watch::Sender<usize>,
+    passed: Counter,
     /// So many calls, from the first, are done.
-    done: watch::Sender<usize>,
+    done: Counter,
 }
 
 impl Turns {
     pub(crate) fn new(calls: usize) -> Self {
-        Self { calls, passed: watch::Sender::new(0), done: watch::Sender::new(0) }
+        Self { calls, passed: Counter::default(), done: Counter::default() }
     }
 
     /// Waits until every earlier call has passed its hooks before the tool.
     pub(crate) async fn before_tool(&self, call: usize) {
-        reach(&self.passed, call).await;
+        self.passed.reach(call).await;
     }
 
     /// This call has passed its hooks before the tool.
     pub(crate) fn passed(&self, call: usize) {
-        raise(&self.passed, call + 1);
+        self.passed.raise(call + 1);
     }
 
     /// Waits until every call has passed its hooks before the tool, and every earlier call is done.
     pub(crate) async fn after_tool(&self, call: usize) {
-        reach(&self.passed, self.calls).await;
-        reach(&self.done, call).await;
+        self.passed.reach(self.calls).await;
+        self.done.reach(call).await;
     }
 
     /// Waits for this call's turn after the tool, whether or not it ever passed its hooks before it.
@@ -42,21 +47,32 @@ impl Turns {
     /// This call is done, whether or not it ever came to its hooks.
     pub(crate) async fn done(&self, call: usize) {
         self.cut_short(call).await;
-        raise(&self.done, call + 1);
+        self.done.raise(call + 1);
     }
 }
 
-async fn reach(counter: &watch::Sender<usize>, goal: usize) {
-    if *counter.borrow() < goal {
-        // The sender is borrowed from ourselves, so it cannot be gone.
-        let _ = counter.subscribe().wait_for(|reached| *reached >= goal).await;
-    }
+/// A number that only grows, and that can be waited for.
+#[derive(Default)]
+struct Counter {
+    reached: AtomicUsize,
+    raised: Notify,
 }
 
-fn raise(counter: &watch::Sender<usize>, to: usize) {
-    counter.send_if_modified(|reached| {
-        let higher = to > *reached;
-        *reached = (*reached).max(to);
-        higher
-    });
+impl Counter {
+    async fn reach(&self, goal: usize) {
+        while self.reached.load(Ordering::Acquire) < goal {
+            let mut raised = pin!(self.raised.notified());
+            // Listens before it looks, so that no raise falls in between.
+            raised.as_mut().enable();
+            if self.reached.load(Ordering::Acquire) < goal {
+                raised.await;
+            }
+        }
+    }
+
+    fn raise(&self, to: usize) {
+        if self.reached.fetch_max(to, Ordering::AcqRel) < to {
+            self.raised.notify_waiters();
+        }
+    }
 }
