@@ -1,9 +1,9 @@
 //! What is done when something fails outside a tool: hooks first, then the error policy.
 
-use vertebra_hooks::Point;
+use vertebra_hooks::{Outcome, Point};
 
 use crate::{
-    ErrorClass, ErrorVerdict, Message, OnError, OnFailure, RunError, Stop, StopReason, events::Failed, run::Loop,
+    ErrorClass, ErrorVerdict, OnError, OnFailure, RunError, Stop, StopReason, events::Failed, run::Loop,
     scope::Interrupted,
 };
 
@@ -11,15 +11,7 @@ impl Loop {
     /// `OnError`, then the error policy. Answers with the stop, if the run ends.
     pub(crate) async fn on_error(&mut self, interrupted: Interrupted) -> Option<Stop> {
         let Interrupted::Failed(error) = interrupted else { return Some(interrupted.into()) };
-        self.failures += 1;
-        let mut event = Failed {
-            at: self.run.at(OnError::NAME),
-            class: error.class(),
-            message: error.to_string(),
-            attempts: self.failures,
-            wait: error.wait(),
-        };
-        let outcome = match self.fire(OnError, &mut event).await {
+        let outcome = match self.tell_error(&error).await {
             Ok(outcome) => outcome,
             Err(interrupted) => return Some(interrupted.into()),
         };
@@ -28,14 +20,33 @@ impl Loop {
             // Nothing goes on unrecorded, whatever a hook says.
             ErrorVerdict::Recover { with } if error.class() != ErrorClass::Journal => {
                 self.failures = 0;
-                self.desk.state.push(Message::instruction(*with, by));
+                self.desk.instruct(&self.run, *with, by);
                 self.once_more()
             }
-            ErrorVerdict::Stop { reason } => {
-                Some(Stop::hard(StopReason::Error, by, format!("{}: {reason}", event.message)))
-            }
+            ErrorVerdict::Stop { reason } => Some(Stop::hard(StopReason::Error, by, format!("{error}: {reason}"))),
             ErrorVerdict::Proceed | ErrorVerdict::Skip | ErrorVerdict::Recover { .. } => self.by_policy(&error).await,
         }
+    }
+
+    /// A failure that leaves no step to go on with. Hooks are told of it; there is nothing left to make good.
+    pub(crate) async fn on_fatal_error(&mut self, interrupted: Interrupted) -> Stop {
+        if let Interrupted::Failed(error) = &interrupted {
+            // Whatever goes wrong here too, the run ends with what went wrong first.
+            let _ = self.tell_error(error).await;
+        }
+        interrupted.into()
+    }
+
+    async fn tell_error(&mut self, error: &RunError) -> Result<Outcome<OnError>, Interrupted> {
+        self.failures += 1;
+        let mut event = Failed {
+            at: self.run.at(OnError::NAME),
+            class: error.class(),
+            message: error.to_string(),
+            attempts: self.failures,
+            wait: error.wait(),
+        };
+        self.fire(OnError, &mut event).await
     }
 
     async fn by_policy(&mut self, error: &RunError) -> Option<Stop> {
@@ -45,7 +56,7 @@ impl Loop {
                 self.run.wait(wait).await.err().map(Stop::from)
             }
             OnFailure::Ignore => {
-                self.desk.state.push(Message::instruction(format!("The last step failed: {error}"), OnError::NAME));
+                self.desk.instruct(&self.run, format!("The last step failed: {error}"), OnError::NAME);
                 self.once_more()
             }
             OnFailure::Retry { .. } | OnFailure::Stop => Some(Interrupted::from(error.clone()).into()),

@@ -78,14 +78,20 @@ impl ToolResult {
 
     /// Cuts the output to what a model's context may take, and says so in it.
     pub(crate) fn capped(mut self, bytes: usize) -> Self {
-        if self.output.len() > bytes {
-            let cut = self.output.floor_char_boundary(bytes);
-            let left_out = self.output.len() - cut;
-            self.output.truncate(cut);
-            self.output = format!("{}\n[{left_out} more bytes were cut: the limit is {bytes}]", self.output);
-        }
+        self.output = capped(self.output, bytes);
         self
     }
+}
+
+/// Text cut to so many bytes, with a word about the cut in it.
+pub(crate) fn capped(mut text: String, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text;
+    }
+    let cut = text.floor_char_boundary(bytes);
+    let left_out = text.len() - cut;
+    text.truncate(cut);
+    format!("{text}\n[{left_out} more bytes were cut: the limit is {bytes}]")
 }
 
 impl From<ToolOutput> for ToolResult {

@@ -32,7 +32,10 @@ pub(crate) async fn execute(run: Run, state: AgentState, prompt: String) -> (Age
     let mut run_loop = Loop::new(run, state);
     let report = match AssertUnwindSafe(run_loop.begin(prompt)).catch_unwind().await {
         Ok(Ok(report)) => report,
-        Ok(Err(interrupted)) => run_loop.report(interrupted.into()),
+        Ok(Err(interrupted)) => {
+            let stop = run_loop.on_fatal_error(interrupted).await;
+            run_loop.report(stop)
+        }
         Err(_panic) => {
             run_loop.desk.state = run_loop.last_good.clone();
             run_loop.report(Stop::hard(StopReason::Error, "runtime", "the runtime panicked"))
@@ -267,7 +270,7 @@ impl Loop {
         self.desk.state.messages_mut().insert_since(&before, results);
         if too_many > 0 {
             let text = format!("{too_many} more calls were left out: one answer may ask for {MAX_CALLS}");
-            self.desk.state.push(Message::instruction(text, "runtime"));
+            self.desk.instruct(&self.run, text, "runtime");
         }
         interrupted?;
         Ok(StepReport { kind: StepKind::ToolExecution, text, tools })
@@ -305,7 +308,7 @@ impl Loop {
             return Ok(Some(stop));
         }
         for instruction in instructions {
-            self.desk.state.push(Message::instruction(instruction.text, instruction.from));
+            self.desk.instruct(&self.run, instruction.text, instruction.from);
         }
         // A limit ends a run that would go on; one that has ended by itself is not blamed on it.
         Ok(self.run.budget().exhausted(&**self.run.clock()))

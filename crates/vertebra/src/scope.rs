@@ -18,14 +18,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
-    Agent, AgentState, At, Budget, Clock, InferenceReport, Messages, Notification, Purpose, Request, RunError, RunInfo,
-    Stop, Usage,
+    Agent, AgentState, At, Budget, Clock, InferenceReport, Message, Messages, Notification, Purpose, Request, RunError,
+    RunInfo, Stop, Usage,
     agent::Core,
     budget::Working,
     events::{Located, Notified, ToolAsked},
     front::{Front, News},
     inference,
     journal::{Entry, What},
+    result::capped,
     stop::Pending,
 };
 
@@ -399,6 +400,12 @@ fn subject(event: &impl vertebra_hooks::Event) -> String {
 }
 
 impl Desk {
+    /// Lets the model read something that a hook or the runtime says, cut to what its context may take.
+    pub(crate) fn instruct(&mut self, run: &Run, text: impl Into<String>, from: impl Into<String>) {
+        let text = capped(text.into(), run.core().max_result_bytes);
+        self.state.push(Message::instruction(text, from));
+    }
+
     /// Takes the stops that hooks asked for in a dispatch, whatever else was decided.
     pub(crate) fn take_stops<P: Point>(&mut self, outcome: &Outcome<P>) {
         use vertebra_hooks::{Kind, Verdict};

@@ -169,3 +169,39 @@ async fn an_answer_with_too_many_calls_or_too_long_arguments_is_cut_down() {
     assert!(said.contains(&"2 more calls were left out: one answer may ask for 128"), "{said:?}");
     assert!(said.contains(&"the arguments of `ls` are longer than 1048576 bytes"));
 }
+
+#[tokio::test]
+async fn hooks_are_told_of_a_failure_that_leaves_nothing_to_go_on_with() {
+    let log = Log::default();
+    let model = Script::new();
+    let mut builder = agent(&model);
+    builder.around(Execution, async |_cx, _next| Err(HookError::new("no room"))).named("wrap");
+    let seen = log.clone();
+    builder.on(OnError, async move |cx| {
+        seen.add(&*cx.message);
+        recover("never mind")
+    });
+    let failed = builder.build().expect("an agent").run("go").await.expect_err("a failure");
+    assert_eq!(failed.to_string(), "`wrap` failed: no room (runtime)");
+    log.check(&["`wrap` failed: no room"]);
+}
+
+#[tokio::test]
+async fn what_hooks_add_to_a_conversation_is_limited_and_so_is_a_prompt() {
+    let model = Script::new().say("done");
+    let mut builder = agent(&model);
+    builder.max_result_bytes(10).on(PromptSubmit, async |cx| {
+        cx.add_context("0123456789abcdef");
+        proceed()
+    });
+    let built = builder.build().expect("an agent");
+    let mut session = built.session().await;
+    session.prompt("go").await.expect("a run");
+    let state = session.state().await;
+    assert_eq!(
+        state.messages().get(1).map(Message::text),
+        Some("0123456789\n[6 more bytes were cut: the limit is 10]")
+    );
+    let failed = session.prompt("x".repeat(5 << 20)).await.expect_err("too long");
+    assert_eq!(failed.to_string(), "the prompt is longer than 4194304 bytes (limits)");
+}
