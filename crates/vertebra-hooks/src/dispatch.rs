@@ -55,8 +55,7 @@ pub struct Outcome<P: Point> {
 impl<P: Point> Outcome<P> {
     /// The strongest verdict; among equals the first. `None`: nobody objected, go on.
     pub fn decision(&self) -> Option<&Ruling<P::Verdict>> {
-        // `max_by_key` keeps the last of equals, so the rulings are gone through backwards.
-        self.rulings.iter().rev().max_by_key(|ruling| ruling.verdict.kind())
+        strongest(&self.rulings)
     }
 
     /// The decision's verdict, to match on.
@@ -68,6 +67,12 @@ impl<P: Point> Outcome<P> {
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Ruling<P::Verdict>> {
         self.rulings.iter().filter(move |ruling| ruling.verdict.kind() == kind)
     }
+}
+
+/// The strongest ruling; among equals the first.
+fn strongest<V: Verdict>(rulings: &[Ruling<V>]) -> Option<&Ruling<V>> {
+    // `max_by_key` keeps the last of equals, so the rulings are gone through backwards.
+    rulings.iter().rev().max_by_key(|ruling| ruling.verdict.kind())
 }
 
 impl<P: Point> fmt::Display for Outcome<P> {
@@ -266,7 +271,7 @@ impl<'a, P: Point> Dispatch<'a, P> {
 
     /// Writes the decision into the record, for the watches to see.
     fn decide(&mut self) {
-        if let Some(ruling) = self.rulings.iter().rev().max_by_key(|ruling| ruling.verdict.kind()) {
+        if let Some(ruling) = strongest(&self.rulings) {
             self.record.verdict = ruling.verdict.kind();
             self.record.reason = ruling.verdict.reason().map(str::to_owned);
             self.record.decided_by = Some(ruling.by.clone());

@@ -17,6 +17,11 @@ pub trait Clock: Send + Sync + 'static {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
+/// A duration as events carry it.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// The machine's clock.
 #[derive(Debug, Clone)]
 pub struct SystemClock {

@@ -10,7 +10,7 @@ use vertebra_hooks::{Point, Retries};
 use crate::{
     Agent, AgentState, Args, Budget, ExecutionStart, HookError, InferenceReport, Interrupted, Messages, Meter, Purpose,
     Response, Run, RunFailed, RunInfo, RunReport, Session, Stop, StopReason, ToolCall, ToolResult, Usage,
-    clock::IdFor,
+    clock::{IdFor, millis},
     ending,
     events::ExecutionStarted,
     front::Front,
@@ -136,7 +136,7 @@ impl Open {
             steps: desk.state.steps(),
             tool_calls: desk.state.tool_calls(),
             usage: self.run.spent(),
-            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            duration_ms: millis(duration),
         };
         let report = ending::tell(&self.run, &mut desk, Usage::default(), report).await;
         self.session.adopt(desk.state.clone()).await;

@@ -17,6 +17,7 @@ use crate::{
     AfterInference, BeforeInference, Deltas, Inference, InferenceVerdict, Meter, ModelError, Purpose, RepeatVerdict,
     Request, Response, Run, RunError, Stop, StopReason,
     budget::Reservation,
+    clock::millis,
     delta::Shown,
     events::{InferenceAsked, Inferred},
     journal::What,
@@ -79,10 +80,7 @@ async fn hooked(
         }
         let reserved = match reserve(run, &mut asked.request) {
             Ok(reserved) => reserved,
-            Err(stop) => {
-                desk.pending.stop(stop.clone());
-                return Ok(InferenceReport::NotAsked(stop));
-            }
+            Err(stop) => return Ok(not_asked(desk, stop)),
         };
         let outcome = run.fire(BeforeInference, &mut asked, &mut desk.state, retries, Leave::OnCancel).await?;
         desk.take_stops(&outcome);
@@ -90,10 +88,7 @@ async fn hooked(
             InferenceVerdict::Proceed | InferenceVerdict::Skip => {
                 let more = match top_up(run, &asked.request, &reserved) {
                     Ok(more) => more,
-                    Err(stop) => {
-                        desk.pending.stop(stop.clone());
-                        return Ok(InferenceReport::NotAsked(stop));
-                    }
+                    Err(stop) => return Ok(not_asked(desk, stop)),
                 };
                 let began = run.clock().elapsed();
                 let response = ask(run, desk, &asked, reserved).await?;
@@ -110,15 +105,11 @@ async fn hooked(
                 run.wait(Duration::from_millis(after_ms)).await?;
                 continue;
             }
-            InferenceVerdict::Deny { reason } => {
-                let stop = refused(&outcome, reason);
-                desk.pending.stop(stop.clone());
-                return Ok(InferenceReport::NotAsked(stop));
-            }
+            InferenceVerdict::Deny { reason } => return Ok(not_asked(desk, refused(&outcome, reason))),
             InferenceVerdict::Stop { reason } => return Ok(InferenceReport::NotAsked(refused(&outcome, reason))),
         };
         let InferenceAsked { purpose, request, .. } = asked;
-        let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let duration_ms = millis(took);
         let mut inferred = Inferred { at: run.at(AfterInference::NAME), purpose, request, response, duration_ms };
         let outcome = run.fire(AfterInference, &mut inferred, &mut desk.state, retries, Leave::OnCancel).await?;
         desk.take_stops(&outcome);
@@ -131,6 +122,12 @@ async fn hooked(
     }
 }
 
+/// The model is not asked, and the run has that reason to end.
+fn not_asked(desk: &mut Desk, stop: Stop) -> InferenceReport {
+    desk.pending.stop(stop.clone());
+    InferenceReport::NotAsked(stop)
+}
+
 fn refused(outcome: &Outcome<BeforeInference>, reason: String) -> Stop {
     let by = outcome.decision().map_or("a hook", |ruling| &ruling.by);
     Stop::soft(StopReason::Requested, by, reason)
@@ -139,7 +136,7 @@ fn refused(outcome: &Outcome<BeforeInference>, reason: String) -> Stop {
 /// Sets tokens aside before the hooks see the request, so that they judge the size that goes out.
 fn reserve(run: &Run, request: &mut Request) -> Result<Reservation, Stop> {
     let prompt = prompt_tokens(request);
-    let wanted = prompt + request.max_output_tokens.unwrap_or(USUAL_OUTPUT_TOKENS);
+    let wanted = wanted_tokens(request);
     let reserved = run.budget().reserve_up_to(Meter::Tokens, wanted)?;
     if reserved.amount() < wanted {
         let left = reserved.amount();
@@ -154,9 +151,13 @@ fn reserve(run: &Run, request: &mut Request) -> Result<Reservation, Stop> {
 
 /// Sets aside what hooks have added to the request since, exactly as they left it.
 fn top_up(run: &Run, request: &Request, reserved: &Reservation) -> Result<Option<Reservation>, Stop> {
-    let wanted = prompt_tokens(request) + request.max_output_tokens.unwrap_or(USUAL_OUTPUT_TOKENS);
-    let more = wanted.saturating_sub(reserved.amount());
+    let more = wanted_tokens(request).saturating_sub(reserved.amount());
     (more > 0).then(|| run.budget().reserve(Meter::Tokens, more)).transpose()
+}
+
+/// What a request may use in all. Hooks may ask for any number, however large.
+fn wanted_tokens(request: &Request) -> u64 {
+    prompt_tokens(request).saturating_add(request.max_output_tokens.unwrap_or(USUAL_OUTPUT_TOKENS))
 }
 
 fn prompt_tokens(request: &Request) -> u64 {

@@ -13,7 +13,9 @@ use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
 use crate::{
     AfterStep, AgentState, BeforeStep, Execution, ExecutionStart, InferenceReport, Message, Meter, Purpose, Run,
     RunError, RunReport, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult,
-    ToolStatus, Usage, compact, ending,
+    ToolStatus, Usage,
+    clock::millis,
+    compact, ending,
     events::{Continuing, ExecutionStarted, StepEnded, StepStarted},
     front::News,
     inference::infer,
@@ -175,12 +177,16 @@ impl Loop {
         }
     }
 
-    /// An around answered in place of a whole step. It counts as one, and its answer as the model's.
-    fn answered_outside(&mut self, report: &StepReport) {
+    fn take_step(&mut self) {
         match self.run.budget().reserve(Meter::Steps, 1) {
             Ok(reserved) => reserved.settle(1),
             Err(stop) => self.desk.pending.stop(stop),
         }
+    }
+
+    /// An around answered in place of a whole step. It counts as one, and its answer as the model's.
+    fn answered_outside(&mut self, report: &StepReport) {
+        self.take_step();
         self.text.clone_from(&report.text);
         if report.kind != StepKind::ToolExecution {
             self.desk.pending.stop(Stop::soft(
@@ -193,10 +199,7 @@ impl Loop {
 
     /// `BeforeStep`, the model, the tools, `AfterStep`.
     async fn step_once(&mut self, mut event: StepStarted) -> Result<StepReport, Interrupted> {
-        match self.run.budget().reserve(Meter::Steps, 1) {
-            Ok(reserved) => reserved.settle(1),
-            Err(stop) => self.desk.pending.stop(stop),
-        }
+        self.take_step();
         let nothing = StepReport { kind: StepKind::NoResponse, text: String::new(), tools: Vec::new() };
         if self.desk.pending.strongest().is_some() {
             return Ok(nothing);
@@ -371,8 +374,4 @@ impl Loop {
     {
         self.run.fire(point, event, &mut self.desk.state, Retries::Allowed, Leave::OnCancel).await
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

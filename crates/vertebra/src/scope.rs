@@ -269,7 +269,7 @@ impl Run {
 
     /// Remembers an agent that is delegated to, so that the session waits for its detached watches too.
     pub(crate) fn has_child(&self, agent: &Agent) {
-        let mut children = self.0.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut children = lock(&self.0.children);
         if !children.iter().any(|child| Arc::ptr_eq(child.core(), agent.core())) {
             children.push(agent.clone());
         }
@@ -277,22 +277,22 @@ impl Run {
 
     /// The agents that this session has delegated to.
     pub(crate) fn children(&self) -> Vec<Agent> {
-        self.0.children.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0.children).clone()
     }
 
     /// A call, under a number of its own, is between its hooks.
     pub(crate) fn open_call(&self, number: u64, asked: &ToolAsked) {
-        self.0.open_calls.lock().unwrap_or_else(PoisonError::into_inner).insert(number, asked.clone());
+        lock(&self.0.open_calls).insert(number, asked.clone());
     }
 
     /// The call of this number is about to reach the hooks after it, if it was open.
     pub(crate) fn close_call(&self, number: u64) -> Option<ToolAsked> {
-        self.0.open_calls.lock().unwrap_or_else(PoisonError::into_inner).remove(&number)
+        lock(&self.0.open_calls).remove(&number)
     }
 
     /// All calls that are still open.
     pub(crate) fn close_calls(&self) -> BTreeMap<u64, ToolAsked> {
-        std::mem::take(&mut *self.0.open_calls.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.0.open_calls))
     }
 
     pub(crate) fn delegations(&self) -> &TaskTracker {

@@ -21,7 +21,7 @@ use vertebra_hooks::{Drained, Point, Retries};
 use crate::{
     Agent, AgentState, Budget, Limits, Run, RunEvent, RunFailed, RunInfo, RunReport, SessionEnd, SessionReport,
     SessionStart, Stop, StopReason,
-    clock::IdFor,
+    clock::{IdFor, millis},
     events::{SessionEnded, SessionStarted},
     front::{Feed, Front, News},
     journal::What,
@@ -186,7 +186,7 @@ impl Inner {
             total_tool_calls: totals.tool_calls,
             runs: self.runs,
             steps: state.steps(),
-            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            duration_ms: millis(duration),
         };
         let _ = self.scope.fire(SessionEnd, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
         let _ = self.scope.write(What::SessionEnded).await;

@@ -16,6 +16,7 @@ use vertebra_hooks::{Name, Point, Retries};
 use crate::{
     AfterToolUse, BeforeToolUse, Call, FailureVerdict, Invocation, RepeatVerdict, Run, ToolCall, ToolResult,
     ToolStatus, ToolUse, ToolUseFailed,
+    clock::millis,
     events::{ToolAsked, ToolFailed, ToolUsed},
     front::News,
     journal::What,
@@ -30,7 +31,7 @@ struct Floor {
     turns: Turns,
     /// Nothing more may begin.
     closing: AtomicBool,
-    interrupt: Mutex<Option<Interrupted>>,
+    interrupted: Mutex<Option<Interrupted>>,
 }
 
 /// Uses the tools a model asked for. Results come in call order.
@@ -44,24 +45,25 @@ pub(crate) async fn use_tools(
         desk: Arc::new(Mutex::new(desk.clone())),
         turns: Turns::new(calls.len()),
         closing: AtomicBool::new(false),
-        interrupt: Mutex::default(),
+        interrupted: Mutex::default(),
     };
     let results = join_all(calls.iter().enumerate().map(|(index, call)| use_tool(run, &floor, index, call))).await;
     desk.clone_from(&*floor.desk.lock().await);
-    let interrupt = floor.interrupt.into_inner().map_or(Ok(()), Err);
-    (calls.into_iter().zip(results).collect(), interrupt)
+    let interrupted = floor.interrupted.into_inner().map_or(Ok(()), Err);
+    (calls.into_iter().zip(results).collect(), interrupted)
 }
 
 /// One call, inside the arounds of [`ToolUse`].
 async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> ToolResult {
     floor.turns.before_tool(index).await;
     let before = floor.desk.lock().await.state.clone();
+    let tool = run.core().tools.canonical(&call.tool);
     let event = ToolAsked {
         at: run.at(BeforeToolUse::NAME),
         call: Call {
             call_id: call.id.clone(),
-            tool: run.core().tools.canonical(&call.tool),
-            aliases: run.core().tools.aliases(&call.tool),
+            aliases: run.core().tools.aliases(&tool),
+            tool,
             args: call.args.clone(),
             malformed: call.malformed.clone(),
             recent_tools: before.recent_tools().clone(),
@@ -97,8 +99,7 @@ async fn never_passed(run: &Run, floor: &Floor, call: &ToolCall, result: &ToolRe
     run.tell(|| News::ToolEnded { call: call.clone(), result: result.clone() });
     let written = run.write(What::ToolLeftOut { call_id: call.id.clone(), result: result.clone() }).await;
     if let Err(error) = written {
-        floor.closing.store(true, Ordering::Release);
-        floor.interrupt.lock().await.get_or_insert(error.into());
+        floor.interrupt(error.into()).await;
     }
 }
 
@@ -132,13 +133,9 @@ async fn hooked(run: &Run, floor: &Floor, index: usize, progress: &Progress, ori
     match try_hooked(run, floor, index, progress, original).await {
         Ok(result) => result,
         Err(interrupt) => {
-            floor.closing.store(true, Ordering::Release);
-            let why = match &interrupt {
-                Interrupted::Cancelled => "the run was cancelled".to_owned(),
-                Interrupted::Failed(error) => error.to_string(),
-            };
-            floor.interrupt.lock().await.get_or_insert(interrupt);
-            ToolResult::ended(ToolStatus::Cancelled, why)
+            let result = ToolResult::ended(ToolStatus::Cancelled, interrupt.to_string());
+            floor.interrupt(interrupt).await;
+            result
         }
     }
 }
@@ -208,6 +205,12 @@ async fn try_hooked(
 impl Floor {
     fn close_if(&self, ending: bool) {
         self.closing.fetch_or(ending, Ordering::AcqRel);
+    }
+
+    /// Nothing more begins, and the first of several reasons is kept.
+    async fn interrupt(&self, interrupted: Interrupted) {
+        self.close_if(true);
+        self.interrupted.lock().await.get_or_insert(interrupted);
     }
 }
 
@@ -290,7 +293,7 @@ async fn use_once(run: &Run, floor: &Floor, asked: &ToolAsked) -> Result<ToolRes
         Err(_) => ToolResult::ended(ToolStatus::Cancelled, "cancelled"),
     };
     let took = run.clock().elapsed().saturating_sub(began);
-    let result = result.took(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    let result = result.took(millis(took));
     run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;
     Ok(result)
 }

@@ -73,8 +73,7 @@ impl Tools {
     }
 
     pub(crate) fn aliases(&self, name: &Arc<str>) -> Arc<[Arc<str>]> {
-        let name = self.canonical(name);
-        self.by_name.get(&name).map(|held| held.spec.aliases.clone()).unwrap_or_default()
+        self.by_name.get(name).map(|held| held.spec.aliases.clone()).unwrap_or_default()
     }
 
     /// Why a call cannot be made, in words the model can use.

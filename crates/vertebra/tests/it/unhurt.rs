@@ -205,3 +205,16 @@ async fn what_hooks_add_to_a_conversation_is_limited_and_so_is_a_prompt() {
     let failed = session.prompt("x".repeat(5 << 20)).await.expect_err("too long");
     assert_eq!(failed.to_string(), "the prompt is longer than 4194304 bytes (limits)");
 }
+
+#[tokio::test]
+async fn a_hook_that_asks_for_endless_output_meets_the_token_limit() {
+    let model = Script::new();
+    let mut builder = agent(&model);
+    builder.on(BeforeInference, async |cx| {
+        cx.max_output_tokens = Some(u64::MAX);
+        proceed()
+    });
+    let report = builder.build().expect("an agent").run("go").await.expect("a run");
+    assert_eq!((report.status, report.stop.reason), (RunStatus::Stopped, vertebra::StopReason::Tokens));
+    assert!(model.requests().is_empty());
+}
