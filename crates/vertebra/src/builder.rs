@@ -8,8 +8,7 @@ use vertebra_hooks::{Attach, HookFn, HookSet, Hooks};
 use crate::{
     AfterStep, AfterToolUse, Agent, Approver, BeforeStep, BeforeToolUse, BuildError, Capability, Clock, Compactor,
     ErrorPolicy, Ids, Journal, Kit, Limits, Model, NoJournal, PromptSubmit, RandomIds, ShouldContinue, SystemClock,
-    Tool, agent::Core, approver::ErasedApprover, compact::ErasedCompactor, inference::ErasedModel,
-    journal::ErasedJournal, tools::Tools,
+    Tool, agent::Core, inference::ErasedModel, journal::ErasedJournal, tools::Tools,
 };
 
 /// Collects what an agent is made of. Hooks are attached as described at [`Attach`].
@@ -30,9 +29,7 @@ pub struct AgentBuilder {
     drain_time: Duration,
     error_policy: ErrorPolicy,
     approval_timeout: Duration,
-    approver: Option<Arc<dyn ErasedApprover>>,
     journal: Arc<dyn ErasedJournal>,
-    compactor: Option<Arc<dyn ErasedCompactor>>,
     clock: Option<Arc<dyn Clock>>,
     ids: Arc<dyn Ids>,
     built: bool,
@@ -54,9 +51,7 @@ impl AgentBuilder {
             drain_time: Duration::from_secs(5),
             error_policy: ErrorPolicy::default(),
             approval_timeout: Duration::from_mins(10),
-            approver: None,
             journal: Arc::new(NoJournal),
-            compactor: None,
             clock: None,
             ids: Arc::new(RandomIds),
             built: false,
@@ -176,7 +171,7 @@ impl AgentBuilder {
 
     /// Who decides when a hook asks. Without one, nobody says yes.
     pub fn approver(&mut self, approver: impl Approver) -> &mut Self {
-        self.approver = Some(Arc::new(approver));
+        self.kit.approver(approver);
         self
     }
 
@@ -194,7 +189,7 @@ impl AgentBuilder {
 
     /// Who makes conversations shorter.
     pub fn compactor(&mut self, compactor: impl Compactor) -> &mut Self {
-        self.compactor = Some(Arc::new(compactor));
+        self.kit.compactor(compactor);
         self
     }
 
@@ -252,7 +247,7 @@ impl AgentBuilder {
         if std::mem::replace(&mut self.built, true) {
             return Err(BuildError::AlreadyBuilt);
         }
-        let Kit { tools, hooks, instructions } = std::mem::take(&mut self.kit);
+        let Kit { tools, hooks, instructions, approver, compactor } = std::mem::take(&mut self.kit);
         let parts = std::iter::once(self.system_prompt.clone()).chain(instructions);
         let system_prompt: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
         let core = Core {
@@ -269,9 +264,9 @@ impl AgentBuilder {
             drain_time: self.drain_time,
             error_policy: self.error_policy.clone(),
             approval_timeout: self.approval_timeout,
-            approver: self.approver.clone(),
+            approver,
             journal: self.journal.clone(),
-            compactor: self.compactor.clone(),
+            compactor,
             clock: self.clock.clone().unwrap_or_else(|| Arc::new(SystemClock::default())),
             ids: self.ids.clone(),
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vertebra_hooks::{Attach, HookSet};
 
-use crate::{Tool, tool::ErasedTool};
+use crate::{Approver, Compactor, Tool, approver::ErasedApprover, compact::ErasedCompactor, tool::ErasedTool};
 
 /// A bundle of tools and hooks, installed as one: `builder.with(TaskPlanning::default())`.
 pub trait Capability {
@@ -18,6 +18,8 @@ pub struct Kit {
     pub(crate) tools: Vec<Arc<dyn ErasedTool>>,
     pub(crate) hooks: HookSet,
     pub(crate) instructions: Vec<String>,
+    pub(crate) approver: Option<Arc<dyn ErasedApprover>>,
+    pub(crate) compactor: Option<Arc<dyn ErasedCompactor>>,
 }
 
 impl Kit {
@@ -30,6 +32,18 @@ impl Kit {
     /// Adds a paragraph to the system prompt.
     pub fn instruct(&mut self, text: impl Into<String>) -> &mut Self {
         self.instructions.push(text.into());
+        self
+    }
+
+    /// Says who decides when a hook asks. There is one: the last that was named.
+    pub fn approver(&mut self, approver: impl Approver) -> &mut Self {
+        self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Says who makes conversations shorter. There is one: the last that was named.
+    pub fn compactor(&mut self, compactor: impl Compactor) -> &mut Self {
+        self.compactor = Some(Arc::new(compactor));
         self
     }
 }

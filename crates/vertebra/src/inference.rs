@@ -240,6 +240,20 @@ impl<M: crate::Model> ErasedModel for M {
     }
 }
 
+/// The model of an agent, for another agent to have too. A clone is the same model.
+#[derive(Clone)]
+pub struct SharedModel(pub(crate) Arc<dyn ErasedModel>);
+
+impl crate::Model for SharedModel {
+    fn id(&self) -> crate::ModelId {
+        self.0.id()
+    }
+
+    async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
+        self.0.infer(request, out).await
+    }
+}
+
 /// Several agents may share one model.
 impl<M: crate::Model> crate::Model for Arc<M> {
     fn id(&self) -> crate::ModelId {

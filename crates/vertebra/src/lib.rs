@@ -98,7 +98,7 @@ pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError};
 pub use events::{Channel, Purpose, StepKind};
 pub use front::{News, RunEvent};
 pub use hookable::{Handle, HookableAgent};
-pub use inference::InferenceReport;
+pub use inference::{InferenceReport, SharedModel};
 pub use invocation::Invocation;
 pub use journal::{Entry, Journal, JournalError, MemoryJournal, NoJournal, What};
 pub use message::{Message, Messages, ToolCall};
@@ -111,7 +111,7 @@ pub use session::{RunStream, Session};
 pub use state::{AgentState, Metadata};
 pub use stop::{Stop, StopReason};
 pub use tokio_util::sync::CancellationToken;
-pub use tool::{FnTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
+pub use tool::{FnTool, SharedTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
 pub use usage::Usage;
 pub use vertebra_hooks::*;
 

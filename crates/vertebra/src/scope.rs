@@ -19,7 +19,7 @@ use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
     Agent, AgentState, At, Budget, Clock, InferenceReport, Message, Messages, Notification, Purpose, Request, RunError,
-    RunInfo, Stop, Usage,
+    RunInfo, SharedModel, SharedTool, Stop, Usage,
     agent::Core,
     budget::Working,
     events::{Located, Notified, ToolAsked},
@@ -163,6 +163,16 @@ impl Run {
     /// The clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.0.core.clock
+    }
+
+    /// The model of the agent that runs, for a child of it.
+    pub fn model(&self) -> SharedModel {
+        SharedModel(self.0.core.model.clone())
+    }
+
+    /// The tools of the agent that runs, in the order they were given: for a child of it.
+    pub fn tools(&self) -> impl Iterator<Item = SharedTool> {
+        self.0.core.tools.shared()
     }
 
     /// Asks the run to end. What has begun is cancelled.

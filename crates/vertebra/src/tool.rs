@@ -191,6 +191,20 @@ where
     }
 }
 
+/// A tool that an agent has, for another agent to have too. A clone is the same tool.
+#[derive(Clone)]
+pub struct SharedTool(pub(crate) Arc<dyn ErasedTool>);
+
+impl Tool for SharedTool {
+    fn spec(&self) -> ToolSpec {
+        self.0.spec()
+    }
+
+    fn call(&self, args: Args, invocation: Invocation) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send {
+        self.0.call(args, invocation)
+    }
+}
+
 /// [`Tool`] with its future boxed, so that tools share a list.
 pub(crate) trait ErasedTool: Send + Sync {
     fn spec(&self) -> ToolSpec;

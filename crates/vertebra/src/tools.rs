@@ -7,7 +7,7 @@ use std::{
 
 use jsonschema::Validator;
 
-use crate::{BuildError, Call, Offer, ToolSpec, tool::ErasedTool};
+use crate::{BuildError, Call, Offer, SharedTool, ToolSpec, tool::ErasedTool};
 
 /// How long the arguments of one call may be.
 const MAX_ARGUMENT_BYTES: usize = 1 << 20;
@@ -59,6 +59,11 @@ impl Tools {
 
     pub(crate) fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.by_name.values().map(|held| &held.spec)
+    }
+
+    /// The tools, in the order they were given.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = SharedTool> {
+        self.offers.iter().filter_map(|offer| self.get(&offer.name)).map(|tool| SharedTool(tool.clone()))
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<dyn ErasedTool>> {

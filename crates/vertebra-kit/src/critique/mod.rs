@@ -1,0 +1,1 @@
+//! A critic that reads final answers and may send them back.

@@ -1,0 +1,21 @@
+//! The kit: the tools and capabilities people expect of an agent, safe by construction.
+//!
+//! Each capability is a bundle of tools and hooks on the one mechanism of [`vertebra`]; the loop knows none of them.
+
+#![warn(missing_docs)]
+
+pub mod bash;
+pub mod bundle;
+pub mod critique;
+pub mod files;
+pub mod mcp;
+pub mod metadata;
+pub mod permissions;
+pub mod planning;
+pub mod redaction;
+pub mod registry;
+pub mod resilience;
+pub mod skills;
+pub mod structured;
+pub mod subagents;
+pub mod summary;

@@ -1,0 +1,1 @@
+//! What a model wants to remember: named values in the state.

@@ -1,0 +1,1 @@
+//! Secrets and personal data that never reach the model, the screen or the record.

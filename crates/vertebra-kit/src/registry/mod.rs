@@ -1,0 +1,1 @@
+//! Hundreds of tools, of which the model sees the ones it needs.

@@ -1,0 +1,1 @@
+//! Limits, retries, fallbacks, timeouts and a cache.

@@ -1,0 +1,1 @@
+//! Answers as typed values: extracted, checked, asked for again.

@@ -1,0 +1,1 @@
+//! Agents that a model can hand work to.

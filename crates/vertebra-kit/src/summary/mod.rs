@@ -1,0 +1,1 @@
+//! Conversations made shorter, cheap ways first.

@@ -1,0 +1,1 @@
+//! Shell commands: the tool, the policy that judges them, the sandbox that holds them.

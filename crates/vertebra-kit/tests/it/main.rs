@@ -1,0 +1,20 @@
+//! Every capability, tried through whole agents on scripted models.
+
+mod sheet;
+mod support;
+
+mod bash;
+mod bundle;
+mod critique;
+mod files;
+mod mcp;
+mod metadata;
+mod permissions;
+mod planning;
+mod redaction;
+mod registry;
+mod resilience;
+mod skills;
+mod structured;
+mod subagents;
+mod summary;

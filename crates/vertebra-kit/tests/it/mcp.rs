@@ -1,0 +1,1 @@
+//! Tools of MCP servers, behind the same hooks as every other tool.

@@ -1,0 +1,1 @@
+//! Rules, modes and people: who may do what.

@@ -1,0 +1,1 @@
+//! Task lists that a model keeps, and is reminded of.

@@ -1,0 +1,71 @@
+//! `docs/capabilities.md` says what the code says: its table is made from installed capabilities.
+//!
+//! After a change: `UPDATE_EXPECTED=1 cargo test -p vertebra-kit sheet`.
+
+use std::{fmt::Write as _, fs, path::PathBuf};
+
+use vertebra::{Agent, AgentBuilder, testing::Script};
+
+/// One row of the table.
+pub(crate) struct Sheet {
+    /// The capability, as its type is called.
+    pub(crate) name: &'static str,
+    /// What it is for, in one line.
+    pub(crate) purpose: &'static str,
+    /// Puts the capability with its defaults into an agent.
+    pub(crate) install: fn(&mut AgentBuilder),
+    /// What can be set, and what it is unless set.
+    pub(crate) knobs: Vec<(&'static str, String)>,
+}
+
+fn sheets() -> Vec<Sheet> {
+    vec![]
+}
+
+const BEGIN: &str = "<!-- begin: made by tests/it/sheet.rs -->\n";
+const END: &str = "<!-- end -->";
+
+#[test]
+fn the_page_says_what_the_code_does() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/capabilities.md");
+    let page = fs::read_to_string(&path).expect("docs/capabilities.md");
+    let (head, rest) = page.split_once(BEGIN).expect("the page marks where its table begins");
+    let (_, tail) = rest.split_once(END).expect("the page marks where its table ends");
+    let wanted = format!("{head}{BEGIN}{}{END}{tail}", sheets().iter().map(row).collect::<String>());
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        fs::write(&path, &wanted).expect("docs/capabilities.md can be written");
+        return;
+    }
+    assert_eq!(page, wanted, "docs/capabilities.md is not what the code does");
+}
+
+fn row(sheet: &Sheet) -> String {
+    let mut builder = Agent::builder(Script::new());
+    (sheet.install)(&mut builder);
+    let agent = builder.build().unwrap_or_else(|error| panic!("{}: {error}", sheet.name));
+    let mut tools: Vec<String> = agent
+        .tools()
+        .map(|spec| {
+            let aliases: Vec<_> = spec.aliases.iter().map(|alias| format!("`{alias}`")).collect();
+            let also = if aliases.is_empty() { String::new() } else { format!(" (also {})", aliases.join(", ")) };
+            format!("`{}`({}){also}", spec.name, parameters(&spec.schema))
+        })
+        .collect();
+    tools.sort();
+    let hooks: Vec<String> =
+        agent.hooks().list().iter().map(|hook| format!("`{}` {} at {}", hook.name, hook.role, hook.point)).collect();
+    let knobs: Vec<String> = sheet.knobs.iter().map(|(name, value)| format!("`{name}` {value}")).collect();
+    let mut text = format!("\n### {}\n\n{}\n\n", sheet.name, sheet.purpose);
+    for (title, list) in [("Tools", tools), ("Hooks", hooks), ("Knobs", knobs)] {
+        let list = if list.is_empty() { "none".to_owned() } else { list.join("; ") };
+        writeln!(text, "- {title}: {list}").expect("a string takes everything");
+    }
+    text
+}
+
+/// The names of the arguments, those that must be there with a star.
+fn parameters(schema: &serde_json::Value) -> String {
+    let required = |name: &str| schema["required"].as_array().is_some_and(|list| list.iter().any(|r| r == name));
+    let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name);
+    names.map(|name| format!("{name}{}", if required(name) { "*" } else { "" })).collect::<Vec<_>>().join(", ")
+}

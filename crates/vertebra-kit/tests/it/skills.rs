@@ -1,0 +1,1 @@
+//! Instructions in folders, loaded when they are needed.
