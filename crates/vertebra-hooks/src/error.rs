@@ -87,6 +87,12 @@ pub enum RegisterError {
         /// The name.
         name: Name,
     },
+    /// A bundle of hooks has the name of another.
+    #[error("a bundle named `{bundle}` is installed already: remove it first, or give one another name")]
+    DuplicateBundle {
+        /// The name.
+        bundle: Name,
+    },
     /// A constraint names a hook that is not there.
     #[error("`{hook}` is to run {constraint} `{unknown}`, but no hook of that name is at {point}{}", did_you_mean(.nearest.as_deref()))]
     UnknownName {

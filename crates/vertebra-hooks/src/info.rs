@@ -51,6 +51,9 @@ pub enum FailurePolicy {
 pub struct HookInfo {
     /// Its name, unique at its point.
     pub name: Name,
+    /// The bundle it came in, whose name begins its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<Name>,
     /// Where it listens.
     pub point: &'static str,
     /// What it may do.
@@ -82,6 +85,11 @@ impl HookInfo {
     pub const DEFAULT_PRIORITY: i32 = 100;
     /// The timeout of a hook that asks for none.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+    /// Whether it, or the bundle it came in, is called this.
+    pub(crate) fn goes_by(&self, name: &str) -> bool {
+        *self.name == *name || self.bundle.as_deref() == Some(name)
+    }
 
     /// An option that was set but that this role has no use for.
     fn without_effect(&self) -> Option<&'static str> {

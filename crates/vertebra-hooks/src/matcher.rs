@@ -92,7 +92,12 @@ impl Matcher {
 
     /// Whether a tool of one of these names could satisfy this tool pattern. `None` if the pattern does not parse.
     pub fn tool_pattern_holds(pattern: &str, names: &[&str]) -> Option<bool> {
+        Self::names_held(pattern, names.iter().copied()).map(|held| !held.is_empty())
+    }
+
+    /// Which of these names satisfy this tool pattern. `None` if the pattern does not parse.
+    pub fn names_held<'n>(pattern: &str, names: impl IntoIterator<Item = &'n str>) -> Option<Vec<&'n str>> {
         let compiled = crate::compiled::NamePattern::new(pattern).ok()?;
-        Some(names.iter().any(|name| compiled.holds(name)))
+        Some(names.into_iter().filter(|name| compiled.holds(name)).collect())
     }
 }

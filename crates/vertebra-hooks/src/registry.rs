@@ -120,30 +120,31 @@ impl Hooks {
         })
     }
 
-    /// Puts the hooks of `set` in the place of the hook of this name.
+    /// Puts the hooks of `set` in the place of the hook, or the bundle, of this name.
     pub fn replace(&self, name: &str, set: HookSet) -> Result<(), RegisterError> {
         self.change(|registered| {
             let at = position(registered, name)?;
-            registered.retain(|one| *one.info.name != *name);
+            registered.retain(|one| !one.info.goes_by(name));
             insert(registered, at, set)
         })
     }
 
-    /// Removes the hooks of this name, at all points.
+    /// Removes the hooks of this name, at all points: one hook, or a bundle as a whole.
     pub fn remove(&self, name: &str) -> Result<(), RegisterError> {
         self.change(|registered| {
             position(registered, name)?;
-            registered.retain(|one| *one.info.name != *name);
+            registered.retain(|one| !one.info.goes_by(name));
             Ok(())
         })
     }
 
-    /// Switches the hooks of this name on.
+    /// Switches the hooks of this name on: one hook, or a bundle as a whole.
     pub fn enable(&self, name: &str) -> Result<(), RegisterError> {
         self.switch(name, true)
     }
 
-    /// Switches the hooks of this name off. They stay registered, and records say that they were skipped.
+    /// Switches the hooks of this name off: one hook, or a bundle as a whole. They stay registered, and records say that
+    /// they were skipped.
     pub fn disable(&self, name: &str) -> Result<(), RegisterError> {
         self.switch(name, false)
     }
@@ -229,7 +230,7 @@ impl Hooks {
     fn switch(&self, name: &str, enabled: bool) -> Result<(), RegisterError> {
         self.change(|registered| {
             position(registered, name)?;
-            for one in registered.iter_mut().filter(|one| *one.info.name == *name) {
+            for one in registered.iter_mut().filter(|one| one.info.goes_by(name)) {
                 Arc::make_mut(&mut one.info).enabled = enabled;
             }
             Ok(())
@@ -364,13 +365,13 @@ impl Merged {
 }
 
 fn insert(registered: &mut Vec<Registered>, at: usize, set: HookSet) -> Result<(), RegisterError> {
-    let new = set.finish(|point, name| registered.iter().any(|one| one.point == point && *one.info.name == *name))?;
+    let new = set.finish(registered)?;
     registered.splice(at..at, new);
     Ok(())
 }
 
 fn position(registered: &[Registered], name: &str) -> Result<usize, RegisterError> {
-    registered.iter().position(|one| *one.info.name == *name).ok_or_else(|| RegisterError::NotFound {
+    registered.iter().position(|one| one.info.goes_by(name)).ok_or_else(|| RegisterError::NotFound {
         name: name.to_owned(),
         nearest: nearest(name, registered.iter().map(|one| &one.info.name)),
     })

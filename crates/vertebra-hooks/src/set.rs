@@ -37,6 +37,7 @@ pub struct HookSet {
     misuse: Option<RegisterError>,
     /// So many drafts, from the first, are beyond the reach of options.
     sealed: usize,
+    bundles: Vec<Name>,
 }
 
 /// A hook whose options may still change.
@@ -62,14 +63,54 @@ impl HookSet {
     /// Moves all hooks of another set to the end of this one.
     pub fn append(&mut self, other: HookSet) {
         self.drafts.extend(other.drafts);
+        self.bundles.extend(other.bundles);
         self.misuse = self.misuse.take().or(other.misuse);
     }
 
-    /// Compiles each hook. `taken` tells whether a name is in use at a point already.
-    pub(crate) fn finish(self, taken: impl Fn(TypeId, &str) -> bool) -> Result<Vec<Registered>, RegisterError> {
+    /// Makes these hooks a bundle: its name and a slash stand before theirs, so that two bundles do not collide, and
+    /// all of them go by the name of the bundle in [`Hooks::remove`](crate::Hooks::remove) and its like. A bundle whose
+    /// name is taken is not installed.
+    ///
+    /// A constraint that names a hook of the bundle means that hook; any other name is one outside.
+    #[must_use]
+    pub fn bundled(mut self, bundle: impl Into<Name>) -> Self {
+        let bundle = bundle.into();
+        let inside = |name: &str| -> Name { format!("{bundle}/{name}").into() };
+        let mut places: HashMap<(TypeId, &Location<'_>), usize> = HashMap::new();
+        let mut taken: HashSet<(TypeId, Name)> =
+            self.drafts.iter().filter(|draft| draft.named).map(|draft| (draft.point, draft.info.name.clone())).collect();
+        for draft in self.drafts.iter_mut().filter(|draft| !draft.named) {
+            let count = places.entry((draft.point, draft.location)).or_default();
+            draft.info.name = free_name(draft.location, count, |name| taken.contains(&(draft.point, name.clone())));
+            draft.named = true;
+            taken.insert((draft.point, draft.info.name.clone()));
+        }
+        for draft in &mut self.drafts {
+            let info = &mut draft.info;
+            for name in info.before.iter_mut().chain(&mut info.after) {
+                if taken.contains(&(draft.point, name.clone())) {
+                    *name = inside(name);
+                }
+            }
+            info.name = inside(&info.name);
+            info.bundle = Some(bundle.clone());
+        }
+        self.bundles.push(bundle);
+        self
+    }
+
+    /// Compiles each hook, to stand beside those that are registered already.
+    pub(crate) fn finish(self, already: &[Registered]) -> Result<Vec<Registered>, RegisterError> {
         if let Some(misuse) = self.misuse {
             return Err(misuse);
         }
+        let mut bundles = HashSet::new();
+        for bundle in self.bundles {
+            if already.iter().any(|one| one.info.goes_by(&bundle)) || !bundles.insert(bundle.clone()) {
+                return Err(RegisterError::DuplicateBundle { bundle });
+            }
+        }
+        let taken = |point, name: &str| already.iter().any(|one| one.point == point && *one.info.name == *name);
         let mut names: HashSet<(TypeId, Name)> = HashSet::new();
         let mut places: HashMap<(TypeId, &Location<'_>), usize> = HashMap::new();
         let mut registered = Vec::with_capacity(self.drafts.len());
@@ -147,6 +188,7 @@ impl HookSet {
 fn blank(point: &'static str, role: Role, on_failure: FailurePolicy, timeout: Option<Duration>) -> HookInfo {
     HookInfo {
         name: "".into(),
+        bundle: None,
         point,
         role,
         priority: HookInfo::DEFAULT_PRIORITY,

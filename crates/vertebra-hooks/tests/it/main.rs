@@ -3,6 +3,7 @@
 mod world;
 
 mod around;
+mod bundles;
 mod child;
 mod detached;
 mod failure;
