@@ -8,6 +8,7 @@ pub mod bash;
 pub mod bundle;
 pub mod critique;
 pub mod files;
+#[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod metadata;
 pub mod permissions;
@@ -19,3 +20,5 @@ pub mod skills;
 pub mod structured;
 pub mod subagents;
 pub mod summary;
+
+mod own;
