@@ -1,8 +1,8 @@
 //! A task list: what is in it, what it may look like, how a model reads it.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::TaskPlanning;
@@ -11,9 +11,8 @@ use super::TaskPlanning;
 const MAX_WORDS: usize = 500;
 
 /// How far a task is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum Status {
     /// Not begun.
     #[default]
@@ -22,6 +21,21 @@ pub enum Status {
     InProgress,
     /// Done.
     Completed,
+}
+
+/// By hand, because a derived schema hides the names in a `oneOf`, and a wrong one would not be answered with them.
+impl JsonSchema for Status {
+    fn schema_name() -> Cow<'static, str> {
+        "Status".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": [Self::Pending, Self::InProgress, Self::Completed] })
+    }
 }
 
 /// One task.
@@ -45,7 +59,7 @@ pub struct TaskList(Vec<Task>);
 
 impl TaskList {
     /// The list as the policy wants it, or what is wrong with it.
-    pub(super) fn new(tasks: Vec<Task>, policy: &TaskPlanning) -> Result<Self, String> {
+    pub(super) fn new(tasks: &[Task], policy: &TaskPlanning) -> Result<Self, String> {
         if tasks.len() > policy.max_items {
             return Err(format!(
                 "{} tasks are too many: a list has at most {}; put small ones together",
@@ -53,7 +67,7 @@ impl TaskList {
                 policy.max_items
             ));
         }
-        let tasks = tasks.into_iter().enumerate().map(|(index, task)| tidy(index + 1, task));
+        let tasks = tasks.iter().enumerate().map(|(index, task)| tidy(index + 1, task));
         let list = Self(tasks.collect::<Result<_, _>>()?);
         let in_progress = list.count(Status::InProgress);
         if in_progress > policy.max_in_progress {
@@ -81,7 +95,7 @@ impl TaskList {
 }
 
 /// One line and no more for each text, so that a list looks like what it is.
-fn tidy(number: usize, task: Task) -> Result<Task, String> {
+fn tidy(number: usize, task: &Task) -> Result<Task, String> {
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (content, active_form) = (one_line(&task.content), one_line(&task.active_form));
     if content.is_empty() {
@@ -91,7 +105,7 @@ fn tidy(number: usize, task: Task) -> Result<Task, String> {
         return Err(format!("task {number} is too long: at most {MAX_WORDS} bytes"));
     }
     let active_form = if active_form.is_empty() { content.clone() } else { active_form };
-    Ok(Task { content, active_form, ..task })
+    Ok(Task { content, active_form, status: task.status })
 }
 
 /// The list and a summary, for the model.

@@ -61,7 +61,7 @@ impl Capability for TaskPlanning {
         );
         let judge = policy.clone();
         let tool = tool("todo_write", description, async move |input: Todos, _| {
-            let list = TaskList::new(input.todos, &judge).map_err(ToolError::new)?;
+            let list = TaskList::new(&input.todos, &judge).map_err(ToolError::new)?;
             Ok(ToolOutput { text: list.to_string(), exit_code: None, data: serde_json::to_value(&list)? })
         })
         .with(|spec| spec.alias("TodoWrite"));
