@@ -91,9 +91,11 @@ fn help(tools: &[ToolSpec], name: Option<&str>) -> Result<ToolOutput, String> {
     let name = name.ok_or("`help` needs a `tool`: the name of the tool")?;
     let asked = |known: &Arc<str>| known.eq_ignore_ascii_case(name);
     let Some(spec) = tools.iter().find(|spec| asked(&spec.name) || spec.aliases.iter().any(asked)) else {
-        let near: Vec<_> = Words::new(name).find(tools).into_iter().take(3).map(|spec| format!("`{}`", spec.name)).collect();
+        let near: Vec<_> =
+            Words::new(name).find(tools).into_iter().take(3).map(|spec| format!("`{}`", spec.name)).collect();
         let shown: String = name.chars().take(64).collect();
-        let hint = if near.is_empty() { "`search` for it".to_owned() } else { format!("did you mean {}?", near.join(", ")) };
+        let hint =
+            if near.is_empty() { "`search` for it".to_owned() } else { format!("did you mean {}?", near.join(", ")) };
         return Err(format!("there is no tool `{}`; {hint}", shown.escape_debug()));
     };
     let text = format!("{}: {}\nArguments, as a JSON schema: {}", spec.name, spec.description, spec.schema);

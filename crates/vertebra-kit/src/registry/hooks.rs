@@ -9,7 +9,7 @@ use super::{ACTIVE, ToolRegistry};
 use crate::own::has_tool;
 
 pub(super) fn attach(kit: &mut Kit, catalogue: &Arc<str>, registry: ToolRegistry) {
-    let ToolRegistry { max_active, always } = registry;
+    let ToolRegistry { max_active, always } = registry.always(&**catalogue);
     // Compiled with the other matchers, so that a pattern that is none, or that no tool satisfies, is reported.
     let shown = Matcher::Any(always.iter().cloned().map(Matcher::Tool).collect());
 

@@ -37,7 +37,8 @@ impl Words {
         let name = spec.name.to_lowercase();
         let named: Vec<String> = words(&spec.name).chain(spec.aliases.iter().flat_map(|alias| words(alias))).collect();
         let described: Vec<String> = words(&spec.description).collect();
-        let parameters: Vec<String> = parameters(&spec.schema).into_iter().flat_map(|text| words(&text).collect::<Vec<_>>()).collect();
+        let parameters: Vec<String> =
+            parameters(&spec.schema).into_iter().flat_map(|text| words(&text).collect::<Vec<_>>()).collect();
         let worth = |word: &String| {
             if named.contains(word) {
                 IN_NAME
@@ -74,7 +75,9 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 /// The names and descriptions of a tool's arguments.
 fn parameters(schema: &Value) -> Vec<String> {
     let arguments = schema["properties"].as_object().into_iter().flatten();
-    arguments.flat_map(|(name, about)| [name.clone(), about["description"].as_str().unwrap_or_default().to_owned()]).collect()
+    arguments
+        .flat_map(|(name, about)| [name.clone(), about["description"].as_str().unwrap_or_default().to_owned()])
+        .collect()
 }
 
 #[cfg(test)]
