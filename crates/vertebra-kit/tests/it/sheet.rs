@@ -19,7 +19,7 @@ pub(crate) struct Sheet {
 }
 
 fn sheets() -> Vec<Sheet> {
-    vec![crate::metadata::sheet()]
+    vec![crate::bundle::sheet(), crate::metadata::sheet(), crate::planning::sheet(), crate::registry::sheet()]
 }
 
 const BEGIN: &str = "<!-- begin: made by tests/it/sheet.rs -->\n";
