@@ -8,8 +8,12 @@ use crate::stage::{Report, Stage, answers};
 /// Pinned, so that a new release of the checker cannot turn an old commit red.
 const CARGO_DENY: &str = "0.20.2";
 
+/// A public MCP server that the tests of the kit talk to, pinned as well: the tests name this version too.
+const MCP_SERVER: (&str, &str) = ("@modelcontextprotocol/server-everything", "2026.8.31");
+
 pub(crate) fn run() -> Report {
     let mut stages = missing_components();
+    stages.extend(missing_server());
     stages.extend([
         Stage::new("format", "cargo fmt --all --check"),
         Stage::new("clippy", "cargo clippy --workspace --all-targets --all-features -- -D warnings"),
@@ -25,6 +29,18 @@ pub(crate) fn run() -> Report {
 fn missing_components() -> Vec<Stage> {
     let present = answers("cargo fmt --version") && answers("cargo clippy --version");
     if present { vec![] } else { vec![Stage::new("components", "rustup component add rustfmt clippy")] }
+}
+
+/// Beside the other build products, where the tests look for it. Once there, it is not asked for again.
+fn missing_server() -> Option<Stage> {
+    let folder = target_dir().join("test-servers");
+    let (name, version) = MCP_SERVER;
+    let manifest = std::fs::read_to_string(folder.join("node_modules").join(name).join("package.json"));
+    if manifest.is_ok_and(|manifest| manifest.contains(&format!("\"version\": \"{version}\""))) {
+        return None;
+    }
+    let install = Stage::new("get MCP server", "npm install --no-audit --no-fund --prefix");
+    Some(install.arg(folder).arg(format!("{name}@{version}")))
 }
 
 /// Nextest is quicker and isolates tests from each other, but nobody has to install it.
@@ -60,5 +76,9 @@ fn dependencies() -> [Stage; 2] {
 
 /// Beside the other build products, so that it is kept between runs and `cargo clean` removes it.
 fn tools_dir() -> PathBuf {
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from).join("tools")
+    target_dir().join("tools")
+}
+
+fn target_dir() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)
 }

@@ -77,8 +77,12 @@ impl HookSet {
         let bundle = bundle.into();
         let inside = |name: &str| -> Name { format!("{bundle}/{name}").into() };
         let mut places: HashMap<(TypeId, &Location<'_>), usize> = HashMap::new();
-        let mut taken: HashSet<(TypeId, Name)> =
-            self.drafts.iter().filter(|draft| draft.named).map(|draft| (draft.point, draft.info.name.clone())).collect();
+        let mut taken: HashSet<(TypeId, Name)> = self
+            .drafts
+            .iter()
+            .filter(|draft| draft.named)
+            .map(|draft| (draft.point, draft.info.name.clone()))
+            .collect();
         for draft in self.drafts.iter_mut().filter(|draft| !draft.named) {
             let count = places.entry((draft.point, draft.location)).or_default();
             draft.info.name = free_name(draft.location, count, |name| taken.contains(&(draft.point, name.clone())));

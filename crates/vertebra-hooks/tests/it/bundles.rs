@@ -21,10 +21,7 @@ async fn two_bundles_with_the_same_hooks_do_not_collide_and_keep_their_own_order
     let mut set = rules("a");
     set.append(rules("b"));
     let story = told(&hooks(set)).await;
-    assert_eq!(
-        story,
-        "a/first proceeded, a/last proceeded, b/first proceeded, b/last proceeded, = proceeded"
-    );
+    assert_eq!(story, "a/first proceeded, a/last proceeded, b/first proceeded, b/last proceeded, = proceeded");
 }
 
 #[test]

@@ -19,7 +19,13 @@ pub(crate) struct Sheet {
 }
 
 fn sheets() -> Vec<Sheet> {
-    vec![crate::bundle::sheet(), crate::metadata::sheet(), crate::planning::sheet(), crate::registry::sheet()]
+    vec![
+        crate::bundle::sheet(),
+        crate::mcp::sheet(),
+        crate::metadata::sheet(),
+        crate::planning::sheet(),
+        crate::registry::sheet(),
+    ]
 }
 
 const BEGIN: &str = "<!-- begin: made by tests/it/sheet.rs -->\n";

@@ -1,1 +1,0 @@
-//! Tools of MCP servers, behind the same hooks as every other tool.
