@@ -1,8 +1,7 @@
 //! Our end of a connection: what we are to a server, and the ways to reach one.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::{
     ClientHandler, RoleClient,
     model::{ClientCapabilities, ClientConfig, Implementation},
@@ -13,10 +12,14 @@ use rmcp::{
     },
 };
 
-use super::{config::Transport, process::Process};
+use super::{
+    config::Transport,
+    http::{self, Http},
+    process::Process,
+};
 
 /// How long one message of a server may be.
-const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
+pub(super) const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 
 /// What a server is told of us: our name, and that we can do nothing for it. It cannot ask our model or a person.
 pub(super) struct Client {
@@ -54,12 +57,10 @@ impl Connection {
                 }
             }
             Transport::Http { url, headers } => {
-                let wire = StreamableHttpClientTransport::with_client(http_client(limit)?, {
-                    let mut config = StreamableHttpClientTransportConfig::with_uri(&**url);
-                    config.custom_headers = parsed(headers.iter())?;
-                    config.max_sse_event_size = MAX_MESSAGE_BYTES;
-                    config
-                });
+                let mut config = StreamableHttpClientTransportConfig::with_uri(&**url);
+                config.custom_headers = http::headers(headers)?;
+                config.max_sse_event_size = MAX_MESSAGE_BYTES;
+                let wire = StreamableHttpClientTransport::with_client(Http::new(limit)?, config);
                 let service = within(limit, serve_client(client, wire)).await?;
                 Ok(Self { service, process: None })
             }
@@ -83,31 +84,10 @@ pub(super) async fn within<T, E: std::error::Error>(
 }
 
 /// An error with what caused it.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source());
     causes.fold(error.to_string(), |text, cause| {
         let cause = cause.to_string();
         if text.contains(&cause) { text } else { format!("{text}: {cause}") }
     })
-}
-
-/// No redirects, which could carry headers elsewhere, and no proxy that the environment happens to name.
-fn http_client(connect_timeout: Duration) -> Result<reqwest::Client, String> {
-    // The client asks for the provider of the process. If somebody has chosen one already, theirs is fine.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
-    client.connect_timeout(connect_timeout).build().map_err(|error| chain(&error))
-}
-
-fn parsed<'h>(
-    headers: impl Iterator<Item = (&'h String, &'h String)>,
-) -> Result<HashMap<HeaderName, HeaderValue>, String> {
-    let pair = |(name, value): (&String, &String)| {
-        let header = HeaderName::try_from(name).map_err(|_| format!("`{}` is no header", name.escape_debug()))?;
-        let mut value =
-            HeaderValue::try_from(value).map_err(|_| format!("the value of header `{header}` is not valid"))?;
-        value.set_sensitive(true);
-        Ok((header, value))
-    };
-    headers.map(pair).collect()
 }

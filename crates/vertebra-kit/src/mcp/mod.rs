@@ -27,6 +27,7 @@
 
 mod client;
 mod config;
+mod http;
 mod names;
 mod process;
 mod result;

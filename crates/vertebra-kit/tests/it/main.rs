@@ -7,6 +7,7 @@ mod bash;
 mod bundle;
 mod critique;
 mod files;
+#[cfg(feature = "mcp")]
 mod mcp;
 mod metadata;
 mod permissions;

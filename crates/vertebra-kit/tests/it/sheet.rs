@@ -21,6 +21,7 @@ pub(crate) struct Sheet {
 fn sheets() -> Vec<Sheet> {
     vec![
         crate::bundle::sheet(),
+        #[cfg(feature = "mcp")]
         crate::mcp::sheet(),
         crate::metadata::sheet(),
         crate::planning::sheet(),

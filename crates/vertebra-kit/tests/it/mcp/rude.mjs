@@ -1,6 +1,7 @@
 // An MCP server that behaves badly, on purpose and on request. Its first argument says how.
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 
 const [mode, file] = process.argv.slice(2);
@@ -53,23 +54,38 @@ if (mode === "dies") {
   console.error("the licence has expired");
   process.exit(7);
 }
-const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-createInterface({ input: process.stdin }).on("line", (line) => {
-  const { id, method, params } = JSON.parse(line);
-  if (mode === "silent") return;
-  if (mode === "noisy") process.stdout.write("starting up...\n");
+const answer = ({ id, method, params }) => {
+  const reply = (message) => ({ jsonrpc: "2.0", id, ...message });
   if (method === "initialize") {
     const serverInfo = { name: "rude", version: "1" };
-    send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo } });
-  } else if (method === "tools/list") {
-    if (mode === "endless") return send({ id, result: { tools: [], nextCursor: "more" } });
-    send({ id, result: { tools } });
-  } else if (method === "notifications/cancelled") {
-    note("cancelled");
-  } else if (method === "tools/call" && params.name === "refuse") {
-    send({ id, error: { code: -32602, message: `not like this${tag}` } });
-  } else if (method === "tools/call") {
-    const result = calls[params.name]();
-    if (result) send({ id, result });
+    return reply({ result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo } });
   }
-});
+  if (method === "tools/list") return reply({ result: mode === "endless" ? { tools: [], nextCursor: "more" } : { tools } });
+  if (method === "notifications/cancelled") return note("cancelled");
+  if (method !== "tools/call") return;
+  if (params.name === "refuse") return reply({ error: { code: -32602, message: `not like this${tag}` } });
+  const result = calls[params.name]();
+  return result && reply({ result });
+};
+
+if (mode === "http" || mode === "sse" || mode === "closed") {
+  const server = createServer(async (request, response) => {
+    if (mode === "closed") return response.writeHead(401).end("who are you?");
+    if (request.method !== "POST") return response.writeHead(405).end();
+    let body = "";
+    for await (const piece of request) body += piece;
+    const message = answer(JSON.parse(body));
+    if (!message) return response.writeHead(202).end();
+    const json = JSON.stringify(message);
+    if (mode === "sse") response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${json}\n\n`);
+    else response.writeHead(200, { "content-type": "application/json" }).end(json);
+  });
+  server.listen(0, "127.0.0.1", () => console.log(server.address().port));
+} else {
+  createInterface({ input: process.stdin }).on("line", (line) => {
+    if (mode === "silent") return;
+    if (mode === "noisy") process.stdout.write("starting up...\n");
+    const message = answer(JSON.parse(line));
+    if (message) process.stdout.write(`${JSON.stringify(message)}\n`);
+  });
+}

@@ -1,19 +1,35 @@
 //! Servers that crash, hang, lie, flood and smuggle.
 
-use std::{fs, path::Path, time::Duration};
+use std::{collections::BTreeMap, fs, path::Path, process::Stdio, time::Duration};
 
 use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+};
 use vertebra::{prelude::*, testing::Script};
-use vertebra_kit::mcp::ServerConfig;
+use vertebra_kit::mcp::{Mcp, McpConfig, ServerConfig, Transport};
 
 use super::{connect, connected, names, node};
 use crate::support::{built, read_by_model};
 
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp/rude.mjs");
+
 fn rude(mode: &str, file: &str) -> ServerConfig {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp/rude.mjs");
-    let mut config = node(script, &[mode, file]);
+    let mut config = node(SCRIPT, &[mode, file]);
     config.backoff = Duration::from_millis(1);
     config
+}
+
+/// The same server at an address, for as long as the child is kept.
+async fn rude_at_an_address(mode: &str) -> (Child, ServerConfig) {
+    let mut server = Command::new("node");
+    server.args([SCRIPT, mode]).stdout(Stdio::piped()).kill_on_drop(true);
+    let mut server = server.spawn().expect("node");
+    let mut lines = BufReader::new(server.stdout.take().expect("its output")).lines();
+    let port = lines.next_line().await.expect("text").expect("the port");
+    let transport = Transport::Http { url: format!("http://127.0.0.1:{port}/mcp"), headers: BTreeMap::new() };
+    (server, ServerConfig::new(transport))
 }
 
 /// What the model reads of these calls, each in a step of its own.
@@ -72,8 +88,8 @@ async fn a_server_that_dies_at_once_says_why() {
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
     let text = r#"{"mcpServers": {"s": {"command": "no-program-has-this-name"}}}"#;
-    let config = vertebra_kit::mcp::McpConfig::from_json(text, |name| std::env::var(name).ok()).expect("valid");
-    let error = vertebra_kit::mcp::Mcp::connect(config).await.map(drop).expect_err("not there").to_string();
+    let config = McpConfig::from_json(text, |name| std::env::var(name).ok()).expect("valid");
+    let error = Mcp::connect(config).await.map(drop).expect_err("not there").to_string();
     let expected = "the MCP server `s` cannot be used: cannot start `no-program-has-this-name`: ";
     assert!(error.starts_with(expected), "{error}");
 }
@@ -131,6 +147,33 @@ async fn a_message_that_is_too_long_is_not_read_and_the_server_can_still_be_used
     config.call_timeout = Duration::from_secs(2);
     let told = told(config, &["huge", "count"]).await;
     assert_eq!(told, ["failed: MCP server `s`: no answer within 2000 ms; it was told to stop", "done: 1"]);
+}
+
+#[tokio::test]
+async fn an_answer_over_http_that_is_too_long_is_not_read_to_its_end() {
+    for (mode, expected) in [("http", "the answer is longer than 8388608 bytes"), ("sse", "the connection broke")] {
+        let (_server, config) = rude_at_an_address(mode).await;
+        let told = told(config, &["huge", "count"]).await;
+        assert!(told[0].starts_with("failed: ") && told[0].contains(expected), "{mode}: {:.300}", told[0]);
+        assert_eq!(told[1], "done: 1", "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_wants_to_know_who_asks_is_told_of_with_its_words() {
+    let (_server, config) = rude_at_an_address("closed").await;
+    let error = connect(config).await.map(drop).expect_err("closed").to_string();
+    assert!(error.contains("HTTP 401 Unauthorized: who are you?"), "{error}");
+}
+
+#[tokio::test]
+async fn headers_of_the_protocol_cannot_be_set() {
+    let headers = BTreeMap::from([("Mcp-Session-Id".to_owned(), "x".to_owned())]);
+    let config = ServerConfig::new(Transport::Http { url: "http://127.0.0.1:9/mcp".to_owned(), headers });
+    let error = connect(config).await.map(drop).expect_err("ours").to_string();
+    let expected =
+        "the MCP server `s` cannot be used: the header `mcp-session-id` belongs to the protocol and cannot be set";
+    assert_eq!(error, expected);
 }
 
 #[tokio::test]
