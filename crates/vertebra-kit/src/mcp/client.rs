@@ -16,6 +16,7 @@ use super::{
     config::Transport,
     http::{self, Http},
     process::Process,
+    visible,
 };
 
 /// How long one message of a server may be.
@@ -39,7 +40,7 @@ impl ClientHandler for Client {
 /// A connection that stands. Its process, if it has one, ends with it.
 pub(super) struct Connection {
     pub(super) service: RunningService<RoleClient, Client>,
-    pub(super) process: Option<Process>,
+    process: Option<Process>,
 }
 
 impl Connection {
@@ -67,6 +68,14 @@ impl Connection {
         }
     }
 
+    /// Closes it, and tells how its process ended and what that said last.
+    pub(super) async fn last_words(self) -> String {
+        match self.process {
+            Some(process) => process.last_words().await,
+            None => String::new(),
+        }
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         self.service.is_closed() || self.service.peer().is_transport_closed()
     }
@@ -86,8 +95,9 @@ pub(super) async fn within<T, E: std::error::Error>(
 /// An error with what caused it.
 pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source());
-    causes.fold(error.to_string(), |text, cause| {
+    let words = causes.fold(error.to_string(), |text, cause| {
         let cause = cause.to_string();
         if text.contains(&cause) { text } else { format!("{text}: {cause}") }
-    })
+    });
+    visible::told(&words)
 }

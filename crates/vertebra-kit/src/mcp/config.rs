@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 use serde::Deserialize;
 use vertebra::Matcher;
 
-use super::{McpError, names};
+use super::{McpError, names, visible};
 
 /// What a server's process is given of our own environment. Everything else is named in the configuration.
 const INHERITED: [&str; 11] =
@@ -101,7 +101,7 @@ impl ServerConfig {
                 let names = Matcher::names_held(pattern, tools.iter().copied());
                 let names = names.ok_or_else(|| format!("{field}: `{pattern}` is not a pattern"))?;
                 if names.is_empty() {
-                    let known = tools.join(", ");
+                    let known = visible::told(&tools.join(", "));
                     return Err(format!("{field}: `{pattern}` holds for none of its tools, which are: {known}"));
                 }
                 all.extend(names);
@@ -150,12 +150,7 @@ impl McpConfig {
         let file: File = serde_json::from_str(text).map_err(|error| McpError::Config(error.to_string()))?;
         let mut servers = BTreeMap::new();
         for (name, entry) in file.servers {
-            if !names::is_server(&name) {
-                return Err(McpError::Config(format!(
-                    "`{}` cannot be a server's name: use 1 to 32 letters, digits, `-` and single `_` inside",
-                    name.escape_debug()
-                )));
-            }
+            names::check_server(&name)?;
             let server = entry.read(&variable);
             let server = server.map_err(|problem| McpError::Config(format!("server `{name}`: {problem}")))?;
             servers.insert(name, server);

@@ -99,7 +99,7 @@ impl StreamableHttpClient for Http {
             }
             _ if status.is_success() && !waits => Ok(Answer::Accepted),
             _ => {
-                let words = visible::cut(&visible::text(&String::from_utf8_lossy(&body)), 500);
+                let words = visible::told(&String::from_utf8_lossy(&body));
                 Err(Failure::UnexpectedServerResponse(format!("HTTP {status}: {words}").into()))
             }
         }

@@ -73,6 +73,7 @@ pub enum McpError {
 impl Mcp {
     /// Starts or reaches all servers, at the same time, and asks for their tools.
     pub async fn connect(config: McpConfig) -> Result<Self, McpError> {
+        config.servers.keys().try_for_each(|name| names::check_server(name))?;
         let servers = config.servers.into_iter().map(|(name, config)| Server::start(name.into(), config));
         let mut mcp = Self { tools: Vec::new(), left_out: Vec::new() };
         for started in join_all(servers).await {

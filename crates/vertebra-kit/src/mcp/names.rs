@@ -2,13 +2,23 @@
 
 use std::collections::HashMap;
 
+use super::McpError;
+
 /// What every provider accepts as a tool's name.
 const MAX_BYTES: usize = 64;
 
-/// Whether a server can be called this. Two underlines end a server's name in that of a tool, so none are in it.
-pub(super) fn is_server(name: &str) -> bool {
+/// Checks that a server can be called this. Two underlines end a server's name in that of a tool, so none are in it.
+pub(super) fn check_server(name: &str) -> Result<(), McpError> {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-    (1..=32).contains(&name.len()) && plain && !name.contains("__") && !name.starts_with('_') && !name.ends_with('_')
+    let inside = !name.contains("__") && !name.starts_with('_') && !name.ends_with('_');
+    if (1..=32).contains(&name.len()) && plain && inside {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(40).collect();
+    Err(McpError::Config(format!(
+        "`{}` cannot be a server's name: use 1 to 32 letters, digits, `-` and single `_` inside",
+        shown.escape_debug()
+    )))
 }
 
 /// A name for each tool: `mcp__server__tool`, with other characters as underlines.
@@ -73,6 +83,8 @@ mod tests {
     fn a_servers_name_cannot_reach_into_that_of_another() {
         let good = ["a", "a_b", "a-b", "A1"];
         let bad = ["", "a__b", "_a", "a_", "a.b", "a b", "ä", &"a".repeat(33)];
-        assert!(good.iter().all(|name| is_server(name)) && !bad.iter().any(|name| is_server(name)));
+        assert!(
+            good.iter().all(|name| check_server(name).is_ok()) && bad.iter().all(|name| check_server(name).is_err())
+        );
     }
 }

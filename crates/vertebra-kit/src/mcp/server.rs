@@ -11,16 +11,13 @@ use tokio::sync::Mutex;
 
 use super::{
     McpError,
-    client::{Connection, within},
+    client::{Connection, chain, within},
     config::ServerConfig,
     visible,
 };
 
 /// How many tools one server may have.
 const MAX_TOOLS: usize = 1000;
-
-/// How long a server's own words in an error may be.
-const MAX_ERROR_BYTES: usize = 4 * 1024;
 
 pub(super) struct Server {
     name: Arc<str>,
@@ -39,7 +36,11 @@ impl Server {
     pub(super) async fn start(name: Arc<str>, config: ServerConfig) -> Result<(Self, Vec<Tool>), McpError> {
         let failed = |message| McpError::Server { server: name.to_string(), message };
         let connection = Connection::open(&name, &config.transport, config.start_timeout).await.map_err(failed)?;
-        let mut tools = within(config.start_timeout, list(connection.service.peer())).await.map_err(failed)?;
+        let listed = within(config.start_timeout, list(connection.service.peer())).await;
+        let mut tools = match listed {
+            Ok(tools) => tools,
+            Err(problem) => return Err(failed(format!("{problem}{}", connection.last_words().await))),
+        };
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
         let chosen = config.chosen(&names).map_err(failed)?;
@@ -70,9 +71,7 @@ impl Server {
                 Err(self.says("it answered with a question of its own or a task, which this agent does not take"))
             }
             Ok(_) => Err(self.says("it gave an answer that is not known here")),
-            Err(ServiceError::McpError(error)) => {
-                Err(self.says(&visible::cut(&visible::text(&error.message), MAX_ERROR_BYTES)))
-            }
+            Err(ServiceError::McpError(error)) => Err(self.says(&visible::told(&error.message))),
             Err(error) => Err(self.lost(&error).await),
         }
     }
@@ -83,7 +82,7 @@ impl Server {
         if let Some(connection) = link.connection.as_ref().filter(|connection| !connection.is_closed()) {
             return Ok(connection.service.peer().clone());
         }
-        let words = farewell(link.connection.take()).await;
+        let words = last_words(link.connection.take()).await;
         if link.restarts >= self.config.max_restarts {
             return Err(
                 self.says(&format!("it has ended, and is not started again after {} times{words}", link.restarts))
@@ -104,7 +103,7 @@ impl Server {
     async fn lost(&self, error: &ServiceError) -> String {
         let mut link = self.link.lock().await;
         let gone = link.connection.take_if(|connection| connection.is_closed());
-        let words = farewell(gone).await;
+        let (error, words) = (chain(error), last_words(gone).await);
         self.says(&format!("the connection broke ({error}); whether the call took effect is not known{words}"))
     }
 
@@ -113,10 +112,9 @@ impl Server {
     }
 }
 
-/// What the process of a connection that has ended said last.
-async fn farewell(connection: Option<Connection>) -> String {
-    match connection.and_then(|connection| connection.process) {
-        Some(process) => process.last_words().await,
+async fn last_words(connection: Option<Connection>) -> String {
+    match connection {
+        Some(connection) => connection.last_words().await,
         None => String::new(),
     }
 }

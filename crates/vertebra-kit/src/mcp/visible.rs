@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+/// How long a server's own words in an error may be.
+const MAX_TOLD_BYTES: usize = 4 * 1024;
+
 /// The text without control characters, tags, marks and changes of direction, and characters of no width.
 pub(super) fn text(text: &str) -> String {
     text.chars().filter(|c| is_visible(*c)).collect()
@@ -15,6 +18,11 @@ pub(super) fn value(value: Value) -> Value {
         Value::Object(map) => map.into_iter().map(|(name, inner)| (text(&name), self::value(inner))).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
+}
+
+/// What a server says in an error, made visible and cut.
+pub(super) fn told(words: &str) -> String {
+    cut(&text(words), MAX_TOLD_BYTES)
 }
 
 /// Text cut to so many bytes, with a word about the cut.
