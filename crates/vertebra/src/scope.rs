@@ -18,8 +18,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
-    Agent, AgentState, At, Budget, Clock, InferenceReport, Message, Messages, Notification, Purpose, Request, RunError,
-    RunInfo, SharedModel, SharedTool, Stop, Usage,
+    Agent, AgentBuilder, AgentState, At, Budget, Clock, InferenceReport, Message, Messages, Notification, Purpose,
+    Request, RunError, RunInfo, SharedModel, SharedTool, Stop, Usage,
     agent::Core,
     budget::Working,
     events::{Located, Notified, ToolAsked},
@@ -173,6 +173,12 @@ impl Run {
     /// The tools of the agent that runs, in the order they were given: for a child of it.
     pub fn tools(&self) -> impl Iterator<Item = SharedTool> {
         self.0.core.tools.shared()
+    }
+
+    /// A builder for a child of the agent that runs: its model, folder, policies and bounds, but no tools, hooks or
+    /// limits of its own. The hooks and limits of the parent hold in a child anyway.
+    pub fn child(&self) -> AgentBuilder {
+        AgentBuilder::like(&self.0.core)
     }
 
     /// Asks the run to end. What has begun is cancelled.
