@@ -4,6 +4,9 @@
 
 #![warn(missing_docs)]
 
+mod front_matter;
+mod tool_list;
+
 pub mod bash;
 pub mod bundle;
 pub mod critique;
@@ -19,3 +22,5 @@ pub mod skills;
 pub mod structured;
 pub mod subagents;
 pub mod summary;
+
+pub use front_matter::Problem;
