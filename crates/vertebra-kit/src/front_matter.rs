@@ -17,9 +17,9 @@ use serde::{
 use vertebra::nearest;
 
 /// How long a file may be. What it says must fit into what a model reads of one tool's result.
-pub(crate) const MAX_FILE_BYTES: usize = 64 * 1024;
+const MAX_FILE_BYTES: usize = 64 * 1024;
 /// How many entries of a folder are looked at.
-pub(crate) const MAX_ENTRIES: usize = 1000;
+const MAX_ENTRIES: usize = 1000;
 /// How deep and how large the YAML of a file may be.
 const MAX_DEPTH: usize = 16;
 const MAX_NODES: usize = 4096;
@@ -71,16 +71,18 @@ pub(crate) fn read(path: &Path) -> Result<String, Problem> {
     String::from_utf8(bytes).map_err(|error| broken(format!("is not UTF-8: {error}")))
 }
 
-/// The entries of a folder, by name. A folder that is not there has none.
-pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
-    let listed = match fs::read_dir(folder) {
-        Ok(listed) => listed,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Problem::new(folder, 1, format!("cannot be listed: {error}"))),
+/// The entries of a folder, by name, and what is wrong with it. A folder that is not there has none.
+pub(crate) fn entries(folder: &Path) -> (Vec<PathBuf>, Option<Problem>) {
+    let mut listed = match fs::read_dir(folder) {
+        Ok(listed) => listed.filter_map(|entry| Some(entry.ok()?.path())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (Vec::new(), None),
+        Err(error) => return (Vec::new(), Some(Problem::new(folder, 1, format!("cannot be listed: {error}")))),
     };
-    let mut paths: Vec<PathBuf> = listed.take(MAX_ENTRIES).filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut paths: Vec<PathBuf> = listed.by_ref().take(MAX_ENTRIES).collect();
     paths.sort();
-    Ok(paths)
+    let too_many =
+        || Problem::new(folder, 1, format!("has more than {MAX_ENTRIES} entries; the others are not looked at"));
+    (paths, listed.next().map(|_| too_many()))
 }
 
 /// Takes a Markdown file with front matter apart.
@@ -323,6 +325,21 @@ mod tests {
             std::os::unix::fs::symlink(path("fine"), path("link")).expect("a link");
             assert!(message("link").contains("links are not followed"));
         }
+    }
+
+    #[test]
+    fn a_folder_too_full_says_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let fill = |numbers: std::ops::Range<usize>| {
+            numbers.for_each(|number| fs::write(folder.path().join(number.to_string()), "").expect("written"));
+        };
+        fill(0..MAX_ENTRIES);
+        assert!(matches!(entries(folder.path()), (paths, None) if paths.len() == MAX_ENTRIES));
+        fill(MAX_ENTRIES..MAX_ENTRIES + 1);
+        assert!(matches!(entries(folder.path()), (paths, Some(_)) if paths.len() == MAX_ENTRIES));
+        let (none, problem) = entries(&folder.path().join("0"));
+        assert!(none.is_empty() && problem.is_some_and(|problem| problem.message.contains("cannot be listed")));
+        assert_eq!(entries(&folder.path().join("missing")), (Vec::new(), None));
     }
 
     #[test]

@@ -47,7 +47,6 @@ pub(crate) async fn delegate(
     if parent.delegations().is_closed() {
         return Err(ToolError::new("the run has ended"));
     }
-    parent.has_child(agent);
     let child = Child {
         parent: parent.clone(),
         agent: agent.clone(),
@@ -58,7 +57,12 @@ pub(crate) async fn delegate(
     // In a task of its own, which the parent waits for at its end: the child's end is told even if the tool is dropped.
     let mut state = AgentState::default();
     *state.metadata_mut() = started.metadata;
-    let delegation = accompany(child, desk.clone(), state, started.prompt);
+    let desk = desk.clone();
+    let delegation = async move {
+        let report = accompany(&child, desk, state, started.prompt).await;
+        child.parent.had_child(&child.agent);
+        report
+    };
     let report = parent.delegations().spawn(delegation).await??;
     cancel_on_drop.disarm();
     Ok(report)
@@ -74,7 +78,7 @@ struct Child {
 
 /// Runs a child to its end, as often as hooks at its end say. The report is about all of its runs together.
 async fn accompany(
-    child: Child,
+    child: &Child,
     desk: Arc<Mutex<Desk>>,
     mut state: AgentState,
     mut prompt: String,

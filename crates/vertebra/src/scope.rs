@@ -283,8 +283,12 @@ impl Run {
         &self.0.front
     }
 
-    /// Remembers an agent that is delegated to, so that the session waits for its detached watches too.
-    pub(crate) fn has_child(&self, agent: &Agent) {
+    /// Remembers an agent that was delegated to, if the session has to wait for detached watches of its own. Others are
+    /// let go: some are built for one task, and a session may have many.
+    pub(crate) fn had_child(&self, agent: &Agent) {
+        if !agent.hooks().list().iter().any(|hook| hook.detached) {
+            return;
+        }
         let mut children = lock(&self.0.children);
         if !children.iter().any(|child| Arc::ptr_eq(child.core(), agent.core())) {
             children.push(agent.clone());

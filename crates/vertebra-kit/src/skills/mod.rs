@@ -77,13 +77,20 @@ pub enum SkillError {
 
 impl Default for Skills {
     fn default() -> Self {
-        let fork_limits =
-            Limits { steps: Some(10), tokens: Some(16_384), time: Some(Duration::from_mins(2)), ..Limits::none() };
-        Self { skills: Vec::new(), problems: Vec::new(), agents: None, fork_limits }
+        Self { skills: Vec::new(), problems: Vec::new(), agents: None, fork_limits: Self::FORK_LIMITS }
     }
 }
 
 impl Skills {
+    /// How much a skill with `context: fork` may use unless told otherwise.
+    pub const FORK_LIMITS: Limits = Limits {
+        steps: Some(10),
+        tokens: Some(16_384),
+        time: Some(Duration::from_mins(2)),
+        cost_micros: None,
+        deadline: None,
+    };
+
     /// No skills yet.
     pub fn new() -> Self {
         Self::default()
@@ -93,10 +100,8 @@ impl Skills {
     /// and every file that cannot be used, is among the [`problems`](Self::problems).
     #[must_use]
     pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {
-        let folders = entries(folder.as_ref()).unwrap_or_else(|problem| {
-            self.problems.push(problem);
-            Vec::new()
-        });
+        let (folders, problem) = entries(folder.as_ref());
+        self.problems.extend(problem);
         for path in folders {
             match Skill::load(&path) {
                 Some(Ok(skill)) => match self.get(&skill.name) {
@@ -121,7 +126,7 @@ impl Skills {
         self
     }
 
-    /// How much a skill with `context: fork` may use. 10 steps, 16 384 tokens and 120 s unless told otherwise.
+    /// How much a skill with `context: fork` may use; [`FORK_LIMITS`](Self::FORK_LIMITS) unless told otherwise.
     #[must_use]
     pub fn fork_limits(mut self, limits: Limits) -> Self {
         self.fork_limits = limits;

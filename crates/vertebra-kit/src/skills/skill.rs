@@ -189,7 +189,7 @@ fn collect(folder: &Path, prefix: &str, depth: u32, found: &mut Vec<String>) {
     if depth == 0 || !is_folder(folder) {
         return;
     }
-    for path in entries(folder).unwrap_or_default() {
+    for path in entries(folder).0 {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         let below = format!("{prefix}/{name}");
         if found.len() >= MAX_RESOURCES || name.chars().any(char::is_control) {

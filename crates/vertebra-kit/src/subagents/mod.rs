@@ -65,10 +65,8 @@ impl Subagents {
     /// Files that cannot be used are left out and listed among the [`problems`](Self::problems).
     #[must_use]
     pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {
-        let files = entries(folder.as_ref()).unwrap_or_else(|problem| {
-            self.problems.push(problem);
-            Vec::new()
-        });
+        let (files, problem) = entries(folder.as_ref());
+        self.problems.extend(problem);
         for path in files {
             match written::load(&path) {
                 Some(Ok(agent)) => match self.get(&agent.name) {

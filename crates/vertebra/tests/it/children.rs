@@ -1,5 +1,7 @@
 //! Children: what they are given, and how a parent reads their end.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use vertebra::{
     AgentTool, Args, ToolOutput, ToolSpec,
@@ -60,8 +62,8 @@ async fn a_child_knows_from_the_start_what_a_hook_hands_down_and_nothing_else() 
     assert_eq!(read_by_model(&model), ["done: seen"]);
 }
 
-/// Builds its agent when it is called, out of what the calling agent has.
-struct Twin;
+/// Builds its agent when it is called, out of what the calling agent has, and gives it a hook of its own.
+struct Twin(Arc<()>);
 
 impl Tool for Twin {
     fn spec(&self) -> ToolSpec {
@@ -73,18 +75,24 @@ impl Tool for Twin {
         for tool in invocation.run().tools().filter(|tool| &*tool.spec().name != "twin") {
             builder.tool(tool);
         }
-        let agent = builder.name("twin").build()?;
-        invocation.delegate(&agent, "look").await?.into_output("twin")
+        let held = self.0.clone();
+        builder.name("twin").watch(BeforeToolUse, async move |_| {
+            let _ = &held;
+            Ok(())
+        });
+        invocation.delegate(&builder.build()?, "look").await?.into_output("twin")
     }
 }
 
 #[tokio::test]
-async fn a_child_can_be_built_out_of_what_its_parent_has() {
+async fn a_child_can_be_built_out_of_what_its_parent_has_and_is_let_go_when_it_has_ended() {
     let model = Script::new().call("twin", "{}").call("ls", "{}").say("3 files").say("done");
-    let ls = RecordingTool::new("ls");
+    let (ls, held) = (RecordingTool::new("ls"), Arc::new(()));
     let mut builder = agent(&model);
-    builder.tool(Twin).tool(ls.clone());
-    assert_eq!(run(&mut builder).await.text, "done");
+    let agent = builder.tool(Twin(held.clone())).tool(ls.clone()).build().expect("an agent");
+    let mut session = agent.session().await;
+    assert_eq!(session.prompt("go").await.expect("a run").text, "done");
+    assert_eq!(Arc::strong_count(&held), 2, "this test and the tool; the session goes on without the child");
     let requests = model.requests();
     let offered: Vec<_> = requests[1].tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!((offered, &*requests[1].system_prompt, ls.calls().len()), (vec!["ls"], "", 1));
