@@ -4,7 +4,7 @@
 //! with its line and what to write instead.
 
 use std::{
-    collections::BTreeMap,
+    borrow::Cow,
     fmt, fs,
     io::Read as _,
     path::{Path, PathBuf},
@@ -12,8 +12,9 @@ use std::{
 
 use serde::{
     Deserialize, Deserializer,
-    de::{self, DeserializeOwned, IgnoredAny, SeqAccess, Visitor},
+    de::{self, DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
+use serde_json::Value;
 use vertebra::nearest;
 
 /// How long a file may be. What it says must fit into what a model reads of one tool's result.
@@ -129,21 +130,43 @@ pub(crate) fn yaml<T: Fields>(path: &Path, text: &str) -> Result<T, Problem> {
         let line = error.location().map_or(1, |location| location.line());
         Problem::new(path, line, explained(&error.to_string()))
     };
-    let keys: BTreeMap<String, IgnoredAny> = serde_saphyr::from_str_with_options(text, options()).map_err(broken)?;
-    check_keys::<T>(path, text, keys.keys())?;
-    serde_saphyr::from_str_with_options(text, options()).map_err(broken)
+    let mut text = Cow::Borrowed(text);
+    let keys = serde_saphyr::from_str_with_options::<Keys>(&text, options()).or_else(|error| {
+        text = Cow::Owned(quoted(&text));
+        serde_saphyr::from_str_with_options(&text, options()).map_err(|_| broken(error))
+    });
+    check_keys::<T>(path, &text, &keys?)?;
+    serde_saphyr::from_str_with_options(&text, options()).map_err(broken)
+}
+
+/// The text with quotes around values such as `Use it when: it rains`. YAML forbids them bare, and many write them.
+fn quoted(text: &str) -> String {
+    let line = |line: &str| match line.split_once(": ") {
+        Some((key, value))
+            if key.chars().all(is_key) && value.starts_with(char::is_alphanumeric) && value.contains(": ") =>
+        {
+            format!("{key}: {}", Value::from(value))
+        }
+        _ => line.to_owned(),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn is_key(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
 /// Reads JSON.
 pub(crate) fn json<T: Fields>(path: &Path, text: &str) -> Result<T, Problem> {
-    let broken = |error: serde_json::Error| Problem::new(path, error.line().max(1) as u64, error.to_string());
-    let keys: BTreeMap<String, IgnoredAny> = serde_json::from_str(text).map_err(broken)?;
-    check_keys::<T>(path, text, keys.keys())?;
+    let broken =
+        |error: serde_json::Error| Problem::new(path, error.line().max(1) as u64, explained(&error.to_string()));
+    let keys: Keys = serde_json::from_str(text).map_err(broken)?;
+    check_keys::<T>(path, text, &keys)?;
     serde_json::from_str(text).map_err(broken)
 }
 
-fn check_keys<'k, T: Fields>(path: &Path, text: &str, keys: impl Iterator<Item = &'k String>) -> Result<(), Problem> {
-    for key in keys.filter(|key| !T::KNOWN.contains(&key.as_str())) {
+fn check_keys<T: Fields>(path: &Path, text: &str, Keys(keys): &Keys) -> Result<(), Problem> {
+    for key in keys.iter().filter(|key| !T::KNOWN.contains(&key.as_str())) {
         if let Some(meant) = nearest(key, T::KNOWN.iter().copied()) {
             let starts = |line: &str| line.trim_start_matches([' ', '"', '\'']).starts_with(key.as_str());
             let line = text.lines().position(starts).map_or(1, |index| index as u64 + 1);
@@ -153,13 +176,50 @@ fn check_keys<'k, T: Fields>(path: &Path, text: &str, keys: impl Iterator<Item =
     Ok(())
 }
 
-/// The parser's words without the place, which is told apart from them, and with the usual cure.
+/// What the parser says, and what to write instead.
+const CURES: [(&str, &str); 6] = [
+    ("mapping values are not allowed", "put a value that contains `: ` in quotes"),
+    ("expected mapping start", "write fields such as `name: …`"),
+    ("expected string scalar", "write text"),
+    ("invalid boolean", "write `true` or `false`"),
+    ("invalid u64", "write a whole number"),
+    ("Aliases", "write the value out where it is used"),
+];
+
+/// The parser's words, without the place, which is told apart from them, and with the cure.
 fn explained(error: &str) -> String {
     let message = error.rsplit_once(" at line ").map_or(error, |(message, _)| message);
-    if message.contains("mapping values are not allowed") {
-        return format!("{message}; put a value that contains `: ` in quotes");
+    // The rest is for programmers.
+    let message = message.split(", set ").next().unwrap_or(message);
+    match CURES.iter().find(|(said, _)| message.contains(said)) {
+        Some((_, cure)) => format!("{message}; {cure}"),
+        None => message.to_owned(),
     }
-    message.to_owned()
+}
+
+/// The names of a file's fields.
+struct Keys(Vec<String>);
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = Keys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("fields, such as `name: …`")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+                let mut keys = Vec::new();
+                while let Some((key, IgnoredAny)) = map.next_entry()? {
+                    keys.push(key);
+                }
+                Ok(Keys(keys))
+            }
+        }
+        deserializer.deserialize_map(Written)
+    }
 }
 
 /// Words as people write them: `a, b`, `a b` or a list. What stands in parentheses stays together.
@@ -282,6 +342,16 @@ mod tests {
     }
 
     #[test]
+    fn colons_that_yaml_forbids_are_read_as_they_are_meant() {
+        let text = "---\nname: Use it when: \"it\" rains. user: 'hi'\ntools: Read\n---\n";
+        let fields = parsed(text).expect("front matter").fields;
+        assert_eq!(
+            (&*fields.name, fields.tools),
+            ("Use it when: \"it\" rains. user: 'hi'", Some(Words::split("Read")))
+        );
+    }
+
+    #[test]
     fn what_is_wrong_is_said_with_its_line_and_the_cure() {
         refused(
             "# Title\n",
@@ -289,13 +359,16 @@ mod tests {
         );
         refused("---\nname: a\n", "a.md:1: has front matter without an end; write a line `---` after its fields");
         refused("---\nname: a\ntols: x\n---\n", "a.md:3: unknown field `tols`; did you mean `tools`?");
-        let problem = parsed("---\nname: when: it rains\n---\n").expect_err("two colons");
-        assert!(problem.starts_with("a.md:2: ") && problem.ends_with("in quotes"), "{problem}");
+        refused(
+            "---\nx:\n  y: a: b\n---\n",
+            "a.md:3: mapping values are not allowed in this context; put a value that contains `: ` in quotes",
+        );
+        refused("---\nname: a\nname: b\n---\n", "a.md:3: duplicate mapping key: name");
+        refused("---\njust text\n---\n", "a.md:2: expected mapping start; write fields such as `name: …`");
+        refused("---\nname: a\nsteps: many\n---\n", "a.md:3: invalid u64; write a whole number");
         let problem = parsed("---\nname: a\n\ntools: {a: 1}\n---\n").expect_err("a map");
         assert!(problem.starts_with("a.md:4: ") && problem.contains("a list of names"), "{problem}");
         refused("---\ntools:\n---\n", "a.md:2: the field is empty; write `[]` for none, or leave it out");
-        let problem = parsed("---\nname: a\nsteps: many\n---\n").expect_err("no number");
-        assert!(problem.starts_with("a.md:3: "), "{problem}");
     }
 
     #[test]

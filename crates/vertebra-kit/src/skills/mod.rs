@@ -36,7 +36,7 @@ const MAX_LIST_BYTES: usize = 16 * 1024;
 /// ```
 #[derive(Clone)]
 pub struct Skills {
-    skills: Vec<Arc<Skill>>,
+    found: Vec<Arc<Skill>>,
     problems: Vec<Problem>,
     agents: Option<Arc<Subagents>>,
     fork_limits: Limits,
@@ -77,7 +77,7 @@ pub enum SkillError {
 
 impl Default for Skills {
     fn default() -> Self {
-        Self { skills: Vec::new(), problems: Vec::new(), agents: None, fork_limits: Self::FORK_LIMITS }
+        Self { found: Vec::new(), problems: Vec::new(), agents: None, fork_limits: Self::FORK_LIMITS }
     }
 }
 
@@ -110,7 +110,7 @@ impl Skills {
                         let message = format!("`{}` is already in {first}; that one is used", skill.name);
                         self.problems.push(Problem::new(&path.join(skill::FILE), 1, message));
                     }
-                    None => self.skills.push(Arc::new(skill)),
+                    None => self.found.push(Arc::new(skill)),
                 },
                 Some(Err(problem)) => self.problems.push(problem),
                 None => {}
@@ -140,7 +140,7 @@ impl Skills {
 
     /// The skills, in the order they were found.
     pub fn iter(&self) -> impl Iterator<Item = &Skill> {
-        self.skills.iter().map(|skill| &**skill)
+        self.found.iter().map(|skill| &**skill)
     }
 
     /// The text of a skill, for a person who starts it by name: use it as a prompt.
@@ -158,7 +158,7 @@ impl Skills {
     }
 
     fn get(&self, name: &str) -> Option<&Arc<Skill>> {
-        self.skills.iter().find(|skill| &*skill.name == name)
+        self.found.iter().find(|skill| &*skill.name == name)
     }
 
     fn find(&self, name: &str) -> Result<&Arc<Skill>, SkillError> {

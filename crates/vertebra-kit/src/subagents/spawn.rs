@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 use vertebra::{Args, ToolOutput, ToolSpec, prelude::*};
 
-use super::Subagents;
+use super::{Subagent, Subagents};
 
 pub(super) const NAME: &str = "spawn_subagent";
 
@@ -31,7 +31,7 @@ impl Spawn {
         for agent in subagents.iter() {
             write!(description, "\n{agent}").expect("a string takes everything");
         }
-        let names: Vec<&str> = subagents.iter().map(|agent| agent.name()).collect();
+        let names: Vec<&str> = subagents.iter().map(Subagent::name).collect();
         let schema = json!({
             "type": "object",
             "properties": {
