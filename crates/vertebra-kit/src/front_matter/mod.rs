@@ -3,45 +3,27 @@
 //! Such files come from other people's folders, so everything about them is bounded, and what is wrong with one is said
 //! with its line and what to write instead.
 
-use std::{
-    borrow::Cow,
-    fmt, fs,
-    io::Read as _,
-    path::{Path, PathBuf},
-};
+mod files;
+mod words;
+
+use std::{borrow::Cow, fmt, path::Path};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{self, DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::Value;
 use vertebra::nearest;
 
-/// How long a file may be. What it says must fit into what a model reads of one tool's result.
-const MAX_FILE_BYTES: usize = 64 * 1024;
-/// How many entries of a folder are looked at.
-const MAX_ENTRIES: usize = 1000;
+pub use self::files::Problem;
+pub(crate) use self::{
+    files::{entries, read},
+    words::{NAME_RULE, Words, is_name, stated},
+};
+
 /// How deep and how large the YAML of a file may be.
 const MAX_DEPTH: usize = 16;
 const MAX_NODES: usize = 4096;
-
-/// A file, or one thing in it, that is not used: where, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}:{line}: {message}", path.display())]
-pub struct Problem {
-    /// The file.
-    pub path: PathBuf,
-    /// The line, from 1.
-    pub line: u64,
-    /// What is wrong, and what to write instead.
-    pub message: String,
-}
-
-impl Problem {
-    pub(crate) fn new(path: &Path, line: u64, message: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), line, message: message.into() }
-    }
-}
 
 /// The fields of a kind of file. Others are tolerated, because files in the wild carry many, unless they look like one
 /// of these misspelt.
@@ -54,36 +36,6 @@ pub(crate) trait Fields: DeserializeOwned {
 pub(crate) struct Document<T> {
     pub(crate) fields: T,
     pub(crate) body: String,
-}
-
-/// The text of a regular file of a bounded size. Links are not followed: they lead out of the folder that was named.
-pub(crate) fn read(path: &Path) -> Result<String, Problem> {
-    let broken = |message: String| Problem::new(path, 1, message);
-    let unreadable = |error: std::io::Error| broken(format!("cannot be read: {error}"));
-    if !fs::symlink_metadata(path).map_err(unreadable)?.is_file() {
-        return Err(broken("is not a regular file; links are not followed".to_owned()));
-    }
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(unreadable)?;
-    file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() > MAX_FILE_BYTES {
-        return Err(broken(format!("is longer than {MAX_FILE_BYTES} bytes; move parts of it into files beside it")));
-    }
-    String::from_utf8(bytes).map_err(|error| broken(format!("is not UTF-8: {error}")))
-}
-
-/// The entries of a folder, by name, and what is wrong with it. A folder that is not there has none.
-pub(crate) fn entries(folder: &Path) -> (Vec<PathBuf>, Option<Problem>) {
-    let mut listed = match fs::read_dir(folder) {
-        Ok(listed) => listed.filter_map(|entry| Some(entry.ok()?.path())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (Vec::new(), None),
-        Err(error) => return (Vec::new(), Some(Problem::new(folder, 1, format!("cannot be listed: {error}")))),
-    };
-    let mut paths: Vec<PathBuf> = listed.by_ref().take(MAX_ENTRIES).collect();
-    paths.sort();
-    let too_many =
-        || Problem::new(folder, 1, format!("has more than {MAX_ENTRIES} entries; the others are not looked at"));
-    (paths, listed.next().map(|_| too_many()))
 }
 
 /// Takes a Markdown file with front matter apart.
@@ -222,71 +174,6 @@ impl<'de> Deserialize<'de> for Keys {
     }
 }
 
-/// Words as people write them: `a, b`, `a b` or a list. What stands in parentheses stays together.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Words(pub(crate) Vec<String>);
-
-impl Words {
-    pub(crate) fn split(text: &str) -> Self {
-        let mut depth = 0_u32;
-        let apart = |c: char| {
-            match c {
-                '(' => depth += 1,
-                ')' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            depth == 0 && (c == ',' || c.is_whitespace())
-        };
-        Self(text.split(apart).filter(|word| !word.is_empty()).map(str::to_owned).collect())
-    }
-}
-
-impl<'de> Deserialize<'de> for Words {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl<'de> Visitor<'de> for Written {
-            type Value = Words;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of names, such as `[read_file, grep]` or `read_file, grep`")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Words, E> {
-                Ok(Words::split(text))
-            }
-
-            fn visit_unit<E: de::Error>(self) -> Result<Words, E> {
-                Err(E::custom("the field is empty; write `[]` for none, or leave it out"))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Words, A::Error> {
-                let mut words = Vec::new();
-                while let Some(word) = seq.next_element::<String>()? {
-                    words.push(word.trim().to_owned());
-                }
-                Ok(Words(words))
-            }
-        }
-        deserializer.deserialize_any(Written)
-    }
-}
-
-/// A field that may be left out, but not left empty: nothing at all and everything are too far apart.
-pub(crate) fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Words>, D::Error> {
-    Words::deserialize(deserializer).map(Some)
-}
-
-/// Whether a name of an agent or a skill is one: `^[a-z0-9][a-z0-9_-]*$`, at most 64 letters. Nothing else can leave a
-/// folder, close a tag or be mistaken for an option.
-pub(crate) fn is_name(name: &str) -> bool {
-    let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    (1..=64).contains(&name.len())
-        && name.bytes().next().is_some_and(letter)
-        && name.bytes().all(|byte| letter(byte) || matches!(byte, b'_' | b'-'))
-}
-
-pub(crate) const NAME_RULE: &str = "names are lower-case letters, digits, `-` and `_`, at most 64 of them";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -332,16 +219,6 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_read_as_people_write_them() {
-        for written in ["Read, Grep, Bash(git add *)", "Read Grep Bash(git add *)", "Read,Grep , Bash(git add *)"] {
-            assert_eq!(Words::split(written).0, ["Read", "Grep", "Bash(git add *)"]);
-        }
-        let of = |value: &str| parsed(&format!("---\ntools: {value}\n---\n")).expect("tools").fields.tools;
-        assert_eq!(of("[]"), Some(Words::default()));
-        assert_eq!(of("Read"), Some(Words(vec!["Read".into()])));
-    }
-
-    #[test]
     fn colons_that_yaml_forbids_are_read_as_they_are_meant() {
         let text = "---\nname: Use it when: \"it\" rains. user: 'hi'\ntools: Read\n---\n";
         let fields = parsed(text).expect("front matter").fields;
@@ -379,47 +256,5 @@ mod tests {
         assert!(parsed(&deep).is_err(), "depth");
         let wide = format!("---\nx: [{}]\nname: n\n---\n", "1,".repeat(20_000));
         assert!(parsed(&wide).is_err(), "size");
-    }
-
-    #[test]
-    fn files_that_are_no_text_too_long_or_elsewhere_are_not_read() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = |name: &str| folder.path().join(name);
-        fs::write(path("long"), "x".repeat(MAX_FILE_BYTES + 1)).expect("written");
-        fs::write(path("bytes"), [0xff, 0xfe]).expect("written");
-        fs::write(path("fine"), "x".repeat(MAX_FILE_BYTES)).expect("written");
-        let message = |name: &str| read(&path(name)).expect_err("not read").message;
-        assert!(message("long").contains("longer than 65536 bytes"));
-        assert!(message("bytes").contains("not UTF-8"));
-        assert!(message("missing").contains("cannot be read"));
-        assert_eq!(read(&path("fine")).expect("text").len(), MAX_FILE_BYTES);
-        #[cfg(unix)]
-        {
-            std::os::unix::fs::symlink(path("fine"), path("link")).expect("a link");
-            assert!(message("link").contains("links are not followed"));
-        }
-    }
-
-    #[test]
-    fn a_folder_too_full_says_so() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let fill = |numbers: std::ops::Range<usize>| {
-            numbers.for_each(|number| fs::write(folder.path().join(number.to_string()), "").expect("written"));
-        };
-        fill(0..MAX_ENTRIES);
-        assert!(matches!(entries(folder.path()), (paths, None) if paths.len() == MAX_ENTRIES));
-        fill(MAX_ENTRIES..MAX_ENTRIES + 1);
-        assert!(matches!(entries(folder.path()), (paths, Some(_)) if paths.len() == MAX_ENTRIES));
-        let (none, problem) = entries(&folder.path().join("0"));
-        assert!(none.is_empty() && problem.is_some_and(|problem| problem.message.contains("cannot be listed")));
-        assert_eq!(entries(&folder.path().join("missing")), (Vec::new(), None));
-    }
-
-    #[test]
-    fn names_cannot_leave_their_folder() {
-        assert!(["a", "code-review", "x_1", "9lives"].into_iter().all(is_name));
-        let no = ["", "A", "-a", "_a", "a/b", "..", "a.b", "a b", "ä", "a\n"];
-        assert!(!no.into_iter().any(is_name));
-        assert!(is_name(&"a".repeat(64)) && !is_name(&"a".repeat(65)));
     }
 }
