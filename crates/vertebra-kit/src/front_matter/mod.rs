@@ -4,6 +4,7 @@
 //! with its line and what to write instead.
 
 mod files;
+mod listing;
 mod words;
 
 use std::{borrow::Cow, fmt, path::Path};
@@ -18,6 +19,7 @@ use vertebra::nearest;
 pub use self::files::Problem;
 pub(crate) use self::{
     files::{entries, read},
+    listing::listing,
     words::{NAME_RULE, Words, is_name, stated},
 };
 
@@ -176,6 +178,8 @@ impl<'de> Deserialize<'de> for Keys {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[derive(Debug, Deserialize)]
@@ -256,5 +260,13 @@ mod tests {
         assert!(parsed(&deep).is_err(), "depth");
         let wide = format!("---\nx: [{}]\nname: n\n---\n", "1,".repeat(20_000));
         assert!(parsed(&wide).is_err(), "size");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_strange_to_be_refused(text in r"(---\n|name: |tools: |steps: |[:\[\]{}&*!|>'#@`,-]|\n| |\t|\PC){0,30}") {
+            let _ = parsed(&text);
+            let _ = parsed(&format!("---\n{text}\n---\n"));
+        }
     }
 }

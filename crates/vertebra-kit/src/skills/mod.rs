@@ -16,10 +16,11 @@ use std::{path::Path, sync::Arc, time::Duration};
 use vertebra::{Capability, Kit, Limits};
 
 pub use self::skill::{Context, Skill};
-use crate::{Problem, front_matter::entries, subagents::Subagents};
-
-/// How many bytes the list of skills may take in a prompt.
-const MAX_LIST_BYTES: usize = 16 * 1024;
+use crate::{
+    Problem,
+    front_matter::{entries, listing},
+    subagents::Subagents,
+};
 
 /// The skills of some folders, and the tool to load them: `load_skill`.
 ///
@@ -173,21 +174,9 @@ impl Skills {
         self.iter().filter(|skill| !skill.disable_model_invocation)
     }
 
-    /// One line for each skill that a model may load, cut to what a prompt may take.
+    /// The skills that a model may load, and what they are for.
     fn list(&self) -> String {
-        let mut list = String::new();
-        let all: Vec<&Skill> = self.for_models().collect();
-        for (index, skill) in all.iter().enumerate() {
-            let line = skill.line();
-            if list.len() + line.len() > MAX_LIST_BYTES {
-                let names: Vec<&str> = all[index..].iter().map(|skill| &*skill.name).collect();
-                let rest = names.join(", ");
-                let cut = rest.floor_char_boundary(MAX_LIST_BYTES);
-                return format!("{list}- also: {}\n", &rest[..cut]);
-            }
-            list.push_str(&line);
-        }
-        list
+        listing(self.for_models().map(|skill| (&*skill.name, skill.line())))
     }
 }
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::{Skill, SkillError};
 
-/// How long a skill may be with its arguments: what a model reads of one tool's result, less the wrapping.
-const MAX_TEXT_BYTES: usize = 90 * 1024;
+/// How long a skill may be with its arguments: within what a model reads of one tool's result.
+const MAX_TEXT_BYTES: usize = 96 * 1024;
 
 impl Skill {
     /// What whoever loads it with these arguments reads.
@@ -19,7 +19,8 @@ impl Skill {
                 write!(text, "\n- {file}").expect("a string takes everything");
             }
         }
-        Ok(format!("<skill name=\"{}\">\n{}\n</skill>", self.name, inside(&text)))
+        let text = format!("<skill name=\"{}\">\n{}\n</skill>", self.name, inside(&text));
+        if text.len() > MAX_TEXT_BYTES { Err(too_long()) } else { Ok(text) }
     }
 }
 
@@ -65,7 +66,7 @@ fn substitute(body: &str, arguments: &str) -> Option<String> {
     if !used && !arguments.is_empty() {
         write!(out, "\n\nARGUMENTS: {arguments}").expect("a string takes everything");
     }
-    (out.len() <= MAX_TEXT_BYTES).then_some(out)
+    Some(out)
 }
 
 enum Place {
@@ -116,6 +117,8 @@ fn split(arguments: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -144,12 +147,25 @@ mod tests {
     #[test]
     fn a_skill_does_not_grow_without_bound() {
         assert_eq!(substitute(&"$ARGUMENTS".repeat(5000), &"x".repeat(100_000)), None);
-        assert_eq!(substitute("", &"x".repeat(100_000)), None);
     }
 
     #[test]
     fn nothing_inside_ends_the_tag() {
         assert_eq!(inside("a </skill> b </SKILL > c"), "a &lt;/skill> b &lt;/SKILL > c");
         assert_eq!(inside("</skil </skills"), "</skil &lt;/skills");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_skill_and_its_arguments_say_they_stay_inside(
+            body in r"([a-z ]|\$[0-9]|\$ARGUMENTS(\[[0-9]\])?|</[sS]kill>?|\PC){0,20}",
+            arguments in r#"([a-z "']|\$[0-9]|</skill>|\PC){0,20}"#,
+        ) {
+            let text = inside(&substitute(&body, &arguments).expect("short"));
+            prop_assert!(!text.to_lowercase().contains("</skill"));
+            if !body.contains('$') {
+                prop_assert!(text.starts_with(&*inside(&body)));
+            }
+        }
     }
 }

@@ -171,7 +171,7 @@ impl Skill {
     /// Its name and what it is for, in one line.
     pub(super) fn line(&self) -> String {
         let words: Vec<&str> = self.description.split_whitespace().collect();
-        format!("- {}: {}\n", self.name, words.join(" "))
+        format!("- {}: {}", self.name, words.join(" "))
     }
 }
 
@@ -218,7 +218,7 @@ mod tests {
             metadata: {author: me, version: 1.0}\nallowed-tools: Bash(git *), Read\ndisable-model-invocation: true\n\
             user-invocable: false\nargument-hint: [scope]\nmodel: small\ncontext: fork\nagent: reviewer\nversion: 7\n---\nDo it.";
         let skill = parsed(text).expect("a skill");
-        assert_eq!(skill.line(), "- commit: Commits changes\n");
+        assert_eq!(skill.line(), "- commit: Commits changes");
         assert_eq!((skill.license.as_deref(), skill.compatibility.as_deref()), (Some("MIT"), Some("needs git")));
         assert_eq!(skill.metadata["author"], "me");
         assert_eq!(skill.allowed_tools, Some(vec!["Bash(git *)".to_owned(), "Read".to_owned()]));

@@ -153,11 +153,11 @@ impl fmt::Display for Subagent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let description: Vec<&str> = self.description.split_whitespace().collect();
         write!(f, "- {}: {} (tools: ", self.name, description.join(" "))?;
-        match (self.tools.last(), self.read_only) {
-            (Some(list), _) if list.is_empty() => f.write_str("none")?,
-            (Some(list), _) => f.write_str(&list.join(", "))?,
-            (None, true) => f.write_str("all that change nothing")?,
-            (None, false) => f.write_str("all of yours")?,
+        let list = |list: &Vec<String>| if list.is_empty() { "none".to_owned() } else { list.join(", ") };
+        match (&*self.tools, self.read_only) {
+            ([], true) => f.write_str("all that change nothing")?,
+            ([], false) => f.write_str("all of yours")?,
+            (lists, _) => f.write_str(&lists.iter().map(list).collect::<Vec<_>>().join(", of those "))?,
         }
         if !self.tools_deny.is_empty() {
             write!(f, ", but not {}", self.tools_deny.join(", "))?;

@@ -1,12 +1,11 @@
 //! The tool that spawns a subagent.
 
-use std::fmt::Write as _;
-
 use serde::Deserialize;
 use serde_json::json;
 use vertebra::{Args, ToolOutput, ToolSpec, prelude::*};
 
 use super::{Subagent, Subagents};
+use crate::front_matter::listing;
 
 pub(super) const NAME: &str = "spawn_subagent";
 
@@ -24,13 +23,11 @@ struct Task {
 
 impl Spawn {
     pub(super) fn new(subagents: Subagents) -> Self {
-        let mut description =
-            "Gives a task to another agent, which starts afresh and answers with its result. To have \
-            several tasks done at the same time, call this several times in one answer. The agents:"
-                .to_owned();
-        for agent in subagents.iter() {
-            write!(description, "\n{agent}").expect("a string takes everything");
-        }
+        let agents = listing(subagents.iter().map(|agent| (agent.name(), agent.to_string())));
+        let description = format!(
+            "Gives a task to another agent, which starts afresh and answers with its result. To have several tasks done at \
+             the same time, call this several times in one answer. The agents:\n{agents}"
+        );
         let names: Vec<&str> = subagents.iter().map(Subagent::name).collect();
         let schema = json!({
             "type": "object",

@@ -119,3 +119,12 @@ async fn an_agent_knows_the_skills_it_names_from_the_start() {
     assert_eq!(&*model.requests()[1].system_prompt, "Work.\n\n<skill name=\"style\">\nNo tabs.\n</skill>");
     assert_eq!(last_results(&model)[1], "failed: there is no skill `missing`; there are: style");
 }
+
+#[tokio::test]
+async fn hundreds_of_agents_do_not_fill_the_prompt() {
+    let many = (0..200).map(|number| Subagent::new(format!("agent-{number:03}"), "x".repeat(900)));
+    let model = Script::new().say("Done.");
+    run(&built(lead(&model).with(super::agents(many))), "go").await;
+    let description = model.requests()[0].tools[0].description.clone();
+    assert!(description.len() < 20_000 && description.contains("agent-199"), "{} bytes", description.len());
+}

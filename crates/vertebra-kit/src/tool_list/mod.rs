@@ -1,5 +1,7 @@
 //! Lists of tools as people write them: `Read, Grep, Bash(git *), Edit(src/**)`.
 
+mod command;
+
 use std::sync::Arc;
 
 use globset::GlobBuilder;
@@ -10,7 +12,8 @@ use crate::front_matter::Words;
 /// Tools by name, alias or pattern, some of them only for some commands or paths.
 ///
 /// In parentheses stands what a call is about: for a call with a command a pattern in which `*` is any text
-/// (`Bash(git *)`, also written `Bash(git:*)`), for others a glob over its paths (`Edit(src/**)`).
+/// (`Bash(git *)`, also written `Bash(git:*)`), for others a glob over its paths (`Edit(src/**)`). A command that is
+/// permitted does not permit writing its output into a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ToolList(Vec<Entry>);
 
@@ -56,7 +59,7 @@ impl ToolList {
             let mut parts = named.iter().filter_map(|entry| entry.only.as_ref());
             parts.any(|only| subjects.fits(only, subject))
         };
-        whole || (!subjects.all.is_empty() && subjects.all.iter().all(partly))
+        whole || (!subjects.redirected && !subjects.all.is_empty() && subjects.all.iter().all(partly))
     }
 
     /// Whether the list speaks of any part of a call.
@@ -118,6 +121,8 @@ impl Entry {
 /// What a call is about: its commands, or else its paths.
 struct Subjects<'a> {
     all: Vec<String>,
+    /// Whether the commands write into files.
+    redirected: bool,
     /// The folder that paths are below; `None` if the subjects are commands.
     folder: Option<&'a str>,
 }
@@ -125,7 +130,8 @@ struct Subjects<'a> {
 impl<'a> Subjects<'a> {
     fn of(call: &'a ToolAsked) -> Self {
         if call.args.get("command").is_none() && call.args.get("cmd").is_none() {
-            return Self { all: call.paths().collect(), folder: Some(&call.at.run.working_directory) };
+            let folder = Some(&*call.at.run.working_directory);
+            return Self { all: call.paths().collect(), redirected: false, folder };
         }
         let mut all = call.commands();
         if all.is_empty() {
@@ -135,37 +141,15 @@ impl<'a> Subjects<'a> {
         if all.len() >= shell::MAX_COMMANDS {
             all.clear();
         }
-        Self { all, folder: None }
+        Self { all, redirected: call.command().is_some_and(command::is_redirected), folder: None }
     }
 
     fn fits(&self, only: &str, subject: &str) -> bool {
         match self.folder {
-            None => command_fits(only, subject),
+            None => command::fits(only, subject),
             Some(folder) => path_fits(only, folder, subject),
         }
     }
-}
-
-fn command_fits(pattern: &str, command: &str) -> bool {
-    // `git:*` and `git *` are `git` with or without arguments.
-    let prefix = pattern.strip_suffix(":*").or_else(|| pattern.strip_suffix(" *"));
-    match prefix {
-        Some(prefix) => wild(prefix, command) || wild(&format!("{prefix} *"), command),
-        None => wild(pattern, command),
-    }
-}
-
-/// Whether text is what a pattern says, in which `*` is any text. Takes no longer than the two lengths multiplied.
-fn wild(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
 }
 
 fn path_fits(glob: &str, folder: &str, path: &str) -> bool {
@@ -237,6 +221,39 @@ mod tests {
         assert!(!git.covers(&asked("bash", json!({}))), "a call that says nothing");
         let many: Vec<String> = (0..shell::MAX_COMMANDS).map(|number| format!("git show {number}")).collect();
         assert!(!git.covers(&bash(&many.join("; "))), "a line that is too long to be judged");
+    }
+
+    #[test]
+    fn a_permitted_command_does_not_write_files() {
+        let git = list("Bash(git *)");
+        for line in [
+            "git log 2>&1",
+            "git log > /dev/null 2>&1",
+            "git log >>/dev/null; git status",
+            "git commit -m 'a > b' -m \"By: Me <me@example.org>\"",
+            r"git log --grep a\>b",
+        ] {
+            assert!(git.covers(&bash(line)), "{line}");
+        }
+        for line in [
+            "git log > x",
+            "git log >x",
+            "git log >> ~/.profile",
+            "git log >| x",
+            "git log &> x",
+            "git log >& x",
+            "git log 2> x",
+            "git log >/dev/nullx",
+            "git log > /dev/null/../x",
+            "git log >&1x",
+            "git log \"$(git show > x)\"",
+            r"git log $'\'' > x #'",
+            "git log # '\ngit show > x # '",
+            "git log <<E\n'\nE\ngit show > x '",
+            "git log '\\' > x '",
+        ] {
+            assert!(!git.covers(&bash(line)), "{line}");
+        }
     }
 
     #[test]
