@@ -122,12 +122,18 @@ pub(crate) fn json<T: Fields>(path: &Path, text: &str) -> Result<T, Problem> {
 fn check_keys<T: Fields>(path: &Path, text: &str, Keys(keys): &Keys) -> Result<(), Problem> {
     for key in keys.iter().filter(|key| !T::KNOWN.contains(&key.as_str())) {
         if let Some(meant) = nearest(key, T::KNOWN.iter().copied()) {
-            let starts = |line: &str| line.trim_start_matches([' ', '"', '\'']).starts_with(key.as_str());
-            let line = text.lines().position(starts).map_or(1, |index| index as u64 + 1);
-            return Err(Problem::new(path, line, format!("unknown field `{key}`; did you mean `{meant}`?")));
+            let message = format!("unknown field `{key}`; did you mean `{meant}`?");
+            return Err(Problem::new(path, line_of(text, key), message));
         }
     }
     Ok(())
+}
+
+/// The line of a field: the first that begins with it, or else mentions it.
+pub(crate) fn line_of(text: &str, field: &str) -> u64 {
+    let begins = |line: &str| line.trim_start_matches([' ', '"', '\'']).starts_with(field);
+    let at = text.lines().position(begins).or_else(|| text.lines().position(|line| line.contains(field)));
+    at.map_or(1, |index| index as u64 + 1)
 }
 
 /// What the parser says, and what to write instead.

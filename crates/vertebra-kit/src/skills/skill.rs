@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     Problem,
-    front_matter::{self, Document, Fields, NAME_RULE, Words, entries, is_name, stated},
+    front_matter::{self, Document, Fields, NAME_RULE, Words, entries, is_name, line_of, stated},
     tool_list::ToolList,
 };
 
@@ -132,20 +132,20 @@ impl Skill {
 
     fn parse(folder: &Path, path: &Path, text: &str) -> Result<Self, Problem> {
         let Document { fields, body } = front_matter::parse::<Written>(path, text)?;
-        let broken = |message: String| Problem::new(path, 1, message);
+        let broken = |field: &str, message: String| Problem::new(path, line_of(text, field), message);
         let own_name = || folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = fields.name.unwrap_or_else(own_name);
         if !is_name(&name) {
-            return Err(broken(format!("`{name}` is not a name; {NAME_RULE}")));
+            return Err(broken("name", format!("`{name}` is not a name; {NAME_RULE}")));
         }
         let length = fields.description.chars().count();
         if fields.description.trim().is_empty() || length > MAX_DESCRIPTION {
             let message =
                 format!("`description` has {length} characters; write 1 to {MAX_DESCRIPTION}: what it does, and when");
-            return Err(broken(message));
+            return Err(broken("description", message));
         }
         let allowed_tools = fields.allowed_tools.map(|Words(tools)| tools);
-        allowed_tools.as_ref().map(ToolList::new).transpose().map_err(broken)?;
+        allowed_tools.as_ref().map(ToolList::new).transpose().map_err(|message| broken("allowed-tools", message))?;
         Ok(Self {
             name: name.into(),
             description: fields.description,
@@ -251,11 +251,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_line_and_what_to_write() {
         let cases = [
-            ("name: ../up\ndescription: x", ":1: `../up` is not a name"),
-            ("description: ''", ":1: `description` has 0 characters; write 1 to 1024"),
+            ("name: ../up\ndescription: x", ":2: `../up` is not a name"),
+            ("description: ''", ":2: `description` has 0 characters; write 1 to 1024"),
             ("description: x\nallowed_tools: Read", ":3: unknown field `allowed_tools`; did you mean `allowed-tools`?"),
             ("description: x\nallowed-tools:", ":3: the field is empty"),
-            ("description: x\nallowed-tools: Bash(git", ":1: `Bash(git` has no closing parenthesis"),
+            ("description: x\nallowed-tools: Bash(git", ":3: `Bash(git` has no closing parenthesis"),
             ("description: x\ncontext: spoon", ":3: "),
             ("description: x\nuser-invocable: perhaps", ":3: "),
             ("name: commit", ":2: "),

@@ -121,16 +121,16 @@ impl Subagent {
         &self.description
     }
 
-    /// Whether it can be spawned, and if not, what to write instead.
-    pub(crate) fn check(&self) -> Result<(), InvalidSubagent> {
-        let invalid = |message: String| InvalidSubagent { name: self.name.clone(), message };
+    /// Whether it can be spawned; if not, which field is wrong, and what to write instead.
+    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
         if !is_name(&self.name) {
-            return Err(invalid(format!("this is not a name; {NAME_RULE}")));
+            return Err(("name", format!("`{}` is not a name; {NAME_RULE}", self.name)));
         }
         if self.description.trim().is_empty() {
-            return Err(invalid("it has no description; say what it is for".to_owned()));
+            return Err(("description", "it has no description; say what it is for".to_owned()));
         }
-        self.tool_lists().and(self.denied()).map(drop).map_err(invalid)
+        self.tool_lists().map_err(|message| ("tools", message))?;
+        self.denied().map(drop).map_err(|message| ("tools_deny", message))
     }
 
     pub(crate) fn tool_lists(&self) -> Result<Vec<ToolList>, String> {

@@ -50,12 +50,10 @@ impl Subagents {
 
     /// Adds an agent.
     pub fn agent(mut self, agent: Subagent) -> Result<Self, InvalidSubagent> {
-        agent.check()?;
+        let invalid = |message: String| InvalidSubagent { name: agent.name.clone(), message };
+        agent.check().map_err(|(_, message)| invalid(message))?;
         if self.get(&agent.name).is_some() {
-            return Err(InvalidSubagent {
-                message: "there is an agent of that name already".to_owned(),
-                name: agent.name,
-            });
+            return Err(invalid("there is an agent of that name already".to_owned()));
         }
         self.agents.push(Arc::new(agent));
         Ok(self)

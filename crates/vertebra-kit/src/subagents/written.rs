@@ -9,7 +9,7 @@ use vertebra::Limits;
 use super::Subagent;
 use crate::{
     Problem,
-    front_matter::{self, Document, Fields, Words, stated},
+    front_matter::{self, Document, Fields, Words, line_of, stated},
 };
 
 /// The fields as people write them, here and in the files of other agents.
@@ -55,6 +55,9 @@ impl Fields for Written {
     ];
 }
 
+/// A field that is wrong, and what to write instead.
+type Wrong = (&'static str, String);
+
 /// The limits as people write them. Here a field that nobody knows would be a limit that nobody keeps.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -71,12 +74,12 @@ struct WrittenLimits {
 }
 
 impl WrittenLimits {
-    fn limits(&self) -> Result<Limits, String> {
+    fn limits(&self) -> Result<Limits, Wrong> {
         let time = self.max_seconds.map(Duration::try_from_secs_f64).transpose();
         Ok(Limits {
             steps: self.max_steps,
             tokens: self.max_tokens,
-            time: time.map_err(|error| format!("`max_seconds` is no time: {error}"))?,
+            time: time.map_err(|error| ("max_seconds", format!("`max_seconds` is no time: {error}")))?,
             cost_micros: self.max_cost.map(micros).transpose()?,
             deadline: self.deadline,
         })
@@ -84,10 +87,10 @@ impl WrittenLimits {
 }
 
 /// Dollars in millionths.
-fn micros(dollars: f64) -> Result<u64, String> {
+fn micros(dollars: f64) -> Result<u64, Wrong> {
     // Half a billion dollars: below it every millionth is a number of its own, and more is a slip.
     if !(0.0..=5e8).contains(&dollars) {
-        return Err(format!("`max_cost` is {dollars}; write dollars, such as `0.50`"));
+        return Err(("max_cost", format!("`max_cost` is {dollars}; write dollars, such as `0.50`")));
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within the range of both")]
     Ok((dollars * 1e6).round() as u64)
@@ -111,12 +114,13 @@ fn parse(path: &Path, kind: &str, text: &str) -> Result<Subagent, Problem> {
             Written { prompt: body, ..fields }
         }
     };
-    subagent(written).map_err(|message| Problem::new(path, 1, message))
+    subagent(written).map_err(|(field, message)| Problem::new(path, line_of(text, field), message))
 }
 
-fn subagent(written: Written) -> Result<Subagent, String> {
+fn subagent(written: Written) -> Result<Subagent, Wrong> {
     if written.prompt.trim().is_empty() {
-        return Err("has no prompt; write below the front matter, or in `prompt`, what the agent is told".to_owned());
+        let message = "has no prompt; write below the front matter, or in `prompt`, what the agent is told";
+        return Err(("prompt", message.to_owned()));
     }
     let mut limits = written.limits.limits()?;
     limits.steps = [limits.steps, written.max_turns].into_iter().flatten().min();
@@ -129,7 +133,7 @@ fn subagent(written: Written) -> Result<Subagent, String> {
         limits,
         ..Subagent::new(written.name, written.description)
     };
-    agent.check().map_err(|invalid| invalid.to_string())?;
+    agent.check()?;
     Ok(agent)
 }
 
@@ -188,16 +192,16 @@ mod tests {
         let cases = [
             (
                 "name: Big Boss\ndescription: b\nprompt: c",
-                "a:1: subagent `Big Boss`: this is not a name; names are lower-case letters, digits, `-` and `_`, at most 64 of them",
+                "a:1: `Big Boss` is not a name; names are lower-case letters, digits, `-` and `_`, at most 64 of them",
             ),
-            ("name: a\ndescription: ' '\nprompt: c", "a:1: subagent `a`: it has no description; say what it is for"),
+            ("name: a\ndescription: ' '\nprompt: c", "a:2: it has no description; say what it is for"),
             (
                 "name: a\ndescription: b",
                 "a:1: has no prompt; write below the front matter, or in `prompt`, what the agent is told",
             ),
             (
                 "name: a\ndescription: b\nprompt: c\nlimits: {max_cost: -1}",
-                "a:1: `max_cost` is -1; write dollars, such as `0.50`",
+                "a:4: `max_cost` is -1; write dollars, such as `0.50`",
             ),
             (
                 "name: a\ndescription: b\nprompt: c\ntool_deny: x",
@@ -205,7 +209,7 @@ mod tests {
             ),
             (
                 "name: a\ndescription: b\nprompt: c\ntools: 'Bash(git'",
-                "a:1: subagent `a`: `Bash(git` has no closing parenthesis; write `Bash(git)`",
+                "a:4: `Bash(git` has no closing parenthesis; write `Bash(git)`",
             ),
         ];
         for (text, problem) in cases {

@@ -79,7 +79,7 @@ fn what_is_broken_is_told_with_file_and_line_and_the_good_ones_stay() {
         .iter()
         .map(|problem| format!("{}:{}", problem.path.file_name().expect("a file").to_string_lossy(), problem.line))
         .collect();
-    assert_eq!(told, ["b.md:1", "c.yaml:4", "d.json:2", "e.md:1", "f.md:1", "g.md:1"]);
+    assert_eq!(told, ["b.md:1", "c.yaml:4", "d.json:2", "e.md:2", "f.md:1", "g.md:1"]);
     assert!(
         agents.problems()[4].to_string().ends_with("f.md:1: an earlier agent is called `first` too; that one is used")
     );
@@ -91,7 +91,7 @@ fn an_agent_in_code_is_checked_as_one_in_a_file() {
         Ok(_) => panic!("this agent is no good"),
         Err(error) => error.to_string(),
     };
-    assert!(refused(Subagent::new("No Name", "x")).starts_with("subagent `No Name`: this is not a name"));
+    assert!(refused(Subagent::new("No Name", "x")).starts_with("subagent `No Name`: `No Name` is not a name"));
     assert!(refused(Subagent::new("x", "")).ends_with("it has no description; say what it is for"));
     assert!(refused(Subagent::new("x", "y").tools(["Bash(git"])).contains("no closing parenthesis"));
     let twice = Subagents::new().agent(Subagent::new("x", "y")).expect("the first");
