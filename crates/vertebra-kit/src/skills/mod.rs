@@ -1,8 +1,9 @@
 //! Instructions in folders, loaded when they are needed: the public `SKILL.md` format.
 //!
 //! A skill that the model has loaded may narrow the tools (`allowed-tools`) and choose the model (`model`). Both hold
-//! from the next step on, in children too, until another skill is loaded or the run ends. They only ever narrow: what
-//! must never happen belongs into a guard of the agent's own. With `context: fork` a skill runs as a child instead.
+//! from the next step on, until another skill is loaded or the run ends; the tools hold in children too, whatever these
+//! load. `allowed-tools` grants nothing: it only narrows, and since a model may load another skill at any time, what must
+//! never happen belongs into a guard of the agent's own. With `context: fork` a skill runs as a child instead.
 //!
 //! Loading reads files and runs nothing: a command in a skill's text stays text.
 

@@ -38,8 +38,8 @@ impl Subagent {
             return Err(ToolError::new(format!("`{}` needs tools that are not at hand: {wanted}", self.name)));
         }
         let mut builder = parent.child();
-        let prompt =
-            std::iter::once(&self.prompt).chain(knowledge).map(String::as_str).collect::<Vec<_>>().join("\n\n");
+        let parts = std::iter::once(&self.prompt).chain(knowledge).map(String::as_str);
+        let prompt = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
         builder.name(self.name.clone()).system_prompt(prompt).limits(self.limits.clone());
         if let Some(model) = &self.model {
             builder.model(Renamed::new(parent.model(), model));
@@ -59,16 +59,16 @@ impl Subagent {
     /// This agent, within these limits as well.
     #[must_use]
     pub(crate) fn within(mut self, other: &Limits) -> Self {
-        fn least<T: Ord + Clone>(a: Option<&T>, b: Option<&T>) -> Option<T> {
-            a.into_iter().chain(b).min().cloned()
+        fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+            a.into_iter().chain(b).min()
         }
         let own = &self.limits;
         self.limits = Limits {
-            steps: least(own.steps.as_ref(), other.steps.as_ref()),
-            tokens: least(own.tokens.as_ref(), other.tokens.as_ref()),
-            time: least(own.time.as_ref(), other.time.as_ref()),
-            cost_micros: least(own.cost_micros.as_ref(), other.cost_micros.as_ref()),
-            deadline: least(own.deadline.as_ref(), other.deadline.as_ref()),
+            steps: least(own.steps, other.steps),
+            tokens: least(own.tokens, other.tokens),
+            time: least(own.time, other.time),
+            cost_micros: least(own.cost_micros, other.cost_micros),
+            deadline: least(own.deadline, other.deadline),
         };
         self
     }
