@@ -30,6 +30,8 @@ examples! {
     "mutable_context": hooks_rewrite_calls_and_requests_and_deny_wins_over_allow;
     "approval": a_person_approves_refuses_or_edits_and_guards_judge_the_edit;
     "children": the_guard_of_a_parent_holds_in_its_child_and_they_share_a_budget;
+    "subagents": agents_from_files_and_code_keep_to_their_tools_models_and_limits;
+    "skills": a_loaded_skill_narrows_tools_chooses_the_model_or_runs_as_a_child;
     "streaming": a_secret_that_comes_in_pieces_is_never_shown;
     "own_points": a_tool_fires_a_point_of_its_own_through_the_agents_hooks;
     "test_a_hook": a_hook_is_tested_without_a_model;

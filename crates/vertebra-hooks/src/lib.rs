@@ -82,6 +82,7 @@ pub use hook::{Answer, Guard, GuardFn, Hook, HookFn, Seen, SendFn, SendFn2, Watc
 pub use info::{FailurePolicy, HookInfo, Name, Role};
 pub use matcher::{Matcher, Test};
 pub use notes::{Lasting, Notes};
+pub use order::nearest;
 pub use point::{Bare, CarriesCall, Event, Point, State};
 pub use record::{Ran, Record, Skipped, Trace};
 pub use registry::{Explanation, Hooks};

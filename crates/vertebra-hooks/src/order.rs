@@ -73,7 +73,8 @@ pub(crate) fn check_names(new: &HookInfo, at_point: &[&Arc<HookInfo>]) -> Result
                 hook: new.name.clone(),
                 constraint,
                 unknown: name.clone(),
-                nearest: nearest(name, at_point.iter().map(|info| &info.name).filter(|other| **other != new.name)),
+                nearest: nearest(name, at_point.iter().map(|info| &info.name).filter(|other| **other != new.name))
+                    .cloned(),
             });
         };
         let impossible = match constraint {
@@ -87,13 +88,14 @@ pub(crate) fn check_names(new: &HookInfo, at_point: &[&Arc<HookInfo>]) -> Result
     Ok(())
 }
 
-/// The name most like `name`, if any is close.
-pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n Name>) -> Option<Name> {
+/// The name most like `name`, if any is close: what somebody who misspelt a name most likely meant.
+pub fn nearest<'n, N: AsRef<str> + ?Sized>(name: &str, names: impl IntoIterator<Item = &'n N>) -> Option<&'n N> {
     names
-        .map(|other| (distance(name, other), other))
-        .filter(|(distance, other)| *distance <= (other.len().max(name.len()) / 3).max(1))
+        .into_iter()
+        .map(|other| (distance(name, other.as_ref()), other))
+        .filter(|(distance, other)| *distance <= (other.as_ref().len().max(name.len()) / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
-        .map(|(_, other)| other.clone())
+        .map(|(_, other)| other)
 }
 
 /// How many letters have to change to make one word the other (Levenshtein).

@@ -373,7 +373,7 @@ fn insert(registered: &mut Vec<Registered>, at: usize, set: HookSet) -> Result<(
 fn position(registered: &[Registered], name: &str) -> Result<usize, RegisterError> {
     registered.iter().position(|one| one.info.goes_by(name)).ok_or_else(|| RegisterError::NotFound {
         name: name.to_owned(),
-        nearest: nearest(name, registered.iter().map(|one| &one.info.name)),
+        nearest: nearest(name, registered.iter().map(|one| &one.info.name)).cloned(),
     })
 }
 

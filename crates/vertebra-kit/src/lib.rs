@@ -21,4 +21,8 @@ pub mod structured;
 pub mod subagents;
 pub mod summary;
 
+mod front_matter;
 mod own;
+mod tool_list;
+
+pub use front_matter::Problem;

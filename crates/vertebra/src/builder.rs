@@ -58,6 +58,35 @@ impl AgentBuilder {
         }
     }
 
+    /// An agent like this one, but without its tools, hooks, instructions and limits.
+    pub(crate) fn like(core: &Core) -> Self {
+        Self {
+            kit: Kit { compactor: core.compactor.clone(), ..Kit::default() },
+            model: core.model.clone(),
+            name: core.name.clone(),
+            system_prompt: String::new(),
+            working_directory: core.working_directory.clone(),
+            limits: Limits::none(),
+            retry_limit: core.retry_limit,
+            continuation_limit: core.continuation_limit,
+            max_depth: core.max_depth,
+            max_result_bytes: core.max_result_bytes,
+            drain_time: core.drain_time,
+            error_policy: core.error_policy.clone(),
+            approval_timeout: core.approval_timeout,
+            journal: core.journal.clone(),
+            clock: Some(core.clock.clone()),
+            ids: core.ids.clone(),
+            built: false,
+        }
+    }
+
+    /// Asks another model.
+    pub fn model(&mut self, model: impl Model) -> &mut Self {
+        self.model = Arc::new(model);
+        self
+    }
+
     /// Adds a capability: its tools and its hooks.
     pub fn with(&mut self, capability: impl Capability) -> &mut Self {
         capability.install(&mut self.kit);

@@ -8,8 +8,8 @@ use tokio::sync::Mutex;
 use vertebra_hooks::{Hooks, Point, Retries};
 
 use crate::{
-    Agent, AgentState, Args, Budget, CancellationToken, Invocation, Refusable, Run, RunInfo, RunReport, RunStatus,
-    SubagentStart, SubagentStop, SubagentVerdict, Tool, ToolError, ToolOutput, ToolSpec,
+    Agent, AgentState, Args, Budget, CancellationToken, Invocation, Metadata, Refusable, Run, RunInfo, RunReport,
+    RunStatus, SubagentStart, SubagentStop, SubagentVerdict, Tool, ToolError, ToolOutput, ToolSpec,
     clock::IdFor,
     events::{SubagentStarted, SubagentStopped},
     run::execute,
@@ -34,6 +34,7 @@ pub(crate) async fn delegate(
             subagent: agent.core().name.clone(),
             prompt,
             limits: agent.core().limits.clone(),
+            metadata: Metadata::default(),
         };
         let fired = parent.fire(SubagentStart, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await;
         let outcome = fired?;
@@ -46,7 +47,6 @@ pub(crate) async fn delegate(
     if parent.delegations().is_closed() {
         return Err(ToolError::new("the run has ended"));
     }
-    parent.has_child(agent);
     let child = Child {
         parent: parent.clone(),
         agent: agent.clone(),
@@ -55,7 +55,14 @@ pub(crate) async fn delegate(
     };
     let cancel_on_drop = child.cancel.clone().drop_guard();
     // In a task of its own, which the parent waits for at its end: the child's end is told even if the tool is dropped.
-    let delegation = accompany(child, desk.clone(), started.prompt);
+    let mut state = AgentState::default();
+    *state.metadata_mut() = started.metadata;
+    let desk = desk.clone();
+    let delegation = async move {
+        let report = accompany(&child, desk, state, started.prompt).await;
+        child.parent.had_child(&child.agent);
+        report
+    };
     let report = parent.delegations().spawn(delegation).await??;
     cancel_on_drop.disarm();
     Ok(report)
@@ -70,9 +77,13 @@ struct Child {
 }
 
 /// Runs a child to its end, as often as hooks at its end say. The report is about all of its runs together.
-async fn accompany(child: Child, desk: Arc<Mutex<Desk>>, mut prompt: String) -> Result<RunReport, Interrupted> {
+async fn accompany(
+    child: &Child,
+    desk: Arc<Mutex<Desk>>,
+    mut state: AgentState,
+    mut prompt: String,
+) -> Result<RunReport, Interrupted> {
     let parent = &child.parent;
-    let mut state = AgentState::default();
     let mut continuations = 0;
     let mut before: Option<RunReport> = None;
     loop {
@@ -169,14 +180,20 @@ impl Tool for AgentTool {
 
     async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {
         let task: Task = args.parse()?;
-        let report = invocation.delegate(&self.agent, task.prompt).await?;
-        // A child that was stopped gives what it has, and says so.
-        let text = match report.status {
-            RunStatus::Completed => report.text.clone(),
-            RunStatus::Stopped | RunStatus::Cancelled | RunStatus::Failed => {
-                format!("[{}: {}]\n{}", report.status, report.stop, report.text)
-            }
+        invocation.delegate(&self.agent, task.prompt).await?.into_output(self.agent.name())
+    }
+}
+
+impl RunReport {
+    /// What a parent reads of the run of a child of this name. One that was stopped gives what it has and says so; one
+    /// that failed is a tool's error.
+    pub fn into_output(self, child: &str) -> Result<ToolOutput, ToolError> {
+        let said = if self.text.trim().is_empty() { format!("[`{child}` said nothing]") } else { self.text.clone() };
+        let text = match self.status {
+            RunStatus::Completed => said,
+            RunStatus::Stopped | RunStatus::Cancelled => format!("[{}: {}]\n{said}", self.status, self.stop),
+            RunStatus::Failed => return Err(ToolError::new(format!("`{child}` failed: {}\n{said}", self.stop))),
         };
-        Ok(ToolOutput { text, exit_code: None, data: serde_json::to_value(&report)? })
+        Ok(ToolOutput { text, exit_code: None, data: serde_json::to_value(&self)? })
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use vertebra_hooks::{CarriesCall, Change, Event, Name};
 
 use crate::{
-    At, Call, ErrorClass, Limits, ModelId, Request, Response, RunStatus, Stop, ToolResult, Usage,
+    At, Call, ErrorClass, Limits, Metadata, ModelId, Request, Response, RunStatus, Stop, ToolResult, Usage,
     state::message_changes,
 };
 
@@ -327,6 +327,9 @@ pub struct SubagentStarted {
     pub prompt: String,
     /// What it may use, out of what the parent has. May be changed.
     pub limits: Limits,
+    /// What its state holds from the start: nothing, unless a hook hands something down.
+    #[serde(default)]
+    pub metadata: Metadata,
 }
 
 /// A child agent has ended.

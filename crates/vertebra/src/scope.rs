@@ -18,8 +18,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
-    Agent, AgentState, At, Budget, Clock, InferenceReport, Message, Messages, Notification, Purpose, Request, RunError,
-    RunInfo, SharedModel, SharedTool, Stop, Usage,
+    Agent, AgentBuilder, AgentState, At, Budget, Clock, InferenceReport, Message, Messages, Notification, Purpose,
+    Request, RunError, RunInfo, SharedModel, SharedTool, Stop, Usage,
     agent::Core,
     budget::Working,
     events::{Located, Notified, ToolAsked},
@@ -175,6 +175,12 @@ impl Run {
         self.0.core.tools.shared()
     }
 
+    /// A builder for a child of the agent that runs: its model, folder, policies and bounds, but no tools, hooks or
+    /// limits of its own. The hooks and limits of the parent hold in a child anyway.
+    pub fn child(&self) -> AgentBuilder {
+        AgentBuilder::like(&self.0.core)
+    }
+
     /// Asks the run to end. What has begun is cancelled.
     pub fn cancel(&self) {
         self.0.cancel.cancel();
@@ -277,8 +283,12 @@ impl Run {
         &self.0.front
     }
 
-    /// Remembers an agent that is delegated to, so that the session waits for its detached watches too.
-    pub(crate) fn has_child(&self, agent: &Agent) {
+    /// Remembers an agent that was delegated to, if the session has to wait for detached watches of its own. Others are
+    /// let go: some are built for one task, and a session may have many.
+    pub(crate) fn had_child(&self, agent: &Agent) {
+        if !agent.hooks().list().iter().any(|hook| hook.detached) {
+            return;
+        }
         let mut children = lock(&self.0.children);
         if !children.iter().any(|child| Arc::ptr_eq(child.core(), agent.core())) {
             children.push(agent.clone());

@@ -20,12 +20,15 @@ pub(crate) struct Sheet {
 
 fn sheets() -> Vec<Sheet> {
     vec![
-        crate::bundle::sheet(),
-        #[cfg(feature = "mcp")]
-        crate::mcp::sheet(),
         crate::metadata::sheet(),
         crate::planning::sheet(),
+        crate::skills::sheet(),
+        crate::subagents::sheet(),
+        crate::subagents::planner::sheet(),
         crate::registry::sheet(),
+        #[cfg(feature = "mcp")]
+        crate::mcp::sheet(),
+        crate::bundle::sheet(),
     ]
 }
 

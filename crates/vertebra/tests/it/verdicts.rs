@@ -245,7 +245,7 @@ async fn a_delegation_can_be_refused_and_its_prompt_and_budget_edited() {
         });
     })
     .await;
-    assert_eq!(story[2], "helper: [stopped: used 1 of 1 steps (limits of child)]\n");
+    assert_eq!(story[2], "helper: [stopped: used 1 of 1 steps (limits of child)]\n[`child` said nothing]");
     assert_eq!(conversation(&child.requests()[0].messages), ["user: look closely"]);
 }
 

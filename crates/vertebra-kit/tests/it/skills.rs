@@ -1,1 +1,0 @@
-//! Instructions in folders, loaded when they are needed.

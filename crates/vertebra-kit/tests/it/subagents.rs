@@ -1,1 +1,0 @@
-//! Agents that a model can hand work to.
