@@ -1,0 +1,133 @@
+//! A folder opened once, and the way to a place in it: one name after another, each through the handle of the one
+//! before, so that no spelling, no link and no rename leads out.
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::{fd::OwnedFd, unix::ffi::OsStringExt},
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags, openat, readlinkat},
+    io::Errno,
+};
+use vertebra::ToolError;
+
+use super::{FilesError, place::Place, show};
+
+/// How many symbolic links one path may pass.
+const MAX_LINKS: usize = 40;
+
+/// A folder opened once.
+#[derive(Debug)]
+pub(super) struct Root {
+    dir: Arc<OwnedFd>,
+    /// The absolute path that it is known by.
+    name: PathBuf,
+    /// The one that it has, which may be another if a link was on the way.
+    real: PathBuf,
+}
+
+impl Root {
+    pub(super) fn open(path: &Path) -> Result<Self, FilesError> {
+        let failed = |source| FilesError::Open { path: path.to_owned(), source };
+        let real = path.canonicalize().map_err(failed)?;
+        let given = std::path::absolute(path).map_err(failed)?;
+        let dir = openat(CWD, &real, folder_flags(), Mode::empty()).map_err(|errno| failed(errno.into()))?;
+        // `link/..` is not where it seems to be, so such a spelling names nothing.
+        let plain = given.components().all(|part| part != Component::ParentDir);
+        let name = if plain { given } else { real.clone() };
+        if name.to_str().is_none() {
+            return Err(FilesError::NotUnicode { path: path.to_owned() });
+        }
+        Ok(Self { dir: Arc::new(dir), name, real })
+    }
+
+    /// The absolute path that people know it by.
+    pub(super) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    pub(super) fn dir(&self) -> &Arc<OwnedFd> {
+        &self.dir
+    }
+
+    /// The way from here to an absolute path, if it begins here.
+    pub(super) fn below<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        path.strip_prefix(&self.name).or_else(|_| path.strip_prefix(&self.real)).ok()
+    }
+
+    /// Goes there. Links are followed by hand, as text, and only within this folder; nothing is opened by a path.
+    pub(super) fn go(&self, way: &Path) -> Result<Place, ToolError> {
+        let outside = || ToolError::new(format!("`{}` leads out of {}", show(way), show(self.name())));
+        let mut open: Vec<(OsString, Arc<OwnedFd>)> = Vec::new();
+        let mut ahead: Vec<OsString> = parts(way).rev().collect();
+        let mut links = 0;
+        while let Some(name) = ahead.pop() {
+            if name == ".." {
+                open.pop().ok_or_else(outside)?;
+                continue;
+            }
+            let folder = open.last().map_or(&self.dir, |(_, dir)| dir).clone();
+            let path = || open.iter().map(|(name, _)| name).chain([&name]).collect::<PathBuf>();
+            match readlinkat(&folder, &name, Vec::new()) {
+                Ok(target) => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(ToolError::new(format!("`{}` passes too many links", show(way))));
+                    }
+                    let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+                    let from_here = if target.is_absolute() {
+                        let rest = self.below(&target).ok_or_else(outside)?;
+                        open.clear();
+                        rest
+                    } else {
+                        &target
+                    };
+                    ahead.extend(parts(from_here).rev());
+                }
+                Err(Errno::NOENT) => {
+                    if ahead.iter().any(|part| part == "..") {
+                        return Err(ToolError::new(format!("`{}` is not there", show(way))));
+                    }
+                    let missing: Vec<OsString> = [name.clone()].into_iter().chain(ahead.into_iter().rev()).collect();
+                    let path = open.iter().map(|(name, _)| name).chain(&missing).collect();
+                    return Ok(Place::absent(folder, missing, path));
+                }
+                // Not a link: the last name is left to whoever wants it, all others are folders.
+                Err(Errno::INVAL) if ahead.is_empty() => {
+                    let path = path();
+                    return Ok(Place::new(folder, name, path));
+                }
+                Err(Errno::INVAL) => match open_folder(&folder, &name) {
+                    Ok(dir) => open.push((name, Arc::new(dir))),
+                    Err(Errno::NOTDIR | Errno::LOOP) => {
+                        return Err(ToolError::new(format!("`{}` is not a folder", show(&path()))));
+                    }
+                    Err(errno) => return Err(ToolError::new(format!("cannot open `{}`: {errno}", show(&path())))),
+                },
+                Err(errno) => return Err(ToolError::new(format!("cannot look at `{}`: {errno}", show(&path())))),
+            }
+        }
+        let path = open.iter().map(|(name, _)| name).collect();
+        let name = open.pop().map_or_else(|| OsString::from("."), |(name, _)| name);
+        let folder = open.last().map_or(&self.dir, |(_, dir)| dir).clone();
+        Ok(Place::new(folder, name, path))
+    }
+}
+
+/// Opens a folder by its name in another, and nothing but a folder: not a link to one.
+pub(super) fn open_folder(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    openat(folder, name, folder_flags() | OFlags::NOFOLLOW, Mode::empty())
+}
+
+fn folder_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
+}
+
+/// The names and `..` of a path.
+fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
+    let step = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
+    path.components().filter(move |part| step(*part)).map(|part| part.as_os_str().to_owned())
+}
