@@ -33,6 +33,7 @@ examples! {
     "streaming": a_secret_that_comes_in_pieces_is_never_shown;
     "own_points": a_tool_fires_a_point_of_its_own_through_the_agents_hooks;
     "test_a_hook": a_hook_is_tested_without_a_model;
+    "files": a_file_is_read_before_it_is_changed_and_no_path_leads_out;
 }
 
 #[test]

@@ -54,3 +54,21 @@ impl<R: Read> Read for Timed<'_, R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use vertebra::testing::FakeClock;
+
+    use super::*;
+
+    #[test]
+    fn reading_ends_when_nobody_waits_any_more() {
+        let left = CancellationToken::new();
+        let effort = Effort::new(Arc::new(FakeClock::new()), Duration::from_secs(1), left.clone());
+        let mut endless = effort.reading(io::repeat(b'x'));
+        let mut buffer = [0; 16];
+        assert_eq!(endless.read(&mut buffer).expect("bytes"), 16);
+        left.cancel();
+        assert_eq!(endless.read(&mut buffer).expect_err("the end").to_string(), "nobody waits for it any more");
+    }
+}

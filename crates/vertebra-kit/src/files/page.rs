@@ -50,7 +50,8 @@ pub(super) fn page(mut reader: impl BufRead, wanted: Wanted) -> io::Result<Page>
     while page.lines < wanted.lines {
         let number = wanted.offset + page.lines;
         let column = if page.lines == 0 { wanted.column } else { 0 };
-        let Some(line) = take_line(&mut reader, column, wanted.bytes)? else { break };
+        // One byte more than fits, to see whether a cut would go through a character.
+        let Some(line) = take_line(&mut reader, column, wanted.bytes + 1)? else { break };
         let left = line.length.saturating_sub(column);
         if page.lines == 0 && left > wanted.bytes {
             let size = if column == 0 { PREVIEW.min(wanted.bytes) } else { wanted.bytes };

@@ -131,3 +131,62 @@ fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
     let step = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
     path.components().filter(move |part| step(*part)).map(|part| part.as_os_str().to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        io::Read as _,
+        sync::atomic::{AtomicBool, Ordering},
+        thread,
+    };
+
+    use rustix::fs::{RenameFlags, renameat_with};
+
+    use super::*;
+
+    /// Reads `dir/file` while one name and a link to the outside are swapped over and over.
+    fn check(name: &str, link: &str, target: &str) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (home, outside) = (dir.path().join("root"), dir.path().join("outside"));
+        for (folder, content) in [(home.join("dir"), "inside"), (outside.clone(), "outside")] {
+            fs::create_dir_all(&folder).expect("a folder");
+            fs::write(folder.join("file"), content).expect("a file");
+        }
+        let (name, link) = (home.join(name), home.join(link));
+        std::os::unix::fs::symlink(outside.join(target), &link).expect("a link");
+        let root = Root::open(&home).expect("a folder");
+        let stop = AtomicBool::new(false);
+        let mut came_in = 0;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &name, CWD, &link, RenameFlags::EXCHANGE).expect("a swap");
+                }
+            });
+            let mut outcomes = (0..20_000).map(|_| {
+                let (mut file, _) = root.go(Path::new("dir/file")).ok()?.open().ok()?;
+                let mut text = String::new();
+                file.read_to_string(&mut text).ok()?;
+                Some(text)
+            });
+            let escaped = outcomes.any(|text| {
+                came_in += usize::from(text.is_some());
+                text.is_some_and(|text| text != "inside")
+            });
+            stop.store(true, Ordering::Relaxed);
+            assert!(!escaped, "a way out after {came_in} ways in");
+        });
+        assert!(came_in > 0, "nothing was ever opened");
+    }
+
+    #[test]
+    fn a_folder_that_keeps_turning_into_a_link_is_never_left() {
+        check("dir", "door", "");
+    }
+
+    #[test]
+    fn a_file_that_keeps_turning_into_a_link_is_never_mistaken() {
+        check("dir/file", "dir/link", "file");
+    }
+}

@@ -31,7 +31,7 @@ async fn a_folder_is_listed_folders_first_with_sizes() {
     world.link("link", "src");
     let mut talk = world.talk().await;
     let text = talk.ok("list_dir", json!({})).await;
-    let expected = ".git/\n.hidden/\nsrc/\ntarget/\n.gitignore (25 bytes)\nCargo.toml (24 bytes)\nblob.rs (7 bytes)\n\
+    let expected = ".git/\n.hidden/\nsrc/\ntarget/\n.gitignore (24 bytes)\nCargo.toml (24 bytes)\nblob.rs (7 bytes)\n\
                     debug.log (16 bytes)\nkeep.log (12 bytes)\nlink (link)\n";
     assert_eq!(text, expected);
     fs::create_dir(world.root().join("void")).expect("a folder");

@@ -34,7 +34,7 @@ async fn a_file_that_fits_exactly_has_no_notice() {
 async fn limits_are_kept_within_what_the_agent_may_show() {
     let world = World::with(lines(5000));
     let mut talk = world.talk().await;
-    let many = talk.ok("read_file", json!({"path": "a.txt", "limit": 100_000})).await;
+    let many = talk.ok("read_file", json!({"path": "a.txt", "limit": 100_000, "max_bytes": 65_536})).await;
     assert!(many.ends_with("[lines 1-2000 of 5000; read on with offset=2000]\n"), "{}", many.len());
     let one = talk.ok("read_file", json!({"path": "a.txt", "limit": 0})).await;
     assert!(one.ends_with("[lines 1-1 of 5000; read on with offset=1]\n"), "{one}");

@@ -3,9 +3,10 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use vertebra::{ToolStatus, prelude::*};
+use vertebra::{ToolStatus, prelude::*, testing::Script};
 
 use super::{Talk, World};
+use crate::support::{built, run};
 
 #[tokio::test]
 async fn what_steers_programs_is_not_written_by_any_spelling_present_or_absent() {
@@ -159,4 +160,32 @@ async fn a_rule_that_could_never_hold_is_refused_at_once() {
     fs::write(world.root().join("file"), "").expect("a file");
     assert!(vertebra_kit::files::Files::new(world.root().join("file")).is_err());
     assert!(vertebra_kit::files::Files::new(world.root().join("nope")).is_err());
+}
+
+#[tokio::test]
+async fn relative_paths_are_relative_to_where_the_agent_works() {
+    let world = World::with("above\n");
+    world.put("sub/b.txt", "below\n");
+    let sub = world.root().join("sub").display().to_string();
+    let mut talk = Talk::new(world.files(), |builder| {
+        builder.working_directory(sub);
+    })
+    .await;
+    assert_eq!(talk.ok("search_files", json!({"pattern": "*.txt"})).await, "b.txt\n");
+    assert_eq!(talk.ok("grep", json!({"pattern": "b", "path": "../sub", "files_only": true})).await, "b.txt\n");
+    assert_eq!(talk.ok("read_file", json!({"path": "b.txt"})).await, "     1\tbelow\n");
+    assert_eq!(talk.ok("read_file", json!({"path": "../a.txt"})).await, "     1\tabove\n");
+    talk.refused("read_file", json!({"path": "../../outside/secret.txt"})).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_works_elsewhere_is_told_where_its_files_are() {
+    let world = World::with("x\n");
+    let script = Script::new().call("read_file", r#"{"path": "a.txt"}"#).say("done");
+    let agent = built(Agent::builder(script.clone()).working_directory("/elsewhere").with(world.files()));
+    run(&agent, "go").await;
+    let request = script.requests().pop().expect("a request");
+    let answer = request.messages.iter().last().cloned().expect("a message");
+    let Message::Tool { result, .. } = answer else { panic!("{answer:?}") };
+    assert_eq!(result.output, format!("`/elsewhere/a.txt` is outside of {}", world.root().display()));
 }
