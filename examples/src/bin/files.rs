@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .call("edit_file", fix)
         // Ways out, and ways to what is denied.
         .calls([
-            ("read_file", r#"{"path": "../../etc/passwd"}"#),
+            ("read_file", r#"{"path": "/etc/passwd"}"#),
             ("read_file", r#"{"path": "shortcut/passwd"}"#),
             ("write_file", r##"{"path": ".git/hooks/pre-commit", "content": "#!/bin/sh", "create_parents": true}"##),
             ("read_file", r#"{"path": "harmless.txt"}"#),

@@ -14,7 +14,7 @@ use super::{
     effort::Effort,
     globs::PathRules,
     place::Place,
-    root::Root,
+    root::{May, Root},
     seen::{Writes, hash},
     show,
     text::{NotText, Text},
@@ -74,27 +74,22 @@ impl Job {
     }
 
     fn not_denied(&self, way: &Path) -> Result<(), ToolError> {
-        match self.access.denied.hold(way) {
-            true => Err(ToolError::new(format!("`{}` is off limits: a rule of this agent denies it", show(way)))),
-            false => Ok(()),
+        if self.access.denied.hold(way) {
+            return Err(ToolError::new(format!("`{}` is off limits: a rule of this agent denies it", show(way))));
         }
+        Ok(())
     }
 
     /// The place that a path means, to write there.
     pub(super) fn target_to_write(&self, path: &str) -> Result<Place, ToolError> {
         let Target { root, place } = self.target(path)?;
-        if !self.is_home(root) {
+        if root.may() == May::Read {
             return Err(place.says("may be read, not written"));
         }
         if self.access.protected.hold(place.path()) {
             return Err(place.says("is protected: it decides what programs do here, so it is for people to change"));
         }
         Ok(place)
-    }
-
-    /// Whether this is the folder that may be written to.
-    pub(super) fn is_home(&self, root: &Root) -> bool {
-        std::ptr::eq(root, &self.access.home)
     }
 
     /// A path below a root as the model may write it: relative to where the agent works, if it is there.
@@ -112,7 +107,7 @@ impl Job {
         let limit = self.bounds().file_bytes;
         let mut bytes = Vec::new();
         let reader = self.effort.reading(file);
-        reader.take(limit + 1).read_to_end(&mut bytes).map_err(|error| place.failed("read", error))?;
+        reader.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| place.failed("read", error))?;
         if bytes.len() as u64 > limit {
             return Err(place.says(&format!("is larger than {limit} bytes: too large to change")));
         }

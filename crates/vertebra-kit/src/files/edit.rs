@@ -30,7 +30,7 @@ pub(super) struct EditFile {
     replace_all: bool,
 }
 
-pub(super) fn edit_file(job: &Job, input: EditFile) -> Result<ToolOutput, ToolError> {
+pub(super) fn edit_file(job: &Job, input: &EditFile) -> Result<ToolOutput, ToolError> {
     let place = job.target_to_write(&input.path)?;
     // The second of two edits at the same time sees what the first has done.
     alone(&place, || {

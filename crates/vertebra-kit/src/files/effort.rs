@@ -24,10 +24,10 @@ impl Effort {
 
     /// Why it is time to end, if it is.
     pub(super) fn over(&self) -> Option<&'static str> {
-        match self.left.is_cancelled() {
-            true => Some("nobody waits for it any more"),
-            false => (self.clock.elapsed() >= self.until).then_some("it took too long"),
+        if self.left.is_cancelled() {
+            return Some("nobody waits for it any more");
         }
+        (self.clock.elapsed() >= self.until).then_some("it took too long")
     }
 
     pub(super) fn check(&self) -> Result<(), ToolError> {

@@ -1,6 +1,6 @@
 //! `grep`: files by what is in them.
 
-use std::{fmt::Write as _, io::Read as _, ops::ControlFlow};
+use std::{io::Read as _, ops::ControlFlow};
 
 use globset::GlobSet;
 use regex::{Regex, RegexBuilder};
@@ -14,6 +14,7 @@ use super::{
     globs::{Case, compile},
     list::here,
     place::Place,
+    push_line,
     text::{NotText, Text},
     walk::{Walked, walk},
 };
@@ -53,20 +54,20 @@ pub(super) struct Grep {
     hidden: bool,
 }
 
-pub(super) fn grep(job: &Job, input: Grep) -> Result<ToolOutput, ToolError> {
+pub(super) fn grep(job: &Job, input: &Grep) -> Result<ToolOutput, ToolError> {
     let bounds = job.bounds();
     let mut search = Search {
         job,
         expression: expression(&input.pattern, input.ignore_case)?,
         context: input.context.min(MAX_CONTEXT),
         files_only: input.files_only,
-        left: input.max_results.unwrap_or(bounds.results).clamp(1, bounds.max_results),
+        left: input.max_results.unwrap_or(bounds.results).min(bounds.max_results).max(1),
         text: String::new(),
         matches: 0,
         skipped: Skipped::default(),
         more: false,
     };
-    let glob = input.glob.map(|glob| compile(&[glob], Case::Matters)).transpose()?;
+    let glob = input.glob.clone().map(|glob| compile(&[glob], Case::Matters)).transpose()?;
     let target = job.target(&input.path)?;
     let shown = |place: &Place| job.shown(target.root, place.path());
     let walked = match target.place.kind()? {
@@ -125,38 +126,47 @@ impl Search<'_> {
         if hits.is_empty() {
             return ControlFlow::Continue(());
         }
-        if self.left == 0 || self.text.len() > self.job.bounds().output_bytes {
+        if self.is_full() {
             self.more = true;
             return ControlFlow::Break(());
         }
-        writeln!(self.text, "{name}").expect("a string takes everything");
+        push_line(&mut self.text, format_args!("{name}"));
         if self.files_only {
-            self.matches += 1;
-            self.left -= 1;
+            self.count();
             return ControlFlow::Continue(());
         }
         let mut told = 0;
         for (index, hit) in hits.iter().enumerate() {
-            if self.left == 0 || self.text.len() > self.job.bounds().output_bytes {
+            if self.is_full() {
                 self.more = true;
                 return ControlFlow::Break(());
             }
-            self.matches += 1;
-            self.left -= 1;
+            self.count();
+            // What stands around this match and was not told with the one before; the next one tells of itself.
             let first = hit.saturating_sub(self.context).max(told);
-            if self.context > 0 && told > 0 && first > told {
-                self.text.push_str("--\n");
+            let next = hits.get(index + 1).copied().unwrap_or(lines.len());
+            let end = (hit + self.context + 1).min(next);
+            if self.context > 0 && (1..first).contains(&told) {
+                push_line(&mut self.text, format_args!("--"));
             }
-            let before_next = hits.get(index + 1).copied().unwrap_or(lines.len());
-            told = (hit + self.context + 1).min(before_next);
-            for at in first..told {
-                let line = lines[at];
+            for (at, line) in lines.iter().enumerate().take(end).skip(first) {
+                let mark = if at == *hit { ':' } else { '-' };
                 let cut = line.floor_char_boundary(MAX_LINE_BYTES);
-                let (mark, rest) = (if at == *hit { ':' } else { '-' }, if cut < line.len() { "…" } else { "" });
-                writeln!(self.text, "{}{mark}{}{rest}", at + 1, &line[..cut]).expect("a string takes everything");
+                let rest = if cut < line.len() { "…" } else { "" };
+                push_line(&mut self.text, format_args!("{}{mark}{}{rest}", at + 1, &line[..cut]));
             }
+            told = end;
         }
         ControlFlow::Continue(())
+    }
+
+    fn count(&mut self) {
+        self.matches += 1;
+        self.left -= 1;
+    }
+
+    fn is_full(&self) -> bool {
+        self.left == 0 || self.text.len() > self.job.bounds().output_bytes
     }
 
     /// What is in a file, if it is worth searching.
@@ -186,22 +196,24 @@ impl Search<'_> {
     }
 
     fn report(mut self, walked: &Walked) -> String {
+        let text = &mut self.text;
         if self.matches == 0 {
-            self.text.push_str("no match\n");
+            push_line(text, format_args!("no match"));
         }
         if self.more {
-            let text = format!("[there are more than these {}; narrow the pattern or the path]\n", self.matches);
-            self.text.push_str(&text);
+            push_line(
+                text,
+                format_args!("[there are more than these {}; narrow the pattern or the path]", self.matches),
+            );
         }
         let Skipped { binary, large, closed } = self.skipped;
-        let limit = self.job.bounds().search_bytes;
-        let large_ones = format!("larger than {limit} bytes");
-        for (count, what) in [(binary, "binary"), (large, large_ones.as_str()), (closed, "not readable")] {
+        let too_large = format!("larger than {} bytes", self.job.bounds().search_bytes);
+        for (count, what) in [(binary, "binary"), (large, too_large.as_str()), (closed, "not readable")] {
             if count > 0 {
-                self.text.push_str(&format!("[files not searched because they are {what}: {count}]\n"));
+                push_line(text, format_args!("[files not searched because they are {what}: {count}]"));
             }
         }
-        self.text.push_str(&walked.notices());
+        text.push_str(&walked.notices());
         self.text
     }
 }

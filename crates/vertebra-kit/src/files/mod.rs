@@ -4,7 +4,7 @@
 //! path, so neither `..`, nor an absolute path, nor a link, nor a folder that is swapped for a link while a tool is at
 //! work leads out of it. A file is replaced by a rename and never written in place, so a hard link to it elsewhere keeps
 //! what it had. *Reading* through a hard link cannot be told from reading a file: what must not be read must not be
-//! linked into the folder.
+//! linked into the folder. What is mounted below it counts as inside.
 //!
 //! ```
 //! use vertebra::{prelude::*, testing::Script};
@@ -41,13 +41,25 @@ mod tool;
 mod walk;
 mod write;
 
-use std::{ffi::OsStr, path::Path, sync::Arc, time::Duration};
+use std::{
+    ffi::OsStr,
+    fmt::{self, Write as _},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use vertebra::{ToolSpec, prelude::*};
 
 pub use error::FilesError;
 
-use self::{access::Access, globs::PathRules, root::Root, seen::Writes, tool::FileTool};
+use self::{
+    access::Access,
+    globs::PathRules,
+    root::{May, Root},
+    seen::Writes,
+    tool::FileTool,
+};
 
 /// The tools that read, write, edit, list, find and search files below a folder.
 ///
@@ -128,7 +140,7 @@ impl Files {
     /// The files below this folder. It is opened here, and stays the same folder if its path comes to mean another.
     pub fn new(folder: impl AsRef<Path>) -> Result<Self, FilesError> {
         let access = Access {
-            home: Root::open(folder.as_ref())?,
+            home: Root::open(folder.as_ref(), May::Write)?,
             others: Vec::new(),
             denied: PathRules::default(),
             protected: PathRules::new(Self::PROTECTED.iter().map(ToString::to_string).collect())?,
@@ -141,7 +153,7 @@ impl Files {
 
     /// Another folder whose files may be read, by absolute path.
     pub fn also_read(mut self, folder: impl AsRef<Path>) -> Result<Self, FilesError> {
-        self.access.others.push(Root::open(folder.as_ref())?);
+        self.access.others.push(Root::open(folder.as_ref(), May::Read)?);
         Ok(self)
     }
 
@@ -208,7 +220,8 @@ impl Capability for Files {
         let spec = ToolSpec::new;
         let read = spec("read_file", "Reads a text file, with line numbers.").alias("Read").read_only();
         let list = spec("list_dir", "Lists the names in a folder.").alias("LS").read_only();
-        let search = spec("search_files", "Finds files by name.").alias("Glob").read_only();
+        let search =
+            spec("search_files", "Finds files by name. What git ignores is passed over.").alias("Glob").read_only();
         let grep = spec("grep", "Finds lines in files by a regular expression. What git ignores is passed over.");
         kit.tool(FileTool::new(read, &access, read::read_file))
             .tool(FileTool::new(list, &access, list::list_dir))
@@ -242,8 +255,9 @@ impl Capability for Files {
 /// A name or path for people and models to read: one that would break a line or hide something is quoted.
 fn show(path: impl AsRef<OsStr>) -> String {
     let text = path.as_ref().to_string_lossy();
-    match text.chars().any(char::is_control) {
-        true => format!("{text:?}"),
-        false => text.into_owned(),
-    }
+    if text.chars().any(char::is_control) { format!("{text:?}") } else { text.into_owned() }
+}
+
+fn push_line(text: &mut String, line: fmt::Arguments<'_>) {
+    writeln!(text, "{line}").expect("a string takes everything");
 }

@@ -1,6 +1,6 @@
 //! A hint for whoever looked for a text in vain: where something like it stands.
 
-use std::fmt::Write as _;
+use super::push_line;
 
 /// How many lines are looked at, and how much of each.
 const MAX_LINES: usize = 50_000;
@@ -74,7 +74,7 @@ fn shown(lines: &[&str], at: usize, count: usize) -> String {
     let mut text = String::new();
     for (index, line) in lines.iter().enumerate().skip(at).take(count.clamp(1, SHOWN)) {
         let line = &line[..line.floor_char_boundary(MAX_LINE)];
-        writeln!(text, "{:>6}\t{line}", index + 1).expect("a string takes everything");
+        push_line(&mut text, format_args!("{:>6}\t{line}", index + 1));
     }
     text
 }

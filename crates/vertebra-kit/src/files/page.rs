@@ -1,9 +1,8 @@
 //! A page of numbered lines out of a text of any size, in bounded memory.
 
-use std::{
-    fmt::Write as _,
-    io::{self, BufRead},
-};
+use std::io::{self, BufRead};
+
+use super::push_line;
 
 /// How much is shown of a line that is too long for a page.
 const PREVIEW: usize = 4 * 1024;
@@ -77,7 +76,7 @@ pub(super) fn page(mut reader: impl BufRead, wanted: Wanted) -> io::Result<Page>
 impl Page {
     fn push(&mut self, number: usize, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
-        writeln!(self.text, "{:>6}\t{line}", number + 1).expect("a string takes everything");
+        push_line(&mut self.text, format_args!("{:>6}\t{line}", number + 1));
         self.lines += 1;
     }
 }

@@ -9,9 +9,13 @@ use vertebra::{ToolError, ToolOutput};
 use super::{
     access::{Job, Target, not_text},
     page::{Next, Page, Wanted, page},
+    root::May,
     seen,
     text::{HEAD, NotText, Text, kind_of},
 };
+
+/// A page has room for a line of some length.
+const MIN_BYTES: usize = 256;
 
 /// The arguments of `read_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -31,13 +35,13 @@ pub(super) struct ReadFile {
     column: usize,
 }
 
-pub(super) fn read_file(job: &Job, input: ReadFile) -> Result<ToolOutput, ToolError> {
+pub(super) fn read_file(job: &Job, input: &ReadFile) -> Result<ToolOutput, ToolError> {
     let bounds = job.bounds();
     let wanted = Wanted {
         offset: input.offset,
-        lines: input.limit.unwrap_or(bounds.read_lines).clamp(1, bounds.max_read_lines),
+        lines: input.limit.unwrap_or(bounds.read_lines).min(bounds.max_read_lines).max(1),
         column: input.column,
-        bytes: input.max_bytes.unwrap_or(bounds.output_bytes).clamp(256, bounds.max_output_bytes),
+        bytes: input.max_bytes.unwrap_or(bounds.output_bytes).min(bounds.max_output_bytes).max(MIN_BYTES),
     };
     let Target { root, place } = job.target(&input.path)?;
     let order = job.access.writes.next();
@@ -75,7 +79,8 @@ pub(super) fn read_file(job: &Job, input: ReadFile) -> Result<ToolOutput, ToolEr
         None => format!("{}{notice}{}", page.text, on(&page, wanted, size)),
     };
     let path = place.path().to_string_lossy();
-    let data = seen.filter(|_| job.is_home(root)).map(|hash| seen::data(&path, &hash, order)).unwrap_or_default();
+    let data =
+        seen.filter(|_| root.may() == May::Write).map(|hash| seen::data(&path, &hash, order)).unwrap_or_default();
     Ok(ToolOutput { text, data, exit_code: None })
 }
 

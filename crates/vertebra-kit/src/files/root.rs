@@ -1,5 +1,8 @@
 //! A folder opened once, and the way to a place in it: one name after another, each through the handle of the one
 //! before, so that no spelling, no link and no rename leads out.
+//!
+//! The system could keep a whole path beneath a folder by itself (`openat2`). But rules hold for the place that a path
+//! leads to, so the way there must be known, and only walking it tells.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,9 +22,17 @@ use super::{FilesError, place::Place, show};
 /// How many symbolic links one path may pass.
 const MAX_LINKS: usize = 40;
 
+/// What may be done in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum May {
+    Read,
+    Write,
+}
+
 /// A folder opened once.
 #[derive(Debug)]
 pub(super) struct Root {
+    may: May,
     dir: Arc<OwnedFd>,
     /// The absolute path that it is known by.
     name: PathBuf,
@@ -30,7 +41,7 @@ pub(super) struct Root {
 }
 
 impl Root {
-    pub(super) fn open(path: &Path) -> Result<Self, FilesError> {
+    pub(super) fn open(path: &Path, may: May) -> Result<Self, FilesError> {
         let failed = |source| FilesError::Open { path: path.to_owned(), source };
         let real = path.canonicalize().map_err(failed)?;
         let given = std::path::absolute(path).map_err(failed)?;
@@ -41,12 +52,16 @@ impl Root {
         if name.to_str().is_none() {
             return Err(FilesError::NotUnicode { path: path.to_owned() });
         }
-        Ok(Self { dir: Arc::new(dir), name, real })
+        Ok(Self { may, dir: Arc::new(dir), name, real })
     }
 
     /// The absolute path that people know it by.
     pub(super) fn name(&self) -> &Path {
         &self.name
+    }
+
+    pub(super) fn may(&self) -> May {
+        self.may
     }
 
     pub(super) fn dir(&self) -> &Arc<OwnedFd> {
@@ -103,11 +118,11 @@ impl Root {
                 Err(Errno::INVAL) => match open_folder(&folder, &name) {
                     Ok(dir) => open.push((name, Arc::new(dir))),
                     Err(Errno::NOTDIR | Errno::LOOP) => {
-                        return Err(ToolError::new(format!("`{}` is not a folder", show(&path()))));
+                        return Err(ToolError::new(format!("`{}` is not a folder", show(path()))));
                     }
-                    Err(errno) => return Err(ToolError::new(format!("cannot open `{}`: {errno}", show(&path())))),
+                    Err(errno) => return Err(ToolError::new(format!("cannot open `{}`: {errno}", show(path())))),
                 },
-                Err(errno) => return Err(ToolError::new(format!("cannot look at `{}`: {errno}", show(&path())))),
+                Err(errno) => return Err(ToolError::new(format!("cannot look at `{}`: {errno}", show(path())))),
             }
         }
         let path = open.iter().map(|(name, _)| name).collect();
@@ -155,13 +170,14 @@ mod tests {
         }
         let (name, link) = (home.join(name), home.join(link));
         std::os::unix::fs::symlink(outside.join(target), &link).expect("a link");
-        let root = Root::open(&home).expect("a folder");
+        let root = Root::open(&home, May::Read).expect("a folder");
         let stop = AtomicBool::new(false);
         let mut came_in = 0;
         thread::scope(|scope| {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     renameat_with(CWD, &name, CWD, &link, RenameFlags::EXCHANGE).expect("a swap");
+                    thread::yield_now();
                 }
             });
             let mut outcomes = (0..20_000).map(|_| {

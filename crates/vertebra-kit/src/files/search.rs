@@ -1,6 +1,6 @@
 //! `search_files`: files by name.
 
-use std::{fmt::Write as _, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,6 +10,7 @@ use super::{
     access::Job,
     globs::{Case, compile},
     list::here,
+    push_line,
     walk::walk,
 };
 
@@ -35,8 +36,8 @@ pub(super) struct SearchFiles {
     max_results: Option<usize>,
 }
 
-pub(super) fn search_files(job: &Job, input: SearchFiles) -> Result<ToolOutput, ToolError> {
-    let patterns: Vec<String> = input.pattern.into_iter().chain(input.patterns).collect();
+pub(super) fn search_files(job: &Job, input: &SearchFiles) -> Result<ToolOutput, ToolError> {
+    let patterns: Vec<String> = input.pattern.iter().chain(&input.patterns).cloned().collect();
     if patterns.is_empty() || patterns.len() > MAX_PATTERNS {
         return Err(ToolError::new(format!("give a pattern, or up to {MAX_PATTERNS} patterns")));
     }
@@ -44,7 +45,7 @@ pub(super) fn search_files(job: &Job, input: SearchFiles) -> Result<ToolOutput, 
     let target = job.target(&input.path)?;
     target.place.open_folder()?;
     let bounds = job.bounds();
-    let limit = input.max_results.unwrap_or(bounds.results).clamp(1, bounds.max_results);
+    let limit = input.max_results.unwrap_or(bounds.results).min(bounds.max_results).max(1);
     let (mut text, mut found, mut more) = (String::new(), 0, false);
     let walked = walk(job, &target, input.hidden.into(), |place, _| {
         let inside = place.path().strip_prefix(target.place.path()).unwrap_or(place.path());
@@ -56,14 +57,14 @@ pub(super) fn search_files(job: &Job, input: SearchFiles) -> Result<ToolOutput, 
             return Ok(ControlFlow::Break(()));
         }
         found += 1;
-        writeln!(text, "{}", job.shown(target.root, place.path())).expect("a string takes everything");
+        push_line(&mut text, format_args!("{}", job.shown(target.root, place.path())));
         Ok(ControlFlow::Continue(()))
     })?;
     if found == 0 {
         text.push_str("no file has such a name\n");
     }
     if more {
-        writeln!(text, "[there are more than these {found}; narrow the pattern or the path]").expect("a string");
+        push_line(&mut text, format_args!("[there are more than these {found}; narrow the pattern or the path]"));
     }
     text.push_str(&walked.notices());
     Ok(text.into())

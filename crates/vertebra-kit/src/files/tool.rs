@@ -15,14 +15,14 @@ use super::{
 pub(super) struct FileTool<I> {
     spec: ToolSpec,
     access: Arc<Access>,
-    work: fn(&Job, I) -> Result<ToolOutput, ToolError>,
+    work: fn(&Job, &I) -> Result<ToolOutput, ToolError>,
 }
 
 impl<I: JsonSchema> FileTool<I> {
     pub(super) fn new(
         spec: ToolSpec,
         access: &Arc<Access>,
-        work: fn(&Job, I) -> Result<ToolOutput, ToolError>,
+        work: fn(&Job, &I) -> Result<ToolOutput, ToolError>,
     ) -> Self {
         Self { spec: spec.input::<I>(), access: access.clone(), work }
     }
@@ -47,6 +47,6 @@ impl<I: DeserializeOwned + Send + 'static> Tool for FileTool<I> {
             kept: invocation.state().await.metadata().clone(),
         };
         let work = self.work;
-        tokio::task::spawn_blocking(move || work(&job, input)).await?
+        tokio::task::spawn_blocking(move || work(&job, &input)).await?
     }
 }

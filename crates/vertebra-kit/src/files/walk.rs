@@ -15,6 +15,7 @@ use super::{
     access::{Job, Target},
     gitignore::Ignores,
     place::{Place, entries},
+    push_line,
     root::open_folder,
 };
 
@@ -96,12 +97,11 @@ where
                 continue;
             }
             let flow = if is_folder {
-                match open_folder(folder, &entry.name) {
-                    Ok(inner) => self.folder(&Arc::new(inner), &path, depth + 1)?,
-                    Err(_) => {
-                        self.walked.closed += 1;
-                        ControlFlow::Continue(())
-                    }
+                if let Ok(inner) = open_folder(folder, &entry.name) {
+                    self.folder(&Arc::new(inner), &path, depth + 1)?
+                } else {
+                    self.walked.closed += 1;
+                    ControlFlow::Continue(())
                 }
             } else {
                 (self.visit)(&Place::new(folder.clone(), entry.name, path), entry.kind)?
@@ -133,10 +133,10 @@ impl Walked {
     pub(super) fn notices(&self) -> String {
         let mut text = String::new();
         if let Some(why) = &self.cut {
-            text.push_str(&format!("[ended early: {why}; look in a smaller folder]\n"));
+            push_line(&mut text, format_args!("[ended early: {why}; look in a smaller folder]"));
         }
         if self.closed > 0 {
-            text.push_str(&format!("[{} folders could not be read]\n", self.closed));
+            push_line(&mut text, format_args!("[folders that could not be read: {}]", self.closed));
         }
         text
     }

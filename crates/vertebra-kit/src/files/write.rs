@@ -27,7 +27,7 @@ pub(super) struct WriteFile {
     create_parents: bool,
 }
 
-pub(super) fn write_file(job: &Job, input: WriteFile) -> Result<ToolOutput, ToolError> {
+pub(super) fn write_file(job: &Job, input: &WriteFile) -> Result<ToolOutput, ToolError> {
     let place = job.target_to_write(&input.path)?;
     let (content, lines) = (input.content.as_str(), input.content.lines().count());
     alone(&place, || {
@@ -42,14 +42,14 @@ pub(super) fn write_file(job: &Job, input: WriteFile) -> Result<ToolOutput, Tool
             }
             job.check_known(&place, &bytes)?;
             let change = Change { place: &place, before: &text, after: &content, onto: Onto::This(facts) };
-            return change.make(job, |size| format!("replaced: {size} bytes, {lines} lines"));
+            return change.make(job, |size| format!("replaced (bytes: {size}, lines: {lines})"));
         }
         if place.lacks_folders() && !input.create_parents {
             return Err(place.says("is in a folder that is not there: make it with create_parents=true"));
         }
         let place = place.clone().with_folders()?;
         let change = Change { place: &place, before: &Text::new(""), after: content, onto: Onto::Nothing };
-        change.make(job, |size| format!("created: {size} bytes, {lines} lines"))
+        change.make(job, |size| format!("created (bytes: {size}, lines: {lines})"))
     })
 }
 

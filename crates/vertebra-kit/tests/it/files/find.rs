@@ -35,7 +35,7 @@ async fn a_folder_is_listed_folders_first_with_sizes() {
                     debug.log (16 bytes)\nkeep.log (12 bytes)\nlink (link)\n";
     assert_eq!(text, expected);
     fs::create_dir(world.root().join("void")).expect("a folder");
-    assert_eq!(talk.ok("list_dir", json!({"path": "void"})).await, "(empty folder)");
+    assert_eq!(talk.ok("list_dir", json!({"path": "void"})).await, "(empty folder)\n");
     assert_eq!(talk.refused("list_dir", json!({"path": "Cargo.toml"})).await, "`Cargo.toml` is not a folder");
     assert_eq!(talk.refused("list_dir", json!({"path": "nope"})).await, "`nope` is not there");
 }
@@ -128,7 +128,7 @@ async fn a_search_is_bounded_in_every_direction() {
     let text = talk.ok("search_files", json!({"pattern": "*.txt"})).await;
     assert!(text.ends_with("[ended early: there are more than 10 names; look in a smaller folder]\n"), "{text}");
     let text = talk.ok("search_files", json!({"pattern": "deep.txt", "path": "a"})).await;
-    assert_eq!(text, "no file has such a name\n[1 folders could not be read]\n");
+    assert_eq!(text, "no file has such a name\n[folders that could not be read: 1]\n");
     let text = talk.ok("grep", json!({"pattern": "long", "path": "0.txt"})).await;
     assert_eq!(text, "no match\n[files not searched because they are larger than 10 bytes: 1]\n");
 

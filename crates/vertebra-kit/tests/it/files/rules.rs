@@ -98,7 +98,7 @@ async fn what_is_denied_is_denied_to_every_tool_by_every_way() {
     let found = talk.ok("search_files", json!({"patterns": ["*", "secrets/**"], "hidden": true})).await;
     assert_eq!(found, "a.txt\ndoor\nwindow\n");
     assert_eq!(talk.ok("list_dir", json!({})).await, "src/\na.txt (14 bytes)\ndoor (link)\nwindow (link)\n");
-    assert_eq!(talk.ok("list_dir", json!({"path": "src"})).await, "(empty folder)");
+    assert_eq!(talk.ok("list_dir", json!({"path": "src"})).await, "(empty folder)\n");
     assert_eq!(world.text("secrets/key.pem"), "NEEDLE\n");
 }
 

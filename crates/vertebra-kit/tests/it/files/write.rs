@@ -12,7 +12,7 @@ async fn a_new_file_is_written_whole_and_nothing_else_is_left() {
     let world = World::new();
     let mut talk = world.talk().await;
     let result = talk.call("write_file", json!({"path": "a.txt", "content": "one\ntwo\n"})).await;
-    assert_eq!(result.output, "`a.txt` created: 8 bytes, 2 lines");
+    assert_eq!(result.output, "`a.txt` created (bytes: 8, lines: 2)");
     assert_eq!(result.data["diff"], "--- a.txt\n+++ a.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n");
     assert_eq!(world.text("a.txt"), "one\ntwo\n");
     assert_eq!(world.names(), ["a.txt"]);
@@ -51,7 +51,7 @@ async fn a_file_that_was_read_is_replaced_unless_it_changed_since() {
     let mut talk = world.talk().await;
     talk.ok("read_file", json!({"path": "a.txt"})).await;
     let replaced = talk.ok("write_file", json!({"path": "./a.txt", "content": "two\n"})).await;
-    assert_eq!(replaced, "`a.txt` replaced: 4 bytes, 1 lines");
+    assert_eq!(replaced, "`a.txt` replaced (bytes: 4, lines: 1)");
 
     world.put("a.txt", "a person was here\n");
     let refused = talk.refused("write_file", json!({"path": "a.txt", "content": "three\n"})).await;
@@ -75,7 +75,9 @@ async fn another_session_has_to_read_for_itself() {
 async fn only_so_many_files_are_remembered_the_latest_ones() {
     let world = World::new();
     let names: Vec<String> = (0..6).map(|number| format!("{number}.txt")).collect();
-    names.iter().for_each(|name| world.put(name, "x"));
+    for name in &names {
+        world.put(name, "x");
+    }
     let files = world.files().bounds(Bounds { seen: 3, ..Bounds::default() });
     let mut talk = Talk::new(files, |_| {}).await;
     for name in names.iter().chain([&names[3]]) {
