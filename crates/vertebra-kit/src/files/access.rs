@@ -117,6 +117,10 @@ impl Job {
     /// A file that is there, to be changed.
     pub(super) fn known(&self, place: &Place) -> Result<Known, ToolError> {
         let (file, facts) = place.open()?;
+        // A rename would replace it all the same; whoever took the right away meant it.
+        if facts.permissions().readonly() {
+            return Err(place.says("is read-only: its mode lets nobody write it"));
+        }
         let bytes = self.read_whole(file, place)?;
         let text = Text::decode(&bytes).map_err(|reason| not_text(place, reason, bytes.len() as u64))?;
         Ok(Known { text, bytes, facts })

@@ -1,8 +1,8 @@
 //! A folder opened once, and the way to a place in it: one name after another, each through the handle of the one
 //! before, so that no spelling, no link and no rename leads out.
 //!
-//! The system could keep a whole path beneath a folder by itself (`openat2`). But rules hold for the place that a path
-//! leads to, so the way there must be known, and only walking it tells.
+//! The system could keep a whole path beneath a folder by itself (`openat2`), and `cap-std` does it in its stead. But rules
+//! hold for the place that a path leads to, so the way there must be known, and neither of them tells.
 
 use std::{
     ffi::{OsStr, OsString},

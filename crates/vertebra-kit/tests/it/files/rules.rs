@@ -149,6 +149,15 @@ async fn policies_written_for_other_agents_hold_for_these_tools() {
     }
 }
 
+#[test]
+fn tools_say_which_of_them_change_nothing() {
+    let world = World::new();
+    let agent = built(Agent::builder(Script::new()).with(world.files()));
+    let mut harmless: Vec<_> = agent.tools().filter(|spec| spec.read_only).map(|spec| spec.name.to_string()).collect();
+    harmless.sort();
+    assert_eq!(harmless, ["grep", "list_dir", "read_file", "search_files"]);
+}
+
 #[tokio::test]
 async fn a_rule_that_could_never_hold_is_refused_at_once() {
     let world = World::new();

@@ -3,6 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use serde_json::json;
+use vertebra::CancellationToken;
 use vertebra_kit::files::Bounds;
 
 use super::{Talk, World};
@@ -125,6 +126,48 @@ async fn what_is_too_large_or_no_text_stays_as_it_is() {
     assert_eq!(world.text("a.txt"), "one\n");
     assert_eq!(world.get("picture.png"), b"\x89PNG\0");
     assert_eq!(world.names(), ["a.txt", "picture.png"]);
+}
+
+#[tokio::test]
+async fn a_file_that_nobody_may_write_is_left_alone() {
+    let world = World::with("one\n");
+    fs::set_permissions(world.root().join("a.txt"), fs::Permissions::from_mode(0o444)).expect("a mode");
+    let mut talk = world.talk().await;
+    talk.ok("read_file", json!({"path": "a.txt"})).await;
+    for (tool, args) in [
+        ("write_file", json!({"path": "a.txt", "content": "two"})),
+        ("edit_file", json!({"path": "a.txt", "old_string": "one", "new_string": "two"})),
+    ] {
+        assert_eq!(talk.refused(tool, args).await, "`a.txt` is read-only: its mode lets nobody write it");
+    }
+    assert_eq!(world.text("a.txt"), "one\n");
+}
+
+#[test]
+fn a_write_that_is_cancelled_is_whole_or_has_not_happened() {
+    let (old, new) = ("old\n".repeat(20_000), "new\n".repeat(20_000));
+    for turns in 0..40 {
+        let world = World::with(&old);
+        // Dropping a runtime waits for its threads, so what is left then is what stays.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let mut talk = Talk::new(world.files().write_unread(), |_| {}).await;
+            let args = json!({"path": "a.txt", "content": new}).to_string();
+            let _ = talk.script.clone().call("write_file", &args).say("done").may_end_early();
+            let token = CancellationToken::new();
+            let cancel = async {
+                for _ in 0..turns {
+                    tokio::task::yield_now().await;
+                }
+                token.cancel();
+            };
+            let (_report, ()) = tokio::join!(talk.session.prompt_until("go", token.clone()), cancel);
+        });
+        drop(runtime);
+        let text = world.text("a.txt");
+        assert!(text == old || text == new, "half a file after {turns} turns");
+        assert_eq!(world.names(), ["a.txt"]);
+    }
 }
 
 #[tokio::test]
