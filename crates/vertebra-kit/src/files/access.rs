@@ -67,17 +67,16 @@ impl Job {
             let roots: Vec<String> = roots().map(|root| show(root.name())).collect();
             return Err(ToolError::new(format!("`{}` is outside of {}", show(&absolute), roots.join(" and "))));
         };
-        self.not_denied(way)?;
-        let place = root.go(way)?;
-        self.not_denied(place.path())?;
-        Ok(Target { root, place })
-    }
-
-    fn not_denied(&self, way: &Path) -> Result<(), ToolError> {
+        // It is named as it was asked for: where a link leads is not told.
+        let denied = || ToolError::new(format!("`{}` is off limits: a rule of this agent denies it", show(way)));
         if self.access.denied.hold(way) {
-            return Err(ToolError::new(format!("`{}` is off limits: a rule of this agent denies it", show(way))));
+            return Err(denied());
         }
-        Ok(())
+        let place = root.go(way)?;
+        if self.access.denied.hold(place.path()) {
+            return Err(denied());
+        }
+        Ok(Target { root, place })
     }
 
     /// The place that a path means, to write there.

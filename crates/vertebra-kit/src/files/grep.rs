@@ -122,7 +122,8 @@ impl Search<'_> {
         let Some(text) = self.read(place) else { return ControlFlow::Continue(()) };
         let lines: Vec<&str> = text.lines().collect();
         let fits = |at: &usize| self.expression.is_match(lines[*at]);
-        let hits: Vec<usize> = (0..lines.len()).filter(fits).take(self.left + 1).collect();
+        let wanted = if self.files_only { 1 } else { self.left + 1 };
+        let hits: Vec<usize> = (0..lines.len()).filter(fits).take(wanted).collect();
         if hits.is_empty() {
             return ControlFlow::Continue(());
         }

@@ -91,6 +91,8 @@ async fn what_is_denied_is_denied_to_every_tool_by_every_way() {
         ] {
             let said = talk.refused(tool, args).await;
             assert!(said.contains("is off limits"), "{tool} {path}: {said}");
+            // Where a link leads is not told.
+            assert!(path.to_lowercase().contains("secrets") || !said.contains("secrets"), "{tool} {path}: {said}");
         }
     }
     // A search from above does not tell of it either.
