@@ -40,6 +40,7 @@ examples! {
     "registry": of_two_hundred_tools_the_model_is_offered_what_it_looked_up;
     "bundle": a_policy_is_installed_switched_off_and_removed_as_one;
     "mcp": tools_of_a_server_pass_the_same_guards_and_mistakes_in_its_configuration_are_named;
+    "files": a_file_is_read_before_it_is_changed_and_no_path_leads_out;
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(crate) struct Core {
     pub(crate) model: Arc<dyn ErasedModel>,
     pub(crate) tools: Arc<Tools>,
     pub(crate) system_prompt: Arc<str>,
-    pub(crate) working_directory: Arc<str>,
+    pub(crate) working_directory: Option<Arc<str>>,
     pub(crate) limits: Limits,
     pub(crate) retry_limit: u32,
     pub(crate) continuation_limit: u32,

@@ -20,7 +20,6 @@ pub struct AgentBuilder {
     model: Arc<dyn ErasedModel>,
     name: Arc<str>,
     system_prompt: String,
-    working_directory: Arc<str>,
     limits: Limits,
     retry_limit: u32,
     continuation_limit: u32,
@@ -42,7 +41,6 @@ impl AgentBuilder {
             model: Arc::new(model),
             name: "agent".into(),
             system_prompt: String::new(),
-            working_directory: "/".into(),
             limits: Limits::default(),
             retry_limit: 3,
             continuation_limit: 25,
@@ -120,9 +118,10 @@ impl AgentBuilder {
         self
     }
 
-    /// The folder the agent works in, as an absolute path.
+    /// The folder the agent works in, as an absolute path: `/` unless it or a capability says so. A child works where its
+    /// parent does.
     pub fn working_directory(&mut self, path: impl Into<Arc<str>>) -> &mut Self {
-        self.working_directory = path.into();
+        self.kit.working_directory = Some(path.into());
         self
     }
 
@@ -276,7 +275,7 @@ impl AgentBuilder {
         if std::mem::replace(&mut self.built, true) {
             return Err(BuildError::AlreadyBuilt);
         }
-        let Kit { tools, hooks, instructions, approver, compactor } = std::mem::take(&mut self.kit);
+        let Kit { tools, hooks, instructions, working_directory, approver, compactor } = std::mem::take(&mut self.kit);
         let parts = std::iter::once(self.system_prompt.clone()).chain(instructions);
         let system_prompt: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
         let core = Core {
@@ -284,7 +283,7 @@ impl AgentBuilder {
             model: self.model.clone(),
             tools: Arc::new(Tools::new(tools)?),
             system_prompt: system_prompt.join("\n\n").into(),
-            working_directory: self.working_directory.clone(),
+            working_directory,
             limits: self.limits.clone(),
             retry_limit: self.retry_limit,
             continuation_limit: self.continuation_limit,

@@ -18,6 +18,7 @@ pub struct Kit {
     pub(crate) tools: Vec<Arc<dyn ErasedTool>>,
     pub(crate) hooks: HookSet,
     pub(crate) instructions: Vec<String>,
+    pub(crate) working_directory: Option<Arc<str>>,
     pub(crate) approver: Option<Arc<dyn ErasedApprover>>,
     pub(crate) compactor: Option<Arc<dyn ErasedCompactor>>,
 }
@@ -32,6 +33,12 @@ impl Kit {
     /// Adds a paragraph to the system prompt.
     pub fn instruct(&mut self, text: impl Into<String>) -> &mut Self {
         self.instructions.push(text.into());
+        self
+    }
+
+    /// Says where the agent works, unless somebody has said so already; what its builder says counts in any case.
+    pub fn working_directory(&mut self, path: impl Into<Arc<str>>) -> &mut Self {
+        self.working_directory.get_or_insert_with(|| path.into());
         self
     }
 

@@ -129,7 +129,10 @@ impl Child {
             run_id: core.ids.fresh(IdFor::Run),
             agent: core.name.clone(),
             depth: parent.info().depth + 1,
-            working_directory: core.working_directory.clone(),
+            working_directory: core
+                .working_directory
+                .clone()
+                .unwrap_or_else(|| parent.info().working_directory.clone()),
         };
         let parts = Parts {
             info,

@@ -217,7 +217,7 @@ fn scope(agent: &Agent, session_id: &Arc<str>) -> Run {
         run_id: session_id.clone(),
         agent: core.name.clone(),
         depth: 0,
-        working_directory: core.working_directory.clone(),
+        working_directory: core.working_directory.clone().unwrap_or_else(|| "/".into()),
     };
     let parts = Parts {
         info,

@@ -1,1 +1,218 @@
 //! Files below one folder, through a handle to it: read, write, edit, list, find, search.
+//!
+//! The folder is opened once. From there every tool goes from name to name through open handles and opens nothing by a
+//! path, so neither `..`, nor an absolute path, nor a link, nor a folder that is swapped for a link while a tool is at
+//! work leads out of it. A file is replaced by a rename and never written in place, so a hard link to it elsewhere keeps
+//! what it had. *Reading* through a hard link cannot be told from reading a file: what must not be read must not be
+//! linked into the folder. What is mounted below it counts as inside.
+//!
+//! ```
+//! use vertebra::{prelude::*, testing::Script};
+//! use vertebra_kit::files::Files;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path();
+//! let agent = Agent::builder(Script::new()).with(Files::new(folder)?.deny("secrets/**")?).build()?;
+//! assert_eq!(agent.tools().count(), 6);
+//! # Ok(())
+//! # }
+//! ```
+
+mod bounds;
+mod effort;
+mod error;
+mod globs;
+
+mod place;
+mod root;
+
+mod access;
+mod tool;
+
+mod page;
+mod read;
+mod text;
+
+mod commit;
+mod diff;
+mod edit;
+mod nearest;
+mod seen;
+mod write;
+
+mod gitignore;
+mod grep;
+mod list;
+mod search;
+mod walk;
+
+use std::{
+    ffi::OsStr,
+    fmt::{self, Write as _},
+    path::Path,
+    sync::Arc,
+};
+
+use vertebra::{ToolSpec, prelude::*};
+
+pub use bounds::Bounds;
+pub use error::FilesError;
+
+use self::{
+    access::Access,
+    globs::PathRules,
+    root::{May, Root},
+    seen::Writes,
+    tool::FileTool,
+};
+
+/// The tools that read, write, edit, list, find and search files below a folder.
+///
+/// A file is changed only if the model has read it in this session and it has not changed since. What the model has seen
+/// is kept with the session under `files/seen/…`.
+#[derive(Debug)]
+pub struct Files {
+    access: Access,
+    read_only: bool,
+}
+
+impl Files {
+    /// What is not written by default: what decides how programs, this one among them, behave in the folder.
+    pub const PROTECTED: &[&str] = &[
+        ".git",
+        ".vertebra",
+        "vertebra.toml",
+        ".claude",
+        ".codex",
+        ".cursor",
+        ".mcp.json",
+        ".vscode",
+        ".idea",
+        ".husky",
+    ];
+
+    /// The files below this folder. It is opened here, and stays the same folder if its path comes to mean another.
+    pub fn new(folder: impl AsRef<Path>) -> Result<Self, FilesError> {
+        let access = Access {
+            home: Root::open(folder.as_ref(), May::Write)?,
+            others: Vec::new(),
+            denied: PathRules::default(),
+            protected: PathRules::new(Self::PROTECTED.iter().map(ToString::to_string).collect())?,
+            bounds: Bounds::default(),
+            write_unread: false,
+            writes: Writes::default(),
+        };
+        Ok(Self { access, read_only: false })
+    }
+
+    /// Another folder whose files may be read, by absolute path.
+    pub fn also_read(mut self, folder: impl AsRef<Path>) -> Result<Self, FilesError> {
+        self.access.others.push(Root::open(folder.as_ref(), May::Read)?);
+        Ok(self)
+    }
+
+    /// Takes what matches, and all that is in it, away from all six tools. It is judged by what a path leads to, so no
+    /// link and no search leads there.
+    ///
+    /// The glob is relative to each folder: `*` stays within a folder, `**` crosses folders, a glob without a slash
+    /// matches at any depth, and case does not matter.
+    pub fn deny(mut self, glob: impl Into<String>) -> Result<Self, FilesError> {
+        self.access.denied = self.access.denied.and(glob.into())?;
+        Ok(self)
+    }
+
+    /// Keeps what matches, and all that is in it, from being written, whether or not it is there yet. Globs are as in
+    /// [`deny`](Self::deny).
+    pub fn protect(mut self, glob: impl Into<String>) -> Result<Self, FilesError> {
+        self.access.protected = self.access.protected.and(glob.into())?;
+        Ok(self)
+    }
+
+    /// Protects nothing, not even [`PROTECTED`](Self::PROTECTED).
+    #[must_use]
+    pub fn unprotected(mut self) -> Self {
+        self.access.protected = PathRules::default();
+        self
+    }
+
+    /// Lets the model change files that it has not read.
+    #[must_use]
+    pub fn write_unread(mut self) -> Self {
+        self.access.write_unread = true;
+        self
+    }
+
+    /// Leaves out the tools that write.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self
+    }
+
+    /// Sets how much a tool takes on.
+    #[must_use]
+    pub fn bounds(mut self, bounds: Bounds) -> Self {
+        self.access.bounds = bounds;
+        self
+    }
+
+    /// The globs that are protected.
+    pub fn protected(&self) -> &[String] {
+        self.access.protected.patterns()
+    }
+}
+
+impl Capability for Files {
+    fn install(self, kit: &mut Kit) {
+        let seen = self.access.bounds.seen;
+        let access = Arc::new(self.access);
+        kit.working_directory(access.home.name().to_string_lossy());
+        if !access.others.is_empty() {
+            let names: Vec<String> = access.others.iter().map(|root| show(root.name())).collect();
+            kit.instruct(format!("Files in these folders can be read too, by absolute path: {}.", names.join(", ")));
+        }
+        let spec = ToolSpec::new;
+        let read = spec("read_file", "Reads a text file, with line numbers.").alias("Read").read_only();
+        let list = spec("list_dir", "Lists the names in a folder.").alias("LS").read_only();
+        let search =
+            spec("search_files", "Finds files by name. What git ignores is passed over.").alias("Glob").read_only();
+        let grep = spec("grep", "Finds lines in files by a regular expression. What git ignores is passed over.");
+        kit.tool(FileTool::new(read, &access, read::read_file))
+            .tool(FileTool::new(list, &access, list::list_dir))
+            .tool(FileTool::new(search, &access, search::search_files))
+            .tool(FileTool::new(grep.read_only(), &access, grep::grep));
+        // Guards match by path: where a search begins must be there for them to see.
+        kit.on(BeforeToolUse.tool("list_dir|search_files|grep"), async |cx| {
+            if cx.malformed.is_none() && cx.args.get("path").is_none() {
+                cx.args_mut().set("path", ".");
+            }
+            proceed()
+        })
+        .named("files/here");
+        if self.read_only {
+            return;
+        }
+        let write = "Writes a whole file. One that is there already must have been read first.";
+        let write = ToolSpec { idempotent: true, ..spec("write_file", write).alias("Write") };
+        let edit = "Replaces a text in a file that was read before. The text must be there exactly once.";
+        let edit = spec("edit_file", edit).alias("Edit");
+        kit.tool(FileTool::new(write, &access, write::write_file)).tool(FileTool::new(edit, &access, edit::edit_file));
+        kit.on(AfterToolUse.tool("read_file|write_file|edit_file"), async move |cx| {
+            let (run, result) = (cx.at.run.run_id.clone(), cx.result.clone());
+            seen::remember(cx.state_mut(), &run, &result, seen)?;
+            proceed()
+        })
+        .named("files/seen");
+    }
+}
+
+/// A name or path for people and models to read: one that would break a line or hide something is quoted.
+fn show(path: impl AsRef<OsStr>) -> String {
+    let text = path.as_ref().to_string_lossy();
+    if text.chars().any(char::is_control) { format!("{text:?}") } else { text.into_owned() }
+}
+
+fn push_line(text: &mut String, line: fmt::Arguments<'_>) {
+    writeln!(text, "{line}").expect("a string takes everything");
+}

@@ -20,6 +20,7 @@ pub(crate) struct Sheet {
 
 fn sheets() -> Vec<Sheet> {
     vec![
+        crate::files::sheet(),
         crate::metadata::sheet(),
         crate::planning::sheet(),
         crate::skills::sheet(),

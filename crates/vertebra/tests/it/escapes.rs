@@ -4,12 +4,12 @@ use std::{fmt::Write as _, time::Duration};
 
 use serde_json::json;
 use vertebra::{
-    ToolStatus,
+    AgentTool, ToolStatus,
     prelude::*,
     testing::{FakeClock, FixedApprover, RecordingTool, Script},
 };
 
-use crate::support::agent;
+use crate::support::{agent, run, watch_all};
 
 /// What the tool `bash` ran under a guard against `rm`, and what the model read instead.
 async fn under_guard(args: &str) -> (usize, String) {
@@ -108,4 +108,43 @@ async fn nobody_is_asked_about_a_call_that_has_to_wait() {
     builder.build().expect("an agent").run("go").await.expect("a run");
     assert_eq!(approver.asked().len(), 1, "asked once, after the wait");
     assert_eq!(clock.sleeps().first(), Some(&Duration::from_secs(5)));
+}
+
+/// Tells the agent where it works.
+struct Works(&'static str);
+
+impl Capability for Works {
+    fn install(self, kit: &mut Kit) {
+        kit.working_directory(self.0);
+    }
+}
+
+#[tokio::test]
+async fn a_path_means_the_same_to_a_guard_in_a_child_that_names_no_folder() {
+    let read = RecordingTool::new("read");
+    let model = Script::new().call("read", r#"{"path": "secrets/key"}"#).say("refused");
+    let child = Agent::builder(model).tool(read.clone()).build().expect("a child");
+    let parent = Agent::builder(Script::new().call("helper", r#"{"prompt": "look"}"#).say("done"))
+        .with(Works("/repo"))
+        .tool(AgentTool::new("helper", "helps", child))
+        .guard(BeforeToolUse.path("/repo/secrets/**"), async |_| deny("private"))
+        .build()
+        .expect("a parent");
+    parent.run("go").await.expect("a run");
+    assert!(read.calls().is_empty());
+}
+
+#[tokio::test]
+async fn the_builder_has_the_last_word_on_where_an_agent_works() {
+    for named_first in [true, false] {
+        let mut builder = Agent::builder(Script::new().say("done"));
+        if named_first {
+            builder.working_directory("/here").with(Works("/there"));
+        } else {
+            builder.with(Works("/there")).working_directory("/here");
+        }
+        let seen = watch_all(&mut builder);
+        run(&mut builder).await;
+        assert_eq!(seen.seen()[0].text("working_directory"), "/here");
+    }
 }

@@ -1,0 +1,130 @@
+//! What the model has seen of files, so that it does not overwrite what it does not know.
+//!
+//! Tools cannot write state: they say in their data what was seen, and a hook keeps it with the session.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use vertebra::{AgentState, HookError, Metadata, ToolError, ToolResult};
+
+use super::place::Place;
+
+const KEY: &str = "files/seen/";
+
+/// How many writes of runs under way are known.
+const MAX_WRITES: usize = 512;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Seen {
+    hash: String,
+    /// Counts up, so that the longest unseen can be forgotten.
+    turn: u64,
+    /// In which run it was seen, and when in it.
+    run: Arc<str>,
+    order: u64,
+}
+
+/// A fingerprint of a whole file.
+pub(super) fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex()[..32].to_owned()
+}
+
+/// What a tool says of a file that the model now knows, for [`remember`].
+pub(super) fn data(path: &str, hash: &str, order: u64) -> Value {
+    json!({ "path": path, "seen": hash, "order": order })
+}
+
+fn key(path: &str) -> String {
+    format!("{KEY}{path}")
+}
+
+/// Keeps with the session what a tool says was seen. The longest unseen is forgotten first.
+pub(super) fn remember(
+    state: &mut AgentState,
+    run: &Arc<str>,
+    result: &ToolResult,
+    limit: usize,
+) -> Result<(), HookError> {
+    let text = |name: &str| result.data.get(name).and_then(Value::as_str);
+    let (true, Some(path), Some(hash)) = (result.success, text("path"), text("seen")) else { return Ok(()) };
+    let order = result.data.get("order").and_then(Value::as_u64).unwrap_or_default();
+    let turn_of = |value: &Value| value.get("turn").and_then(Value::as_u64).unwrap_or_default();
+    let key = key(path);
+    // Calls of one step end in any order, but their hooks run in the order of the calls.
+    let before: Option<Seen> = state.metadata().read(&key).unwrap_or_default();
+    if before.is_some_and(|seen| seen.run == *run && seen.order > order) {
+        return Ok(());
+    }
+    let all = state.metadata().iter().filter(|(name, _)| name.starts_with(KEY));
+    let mut known: Vec<(u64, String)> = all.map(|(name, value)| (turn_of(value), name.to_owned())).collect();
+    known.sort_unstable();
+    let turn = known.last().map_or(0, |(turn, _)| *turn) + 1;
+    known.retain(|(_, name)| *name != key);
+    let metadata = state.metadata_mut();
+    for (_, old) in known.iter().take((known.len() + 1).saturating_sub(limit)) {
+        metadata.remove(old);
+    }
+    metadata.set(key, serde_json::to_value(Seen { hash: hash.to_owned(), turn, run: run.clone(), order })?);
+    Ok(())
+}
+
+/// What runs have written that their hooks may not have kept yet: calls of one step run at the same time, and the hooks
+/// come after them.
+#[derive(Debug, Default)]
+pub(super) struct Writes {
+    latest: Mutex<VecDeque<Write>>,
+    order: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Write {
+    run: Arc<str>,
+    path: String,
+    hash: String,
+}
+
+impl Writes {
+    /// The number of a reading or writing that begins to count now.
+    pub(super) fn next(&self) -> u64 {
+        self.order.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Takes down a write, and gives what the tool says of it.
+    pub(super) fn add(&self, run: &Arc<str>, path: &str, hash: &str) -> Value {
+        let mut writes = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        writes.retain(|write| write.run != *run || write.path != path);
+        if writes.len() == MAX_WRITES {
+            writes.pop_front();
+        }
+        writes.push_back(Write { run: run.clone(), path: path.to_owned(), hash: hash.to_owned() });
+        data(path, hash, self.next())
+    }
+
+    fn has(&self, run: &Arc<str>, path: &str, hash: &str) -> bool {
+        let writes = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        writes.iter().any(|write| write.run == *run && write.path == path && write.hash == hash)
+    }
+
+    /// Refuses to change what the model has not seen as it is now.
+    pub(super) fn check_known(
+        &self,
+        (run, path, now): (&Arc<str>, &str, &str),
+        kept: &Metadata,
+        place: &Place,
+    ) -> Result<(), ToolError> {
+        let seen: Option<Seen> = kept.read(&key(path)).unwrap_or_default();
+        match seen {
+            _ if self.has(run, path, now) => Ok(()),
+            Some(seen) if seen.hash == now => Ok(()),
+            Some(_) => Err(place.says("has changed since you read it: read it again")),
+            None => Err(place.says("was not read yet: read it before you change it")),
+        }
+    }
+}
