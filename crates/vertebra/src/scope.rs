@@ -19,7 +19,7 @@ use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
     Agent, AgentState, At, Budget, Clock, InferenceReport, Message, Messages, Notification, Purpose, Request, RunError,
-    RunInfo, SharedModel, SharedTool, Stop, Usage,
+    RunInfo, SharedModel, SharedTool, Stop, ToolSpec, Usage,
     agent::Core,
     budget::Working,
     events::{Located, Notified, ToolAsked},
@@ -173,6 +173,11 @@ impl Run {
     /// The tools of the agent that runs, in the order they were given: for a child of it.
     pub fn tools(&self) -> impl Iterator<Item = SharedTool> {
         self.0.core.tools.shared()
+    }
+
+    /// What is known of the tool of this name, if the agent that runs has it.
+    pub fn tool_spec(&self, name: &str) -> Option<&ToolSpec> {
+        self.0.core.tools.spec(name)
     }
 
     /// Asks the run to end. What has begun is cancelled.
