@@ -7,6 +7,7 @@ use std::{
 
 use crate::{Approval, Approver, Args, Clock, Decision, Invocation, Tool, ToolError, ToolOutput, ToolSpec};
 
+type Decide = dyn Fn(&Approval) -> Decision + Send + Sync;
 type Reply = dyn Fn(&Args) -> Result<ToolOutput, ToolError> + Send + Sync;
 
 /// A tool that does nothing but remember its calls. A clone is another handle to the same tool.
@@ -85,7 +86,7 @@ impl Tool for RecordingTool {
 /// An approver that answers what it was told to, and remembers what it was asked. A clone is another handle.
 #[derive(Clone)]
 pub struct FixedApprover {
-    answers: Vec<Arc<dyn Fn(&Approval) -> Decision + Send + Sync>>,
+    answers: Vec<Arc<Decide>>,
     asked: Arc<Mutex<Vec<Approval>>>,
 }
 
