@@ -1,6 +1,6 @@
 //! What a call is about, in the terms that rules are written in.
 
-use std::{path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc};
 
 use serde_json::Value;
 use vertebra::{Args, Call, ToolSpec, paths::absolute};
@@ -184,12 +184,15 @@ impl Subject {
         for command in &commands {
             let (words, redirections) = parts(command);
             let program = words.first().map_or("", |program| program.rsplit('/').next().unwrap_or(program));
-            let changes = !READERS.contains(&program);
+            let may_change = !READERS.contains(&program);
             for word in words {
                 if word.contains("://") {
                     self.command_hosts.push(host_of(word.trim_start_matches(|c| c != 'h' && c != 'H')));
                 } else if let Some(path) = path_in(word) {
-                    self.touched.push(Touched { place: self.place(path), changes });
+                    let place = self.place(path);
+                    // `status` in `git status` is a path only if there is such a file.
+                    let is_path = path.contains(['/', '~']) || place.any(|path| fs::symlink_metadata(path).is_ok());
+                    self.touched.push(Touched { changes: may_change && is_path, place });
                 }
                 // What is refused for its number is not worth more memory.
                 if self.touched.len() > MAX_PLACES {

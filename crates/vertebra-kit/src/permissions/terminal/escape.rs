@@ -16,7 +16,7 @@ pub(super) fn on_one_line(text: &str, limit: usize) -> String {
 pub(super) fn as_lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut empty = 0;
-    for line in escaped(text, true).split('\n') {
+    for line in escaped(text.strip_suffix('\n').unwrap_or(text), true).split('\n') {
         if line.trim().is_empty() {
             empty += 1;
             continue;
