@@ -35,8 +35,8 @@ impl CommandPattern {
     /// Whether this is such a command, also by the path of its program or with redirections.
     pub(super) fn holds_somehow(&self, command: &str) -> bool {
         let (words, _) = parts(command);
-        let bare = words.join(" ");
-        [command, &bare].into_iter().any(|form| {
+        let without_redirections = words.join(" ");
+        [command, &without_redirections].into_iter().any(|form| {
             let (program, rest) = form.split_once(' ').unwrap_or((form, ""));
             let base = program.rsplit('/').next().unwrap_or(program);
             self.holds(form) || (base != program && self.holds(format!("{base} {rest}").trim_end()))

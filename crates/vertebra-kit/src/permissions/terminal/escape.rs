@@ -1,5 +1,7 @@
 //! Text of a model, made harmless to show: whatever is not plainly visible is spelled out as `⟨U+001B⟩`.
 
+use std::fmt::{self, Write as _};
+
 /// Blanks in a row that are shown as they are.
 const MAX_BLANKS: usize = 16;
 /// Empty lines in a row that are shown as they are.
@@ -63,7 +65,7 @@ fn escaped(text: &str, keep_lines: bool) -> String {
         match c {
             '\n' if keep_lines => shown.push('\n'),
             c if is_plain(c) && marks <= MAX_MARKS => shown.push(c),
-            c => shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
+            c => notice(&mut shown, format_args!("U+{:04X}", u32::from(c))),
         }
     }
     push_blanks(&mut shown, blanks);
@@ -72,10 +74,14 @@ fn escaped(text: &str, keep_lines: bool) -> String {
 
 fn push_blanks(shown: &mut String, count: usize) {
     if count > MAX_BLANKS {
-        shown.push_str(&format!("⟨{count} blanks⟩"));
+        notice(shown, format_args!("{count} blanks"));
     } else {
         shown.push_str(&" ".repeat(count));
     }
+}
+
+fn notice(shown: &mut String, text: fmt::Arguments<'_>) {
+    write!(shown, "⟨{text}⟩").expect("a string takes everything");
 }
 
 /// Whether a character is seen as what it is, moves nothing and turns nothing around.

@@ -187,25 +187,27 @@ impl Asking<'_> {
     async fn learn(&self, open: &mut Open<'_>, offer: &Offer, typed: &str, hold: For) -> Option<Decision> {
         let rules = self.approver.rules.clone()?;
         let learned = if typed.is_empty() { offer.rules.clone() } else { vec![typed.to_owned()] };
-        let complaint = match typed.parse::<Rule>() {
-            Err(error) if !typed.is_empty() => Some(error.to_string()),
-            _ if !rules.would_allow(self.approval, &learned) => Some(format!("`{typed}` would not allow this call")),
-            _ => None,
+        let fits = match learned.iter().find_map(|rule| rule.parse::<Rule>().err()) {
+            Some(error) => Err(error.to_string()),
+            None if !rules.would_allow(self.approval, &learned) => {
+                Err(format!("`{}` would not allow this call", learned.join(", ")))
+            }
+            None => Ok(()),
         };
-        let complaint = match complaint {
-            Some(complaint) => Some(complaint),
-            None => {
+        let added = match fits {
+            Ok(()) => {
                 let learning = move || learned.iter().try_for_each(|rule| rules.learn(rule, &hold));
                 let done = tokio::task::spawn_blocking(learning).await;
-                done.map_or_else(|error| Some(error.to_string()), |done| done.err().map(|error| error.to_string()))
+                done.map_err(|error| error.to_string()).and_then(|done| done.map_err(|error| error.to_string()))
             }
+            Err(complaint) => Err(complaint),
         };
-        match complaint {
-            Some(complaint) => {
+        match added {
+            Ok(()) => Some(self.approval.approve()),
+            Err(complaint) => {
                 open.say(&format!("not added: {}\n", escape::on_one_line(&complaint, 1000)));
                 None
             }
-            None => Some(self.approval.approve()),
         }
     }
 }

@@ -53,14 +53,14 @@ impl Screen {
                 [only] => line(&mut shown, &format!("│ {}: {only}", name(arg))),
                 lines => {
                     line(&mut shown, &format!("│ {}:", name(arg)));
-                    lines.iter().for_each(|text| line(&mut shown, &format!("│   {text}")));
+                    indented(&mut shown, lines);
                 }
             }
         }
         if let Some(change) = change {
             line(&mut shown, "│ change:");
             let lines = change.iter().map(|change| self.changed(change)).collect();
-            shortened(lines, view).iter().for_each(|text| line(&mut shown, &format!("│   {text}")));
+            indented(&mut shown, &shortened(lines, view));
         }
         shown
     }
@@ -102,6 +102,12 @@ impl Screen {
 
 fn line(shown: &mut String, text: &str) {
     writeln!(shown, "{text}").expect("a string takes everything");
+}
+
+fn indented(shown: &mut String, lines: &[String]) {
+    for text in lines {
+        line(shown, &format!("│   {text}"));
+    }
 }
 
 /// The beginning and the end of many lines, unless all are to be seen.

@@ -70,10 +70,12 @@ async fn an_explicit_yes_answers_a_question_that_no_rule_asked() {
 async fn a_rule_answers_the_question_of_another_guard_and_a_mode_that_only_reads_does_not() {
     let careful = |builder: &mut AgentBuilder| {
         builder
-            .guard(BeforeToolUse, async |cx| match cx.record().gave(Kind::Allow) {
-                true => proceed(),
-                false => ask("is this wise?"),
-            })
+            .guard(
+                BeforeToolUse,
+                async |cx| {
+                    if cx.record().gave(Kind::Allow) { proceed() } else { ask("is this wise?") }
+                },
+            )
             .named("careful");
     };
     assert_eq!(reads_of(allowing(&["Bash(ls *)"]), "bash", command("ls"), careful).await, "ok");

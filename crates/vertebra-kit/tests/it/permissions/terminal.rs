@@ -135,7 +135,8 @@ async fn nothing_of_the_model_reaches_the_terminal_raw_and_what_runs_is_what_was
 
 #[tokio::test]
 async fn much_is_cut_with_a_notice_and_shown_whole_on_demand() {
-    let many: String = (0..500).map(|n| format!("echo {n}\n")).collect();
+    let many: Vec<String> = (0..500).map(|n| format!("echo {n}")).collect();
+    let many = many.join("\n");
     let long = format!("echo {}END", "x".repeat(5000));
     let (_, shown) = answered("n no\n", "bash", command(&many)).await;
     assert!(shown.contains("echo 29\n│   ⟨460 lines more: v shows them⟩\n") && shown.contains("echo 499\n"), "{shown}");
@@ -258,7 +259,7 @@ async fn a_question_whose_time_is_over_is_taken_back() {
     let shown = Shown::default();
     let terminal = TerminalApprover::on(input, shown.clone());
     let read = reads_of(Permissions::default(), "bash", command("ls"), |builder| {
-        builder.approver(terminal).approval_timeout(Duration::from_secs(60));
+        builder.approver(terminal).approval_timeout(Duration::from_mins(1));
     })
     .await;
     assert_eq!(read, "blocked by a person: nobody answered in time");
