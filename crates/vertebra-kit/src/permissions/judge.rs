@@ -149,6 +149,12 @@ impl Rule {
         }
     }
 
+    /// Whether the rule, as a refusal to read, holds for a path that a search has found.
+    pub(super) fn refuses_found(&self, subject: &Subject, path: &str) -> bool {
+        let Part::Path(_, pattern) = &self.part else { return false };
+        subject.found(path).any(|place| place.any(|path| pattern.holds(path, &subject.wide_ground)))
+    }
+
     /// Whether the rule, as an allowance, speaks for such a path in this call.
     fn allows_path(&self, subject: &Subject, path: &str, access: Access) -> bool {
         let Part::Path(of, pattern) = &self.part else { return false };

@@ -23,6 +23,7 @@ mod file;
 mod host;
 mod judge;
 mod path;
+mod results;
 mod rule;
 mod rules;
 mod subject;
@@ -84,7 +85,8 @@ pub enum PermissionsError {
 ///
 /// Every call passes the hook `permissions/allow`, which gives an explicit yes where a rule, [`Mode::AcceptEdits`] or
 /// [`Mode::Bypass`] does, so that guards of other capabilities need not ask; and the guard `permissions/rules`, which
-/// judges the final form of the call and refuses or asks. What another guard denies stays denied.
+/// judges the final form of the call and refuses or asks. What another guard denies stays denied. What a search of a whole
+/// folder finds in paths that may not be read is left out of its result by `permissions/results`.
 #[derive(Debug, Default)]
 pub struct Permissions {
     rules: Rules,
@@ -183,6 +185,14 @@ impl Capability for Permissions {
             Ok(())
         })
         .named("permissions/unmatched");
+        let searching = rules.clone();
+        kit.on(AfterToolUse, async move |cx| {
+            if let Some(rest) = searching.without_refused(&cx.at.run, &cx.call, &cx.result.output) {
+                cx.result.output = rest;
+            }
+            proceed()
+        })
+        .named("permissions/results");
         let asked = rules.clone();
         kit.watch(AfterToolUse, async move |cx| {
             asked.done(&cx.at.run, &cx.call);

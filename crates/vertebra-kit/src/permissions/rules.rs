@@ -13,6 +13,7 @@ use vertebra::{Approval, Args, Call, RunInfo, ToolSpec};
 use super::{
     file::{FileError, RuleFile},
     judge::{Explanation, Held, Listed, judge},
+    results::without_refused,
     rule::{Access, Effect, Part, Rule, RuleError},
     subject::{Standing, Subject, has_argument},
     suggest::suggest,
@@ -195,8 +196,19 @@ impl Rules {
     pub fn unmatched<'t>(&self, tools: impl IntoIterator<Item = &'t ToolSpec>) -> Vec<String> {
         let tools: Vec<&ToolSpec> = tools.into_iter().collect();
         let state = self.read();
+        let names: Vec<&str> = tools
+            .iter()
+            .flat_map(|spec| std::iter::once(&spec.name).chain(spec.aliases.iter()))
+            .map(|name| &**name)
+            .collect();
         let dead = state.rules.iter().filter(|held| !tools.iter().any(|spec| can_hold(&held.rule, spec)));
-        dead.map(|held| format!("{} holds for no tool", held.listed())).collect()
+        let describe = |held: &Held| {
+            let written = held.rule.text().split('(').next().unwrap_or_default();
+            let nearest = similar::get_close_matches(written, &names, 1, 0.6);
+            let hint = nearest.first().map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+            format!("{} holds for no tool{hint}", held.listed())
+        };
+        dead.map(describe).collect()
     }
 
     /// What comes of a call that an agent in this folder would make in this session, and why.
@@ -255,6 +267,19 @@ impl Rules {
             }
         }
         told
+    }
+
+    /// What a search found, without what stands in paths that a rule refuses to read; `None` if that is all of it.
+    pub(super) fn without_refused(&self, run: &RunInfo, call: &Call, output: &str) -> Option<String> {
+        let state = self.read();
+        let subject = &state.pending.get(&(run.run_id.clone(), call.call_id.clone()))?.subject;
+        let reads = |held: &&Held| matches!(held.rule.part, Part::Path(Access::Read, _));
+        let denying = state.of(&run.session_id).filter(|held| held.effect == Effect::Deny).filter(reads);
+        let rules: Vec<&Rule> = denying.map(|held| &*held.rule).collect();
+        if rules.is_empty() || subject.searched.is_empty() {
+            return None;
+        }
+        without_refused(output, |path| rules.iter().any(|rule| rule.refuses_found(subject, path)))
     }
 
     /// The call has ended.

@@ -65,6 +65,8 @@ pub(super) struct Subject {
     pub(super) commands: Vec<String>,
     /// The paths among the arguments.
     pub(super) places: Vec<Place>,
+    /// The folders among them, if the tool only reads: it may find all that is below.
+    pub(super) searched: Vec<String>,
     /// The paths in the commands.
     pub(super) touched: Vec<Touched>,
     /// The hosts among the arguments; `None` for one that cannot be told.
@@ -111,6 +113,7 @@ impl Subject {
             read_only: spec.is_some_and(|spec| spec.read_only),
             line: call.command().map(str::to_owned),
             places: Vec::new(),
+            searched: Vec::new(),
             touched: Vec::new(),
             hosts: urls(&call.args).map(host_of).collect(),
             command_hosts: Vec::new(),
@@ -132,7 +135,17 @@ impl Subject {
         }
         let touched = subject.touched.iter_mut().map(|touched| &mut touched.place);
         subject.places.iter_mut().chain(touched).for_each(Place::follow_links);
+        if subject.read_only {
+            let paths = subject.places.iter().filter_map(|place| place.0.first());
+            subject.searched = paths.filter(|path| Path::new(path).is_dir()).cloned().collect();
+        }
         Ok(subject)
+    }
+
+    /// What a path in the output of a search may mean: relative to the agent's folder, or to the one that was searched.
+    pub(super) fn found(&self, path: &str) -> impl Iterator<Item = Place> {
+        let folders = std::iter::once(&self.folder).chain(&self.searched);
+        folders.map(move |folder| Place::new(folder, path, &self.ground))
     }
 
     /// Whether the tool is called so, or also called so.

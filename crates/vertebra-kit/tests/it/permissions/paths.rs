@@ -125,6 +125,30 @@ async fn links_lead_where_they_lead() {
 }
 
 #[tokio::test]
+async fn a_search_from_above_finds_nothing_that_may_not_be_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().to_str().expect("text").to_owned();
+    let searched = |permissions: Permissions, args: Value| {
+        let root = root.clone();
+        async move {
+            let found = "src/a.rs\n1:needle\nsecret/key\n1:needle\n";
+            let rg = RecordingTool::new("rg").replying(found).with(|spec| {
+                spec.schema(json!({"type": "object", "properties": {"path": {"type": "string"}}})).read_only()
+            });
+            reads_of(permissions, "rg", args, |builder| {
+                builder.working_directory(root).tool(rg);
+            })
+            .await
+        }
+    };
+    let rest = "src/a.rs\n1:needle\n[lines left out because a rule refuses to read what they show: 2]\n";
+    for args in [json!({}), path("."), path(&root)] {
+        assert_eq!(searched(denying(&["Read(secret/**)"]), args).await, rest);
+    }
+    assert_eq!(searched(denying(&["Read(other/**)"]), path(".")).await, "src/a.rs\n1:needle\nsecret/key\n1:needle\n");
+}
+
+#[tokio::test]
 async fn more_paths_than_can_be_judged_are_refused() {
     let paths: Vec<String> = (0..3000).map(|n| format!("a{n}")).collect();
     let read = reads(allowing(&["*"]), "grep", json!({ "paths": paths })).await;

@@ -189,7 +189,10 @@ fn rules_that_hold_for_no_tool_are_told() {
     let agent = built(&mut agent(&model, permissions));
     assert_eq!(
         rules.unmatched(agent.tools()),
-        ["rule `Wirte` of the program holds for no tool", "rule `mcp__mial` of the program holds for no tool"]
+        [
+            "rule `Wirte` of the program holds for no tool; did you mean `Write`?",
+            "rule `mcp__mial` of the program holds for no tool; did you mean `mcp__mail__send`?"
+        ]
     );
     let nothing = rules.unmatched([]);
     assert_eq!(nothing.len(), 5);
