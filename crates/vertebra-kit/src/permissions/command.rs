@@ -57,12 +57,6 @@ fn plain(text: &str) -> Result<String, Wrong> {
     Err(Wrong::new("it is more than one command, and commands are judged one by one", instead))
 }
 
-/// Every simple command of a line; the line itself if it is one.
-pub(super) fn commands_of(line: &str) -> Vec<String> {
-    let commands = simple_commands(line);
-    if commands.is_empty() { vec![line.trim().to_owned()] } else { commands }
-}
-
 /// A file that a command opens by redirection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Redirection<'c> {

@@ -3,10 +3,10 @@
 use std::{fs, path::Path, sync::Arc};
 
 use serde_json::Value;
-use vertebra::{Args, Call, ToolSpec, paths::absolute};
+use vertebra::{Args, Call, ToolSpec, paths::absolute, shell::simple_commands};
 
 use super::{
-    command::{Redirection, commands_of, parts},
+    command::{Redirection, parts},
     host::host_of,
     path::{Ground, Place, real, relative},
     rule::{NamePattern, is_edit},
@@ -227,20 +227,11 @@ fn spellings(folder: &str) -> Vec<String> {
     std::iter::once(written).chain(real).collect()
 }
 
+/// Each simple command of a call, also where a line is one.
 fn commands(call: &Call) -> Vec<String> {
-    let mut commands = Vec::new();
-    for value in ["command", "cmd"].iter().filter_map(|name| call.args.get(name)) {
-        match value {
-            Value::String(line) => commands.extend(commands_of(line)),
-            Value::Array(words) => {
-                let words = words.iter().filter_map(Value::as_str);
-                let quoted: Vec<String> = words.map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
-                commands.extend(commands_of(&quoted.join(" ")));
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
-        }
-    }
-    commands
+    let lines = ["command", "cmd"].iter().filter_map(|name| call.args.text(name));
+    let plain = lines.filter(|line| simple_commands(line).is_empty()).map(|line| line.trim().to_owned());
+    plain.chain(call.simple_commands()).collect()
 }
 
 /// What of a word of a command may be a path: `a`, `-o=a`, `of=a`, `@a`, `-I/a`.
