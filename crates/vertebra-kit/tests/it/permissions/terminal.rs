@@ -338,7 +338,8 @@ impl Pty {
 
     async fn sees(&mut self, text: &str) {
         while !self.screen.contains(text) {
-            self.screen += &self.seen.recv().await.expect("more to see");
+            let more = tokio::time::timeout(Duration::from_mins(1), self.seen.recv()).await;
+            self.screen += &more.ok().flatten().unwrap_or_else(|| panic!("no {text:?} in {:?}", self.screen));
         }
     }
 
