@@ -5,11 +5,14 @@ use std::{future::Future, pin::Pin, sync::Arc};
 use serde::{Deserialize, Serialize};
 use vertebra_hooks::Name;
 
-use crate::Args;
+use crate::{Args, At};
 
 /// A question about a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Approval {
+    /// Who asks, where, when: the agent's name and folder, the session.
+    #[serde(flatten)]
+    pub at: At,
     /// The call.
     pub call_id: Arc<str>,
     /// The tool.

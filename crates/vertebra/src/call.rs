@@ -53,8 +53,9 @@ impl Call {
         facts
     }
 
-    /// Each simple command that the call would run, whether its command is a line or a list of words.
-    pub(crate) fn simple_commands(&self) -> Vec<String> {
+    /// Each simple command that the call would run, whether its command is a line or a list of words. A line that is one
+    /// plain command is not listed: see [`shell::simple_commands`].
+    pub fn simple_commands(&self) -> Vec<String> {
         let mut commands = Vec::new();
         for value in ["command", "cmd"].iter().filter_map(|name| self.args.get(name)) {
             match value {

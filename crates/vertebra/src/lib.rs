@@ -41,7 +41,7 @@ mod usage;
 mod at;
 mod call;
 pub mod events;
-mod paths;
+pub mod paths;
 mod points;
 pub mod shell;
 mod state;

@@ -41,7 +41,13 @@ fn looks_like_path(text: &str) -> bool {
 }
 
 /// The path without `.`, `..`, doubled or trailing slashes, against the working directory if it is relative.
-pub(crate) fn absolute(working_directory: &str, path: &str) -> String {
+///
+/// Use it where a rule or a matcher compares paths, so that all spellings of one are the same.
+///
+/// ```
+/// assert_eq!(vertebra::paths::absolute("/repo", "./src//../secret/"), "/repo/secret");
+/// ```
+pub fn absolute(working_directory: &str, path: &str) -> String {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let mut parts: Vec<&str> = Vec::new();
     let base = if path.starts_with('/') { "" } else { working_directory };

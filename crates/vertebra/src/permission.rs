@@ -139,6 +139,7 @@ async fn put_question(
         PermissionVerdict::Proceed | PermissionVerdict::Skip => {}
     }
     let approval = Approval {
+        at: event.at,
         call_id: asked.call.call_id.clone(),
         tool: asked.call.tool.clone(),
         args: asked.call.args.clone(),

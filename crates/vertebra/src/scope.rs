@@ -19,7 +19,7 @@ use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
     Agent, AgentBuilder, AgentState, At, Budget, Clock, InferenceReport, Message, Messages, Notification, Purpose,
-    Request, RunError, RunInfo, SharedModel, SharedTool, Stop, Usage,
+    Request, RunError, RunInfo, SharedModel, SharedTool, Stop, ToolSpec, Usage,
     agent::Core,
     budget::Working,
     events::{Located, Notified, ToolAsked},
@@ -179,6 +179,11 @@ impl Run {
     /// limits of its own. The hooks and limits of the parent hold in a child anyway.
     pub fn child(&self) -> AgentBuilder {
         AgentBuilder::like(&self.0.core)
+    }
+
+    /// What is known of the tool of this name, if the agent that runs has it.
+    pub fn tool_spec(&self, name: &str) -> Option<&ToolSpec> {
+        self.0.core.tools.spec(name)
     }
 
     /// Asks the run to end. What has begun is cancelled.

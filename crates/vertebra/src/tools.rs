@@ -70,6 +70,10 @@ impl Tools {
         self.by_name.get(name).map(|held| &held.tool)
     }
 
+    pub(crate) fn spec(&self, name: &str) -> Option<&ToolSpec> {
+        self.by_name.get(name).map(|held| &held.spec)
+    }
+
     /// The tool's own name, however the model spelled it.
     pub(crate) fn canonical(&self, name: &Arc<str>) -> Arc<str> {
         let held = self.by_name.get(name);

@@ -21,6 +21,7 @@ pub(crate) struct Sheet {
 fn sheets() -> Vec<Sheet> {
     vec![
         crate::files::sheet(),
+        crate::permissions::sheet(),
         crate::metadata::sheet(),
         crate::planning::sheet(),
         crate::skills::sheet(),

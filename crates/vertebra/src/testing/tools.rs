@@ -7,6 +7,7 @@ use std::{
 
 use crate::{Approval, Approver, Args, Clock, Decision, Invocation, Tool, ToolError, ToolOutput, ToolSpec};
 
+type Decide = dyn Fn(&Approval) -> Decision + Send + Sync;
 type Reply = dyn Fn(&Args) -> Result<ToolOutput, ToolError> + Send + Sync;
 
 /// A tool that does nothing but remember its calls. A clone is another handle to the same tool.
@@ -85,14 +86,14 @@ impl Tool for RecordingTool {
 /// An approver that answers what it was told to, and remembers what it was asked. A clone is another handle.
 #[derive(Clone)]
 pub struct FixedApprover {
-    decide: Arc<dyn Fn(&Approval) -> Decision + Send + Sync>,
+    answers: Vec<Arc<Decide>>,
     asked: Arc<Mutex<Vec<Approval>>>,
 }
 
 impl FixedApprover {
     /// Answers what the function says.
     pub fn by(decide: impl Fn(&Approval) -> Decision + Send + Sync + 'static) -> Self {
-        Self { decide: Arc::new(decide), asked: Arc::default() }
+        Self { answers: vec![Arc::new(decide)], asked: Arc::default() }
     }
 
     /// Says yes to everything.
@@ -105,6 +106,14 @@ impl FixedApprover {
         Self::by(move |_| Decision::Deny { reason: reason.to_owned() })
     }
 
+    /// The last of the answers holds from its question on, and each one before it for one question:
+    /// `yes().then(no("enough")).then(yes())`.
+    #[must_use]
+    pub fn then(mut self, next: Self) -> Self {
+        self.answers.extend(next.answers);
+        self
+    }
+
     /// What was asked.
     pub fn asked(&self) -> Vec<Approval> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -113,7 +122,10 @@ impl FixedApprover {
 
 impl Approver for FixedApprover {
     async fn decide(&self, approval: &Approval) -> Decision {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(approval.clone());
-        (self.decide)(approval)
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = asked.len().min(self.answers.len() - 1);
+        asked.push(approval.clone());
+        drop(asked);
+        (self.answers[turn])(approval)
     }
 }

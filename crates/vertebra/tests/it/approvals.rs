@@ -80,9 +80,35 @@ async fn a_person_sees_the_final_arguments_and_their_fingerprint() {
         .priority(2);
     })
     .await;
-    let Approval { tool, args, digest, reason, asked_by, .. } = shown.asked().remove(0);
+    let Approval { at, tool, args, digest, reason, asked_by, .. } = shown.asked().remove(0);
+    assert_eq!((&*at.run.agent, &*at.run.working_directory), ("tester", "/repo"));
     assert_eq!((&*tool, &*reason, &*asked_by), ("ls", "sure?", "careful"));
     assert_eq!((args.to_value(), digest), (json!({"path": "c"}), args.digest()));
+}
+
+#[tokio::test]
+async fn a_fixed_approver_answers_in_turn() {
+    let person = FixedApprover::yes().then(FixedApprover::no("enough")).then(FixedApprover::no("really"));
+    let model = Script::new().calls([("ls", "{}"), ("ls", "{}"), ("ls", "{}")]).say("done");
+    let told = story(&model, |b| {
+        b.approver(person).on(BeforeToolUse, async |_| ask("sure?"));
+    })
+    .await;
+    assert_eq!(told[2..5], ["ls: files", "ls: blocked by a person: enough", "ls: blocked by a person: really"]);
+}
+
+#[tokio::test]
+async fn a_guard_knows_what_is_known_of_a_tool() {
+    let told = story(&one_call(), |b| {
+        b.guard(BeforeToolUse, async |cx| match cx.scope().tool_spec(&cx.tool) {
+            Some(spec) if spec.read_only => proceed(),
+            Some(_) => deny("it changes something"),
+            None => deny("nobody has it"),
+        })
+        .named("reader");
+    })
+    .await;
+    assert_eq!(told[2], "ls: blocked by reader: it changes something");
 }
 
 #[tokio::test]

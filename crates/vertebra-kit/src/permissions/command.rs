@@ -1,0 +1,244 @@
+//! `Bash(…)`: patterns of simple commands, and when a whole line is covered by them.
+
+use regex::Regex;
+use vertebra::shell::simple_commands;
+
+use super::rule::Wrong;
+
+/// A pattern of one simple command: `*` stands for any text, and `git *` holds for `git` alone, too.
+#[derive(Debug, Clone)]
+pub(super) struct CommandPattern(Regex);
+
+impl CommandPattern {
+    pub(super) fn new(text: &str) -> Result<Self, Wrong> {
+        let text = text.strip_suffix(":*").map_or_else(|| text.to_owned(), |start| format!("{start} *"));
+        if text.contains(":*") {
+            let instead = format!("write `Bash({})`", text.replace(":*", " *").replace("  ", " "));
+            return Err(Wrong::new("`:*` stands at the end only", instead));
+        }
+        let text = plain(&text)?;
+        let (text, end) = match text.strip_suffix(" *") {
+            Some(start) => (start, "(?: .*)?"),
+            None => (text.as_str(), ""),
+        };
+        let pieces: Vec<String> = text.split('*').map(regex::escape).collect();
+        // `s`: a quoted argument may have line breaks in it.
+        let regex = Regex::new(&format!("(?s)^{}{end}$", pieces.join(".*")));
+        regex.map(Self).map_err(|error| Wrong::new(error.to_string(), "write a shorter pattern"))
+    }
+
+    /// Whether this is such a command, as it stands.
+    pub(super) fn holds(&self, command: &str) -> bool {
+        self.0.is_match(command)
+    }
+
+    /// Whether this is such a command, also by the path of its program or with redirections.
+    pub(super) fn holds_somehow(&self, command: &str) -> bool {
+        let (words, _) = parts(command);
+        let without_redirections = words.join(" ");
+        [command, &without_redirections].into_iter().any(|form| {
+            let (program, rest) = form.split_once(' ').unwrap_or((form, ""));
+            let base = program.rsplit('/').next().unwrap_or(program);
+            self.holds(form) || (base != program && self.holds(format!("{base} {rest}").trim_end()))
+        })
+    }
+}
+
+/// The pattern as commands are compared: without quotes, and one command only.
+fn plain(text: &str) -> Result<String, Wrong> {
+    let commands = simple_commands(text);
+    let Some((first, others)) = commands.split_first() else { return Ok(text.to_owned()) };
+    // `sudo rm *` is listed together with the `rm *` in it.
+    if others.iter().all(|inner| first.ends_with(inner.as_str())) {
+        return Ok(first.clone());
+    }
+    let rules: Vec<String> = commands.iter().map(|command| format!("`Bash({command})`")).collect();
+    let instead = format!("write a rule for each: {}", rules.join(", "));
+    Err(Wrong::new("it is more than one command, and commands are judged one by one", instead))
+}
+
+/// A file that a command opens by redirection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Redirection<'c> {
+    pub(super) target: &'c str,
+    pub(super) writes: bool,
+}
+
+/// The words of a simple command, and its redirections, which stand behind them.
+///
+/// A quoted word may look like a redirection and is taken for one: that costs a question, and hides nothing.
+pub(super) fn parts(command: &str) -> (Vec<&str>, Vec<Redirection<'_>>) {
+    let mut words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
+    let Some(first) = words.iter().position(|word| operator(word).is_some()) else { return (words, Vec::new()) };
+    let behind = words.split_off(first);
+    let mut found = Vec::new();
+    let mut writes = true;
+    for word in behind {
+        let target = match operator(word) {
+            Some((writing, target)) => {
+                writes = writing;
+                target
+            }
+            None => word,
+        };
+        if !target.is_empty() {
+            found.push(Redirection { target, writes });
+        }
+    }
+    (words, found)
+}
+
+/// Whether the word starts a redirection: whether it writes, and what is glued to it.
+fn operator(word: &str) -> Option<(bool, &str)> {
+    let rest = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = match rest.strip_prefix('{') {
+        Some(named) => named.split_once('}').map_or(rest, |(_, rest)| rest),
+        None => rest,
+    };
+    let target = rest.trim_start_matches(['<', '>', '&', '|']);
+    let operator = &rest[..rest.len() - target.len()];
+    operator.contains(['<', '>']).then(|| (operator.contains('>'), target))
+}
+
+impl Redirection<'_> {
+    /// Whether nothing is written that anybody could read.
+    pub(super) fn is_harmless(&self) -> bool {
+        !self.writes || self.target == "/dev/null" || self.target.bytes().all(|byte| byte.is_ascii_digit())
+    }
+}
+
+/// Wrappers that do nothing but run their command in another way.
+const WRAPPERS: &[&str] = &["command", "env", "ionice", "nice", "nohup", "stdbuf", "time", "timeout"];
+
+/// Options of those wrappers that open no file and set nothing.
+const OPTIONS: &[&str] = &[
+    "--",
+    "-p",
+    "-k",
+    "-n",
+    "-s",
+    "-c",
+    "--foreground",
+    "--preserve-status",
+    "-i0",
+    "-o0",
+    "-e0",
+    "-oL",
+    "-eL",
+    "KILL",
+    "TERM",
+    "INT",
+    "HUP",
+];
+
+/// Variables that change how a program talks, and not what it does.
+const VARIABLES: &[&str] = &[
+    "CARGO_TERM_COLOR",
+    "CI",
+    "FORCE_COLOR",
+    "LANG",
+    "LC_ALL",
+    "NODE_ENV",
+    "NO_COLOR",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "TERM",
+    "TZ",
+];
+
+/// Whether the command only wraps another one of the list, which is judged for itself.
+pub(super) fn only_wraps(command: &str, all: &[String]) -> bool {
+    let wraps = |inner: &String| {
+        let head = command.strip_suffix(inner.as_str()).and_then(|head| head.strip_suffix(' '));
+        head.is_some_and(is_harmless_head)
+    };
+    all.iter().any(wraps) || (command.contains('=') && command.split(' ').all(is_harmless_assignment))
+}
+
+/// `timeout 5`, `env LANG=C`, `nice -n 10 nohup`, `LANG=C`: what may stand before a command without a rule of its own.
+fn is_harmless_head(head: &str) -> bool {
+    let duration = |word: &str| {
+        let number = word.trim_start_matches(['-', '+', 'n', 'k']).trim_end_matches(['s', 'm', 'h', 'd']);
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    let mut words = head.split(' ').peekable();
+    let starts = words.peek().is_some_and(|word| WRAPPERS.contains(word) || is_harmless_assignment(word));
+    starts
+        && words.all(|word| {
+            WRAPPERS.contains(&word) || OPTIONS.contains(&word) || duration(word) || is_harmless_assignment(word)
+        })
+}
+
+fn is_harmless_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| VARIABLES.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_text_and_a_space_before_it_for_the_end_of_a_word() {
+        let cases = [
+            ("git *", "git status -s", true),
+            ("git *", "git", true),
+            ("git *", "gitk", false),
+            ("git*", "gitk", true),
+            ("git:*", "git log", true),
+            ("npm run test:*", "npm run test -- -u", true),
+            ("npm run test:*", "npm run test:unit", false),
+            ("git * main", "git push origin main", true),
+            ("git status", "git status", true),
+            ("git status", "git status -s", false),
+            ("git commit -m \"*\"", "git commit -m two\nlines", true),
+            ("a.c", "abc", false),
+        ];
+        for (pattern, command, expected) in cases {
+            let Ok(compiled) = CommandPattern::new(pattern) else { panic!("{pattern}") };
+            assert_eq!(compiled.holds(command), expected, "{pattern}: {command}");
+        }
+    }
+
+    #[test]
+    fn redirections_are_found_behind_the_words() {
+        let (words, found) = parts("git log > out.txt 2>&1 {fd}>> b < c >&d &> /dev/null");
+        assert_eq!(words, ["git", "log"]);
+        let shown: Vec<_> = found.iter().map(|r| (r.target, r.writes, r.is_harmless())).collect();
+        assert_eq!(
+            shown,
+            [
+                ("out.txt", true, false),
+                ("1", true, true),
+                ("b", true, false),
+                ("c", false, true),
+                ("d", true, false),
+                ("/dev/null", true, true)
+            ]
+        );
+    }
+
+    #[test]
+    fn only_harmless_wrappers_need_no_rule() {
+        let cases = [
+            ("timeout 5 git log", true),
+            ("timeout -k 3 -s KILL 1m git log", true),
+            ("nice -n 10 nohup git log", true),
+            ("env LANG=C git log", true),
+            ("RUST_LOG=debug git log", true),
+            ("time -p git log", true),
+            ("LD_PRELOAD=x git log", false),
+            ("env PATH=. git log", false),
+            ("env -C /tmp git log", false),
+            ("time -o/etc/x git log", false),
+            ("sudo git log", false),
+            ("xargs git log", false),
+            ("sh -c git log", false),
+            ("watch git log", false),
+        ];
+        for (command, expected) in cases {
+            assert_eq!(only_wraps(command, &["git log".to_owned()]), expected, "{command}");
+        }
+        assert!(only_wraps("LANG=C", &[]));
+        assert!(!only_wraps("PATH=.", &[]));
+    }
+}

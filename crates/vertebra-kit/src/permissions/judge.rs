@@ -1,0 +1,234 @@
+//! What comes of a call: the rules, then the mode.
+
+use std::{fmt, sync::Arc};
+
+use serde::Serialize;
+
+use super::{
+    Mode,
+    command::{only_wraps, parts},
+    path::{PathPattern, Place, relative},
+    rule::{Access, Effect, Part, Rule},
+    subject::Subject,
+};
+
+/// Folders of a project that decide what later programs do. Nobody changes them by a mode alone.
+const PROTECTED: &[&str] = &[".git", ".vertebra"];
+
+/// A rule, and who gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// What it says.
+    pub effect: Effect,
+    /// The rule.
+    pub rule: Arc<str>,
+    /// Who gave it: `user settings`.
+    pub source: Arc<str>,
+}
+
+impl fmt::Display for Listed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rule `{}` of {}", self.rule, self.source)
+    }
+}
+
+/// What comes of a call, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// What the rules and the mode say. `None` if they have no opinion: the tool only reads.
+    pub effect: Option<Effect>,
+    /// Why, in words for the model and for people.
+    pub reason: String,
+    /// The rules that led to it.
+    pub rules: Vec<Listed>,
+}
+
+impl Explanation {
+    fn by(effect: Effect, reason: impl Into<String>) -> Self {
+        Self { effect: Some(effect), reason: reason.into(), rules: Vec::new() }
+    }
+
+    /// Whether it is a question that nobody put in a rule: an explicit yes from elsewhere answers it.
+    pub(super) fn is_open_question(&self) -> bool {
+        self.effect == Some(Effect::Ask) && self.rules.is_empty()
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+/// A rule in force.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    pub(super) effect: Effect,
+    pub(super) rule: Arc<Rule>,
+    pub(super) source: Arc<str>,
+    /// The session it holds in; all of them if there is none.
+    pub(super) session: Option<Arc<str>>,
+}
+
+impl Held {
+    pub(super) fn listed(&self) -> Listed {
+        Listed { effect: self.effect, rule: self.rule.text().clone(), source: self.source.clone() }
+    }
+}
+
+/// Judges a call. Deny is stronger than ask, ask than allow, whoever said it; the mode fills what rules leave open.
+pub(super) fn judge(subject: &Subject, rules: &[&Held], mode: Mode) -> Explanation {
+    let of = |effect: Effect| rules.iter().filter(move |held| held.effect == effect);
+    let hits = |effect: Effect| -> Vec<Listed> {
+        of(effect).filter(|held| held.rule.hits(subject)).map(|held| held.listed()).collect()
+    };
+    let name = subject.names.first().map_or("the tool", |name| &**name);
+    let denied = hits(Effect::Deny);
+    if let Some(first) = denied.first() {
+        let reason = format!("denied by {first}");
+        return Explanation { effect: Some(Effect::Deny), reason, rules: denied };
+    }
+    if mode == Mode::Plan && !subject.read_only {
+        let reason = format!(
+            "plan mode is on and `{name}` does more than read; say what you would do with it, and leave it to a person \
+             to end plan mode"
+        );
+        return Explanation::by(Effect::Deny, reason);
+    }
+    let asked = hits(Effect::Ask);
+    if let Some(first) = asked.first() {
+        let reason = format!("{first} asks");
+        return Explanation { effect: Some(Effect::Ask), reason, rules: asked };
+    }
+    let allowing: Vec<&Held> = of(Effect::Allow).copied().collect();
+    if let Some(by) = covering(subject, &allowing) {
+        let names: Vec<String> = by.iter().map(ToString::to_string).collect();
+        let reason = format!("allowed by {}", names.join(", "));
+        return Explanation { effect: Some(Effect::Allow), reason, rules: by };
+    }
+    match mode {
+        Mode::Bypass => Explanation::by(Effect::Allow, "allowed without a question: questions are bypassed"),
+        Mode::AcceptEdits if edits_within(subject) => {
+            Explanation::by(Effect::Allow, "allowed because edits in the working folder are accepted")
+        }
+        Mode::Ask | Mode::AcceptEdits | Mode::Plan if subject.read_only => {
+            Explanation { effect: None, reason: format!("`{name}` only reads"), rules: Vec::new() }
+        }
+        Mode::Ask | Mode::AcceptEdits | Mode::Plan => {
+            Explanation::by(Effect::Ask, format!("no rule allows this use of `{name}`"))
+        }
+    }
+}
+
+impl Rule {
+    /// Whether the rule holds for any part of the call. This is how deny and ask are read: rather too widely.
+    pub(super) fn hits(&self, subject: &Subject) -> bool {
+        let named = || subject.places.iter();
+        let touched = || subject.touched.iter();
+        let holds = |pattern: &PathPattern, place: &Place| place.any(|path| pattern.holds(path, &subject.wide_ground));
+        match &self.part {
+            Part::All => subject.is_called(&self.tool),
+            Part::Command(pattern) => {
+                let whole = subject.line.as_deref().is_some_and(|line| pattern.holds(line));
+                whole || subject.commands.iter().any(|command| pattern.holds_somehow(command))
+            }
+            Part::Path(Access::Read, pattern) => {
+                named().chain(touched().map(|touched| &touched.place)).any(|place| holds(pattern, place))
+            }
+            Part::Path(Access::Edit, pattern) => {
+                (!subject.read_only && named().any(|place| holds(pattern, place)))
+                    || touched().any(|touched| touched.changes && holds(pattern, &touched.place))
+            }
+            Part::Path(Access::Named, pattern) => {
+                subject.is_called(&self.tool) && named().any(|place| holds(pattern, place))
+            }
+            Part::Host(pattern) => {
+                let mut hosts = subject.hosts.iter().chain(&subject.command_hosts);
+                hosts.any(|host| host.as_deref().is_none_or(|host| pattern.holds(host)))
+            }
+        }
+    }
+
+    /// Whether the rule, as a refusal to read, holds for a path that a search has found.
+    pub(super) fn refuses_found(&self, subject: &Subject, path: &str) -> bool {
+        let Part::Path(_, pattern) = &self.part else { return false };
+        subject.found(path).any(|place| place.any(|path| pattern.holds(path, &subject.wide_ground)))
+    }
+
+    /// Whether the rule, as an allowance, speaks for such a path in this call.
+    fn allows_path(&self, subject: &Subject, path: &str, access: Access) -> bool {
+        let Part::Path(of, pattern) = &self.part else { return false };
+        (*of == access || (*of == Access::Named && subject.is_called(&self.tool)))
+            && pattern.holds(path, &subject.ground)
+    }
+}
+
+/// The rules that together allow every part of the call; `None` if a part is left.
+fn covering(subject: &Subject, allowing: &[&Held]) -> Option<Vec<Listed>> {
+    let whole = allowing.iter().find(|held| matches!(held.rule.part, Part::All) && subject.is_called(&held.rule.tool));
+    if let Some(held) = whole {
+        return Some(vec![held.listed()]);
+    }
+    let mut used = Vec::new();
+    let mut allows = |fits: &dyn Fn(&Rule) -> bool| match allowing.iter().find(|held| fits(&held.rule)) {
+        Some(held) => {
+            let listed = held.listed();
+            if !used.contains(&listed) {
+                used.push(listed);
+            }
+            true
+        }
+        None => false,
+    };
+    let mut allows_place =
+        |place: &Place, access| place.all(|path| allows(&|rule| rule.allows_path(subject, path, access)));
+    let covered = if subject.is_bash() {
+        let at_home = subject.places.iter().all(|place| place.all(|path| is_below_folder(subject, path)));
+        let files = subject.commands.iter().all(|command| {
+            let (_, redirections) = parts(command);
+            redirections
+                .iter()
+                .filter(|redirection| !redirection.is_harmless())
+                .all(|redirection| subject.target(redirection).is_some_and(|place| allows_place(&place, Access::Edit)))
+        });
+        let commands = subject.commands.iter().all(|command| {
+            let words = parts(command).0.join(" ");
+            let fits = |rule: &Rule| matches!(&rule.part, Part::Command(pattern) if pattern.holds(&words));
+            words.is_empty() || allows(&fits) || only_wraps(&words, &bare(&subject.commands))
+        });
+        !subject.commands.is_empty() && at_home && files && commands
+    } else if !subject.hosts.is_empty() {
+        let fits = |host: &str, rule: &Rule| match &rule.part {
+            Part::Host(pattern) => subject.is_called(&rule.tool) && pattern.holds(host),
+            Part::All | Part::Command(_) | Part::Path(..) => false,
+        };
+        let hosts = subject.hosts.iter().all(|host| {
+            let Some(host) = host.as_deref() else { return false };
+            allows(&|rule| fits(host, rule))
+        });
+        hosts && subject.places.is_empty()
+    } else if subject.read_only || subject.is_edit() {
+        let access = if subject.read_only { Access::Read } else { Access::Edit };
+        !subject.places.is_empty() && subject.places.iter().all(|place| allows_place(place, access))
+    } else {
+        !subject.places.is_empty() && subject.places.iter().all(|place| allows_place(place, Access::Named))
+    };
+    covered.then_some(used)
+}
+
+fn bare(commands: &[String]) -> Vec<String> {
+    commands.iter().map(|command| parts(command).0.join(" ")).collect()
+}
+
+fn is_below_folder(subject: &Subject, path: &str) -> bool {
+    subject.ground.folders.iter().any(|folder| relative(folder, path).is_some())
+}
+
+/// Whether the call does nothing but change files of the working folder that are open to change.
+fn edits_within(subject: &Subject) -> bool {
+    let open = |path: &str| {
+        let rest = subject.ground.folders.iter().find_map(|folder| relative(folder, path));
+        rest.is_some_and(|rest| !rest.split('/').any(|part| PROTECTED.contains(&part)))
+    };
+    subject.is_edit() && !subject.places.is_empty() && subject.places.iter().all(|place| place.all(|path| open(path)))
+}

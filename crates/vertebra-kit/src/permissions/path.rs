@@ -1,0 +1,207 @@
+//! `Read(…)`, `Edit(…)`: patterns of paths, and the places that a call names.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use vertebra::paths::absolute;
+
+use super::rule::Wrong;
+
+/// A pattern of paths: `*` within a folder, `**` across folders. A folder covers what is below it.
+#[derive(Debug, Clone)]
+pub(super) struct PathPattern {
+    from: From,
+    set: GlobSet,
+}
+
+/// Where a pattern starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum From {
+    Root,
+    Home,
+    Folder,
+}
+
+/// What relative patterns are relative to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ground {
+    /// The working folder, in each of its spellings.
+    pub(super) folders: Vec<String>,
+    /// The person's home.
+    pub(super) home: Option<String>,
+}
+
+impl PathPattern {
+    pub(super) fn new(tool: &str, text: &str) -> Result<Self, Wrong> {
+        let (from, rest) = match text {
+            "~" => (From::Home, ""),
+            _ if text.starts_with("~/") => (From::Home, &text[2..]),
+            _ if text.starts_with('/') => (From::Root, text.trim_start_matches('/')),
+            _ => (From::Folder, text),
+        };
+        if text.starts_with('~') && from != From::Home {
+            return Err(Wrong::new(
+                "only one's own home is known",
+                format!("write `{tool}(~/…)` or `{tool}(/home/…)`"),
+            ));
+        }
+        // A name alone holds at any depth of the working folder, as in `.gitignore`.
+        let anywhere = from == From::Folder && !rest.trim_end_matches('/').contains('/');
+        let parts: Vec<&str> = rest.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        if parts.contains(&"..") {
+            let instead = "write the path from `/`, from `~`, or from the working folder";
+            return Err(Wrong::new("`..` cannot be judged in a pattern", instead));
+        }
+        let pattern = parts.join("/");
+        let is_whole_folder = pattern.is_empty() || pattern == "**";
+        let pattern = if anywhere && !is_whole_folder { format!("**/{pattern}") } else { pattern };
+        let mut patterns = vec![pattern.clone()];
+        if let Some(folder) = pattern.strip_suffix("/**") {
+            patterns.push(folder.to_owned());
+        } else if is_whole_folder {
+            patterns.extend(["**".to_owned(), String::new()]);
+        } else if !parts.last().is_some_and(|last| last.contains(['*', '?', '[', '{'])) {
+            patterns.push(format!("{pattern}/**"));
+        }
+        let mut set = GlobSetBuilder::new();
+        for pattern in patterns {
+            let glob = GlobBuilder::new(&pattern).literal_separator(true).backslash_escape(true).build();
+            let wrong = |error: globset::Error| {
+                Wrong::new(error.kind().to_string(), "write `*` within a folder, `**` across folders")
+            };
+            set.add(glob.map_err(wrong)?);
+        }
+        let set = set.build().map_err(|error| Wrong::new(error.to_string(), "write a shorter pattern"))?;
+        Ok(Self { from, set })
+    }
+
+    /// Whether the pattern needs a home to be known.
+    pub(super) fn needs_home(&self) -> bool {
+        self.from == From::Home
+    }
+
+    /// Whether an absolute path is such a path.
+    pub(super) fn holds(&self, path: &str, ground: &Ground) -> bool {
+        let below = |folder: &String| relative(folder, path).is_some_and(|rest| self.set.is_match(rest));
+        match self.from {
+            From::Root => self.set.is_match(path.trim_start_matches('/')),
+            From::Home => ground.home.iter().any(below),
+            From::Folder => ground.folders.iter().any(below),
+        }
+    }
+}
+
+/// The part of an absolute path below a folder; empty for the folder itself.
+pub(super) fn relative<'p>(folder: &str, path: &'p str) -> Option<&'p str> {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+}
+
+/// A path that a call names, in every way it may be understood: as written, from the home, through links.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place(pub(super) Vec<String>);
+
+impl Place {
+    /// From a path as it is written in a call or a command.
+    pub(super) fn new(folder: &str, path: &str, ground: &Ground) -> Self {
+        let mut spellings = vec![absolute(folder, path)];
+        let below_home = ["~", "$HOME", "${HOME}"].iter().find_map(|home| path.strip_prefix(home));
+        if let (Some(home), Some(rest)) = (&ground.home, below_home.filter(|rest| is_end_of_name(rest))) {
+            spellings.push(absolute("/", &format!("{home}{rest}")));
+        }
+        Self(spellings)
+    }
+
+    /// Adds where links lead.
+    pub(super) fn follow_links(&mut self) {
+        let real: Vec<String> = self.0.iter().filter_map(|path| real(Path::new(path))).collect();
+        for path in real {
+            if !self.0.contains(&path) {
+                self.0.push(path);
+            }
+        }
+    }
+
+    /// Whether one of its spellings fits.
+    pub(super) fn any(&self, fits: impl Fn(&str) -> bool) -> bool {
+        self.0.iter().any(|path| fits(path))
+    }
+
+    /// Whether all of its spellings fit.
+    pub(super) fn all(&self, mut fits: impl FnMut(&str) -> bool) -> bool {
+        self.0.iter().all(|path| fits(path))
+    }
+}
+
+fn is_end_of_name(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('/')
+}
+
+/// Where a path leads, through all links of the part of it that exists.
+pub(super) fn real(path: &Path) -> Option<String> {
+    let mut missing = PathBuf::new();
+    for ancestor in path.ancestors() {
+        if let Ok(real) = ancestor.canonicalize() {
+            let whole = if missing.as_os_str().is_empty() { real } else { real.join(&missing) };
+            return whole.into_os_string().into_string().ok();
+        }
+        let name = ancestor.file_name()?;
+        missing = if missing.as_os_str().is_empty() { name.into() } else { Path::new(name).join(&missing) };
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ground() -> Ground {
+        Ground { folders: vec!["/repo".to_owned()], home: Some("/home/me".to_owned()) }
+    }
+
+    #[test]
+    fn a_pattern_starts_at_the_root_at_home_or_in_the_folder() {
+        let cases = [
+            ("src/**", "/repo/src/a/b.rs", true),
+            ("src/**", "/repo/src", true),
+            ("src/**", "/repo/other/src/a", false),
+            ("src/**", "/src/a", false),
+            ("./src//**", "/repo/src/a", true),
+            ("src/*", "/repo/src/a", true),
+            ("src/*", "/repo/src/a/b", false),
+            ("src", "/repo/src/a/b", true),
+            ("docs/", "/repo/docs/x", true),
+            ("*.rs", "/repo/a/b/c.rs", true),
+            ("*.rs", "/other/c.rs", false),
+            (".env", "/repo/deep/.env", true),
+            (".env", "/repo/.env.example", false),
+            ("**/.env", "/repo/.env", true),
+            ("**", "/repo/x", true),
+            ("**", "/repo", true),
+            (".", "/repo/x/y", true),
+            ("**", "/etc/x", false),
+            ("/etc/**", "/etc/passwd", true),
+            ("//etc/**", "/etc/passwd", true),
+            ("/**", "/anything/at/all", true),
+            ("/etc", "/etcetera", false),
+            ("~/.ssh/**", "/home/me/.ssh/id", true),
+            ("~/.ssh", "/home/me/.ssh/id", true),
+            ("~/.ssh/**", "/home/you/.ssh/id", false),
+            ("~", "/home/me/x", true),
+            ("a\\*b", "/repo/a*b", true),
+            ("a\\*b", "/repo/axb", false),
+        ];
+        for (pattern, path, expected) in cases {
+            let Ok(compiled) = PathPattern::new("Read", pattern) else { panic!("{pattern}") };
+            assert_eq!(compiled.holds(path, &ground()), expected, "{pattern}: {path}");
+        }
+    }
+
+    #[test]
+    fn a_tilde_may_be_the_home_or_a_folder_of_that_name() {
+        let place = |path| Place::new("/repo", path, &ground()).0;
+        assert_eq!(place("~/.ssh/../id"), ["/repo/~/id", "/home/me/id"]);
+        assert_eq!(place("$HOME"), ["/repo/$HOME", "/home/me"]);
+        assert_eq!(place("~x"), ["/repo/~x"]);
+    }
+}

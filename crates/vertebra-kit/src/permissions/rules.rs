@@ -1,0 +1,358 @@
+//! The rules in force, shared by whoever judges, asks and learns.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+use serde::{Deserialize, Serialize};
+use vertebra::{Approval, Args, Call, RunInfo, ToolSpec};
+
+use super::{
+    file::{FileError, RuleFile},
+    judge::{Explanation, Held, Listed, judge},
+    results::without_refused,
+    rule::{Access, Effect, Part, Rule, RuleError},
+    subject::{Standing, Subject, has_argument},
+    suggest::suggest,
+};
+
+/// How many rules can be in force.
+const MAX_RULES: usize = 10_000;
+
+/// How many calls are kept in mind at once, in case somebody is asked about them.
+const MAX_PENDING: usize = 1024;
+
+/// Who gave a rule that a person added while they were asked.
+const LEARNED: &str = "this session";
+
+/// What happens to calls that no rule is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// What only reads is done; a person is asked about everything else.
+    #[default]
+    Ask,
+    /// As [`Ask`](Self::Ask), but files in the working folder may be edited.
+    AcceptEdits,
+    /// Only what reads is done. Everything else is refused, whatever rules allow.
+    Plan,
+    /// Everything is done without a question, except what a rule asks about or denies.
+    Bypass,
+}
+
+/// Questions cannot be bypassed here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("questions can be bypassed only where `Permissions::bypassing_questions` said so from the start")]
+pub struct NoBypass;
+
+/// For how long a rule is learned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum For {
+    /// This session, its children included.
+    Session(Arc<str>),
+    /// From now on: it is written to the file of the permissions.
+    Good,
+}
+
+/// A rule could not be learned.
+#[derive(Debug, thiserror::Error)]
+pub enum LearnError {
+    /// It is not a rule.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    /// The file could not be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// There is no file.
+    #[error("the permissions have no file to write rules to")]
+    NoFile,
+    /// It is about the home, and nobody knows where that is.
+    #[error("`{rule}` is about a home, and none is known; write the path from `/`")]
+    NoHome {
+        /// The rule.
+        rule: Arc<str>,
+    },
+    /// There are too many rules.
+    #[error("there are {MAX_RULES} rules already")]
+    TooMany,
+}
+
+/// A handle to the rules in force. A clone is another handle to the same rules.
+#[derive(Clone)]
+pub struct Rules(Arc<RwLock<State>>);
+
+#[derive(Default)]
+struct State {
+    mode: Mode,
+    modes: HashMap<Arc<str>, Mode>,
+    may_bypass: bool,
+    rules: Vec<Held>,
+    file: Option<Arc<RuleFile>>,
+    home: Option<String>,
+    /// The folder of the agent that a person started, for each session. A child may work elsewhere, and what the person
+    /// wrote still means what they meant.
+    anchors: HashMap<Arc<str>, Arc<str>>,
+    /// Calls that somebody may be asked about, by run and call.
+    pending: HashMap<(Arc<str>, Arc<str>), Pending>,
+}
+
+/// A call that somebody may be asked about.
+struct Pending {
+    digest: String,
+    subject: Arc<Subject>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        let home = std::env::home_dir().and_then(|home| home.into_os_string().into_string().ok());
+        Self(Arc::new(RwLock::new(State { home, ..State::default() })))
+    }
+}
+
+impl Rules {
+    pub(super) fn bypassing() -> Self {
+        let rules = Self::default();
+        let mut state = rules.write();
+        (state.mode, state.may_bypass) = (Mode::Bypass, true);
+        drop(state);
+        rules
+    }
+
+    pub(super) fn begin_in(&self, mode: Mode) -> Result<(), NoBypass> {
+        let mut state = self.write();
+        state.check(mode)?;
+        state.mode = mode;
+        Ok(())
+    }
+
+    pub(super) fn set_home(&self, home: String) {
+        self.write().home = Some(home);
+    }
+
+    pub(super) fn learn_to(&self, file: RuleFile) {
+        self.write().file = Some(Arc::new(file));
+    }
+
+    pub(super) fn add(
+        &self,
+        effect: Effect,
+        rule: &str,
+        source: Arc<str>,
+        session: Option<Arc<str>>,
+    ) -> Result<(), LearnError> {
+        let rule: Rule = rule.parse()?;
+        let mut state = self.write();
+        if state.rules.len() >= MAX_RULES {
+            return Err(LearnError::TooMany);
+        }
+        if rule.needs_home() && state.home.is_none() {
+            return Err(LearnError::NoHome { rule: rule.text().clone() });
+        }
+        state.rules.push(Held { effect, rule: Arc::new(rule), source, session });
+        Ok(())
+    }
+
+    /// Every rule in force, in the order they came.
+    pub fn list(&self) -> Vec<Listed> {
+        self.read().rules.iter().map(Held::listed).collect()
+    }
+
+    /// The mode of a session.
+    pub fn mode(&self, session: &str) -> Mode {
+        self.read().mode_of(session)
+    }
+
+    /// Changes the mode of a session, from its next call on. This is for people: no tool and no model reaches it.
+    pub fn set_mode(&self, session: &str, mode: Mode) -> Result<(), NoBypass> {
+        let mut state = self.write();
+        state.check(mode)?;
+        state.modes.insert(session.into(), mode);
+        Ok(())
+    }
+
+    /// Adds an allowance that a person gave. Writes to a file, if that was meant, and so may block.
+    pub fn learn(&self, rule: &str, hold: &For) -> Result<(), LearnError> {
+        let (source, session): (Arc<str>, _) = match hold {
+            For::Session(session) => (LEARNED.into(), Some(session.clone())),
+            For::Good => {
+                let file = self.read().file.clone().ok_or(LearnError::NoFile)?;
+                file.append(Effect::Allow, rule.parse::<Rule>()?.text())?;
+                (file.source(), None)
+            }
+        };
+        tracing::info!(rule, %source, "a person allowed this from now on");
+        self.add(Effect::Allow, rule, source, session)
+    }
+
+    /// The file that rules are learned to, if there is one.
+    pub fn file(&self) -> Option<PathBuf> {
+        Some(self.read().file.as_ref()?.path().to_owned())
+    }
+
+    /// Rules that no tool of these can satisfy: most likely a misspelt name.
+    pub fn unmatched<'t>(&self, tools: impl IntoIterator<Item = &'t ToolSpec>) -> Vec<String> {
+        let tools: Vec<&ToolSpec> = tools.into_iter().collect();
+        let state = self.read();
+        let names: Vec<&str> = tools
+            .iter()
+            .flat_map(|spec| std::iter::once(&spec.name).chain(spec.aliases.iter()))
+            .map(|name| &**name)
+            .collect();
+        let dead = state.rules.iter().filter(|held| !tools.iter().any(|spec| can_hold(&held.rule, spec)));
+        let describe = |held: &Held| {
+            let written = held.rule.text().split('(').next().unwrap_or_default();
+            let nearest = similar::get_close_matches(written, &names, 1, 0.6);
+            let hint = nearest.first().map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+            format!("{} holds for no tool{hint}", held.listed())
+        };
+        dead.map(describe).collect()
+    }
+
+    /// What comes of a call that an agent in this folder would make in this session, and why.
+    ///
+    /// Asks the file system where links lead, so it may block.
+    pub fn explain(&self, session: &str, spec: &ToolSpec, args: &Args, working_directory: &str) -> Explanation {
+        let call = Call {
+            call_id: "".into(),
+            tool: spec.name.clone(),
+            aliases: spec.aliases.clone(),
+            args: args.clone(),
+            malformed: None,
+            recent_tools: Arc::default(),
+        };
+        let folder = working_directory.to_owned();
+        let standing = Standing { anchor: folder.clone(), folder, home: self.read().home.clone() };
+        self.explained(session, &Subject::new(&call, Some(spec), standing))
+    }
+
+    /// The narrowest sensible rules that would answer the question, if rules can: for front ends that offer "always".
+    pub fn suggestions(&self, approval: &Approval) -> Option<Vec<String>> {
+        let rules = suggest(&*self.asked_about(approval)?);
+        self.would_allow(approval, &rules).then_some(rules)
+    }
+
+    /// Whether these rules, together with those in force, would answer the question with yes.
+    pub fn would_allow(&self, approval: &Approval, more: &[String]) -> bool {
+        let held = |rule: &String| {
+            let rule = Arc::new(rule.parse().ok()?);
+            Some(Held { effect: Effect::Allow, rule, source: LEARNED.into(), session: None })
+        };
+        let Some(subject) = self.asked_about(approval) else { return false };
+        let more: Vec<Held> = more.iter().filter_map(held).collect();
+        let session = &approval.at.run.session_id;
+        let state = self.read();
+        let rules: Vec<&Held> = state.of(session).chain(&more).collect();
+        judge(&subject, &rules, state.mode_of(session)).effect == Some(Effect::Allow)
+    }
+
+    /// What the question is about, exactly as it was judged.
+    fn asked_about(&self, approval: &Approval) -> Option<Arc<Subject>> {
+        let key = (approval.at.run.run_id.clone(), approval.call_id.clone());
+        let state = self.read();
+        let pending = state.pending.get(&key).filter(|pending| pending.digest == approval.digest)?;
+        Some(pending.subject.clone())
+    }
+
+    /// Judges a call that an agent wants to make, and keeps in mind what it is about.
+    pub(super) fn judge(&self, run: &RunInfo, call: &Call, subject: Result<Subject, String>) -> Explanation {
+        let told = self.explained(&run.session_id, &subject);
+        if let (Ok(subject), true) = (subject, told.effect != Some(Effect::Deny)) {
+            let mut state = self.write();
+            if state.pending.len() < MAX_PENDING {
+                let pending = Pending { digest: call.args.digest(), subject: Arc::new(subject) };
+                state.pending.insert((run.run_id.clone(), call.call_id.clone()), pending);
+            }
+        }
+        told
+    }
+
+    /// What a search found, without what stands in paths that a rule refuses to read; `None` if that is all of it.
+    pub(super) fn without_refused(&self, run: &RunInfo, call: &Call, output: &str) -> Option<String> {
+        let state = self.read();
+        let subject = &state.pending.get(&(run.run_id.clone(), call.call_id.clone()))?.subject;
+        let reads = |held: &&Held| matches!(held.rule.part, Part::Path(Access::Read, _));
+        let denying = state.of(&run.session_id).filter(|held| held.effect == Effect::Deny).filter(reads);
+        let rules: Vec<&Rule> = denying.map(|held| &*held.rule).collect();
+        if rules.is_empty() || subject.searched.is_empty() {
+            return None;
+        }
+        without_refused(output, |path| rules.iter().any(|rule| rule.refuses_found(subject, path)))
+    }
+
+    /// The call has ended.
+    pub(super) fn done(&self, run: &RunInfo, call: &Call) {
+        self.write().pending.remove(&(run.run_id.clone(), call.call_id.clone()));
+    }
+
+    fn explained(&self, session: &str, subject: &Result<Subject, String>) -> Explanation {
+        let state = self.read();
+        match subject {
+            Ok(subject) => judge(subject, &state.of(session).collect::<Vec<_>>(), state.mode_of(session)),
+            Err(reason) => Explanation { effect: Some(Effect::Deny), reason: reason.clone(), rules: Vec::new() },
+        }
+    }
+
+    /// Where an agent stands. The first of a session is the one that a person started: a child is begun by a call of
+    /// its parent, so the parent is here first.
+    pub(super) fn standing(&self, run: &RunInfo) -> Standing {
+        let known = self.read().anchors.get(&run.session_id).cloned();
+        let anchor = known.unwrap_or_else(|| {
+            let mut state = self.write();
+            state.anchors.entry(run.session_id.clone()).or_insert_with(|| run.working_directory.clone()).clone()
+        });
+        let home = self.read().home.clone();
+        Standing { folder: run.working_directory.to_string(), anchor: anchor.to_string(), home }
+    }
+
+    /// Forgets what was said for one session.
+    pub(super) fn forget(&self, session: &str) {
+        let mut state = self.write();
+        state.modes.remove(session);
+        state.anchors.remove(session);
+        state.rules.retain(|held| held.session.as_deref() != Some(session));
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.list()).finish()
+    }
+}
+
+impl State {
+    fn check(&self, mode: Mode) -> Result<(), NoBypass> {
+        if mode == Mode::Bypass && !self.may_bypass { Err(NoBypass) } else { Ok(()) }
+    }
+
+    fn of(&self, session: &str) -> impl Iterator<Item = &Held> {
+        self.rules.iter().filter(move |held| held.session.as_deref().is_none_or(|of| of == session))
+    }
+
+    fn mode_of(&self, session: &str) -> Mode {
+        self.modes.get(session).copied().unwrap_or(self.mode)
+    }
+}
+
+/// Whether a call of this tool could satisfy the rule.
+fn can_hold(rule: &Rule, spec: &ToolSpec) -> bool {
+    let called = std::iter::once(&spec.name).chain(spec.aliases.iter()).any(|name| rule.tool.holds(name));
+    called
+        || match &rule.part {
+            Part::All | Part::Path(Access::Named, _) => false,
+            Part::Command(_) => has_argument(spec, &["command", "cmd"]),
+            Part::Path(Access::Read, _) => spec.read_only,
+            Part::Path(Access::Edit, _) => !spec.read_only,
+            Part::Host(_) => has_argument(spec, &["url", "urls", "uri"]),
+        }
+}

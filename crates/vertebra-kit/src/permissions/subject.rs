@@ -1,0 +1,264 @@
+//! What a call is about, in the terms that rules are written in.
+
+use std::{fs, path::Path, sync::Arc};
+
+use serde_json::Value;
+use vertebra::{Args, Call, ToolSpec, paths::absolute, shell::simple_commands};
+
+use super::{
+    command::{Redirection, parts},
+    host::host_of,
+    path::{Ground, Place, real, relative},
+    rule::{NamePattern, is_edit},
+};
+
+/// How many paths of one call are judged.
+const MAX_PLACES: usize = 2000;
+
+/// Programs that change no file they are given. Of all others a rule about changes takes every path for a change.
+const READERS: &[&str] = &[
+    "cat",
+    "cd",
+    "cmp",
+    "cut",
+    "diff",
+    "du",
+    "echo",
+    "egrep",
+    "fgrep",
+    "file",
+    "grep",
+    "head",
+    "hexdump",
+    "jq",
+    "less",
+    "ls",
+    "md5sum",
+    "more",
+    "nl",
+    "od",
+    "printf",
+    "pwd",
+    "readlink",
+    "realpath",
+    "rg",
+    "sha256sum",
+    "stat",
+    "strings",
+    "tail",
+    "test",
+    "tree",
+    "wc",
+    "[",
+];
+
+/// A call, as rules see it.
+#[derive(Debug, Clone)]
+pub(super) struct Subject {
+    /// The tool's name and aliases.
+    pub(super) names: Vec<Arc<str>>,
+    /// Whether the tool changes nothing outside.
+    pub(super) read_only: bool,
+    /// The command line as it is written.
+    pub(super) line: Option<String>,
+    /// Each simple command.
+    pub(super) commands: Vec<String>,
+    /// The paths among the arguments.
+    pub(super) places: Vec<Place>,
+    /// The folders among them, if the tool only reads: it may find all that is below.
+    pub(super) searched: Vec<String>,
+    /// The paths in the commands.
+    pub(super) touched: Vec<Touched>,
+    /// The hosts among the arguments; `None` for one that cannot be told.
+    pub(super) hosts: Vec<Option<String>>,
+    /// The hosts in the commands.
+    pub(super) command_hosts: Vec<Option<String>>,
+    /// What an allowance is relative to: the folder of the agent that a person started.
+    pub(super) ground: Ground,
+    /// What a refusal is relative to: the folder of a child as well.
+    pub(super) wide_ground: Ground,
+    folder: String,
+}
+
+/// A path in a command.
+#[derive(Debug, Clone)]
+pub(super) struct Touched {
+    pub(super) place: Place,
+    /// Whether the command may change what is there.
+    pub(super) changes: bool,
+}
+
+/// Where a call is made.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Standing {
+    /// The folder of the agent that calls.
+    pub(super) folder: String,
+    /// The folder of the agent that a person started.
+    pub(super) anchor: String,
+    /// The person's home.
+    pub(super) home: Option<String>,
+}
+
+impl Subject {
+    /// Reads the call. Asks the file system where links lead, so it may block.
+    pub(super) fn new(call: &Call, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
+        let Standing { folder, anchor, home } = standing;
+        let ground = Ground { folders: spellings(&anchor), home };
+        let mut wide_ground = ground.clone();
+        wide_ground.folders.extend(spellings(&folder));
+        let names: Vec<Arc<str>> = std::iter::once(&call.tool).chain(call.aliases.iter()).cloned().collect();
+        let commands = commands(call);
+        let mut subject = Self {
+            names,
+            read_only: spec.is_some_and(|spec| spec.read_only),
+            line: call.command().map(str::to_owned),
+            places: Vec::new(),
+            searched: Vec::new(),
+            touched: Vec::new(),
+            hosts: urls(&call.args).map(host_of).collect(),
+            command_hosts: Vec::new(),
+            commands,
+            ground,
+            wide_ground,
+            folder,
+        };
+        for path in call.paths(&subject.folder) {
+            let written = relative(&subject.folder, &path).unwrap_or(&path);
+            subject.places.push(subject.place(written));
+        }
+        if subject.places.is_empty() && subject.read_only && spec.is_some_and(may_take_path) {
+            subject.places.push(subject.place(""));
+        }
+        subject.read_commands();
+        if subject.places.len() + subject.touched.len() > MAX_PLACES {
+            return Err(format!("the call names more than {MAX_PLACES} paths, too many to be judged"));
+        }
+        let touched = subject.touched.iter_mut().map(|touched| &mut touched.place);
+        subject.places.iter_mut().chain(touched).for_each(Place::follow_links);
+        if subject.read_only {
+            let paths = subject.places.iter().filter_map(|place| place.0.first());
+            subject.searched = paths.filter(|path| Path::new(path).is_dir()).cloned().collect();
+        }
+        Ok(subject)
+    }
+
+    /// What a path in the output of a search may mean: relative to the agent's folder, or to the one that was searched.
+    pub(super) fn found(&self, path: &str) -> impl Iterator<Item = Place> {
+        let folders = std::iter::once(&self.folder).chain(&self.searched);
+        folders.map(move |folder| Place::new(folder, path, &self.ground))
+    }
+
+    /// Whether the tool is called so, or also called so.
+    pub(super) fn is_called(&self, pattern: &NamePattern) -> bool {
+        self.names.iter().any(|name| pattern.holds(name))
+    }
+
+    /// Whether the tool is the shell.
+    pub(super) fn is_bash(&self) -> bool {
+        self.names.iter().any(|name| name.eq_ignore_ascii_case("bash"))
+    }
+
+    /// Whether the tool changes the files it names, and nothing else.
+    pub(super) fn is_edit(&self) -> bool {
+        !self.read_only && self.names.iter().any(|name| is_edit(name))
+    }
+
+    /// The place that a redirection opens; `None` if only a shell could tell.
+    pub(super) fn target(&self, redirection: &Redirection<'_>) -> Option<Place> {
+        if redirection.target.contains(['$', '`', '*', '?', '[', '{', '(', '&']) {
+            return None;
+        }
+        let mut place = self.place(redirection.target);
+        place.follow_links();
+        Some(place)
+    }
+
+    /// A path relative to the folder that rules are relative to, as a rule would name it.
+    pub(super) fn as_rule(&self, place: &Place) -> Option<String> {
+        let path = place.0.first()?;
+        let below = self.ground.folders.first().and_then(|folder| relative(folder, path));
+        let path = match below {
+            Some("") => ".".to_owned(),
+            // A name alone would hold at any depth.
+            Some(rest) if !rest.contains('/') => format!("./{rest}"),
+            Some(rest) => rest.to_owned(),
+            None => path.clone(),
+        };
+        let escaped = globset::escape(&path);
+        (!escaped.contains(['(', ')'])).then_some(escaped)
+    }
+
+    fn place(&self, path: &str) -> Place {
+        Place::new(&self.folder, path, &self.ground)
+    }
+
+    fn read_commands(&mut self) {
+        let commands = std::mem::take(&mut self.commands);
+        for command in &commands {
+            let (words, redirections) = parts(command);
+            let program = words.first().map_or("", |program| program.rsplit('/').next().unwrap_or(program));
+            let may_change = !READERS.contains(&program);
+            for word in words {
+                if word.contains("://") {
+                    self.command_hosts.push(host_of(word.trim_start_matches(|c| c != 'h' && c != 'H')));
+                } else if let Some(path) = path_in(word) {
+                    let place = self.place(path);
+                    // `status` in `git status` is a path only if there is such a file.
+                    let is_path = path.contains(['/', '~']) || place.any(|path| fs::symlink_metadata(path).is_ok());
+                    self.touched.push(Touched { changes: may_change && is_path, place });
+                }
+                // What is refused for its number is not worth more memory.
+                if self.touched.len() > MAX_PLACES {
+                    break;
+                }
+            }
+            for Redirection { target, writes } in redirections {
+                self.touched.push(Touched { place: self.place(target), changes: writes });
+            }
+        }
+        self.commands = commands;
+    }
+}
+
+/// A folder as it is written, and as it is through links.
+fn spellings(folder: &str) -> Vec<String> {
+    let written = absolute("/", folder);
+    let real = real(Path::new(&written)).filter(|real| *real != written);
+    std::iter::once(written).chain(real).collect()
+}
+
+/// Each simple command of a call, also where a line is one.
+fn commands(call: &Call) -> Vec<String> {
+    let lines = ["command", "cmd"].iter().filter_map(|name| call.args.text(name));
+    let plain = lines.filter(|line| simple_commands(line).is_empty()).map(|line| line.trim().to_owned());
+    plain.chain(call.simple_commands()).collect()
+}
+
+/// What of a word of a command may be a path: `a`, `-o=a`, `of=a`, `@a`, `-I/a`.
+fn path_in(word: &str) -> Option<&str> {
+    if word.starts_with('-') {
+        let start = word.find('=').map(|at| at + 1).or_else(|| word.find(['/', '~']))?;
+        return word.get(start..).filter(|path| !path.is_empty());
+    }
+    let value = word.rsplit('=').next().unwrap_or(word);
+    let path = value.strip_prefix('@').unwrap_or(value);
+    (!path.is_empty()).then_some(path)
+}
+
+fn urls(args: &Args) -> impl Iterator<Item = &str> {
+    let values = ["url", "urls", "uri"].into_iter().filter_map(|name| args.get(name));
+    let flat = values.flat_map(|value| match value {
+        Value::Array(items) => items.iter().collect(),
+        value => vec![value],
+    });
+    flat.filter_map(Value::as_str)
+}
+
+/// Whether the tool works in a folder that it may be told.
+fn may_take_path(spec: &ToolSpec) -> bool {
+    has_argument(spec, &["path", "dir", "directory", "folder", "root", "cwd"])
+}
+
+pub(super) fn has_argument(spec: &ToolSpec, names: &[&str]) -> bool {
+    names.iter().any(|name| spec.schema["properties"].get(name).is_some())
+}

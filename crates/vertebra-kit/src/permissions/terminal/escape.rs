@@ -1,0 +1,142 @@
+//! Text of a model, made harmless to show: whatever is not plainly visible is spelled out as `⟨U+001B⟩`.
+
+use std::fmt::{self, Write as _};
+
+/// Blanks in a row that are shown as they are.
+const MAX_BLANKS: usize = 16;
+/// Empty lines in a row that are shown as they are.
+const MAX_EMPTY_LINES: usize = 2;
+/// Marks on one letter that are shown as they are.
+const MAX_MARKS: usize = 2;
+
+/// The text on one line, cut to so many characters.
+pub(super) fn on_one_line(text: &str, limit: usize) -> String {
+    cut(&escaped(text, false), limit)
+}
+
+/// The text as lines, each of them harmless. Long runs of empty lines are counted instead of shown.
+pub(super) fn as_lines(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut empty = 0;
+    for line in escaped(text.strip_suffix('\n').unwrap_or(text), true).split('\n') {
+        if line.trim().is_empty() {
+            empty += 1;
+            continue;
+        }
+        push_empty(&mut lines, empty);
+        empty = 0;
+        lines.push(line.to_owned());
+    }
+    push_empty(&mut lines, empty);
+    lines
+}
+
+fn push_empty(lines: &mut Vec<String>, count: usize) {
+    if count > MAX_EMPTY_LINES {
+        lines.push(format!("⟨{count} empty lines⟩"));
+    } else {
+        lines.extend(vec![String::new(); count]);
+    }
+}
+
+/// At most so many characters: the beginning and the end, and between them how many are missing.
+pub(super) fn cut(text: &str, limit: usize) -> String {
+    let length = text.chars().count();
+    if length <= limit {
+        return text.to_owned();
+    }
+    let tail = limit / 4;
+    let head: String = text.chars().take(limit - tail).collect();
+    let end: String = text.chars().skip(length - tail).collect();
+    format!("{head}⟨{} characters more⟩{end}", length - limit)
+}
+
+fn escaped(text: &str, keep_lines: bool) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let (mut blanks, mut marks) = (0, 0);
+    for c in text.chars() {
+        if c == ' ' {
+            blanks += 1;
+            continue;
+        }
+        push_blanks(&mut shown, blanks);
+        blanks = 0;
+        marks = if is_mark(c) { marks + 1 } else { 0 };
+        match c {
+            '\n' if keep_lines => shown.push('\n'),
+            c if is_plain(c) && marks <= MAX_MARKS => shown.push(c),
+            c => notice(&mut shown, format_args!("U+{:04X}", u32::from(c))),
+        }
+    }
+    push_blanks(&mut shown, blanks);
+    shown
+}
+
+fn push_blanks(shown: &mut String, count: usize) {
+    if count > MAX_BLANKS {
+        notice(shown, format_args!("{count} blanks"));
+    } else {
+        shown.push_str(&" ".repeat(count));
+    }
+}
+
+fn notice(shown: &mut String, text: fmt::Arguments<'_>) {
+    write!(shown, "⟨{text}⟩").expect("a string takes everything");
+}
+
+/// Whether a character is seen as what it is, moves nothing and turns nothing around.
+fn is_plain(c: char) -> bool {
+    // The signs of our own notices cannot be forged.
+    !c.is_control() && !c.is_whitespace() && !matches!(c, '⟨' | '⟩') && !is_invisible(c)
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(u32::from(c),
+        0x00AD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F | 0x200B..=0x200F
+        | 0x2028..=0x202E | 0x2060..=0x206F | 0x2800 | 0x3164 | 0xE000..=0xF8FF | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0
+        | 0xFFF0..=0xFFFB | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF | 0xF0000..=0x0010_FFFF)
+        || u32::from(c) & 0xFFFE == 0xFFFE
+}
+
+/// Whether a character is drawn upon the one before it.
+fn is_mark(c: char) -> bool {
+    matches!(u32::from(c), 0x0300..=0x036F | 0x0483..=0x0489 | 0x0591..=0x05BD | 0x064B..=0x065F | 0x0E31
+        | 0x0E34..=0x0E3A | 0x0E47..=0x0E4E | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x20D0..=0x20FF | 0xFE20..=0xFE2F)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_plain_is_spelled_out() {
+        let cases = [
+            ("a\x1b[2Jb", "a⟨U+001B⟩[2Jb"),
+            ("a\rb\x07\t", "a⟨U+000D⟩b⟨U+0007⟩⟨U+0009⟩"),
+            ("\u{202e}gpj", "⟨U+202E⟩gpj"),
+            ("a\u{200b}b\u{e0041}", "a⟨U+200B⟩b⟨U+E0041⟩"),
+            ("\u{9b}31m", "⟨U+009B⟩31m"),
+            ("⟨U+001B⟩", "⟨U+27E8⟩U+001B⟨U+27E9⟩"),
+            ("grün 你好 é", "grün 你好 é"),
+            ("e\u{301}\u{301}\u{301}", "e\u{301}\u{301}⟨U+0301⟩"),
+            ("a\u{a0}b", "a⟨U+00A0⟩b"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(on_one_line(text, 100), expected);
+        }
+        assert_eq!(on_one_line(&format!("a{}b", " ".repeat(500)), 100), "a⟨500 blanks⟩b");
+        assert_eq!(as_lines(&format!("a{}b", "\n".repeat(501))), ["a", "⟨500 empty lines⟩", "b"]);
+        assert_eq!(on_one_line(&"x".repeat(30), 8), "xxxxxx⟨22 characters more⟩xx");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_moves_the_cursor(text in "\\PC{0,20}[\\x00-\\x1f\\x7f-\\u{9f}\\u{200b}-\\u{206f}]{0,20}.{0,20}") {
+            for line in as_lines(&text).iter().chain([&on_one_line(&text, 1000)]) {
+                prop_assert!(line.chars().all(|c| c == ' ' || matches!(c, '⟨' | '⟩') || is_plain(c)), "{line:?}");
+            }
+        }
+    }
+}

@@ -1,1 +1,0 @@
-//! Rules, modes and people: who may do what.

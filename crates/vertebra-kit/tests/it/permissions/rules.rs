@@ -1,0 +1,236 @@
+//! What rules hold for.
+
+use serde_json::json;
+use vertebra::{
+    AgentTool,
+    prelude::*,
+    testing::{FakeClock, RecordingTool, Script},
+};
+use vertebra_kit::permissions::{Effect, Permissions, RuleTexts};
+
+use super::*;
+
+#[tokio::test]
+async fn an_allow_rule_allows_a_line_only_if_every_command_of_it_is_covered() {
+    let rules = || allowing(&["Bash(git *)", "Bash(cargo test:*)", "Edit(out/**)"]);
+    let covered = [
+        "git status",
+        "git",
+        "git status && git diff | git apply; cargo test -q",
+        "'git' st\"atus\"",
+        "git commit -m 'a; rm x'",
+        "timeout 5 git status",
+        "LANG=C nice -n 5 git log",
+        "git log 2>/dev/null",
+        "git log > /dev/null 2>&1",
+        "git log > out/log.txt",
+        "git log > /repo/out/../out/log.txt",
+        "for x in a b; do git log $x; done",
+    ];
+    for line in covered {
+        assert_eq!(comes_to(rules(), "bash", command(line)).await, "ran", "{line:?}");
+    }
+    let left = [
+        "git status; rm -rf x",
+        "git status $(rm x)",
+        "git status `rm x`",
+        "git status <(rm x)",
+        "git status\nrm x",
+        "git status\rrm x",
+        "git status & rm x",
+        "git status | sh",
+        "FOO=1 rm",
+        "GIT_PAGER=x git log",
+        "env GIT_PAGER=x git log",
+        "PATH=.; git status",
+        "export PATH=.; git status",
+        "sudo git status",
+        "sh -c 'git status'",
+        "eval git status",
+        "xargs git log",
+        "./git status",
+        "gitk",
+        "git() { rm x; }; git status",
+        "alias git=rm; git x",
+        "cd /tmp && git status",
+        "git log > ~/.bashrc",
+        "git log >> x",
+        "git log > out/../x",
+        "git log > $OUT",
+        "git log >&x",
+        "git log &> x",
+        "git log >| x",
+        "> x",
+        "git log > out/a > x",
+        "time -o x git log",
+    ];
+    for line in left {
+        assert_eq!(comes_to(rules(), "bash", command(line)).await, "asked", "{line:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_deny_rule_holds_for_any_command_of_a_line() {
+    let rules = || allowing(&["Bash"]).deny("Bash(rm *)").expect("a rule").deny("Bash(git push)").expect("a rule");
+    let meant = [
+        "rm x",
+        "rm",
+        "ls; rm x",
+        "ls\nrm x",
+        "echo $(rm x)",
+        "sudo rm x",
+        "env -i FOO=1 rm x",
+        "FOO=1 rm x",
+        "/bin/rm x",
+        "../../bin/rm x",
+        "r''m x",
+        "r\\\nm x",
+        "rm x > /dev/null",
+        "> /dev/null rm x",
+        "sh -c 'rm x'",
+        "eval rm x",
+        "find . -exec rm {} ';'",
+        "git status | xargs rm",
+        "# first a comment\nrm x",
+        "git push > log",
+        "git push && ls",
+    ];
+    for line in meant {
+        assert_eq!(comes_to(rules(), "bash", command(line)).await, "denied", "{line:?}");
+    }
+    assert_eq!(comes_to(rules(), "bash", json!({"command": ["rm", "x"]})).await, "denied");
+    for line in ["rmdir x", "echo rm", "git rm x", "git push origin", "ls"] {
+        assert_eq!(comes_to(rules(), "bash", command(line)).await, "ran", "{line:?}");
+    }
+}
+
+#[tokio::test]
+async fn names_are_compared_without_case_and_by_alias() {
+    let cases = [
+        ("Write", "write_file", "ran"),
+        ("WRITE_FILE", "write_file", "ran"),
+        ("Write", "edit_file", "asked"),
+        ("shell", "bash", "ran"),
+        ("mcp__git", "mcp__git__log", "ran"),
+        ("mcp__git__*", "mcp__git__log", "ran"),
+        ("mcp__git__log", "mcp__git__log", "ran"),
+        ("mcp__git", "mcp__mail__send", "asked"),
+        ("mcp__*", "mcp__mail__send", "ran"),
+        ("*", "mcp__mail__send", "ran"),
+    ];
+    for (rule, tool, expected) in cases {
+        assert_eq!(comes_to(allowing(&[rule]), tool, json!({})).await, expected, "{rule} {tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_is_judged_as_it_would_be_reached() {
+    let url = |url: &str| json!({ "url": url });
+    let allowed = || allowing(&["WebFetch(domain:example.org)"]);
+    let denied = || allowing(&["*"]).deny("WebFetch(domain:*.evil.org)").expect("a rule");
+    let cases = [
+        (allowed(), "web", url("https://Example.org./x"), "ran"),
+        (allowed(), "web", url("https://www.example.org"), "asked"),
+        (allowed(), "web", url("https://example.org@evil.org"), "asked"),
+        (allowed(), "web", json!({}), "asked"),
+        (allowed(), "mcp__mail__send", url("https://example.org"), "asked"),
+        (denied(), "web", url("https://a.evil.org"), "denied"),
+        (denied(), "web", url("https://good.org\\@a.evil.org"), "denied"),
+        (denied(), "mcp__mail__send", url("https://a.evil.org:8080/x"), "denied"),
+        (denied(), "bash", command("curl https://a.evil.org/x"), "denied"),
+        (denied(), "bash", command("curl https://good.org/x"), "ran"),
+    ];
+    for (permissions, tool, args, expected) in cases {
+        let shown = args.to_string();
+        assert_eq!(comes_to(permissions, tool, args).await, expected, "{tool} {shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_rule_and_where_it_stands() {
+    let user =
+        RuleTexts { deny: vec!["Bash(rm *)".into()], ask: vec!["Bash(git push *)".into()], ..RuleTexts::default() };
+    let permissions = || allowing(&["Bash"]).texts("user settings", &user).expect("rules");
+    assert_eq!(
+        reads(permissions(), "bash", command("rm x")).await,
+        "blocked by permissions/rules: denied by rule `Bash(rm *)` of user settings"
+    );
+    assert_eq!(
+        reads(permissions(), "bash", command("git push")).await,
+        "blocked: permissions/rules asked (rule `Bash(git push *)` of user settings asks), and nobody is there to answer"
+    );
+    assert_eq!(
+        reads(Permissions::default(), "bash", command("ls")).await,
+        "blocked: permissions/rules asked (no rule allows this use of `bash`), and nobody is there to answer"
+    );
+}
+
+#[tokio::test]
+async fn a_decision_can_be_explained_before_it_is_needed() {
+    let rules = allowing(&["Bash(git *)", "Bash(cargo *)"]).deny("Bash(git push *)").expect("a rule").rules();
+    let bash = RecordingTool::new("bash").spec();
+    let explain = |line: &str| {
+        let args = Args::try_from(command(line)).expect("an object");
+        rules.explain("session-1", &bash, &args, "/repo")
+    };
+    let both = explain("git log; cargo test");
+    assert_eq!(both.effect, Some(Effect::Allow));
+    assert_eq!(both.rules.len(), 2);
+    assert_eq!(both.to_string(), "allowed by rule `Bash(git *)` of the program, rule `Bash(cargo *)` of the program");
+    assert_eq!(explain("git push -f; ls").to_string(), "denied by rule `Bash(git push *)` of the program");
+    assert_eq!(explain("ls").to_string(), "no rule allows this use of `bash`");
+}
+
+#[test]
+fn rules_that_hold_for_no_tool_are_told() {
+    let permissions = allowing(&["Wirte", "Bash(git *)", "mcp__mial", "Read(src/**)", "WebFetch(domain:example.org)"]);
+    let rules = permissions.rules();
+    let model = Script::new();
+    let agent = built(&mut agent(&model, permissions));
+    assert_eq!(
+        rules.unmatched(agent.tools()),
+        [
+            "rule `Wirte` of the program holds for no tool; did you mean `Write`?",
+            "rule `mcp__mial` of the program holds for no tool; did you mean `mcp__mail__send`?"
+        ]
+    );
+    let nothing = rules.unmatched([]);
+    assert_eq!(nothing.len(), 5);
+}
+
+#[test]
+fn a_bad_rule_says_where_it_came_from_and_what_to_write() {
+    let user = RuleTexts { allow: vec!["Bash(git *".into()], ..RuleTexts::default() };
+    let error = Permissions::default().texts("user settings", &user).expect_err("not a rule");
+    assert_eq!(
+        error.to_string(),
+        "`Bash(git *` is not a rule: the rule does not end with a parenthesis (at character 11); write `Bash(git *)` (from user settings)"
+    );
+}
+
+#[tokio::test]
+async fn rules_hold_in_children_and_mean_the_parents_folder() {
+    let told = |permissions: Permissions| async {
+        let inner = Script::new()
+            .call("edit_file", r#"{"path": "lib.rs"}"#)
+            .call("bash", r#"{"command": "git status"}"#)
+            .say("tried");
+        let mut child = Agent::builder(inner);
+        child.name("child").working_directory("/repo/src");
+        with_tools(&mut child);
+        let model = Script::new().call("helper", r#"{"prompt": "try"}"#).say("done");
+        let mut builder = Agent::builder(model);
+        builder.clock(FakeClock::new()).working_directory("/repo").with(permissions);
+        builder.tool(AgentTool::new("helper", "helps", built(&mut child)));
+        let told = Told::results(&mut builder);
+        built(&mut builder).run("go").await.expect("a run");
+        told.lines()[..2].iter().map(|read| in_a_word(read)).collect::<Vec<_>>()
+    };
+    // `src/**` is the folder below `/repo`, where the child works; it has no `src` of its own.
+    assert_eq!(told(allowing(&["helper", "Edit(src/**)"])).await, ["ran", "asked"]);
+    assert_eq!(told(allowing(&["helper", "*"]).deny("Edit(src/**)").expect("a rule")).await, ["denied", "ran"]);
+    // An allowance is not widened by a child that works elsewhere.
+    assert_eq!(told(allowing(&["helper", "Edit(./lib.rs)"])).await, ["asked", "asked"]);
+    // A refusal is: rather too much than too little.
+    assert_eq!(told(allowing(&["*"]).deny("Edit(./lib.rs)").expect("a rule")).await, ["denied", "ran"]);
+}

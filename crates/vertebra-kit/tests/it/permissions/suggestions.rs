@@ -1,0 +1,149 @@
+//! "Always": which rule is offered, and for how long it holds.
+
+use std::fs;
+
+use vertebra::{
+    AgentTool, Approval, Decision,
+    testing::{FixedApprover, Script},
+};
+use vertebra_kit::permissions::{For, Permissions};
+
+use super::*;
+
+/// The rules that would be offered to a person who is asked about this call.
+async fn offered(permissions: Permissions, tool: &str, args: Value) -> Vec<String> {
+    let rules = permissions.rules();
+    let told = Told::default();
+    let offers = told.clone();
+    let person = FixedApprover::by(move |approval: &Approval| {
+        let found = rules.suggestions(approval).unwrap_or_else(|| vec!["nothing".to_owned()]);
+        offers.0.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+        approval.approve()
+    });
+    reads_of(permissions, tool, args, |builder| {
+        builder.approver(person);
+    })
+    .await;
+    told.lines()
+}
+
+#[tokio::test]
+async fn the_narrowest_sensible_rule_is_offered() {
+    let cases: [(&str, Value, &[&str]); 20] = [
+        ("bash", command("cargo test -p a"), &["Bash(cargo test *)"]),
+        ("bash", command("cargo test"), &["Bash(cargo test *)"]),
+        ("bash", command("npm run test -- -u"), &["Bash(npm run test *)"]),
+        ("bash", command("git push --force && cargo fmt"), &["Bash(git push *)", "Bash(cargo fmt *)"]),
+        ("bash", command("git -c core.pager=x log"), &["Bash(git -c core.pager=x log)"]),
+        ("bash", command("timeout 5 cargo test"), &["Bash(cargo test *)"]),
+        ("bash", command("make all"), &["Bash(make all)"]),
+        ("bash", command("python -c 'print(1)'"), &["nothing"]),
+        ("bash", command("rm *.o"), &["nothing"]),
+        ("bash", command("cargo test > out/log"), &["Bash(cargo test *)", "Edit(out/log)"]),
+        ("bash", command("cargo test > $OUT"), &["nothing"]),
+        ("bash", command("sudo make"), &["Bash(sudo make)", "Bash(make)"]),
+        ("write_file", path("src/a.rs"), &["Edit(src/a.rs)"]),
+        ("edit_file", path("/repo/a.rs"), &["Edit(./a.rs)"]),
+        ("edit_file", path("src/[id].ts"), &["Edit(src/[[]id[]].ts)"]),
+        ("edit_file", path("/etc/hosts"), &["Edit(/etc/hosts)"]),
+        ("delete_file", path("src/a.rs"), &["delete_file"]),
+        ("web", json!({"url": "https://Example.org/x"}), &["WebFetch(domain:example.org)"]),
+        ("mcp__mail__send", json!({}), &["mcp__mail__send"]),
+        ("bash", json!({}), &["nothing"]),
+    ];
+    for (tool, args, expected) in cases {
+        let shown = args.to_string();
+        assert_eq!(offered(Permissions::default(), tool, args).await, expected, "{tool} {shown}");
+    }
+    // Where a rule asks each time, no other rule would help.
+    let asking = Permissions::default().ask("Bash(git push *)").expect("a rule");
+    assert_eq!(offered(asking, "bash", command("git push")).await, ["nothing"]);
+}
+
+#[tokio::test]
+async fn what_was_learned_holds_in_its_session_and_in_the_children_of_it() {
+    let call = r#"{"command": "cargo test"}"#;
+    let child = |model: Script| {
+        let mut child = Agent::builder(model);
+        child.name("child").working_directory("/repo");
+        with_tools(&mut child);
+        built(&mut child)
+    };
+    let inner = Script::new().call("bash", call).say("tried");
+    let model = Script::new()
+        .call("bash", call)
+        .call("helper", r#"{"prompt": "try"}"#)
+        .say("done")
+        .call("bash", call)
+        .say("in another session");
+    let permissions = allowing(&["helper"]);
+    let rules = permissions.rules();
+    let learning = rules.clone();
+    let person = FixedApprover::by(move |approval| {
+        let session = approval.at.run.session_id.clone();
+        for rule in learning.suggestions(approval).expect("rules") {
+            learning.learn(&rule, &For::Session(session.clone())).expect("a rule");
+        }
+        approval.approve()
+    })
+    .then(FixedApprover::no("once is enough"));
+    let mut builder = agent(&model, permissions);
+    builder.approver(person.clone()).tool(AgentTool::new("helper", "helps", child(inner)));
+    let told = Told::results(&mut builder);
+    let agent = built(&mut builder);
+    agent.run("go").await.expect("a run");
+    assert_eq!(told.lines(), ["ok", "ok", "tried"]);
+    assert_eq!(rules.list().len(), 1, "a session that has ended leaves no rules behind");
+    agent.run("go").await.expect("a run");
+    assert_eq!(told.lines().last().expect("results"), "blocked by a person: once is enough");
+    assert_eq!(person.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn what_was_learned_for_good_is_in_the_file_and_no_tool_may_write_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("settings.toml");
+    fs::write(&file, "# mine\n[permissions]\nmode = \"accept_edits\"\nallow = [\"Bash(git *)\"] # fine\n")
+        .expect("a file");
+    let permissions = || Permissions::default().file(&file).expect("a file of rules");
+    let rules = permissions().rules();
+    rules.learn("Bash(cargo test *)", &For::Good).expect("a rule");
+    assert_eq!(
+        fs::read_to_string(&file).expect("the file"),
+        "# mine\n[permissions]\nmode = \"accept_edits\"\nallow = [\"Bash(git *)\", \"Bash(cargo test *)\"] # fine\n"
+    );
+    assert_eq!(comes_to(permissions(), "bash", command("cargo test -q")).await, "ran");
+    assert_eq!(comes_to(permissions(), "write_file", path("a")).await, "ran");
+    let everything = || permissions().allow("*").expect("a rule");
+    let settings = file.to_str().expect("text");
+    assert_eq!(comes_to(everything(), "write_file", path(settings)).await, "denied");
+    assert_eq!(comes_to(everything(), "bash", command(&format!("echo x >> {settings}"))).await, "denied");
+    assert_eq!(comes_to(everything(), "bash", command(&format!("cat {settings}"))).await, "ran");
+}
+
+/// An approval is for the arguments that were shown.
+#[tokio::test]
+async fn an_approval_that_was_given_for_something_else_is_refused() {
+    let first: Arc<Mutex<Option<Decision>>> = Arc::default();
+    let kept = first.clone();
+    let person = FixedApprover::by(move |approval| {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get_or_insert_with(|| approval.approve()).clone()
+    });
+    let model = Script::new().call("bash", r#"{"command": "ls"}"#).call("bash", r#"{"command": "rm x"}"#).say("done");
+    let mut builder = agent(&model, Permissions::default());
+    builder.approver(person);
+    let told = Told::results(&mut builder);
+    built(&mut builder).run("go").await.expect("a run");
+    assert_eq!(told.lines(), ["ok", "blocked: the approval was for other arguments"]);
+}
+
+#[tokio::test]
+async fn what_a_person_writes_is_judged_by_the_rules() {
+    let person = FixedApprover::by(|_| Decision::Edit { args: Args::try_from(command("rm x")).expect("an object") });
+    let permissions = Permissions::default().deny("Bash(rm *)").expect("a rule");
+    let read = reads_of(permissions, "bash", command("ls"), |builder| {
+        builder.approver(person);
+    });
+    assert_eq!(read.await, "blocked by permissions/rules: denied by rule `Bash(rm *)` of the program");
+}

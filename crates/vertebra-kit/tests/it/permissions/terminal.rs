@@ -1,0 +1,398 @@
+//! A person at a terminal: what they see, what they can answer, and what happens if they do not.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read as _, Write},
+    os::unix::fs::OpenOptionsExt as _,
+    thread,
+    time::Duration,
+};
+
+use rustix::{
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{LocalModes, tcgetattr},
+};
+use tokio::sync::mpsc;
+use vertebra::{AgentTool, Args, testing::Script};
+use vertebra_kit::permissions::{Permissions, Rules, TerminalApprover};
+
+use super::*;
+
+/// What was written to the terminal.
+#[derive(Clone, Default)]
+struct Shown(Arc<Mutex<Vec<u8>>>);
+
+impl Shown {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()).expect("text")
+    }
+}
+
+impl Write for Shown {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A terminal where all of this has been typed, and then the person went away.
+fn typed(answers: &str) -> (TerminalApprover, Shown) {
+    let (input, mut keyboard) = io::pipe().expect("a pipe");
+    keyboard.write_all(answers.as_bytes()).expect("a pipe takes a few lines");
+    let shown = Shown::default();
+    (TerminalApprover::on(input, shown.clone()), shown)
+}
+
+/// What the model reads and what the person sees, if they answer this when they are asked about the call.
+async fn answered(answers: &str, tool: &str, args: Value) -> (String, String) {
+    answered_by(Permissions::default(), answers, tool, args, TerminalApprover::learning).await
+}
+
+async fn answered_by(
+    permissions: Permissions,
+    answers: &str,
+    tool: &str,
+    args: Value,
+    with: impl FnOnce(TerminalApprover, Rules) -> TerminalApprover,
+) -> (String, String) {
+    let (terminal, shown) = typed(answers);
+    let terminal = with(terminal, permissions.rules());
+    let read = reads_of(permissions, tool, args, |builder| {
+        builder.clock(FakeClock::by_hand()).approver(terminal);
+    })
+    .await;
+    (read, shown.text())
+}
+
+#[tokio::test]
+async fn a_person_says_yes_no_or_nothing() {
+    let cases = [
+        ("y\n", "ok"),
+        ("YES\n", "ok"),
+        ("n\nnot today\n", "blocked by a person: not today"),
+        ("n too risky\n", "blocked by a person: too risky"),
+        ("n\n\n", "blocked by a person: the person said no"),
+        ("", "blocked by a person: the terminal was closed"),
+        ("y", "blocked by a person: the terminal was closed"),
+        ("hm\n\nwhat?\ny\n", "ok"),
+        ("yes please\n", "blocked by a person: the terminal was closed"),
+        ("\x03", "blocked by a person: the person pressed Ctrl-C"),
+    ];
+    for (answers, expected) in cases {
+        assert_eq!(answered(answers, "bash", command("ls")).await.0, expected, "{answers:?}");
+    }
+    let (read, _) = answered(&"what?\n".repeat(200), "bash", command("ls")).await;
+    assert_eq!(read, "blocked by a person: no answer could be understood");
+}
+
+#[tokio::test]
+async fn a_question_shows_who_what_and_why() {
+    let (_, shown) = answered("n no\n", "bash", json!({"command": "cargo test\ncargo fmt", "timeout": 5})).await;
+    insta::assert_snapshot!(shown, @r"
+
+    ┌ agent wants to use bash
+    │ no rule allows this use of `bash` (permissions/rules)
+    │ command:
+    │   cargo test
+    │   cargo fmt
+    │ timeout: 5
+    └ y: yes    n [why]: no    e: edit the arguments    v: view all
+      a [rule]: yes, and in this session always Bash(cargo test *), Bash(cargo fmt *)
+    >   no
+    ");
+}
+
+/// Everything that could make a terminal lie, in one command.
+fn hostile() -> String {
+    let osc = "\x1b]8;;https://evil.org\x1b\\click\x1b]8;;\x1b\\ \x1b]52;c;cm0gLXJm\x07";
+    let turned = "\u{202e}gpj.exe\u{202c} \u{2066}a\u{2069} zero\u{200b}width\u{feff} \u{e0041}\u{e0042}tags";
+    let prompt = "└ y: yes\n> y\n  yes\n\n┌ agent wants to use nothing";
+    format!(
+        "echo ok # \x1b[2J\x1b[1;1H\rls\x08\x7f\x07 \u{9b}31m{osc} {turned}{}rm -rf x{}{prompt} ⟨U+0041⟩",
+        " ".repeat(300),
+        "\n".repeat(501)
+    )
+}
+
+#[tokio::test]
+async fn nothing_of_the_model_reaches_the_terminal_raw_and_what_runs_is_what_was_approved() {
+    let line = hostile();
+    let tool = RecordingTool::new("run\u{5f}it");
+    let model = Script::new().call("run_it", &command(&line).to_string()).say("done");
+    let (terminal, shown) = typed("y\n");
+    let mut builder = Agent::builder(model);
+    builder.name("ag\x1b[31ment\n\u{202e}").clock(FakeClock::by_hand()).working_directory("/repo");
+    builder.tool(tool.clone()).with(Permissions::default()).approver(terminal);
+    built(&mut builder).run("go").await.expect("a run");
+    assert_eq!(tool.calls(), [Args::try_from(command(&line)).expect("an object")]);
+    let shown = shown.text();
+    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
+    insta::assert_snapshot!("hostile_prompt", shown);
+}
+
+#[tokio::test]
+async fn much_is_cut_with_a_notice_and_shown_whole_on_demand() {
+    let many: Vec<String> = (0..500).map(|n| format!("echo {n}")).collect();
+    let many = many.join("\n");
+    let long = format!("echo {}END", "x".repeat(5000));
+    let (_, shown) = answered("n no\n", "bash", command(&many)).await;
+    assert!(shown.contains("echo 29\n│   ⟨460 lines more: v shows them⟩\n") && shown.contains("echo 499\n"), "{shown}");
+    assert!(!shown.contains("echo 250\n"));
+    let (_, shown) = answered("v\nn no\n", "bash", command(&many)).await;
+    assert!(shown.contains("echo 250\n"));
+    let (_, shown) = answered("n no\n", "bash", command(&long)).await;
+    assert!(shown.contains("x⟨4008 characters more⟩x") && shown.contains("xEND\n"), "{shown}");
+}
+
+#[tokio::test]
+async fn an_edit_is_shown_as_a_difference() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("a.txt"), "one\ntwo\nthree\n").expect("a file");
+    let root = folder.path().to_str().expect("text").to_owned();
+    let shown = |args: Value, colour: bool| {
+        let root = root.clone();
+        async move {
+            let (terminal, shown) = typed("n no\n");
+            reads_of(Permissions::default(), "write_file", args, |builder| {
+                builder.clock(FakeClock::by_hand()).working_directory(root).approver(terminal.colour(colour));
+            })
+            .await;
+            shown.text()
+        }
+    };
+    let text = shown(json!({"path": "a.txt", "content": "one\n2\nthree\n\x1b[2J\n"}), false).await;
+    insta::assert_snapshot!(text, @r"
+
+    ┌ agent wants to use write_file
+    │ no rule allows this use of `write_file` (permissions/rules)
+    │ path: a.txt
+    │ change:
+    │     one
+    │   - two
+    │   + 2
+    │     three
+    │   + ⟨U+001B⟩[2J
+    └ y: yes    n [why]: no    e: edit the arguments    v: view all
+    >   no
+    ");
+    let text = shown(json!({"path": "new.txt", "old_string": "a\nb", "new_string": "a\nc"}), true).await;
+    assert!(text.contains("\x1b[31m- b\x1b[0m\n│   \x1b[32m+ c\x1b[0m\n"), "{text}");
+    let edits =
+        json!({"path": "x", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]});
+    let text = shown(edits, false).await;
+    assert!(text.contains("│   - a\n│   + b\n│     …\n│   - c\n│   + d\n"), "{text}");
+}
+
+#[tokio::test]
+async fn arguments_are_edited_in_line_or_in_an_editor_and_judged_again() {
+    let edit = |answers: &'static str| async {
+        let permissions = allowing(&["Bash(git *)"]).deny("Bash(rm *)").expect("a rule");
+        answered_by(permissions, answers, "bash", command("ls"), |terminal, _| terminal).await
+    };
+    assert_eq!(edit("e\n{\"command\": \"git status\"}\n").await.0, "ok");
+    assert_eq!(
+        edit("e\n{\"command\": \"rm x\"}\n").await.0,
+        "blocked by permissions/rules: denied by rule `Bash(rm *)` of the program"
+    );
+    let (read, shown) = edit("e\nnot json\ne\n[1]\ne\n\ny\n").await;
+    assert_eq!(read, "ok");
+    assert!(
+        shown.contains("not taken over: expected ident") && shown.contains("must be a JSON object, not [1]"),
+        "{shown}"
+    );
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("editor.sh");
+    fs::write(&script, "grep -q '\"command\": \"ls\"' \"$2\" && echo '{\"command\": \"git log\"}' > \"$2\"\n")
+        .expect("a script");
+    let editor = format!("sh {} --wait", script.display());
+    let (read, shown) =
+        answered_by(allowing(&["Bash(git *)"]), "e\n", "bash", command("ls"), |terminal, _| terminal.editor(&editor))
+            .await;
+    assert_eq!(read, "ok", "{shown}");
+    let (read, shown) =
+        answered_by(Permissions::default(), "e\nn no\n", "bash", command("ls"), |terminal, _| terminal.editor("false"))
+            .await;
+    assert_eq!(read, "blocked by a person: no");
+    assert!(shown.contains("not taken over: the editor ended with exit status: 1"), "{shown}");
+}
+
+#[tokio::test]
+async fn always_adds_the_rule_that_was_shown_or_one_that_fits() {
+    let learned = |answers: &'static str| async {
+        let permissions = Permissions::default();
+        let rules = permissions.rules();
+        let (terminal, shown) = typed(answers);
+        let again = r#"{"command": "cargo test"}"#;
+        let model = Script::new().call("bash", again).call("bash", again).say("done");
+        let mut builder = agent(&model, permissions);
+        builder.clock(FakeClock::by_hand()).approver(terminal.learning(rules));
+        let told = Told::results(&mut builder);
+        built(&mut builder).run("go").await.expect("a run");
+        (told.lines(), shown.text())
+    };
+    assert_eq!(learned("a\n").await.0, ["ok", "ok"]);
+    assert_eq!(learned("a Bash(cargo *)\n").await.0, ["ok", "ok"]);
+    let (read, shown) = learned("a Bash(git *)\na Bash(cargo\nf\ny\n").await;
+    assert_eq!(read, ["ok", "blocked by a person: the terminal was closed"]);
+    assert!(shown.contains("not added: `Bash(git *)` would not allow this call"), "{shown}");
+    assert!(shown.contains("not added: `Bash(cargo` is not a rule"), "{shown}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("settings.toml");
+    let permissions = Permissions::default().file(&file).expect("a file to be");
+    let (read, shown) = answered_by(permissions, "f\n", "write_file", path("a.rs"), TerminalApprover::learning).await;
+    assert_eq!(read, "ok");
+    assert!(
+        shown.contains("a [rule]: yes, and in this session always Edit(./a.rs)\n  f [rule]: the same for good, in "),
+        "{shown}"
+    );
+    assert_eq!(fs::read_to_string(&file).expect("the file"), "[permissions]\nallow = [\"Edit(./a.rs)\"]\n");
+}
+
+#[tokio::test]
+async fn a_question_whose_time_is_over_is_taken_back() {
+    let (input, _keyboard) = io::pipe().expect("a pipe");
+    let shown = Shown::default();
+    let terminal = TerminalApprover::on(input, shown.clone());
+    let read = reads_of(Permissions::default(), "bash", command("ls"), |builder| {
+        builder.approver(terminal).approval_timeout(Duration::from_mins(1));
+    })
+    .await;
+    assert_eq!(read, "blocked by a person: nobody answered in time");
+    let shown = shown.text();
+    assert!(shown.contains("┌ agent wants to use bash\n"), "{shown}");
+    assert!(shown.ends_with("> \n  no: the time for an answer is over, or the run has ended\n"), "{shown}");
+}
+
+#[tokio::test]
+async fn children_that_ask_at_once_are_answered_one_after_another() {
+    let child = |name: &'static str| {
+        let mut child = Agent::builder(Script::new().call("bash", r#"{"command": "ls"}"#).say(name));
+        child.name(name).working_directory("/repo");
+        with_tools(&mut child);
+        built(&mut child)
+    };
+    let model = Script::new().calls([("left", r#"{"prompt": "go"}"#), ("right", r#"{"prompt": "go"}"#)]).say("done");
+    let (terminal, shown) = typed("y\nn no\n");
+    let mut builder = agent(&model, allowing(&["left", "right"]));
+    builder.clock(FakeClock::by_hand()).approver(terminal);
+    builder.tool(AgentTool::new("left", "helps", child("lefty")));
+    builder.tool(AgentTool::new("right", "helps", child("righty")));
+    built(&mut builder).run("go").await.expect("a run");
+    let shown = shown.text();
+    let order: Vec<&str> =
+        shown.lines().filter(|line| line.contains("wants to use") || line.starts_with(">  ")).collect();
+    assert_eq!(order.len(), 4, "{shown}");
+    assert_eq!([order[1], order[3]], [">   yes", ">   no"]);
+    let mut names = [order[0], order[2]];
+    names.sort_unstable();
+    assert_eq!(names, ["┌ lefty wants to use bash", "┌ righty wants to use bash"]);
+}
+
+/// A pseudo-terminal: what a program has, and what a person sees and types.
+struct Pty {
+    device: File,
+    person: File,
+    seen: mpsc::UnboundedReceiver<String>,
+    screen: String,
+}
+
+impl Pty {
+    fn open() -> Self {
+        let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        grantpt(&person).and_then(|()| unlockpt(&person)).expect("a pseudo-terminal");
+        let name = ptsname(&person, Vec::new()).expect("a name");
+        let no_controlling_terminal = rustix::fs::OFlags::NOCTTY.bits();
+        let device = File::options()
+            .read(true)
+            .write(true)
+            .custom_flags(i32::try_from(no_controlling_terminal).expect("a flag"))
+            .open(name.to_str().expect("text"))
+            .expect("a terminal");
+        let person = File::from(person);
+        let (sender, seen) = mpsc::unbounded_channel();
+        let mut eyes = person.try_clone().expect("another handle");
+        thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(count @ 1..) = eyes.read(&mut piece) {
+                if sender.send(String::from_utf8_lossy(&piece[..count]).into_owned()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { device, person, seen, screen: String::new() }
+    }
+
+    fn approver(&self) -> TerminalApprover {
+        let device = || self.device.try_clone().expect("another handle");
+        TerminalApprover::on(device(), device())
+    }
+
+    fn types(&mut self, text: &str) {
+        self.person.write_all(text.as_bytes()).expect("typing");
+    }
+
+    async fn sees(&mut self, text: &str) {
+        while !self.screen.contains(text) {
+            let more = tokio::time::timeout(Duration::from_mins(1), self.seen.recv()).await;
+            self.screen += &more.ok().flatten().unwrap_or_else(|| panic!("no {text:?} in {:?}", self.screen));
+        }
+    }
+
+    fn keys_are_signals(&self) -> bool {
+        tcgetattr(&self.device).expect("a terminal").local_modes.contains(LocalModes::ISIG)
+    }
+}
+
+#[tokio::test]
+async fn on_a_terminal_only_what_is_typed_after_the_question_counts() {
+    let mut pty = Pty::open();
+    pty.types("y\n");
+    pty.sees("y\r\n").await;
+    let terminal = pty.approver();
+    let call = tokio::spawn(async move {
+        reads_of(Permissions::default(), "bash", command("ls"), |builder| {
+            builder.clock(FakeClock::by_hand()).approver(terminal);
+        })
+        .await
+    });
+    pty.sees("> ").await;
+    assert!(!pty.keys_are_signals());
+    pty.types("n not this\n");
+    assert_eq!(call.await.expect("no panic"), "blocked by a person: not this");
+    assert!(pty.keys_are_signals(), "the terminal is as it was");
+}
+
+#[tokio::test]
+async fn on_a_terminal_ctrl_c_is_a_no_and_a_run_that_ends_gives_the_terminal_back() {
+    let mut pty = Pty::open();
+    let call = |terminal: TerminalApprover| {
+        tokio::spawn(async move {
+            reads_of(Permissions::default(), "bash", command("ls"), |builder| {
+                builder.clock(FakeClock::by_hand()).approver(terminal);
+            })
+            .await
+        })
+    };
+    let first = call(pty.approver());
+    pty.sees("> ").await;
+    pty.types("\x03");
+    assert_eq!(first.await.expect("no panic"), "blocked by a person: the person pressed Ctrl-C");
+
+    pty.screen.clear();
+    let second = call(pty.approver());
+    pty.sees("> ").await;
+    second.abort();
+    pty.sees("\r\x1b[2K  no: the time for an answer is over, or the run has ended").await;
+    // What is typed now is for whoever reads the terminal next, and not for a question that is gone.
+    pty.screen.clear();
+    let third = call(pty.approver());
+    pty.sees("> ").await;
+    pty.types("y\n");
+    assert_eq!(third.await.expect("no panic"), "ok");
+    assert!(pty.keys_are_signals());
+}
