@@ -247,7 +247,7 @@ impl AgentBuilder {
         if std::mem::replace(&mut self.built, true) {
             return Err(BuildError::AlreadyBuilt);
         }
-        let Kit { tools, hooks, instructions, approver, compactor } = std::mem::take(&mut self.kit);
+        let Kit { tools, hooks, instructions, approver, compactor, veils } = std::mem::take(&mut self.kit);
         let parts = std::iter::once(self.system_prompt.clone()).chain(instructions);
         let system_prompt: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
         let core = Core {
@@ -269,6 +269,7 @@ impl AgentBuilder {
             compactor,
             clock: self.clock.clone().unwrap_or_else(|| Arc::new(SystemClock::default())),
             ids: self.ids.clone(),
+            veils,
         };
         let agent = Agent::new(core, Hooks::new(hooks)?);
         for unmatched in agent.unmatched_tools() {

@@ -39,7 +39,12 @@ struct Turn {
 impl Script {
     /// Nothing to say yet.
     pub fn new() -> Self {
-        Self(Arc::new(Inner { id: ModelId::new("script", "script-1"), state: Mutex::default() }))
+        Self::of(ModelId::new("script", "script-1"))
+    }
+
+    /// Nothing to say yet, as the model of this name.
+    pub fn of(id: ModelId) -> Self {
+        Self(Arc::new(Inner { id, state: Mutex::default() }))
     }
 
     /// Says this.

@@ -27,3 +27,4 @@ mod escapes;
 mod laws;
 mod traps;
 mod unhurt;
+mod veils;
