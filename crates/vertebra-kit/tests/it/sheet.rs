@@ -6,6 +6,8 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 
 use vertebra::{Agent, AgentBuilder, testing::Script};
 
+use super::{redaction, resilience};
+
 /// One row of the table.
 pub(crate) struct Sheet {
     /// The capability, as its type is called.
@@ -19,7 +21,9 @@ pub(crate) struct Sheet {
 }
 
 fn sheets() -> Vec<Sheet> {
-    vec![]
+    let mut sheets = resilience::sheets();
+    sheets.push(redaction::sheet());
+    sheets
 }
 
 const BEGIN: &str = "<!-- begin: made by tests/it/sheet.rs -->\n";

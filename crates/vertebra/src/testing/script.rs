@@ -86,6 +86,12 @@ impl Script {
         self.push(Turn { answer: Some(Err(error)), ..Turn::default() })
     }
 
+    /// The last answer breaks off with this after all its pieces.
+    #[must_use]
+    pub fn breaking_off(self, error: ModelError) -> Self {
+        self.last(|turn| turn.answer = Some(Err(error)))
+    }
+
     /// The last answer also has this text, if it is one that asks for tools.
     #[must_use]
     pub fn saying(self, text: impl Into<String>) -> Self {
