@@ -19,7 +19,7 @@ pub enum Sensitive {
     StripeKey,
     /// A key of Anthropic.
     AnthropicKey,
-    /// A key of OpenAI.
+    /// A key of `OpenAI`.
     OpenaiKey,
     /// A key or token of Google.
     GoogleKey,
@@ -53,8 +53,11 @@ pub enum Sensitive {
     Phone,
 }
 
-/// How a kind is recognised. No pattern looks at what stands before it: that is what [`Rule::edge`] is for. What can go on
-/// for ever is at the end of a pattern, so that a stream knows early that it has found something.
+/// How a kind is recognised.
+///
+/// No pattern looks at what stands before it: that is what [`Rule::edge`] is for. What can go on for ever is at the end of a
+/// pattern, so that a stream knows early that it has found something. What a check may refuse is bounded, or cannot hold
+/// another beginning of the same pattern: else a hostile text would be searched again and again.
 pub(crate) struct Rule {
     pub(crate) pattern: &'static str,
     pub(crate) edge: Edge,
@@ -123,7 +126,7 @@ impl Sensitive {
             Self::StripeKey => vec![word(r"(?:(?:sk|rk|pk)_(?:live|test)|whsec)_[A-Za-z0-9]{16,}")],
             Self::AnthropicKey => vec![word(r"sk-ant-[A-Za-z0-9_-]{20,}")],
             Self::OpenaiKey => vec![word(r"sk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}")],
-            Self::GoogleKey => vec![word(r"AIza[A-Za-z0-9_-]{35}"), word(r"ya29\.[A-Za-z0-9_-]{20,}")],
+            Self::GoogleKey => vec![word(r"AIza[A-Za-z0-9_-]{35,}"), word(r"ya29\.[A-Za-z0-9_-]{20,}")],
             Self::NpmToken => vec![word(r"npm_[A-Za-z0-9]{36,}")],
             Self::PypiToken => vec![word(r"pypi-[A-Za-z0-9_-]{50,}")],
             Self::PrivateKey => vec![Rule { pattern: PRIVATE_KEY, edge: Edge::Any, check: |_| true }],
@@ -137,10 +140,13 @@ impl Sensitive {
                     r#"(?i:password|passwd|passphrase|pwd)["']?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}["']([^"'\s]{3,})"#,
                     checks::a_value,
                 ),
-                value(r#"(?i:password|passwd|passphrase|pwd)=([^\s"'&;,(){}<>]{3,})"#, checks::a_value),
+                value(
+                    r#"(?i:password|passwd|passphrase|pwd)=([^\s"'&;,(){}<>\[$*][^\s"'&;,(){}<>]{2,})"#,
+                    checks::a_value,
+                ),
             ],
             Self::NamedSecret => vec![value(
-                r#"(?i:key|token|secret)[A-Za-z0-9_]{0,24}["']?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}["']?([A-Za-z0-9+/=_.~-]{12,})"#,
+                r#"(?i:key|token|secret)[A-Za-z0-9_]{0,24}["']?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}["']?([A-Za-z0-9+/_.~-]{12,}={0,2})"#,
                 checks::random,
             )],
             Self::UrlPassword => vec![value(r"://[^\s:/@]{0,100}:([^\s/@]{1,200})@", checks::a_value)],
@@ -154,8 +160,8 @@ impl Sensitive {
                 vec![checked(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?-u:\b)", checks::iban)]
             }
             Self::IpAddress => vec![
-                checked(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?-u:\b)", checks::ipv4),
-                checked(r"[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?-u:\b)", checks::ipv6),
+                checked(r"[0-9]{1,3}(?:\.[0-9]{1,5}){3,7}(?-u:\b)", checks::ipv4),
+                checked(r"[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?-u:\b)", checks::ipv6),
             ],
             Self::MacAddress => vec![word(r"[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}(?-u:\b)")],
             Self::Phone => vec![Rule {

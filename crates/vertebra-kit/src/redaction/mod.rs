@@ -118,7 +118,7 @@ pub enum RedactionError {
 impl Default for Redaction {
     /// All secrets, everywhere but in the arguments of tools; no personal data.
     fn default() -> Self {
-        use Place::*;
+        use Place::{Answers, Prompt, Record, Requests, Results};
         Self {
             secrets: [Prompt, Results, Requests, Answers, Record].into(),
             personal: [Results, Answers, Record].into(),
@@ -243,13 +243,19 @@ impl Redaction {
         let own = self.own.iter().filter(|_| secrets).cloned();
         let kinds = self.kinds.iter().filter(|(kind, _)| if kind.is_secret() { secrets } else { personal });
         let built_in = kinds.flat_map(|(kind, strategy)| {
-            kind.rules().into_iter().map(|rule| Finder {
-                kind: kind.to_string().into(),
-                strategy: *strategy,
-                regex: Regex::new(rule.pattern).expect("the built-in patterns are regular expressions"),
-                hir: regex_syntax::parse(rule.pattern).expect("the built-in patterns are regular expressions"),
-                edge: rule.edge,
-                check: rule.check,
+            kind.rules().into_iter().map(|rule| {
+                let pattern = match rule.edge {
+                    Edge::Any => rule.pattern.to_owned(),
+                    Edge::Word => format!(r"(?-u:\b{{start-half}})(?:{})", rule.pattern),
+                };
+                Finder {
+                    kind: kind.to_string().into(),
+                    strategy: *strategy,
+                    regex: Regex::new(&pattern).expect("the built-in patterns are regular expressions"),
+                    hir: regex_syntax::parse(&pattern).expect("the built-in patterns are regular expressions"),
+                    edge: rule.edge,
+                    check: rule.check,
+                }
             })
         });
         Redactor::new(own.chain(built_in).collect(), self.key).expect("beginnings of regular expressions are such")

@@ -99,7 +99,10 @@ impl Redactor {
             match found {
                 Some((finder, found)) if found.whole.start < open => {
                     out.text.push_str(&text[at..found.hidden.start]);
-                    self.put(&mut out, finder, &text[found.hidden.clone()]);
+                    out.text.push_str(&self.instead(finder, &text[found.hidden.clone()]));
+                    if finder.strategy == Strategy::Block {
+                        out.blocked.get_or_insert_with(|| finder.kind.clone());
+                    }
                     out.text.push_str(&text[found.hidden.end..found.whole.end]);
                     at = found.whole.end;
                     if open < at {
@@ -143,26 +146,19 @@ impl Redactor {
         Some((finder, Found { hidden: finder.hidden(text, start..end), whole: start..end }))
     }
 
-    fn put(&self, out: &mut Redacted, finder: &Finder, value: &str) {
+    /// What is put in the place of a value.
+    fn instead(&self, finder: &Finder, value: &str) -> String {
         let kind = &finder.kind;
         match finder.strategy {
-            Strategy::Redact => out.text.push_str(&format!("[REDACTED:{kind}]")),
+            Strategy::Redact | Strategy::Block => format!("[REDACTED:{kind}]"),
             Strategy::Mask => {
                 let length = value.chars().count();
-                let last = if length < 12 {
-                    ""
-                } else {
-                    value.char_indices().nth(length - 4).map_or("", |(at, _)| &value[at..])
-                };
-                out.text.push_str(&format!("****{last}"));
+                let last = if length < 12 { 0 } else { 4 };
+                format!("****{}", value.chars().skip(length - last).collect::<String>())
             }
             Strategy::Hash => {
                 let hash = blake3::keyed_hash(&self.key, value.as_bytes()).to_hex();
-                out.text.push_str(&format!("[REDACTED:{kind}:{}]", &hash[..8]));
-            }
-            Strategy::Block => {
-                out.blocked.get_or_insert_with(|| kind.clone());
-                out.text.push_str(&format!("[REDACTED:{kind}]"));
+                format!("[REDACTED:{kind}:{}]", &hash[..8])
             }
         }
     }
@@ -176,20 +172,18 @@ enum Next {
 }
 
 impl Finder {
+    /// What this finds first, at or after `from`. `before` is what stands before `from` now, whatever stood there.
     fn find(&self, text: &str, from: usize, before: Option<char>) -> Option<Range<usize>> {
+        let in_word = before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
         let mut at = from;
         loop {
-            let found = self.regex.find_at(text, at)?;
-            let before = if found.start() == from { before } else { text[..found.start()].chars().next_back() };
-            let in_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
-            let edge = match self.edge {
-                Edge::Any => true,
-                Edge::Word => !in_word,
-            };
-            if edge && (self.check)(&text[self.hidden(text, found.range())]) {
-                return Some(found.range());
+            let found = self.regex.find_at(&text[from..], at - from)?;
+            let found = from + found.start()..from + found.end();
+            let edge = self.edge == Edge::Any || !in_word || found.start > from;
+            if edge && (self.check)(&text[self.hidden(text, found.clone())]) {
+                return Some(found);
             }
-            at = found.start() + text[found.start()..].chars().next().map_or(1, char::len_utf8);
+            at = found.start + text[found.start..].chars().next().map_or(1, char::len_utf8);
         }
     }
 

@@ -108,6 +108,26 @@ fn a_pattern_that_would_hold_a_stream_back_for_ever_is_refused_with_what_to_writ
     }
 }
 
+#[test]
+fn a_hostile_text_is_searched_once_and_not_again_and_again() {
+    let redactor = redactor(&everything());
+    for part in [
+        "key=",
+        "token=secret=",
+        "password=$",
+        "xeyJaaaaaaaa-",
+        "eyJaaaaaaaa",
+        "4111 1111 1111 1112 ",
+        "a@b.",
+        "://a:b",
+        "-----BEGIN PRIVATE KEY-----",
+        "1.2.3.4.5",
+    ] {
+        // Searched again from each of its beginnings, one of these would take minutes.
+        redactor.veil(&part.repeat(100_000 / part.len()));
+    }
+}
+
 /// What is shown of a text that comes in pieces, after each of them.
 fn streamed(redactor: &Redactor, pieces: &[&str]) -> Vec<String> {
     let (mut shown, mut kept, mut states) = (String::new(), String::new(), Vec::new());
@@ -168,7 +188,7 @@ fn fragment() -> impl Generates<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 250, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_stream_shows_what_the_whole_becomes_however_it_is_cut(
@@ -188,7 +208,7 @@ proptest! {
     fn what_was_redacted_once_stays_as_it_is(fragments in prop::collection::vec(fragment(), 1..6)) {
         thread_local!(static SECRETS: Redactor = redactor(&Redaction::default()));
         SECRETS.with(|secrets| {
-            let once = secrets.veil(&fragments.concat()).into_owned();
+            let once = secrets.veil(&fragments.join(" ")).into_owned();
             assert_eq!(secrets.veil(&once), once);
         });
     }

@@ -32,13 +32,11 @@ impl Model for Router {
 
     async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
         let provider = &request.model.provider;
-        match self.drivers.get(provider) {
-            Some(driver) => driver.infer(request, out).await,
-            None => {
-                let known: Vec<&str> = self.drivers.keys().map(|known| &**known).collect();
-                let message = format!("no driver for provider `{provider}`; there are: {}", known.join(", "));
-                Err(ModelError::Rejected { message })
-            }
-        }
+        let Some(driver) = self.drivers.get(provider) else {
+            let known: Vec<&str> = self.drivers.keys().map(|known| &**known).collect();
+            let message = format!("no driver for provider `{provider}`; there are: {}", known.join(", "));
+            return Err(ModelError::Rejected { message });
+        };
+        driver.infer(request, out).await
     }
 }
