@@ -33,6 +33,8 @@ examples! {
     "streaming": a_secret_that_comes_in_pieces_is_never_shown;
     "own_points": a_tool_fires_a_point_of_its_own_through_the_agents_hooks;
     "test_a_hook": a_hook_is_tested_without_a_model;
+    "retries": what_fails_is_tried_again_elsewhere_or_stopped_and_what_was_asked_costs_nothing;
+    "redaction": secrets_reach_neither_the_model_nor_the_screen_nor_the_journal;
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl Invisible {
             }
         }
         if self == Self::Strip {
-            treated += &format!("\n[{count} invisible characters were taken out]");
+            treated = format!("{treated}\n[{count} invisible characters were taken out]");
         }
         Cow::Owned(treated)
     }
