@@ -52,7 +52,7 @@ const SHORTEST_VALUE: usize = 6;
 /// How long something may be that is not yet known to be a match.
 const LONGEST_UNDECIDED: usize = 4096;
 
-/// Hides secrets, and personal data if asked to. Installed last, it also sees what other capabilities bring.
+/// Hides secrets, and personal data if asked to.
 #[derive(Debug, Clone)]
 pub struct Redaction {
     secrets: BTreeSet<Place>,
