@@ -42,6 +42,8 @@ examples! {
     "bundle": a_policy_is_installed_switched_off_and_removed_as_one;
     "mcp": tools_of_a_server_pass_the_same_guards_and_mistakes_in_its_configuration_are_named;
     "files": a_file_is_read_before_it_is_changed_and_no_path_leads_out;
+    "retries": what_fails_is_tried_again_elsewhere_or_stopped_and_what_was_asked_costs_nothing;
+    "redaction": secrets_reach_neither_the_model_nor_the_screen_nor_the_journal;
 }
 
 #[test]

@@ -7,6 +7,7 @@ use vertebra_hooks::Hooks;
 use crate::{
     AgentBuilder, Clock, ErrorPolicy, Ids, Limits, Model, RunFailed, RunReport, RunStream, Session, ToolSpec,
     approver::ErasedApprover, compact::ErasedCompactor, inference::ErasedModel, journal::ErasedJournal, tools::Tools,
+    veil::Veils,
 };
 
 /// An agent. A clone is another handle to the same agent.
@@ -37,6 +38,7 @@ pub(crate) struct Core {
     pub(crate) compactor: Option<Arc<dyn ErasedCompactor>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) veils: Veils,
 }
 
 impl fmt::Debug for Agent {
@@ -116,7 +118,7 @@ impl Agent {
 impl Core {
     /// This agent as a child of another: one tree of runs has one clock, one journal and one source of identifiers, or
     /// times could not be compared, effects would go unrecorded and identifiers would meet. Whoever decides for the
-    /// parent decides here too, unless the child has somebody of its own.
+    /// parent decides here too, unless the child has somebody of its own; and what the parent hides, the child hides.
     pub(crate) fn under(&self, parent: &Self) -> Self {
         Self {
             clock: parent.clock.clone(),
@@ -124,6 +126,7 @@ impl Core {
             journal: parent.journal.clone(),
             approver: self.approver.clone().or_else(|| parent.approver.clone()),
             max_depth: self.max_depth.min(parent.max_depth),
+            veils: parent.veils.and(&self.veils),
             ..self.clone()
         }
     }

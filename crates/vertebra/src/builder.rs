@@ -63,7 +63,6 @@ impl AgentBuilder {
             model: core.model.clone(),
             name: core.name.clone(),
             system_prompt: String::new(),
-            working_directory: core.working_directory.clone(),
             limits: Limits::none(),
             retry_limit: core.retry_limit,
             continuation_limit: core.continuation_limit,
@@ -275,7 +274,8 @@ impl AgentBuilder {
         if std::mem::replace(&mut self.built, true) {
             return Err(BuildError::AlreadyBuilt);
         }
-        let Kit { tools, hooks, instructions, working_directory, approver, compactor } = std::mem::take(&mut self.kit);
+        let Kit { tools, hooks, instructions, working_directory, approver, compactor, veils } =
+            std::mem::take(&mut self.kit);
         let parts = std::iter::once(self.system_prompt.clone()).chain(instructions);
         let system_prompt: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
         let core = Core {
@@ -297,6 +297,7 @@ impl AgentBuilder {
             compactor,
             clock: self.clock.clone().unwrap_or_else(|| Arc::new(SystemClock::default())),
             ids: self.ids.clone(),
+            veils,
         };
         let agent = Agent::new(core, Hooks::new(hooks)?);
         for unmatched in agent.unmatched_tools() {

@@ -1,6 +1,6 @@
 //! A tool call as hooks see it, and the facts that matchers ask of it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,6 +22,9 @@ pub struct Call {
     /// The model's own text, if its arguments were not a JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub malformed: Option<String>,
+    /// How long the tool itself may take; as long as it likes unless a hook says. Then it is dropped, and has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit: Option<Duration>,
     /// The tools used before this call, the latest last.
     #[serde(default)]
     pub recent_tools: Arc<Vec<Arc<str>>>,

@@ -1,10 +1,12 @@
 //! Capabilities: tools and hooks that belong together.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use vertebra_hooks::{Attach, HookSet};
 
-use crate::{Approver, Compactor, Tool, approver::ErasedApprover, compact::ErasedCompactor, tool::ErasedTool};
+use crate::{
+    Approver, Compactor, Tool, approver::ErasedApprover, compact::ErasedCompactor, tool::ErasedTool, veil::Veils,
+};
 
 /// A bundle of tools and hooks, installed as one: `builder.with(TaskPlanning::default())`.
 pub trait Capability {
@@ -21,6 +23,7 @@ pub struct Kit {
     pub(crate) working_directory: Option<Arc<str>>,
     pub(crate) approver: Option<Arc<dyn ErasedApprover>>,
     pub(crate) compactor: Option<Arc<dyn ErasedCompactor>>,
+    pub(crate) veils: Veils,
 }
 
 impl Kit {
@@ -51,6 +54,15 @@ impl Kit {
     /// Says who makes conversations shorter. There is one: the last that was named.
     pub fn compactor(&mut self, compactor: impl Compactor) -> &mut Self {
         self.compactor = Some(Arc::new(compactor));
+        self
+    }
+
+    /// Puts a veil before everything that leaves a run: the texts of its journal, of what front ends are told and of its
+    /// report, and those of its children. Hooks, tools and models, which are part of the run, see what there is.
+    ///
+    /// Each text is veiled alone: what a tool says in two pieces is two texts.
+    pub fn veil(&mut self, veil: impl for<'t> Fn(&'t str) -> Cow<'t, str> + Send + Sync + 'static) -> &mut Self {
+        self.veils.add(Arc::new(veil));
         self
     }
 }

@@ -89,32 +89,30 @@ impl<'a> Deltas<'a> {
             return Ok(());
         }
         let at = live.run.at(InferenceDelta::NAME);
-        let mut event = DeltaArrived { at, model: live.model.clone(), channel, text, last };
+        let (model, follows) = (live.model.clone(), flow.passed.chars().next_back());
+        let mut event = DeltaArrived { at, model, channel, text, follows, kept: String::new(), last };
         let fired = live.run.fire(InferenceDelta, &mut event, live.state, Retries::Allowed, Leave::OnCancel).await;
         let outcome = match fired {
             Ok(outcome) => outcome,
             Err(interrupt) => return self.end(Ended::Interrupted(interrupt)),
         };
-        match outcome.record.verdict {
+        let by = outcome.record.decided_by.as_deref().unwrap_or("a hook").to_owned();
+        let (shown, held) = match outcome.record.verdict {
             Kind::Halt => {
-                let by = outcome.record.decided_by.as_deref().unwrap_or_default().to_owned();
-                self.end(Ended::Halted { by, reason: outcome.record.reason.unwrap_or_default() })
+                return self.end(Ended::Halted { by, reason: outcome.record.reason.unwrap_or_default() });
             }
-            Kind::Hold if event.text.len() > HELD_BYTES => {
-                let by = outcome.record.decided_by.as_deref().unwrap_or_default().to_owned();
-                self.end(Ended::Halted { by, reason: format!("more than {HELD_BYTES} bytes were held back") })
-            }
-            // At the end of the stream nothing comes after what is held, so it is never shown.
-            Kind::Hold if last => Ok(()),
-            Kind::Hold => {
-                flow.held = event.text;
-                Ok(())
-            }
-            _ => {
-                live.show(flow, channel, event.text);
-                Ok(())
-            }
+            Kind::Hold => (String::new(), event.text + &event.kept),
+            _ => (event.text, event.kept),
+        };
+        live.show(flow, channel, shown);
+        if held.len() > HELD_BYTES {
+            return self.end(Ended::Halted { by, reason: format!("more than {HELD_BYTES} bytes were held back") });
         }
+        // At the end of the stream nothing comes after what is held, so it is never shown.
+        if !last {
+            flow.held = held;
+        }
+        Ok(())
     }
 
     fn end(&mut self, ended: Ended) -> Result<(), Halted> {
@@ -155,6 +153,7 @@ impl Live<'_> {
     fn show(&self, flow: &mut Flow, channel: Channel, text: String) {
         if !text.is_empty() {
             flow.passed.push_str(&text);
+            self.run.has_shown(&text);
             self.run.tell(|| News::Delta { channel, text });
         }
     }

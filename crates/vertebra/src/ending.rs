@@ -13,7 +13,8 @@ use crate::{
 /// `ExecutionEnd`, the journal's last line of the run, and the front end. `usage` is what the session had used before.
 ///
 /// A run whose end cannot be told or written has failed, however it went.
-pub(crate) async fn tell(run: &Run, desk: &mut Desk, usage: Usage, report: RunReport) -> RunReport {
+pub(crate) async fn tell(run: &Run, desk: &mut Desk, usage: Usage, mut report: RunReport) -> RunReport {
+    run.veils().report(&mut report);
     let mut event = ExecutionEnded {
         at: run.at(ExecutionEnd::NAME),
         status: report.status,
@@ -27,7 +28,11 @@ pub(crate) async fn tell(run: &Run, desk: &mut Desk, usage: Usage, report: RunRe
     let written = run.write(What::RunEnded { report: report.clone() }).await.map_err(Interrupted::from);
     let report = match told.map(drop).and(written) {
         Ok(()) => report,
-        Err(interrupted) => RunReport { status: RunStatus::Failed, stop: interrupted.into(), ..report },
+        Err(interrupted) => {
+            let mut report = RunReport { status: RunStatus::Failed, stop: interrupted.into(), ..report };
+            run.veils().report(&mut report);
+            report
+        }
     };
     desk.state.notes_mut().clear(Lasting::Run);
     desk.state.settle(usage + run.spent());

@@ -209,6 +209,13 @@ pub struct DeltaArrived {
     pub channel: Channel,
     /// The text, together with what was held back before it. May be rewritten.
     pub text: String,
+    /// The character it follows on the screen: the last one of this channel that was let through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<char>,
+    /// What a hook takes from the end of the text to have it again in front of the next piece. Nobody else sees it: it is
+    /// in no record and crosses no wire.
+    #[serde(skip)]
+    pub kept: String,
     /// Whether this is the end: what is held back now is never shown.
     pub last: bool,
 }
@@ -292,6 +299,8 @@ pub struct ToolFailed {
     pub call: Call,
     /// What the tool said.
     pub error: String,
+    /// Whether the tool itself was reached. It is not if the arguments do not fit.
+    pub reached: bool,
     /// How often this call was tried.
     pub attempts: u32,
     /// How long it took.
@@ -455,6 +464,15 @@ facts! {
     SubagentStopped;
     Compacting;
     Notified;
+}
+
+impl DeltaArrived {
+    /// Shows nothing of the text from this byte on yet: it comes again in front of the next piece.
+    pub fn keep_from(&mut self, byte: usize) {
+        let byte = self.text.floor_char_boundary(byte);
+        let later = std::mem::take(&mut self.kept);
+        self.kept = self.text.split_off(byte) + &later;
+    }
 }
 
 impl Event for DeltaArrived {

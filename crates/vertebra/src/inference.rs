@@ -244,6 +244,13 @@ impl<M: crate::Model> ErasedModel for M {
 #[derive(Clone)]
 pub struct SharedModel(pub(crate) Arc<dyn ErasedModel>);
 
+impl SharedModel {
+    /// Several kinds of models behind one type.
+    pub fn new(model: impl crate::Model) -> Self {
+        Self(Arc::new(model))
+    }
+}
+
 impl crate::Model for SharedModel {
     fn id(&self) -> crate::ModelId {
         self.0.id()

@@ -55,6 +55,7 @@ mod model;
 mod tool;
 
 mod budget;
+mod counts;
 mod error;
 mod report;
 mod stop;
@@ -75,6 +76,7 @@ mod scope;
 mod tool_use;
 mod tools;
 mod turns;
+mod veil;
 
 mod agent;
 mod builder;
@@ -93,6 +95,7 @@ pub use capability::{Capability, Kit};
 pub use child::AgentTool;
 pub use clock::{Clock, IdFor, Ids, RandomIds, SystemClock};
 pub use compact::Compactor;
+pub use counts::{Counter, Within};
 pub use delta::{Deltas, Halted};
 pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError};
 pub use events::{Channel, Purpose, StepKind};

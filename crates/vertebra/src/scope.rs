@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::{Either, select};
 use serde_json::Value;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
@@ -22,12 +23,14 @@ use crate::{
     Request, RunError, RunInfo, SharedModel, SharedTool, Stop, ToolSpec, Usage,
     agent::Core,
     budget::Working,
+    counts::{Counter, Counts, Within},
     events::{Located, Notified, ToolAsked},
     front::{Front, News},
     inference,
     journal::{Entry, What},
     result::capped,
     stop::Pending,
+    veil::Veils,
 };
 
 /// A run, as hooks reach it through [`Cx::scope`](crate::Cx::scope). A clone is another handle to the same run.
@@ -56,6 +59,9 @@ struct Inner {
     /// Shared by all runs of a session.
     totals: Arc<Mutex<Totals>>,
     late_stops: Mutex<Vec<Stop>>,
+    counts: Arc<Counts>,
+    /// Bytes of models' answers that were let through.
+    shown: AtomicU64,
     nested: AtomicU32,
 }
 
@@ -141,6 +147,8 @@ impl Run {
             spent: Mutex::default(),
             totals: above.map(|run| run.0.totals.clone()).unwrap_or_default(),
             late_stops: Mutex::default(),
+            counts: Counts::below(above.map(|run| run.0.counts.clone())),
+            shown: AtomicU64::default(),
             nested: AtomicU32::default(),
         }))
     }
@@ -245,6 +253,27 @@ impl Run {
         }
     }
 
+    /// Ends the run for this reason, once the step that is under way has ended.
+    pub fn stop(&self, stop: Stop) {
+        lock(&self.0.late_stops).push(stop);
+    }
+
+    /// A counter under this name, shared by all of the session, or by a run and the runs of its children. Whichever of
+    /// those runs asks for it first has it for itself and all below: ask at [`ExecutionStart`](crate::ExecutionStart).
+    pub fn counter(&self, within: Within, name: &str) -> Counter {
+        self.0.counts.counter(within, name)
+    }
+
+    /// How many bytes of models' answers this run has let through so far, so that whoever asks a model again knows
+    /// whether somebody has seen a part of the first answer.
+    pub fn shown_bytes(&self) -> u64 {
+        self.0.shown.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn has_shown(&self, text: &str) {
+        self.0.shown.fetch_add(text.len() as u64, Ordering::AcqRel);
+    }
+
     /// What model calls of this run have cost so far, children not included.
     pub fn spent(&self) -> Usage {
         *lock(&self.0.spent)
@@ -265,7 +294,7 @@ impl Run {
         *lock(&self.0.totals)
     }
 
-    /// Stops that hooks asked for while a capability asked a model.
+    /// Stops that were asked for beside the verdicts of the loop's own points.
     pub(crate) fn late_stops(&self) -> Vec<Stop> {
         std::mem::take(&mut *lock(&self.0.late_stops))
     }
@@ -371,7 +400,8 @@ impl Run {
     }
 
     /// Writes a line to the journal.
-    pub(crate) async fn write(&self, what: What) -> Result<(), RunError> {
+    pub(crate) async fn write(&self, mut what: What) -> Result<(), RunError> {
+        self.veils().what(&mut what);
         let entry = Entry {
             session_id: self.0.info.session_id.clone(),
             run_id: Some(self.0.info.run_id.clone()),
@@ -383,7 +413,15 @@ impl Run {
 
     /// Tells the front end, if there is one.
     pub(crate) fn tell(&self, news: impl FnOnce() -> News) {
-        self.0.front.tell(&self.0.info, news);
+        self.0.front.tell(&self.0.info, || {
+            let mut news = news();
+            self.veils().news(&mut news);
+            news
+        });
+    }
+
+    pub(crate) fn veils(&self) -> &Veils {
+        &self.0.core.veils
     }
 
     /// Does something unless the run is cancelled, before or meanwhile.
@@ -401,8 +439,17 @@ impl Run {
         .await
     }
 
+    /// Does something, or drops it if it takes longer than it may.
+    pub(crate) async fn within<T>(&self, limit: Option<Duration>, work: impl Future<Output = T>) -> Option<T> {
+        let Some(limit) = limit else { return Some(work.await) };
+        match select(pin!(work), self.clock().sleep(limit)).await {
+            Either::Left((done, _)) => Some(done),
+            Either::Right(_) => None,
+        }
+    }
+
     /// Waits because a hook or a provider asked to. Counts as time worked, and takes no longer than there is time left.
-    pub(crate) async fn wait(&self, duration: Duration) -> Result<(), Interrupted> {
+    pub async fn wait(&self, duration: Duration) -> Result<(), Interrupted> {
         let left = self.0.budget.time_left(&**self.clock()).unwrap_or(Duration::MAX);
         self.unless_cancelled(self.clock().sleep(duration.min(left))).await
     }

@@ -66,10 +66,11 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
             tool,
             args: call.args.clone(),
             malformed: call.malformed.clone(),
+            time_limit: None,
             recent_tools: before.recent_tools().clone(),
         },
     };
-    let progress = Progress { number: event.at.number, attempts: AtomicU32::new(0) };
+    let progress = Progress { number: event.at.number, attempts: AtomicU32::new(0), reached: AtomicBool::new(false) };
     let original = event.clone();
     let core = |mut event: ToolAsked| {
         // An around may change the arguments; which call it is, is not its to say.
@@ -107,6 +108,8 @@ async fn never_passed(run: &Run, floor: &Floor, call: &ToolCall, result: &ToolRe
 struct Progress {
     number: u64,
     attempts: AtomicU32,
+    /// Whether the latest attempt came as far as the tool itself.
+    reached: AtomicBool,
 }
 
 /// Lets calls end for their hooks that were dropped together with their step.
@@ -177,6 +180,7 @@ async fn try_hooked(
             continue;
         }
         floor.turns.passed(index);
+        progress.reached.store(matches!(admission, Ok(Admission::Run)), Ordering::Relaxed);
         let (result, blocked_by) = match admission? {
             Admission::Retry(_) => continue,
             Admission::Run => (use_once(run, floor, &asked).await?, None),
@@ -237,6 +241,7 @@ async fn conclude(
             at: run.at(ToolUseFailed::NAME),
             call: call.clone(),
             error: result.output.clone(),
+            reached: progress.reached.load(Ordering::Relaxed),
             attempts: attempt,
             duration_ms: result.duration_ms,
         };
@@ -265,7 +270,7 @@ async fn conclude(
 
 /// The tool itself: recorded before and after, cancellable, behind a panic barrier.
 async fn use_once(run: &Run, floor: &Floor, asked: &ToolAsked) -> Result<ToolResult, Interrupted> {
-    let Call { call_id, tool, args, .. } = &asked.call;
+    let Call { call_id, tool, args, time_limit, .. } = &asked.call;
     let Some(found) = run.core().tools.get(tool) else {
         return Ok(ToolResult::ended(ToolStatus::Failed, format!("there is no tool `{tool}`")));
     };
@@ -283,10 +288,14 @@ async fn use_once(run: &Run, floor: &Floor, asked: &ToolAsked) -> Result<ToolRes
     let invocation = Invocation::new(run.clone(), floor.desk.clone(), call_id.clone(), key.clone());
     // Called inside the barrier: a tool may panic before it returns a future.
     let work = AssertUnwindSafe(async { found.call(args.clone(), invocation).await }).catch_unwind();
-    let result = match run.unless_cancelled(work).await {
-        Ok(Ok(Ok(output))) => output.into(),
-        Ok(Ok(Err(error))) => ToolResult::ended(ToolStatus::Failed, error.into_message()),
-        Ok(Err(panic)) => {
+    let result = match run.unless_cancelled(run.within(*time_limit, work)).await {
+        Ok(Some(Ok(Ok(output)))) => output.into(),
+        Ok(Some(Ok(Err(error)))) => ToolResult::ended(ToolStatus::Failed, error.into_message()),
+        Ok(None) => {
+            let limit = time_limit.unwrap_or_default();
+            ToolResult::ended(ToolStatus::Failed, format!("tool `{tool}` was stopped: it may take {limit:?}"))
+        }
+        Ok(Some(Err(panic))) => {
             let failure = vertebra_hooks::Failure::of_panic(panic);
             ToolResult::ended(ToolStatus::Failed, format!("tool `{tool}` {failure}"))
         }

@@ -6,6 +6,8 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 
 use vertebra::{Agent, AgentBuilder, testing::Script};
 
+use super::{redaction, resilience};
+
 /// One row of the table.
 pub(crate) struct Sheet {
     /// The capability, as its type is called.
@@ -19,7 +21,7 @@ pub(crate) struct Sheet {
 }
 
 fn sheets() -> Vec<Sheet> {
-    vec![
+    let mut sheets = vec![
         crate::files::sheet(),
         crate::permissions::sheet(),
         crate::metadata::sheet(),
@@ -31,7 +33,10 @@ fn sheets() -> Vec<Sheet> {
         #[cfg(feature = "mcp")]
         crate::mcp::sheet(),
         crate::bundle::sheet(),
-    ]
+        crate::redaction::sheet(),
+    ];
+    sheets.extend(crate::resilience::sheets());
+    sheets
 }
 
 const BEGIN: &str = "<!-- begin: made by tests/it/sheet.rs -->\n";

@@ -75,6 +75,7 @@ fn sample_call(tool: &str, args: Value) -> Call {
         tool: tool.into(),
         aliases: Arc::new([]),
         args,
+        time_limit: None,
         malformed,
         recent_tools: Arc::default(),
     }

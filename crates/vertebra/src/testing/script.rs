@@ -39,7 +39,12 @@ struct Turn {
 impl Script {
     /// Nothing to say yet.
     pub fn new() -> Self {
-        Self(Arc::new(Inner { id: ModelId::new("script", "script-1"), state: Mutex::default() }))
+        Self::of(ModelId::new("script", "script-1"))
+    }
+
+    /// Nothing to say yet, as the model of this name.
+    pub fn of(id: ModelId) -> Self {
+        Self(Arc::new(Inner { id, state: Mutex::default() }))
     }
 
     /// Says this.
@@ -79,6 +84,12 @@ impl Script {
     #[must_use]
     pub fn fail(self, error: ModelError) -> Self {
         self.push(Turn { answer: Some(Err(error)), ..Turn::default() })
+    }
+
+    /// The last answer breaks off with this after all its pieces.
+    #[must_use]
+    pub fn breaking_off(self, error: ModelError) -> Self {
+        self.last(|turn| turn.answer = Some(Err(error)))
     }
 
     /// The last answer also has this text, if it is one that asks for tools.

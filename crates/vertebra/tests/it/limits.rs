@@ -211,3 +211,54 @@ async fn a_model_call_of_a_capability_passes_the_points_and_pays() {
     let purposes: Vec<_> = seen.at("AfterInference").iter().map(|one| one.event["purpose"].clone()).collect();
     assert_eq!(purposes, [serde_json::json!("step"), serde_json::json!({"capability": "critic"})]);
 }
+
+#[tokio::test]
+async fn a_tool_that_takes_longer_than_a_hook_lets_it_is_dropped_and_has_failed() {
+    struct Dropped(Log);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.add("dropped");
+        }
+    }
+    let log = Log::default();
+    let (told, heard) = (log.clone(), log.clone());
+    let hanging = tool("hang", "Hangs", async move |_: serde_json::Value, _| {
+        let _dropped = Dropped(told.clone());
+        std::future::pending::<Result<String, ToolError>>().await
+    });
+    let journal = vertebra::MemoryJournal::default();
+    let model = Script::new().call("hang", "{}").call("ls", r#"{"n": "many"}"#).say("done");
+    let mut builder = agent(&model);
+    builder.journal(journal.clone()).tool(hanging);
+    builder.tool(
+        RecordingTool::new("ls")
+            .with(|spec| spec.schema(serde_json::json!({"type": "object", "properties": {"n": {"type": "number"}}}))),
+    );
+    builder.on(BeforeToolUse, async |cx| {
+        cx.time_limit = Some(secs(7));
+        proceed()
+    });
+    builder.watch(ToolUseFailed, async move |cx| {
+        heard.add(format!("{} reached: {}", cx.tool, cx.reached));
+        Ok(())
+    });
+    assert_eq!(ending(&run(&mut builder).await), &FINISHED[2..]);
+    assert_eq!(read_by_model(&model)[0], "failed: tool `hang` was stopped: it may take 7s");
+    log.check(&["dropped", "hang reached: true", "ls reached: false"]);
+    let ended = |entry: &vertebra::Entry| matches!(entry.what, vertebra::What::ToolEnded { .. });
+    assert_eq!(journal.entries().iter().filter(|entry| ended(entry)).count(), 1);
+}
+
+#[tokio::test]
+async fn a_stop_that_a_hook_hands_to_the_run_ends_it_after_the_step_and_may_be_hard() {
+    let model = Script::new().call("ls", "{}");
+    let told = story(&model, |b| {
+        b.watch(AfterToolUse, async |cx| {
+            cx.scope().stop(vertebra::Stop::hard(vertebra::StopReason::Cost, "purse", "empty"));
+            Ok(())
+        });
+        b.on(ShouldContinue, async |_cx| go_on("more"));
+    })
+    .await;
+    assert_eq!(told.last().map(String::as_str), Some("= stopped (cost!) by purse: empty"));
+}

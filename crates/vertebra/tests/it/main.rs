@@ -28,3 +28,4 @@ mod escapes;
 mod laws;
 mod traps;
 mod unhurt;
+mod veils;

@@ -252,3 +252,53 @@ async fn finish_waits_for_the_end_without_looking() {
     let agent = agent(&Script::new().stream(["a", "b"])).build().expect("an agent");
     assert_eq!(report(agent.stream("go").finish().await).text, "ab");
 }
+
+#[tokio::test]
+async fn the_end_of_a_piece_can_be_kept_for_the_next_one() {
+    let log = Log::default();
+    let told = log.clone();
+    let out = stream(&Script::new().stream(["ab SEC", "RET cd"]), move |b| {
+        b.on(InferenceDelta, async move |cx| {
+            told.add(format!("{:?} after {:?}", cx.text, cx.follows));
+            cx.text = cx.text.replace("SECRET", "***");
+            if let Some(begun) = cx.text.find("SEC").filter(|_| !cx.last) {
+                cx.keep_from(begun);
+            }
+            proceed()
+        });
+        // Another one sees what is left, and keeps something in front of what the first has kept.
+        b.on(InferenceDelta, async |cx| {
+            let end = cx.text.trim_end().len();
+            if !cx.last {
+                cx.keep_from(end);
+            }
+            proceed()
+        });
+    })
+    .await;
+    log.check(&[r#""ab SEC" after None"#, r#"" SECRET cd" after Some('b')"#, r#""" after Some('d')"#]);
+    assert_eq!((&*out.shown, &*out.report.text), ("ab *** cd", "ab *** cd"));
+    assert!(!out.everything.contains("SEC"), "{}", out.everything);
+}
+
+#[tokio::test]
+async fn what_a_hook_keeps_at_the_end_or_without_end_is_never_shown() {
+    let out = stream(&Script::new().stream(["public ", "SECRET"]), |b| {
+        b.on(InferenceDelta, async |cx| {
+            let secret = cx.text.find("SECRET").unwrap_or(cx.text.len());
+            cx.keep_from(secret);
+            proceed()
+        });
+    })
+    .await;
+    assert_eq!((&*out.shown, &*out.report.text), ("public ", "public "));
+    let big = "x".repeat(100 * 1024);
+    let out = stream(&Script::new().stream([&big[..], &big, &big]), |b| {
+        b.on(InferenceDelta, async |cx| {
+            cx.keep_from(0);
+            proceed()
+        });
+    })
+    .await;
+    assert_eq!(ending(&out.report), "stopped (requested) by a hook: more than 262144 bytes were held back");
+}

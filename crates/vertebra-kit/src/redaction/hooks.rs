@@ -1,0 +1,195 @@
+//! Where texts pass: the prompt, arguments, results, requests, answers, and whatever leaves a run.
+
+use std::{borrow::Cow, sync::Arc};
+
+use serde_json::Value;
+use vertebra::{Request, prelude::*};
+
+use super::{
+    Invisible,
+    redactor::{More, Redactor},
+};
+
+/// How much of a growing secret a stream keeps back before it is ended.
+const LONGEST_SECRET: usize = 16 * 1024;
+
+/// A redactor for each place; places that look for the same share one.
+pub(crate) struct Places {
+    pub(crate) prompt: Arc<Redactor>,
+    pub(crate) arguments: Arc<Redactor>,
+    pub(crate) results: Arc<Redactor>,
+    pub(crate) requests: Arc<Redactor>,
+    pub(crate) answers: Arc<Redactor>,
+    pub(crate) record: Arc<Redactor>,
+    pub(crate) invisible: Invisible,
+}
+
+/// What a text is refused for.
+type Refused = Arc<str>;
+
+/// Most run among the first, so that other hooks see what is left.
+const FIRST: i32 = 5;
+
+/// Requests are searched when other hooks have put into them what they want.
+const LATE: i32 = 900;
+
+pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
+    let here = places.clone();
+    kit.on(PromptSubmit, async move |cx| match here.prompt.whole(&cx.prompt) {
+        Ok(Cow::Borrowed(_)) => proceed(),
+        Ok(Cow::Owned(redacted)) => {
+            cx.prompt = redacted;
+            proceed()
+        }
+        Err(kind) => deny(found(&kind)),
+    })
+    .named("redaction/prompt")
+    .priority(FIRST);
+
+    let here = places.clone();
+    kit.on(BeforeToolUse, async move |cx| {
+        let mut args = cx.args.to_value();
+        match in_value(&here.arguments, &mut args) {
+            Ok(Touched::No) => proceed(),
+            Ok(Touched::Yes) => {
+                *cx.args_mut() = args.try_into()?;
+                proceed()
+            }
+            Err(kind) => deny(found(&kind)),
+        }
+    })
+    .named("redaction/arguments")
+    .priority(FIRST);
+
+    let here = places.clone();
+    kit.on(AfterToolUse, async move |cx| {
+        let seen = here.invisible.treat(&cx.result.output).into_owned();
+        let redacted = match here.results.whole(&seen) {
+            Ok(redacted) => redacted.into_owned(),
+            Err(kind) => format!("[the result is withheld: {}]", found(&kind)),
+        };
+        if redacted != cx.result.output {
+            cx.result.output = redacted;
+        }
+        proceed()
+    })
+    .named("redaction/results")
+    .priority(FIRST)
+    .fail_closed();
+
+    let here = places.clone();
+    kit.on(BeforeInference, async move |cx| {
+        let mut request = cx.request.clone();
+        match in_request(&here.requests, &mut request) {
+            Ok(Touched::No) => proceed(),
+            Ok(Touched::Yes) => {
+                cx.request = request;
+                proceed()
+            }
+            Err(kind) => deny(found(&kind)),
+        }
+    })
+    .named("redaction/requests")
+    .priority(LATE);
+
+    let here = places.clone();
+    kit.on(InferenceDelta, async move |cx| {
+        let more = if cx.last { More::No } else { More::MayCome };
+        let redacted = here.answers.piece(cx.follows, &cx.text, more);
+        if let Some(kind) = redacted.blocked {
+            return halt(found(&kind));
+        }
+        let kept = &cx.text[redacted.open..];
+        if kept.len() > LONGEST_SECRET {
+            return halt(format!("something that may be a secret is longer than {LONGEST_SECRET} bytes"));
+        }
+        if redacted.text != cx.text {
+            let (shown, text) = (redacted.text.len(), redacted.text + kept);
+            cx.text = text;
+            cx.keep_from(shown);
+        }
+        proceed()
+    })
+    .named("redaction/answers")
+    .priority(FIRST)
+    .fail_closed();
+
+    let here = places.clone();
+    kit.veil(move |text| here.record.veil(text));
+}
+
+fn found(kind: &Refused) -> String {
+    format!("there is something of kind `{kind}` in it")
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Touched {
+    No,
+    Yes,
+}
+
+fn in_text(redactor: &Redactor, text: &mut String) -> Result<Touched, Refused> {
+    match redactor.whole(text)? {
+        Cow::Borrowed(_) => Ok(Touched::No),
+        Cow::Owned(redacted) => {
+            *text = redacted;
+            Ok(Touched::Yes)
+        }
+    }
+}
+
+fn in_value(redactor: &Redactor, value: &mut Value) -> Result<Touched, Refused> {
+    match value {
+        Value::String(text) => in_text(redactor, text),
+        Value::Array(items) => all(items.iter_mut().map(|item| in_value(redactor, item))),
+        Value::Object(map) => all(map.values_mut().map(|value| in_value(redactor, value))),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(Touched::No),
+    }
+}
+
+/// The system prompt and every message. A message in which nothing is found stays the very same.
+fn in_request(redactor: &Redactor, request: &mut Request) -> Result<Touched, Refused> {
+    let mut touched = Touched::No;
+    let mut system_prompt = request.system_prompt.to_string();
+    if in_text(redactor, &mut system_prompt)? == Touched::Yes {
+        request.system_prompt = system_prompt.into();
+        touched = Touched::Yes;
+    }
+    for index in 0..request.messages.len() {
+        let Some(mut message) = request.messages.get(index).cloned() else { break };
+        if in_message(redactor, &mut message)? == Touched::Yes {
+            request.messages.set(index, message);
+            touched = Touched::Yes;
+        }
+    }
+    Ok(touched)
+}
+
+fn in_message(redactor: &Redactor, message: &mut Message) -> Result<Touched, Refused> {
+    match message {
+        Message::User { text } | Message::Instruction { text, .. } => in_text(redactor, text),
+        Message::Assistant { text, reasoning, calls } => {
+            let said = [in_text(redactor, text)?, in_text(redactor, reasoning)?];
+            let asked = calls.iter_mut().map(|call| {
+                let mut args = call.args.to_value();
+                let touched = in_value(redactor, &mut args)?;
+                if let (Touched::Yes, Ok(args)) = (touched, args.try_into()) {
+                    call.args = args;
+                }
+                let malformed = call.malformed.as_mut().map_or(Ok(Touched::No), |text| in_text(redactor, text));
+                all([Ok(touched), malformed])
+            });
+            all(said.map(Ok).into_iter().chain(asked))
+        }
+        Message::Tool { result, .. } => {
+            all([in_text(redactor, &mut result.output), in_value(redactor, &mut result.data)])
+        }
+    }
+}
+
+/// Whether any was touched. All are gone through, unless one is refused.
+fn all(parts: impl IntoIterator<Item = Result<Touched, Refused>>) -> Result<Touched, Refused> {
+    parts
+        .into_iter()
+        .try_fold(Touched::No, |before, part| Ok(if part? == Touched::Yes { Touched::Yes } else { before }))
+}

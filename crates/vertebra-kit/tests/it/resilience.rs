@@ -1,1 +1,0 @@
-//! Limits, retries, fallbacks, timeouts and a cache.

@@ -1,0 +1,158 @@
+//! Limits, retries, fallbacks, timeouts and a cache.
+
+mod cache;
+mod limits;
+mod models;
+mod tools;
+
+use std::time::Duration;
+
+use vertebra::{
+    AgentBuilder, Message, ModelError, RunReport,
+    prelude::*,
+    testing::{FakeClock, Script},
+};
+use vertebra_kit::resilience::*;
+
+use crate::sheet::Sheet;
+
+/// An agent on a clock that sleepers move.
+fn agent(model: &Script, clock: &FakeClock) -> AgentBuilder {
+    let mut builder = Agent::builder(model.clone());
+    builder.clock(clock.clone());
+    builder
+}
+
+/// How a run ended: `stopped (Requested!) by limit: why`. A hard stop has a `!`.
+fn ending(report: &RunReport) -> String {
+    let hard = if report.stop.hard { "!" } else { "" };
+    format!("{} ({:?}{hard}) by {}: {}", report.status, report.stop.reason, report.stop.source, report.stop.message)
+}
+
+/// What the model has read of its tools.
+fn read_by_model(model: &Script) -> Vec<String> {
+    let requests = model.requests();
+    let messages = requests.last().expect("a request").messages.clone();
+    let result = |message: &Message| match message {
+        Message::Tool { result, .. } => Some(format!("{}: {}", result.status, result.output)),
+        Message::User { .. } | Message::Instruction { .. } | Message::Assistant { .. } => None,
+    };
+    messages.iter().filter_map(result).collect()
+}
+
+fn busy(wait: Option<Duration>) -> ModelError {
+    ModelError::Busy { message: "try later".to_owned(), wait }
+}
+
+fn network() -> ModelError {
+    ModelError::Network { message: "no route".to_owned() }
+}
+
+fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Waits that tests can count on.
+fn even() -> Backoff {
+    Backoff { jitter_percent: 0, ..Backoff::default() }
+}
+
+pub(crate) fn sheets() -> Vec<Sheet> {
+    let retry = ModelRetry::default();
+    let calls = ModelCallLimit::default();
+    let cache = CachePolicy::default();
+    let Backoff { first, factor, longest, jitter_percent } = retry.backoff;
+    let backoff = format!("{first:?}, times {factor}, at most {longest:?}, up to {jitter_percent} % less");
+    vec![
+        Sheet {
+            name: "ToolCallLimit",
+            purpose: "Limits how often a tool, or all of them, may be used; children count with their parent.",
+            install: |b| {
+                b.with(ToolCallLimit::per_run(10));
+            },
+            knobs: vec![
+                ("per_run, per_session", "none".into()),
+                ("tool", "all".into()),
+                ("at_limit", format!("{:?}", AtLimit::Continue)),
+            ],
+        },
+        Sheet {
+            name: "ModelCallLimit",
+            purpose: "Limits how often models may be asked, whatever for; children count with their parent.",
+            install: |b| {
+                b.with(ModelCallLimit::default());
+            },
+            knobs: vec![
+                ("per_run", format!("{:?}", calls.per_run)),
+                ("per_session", format!("{:?}", calls.per_session)),
+                ("at_limit", format!("{:?}", calls.at_limit)),
+            ],
+        },
+        Sheet {
+            name: "FinishGuard",
+            purpose: "Ends the run when an answer ended with one of these words of the provider.",
+            install: |b| {
+                b.with(FinishGuard::default());
+            },
+            knobs: vec![("words", FinishGuard::default().words.join(", "))],
+        },
+        Sheet {
+            name: "ModelRetry",
+            purpose: "Asks a model again that was busy, was not reached or broke off, before anything was shown.",
+            install: |b| {
+                b.with(ModelRetry::default());
+            },
+            knobs: vec![
+                ("retries", retry.retries.to_string()),
+                ("backoff", backoff),
+                ("replay", format!("{:?}", retry.replay)),
+            ],
+        },
+        Sheet {
+            name: "ModelFallback",
+            purpose: "Asks other models, in order, when one fails; `Router` makes one model of several drivers.",
+            install: |b| {
+                b.with(ModelFallback::to([]));
+            },
+            knobs: vec![
+                ("to", "none".into()),
+                ("on", "busy, network, broken, unauthorised".into()),
+                ("stay", format!("{:?}", Stay::WithWhoAnswered)),
+            ],
+        },
+        Sheet {
+            name: "ToolRetry",
+            purpose: "Tries a tool again that has failed: idempotent ones, or those that are named.",
+            install: |b| {
+                b.with(ToolRetry::default());
+            },
+            knobs: vec![
+                ("retries", ToolRetry::default().retries.to_string()),
+                ("tools", format!("{:?}", ToolRetry::default().tools)),
+                ("backoff", "as of ModelRetry".into()),
+            ],
+        },
+        Sheet {
+            name: "ToolTimeout",
+            purpose: "Stops tools that take too long; waiting for permission does not count.",
+            install: |b| {
+                b.with(ToolTimeout::all(secs(30)));
+            },
+            knobs: vec![("all, of", "none".into())],
+        },
+        Sheet {
+            name: "ResponseCache",
+            purpose: "Answers a request that was asked before with the answer it got, for nothing.",
+            install: |b| {
+                b.with(ResponseCache::default());
+            },
+            knobs: vec![
+                ("ttl", format!("{:?}", cache.ttl)),
+                ("max_entries", cache.max_entries.to_string()),
+                ("max_bytes", cache.max_bytes.to_string()),
+                ("scope", format!("{:?}", cache.scope)),
+                ("tool_calls", format!("{:?}", cache.tool_calls)),
+            ],
+        },
+    ]
+}
