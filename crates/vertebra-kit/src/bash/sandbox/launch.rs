@@ -1,0 +1,74 @@
+//! The launcher: this program, started again under another name, restricts itself and becomes the command.
+//!
+//! Restricting between fork and exec would be simpler, but takes the whole process off the fast way to spawn.
+
+use std::{
+    convert::Infallible,
+    ffi::OsString,
+    fs,
+    os::unix::process::CommandExt as _,
+    path::PathBuf,
+    process::{Command, exit},
+};
+
+use super::{
+    COMPLAINT, calls, files,
+    rules::{Rules, UnixSockets},
+};
+
+/// The exit code of a launcher that could not do its work, as shells use it for what cannot be run.
+const CANNOT_RUN: i32 = 126;
+
+/// Why a command was not started.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LaunchError {
+    #[error("it was started without rules or without a program")]
+    NotAsked,
+    #[error("its rules cannot be read: {0}")]
+    Rules(#[from] serde_json::Error),
+    #[error("the kernel did not take the Landlock rules: {0}")]
+    Files(#[from] landlock::RulesetError),
+    #[error("the kernel does not enforce Landlock")]
+    NotEnforced,
+    #[error("{path} and the folders like it have more than {limit} entries: take what is denied below it off the list")]
+    TooManyEntries { path: PathBuf, limit: usize },
+    #[error("the kernel did not take the seccomp filter: {0}")]
+    Calls(#[from] seccompiler::Error),
+    #[error("cannot watch over its children: {0}")]
+    Children(#[from] rustix::io::Errno),
+    #[error("cannot run {program:?}: {error}")]
+    Run { program: OsString, error: std::io::Error },
+}
+
+impl From<seccompiler::BackendError> for LaunchError {
+    fn from(error: seccompiler::BackendError) -> Self {
+        Self::Calls(error.into())
+    }
+}
+
+/// Applies the rules in the first argument and becomes the program in the others. Never returns.
+pub(super) fn launch(mut args: impl Iterator<Item = OsString>) -> ! {
+    let rules = args.next().and_then(|rules| rules.into_string().ok()).ok_or(LaunchError::NotAsked);
+    let rules = rules.and_then(|rules| Ok(serde_json::from_str::<Rules>(&rules)?));
+    let error = match rules {
+        Ok(rules) => {
+            let Err(error) = become_command(&rules, args);
+            _ = fs::write(&rules.complaints, format!("{COMPLAINT}{error}"));
+            error
+        }
+        Err(error) => error,
+    };
+    eprintln!("vertebra sandbox: {error}");
+    exit(CANNOT_RUN);
+}
+
+fn become_command(rules: &Rules, mut args: impl Iterator<Item = OsString>) -> Result<Infallible, LaunchError> {
+    let program = args.next().ok_or(LaunchError::NotAsked)?;
+    // Processes that lose their parent become children of the shell: so they are found when the command is ended.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let unix_sockets = rules.unix_sockets == UnixSockets::Open || files::holds_unix_sockets();
+    files::restrict(rules)?;
+    calls::restrict(rules.network, unix_sockets)?;
+    let error = Command::new(&program).args(args).exec();
+    Err(LaunchError::Run { program, error })
+}

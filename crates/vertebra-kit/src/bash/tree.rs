@@ -1,0 +1,110 @@
+//! A process and everything it started, ended as one.
+
+use std::{collections::HashSet, fs, time::Duration};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// How long processes may tidy up between being asked to end and being killed.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// A process group, and what left it. When this is dropped, all of it is asked to end, and killed a moment later.
+pub(super) struct Tree(Option<Doomed>);
+
+impl Tree {
+    /// The tree that begins with this process, which leads a group of its own.
+    pub(super) fn of(child: &tokio::process::Child) -> Self {
+        let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        Self(leader.map(|leader| Doomed { leader, strays: Vec::new() }))
+    }
+
+    /// Asks all of it to end, gives it a moment, kills what is left.
+    pub(super) async fn end(mut self) {
+        if let Some(doomed) = self.0.take() {
+            doomed.end().await;
+        }
+    }
+
+    /// Kills what the leader left behind in its group when it ended.
+    pub(super) fn sweep(mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        let Some(doomed) = self.0.take() else { return };
+        // Without a runtime nobody can wait, so it is killed at once.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(doomed.end());
+        }
+    }
+}
+
+/// Killed when dropped: also if the runtime goes down while a task waits.
+struct Doomed {
+    leader: Pid,
+    strays: Vec<Stray>,
+}
+
+impl Doomed {
+    async fn end(mut self) {
+        // Looked for first: once their parents are dead, nobody can tell whose they were.
+        self.strays = descendants(self.leader);
+        self.signal(Signal::TERM);
+        tokio::time::sleep(GRACE).await;
+    }
+
+    /// What fails here is gone already.
+    fn signal(&self, signal: Signal) {
+        _ = kill_process_group(self.leader, signal);
+        for stray in self.strays.iter().filter(|stray| stray.is_alive()) {
+            _ = kill_process(stray.pid, signal);
+        }
+    }
+}
+
+impl Drop for Doomed {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+    }
+}
+
+/// A process by its number and its start, because numbers are used again.
+#[derive(Clone, Copy, PartialEq)]
+struct Stray {
+    pid: Pid,
+    parent: i32,
+    started: u64,
+}
+
+impl Stray {
+    fn read(pid: i32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name of the program is in brackets and may contain anything, brackets too.
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        let (parent, started) = (fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?);
+        Some(Self { pid: Pid::from_raw(pid)?, parent, started })
+    }
+
+    fn is_alive(&self) -> bool {
+        Self::read(self.pid.as_raw_nonzero().get()).is_some_and(|now| now.started == self.started)
+    }
+}
+
+/// Every process below this one, also those that left its group. Empty where there is no `/proc`.
+fn descendants(leader: Pid) -> Vec<Stray> {
+    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut others: Vec<Stray> = pids.filter_map(Stray::read).collect();
+    let mut family = HashSet::from([leader.as_raw_nonzero().get()]);
+    let mut found = Vec::new();
+    loop {
+        let (children, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|stray| family.contains(&stray.parent));
+        if children.is_empty() {
+            return found;
+        }
+        family.extend(children.iter().map(|child| child.pid.as_raw_nonzero().get()));
+        found.extend(children);
+        others = rest;
+    }
+}
