@@ -85,17 +85,16 @@ impl Note {
 
     /// The command, preceded on its own line by the order to note the folder when the shell ends, however it ends.
     pub(super) fn script(&self, command: &str) -> String {
-        let noting = format!("{{ builtin pwd -P >|{}; }} 2>/dev/null", quoted(&self.path().to_string_lossy()));
+        let noting = format!("{{ builtin pwd -P >>{}; }} 2>/dev/null", quoted(&self.path().to_string_lossy()));
         format!("trap {} EXIT;{command}", quoted(&noting))
     }
 
-    /// What was noted. Read by the handle: the path may lead elsewhere by now.
-    pub(super) fn read(mut self) -> Option<String> {
+    /// All that was noted, if it is text. Read by the handle: the path may lead elsewhere by now.
+    pub(super) fn read(mut self) -> io::Result<String> {
         let mut text = String::new();
-        self.0.rewind().ok()?;
-        self.0.as_file().take(PATH_BYTES).read_to_string(&mut text).ok()?;
-        let noted = text.strip_suffix('\n').unwrap_or(&text);
-        (!noted.is_empty()).then(|| noted.to_owned())
+        self.0.rewind()?;
+        self.0.as_file().take(PATH_BYTES).read_to_string(&mut text)?;
+        Ok(text)
     }
 }
 

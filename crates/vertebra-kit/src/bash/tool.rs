@@ -13,7 +13,7 @@ use super::{
     live::Live,
     place::{Note, Places},
     process::{self, How},
-    report, sandbox,
+    report,
 };
 
 /// How long a command may be. A program takes no longer argument than 128 KiB.
@@ -80,11 +80,12 @@ impl BashTool {
             .await
             .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
 
-        let noted = note.read();
-        if let Some(why) = noted.as_deref().and_then(sandbox::complaint) {
-            return Err(ToolError::new(format!("the command was not run, because the sandbox failed: {why}")));
-        }
-        let end = noted.map_or_else(|| places.stand(&begin.folder), |noted| places.stand(Path::new(&noted)));
+        let noted = note.read().unwrap_or_default();
+        let noted = match ended.how {
+            How::Exited(_) => start.held(&noted)?.strip_suffix('\n').map(Path::new),
+            How::TimedOut => None,
+        };
+        let end = places.stand(noted.unwrap_or(&begin.folder));
         let before: Vec<String> = start.remark.into_iter().chain(begin.remark.clone()).collect();
         let text = report::text(bash, &ended, limit, &before, end.remark.as_slice());
         match ended.how {

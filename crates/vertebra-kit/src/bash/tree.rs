@@ -47,11 +47,15 @@ struct Doomed {
 }
 
 impl Doomed {
-    async fn end(mut self) {
+    /// Asks at once; what is waited for is the killing. A runtime that goes down does not wait, and kills.
+    fn end(mut self) -> impl Future<Output = ()> + Send {
         // Looked for first: once their parents are dead, nobody can tell whose they were.
         self.strays = descendants(self.leader);
         self.signal(Signal::TERM);
-        tokio::time::sleep(GRACE).await;
+        async move {
+            tokio::time::sleep(GRACE).await;
+            drop(self);
+        }
     }
 
     /// What fails here is gone already.

@@ -11,8 +11,10 @@ use std::{
     process::{Command, exit},
 };
 
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+
 use super::{
-    COMPLAINT, calls, files,
+    HELD, calls, files,
     rules::{Rules, UnixSockets},
 };
 
@@ -34,8 +36,10 @@ pub(super) enum LaunchError {
     TooManyEntries { path: PathBuf, limit: usize },
     #[error("the kernel did not take the seccomp filter: {0}")]
     Calls(#[from] seccompiler::Error),
-    #[error("cannot watch over its children: {0}")]
-    Children(#[from] rustix::io::Errno),
+    #[error("the kernel did not take back a right: {0}")]
+    Kernel(#[from] rustix::io::Errno),
+    #[error("cannot write to the folder for temporary files: {0}")]
+    Note(std::io::Error),
     #[error("cannot run {program:?}: {error}")]
     Run { program: OsString, error: std::io::Error },
 }
@@ -53,7 +57,7 @@ pub(super) fn launch(mut args: impl Iterator<Item = OsString>) -> ! {
     let error = match rules {
         Ok(rules) => {
             let Err(error) = become_command(&rules, args);
-            _ = fs::write(&rules.complaints, format!("{COMPLAINT}{error}"));
+            _ = fs::write(&rules.note, error.to_string());
             error
         }
         Err(error) => error,
@@ -69,6 +73,24 @@ fn become_command(rules: &Rules, mut args: impl Iterator<Item = OsString>) -> Re
     let unix_sockets = rules.unix_sockets == UnixSockets::Open || files::holds_unix_sockets();
     files::restrict(rules)?;
     calls::restrict(rules.network, unix_sockets)?;
+    drop_capabilities()?;
+    fs::write(&rules.note, HELD).map_err(LaunchError::Note)?;
     let error = Command::new(&program).args(args).exec();
     Err(LaunchError::Run { program, error })
+}
+
+/// What is left to a superuser: what unpacking, building and testing need. With more, the kernel would show it the memory
+/// and the environment of others without asking Landlock. Since no privileges are gained any more, this is for ever.
+fn drop_capabilities() -> rustix::io::Result<()> {
+    let kept = CapabilitySet::CHOWN
+        | CapabilitySet::DAC_OVERRIDE
+        | CapabilitySet::FOWNER
+        | CapabilitySet::FSETID
+        | CapabilitySet::KILL
+        | CapabilitySet::SETUID
+        | CapabilitySet::SETGID
+        | CapabilitySet::NET_BIND_SERVICE;
+    let CapabilitySets { effective, permitted, .. } = capabilities(None)?;
+    let inheritable = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: effective & kept, permitted: permitted & kept, inheritable })
 }

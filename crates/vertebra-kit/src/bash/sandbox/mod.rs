@@ -37,8 +37,8 @@ use super::{environment::Variables, place::Places};
 /// The name under which a program knows that it is to launch. No file is called that by accident.
 const ASKED: &str = "vertebra sandbox: launch";
 
-/// What begins the complaint of a launcher. A folder, which is what else may be noted, begins with a slash.
-const COMPLAINT: &str = "launcher: ";
+/// What a launcher notes once the rules hold, before anything else is noted.
+const HELD: &str = "held\n";
 
 /// How long the rules may be: what one argument of a program may be, with some room.
 const RULES_BYTES: usize = 120 * 1024;
@@ -123,7 +123,7 @@ impl Sandbox {
     }
 
     /// How a program has to be started to be held.
-    pub(super) fn hold(&self, variables: &Variables, places: &Places, complaints: &Path) -> Result<Start, ToolError> {
+    pub(super) fn hold(&self, variables: &Variables, places: &Places, note: &Path) -> Result<Start, ToolError> {
         let (launcher, state) = match (self.need, self.state()) {
             (Need::Off, _) => return Ok(Start { prefix: None, state: "off".to_owned(), remark: None }),
             (Need::IfAvailable, State::None { why }) => {
@@ -142,7 +142,7 @@ impl Sandbox {
                  set `AgentBuilder::working_directory` or `Bash::in_dir`",
             ));
         }
-        let rules = self.rules(variables, places, complaints)?;
+        let rules = self.rules(variables, places, note)?;
         let (state, remark) = match &state[..] {
             [] => ("landlock and seccomp".to_owned(), None),
             lacking => {
@@ -156,7 +156,7 @@ impl Sandbox {
         Ok(Start { prefix: Some(Prefix { launcher, rules }), state, remark })
     }
 
-    fn rules(&self, variables: &Variables, places: &Places, complaints: &Path) -> Result<OsString, ToolError> {
+    fn rules(&self, variables: &Variables, places: &Places, note: &Path) -> Result<OsString, ToolError> {
         let home = variables.folder("HOME");
         let denied = self.deny_read.iter().filter_map(|path| expanded(path, home.as_deref(), places.home()));
         // By the name it has and by the place it leads to.
@@ -166,7 +166,7 @@ impl Sandbox {
             write: places.writable().cloned().collect(),
             network: self.network,
             unix_sockets: self.unix_sockets,
-            complaints: complaints.to_owned(),
+            note: note.to_owned(),
         };
         let text = serde_json::to_string(&rules)
             .map_err(|error| ToolError::new(format!("the sandbox cannot be told its rules: {error}")))?;
@@ -238,9 +238,15 @@ impl Start {
             }
         }
     }
-}
-
-/// What a launcher complained of in place of a folder.
-pub(super) fn complaint(noted: &str) -> Option<&str> {
-    noted.strip_prefix(COMPLAINT)
+    /// What was noted once the program was held. A launcher that is none does not say that it holds.
+    pub(super) fn held<'a>(&self, noted: &'a str) -> Result<&'a str, ToolError> {
+        match (&self.prefix, noted.strip_prefix(HELD)) {
+            (None, _) => Ok(noted),
+            (Some(_), Some(rest)) => Ok(rest),
+            (Some(_), None) => {
+                let why = if noted.is_empty() { "the launcher did not say that it holds" } else { noted };
+                Err(ToolError::new(format!("the command was not run, because the sandbox failed: {why}")))
+            }
+        }
+    }
 }

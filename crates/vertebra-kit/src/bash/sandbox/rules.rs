@@ -82,8 +82,8 @@ pub(super) struct Rules {
     pub(super) write: Vec<PathBuf>,
     pub(super) network: Network,
     pub(super) unix_sockets: UnixSockets,
-    /// Where the launcher says why it could not start the command.
-    pub(super) complaints: PathBuf,
+    /// The file in which the launcher says that the rules hold, or why it could not start the command.
+    pub(super) note: PathBuf,
 }
 
 /// A path as people write it, made absolute. Nothing if it needs a home folder and there is none.
