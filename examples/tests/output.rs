@@ -33,6 +33,7 @@ examples! {
     "streaming": a_secret_that_comes_in_pieces_is_never_shown;
     "own_points": a_tool_fires_a_point_of_its_own_through_the_agents_hooks;
     "test_a_hook": a_hook_is_tested_without_a_model;
+    "bash": commands_run_in_a_sandbox_and_a_folder_lasts;
 }
 
 #[test]

@@ -82,7 +82,7 @@ impl Bash {
 impl Capability for Bash {
     fn install(self, kit: &mut Kit) {
         // Whoever judges commands before they run is attached here, before the tool.
-        kit.on(AfterToolUse.tool("bash"), async |cx| place::remember(cx).await).named("bash/cwd");
+        kit.add_hook(AfterToolUse.tool("bash"), place::Remember).named("bash/cwd");
         kit.tool(tool::BashTool(self));
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use tempfile::NamedTempFile;
-use vertebra::{AgentState, Answer, ToolUsedCx, proceed};
+use vertebra::{AfterToolUse, AgentState, Answer, Hook, ToolUsedCx, proceed};
 
 /// The metadata under which a session keeps the folder.
 pub const CWD: &str = "bash/cwd";
@@ -105,12 +105,16 @@ fn quoted(text: &str) -> String {
 
 /// Keeps the folder for the next call of the session. A call that did not move leaves it, so parallel calls do not
 /// take back each other's `cd`.
-pub(super) async fn remember(cx: &mut ToolUsedCx<'_>) -> Answer<vertebra::AfterToolUse> {
-    let data = &cx.result.data;
-    if data["moved"] == true
-        && let Some(cwd) = data["cwd"].as_str().map(str::to_owned)
-    {
-        cx.state_mut().metadata_mut().set(CWD, cwd);
+pub(super) struct Remember;
+
+impl Hook<AfterToolUse> for Remember {
+    async fn run(&self, cx: &mut ToolUsedCx<'_>) -> Answer<AfterToolUse> {
+        let data = &cx.result.data;
+        if data["moved"] == true
+            && let Some(cwd) = data["cwd"].as_str().map(str::to_owned)
+        {
+            cx.state_mut().metadata_mut().set(CWD, cwd);
+        }
+        proceed()
     }
-    proceed()
 }

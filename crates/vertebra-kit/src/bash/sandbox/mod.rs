@@ -1,18 +1,12 @@
 //! The sandbox: what holds a command whatever it says.
 //!
 //! On Linux a command is started through a launcher that takes rights away from itself (Landlock for files, signals and
-//! abstract sockets; seccomp for the network and the rest of the kernel) and becomes the shell. The launcher is this very
-//! program, started again, so a program that wants the sandbox says so first thing in `main`:
+//! abstract sockets; seccomp for the network and the rest of the kernel; capabilities for a superuser) and becomes the
+//! shell. The launcher is this very program, started again: a program that wants the sandbox calls [`launch_if_asked`]
+//! first thing in `main`.
 //!
-//! ```
-//! fn main() {
-//!     vertebra_kit::bash::sandbox::launch_if_asked();
-//!     // … the program
-//! }
-//! ```
-//!
-//! A program that does not say so is never started again; its commands run without a sandbox and say so, or do not run
-//! if the sandbox is [required](Sandbox::required). What the sandbox stops and what it does not: `docs/sandbox.md`.
+//! A program that does not is never started again; its commands run without a sandbox and say so, or do not run if the
+//! sandbox is [required](Sandbox::required). What the sandbox stops and what it does not: `docs/sandbox.md`.
 
 #[cfg(target_os = "linux")]
 mod calls;
