@@ -67,7 +67,7 @@ impl BashTool {
         let temporary = variables.temporary();
         let note = Note::in_folder(&temporary)
             .map_err(|error| ToolError::new(format!("nothing can be written to {}: {error}", temporary.display())))?;
-        let start = bash.sandbox.hold(&variables, &places, note.path())?;
+        let start = bash.sandbox.hold(&variables, &places)?;
         let begin = places.begin(&invocation.state().await);
 
         let mut command = start.command(&shell);
@@ -76,17 +76,17 @@ impl BashTool {
         let limit = timeout.unwrap_or(bash.timeout).min(bash.max_timeout);
         let captures = (Capture::of(bash.stdout_bytes), Capture::of(bash.stderr_bytes));
         let live = (Live::new(invocation, bash.stdout_bytes), Live::new(invocation, bash.stderr_bytes));
-        let ended = process::run(&mut command, limit, captures, live)
+        let ended = process::run(&mut command, limit, captures, live, &start)
             .await
             .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
 
+        if let How::Exited(_) = ended.how {
+            start.check(&ended.word)?;
+        }
         let noted = note.read().unwrap_or_default();
-        let noted = match ended.how {
-            How::Exited(_) => start.held(&noted)?.strip_suffix('\n').map(Path::new),
-            How::TimedOut => None,
-        };
-        let end = places.stand(noted.unwrap_or(&begin.folder));
-        let before: Vec<String> = start.remark.into_iter().chain(begin.remark.clone()).collect();
+        let end = places.stand(noted.strip_suffix('\n').map_or(&begin.folder, |noted| Path::new(noted)));
+        let mounts = if ended.had_namespace { " and mounts" } else { "" };
+        let before: Vec<String> = start.remark.clone().into_iter().chain(begin.remark.clone()).collect();
         let text = report::text(bash, &ended, limit, &before, end.remark.as_slice());
         match ended.how {
             How::TimedOut => Err(ToolError::new(text)),
@@ -99,7 +99,7 @@ impl BashTool {
                     "duration_ms": u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
                     "cwd": end.folder.to_string_lossy(),
                     "moved": begin.remark.is_some() || end.folder != begin.folder,
-                    "sandbox": start.state,
+                    "sandbox": format!("{}{mounts}", start.state),
                 }),
             }),
         }

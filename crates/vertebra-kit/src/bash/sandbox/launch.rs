@@ -5,7 +5,7 @@
 use std::{
     convert::Infallible,
     ffi::OsString,
-    fs,
+    io::{self, Read as _},
     os::unix::process::CommandExt as _,
     path::PathBuf,
     process::{Command, exit},
@@ -14,7 +14,7 @@ use std::{
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
 use super::{
-    HELD, calls, files,
+    HELD, calls, files, mounts,
     rules::{Rules, UnixSockets},
 };
 
@@ -38,8 +38,8 @@ pub(super) enum LaunchError {
     Calls(#[from] seccompiler::Error),
     #[error("the kernel did not take back a right: {0}")]
     Kernel(#[from] rustix::io::Errno),
-    #[error("cannot write to the folder for temporary files: {0}")]
-    Note(std::io::Error),
+    #[error("the kernel did not take a mount: {0}")]
+    Mounts(std::io::Error),
     #[error("cannot run {program:?}: {error}")]
     Run { program: OsString, error: std::io::Error },
 }
@@ -54,15 +54,8 @@ impl From<seccompiler::BackendError> for LaunchError {
 pub(super) fn launch(mut args: impl Iterator<Item = OsString>) -> ! {
     let rules = args.next().and_then(|rules| rules.into_string().ok()).ok_or(LaunchError::NotAsked);
     let rules = rules.and_then(|rules| Ok(serde_json::from_str::<Rules>(&rules)?));
-    let error = match rules {
-        Ok(rules) => {
-            let Err(error) = become_command(&rules, args);
-            _ = fs::write(&rules.note, error.to_string());
-            error
-        }
-        Err(error) => error,
-    };
-    eprintln!("vertebra sandbox: {error}");
+    let Err(error) = rules.and_then(|rules| become_command(&rules, args));
+    eprintln!("{error}");
     exit(CANNOT_RUN);
 }
 
@@ -71,10 +64,14 @@ fn become_command(rules: &Rules, mut args: impl Iterator<Item = OsString>) -> Re
     // Processes that lose their parent become children of the shell: so they are found when the command is ended.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let unix_sockets = rules.unix_sockets == UnixSockets::Open || files::holds_unix_sockets();
+    mounts::protect(&rules.protect).map_err(LaunchError::Mounts)?;
     files::restrict(rules)?;
     calls::restrict(rules.network, unix_sockets)?;
     drop_capabilities()?;
-    fs::write(&rules.note, HELD).map_err(LaunchError::Note)?;
+    // The first line that comes out is the launcher's word, and nobody else could have said it.
+    eprintln!("{HELD}");
+    // Whoever waits for it may want to look at this process before it is another.
+    io::stdin().read_exact(&mut [0]).err();
     let error = Command::new(&program).args(args).exec();
     Err(LaunchError::Run { program, error })
 }

@@ -14,16 +14,23 @@ mod calls;
 mod files;
 #[cfg(target_os = "linux")]
 mod launch;
+#[cfg(target_os = "linux")]
+mod mounts;
+mod placeholders;
 mod rules;
 
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-pub use rules::{DENY_READ, Network, UnixSockets};
-use rules::{Rules, expanded, resolved};
+pub(super) use placeholders::Placeholders;
+pub use rules::{DENY_READ, Network, PROTECT, UnixSockets};
+use rules::{Protected, Rules, expanded, resolved};
 use vertebra::ToolError;
 
 use super::{environment::Variables, place::Places};
@@ -31,8 +38,8 @@ use super::{environment::Variables, place::Places};
 /// The name under which a program knows that it is to launch. No file is called that by accident.
 const ASKED: &str = "vertebra sandbox: launch";
 
-/// What a launcher notes once the rules hold, before anything else is noted.
-const HELD: &str = "held\n";
+/// The line a launcher says once the rules hold. Any other says why they do not.
+const HELD: &str = "held";
 
 /// How long the rules may be: what one argument of a program may be, with some room.
 const RULES_BYTES: usize = 120 * 1024;
@@ -78,6 +85,9 @@ pub struct Sandbox {
     /// What may not be read, also if it is not there yet. `~/` is the home folder; relative paths belong to the
     /// commands' folder. [`DENY_READ`], unless set.
     pub deny_read: Vec<PathBuf>,
+    /// What may not be written in the commands' folder, also if it is not there yet; relative to it. [`PROTECT`], unless
+    /// set. It takes namespaces: where there are none, the state of the sandbox does not speak of mounts.
+    pub protect: Vec<PathBuf>,
     /// Whether commands may use the network.
     pub network: Network,
     /// Whether commands may open Unix sockets by name.
@@ -92,6 +102,7 @@ impl Default for Sandbox {
             launcher: None,
             write: Vec::new(),
             deny_read: DENY_READ.iter().map(PathBuf::from).collect(),
+            protect: PROTECT.iter().map(PathBuf::from).collect(),
             network: Network::Off,
             unix_sockets: UnixSockets::Held,
         }
@@ -117,12 +128,12 @@ impl Sandbox {
     }
 
     /// How a program has to be started to be held.
-    pub(super) fn hold(&self, variables: &Variables, places: &Places, note: &Path) -> Result<Start, ToolError> {
+    pub(super) fn hold(&self, variables: &Variables, places: &Places) -> Result<Start, ToolError> {
         let (launcher, state) = match (self.need, self.state()) {
-            (Need::Off, _) => return Ok(Start { prefix: None, state: "off".to_owned(), remark: None }),
+            (Need::Off, _) => return Ok(Start::bare("off".to_owned(), None)),
             (Need::IfAvailable, State::None { why }) => {
                 let remark = Some(format!("no sandbox: {why}"));
-                return Ok(Start { prefix: None, state: format!("none: {why}"), remark });
+                return Ok(Start::bare(format!("none: {why}"), remark));
             }
             (Need::Required, State::None { why }) => return Err(refusal(&why)),
             (Need::Required, State::Some { lacking, .. }) if !lacking.is_empty() => {
@@ -136,7 +147,8 @@ impl Sandbox {
                  set `AgentBuilder::working_directory` or `Bash::in_dir`",
             ));
         }
-        let rules = self.rules(variables, places, note)?;
+        let (placeholders, protect) = Placeholders::put(places.home(), &self.protect);
+        let rules = self.rules(variables, places, protect)?;
         let (state, remark) = match &state[..] {
             [] => ("landlock and seccomp".to_owned(), None),
             lacking => {
@@ -147,10 +159,11 @@ impl Sandbox {
                 )
             }
         };
-        Ok(Start { prefix: Some(Prefix { launcher, rules }), state, remark })
+        let placeholders = Arc::new(placeholders);
+        Ok(Start { prefix: Some(Prefix { launcher, rules }), placeholders, state, remark })
     }
 
-    fn rules(&self, variables: &Variables, places: &Places, note: &Path) -> Result<OsString, ToolError> {
+    fn rules(&self, variables: &Variables, places: &Places, protect: Vec<Protected>) -> Result<OsString, ToolError> {
         let home = variables.folder("HOME");
         let denied = self.deny_read.iter().filter_map(|path| expanded(path, home.as_deref(), places.home()));
         // By the name it has and by the place it leads to.
@@ -158,9 +171,9 @@ impl Sandbox {
         let rules = Rules {
             deny_read,
             write: places.writable().cloned().collect(),
+            protect,
             network: self.network,
             unix_sockets: self.unix_sockets,
-            note: note.to_owned(),
         };
         let text = serde_json::to_string(&rules)
             .map_err(|error| ToolError::new(format!("the sandbox cannot be told its rules: {error}")))?;
@@ -209,6 +222,8 @@ enum State {
 /// How a program is to be started.
 pub(super) struct Start {
     prefix: Option<Prefix>,
+    /// Kept as long as anything of the command runs.
+    pub(super) placeholders: Arc<Placeholders>,
     /// What holds it, in a few words.
     pub(super) state: String,
     /// What whoever reads the output has to know.
@@ -221,6 +236,10 @@ struct Prefix {
 }
 
 impl Start {
+    fn bare(state: String, remark: Option<String>) -> Self {
+        Self { prefix: None, placeholders: Arc::default(), state, remark }
+    }
+
     /// The command that starts the program.
     pub(super) fn command(&self, program: &Path) -> tokio::process::Command {
         match &self.prefix {
@@ -232,15 +251,17 @@ impl Start {
             }
         }
     }
-    /// What was noted once the program was held. A launcher that is none does not say that it holds.
-    pub(super) fn held<'a>(&self, noted: &'a str) -> Result<&'a str, ToolError> {
-        match (&self.prefix, noted.strip_prefix(HELD)) {
-            (None, _) => Ok(noted),
-            (Some(_), Some(rest)) => Ok(rest),
-            (Some(_), None) => {
-                let why = if noted.is_empty() { "the launcher did not say that it holds" } else { noted };
-                Err(ToolError::new(format!("the command was not run, because the sandbox failed: {why}")))
-            }
+    /// Whether a launcher speaks first.
+    pub(super) fn is_launched(&self) -> bool {
+        self.prefix.is_some()
+    }
+
+    /// Takes the launcher at its word. One that is none does not say that the rules hold.
+    pub(super) fn check(&self, word: &str) -> Result<(), ToolError> {
+        if self.prefix.is_none() || word == HELD {
+            return Ok(());
         }
+        let why = if word.is_empty() { "the launcher did not say that it holds" } else { word };
+        Err(ToolError::new(format!("the command was not run, because the sandbox failed: {why}")))
     }
 }

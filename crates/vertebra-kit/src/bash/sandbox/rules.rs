@@ -53,6 +53,22 @@ pub const DENY_READ: &[&str] = &[
     "/var/run/secrets",
 ];
 
+/// What steers agents and tools, in the folder that commands belong to: no command writes it, whether it is there or not.
+pub const PROTECT: &[&str] = &[
+    ".git/hooks",
+    ".git/config",
+    ".vertebra",
+    "vertebra.toml",
+    ".claude",
+    ".mcp.json",
+    ".codex",
+    ".gemini",
+    ".cursor",
+    ".vscode",
+    ".idea",
+    ".envrc",
+];
+
 /// Whether a command may use the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -80,10 +96,19 @@ pub(super) struct Rules {
     pub(super) deny_read: Vec<PathBuf>,
     /// Writable, with all that is below.
     pub(super) write: Vec<PathBuf>,
+    /// Not writable all the same, each with the folders between it and the one it was named in.
+    pub(super) protect: Vec<Protected>,
     pub(super) network: Network,
     pub(super) unix_sockets: UnixSockets,
-    /// The file in which the launcher says that the rules hold, or why it could not start the command.
-    pub(super) note: PathBuf,
+}
+
+/// A path that steers agents and tools.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Protected {
+    /// The folders above it that must not be exchanged either, the uppermost first.
+    pub(super) above: Vec<PathBuf>,
+    /// The path itself. It is there, if only by a placeholder.
+    pub(super) path: PathBuf,
 }
 
 /// A path as people write it, made absolute. Nothing if it needs a home folder and there is none.

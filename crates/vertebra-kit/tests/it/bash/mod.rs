@@ -5,6 +5,7 @@ mod escapes;
 mod folder;
 mod held;
 mod output;
+mod protected;
 mod sandbox;
 mod trees;
 
@@ -46,6 +47,7 @@ pub(crate) fn sheet() -> Sheet {
             ("sandbox.unix_sockets", format!("{:?}", bash.sandbox.unix_sockets)),
             ("sandbox.write", "besides the folder and `TMPDIR`: none".to_owned()),
             ("sandbox.deny_read", format!("{} paths", bash.sandbox.deny_read.len())),
+            ("sandbox.protect", format!("{} paths", bash.sandbox.protect.len())),
         ],
     }
 }
