@@ -67,19 +67,22 @@ impl BashTool {
         let temporary = variables.temporary();
         let note = Note::in_folder(&temporary)
             .map_err(|error| ToolError::new(format!("nothing can be written to {}: {error}", temporary.display())))?;
-        let start = bash.sandbox.hold(&variables, &places)?;
         let begin = places.begin(&invocation.state().await);
-
-        let mut command = start.command(&shell);
-        command.args(["--noprofile", "--norc", "-c"]).arg(note.script(text)).current_dir(&begin.folder);
-        command.env_clear().envs(&variables.0);
         let limit = timeout.unwrap_or(bash.timeout).min(bash.max_timeout);
-        let captures = (Capture::of(bash.stdout_bytes), Capture::of(bash.stderr_bytes));
-        let live = (Live::new(invocation, bash.stdout_bytes), Live::new(invocation, bash.stderr_bytes));
-        let ended = process::run(&mut command, limit, captures, live, &start)
-            .await
-            .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
-
+        let (start, ended) = loop {
+            let start = bash.sandbox.hold(&variables, &places)?;
+            let mut command = start.command(&shell);
+            command.args(["--noprofile", "--norc", "-c"]).arg(note.script(text)).current_dir(&begin.folder);
+            command.env_clear().envs(&variables.0);
+            let captures = (Capture::of(bash.stdout_bytes), Capture::of(bash.stderr_bytes));
+            let live = (Live::new(invocation, bash.stdout_bytes), Live::new(invocation, bash.stderr_bytes));
+            let ended = process::run(&mut command, limit, captures, live, &start)
+                .await
+                .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
+            if !start.lacks_mounts(&ended.word) {
+                break (start, ended);
+            }
+        };
         if let How::Exited(_) = ended.how {
             start.check(&ended.word)?;
         }

@@ -8,13 +8,13 @@ use std::{
     io::{self, Read as _},
     os::unix::process::CommandExt as _,
     path::PathBuf,
-    process::{Command, exit},
+    process::{Command, Stdio, exit},
 };
 
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
 use super::{
-    HELD, calls, files, mounts,
+    HELD, NO_MOUNTS, calls, files, mounts,
     rules::{Rules, UnixSockets},
 };
 
@@ -38,7 +38,7 @@ pub(super) enum LaunchError {
     Calls(#[from] seccompiler::Error),
     #[error("the kernel did not take back a right: {0}")]
     Kernel(#[from] rustix::io::Errno),
-    #[error("the kernel did not take a mount: {0}")]
+    #[error("{NO_MOUNTS}{0}")]
     Mounts(std::io::Error),
     #[error("cannot run {program:?}: {error}")]
     Run { program: OsString, error: std::io::Error },
@@ -72,7 +72,7 @@ fn become_command(rules: &Rules, mut args: impl Iterator<Item = OsString>) -> Re
     eprintln!("{HELD}");
     // Whoever waits for it may want to look at this process before it is another.
     io::stdin().read_exact(&mut [0]).err();
-    let error = Command::new(&program).args(args).exec();
+    let error = Command::new(&program).args(args).stdin(Stdio::null()).exec();
     Err(LaunchError::Run { program, error })
 }
 

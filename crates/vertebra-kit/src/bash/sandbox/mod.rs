@@ -44,6 +44,11 @@ const HELD: &str = "held";
 /// How long the rules may be: what one argument of a program may be, with some room.
 const RULES_BYTES: usize = 120 * 1024;
 
+/// How a launcher begins that could not mount. Some systems give namespaces and then no rights in them.
+const NO_MOUNTS: &str = "no mounts: ";
+
+static WITHOUT_MOUNTS: AtomicBool = AtomicBool::new(false);
+
 static CAN_LAUNCH: AtomicBool = AtomicBool::new(false);
 
 /// Makes this program the launcher of its own sandbox. Call it first thing in `main`, before any thread begins.
@@ -147,7 +152,8 @@ impl Sandbox {
                  set `AgentBuilder::working_directory` or `Bash::in_dir`",
             ));
         }
-        let (placeholders, protect) = Placeholders::put(places.home(), &self.protect);
+        let protect = if WITHOUT_MOUNTS.load(Ordering::Acquire) { &[] } else { &self.protect[..] };
+        let (placeholders, protect) = Placeholders::put(places.home(), protect);
         let rules = self.rules(variables, places, protect)?;
         let (state, remark) = match &state[..] {
             [] => ("landlock and seccomp".to_owned(), None),
@@ -251,9 +257,16 @@ impl Start {
             }
         }
     }
+
     /// Whether a launcher speaks first.
     pub(super) fn is_launched(&self) -> bool {
         self.prefix.is_some()
+    }
+
+    /// Whether the launcher failed, before anything ran, for want of mounts. It is then tried without them, from now on.
+    pub(super) fn lacks_mounts(&self, word: &str) -> bool {
+        let lacking = self.prefix.is_some() && word.starts_with(NO_MOUNTS);
+        lacking && !WITHOUT_MOUNTS.swap(true, Ordering::AcqRel)
     }
 
     /// Takes the launcher at its word. One that is none does not say that the rules hold.

@@ -18,12 +18,13 @@ use nix::{
 
 use super::rules::Protected;
 
-/// Protects the paths in a namespace of this process and all that it will start. Where there are no
-/// namespaces, nothing happens.
+/// Protects the paths in a namespace of this process and all that it will start. An error
+/// leaves it half way: it must not go on.
 pub(super) fn protect(paths: &[Protected]) -> Result<(), std::io::Error> {
-    if paths.is_empty() || enter_namespace().is_err() {
+    if paths.is_empty() {
         return Ok(());
     }
+    enter_namespace()?;
     // What is mounted here is nobody else's business.
     bound(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_PRIVATE)?;
     // A folder that is mounted cannot be moved out of the way and made anew.

@@ -51,6 +51,8 @@ async fn a_timeout_can_be_lowered_and_raised_only_so_far() {
 #[tokio::test]
 async fn there_is_no_input() {
     assert_eq!(text("cat; read line || echo end").await, "end");
+    // Not a pipe: `rg` and others would search it in place of the folder.
+    assert_eq!(text("readlink /proc/self/fd/0").await, "/dev/null");
 }
 
 #[tokio::test]
