@@ -154,6 +154,7 @@ impl Sandbox {
         }
         let protect = if WITHOUT_MOUNTS.load(Ordering::Acquire) { &[] } else { &self.protect[..] };
         let (placeholders, protect) = Placeholders::put(places.home(), protect);
+        let with_mounts = !protect.is_empty();
         let rules = self.rules(variables, places, protect)?;
         let (state, remark) = match &state[..] {
             [] => ("landlock and seccomp".to_owned(), None),
@@ -166,7 +167,7 @@ impl Sandbox {
             }
         };
         let placeholders = Arc::new(placeholders);
-        Ok(Start { prefix: Some(Prefix { launcher, rules }), placeholders, state, remark })
+        Ok(Start { prefix: Some(Prefix { launcher, rules, with_mounts }), placeholders, state, remark })
     }
 
     fn rules(&self, variables: &Variables, places: &Places, protect: Vec<Protected>) -> Result<OsString, ToolError> {
@@ -239,6 +240,7 @@ pub(super) struct Start {
 struct Prefix {
     launcher: PathBuf,
     rules: OsString,
+    with_mounts: bool,
 }
 
 impl Start {
@@ -250,7 +252,7 @@ impl Start {
     pub(super) fn command(&self, program: &Path) -> tokio::process::Command {
         match &self.prefix {
             None => tokio::process::Command::new(program),
-            Some(Prefix { launcher, rules }) => {
+            Some(Prefix { launcher, rules, .. }) => {
                 let mut command = tokio::process::Command::new(launcher);
                 command.arg0(ASKED).arg(rules).arg(program);
                 command
@@ -265,8 +267,10 @@ impl Start {
 
     /// Whether the launcher failed, before anything ran, for want of mounts. It is then tried without them, from now on.
     pub(super) fn lacks_mounts(&self, word: &str) -> bool {
-        let lacking = self.prefix.is_some() && word.starts_with(NO_MOUNTS);
-        lacking && !WITHOUT_MOUNTS.swap(true, Ordering::AcqRel)
+        let asked = self.prefix.as_ref().is_some_and(|prefix| prefix.with_mounts);
+        let lacking = asked && word.starts_with(NO_MOUNTS);
+        WITHOUT_MOUNTS.fetch_or(lacking, Ordering::AcqRel);
+        lacking
     }
 
     /// Takes the launcher at its word. One that is none does not say that the rules hold.
