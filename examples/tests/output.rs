@@ -44,6 +44,7 @@ examples! {
     "files": a_file_is_read_before_it_is_changed_and_no_path_leads_out;
     "retries": what_fails_is_tried_again_elsewhere_or_stopped_and_what_was_asked_costs_nothing;
     "redaction": secrets_reach_neither_the_model_nor_the_screen_nor_the_journal;
+    "bash": commands_run_in_a_sandbox_and_a_folder_lasts;
 }
 
 #[test]

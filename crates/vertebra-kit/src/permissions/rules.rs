@@ -221,6 +221,7 @@ impl Rules {
             aliases: spec.aliases.clone(),
             args: args.clone(),
             malformed: None,
+            time_limit: None,
             recent_tools: Arc::default(),
         };
         let folder = working_directory.to_owned();

@@ -6,8 +6,6 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 
 use vertebra::{Agent, AgentBuilder, testing::Script};
 
-use super::{redaction, resilience};
-
 /// One row of the table.
 pub(crate) struct Sheet {
     /// The capability, as its type is called.
@@ -22,6 +20,7 @@ pub(crate) struct Sheet {
 
 fn sheets() -> Vec<Sheet> {
     let mut sheets = vec![
+        crate::bash::sheet(),
         crate::files::sheet(),
         crate::permissions::sheet(),
         crate::metadata::sheet(),

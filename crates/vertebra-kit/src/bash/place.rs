@@ -1,0 +1,120 @@
+//! Where commands run: the folder that `cd` left, as long as it is one they may be in.
+
+use std::{
+    io::{self, Read as _, Seek as _},
+    path::{Path, PathBuf},
+};
+
+use tempfile::NamedTempFile;
+use vertebra::{AfterToolUse, AgentState, Answer, Hook, ToolUsedCx, proceed};
+
+/// The metadata under which a session keeps the folder.
+pub const CWD: &str = "bash/cwd";
+
+/// The longest path that is believed.
+const PATH_BYTES: u64 = 4096;
+
+/// The folders commands may be in: the one they belong to, and those they may write to besides.
+pub(super) struct Places {
+    home: PathBuf,
+    also: Vec<PathBuf>,
+}
+
+/// Where a command begins or has ended.
+pub(super) struct Stand {
+    pub(super) folder: PathBuf,
+    /// Why it is not where the last command left it.
+    pub(super) remark: Option<String>,
+}
+
+impl Places {
+    /// All paths are resolved: a symbolic link leads to where it points.
+    pub(super) fn new(folder: &Path, also: impl IntoIterator<Item = PathBuf>) -> io::Result<Self> {
+        let home = folder.canonicalize()?;
+        if !home.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { home, also: also.into_iter().filter_map(|path| path.canonicalize().ok()).collect() })
+    }
+
+    pub(super) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The folder and those besides, resolved; those that are not there are left out.
+    pub(super) fn writable(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.home).chain(&self.also)
+    }
+
+    /// Where the next command of this session begins.
+    pub(super) fn begin(&self, state: &AgentState) -> Stand {
+        match state.metadata().get(CWD).and_then(|cwd| cwd.as_str()) {
+            Some(cwd) => self.stand(Path::new(cwd)),
+            None => Stand { folder: self.home.clone(), remark: None },
+        }
+    }
+
+    /// A folder that was asked for, if commands may be there, and else the one they belong to.
+    pub(super) fn stand(&self, asked: &Path) -> Stand {
+        let back = |why: &str| {
+            let remark = format!("the folder {} {why}: commands go on in {}", asked.display(), self.home.display());
+            Stand { folder: self.home.clone(), remark: Some(remark) }
+        };
+        let Ok(folder) = asked.canonicalize() else { return back("is gone") };
+        if !folder.is_dir() {
+            back("is gone")
+        } else if self.writable().any(|place| folder.starts_with(place)) {
+            Stand { folder, remark: None }
+        } else {
+            back("is outside of what commands may write")
+        }
+    }
+}
+
+/// A file in which the shell notes its last folder. The command may write anything to it, so it is only a suggestion.
+pub(super) struct Note(NamedTempFile);
+
+impl Note {
+    pub(super) fn in_folder(temporary: &Path) -> io::Result<Self> {
+        tempfile::Builder::new().prefix("vertebra-").tempfile_in(temporary).map(Self)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The command, preceded on its own line by the order to note the folder when the shell ends, however it ends.
+    pub(super) fn script(&self, command: &str) -> String {
+        let noting = format!("{{ builtin pwd -P >>{}; }} 2>/dev/null", quoted(&self.path().to_string_lossy()));
+        format!("trap {} EXIT;{command}", quoted(&noting))
+    }
+
+    /// All that was noted, if it is text. Read by the handle: the path may lead elsewhere by now.
+    pub(super) fn read(mut self) -> io::Result<String> {
+        let mut text = String::new();
+        self.0.rewind()?;
+        self.0.as_file().take(PATH_BYTES).read_to_string(&mut text)?;
+        Ok(text)
+    }
+}
+
+/// One word for a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Keeps the folder for the next call of the session. A call that did not move leaves it, so parallel calls do not
+/// take back each other's `cd`.
+pub(super) struct Remember;
+
+impl Hook<AfterToolUse> for Remember {
+    async fn run(&self, cx: &mut ToolUsedCx<'_>) -> Answer<AfterToolUse> {
+        let data = &cx.result.data;
+        if data["moved"] == true
+            && let Some(cwd) = data["cwd"].as_str().map(str::to_owned)
+        {
+            cx.state_mut().metadata_mut().set(CWD, cwd);
+        }
+        proceed()
+    }
+}

@@ -1,0 +1,142 @@
+//! One command as a process: one deadline over its output and its end.
+
+use std::{
+    io,
+    os::unix::process::ExitStatusExt as _,
+    pin::pin,
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _},
+    process::Command,
+    time::{Instant, sleep_until, timeout},
+};
+
+use super::{
+    capture::Capture,
+    live::Live,
+    sandbox::Start,
+    text,
+    tree::{Namespace, Tree},
+};
+
+/// How long output is still read once the shell has ended. Whoever holds the pipe longer is not waited for.
+const DRAIN: Duration = Duration::from_millis(200);
+
+/// How long a killed process is waited for. Only one stuck in the kernel takes longer.
+const REAP: Duration = Duration::from_secs(2);
+
+/// How long the word of a launcher may be.
+const WORD: usize = 4096;
+
+/// What came of a command.
+pub(super) struct Ended {
+    pub(super) how: How,
+    pub(super) took: Duration,
+    /// What the launcher said first.
+    pub(super) word: String,
+    /// Whether the command had a namespace for mounts of its own.
+    pub(super) had_namespace: bool,
+    pub(super) stdout: Capture,
+    pub(super) stderr: Capture,
+}
+
+pub(super) enum How {
+    Exited(ExitStatus),
+    TimedOut,
+}
+
+impl How {
+    /// The exit code as a shell would give it: a signal counts as 128 and its number.
+    pub(super) fn code(&self) -> Option<i32> {
+        match self {
+            Self::Exited(status) => status.code().or_else(|| status.signal().map(|signal| 128 + signal)),
+            Self::TimedOut => None,
+        }
+    }
+}
+
+/// Runs a command with no input. If this is dropped, the command and all it started are ended.
+pub(super) async fn run(
+    command: &mut Command,
+    limit: Duration,
+    (mut stdout, mut stderr): (Capture, Capture),
+    (live_out, live_err): (Live<'_>, Live<'_>),
+    start: &Start,
+) -> io::Result<Ended> {
+    let began = Instant::now();
+    let input = if start.is_launched() { Stdio::piped() } else { Stdio::null() };
+    let piped = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.process_group(0).spawn()?;
+    let tree = Tree::of(&child, start.placeholders.clone());
+    let leader = child.id();
+    let (input, out, mut err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let mut word = String::new();
+    let mut namespace = None;
+    let how = {
+        let mut reading = pin!(async {
+            if let (Some(err), true) = (&mut err, start.is_launched()) {
+                word = first_line(err).await;
+                namespace = leader.and_then(Namespace::of);
+            }
+            // From now on there is no input, and the launcher becomes the command.
+            drop(input);
+            tokio::join!(pump(out, &mut stdout, live_out), pump(err, &mut stderr, live_err));
+        });
+        let mut all_read = false;
+        let how = loop {
+            tokio::select! {
+                status = child.wait() => break How::Exited(status?),
+                () = &mut reading, if !all_read => all_read = true,
+                () = sleep_until(began + limit) => break How::TimedOut,
+            }
+        };
+        match how {
+            // What was started in the background and still prints has a moment to finish.
+            How::Exited(_) => {
+                all_read = all_read || timeout(DRAIN, &mut reading).await.is_ok();
+                tree.sweep();
+            }
+            How::TimedOut => {
+                tree.end().await;
+                _ = timeout(REAP, child.wait()).await;
+            }
+        }
+        if !all_read {
+            _ = timeout(DRAIN, reading).await;
+        }
+        how
+    };
+    if let Some(namespace) = &namespace {
+        namespace.kill();
+    }
+    Ok(Ended { how, took: began.elapsed(), word, had_namespace: namespace.is_some(), stdout, stderr })
+}
+
+/// What comes before the first line end. Read byte by byte, because the rest belongs to the command.
+async fn first_line(from: &mut (impl AsyncRead + Unpin)) -> String {
+    let mut line = Vec::new();
+    while let Ok(byte) = from.read_u8().await {
+        if byte == b'\n' || line.len() == WORD {
+            break;
+        }
+        line.push(byte);
+    }
+    text::clean(&line)
+}
+
+/// Reads until the end, in bounded memory. An error ends the stream like an end.
+async fn pump(from: Option<impl AsyncRead + Unpin>, into: &mut Capture, mut live: Live<'_>) {
+    let Some(mut from) = from else { return };
+    let mut buffer = vec![0; 16 * 1024];
+    while let Ok(count) = from.read(&mut buffer).await {
+        if count == 0 {
+            break;
+        }
+        into.push(&buffer[..count]);
+        live.push(&buffer[..count]);
+    }
+    live.finish();
+}

@@ -1,0 +1,71 @@
+//! Mounts: what is protected in a writable folder is read-only, which Landlock cannot say.
+//!
+//! It takes a mount namespace, and for everybody but the superuser a user namespace. Where the system gives none,
+//! commands run without this, and the state of the sandbox says so.
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use nix::{
+    errno::Errno,
+    mount::{MsFlags, mount},
+    sched::{CloneFlags, unshare},
+    sys::statvfs::{FsFlags, statvfs},
+};
+
+use super::rules::Protected;
+
+/// Protects the paths in a namespace of this process and all that it will start. An error
+/// leaves it half way: it must not go on.
+pub(super) fn protect(paths: &[Protected]) -> Result<(), std::io::Error> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    enter_namespace()?;
+    // What is mounted here is nobody else's business.
+    bound(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_PRIVATE)?;
+    // A folder that is mounted cannot be moved out of the way and made anew.
+    let above: BTreeSet<&PathBuf> = paths.iter().flat_map(|protected| &protected.above).collect();
+    for folder in above {
+        bound(Some(folder), folder, MsFlags::MS_BIND | MsFlags::MS_REC)?;
+    }
+    for Protected { path, .. } in paths {
+        bound(Some(path), path, MsFlags::MS_BIND | MsFlags::MS_REC)?;
+        bound(None, path, MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY | locked(path)?)?;
+    }
+    // The folder this process is in was found before the mounts were there.
+    env::set_current_dir(env::current_dir()?)
+}
+
+fn bound(source: Option<&Path>, target: &Path, flags: MsFlags) -> Result<(), Errno> {
+    mount(source, target, None::<&str>, flags, None::<&str>)
+}
+
+/// A mount namespace of one's own; for those who may not have one, in a user namespace in which they are who they were.
+fn enter_namespace() -> Result<(), std::io::Error> {
+    if unshare(CloneFlags::CLONE_NEWNS).is_ok() {
+        return Ok(());
+    }
+    let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS)?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+/// Flags that a mount has and that may not be taken off in a namespace.
+fn locked(path: &Path) -> Result<MsFlags, Errno> {
+    let has = statvfs(path)?.flags();
+    let pairs = [
+        (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
+        (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
+        (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
+        (FsFlags::ST_NOATIME, MsFlags::MS_NOATIME),
+        (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
+        (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
+    ];
+    Ok(pairs.into_iter().filter(|(flag, _)| has.contains(*flag)).map(|(_, flag)| flag).collect())
+}

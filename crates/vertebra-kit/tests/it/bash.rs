@@ -1,1 +1,0 @@
-//! Shell commands: the tool, the policy that judges them, the sandbox that holds them.

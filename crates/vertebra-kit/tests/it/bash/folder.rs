@@ -1,0 +1,106 @@
+//! Where commands run, from call to call.
+
+use vertebra::{Agent, AgentTool};
+
+use super::*;
+
+async fn outputs(area: &Area, commands: &[&str]) -> Vec<String> {
+    area.commands(commands).await.into_iter().map(|result| result.output).collect()
+}
+
+#[tokio::test]
+async fn the_folder_that_cd_leaves_is_where_the_next_command_begins() {
+    let area = Area::new();
+    let said = outputs(
+        &area,
+        &["mkdir -p a/b; cd a", "cd b; exit 3", "pwd", "cd ~- 2>&1; cd ../..", "pwd", "cd a; bash -c 'cd b'", "pwd"],
+    )
+    .await;
+    let work = real(&area.path("work"));
+    assert_eq!([&said[2], &said[4], &said[6]], [&format!("{work}/a/b"), &work, &format!("{work}/a")]);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_gone_or_outside_sends_commands_back_and_they_say_so() {
+    let area = Area::new();
+    let said = outputs(&area, &["mkdir d; cd d", "rmdir ../d", "pwd", "cd /usr", "pwd"]).await;
+    let work = real(&area.path("work"));
+    assert_eq!(said[1], format!("(no output)\n[the folder {work}/d is gone: commands go on in {work}]"));
+    assert_eq!(said[2], work);
+    assert_eq!(
+        said[3],
+        format!("(no output)\n[the folder /usr is outside of what commands may write: commands go on in {work}]")
+    );
+    assert_eq!(said[4], work);
+}
+
+#[tokio::test]
+async fn a_forged_note_leads_nowhere() {
+    let outside = "$(dirname $PWD)/outside";
+    let forgeries = [
+        // By another trap.
+        format!("note=$(ls $TMPDIR/vertebra-*); trap \"echo {outside} > $note\" EXIT"),
+        // By a link to the outside, which the note then leads through.
+        format!("ln -s {outside} link; note=$(ls $TMPDIR/vertebra-*); trap \"echo $PWD/link > $note\" EXIT"),
+        // By a link in place of the note.
+        format!(
+            "note=$(ls $TMPDIR/vertebra-*); rm $note; echo {outside} > elsewhere; ln -s $PWD/elsewhere $note; trap - EXIT"
+        ),
+        // By so much that it does not fit.
+        "note=$(ls $TMPDIR/vertebra-*); trap \"yes / | head -c 100000 > $note\" EXIT".to_owned(),
+    ];
+    for forgery in forgeries {
+        let area = Area::new();
+        let said = outputs(&area, &[&forgery, "pwd"]).await;
+        assert_eq!(said[1], real(&area.path("work")), "{forgery}: {}", said[0]);
+    }
+}
+
+#[tokio::test]
+async fn parallel_calls_begin_at_the_same_place_and_keep_each_others_cd() {
+    let area = Area::new();
+    let script = Script::new()
+        .calls([
+            ("bash", r#"{"command": "mkdir a; cd a; pwd; until [ -e ../second ]; do sleep 0.02; done"}"#),
+            ("bash", r#"{"command": "touch second; pwd"}"#),
+        ])
+        .call("bash", r#"{"command": "pwd"}"#)
+        .say("done");
+    let (mut builder, results) = area.agent(script);
+    run(&built(&mut builder), "go").await;
+    let said: Vec<String> = results.lock().expect("no panic").iter().map(|result| result.output.clone()).collect();
+    let work = real(&area.path("work"));
+    assert_eq!(said, [format!("{work}/a"), work.clone(), format!("{work}/a")]);
+}
+
+#[tokio::test]
+async fn each_session_has_its_own_folder_and_a_child_begins_in_its_own() {
+    let area = Area::new();
+    fs::create_dir(area.path("work/a")).expect("a new folder");
+    let child_bash = Bash { folder: None, ..area.bash.clone() };
+    let child = Agent::builder(Script::new().call("bash", r#"{"command": "pwd"}"#).say("child done"))
+        .working_directory(area.path("tmp").display().to_string())
+        .with(child_bash)
+        .build()
+        .expect("a child");
+    let script = Script::new()
+        .call("bash", r#"{"command": "cd a"}"#)
+        .call("child", r#"{"prompt": "look"}"#)
+        .call("bash", r#"{"command": "pwd"}"#)
+        .say("first run")
+        .call("bash", r#"{"command": "pwd"}"#)
+        .say("second run, same session")
+        .call("bash", r#"{"command": "pwd"}"#)
+        .say("another session");
+    let (mut builder, results) = area.agent(script);
+    let agent = built(builder.tool(AgentTool::new("child", "looks", child)));
+    let mut session = agent.session().await;
+    session.prompt("go").await.expect("a run");
+    session.prompt("again").await.expect("a run");
+    session.close().await;
+    run(&agent, "elsewhere").await;
+    let results = results.lock().expect("no panic");
+    let said: Vec<&str> = results.iter().map(|result| &*result.output).filter(|text| text.starts_with('/')).collect();
+    let (work, tmp) = (real(&area.path("work")), real(&area.path("tmp")));
+    assert_eq!(said, [&*tmp, &format!("{work}/a"), &format!("{work}/a"), &work]);
+}

@@ -1,0 +1,76 @@
+//! What people do all day goes on in the sandbox.
+
+use super::*;
+
+/// The real home, where toolchains live; all else as in every area.
+fn at_home() -> Area {
+    let area = Area::new();
+    let home = std::env::var("HOME").expect("a home folder");
+    let environment = area.bash.environment.clone().set("HOME", home);
+    area.with(|bash| bash.environment = environment)
+}
+
+#[tokio::test]
+async fn ordinary_work_goes_on() {
+    let work = [
+        "git init -q repo && cd repo && git config user.email a@b.c && git config user.name a && echo x > f && git add f && git commit -qm x && git log --oneline | wc -l",
+        "python3 -c 'import json, subprocess, tempfile, multiprocessing, threading; print(json.dumps([1]))'",
+        "python3 -c 'import socket; a, b = socket.socketpair(); a.send(b\"x\"); assert b.recv(1) == b\"x\"'",
+        "python3 -c 'import asyncio; asyncio.run(asyncio.sleep(0))'",
+        "printf 'int main(void) { return 7; }' > a.c && gcc a.c -o program; ./program; [ $? = 7 ]",
+        "cargo --version && rustc --version",
+        "f=$(mktemp) && echo x > $f && cat $f && d=$(mktemp -d) && mv $f $d/ && rm -r $d",
+        "seq 5 | tee copy | wc -l && diff <(cat copy) <(seq 5)",
+        "sleep 0.1 & wait $! && echo waited",
+        "cat <<END > doc\nhere\nEND\ngrep here doc && sed -i s/here/there/ doc && grep there doc",
+        "mkdir -p a/b && echo x > a/b/f && mv a/b/f a/ && cp -r a c && ln a/f hard && ln -s a/f soft && cat soft && rm -r a c",
+        "chmod +x doc; find . -type f | sort | head; tar czf t.tgz . --exclude t.tgz; tar tzf t.tgz > /dev/null",
+        "echo x > /dev/null; head -c 4 /dev/urandom > /dev/null; echo to stderr > /dev/stderr; cat < /dev/zero | head -c 1",
+        "kill -0 $$ && (sleep 100 & kill $!; wait)",
+        "ps aux > /dev/null; id; uname -a; date; whoami; ls /usr /etc > /dev/null",
+        "mkfifo p; echo x > p & cat p",
+        "timeout 5 bash -c 'echo in time'",
+        "exec 9> lock && flock 9 && echo locked",
+    ];
+    let results = at_home().commands(&work).await;
+    for (command, result) in work.iter().zip(&results) {
+        assert_eq!(result.exit_code, Some(0), "{command}\n{}", result.output);
+    }
+}
+
+#[tokio::test]
+async fn exit_codes_and_signals_pass_through() {
+    let results = Area::new().commands(&["exit 42", "kill -TERM $$", "nosuchprogram", "kill -SEGV $$"]).await;
+    let codes: Vec<_> = results.iter().map(|result| result.exit_code).collect();
+    assert_eq!(codes, [Some(42), Some(143), Some(127), Some(139)]);
+}
+
+#[tokio::test]
+async fn named_folders_can_be_written() {
+    let area = Area::new();
+    let outside = area.path("outside");
+    let area = area.with(|bash| bash.sandbox.write.extend([outside, "~/cache".into()]));
+    fs::create_dir(area.path("home/cache")).expect("a new folder");
+    let result = area.bash("echo x > ../outside/new && echo x > ~/cache/new && mv ../outside/new ~/cache/moved").await;
+    assert_eq!(result.exit_code, Some(0), "{}", result.output);
+}
+
+#[tokio::test]
+async fn the_network_can_be_opened_but_for_raw_sockets() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let area = Area::new().with(|bash| bash.sandbox.network = vertebra_kit::bash::sandbox::Network::On);
+    let code = format!(
+        "import socket
+socket.create_connection(('127.0.0.1', {port}))
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for family, kind in [(socket.AF_INET, socket.SOCK_RAW), (socket.AF_PACKET, socket.SOCK_RAW), (socket.AF_UNIX, socket.SOCK_STREAM)]:
+    try:
+        socket.socket(family, kind, 1 if family == socket.AF_INET else 0)
+        print('ESCAPED', family)
+    except PermissionError:
+        pass"
+    );
+    let result = area.bash(&python(&code)).await;
+    assert_eq!((result.exit_code, &*result.output), (Some(0), "(no output)"));
+}

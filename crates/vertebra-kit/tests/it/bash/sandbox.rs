@@ -1,0 +1,51 @@
+//! Whether there is a sandbox, and what is said when there is none.
+
+use vertebra::ToolStatus;
+use vertebra_kit::bash::sandbox::Need;
+
+use super::*;
+
+#[tokio::test]
+async fn a_program_that_cannot_launch_says_so_in_every_output() {
+    // A test program has no `main` of its own, so it never called `launch_if_asked`.
+    let area = Area::new().with(|bash| bash.sandbox = Sandbox::default());
+    let result = area.bash("echo ran").await;
+    let said =
+        "[no sandbox: this program does not call `vertebra_kit::bash::sandbox::launch_if_asked()` in `main`]\nran";
+    assert_eq!((result.status, &*result.output), (ToolStatus::Done, said));
+    assert!(result.data["sandbox"].as_str().is_some_and(|state| state.starts_with("none: ")));
+}
+
+#[tokio::test]
+async fn a_required_sandbox_that_is_not_there_refuses_to_run() {
+    let area = Area::new().with(|bash| bash.sandbox = Sandbox::required());
+    let result = area.bash("touch ran").await;
+    assert_eq!(result.status, ToolStatus::Failed);
+    assert!(result.output.starts_with("the command was not run, because a sandbox is required: "), "{}", result.output);
+    assert!(!area.path("work/ran").exists());
+}
+
+#[tokio::test]
+async fn a_launcher_that_is_none_runs_nothing() {
+    for launcher in ["/no/such/launcher", "/bin/true"] {
+        let sandbox = Sandbox { launcher: Some(launcher.into()), need: Need::IfAvailable, ..Sandbox::default() };
+        let area = Area::new().with(|bash| bash.sandbox = sandbox);
+        let result = area.bash("touch ran").await;
+        assert!(!area.path("work/ran").exists(), "{}", result.output);
+        assert_eq!(result.status, ToolStatus::Failed, "{launcher}: {}", result.output);
+    }
+}
+
+#[tokio::test]
+async fn a_sandbox_that_would_write_everywhere_is_refused() {
+    let area = Area::new().with(|bash| bash.folder = Some("/".into()));
+    let result = area.bash("true").await;
+    assert_eq!(result.status, ToolStatus::Failed);
+    assert!(result.output.contains("set `AgentBuilder::working_directory` or `Bash::in_dir`"), "{}", result.output);
+}
+
+#[tokio::test]
+async fn switched_off_it_is_off_and_says_nothing() {
+    let result = Area::new().bare().bash("echo x > ../outside/new && cat ../outside/new").await;
+    assert_eq!((&*result.output, &result.data["sandbox"]), ("x", &json!("off")));
+}
