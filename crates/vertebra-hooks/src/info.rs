@@ -71,6 +71,8 @@ pub struct HookInfo {
     pub detached: bool,
     /// Whether it runs at all.
     pub enabled: bool,
+    /// Whether children of its agent have it too.
+    pub inherited: bool,
     /// When it runs; `None` means always.
     pub matcher: Option<Matcher>,
     /// Whether a closure narrows that further.
@@ -102,6 +104,9 @@ impl HookInfo {
         }
         if let Some(option) = self.without_effect() {
             return Err(RegisterError::WithoutEffect { hook: self.name.clone(), role: self.role, option });
+        }
+        if self.role == Role::Guard && !self.inherited {
+            return Err(RegisterError::GuardNotInherited { hook: self.name.clone() });
         }
         if self.detached && self.role != Role::Watch {
             return Err(RegisterError::NotDetachable { hook: self.name.clone() });

@@ -157,6 +157,7 @@ fn blank(point: &'static str, role: Role, on_failure: FailurePolicy, timeout: Op
         on_failure,
         detached: false,
         enabled: true,
+        inherited: true,
         matcher: None,
         has_condition: false,
     }
@@ -320,6 +321,13 @@ pub trait Attach {
     /// Runs the watch behind the dispatch: fire and forget.
     fn detached(&mut self) -> &mut Self {
         self.hook_set().last("detached", |draft| draft.info.detached = true);
+        self
+    }
+
+    /// Keeps the hook to the agent it is attached to: its children do without. A guard cannot be kept: nobody escapes one by
+    /// delegation.
+    fn not_inherited(&mut self) -> &mut Self {
+        self.hook_set().last("not_inherited", |draft| draft.info.inherited = false);
         self
     }
 
