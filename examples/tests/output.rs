@@ -33,6 +33,9 @@ examples! {
     "streaming": a_secret_that_comes_in_pieces_is_never_shown;
     "own_points": a_tool_fires_a_point_of_its_own_through_the_agents_hooks;
     "test_a_hook": a_hook_is_tested_without_a_model;
+    "structured": an_answer_is_a_typed_value_or_an_error;
+    "summary": a_conversation_stays_short_by_files_by_clearing_and_by_a_summary;
+    "critique": a_critic_approves_or_sends_back_each_run_anew;
 }
 
 #[test]

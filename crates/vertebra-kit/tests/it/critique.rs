@@ -136,15 +136,24 @@ async fn each_run_of_a_session_has_its_own_task_its_own_evidence_and_its_own_cou
     assert_eq!((after_first.run_id, after_second.run_id), (first.run_id, second.run_id));
     let shown: Vec<_> = critic.cases().iter().map(|c| (c.task.clone(), c.evidence.clone(), c.attempt)).collect();
     let hummed = "hum{} (done): hmm";
-    let wanted = [("sing", hummed, 1), ("sing", hummed, 2), ("sing", hummed, 3), ("shout", "", 1), ("shout", "", 2), ("shout", "", 3)];
+    let wanted = [
+        ("sing", hummed, 1),
+        ("sing", hummed, 2),
+        ("sing", hummed, 3),
+        ("shout", "", 1),
+        ("shout", "", 2),
+        ("shout", "", 3),
+    ];
     assert_eq!(shown, wanted.map(|(task, evidence, attempt)| (task.to_owned(), evidence.to_owned(), attempt)));
 }
 
 #[tokio::test]
 async fn at_the_limit_the_last_answer_stands_and_everybody_can_see_how() {
-    for (at_limit, max_iterations, status) in
-        [(AtLimit::Keep, 2, RunStatus::Completed), (AtLimit::Stop, 1, RunStatus::Stopped), (AtLimit::Keep, 0, RunStatus::Completed)]
-    {
+    for (at_limit, max_iterations, status) in [
+        (AtLimit::Keep, 2, RunStatus::Completed),
+        (AtLimit::Stop, 1, RunStatus::Stopped),
+        (AtLimit::Keep, 0, RunStatus::Completed),
+    ] {
         let model = (0..=max_iterations).fold(Script::new(), |model, n| model.say(format!("la {n}")));
         let critique = SelfCritique { at_limit, max_iterations, ..Loud::default().critique() };
         let (report, judgement, told) = judged(Agent::builder(model.clone()).with(critique)).await;
@@ -179,7 +188,8 @@ async fn a_critic_that_fails_is_treated_as_told() {
 async fn a_critic_that_never_answers_has_failed() {
     let critic = Critic::by(async |_: Case| std::future::pending().await);
     let critique = SelfCritique { critic, timeout: Duration::from_secs(7), ..SelfCritique::default() };
-    let (report, judgement, _) = judged(Agent::builder(Script::new().say("la")).max_time(Duration::MAX).with(critique)).await;
+    let (report, judgement, _) =
+        judged(Agent::builder(Script::new().say("la")).max_time(Duration::MAX).with(critique)).await;
     assert_eq!(report.status, RunStatus::Completed);
     assert_eq!(judgement.review.summary, "the critic failed: no judgement within 7s");
 }

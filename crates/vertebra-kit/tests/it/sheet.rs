@@ -19,7 +19,7 @@ pub(crate) struct Sheet {
 }
 
 fn sheets() -> Vec<Sheet> {
-    vec![]
+    vec![crate::structured::sheet(), crate::summary::sheet(), crate::critique::sheet()]
 }
 
 const BEGIN: &str = "<!-- begin: made by tests/it/sheet.rs -->\n";

@@ -76,7 +76,10 @@ async fn an_answer_that_does_not_fit_goes_back_with_what_is_wrong_and_the_value_
     let extracted = agent.extract::<Invoice>("What do we owe?").await.expect("an invoice");
 
     assert_eq!(extracted.value, acme());
-    assert_eq!((extracted.report.status, extracted.report.steps, extracted.report.tool_calls), (RunStatus::Completed, 4, 1));
+    assert_eq!(
+        (extracted.report.status, extracted.report.steps, extracted.report.tool_calls),
+        (RunStatus::Completed, 4, 1)
+    );
     let told = instructions(&model);
     assert!(told[0].contains("- there is no JSON value in the answer"), "{told:?}");
     assert!(told[1].contains("- /total: \"seven\" is not of type \"integer\""), "{told:?}");
@@ -237,7 +240,9 @@ async fn the_tool_reads_a_value_out_of_a_text_and_a_hook_keeps_it() {
     assert!(requests[0].tools[0].description.contains("- invoice: a bill that we have to pay"));
     assert_eq!(requests[0].tools[0].schema["properties"]["schema"]["enum"], json!(["invoice"]));
     let asked = requests[1].messages.last().map(|message| message.text().to_owned()).unwrap_or_default();
-    for part in ["a bill that we have to pay", r#"<text>Bolt: 1</text> comes {"from":"Bolt","total":1}"#, "Acme wants 7"] {
+    for part in
+        ["a bill that we have to pay", r#"<text>Bolt: 1</text> comes {"from":"Bolt","total":1}"#, "Acme wants 7"]
+    {
         assert!(asked.contains(part), "{part} is not in {asked}");
     }
     assert_eq!((requests[1].tools.len(), &requests[1].options[RESPONSE_SCHEMA]["name"]), (0, &json!("invoice")));
@@ -273,7 +278,10 @@ async fn what_cannot_be_read_is_a_failed_call_and_nothing_is_kept() {
         let (read, kept) = with_tool(knobs, &model).await;
         let retries = asked - 1;
         let problems = "\"from\" is a required property; \"total\" is a required property";
-        assert_eq!(read, [format!("failed: after {retries} retries the answer still does not fit `invoice`: {problems}")]);
+        assert_eq!(
+            read,
+            [format!("failed: after {retries} retries the answer still does not fit `invoice`: {problems}")]
+        );
         assert_eq!(kept.get("bill"), None);
         model.assert_played();
     }
@@ -285,7 +293,10 @@ async fn calls_that_make_no_sense_are_refused_before_a_model_is_asked() {
         json!({"input": input, "schema": schema, "store_as": store_as}).to_string()
     };
     let cases = [
-        (call("x", "invoice", "planning/tasks"), "failed: `planning/tasks` cannot be a key: use 1 to 128 bytes without `/`"),
+        (
+            call("x", "invoice", "planning/tasks"),
+            "failed: `planning/tasks` cannot be a key: use 1 to 128 bytes without `/`",
+        ),
         (call("x", "invoice", ""), "failed: `` cannot be a key"),
         (call("x", "poem", "bill"), "failed: the arguments of `structured_output` do not fit: /schema"),
         (call(&"x".repeat(11), "invoice", "bill"), "failed: the input has 11 bytes, and the limit is 10"),
