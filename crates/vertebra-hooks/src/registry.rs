@@ -16,7 +16,7 @@ use std::{
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 
 use crate::{
-    Bare, Drained, Frame, HookInfo, HookSet, Operation, Outcome, Point, Record, RegisterError, Retries, State,
+    Bare, Drained, Frame, HookInfo, HookSet, Operation, Outcome, Point, Reach, Record, RegisterError, Retries, State,
     WrapError,
     around::AroundTable,
     order::{check_names, nearest},
@@ -377,7 +377,7 @@ impl Snapshot {
 
 impl Merged {
     fn compile(layer: Layer, parent: Arc<Snapshot>, own: Arc<Snapshot>) -> Result<Self, RegisterError> {
-        let passed_on = |one: &&Registered| layer == Layer::Same || one.info.inherited;
+        let passed_on = |one: &&Registered| layer == Layer::Same || one.info.reach == Reach::Children;
         // An agent that reaches itself brings no hook twice.
         let own_only = own.registered.iter().filter(|one| !(passed_on(one) && parent.has(one)));
         let all = parent.registered.iter().filter(passed_on).chain(own_only).cloned().collect();

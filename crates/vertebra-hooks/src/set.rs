@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     Around, AroundFn, Decides, FailurePolicy, Guard, GuardFn, Hook, HookFn, HookInfo, Matching, Name, Operation, Point,
-    RegisterError, Role, Site, Verdict, Watch, WatchFn,
+    Reach, RegisterError, Role, Site, Verdict, Watch, WatchFn,
     around::{AroundTable, ErasedAround},
     compiled::Compiled,
     detached::Queue,
@@ -157,7 +157,7 @@ fn blank(point: &'static str, role: Role, on_failure: FailurePolicy, timeout: Op
         on_failure,
         detached: false,
         enabled: true,
-        inherited: true,
+        reach: Reach::Children,
         matcher: None,
         has_condition: false,
     }
@@ -324,10 +324,10 @@ pub trait Attach {
         self
     }
 
-    /// Keeps the hook to the agent it is attached to: its children do without. A guard cannot be kept: nobody escapes one by
+    /// For whom the hook holds; for children too unless told otherwise. A guard always does: nobody escapes one by
     /// delegation.
-    fn not_inherited(&mut self) -> &mut Self {
-        self.hook_set().last("not_inherited", |draft| draft.info.inherited = false);
+    fn reach(&mut self, reach: Reach) -> &mut Self {
+        self.hook_set().last("reach", |draft| draft.info.reach = reach);
         self
     }
 

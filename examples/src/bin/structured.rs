@@ -46,7 +46,7 @@ async fn for_a_program() -> Result<(), Box<dyn Error>> {
 
     println!("an invoice:");
     let invoice = agent.extract::<Invoice>("What do we owe?").await?;
-    println!("  {:?} after {} steps", invoice.value, invoice.report.steps);
+    println!("  {} cents for {}, after {} steps", invoice.value.total, invoice.value.from, invoice.report.steps);
 
     println!("an invoice, if there is one:");
     println!("  {:?}", agent.extract::<Maybe<Invoice>>("And in the other mail?").await?.value);

@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use vertebra::{
-    Limits, Messages,
+    Limits, Messages, ToolSpec,
     prelude::*,
     testing::{RecordingTool, Script},
 };
@@ -23,7 +23,7 @@ fn show(messages: &Messages) {
             }
             Message::Tool { tool, result, .. } => (tool.to_string(), result.output.clone()),
         };
-        let line: String = text.replace('\n', " ").chars().take(96).collect();
+        let line: String = text.replace('\n', " ").chars().take(72).collect();
         println!("  {who}: {line}");
     }
 }
@@ -32,17 +32,14 @@ fn show(messages: &Messages) {
 async fn main() -> Result<(), Box<dyn Error>> {
     let model = Script::new()
         .call("read_log", r#"{"day": 1}"#)
-        .call("read_offloaded", r#"{"id": "off-1", "offset": 20000, "limit": 44}"#)
-        .call("read_note", r#"{"note": 1}"#)
-        .call("read_note", r#"{"note": 2}"#)
-        .call("read_note", r#"{"note": 3}"#)
-        .call("read_note", r#"{"note": 4}"#)
-        .call("read_note", r#"{"note": 5}"#)
-        .call("read_note", r#"{"note": 6}"#)
-        .say("It was the cat.");
-    let log =
-        RecordingTool::new("read_log").by(|_| Ok((0..2000).map(|n| format!("event {n}\n")).collect::<String>().into()));
-    let note = RecordingTool::new("read_note").with(|spec| spec.read_only()).by(|args| {
+        .call("read_offloaded", r#"{"id": "off-1", "offset": 20000, "limit": 44}"#);
+    let model = (1..=9).fold(model, |model, note| {
+        model.call("read_note", &format!(r#"{{"note": {note}}}"#)).saying("Nothing about the vase so far. ".repeat(9))
+    });
+    let model = model.say("It was the cat.");
+    let log = RecordingTool::new("read_log")
+        .by(|_| Ok((0..2000).map(|n| format!("event {n}\n")).collect::<Vec<_>>().concat().into()));
+    let note = RecordingTool::new("read_note").with(ToolSpec::read_only).by(|args| {
         let number = args.get("note").map(ToString::to_string).unwrap_or_default();
         Ok(format!("note {number}: {}", "the cat was seen. ".repeat(60)).into())
     });
@@ -68,7 +65,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .with(summarisation)
         .on(BeforeCompact, async |cx| {
             println!("{}: {} messages", cx.reason, cx.messages);
-            cx.instructions = "who was seen".to_owned();
+            cx.instructions.push_str("who was seen");
             proceed()
         })
         .watch(AfterCompact, async |cx| {

@@ -1,6 +1,6 @@
 //! A child has its parent's hooks and can only add.
 
-use vertebra_hooks::{Attach, Drained, HookSet, Hooks, deny, proceed};
+use vertebra_hooks::{Attach, Drained, HookSet, Hooks, Reach, deny, proceed};
 
 use crate::world::{Call, Calling, Desk, Doing, Seen, call, fire, hooks};
 
@@ -154,7 +154,7 @@ async fn the_same_hooks_may_stand_under_two_parents_and_keep_what_is_added_under
 async fn a_hook_that_is_not_inherited_holds_for_its_own_agent_alone() {
     let kept = |name: &'static str| {
         let mut set = set(&[name]);
-        set.not_inherited();
+        set.reach(Reach::Own);
         set
     };
     let (parent, own, more) = (hooks(kept("p")), hooks(kept("c")), hooks(set(&["m"])));
@@ -175,7 +175,7 @@ async fn a_hook_that_is_not_inherited_holds_for_its_own_agent_alone() {
 #[test]
 fn nobody_escapes_a_guard_by_delegation() {
     let mut set = HookSet::new();
-    set.guard(Calling, async |_| deny("not here")).named("rule").not_inherited();
+    set.guard(Calling, async |_| deny("not here")).named("rule").reach(Reach::Own);
 
     let error = Hooks::new(set).expect_err("a guard that children would not have");
     assert_eq!(

@@ -9,8 +9,8 @@ pub use review::{Case, Critic, Review};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use vertebra::{
-    Answer, Attach, Capability, ContinueCx, ExecutionStart, Hook, HookError, Kit, Lasting, Match, ShouldContinue,
-    StepKind, go_on, proceed, stop,
+    Answer, Attach, Capability, ContinueCx, ExecutionStart, Hook, HookError, Kit, Lasting, Match, Reach,
+    ShouldContinue, StepKind, go_on, proceed, stop,
 };
 
 use crate::structured::{InHook, Schema, ask, is_finishing, own_request};
@@ -45,7 +45,7 @@ pub struct SelfCritique {
     pub max_retries: u32,
     /// How long one judgement may take.
     pub timeout: Duration,
-    /// Whose answers are judged.
+    /// Whether the answers of children are judged too.
     pub reach: Reach,
 }
 
@@ -69,15 +69,6 @@ pub enum OnFailure {
     Stop,
 }
 
-/// Whose answers are judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
-    /// The agent's own.
-    Agent,
-    /// Its children's too.
-    Children,
-}
-
 impl Default for SelfCritique {
     fn default() -> Self {
         Self {
@@ -88,7 +79,7 @@ impl Default for SelfCritique {
             evidence_chars: 6000,
             max_retries: 1,
             timeout: Duration::from_mins(2),
-            reach: Reach::Agent,
+            reach: Reach::Own,
         }
     }
 }
@@ -129,26 +120,19 @@ impl fmt::Debug for Critic {
 impl Capability for SelfCritique {
     fn install(self, kit: &mut Kit) {
         let (reach, on_failure) = (self.reach, self.on_failure);
-        let keep = |kit: &mut Kit| match reach {
-            Reach::Agent => {
-                kit.not_inherited();
-            }
-            Reach::Children => {}
-        };
         kit.on(ExecutionStart, async |cx| {
             let task = cx.prompt.clone();
             cx.note(Lasting::Run, task)?;
             proceed()
         });
-        keep(kit.named(TASK));
+        kit.named(TASK).reach(reach);
         kit.add_hook(ShouldContinue.step(StepKind::FinalResponse), self);
         // Its own time limit is inside, where its own failure policy is; what is left is a panic.
-        kit.named(JUDGE).no_timeout();
+        kit.named(JUDGE).reach(reach).no_timeout();
         match on_failure {
             OnFailure::Approve => kit.fail_open(),
             OnFailure::Reject | OnFailure::Stop => kit.fail_closed(),
         };
-        keep(kit);
     }
 }
 

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vertebra::{
-    Agent, Answer, Attach, BeforeInference, ContinueCx, HookSet, Hooks, Kind, Lasting, Match, Purpose, RegisterError,
-    RunFailed, RunReport, RunStatus, Session, ShouldContinue, StepKind, StopReason, go_on, proceed, stop,
+    Agent, Answer, Attach, BeforeInference, ContinueCx, HookSet, Hooks, Kind, Lasting, Match, Purpose, Reach,
+    RegisterError, RunFailed, RunReport, RunStatus, Session, ShouldContinue, StepKind, StopReason, go_on, proceed,
+    stop,
 };
 
 use super::{Schema, SchemaError};
@@ -152,9 +153,9 @@ fn hooks(schema: &Schema, extraction: Extraction) -> HookSet {
         told.ask_for(&mut cx.request);
         proceed()
     });
-    set.named(TELL).not_inherited();
+    set.named(TELL).reach(Reach::Own);
     set.on(ShouldContinue.step(StepKind::FinalResponse), async move |cx| judge(cx, &judged, &extraction));
-    set.named(JUDGE).priority(PRIORITY).not_inherited();
+    set.named(JUDGE).priority(PRIORITY).reach(Reach::Own);
     set
 }
 

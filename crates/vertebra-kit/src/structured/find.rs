@@ -61,7 +61,7 @@ mod tests {
             "The {\"a\": [1, \"}\"]}",
         ];
         for text in cases {
-            assert_eq!(values(text), [one.clone()], "{text}");
+            assert_eq!(values(text), std::slice::from_ref(&one), "{text}");
         }
     }
 

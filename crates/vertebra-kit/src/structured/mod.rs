@@ -17,7 +17,7 @@ pub(crate) use extract::is_finishing;
 pub use extract::{Extract, ExtractError, Extracted, Extraction};
 pub use maybe::Maybe;
 pub use schema::{RESPONSE_SCHEMA, Schema, SchemaError};
-use vertebra::{AfterToolUse, Attach, Capability, Kit, Match, MatchCall, proceed};
+use vertebra::{AfterToolUse, Attach, Capability, Kit, Match, MatchCall, Reach, proceed};
 
 use tool::{ExtractTool, TOOL, is_storable};
 
@@ -77,6 +77,6 @@ impl Capability for StructuredOutput {
             proceed()
         })
         .named("structured/keep")
-        .not_inherited();
+        .reach(Reach::Own);
     }
 }

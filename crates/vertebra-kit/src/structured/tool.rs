@@ -19,7 +19,7 @@ const MAX_KEY_BYTES: usize = 128;
 pub(super) struct ExtractTool(pub(super) Arc<StructuredOutput>);
 
 #[derive(Deserialize)]
-struct Input {
+struct Wanted {
     input: String,
     schema: String,
     store_as: Option<String>,
@@ -45,7 +45,7 @@ impl Tool for ExtractTool {
     }
 
     async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {
-        let Input { input, schema, store_as } = args.parse()?;
+        let Wanted { input, schema, store_as } = args.parse()?;
         let Self(knobs) = self;
         let known = knobs.schemas.iter().find(|known| known.name() == schema);
         let schema = known.ok_or_else(|| ToolError::new(format!("there is no schema `{schema}`")))?;
@@ -63,7 +63,7 @@ impl Tool for ExtractTool {
         let request = own_request(invocation.run(), &knobs.system_prompt, prompt(schema, &input));
         let max_retries = schema.max_retries.unwrap_or(knobs.max_retries);
         let value = ask(&invocation, TOOL, request, schema, max_retries).await?;
-        Ok(output(schema, value, store_as, knobs.preview_chars))
+        Ok(output(schema, value, store_as.as_deref(), knobs.preview_chars))
     }
 }
 
@@ -85,7 +85,7 @@ fn prompt(schema: &Schema, input: &str) -> String {
 }
 
 /// What the model reads, and what the hook keeps. That there is nothing is told, and not kept.
-fn output(schema: &Schema, value: Value, store_as: Option<String>, preview_chars: usize) -> ToolOutput {
+fn output(schema: &Schema, value: Value, store_as: Option<&str>, preview_chars: usize) -> ToolOutput {
     let nothing = value.get("nothing").and_then(Value::as_str).filter(|_| schema.optional);
     if let Some(why) = nothing {
         return ToolOutput { text: format!("the text has no {}: {why}", schema.name()), ..ToolOutput::default() };
@@ -93,7 +93,7 @@ fn output(schema: &Schema, value: Value, store_as: Option<String>, preview_chars
     let found = value.get("found").filter(|_| schema.optional).cloned();
     let value = found.unwrap_or(value);
     let whole = value.to_string();
-    let text = match &store_as {
+    let text = match store_as {
         None => whole,
         Some(key) => {
             let preview: String = whole.chars().take(preview_chars).collect();

@@ -15,8 +15,8 @@ pub(crate) use cut::head_and_tail;
 pub use offload::Offload;
 pub use summariser::{Counter, Material, Summariser};
 use vertebra::{
-    AfterToolUse, AgentState, Attach, Capability, Compactor, HookError, Kit, Match, Message, Messages, Run, SessionEnd,
-    Tool, proceed,
+    AfterToolUse, AgentState, Attach, Capability, Compactor, HookError, Kit, Match, Message, Messages, Reach, Run,
+    SessionEnd, Tool, proceed,
 };
 
 use offload::{READ, ReadOffloaded, Shelf};
@@ -54,7 +54,7 @@ pub struct Summarisation {
     pub offload: Option<Offload>,
 }
 
-/// When a conversation is made shorter.
+/// When a conversation is made shorter. One of less than 1000 tokens never is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Trigger {
     /// When it has more tokens than this.
@@ -200,10 +200,10 @@ fn install_offload(offload: Offload, kit: &mut Kit) {
             proceed()
         },
     );
-    kit.named("summary/offload").priority(LAST).fail_open().not_inherited();
+    kit.named("summary/offload").priority(LAST).fail_open().reach(Reach::Own);
     kit.on(SessionEnd, async move |cx| {
         closing.close(&cx.at.run.session_id).await;
         proceed()
     });
-    kit.named("summary/close").not_inherited();
+    kit.named("summary/close").reach(Reach::Own);
 }

@@ -73,9 +73,11 @@ async fn ask(run: &Run, state: &mut AgentState, material: Material) -> Result<St
     Ok(answer(run.infer(state, PURPOSE, request).await)?)
 }
 
+type Counting = dyn Fn(&Messages) -> u64 + Send + Sync;
+
 /// Who counts tokens.
 #[derive(Clone, Default)]
-pub struct Counter(Option<Arc<dyn Fn(&Messages) -> u64 + Send + Sync>>);
+pub struct Counter(Option<Arc<Counting>>);
 
 impl Counter {
     /// Four bytes a token. Costs nothing, however long the conversation.

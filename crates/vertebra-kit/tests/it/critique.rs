@@ -7,12 +7,12 @@ use std::{
 
 use serde_json::json;
 use vertebra::{
-    AgentBuilder, AgentTool, Purpose, RunReport, RunStatus,
+    AgentBuilder, AgentTool, Purpose, Reach, RunReport, RunStatus,
     prelude::*,
     testing::{RecordingTool, Script},
 };
 use vertebra_kit::{
-    critique::{AtLimit, Case, Critic, Judgement, LAST, OnFailure, Outcome, Reach, Review, SelfCritique},
+    critique::{AtLimit, Case, Critic, Judgement, LAST, OnFailure, Outcome, Review, SelfCritique},
     structured::Extract,
 };
 
@@ -225,6 +225,19 @@ async fn the_model_judges_between_the_hooks_and_out_of_the_budget() {
     assert!(asked.starts_with(wanted), "{asked}");
     assert!(request.tools.is_empty() && !request.system_prompt.contains("sing along"));
     assert_eq!(request.options["response_schema"]["name"], "Review");
+}
+
+#[tokio::test]
+async fn a_judgement_that_does_not_fit_is_asked_for_again_as_often_as_told() {
+    for max_retries in [0, 2] {
+        let model = (0..=max_retries).fold(Script::new().say("la"), |model, _| model.say("hm"));
+        let critique = SelfCritique { max_retries, ..SelfCritique::default() };
+        let (report, judgement, _) = judged(Agent::builder(model.clone()).with(critique)).await;
+        assert_eq!((report.status, judgement.outcome), (RunStatus::Completed, Outcome::NotJudged));
+        let wanted = format!("after {max_retries} retries the answer still does not fit `Review`");
+        assert!(judgement.review.summary.contains(&wanted), "{}", judgement.review.summary);
+        model.assert_played();
+    }
 }
 
 #[tokio::test]

@@ -94,15 +94,15 @@ async fn an_answer_that_does_not_fit_goes_back_with_what_is_wrong_and_the_value_
 #[tokio::test]
 async fn what_never_fits_is_an_error_with_the_last_answer_and_its_problems() {
     for max_retries in [0, 1, 3] {
-        let answers = (0..=max_retries).map(|n| format!("{{\"total\": {n}}}"));
-        let model = answers.clone().fold(Script::new(), Script::say);
+        let answers: Vec<_> = (0..=max_retries).map(|n| format!("{{\"total\": {n}}}")).collect();
+        let model = answers.iter().cloned().fold(Script::new(), Script::say);
         let agent = built(&mut Agent::builder(model.clone()));
         let extraction = Extraction { max_retries, ..Extraction::default() };
 
         let error = agent.extract_with::<Invoice>("go", extraction).await.expect_err("no invoice");
 
         let ExtractError::NoFit { answer, problems, report } = &error else { panic!("{error:?}") };
-        assert_eq!(Some(answer), answers.last().as_ref());
+        assert_eq!(Some(answer), answers.last());
         assert_eq!(problems, &["\"from\" is a required property"]);
         assert_eq!(error.to_string(), "the answer does not fit: \"from\" is a required property");
         assert_eq!((report.status, &*report.stop.source), (RunStatus::Stopped, "structured/judge"));
@@ -168,7 +168,7 @@ async fn what_the_type_refuses_beyond_its_schema_goes_back_too() {
     impl TryFrom<u32> for Even {
         type Error = String;
         fn try_from(number: u32) -> Result<Self, String> {
-            if number % 2 == 0 { Ok(Self(number)) } else { Err(format!("{number} is odd")) }
+            if number.is_multiple_of(2) { Ok(Self(number)) } else { Err(format!("{number} is odd")) }
         }
     }
     let model = Script::new().say("7").say("8");

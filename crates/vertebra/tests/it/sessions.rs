@@ -3,7 +3,7 @@
 use std::future::pending;
 
 use vertebra::{
-    Capability, Kit, Lasting,
+    Capability, Kit, Lasting, Reach,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script},
 };
@@ -200,7 +200,7 @@ async fn hooks_may_stand_beside_the_agents_own_for_one_run_alone() {
         own.add("own");
         proceed()
     });
-    builder.named("own").not_inherited();
+    builder.named("own").reach(Reach::Own);
     let agent = builder.build().expect("an agent");
     let mut more = HookSet::new();
     more.on(BeforeStep, async move |_cx| {

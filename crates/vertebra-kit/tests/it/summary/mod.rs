@@ -6,7 +6,7 @@ mod property;
 use std::sync::{Arc, Mutex};
 
 use vertebra::{
-    AgentBuilder, Compactor, Limits, Messages, ModelError, Purpose, RunStatus, ToolCall,
+    AgentBuilder, Compactor, Limits, Messages, ModelError, Purpose, RunStatus, ToolCall, ToolSpec,
     prelude::*,
     testing::{RecordingTool, Script, scope},
 };
@@ -128,7 +128,7 @@ async fn old_results_go_next_and_the_newest_stay_whole() {
     let scribe = Scribe::default();
     let model = listener(5);
     let mut builder = Agent::builder(model.clone());
-    let talk = talkative(300, true).with(|spec| spec.read_only());
+    let talk = talkative(300, true).with(ToolSpec::read_only);
     unlimited(&mut builder).tool(talk).with(Summarisation {
         trigger: Trigger::Share { window: 4000, share: 0.4 },
         target: 0.8,
@@ -362,6 +362,22 @@ async fn what_a_summariser_reads_has_a_limit() {
     let since = &scribe.given()[0].since;
     assert!(since.len() < 500, "{} bytes", since.len());
     assert!(since.starts_with("user: 1 word"), "{since}");
+}
+
+#[tokio::test]
+async fn how_much_is_kept_and_how_long_a_summary_may_be_is_as_told() {
+    for (keep_recent, max_summary_tokens, tail, longest) in [(0, 10, 0, 10), (2, 50, 2, 50), (5, 5000, 5, 125)] {
+        let scribe = Scribe::default();
+        let knobs = Summarisation { keep_recent, max_summary_tokens, ..only_summaries(&scribe) };
+        let mut state = AgentState::default();
+        state.push(Message::user("the task"));
+        for n in 0..60 {
+            state.push(Message::assistant(format!("{n} {}", "word ".repeat(30)).into()));
+        }
+        let run = scope(&Hooks::default());
+        let shorter = knobs.compact(&run, &mut state, "").await.expect("a shorter conversation");
+        assert_eq!((shorter.len(), scribe.given()[0].max_tokens), (2 + tail, longest));
+    }
 }
 
 fn call(id: &str) -> ToolCall {

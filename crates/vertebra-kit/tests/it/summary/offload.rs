@@ -17,7 +17,7 @@ fn offloading(offload: Offload) -> Summarisation {
 
 /// The letters of a long text, so that each place in it is known.
 fn long() -> String {
-    (0..4000).map(|n| format!("{n:04} ä\n")).collect()
+    (0..4000).map(|n| format!("{n:04} ä\n")).collect::<Vec<_>>().concat()
 }
 
 fn speaker() -> RecordingTool {
@@ -117,9 +117,10 @@ async fn what_is_kept_is_bounded_and_the_oldest_goes_first() {
     let read = read(&session.state().await);
     assert_eq!(read[3], "nothing is kept as `off-1`; there is: off-2, off-3");
     assert_eq!(read[4], "nothing is kept as `../../etc/passwd`; there is: off-2, off-3");
-    let mut files: Vec<_> = fs::read_dir(folder.path().join(session.id())).expect("the folder").flatten().collect();
-    files.sort_by_key(|entry| entry.file_name());
-    assert_eq!(files.iter().map(|file| file.file_name()).collect::<Vec<_>>(), ["off-2.txt", "off-3.txt"]);
+    let files = fs::read_dir(folder.path().join(session.id())).expect("the folder").flatten();
+    let mut names: Vec<_> = files.map(|file| file.file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["off-2.txt", "off-3.txt"]);
 }
 
 #[tokio::test]
@@ -134,6 +135,22 @@ async fn short_results_and_pages_stay_and_what_cannot_be_kept_stays_too() {
     let mut session = agent.session().await;
     session.prompt("listen").await.expect("a run that goes on");
     assert_eq!(read(&session.state().await), [long(), "psst".to_owned()]);
+}
+
+#[tokio::test]
+async fn what_is_long_what_is_shown_and_what_is_a_page_is_as_told() {
+    let model =
+        Script::new().call("count", "{}").call("read_offloaded", r#"{"id": "off-1", "offset": 3, "limit": 99}"#);
+    let mut builder = Agent::builder(model.say("done"));
+    builder.tool(RecordingTool::new("count").replying("0123456789"));
+    builder.with(offloading(Offload { over_bytes: 9, preview_chars: 3, page_bytes: 4, ..Offload::default() }));
+    let agent = built(&mut builder);
+    let mut session = agent.session().await;
+    session.prompt("count").await.expect("a run");
+    let read = read(&session.state().await);
+    let preview =
+        "[offloaded: 10 bytes kept as `off-1`, read_offloaded reads them]\n01\n[… 7 characters left out …]\n9";
+    assert_eq!(read, [preview, "[bytes 3 to 7 of 10; next offset: 7]\n3456"]);
 }
 
 #[tokio::test]
