@@ -40,10 +40,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     println!("a function judges, each run anew:");
     let rhymes = Critic::by(async |case: Case| {
-        Ok(match case.answer.ends_with("blue") {
-            true => Review::approve("it rhymes"),
-            false => Review::reject(format!("answer {} to {:?} does not rhyme", case.attempt, case.task)),
-        })
+        if case.answer.ends_with("blue") {
+            return Ok(Review::approve("it rhymes"));
+        }
+        Ok(Review::reject(format!("answer {} to {:?} does not rhyme", case.attempt, case.task)))
     });
     let critique =
         SelfCritique { critic: rhymes, max_iterations: 1, at_limit: AtLimit::Stop, ..SelfCritique::default() };
