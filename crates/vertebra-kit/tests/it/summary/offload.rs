@@ -81,14 +81,17 @@ async fn a_long_result_leaves_a_preview_and_can_be_read_in_whole_page_by_page() 
 
 #[tokio::test]
 async fn the_temporary_folder_ends_with_its_session() {
+    // A text that nobody else keeps, so that its file is found among all temporary ones.
+    let text = format!("{}{}", long(), std::process::id());
+    let said = text.clone();
     let mut builder = Agent::builder(Script::new().call("speak", "{}").say("done"));
-    builder.tool(speaker()).with(Summarisation::default());
+    builder.tool(RecordingTool::new("speak").by(move |_| Ok(said.clone().into()))).with(Summarisation::default());
     let agent = built(&mut builder);
     let mut session = agent.session().await;
     let ours = || -> Vec<PathBuf> {
         let entries = fs::read_dir(std::env::temp_dir()).expect("a folder for temporary files");
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path().join("off-1.txt")));
-        paths.filter(|path| fs::read_to_string(path).is_ok_and(|text| text == long())).collect()
+        paths.filter(|path| fs::read_to_string(path).is_ok_and(|found| found == text)).collect()
     };
     assert_eq!(ours(), Vec::<PathBuf>::new());
     session.prompt("listen").await.expect("a run");
