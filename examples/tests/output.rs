@@ -45,6 +45,9 @@ examples! {
     "retries": what_fails_is_tried_again_elsewhere_or_stopped_and_what_was_asked_costs_nothing;
     "redaction": secrets_reach_neither_the_model_nor_the_screen_nor_the_journal;
     "bash": commands_run_in_a_sandbox_and_a_folder_lasts;
+    "structured": an_answer_is_a_typed_value_or_an_error;
+    "summary": a_conversation_stays_short_by_files_by_clearing_and_by_a_summary;
+    "critique": a_critic_approves_or_sends_back_each_run_anew;
 }
 
 #[test]

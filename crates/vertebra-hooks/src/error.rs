@@ -143,6 +143,12 @@ pub enum RegisterError {
         /// The guard.
         hook: Name,
     },
+    /// A guard was told to leave children alone.
+    #[error("`{hook}` is a guard, and guards hold for children too: use `on` for a hook of this agent alone")]
+    GuardNotInherited {
+        /// The guard.
+        hook: Name,
+    },
     /// An option was set that means nothing to a hook of this role.
     #[error("{option} has no effect on `{hook}`, which is {} {role}", if matches!(.role, crate::Role::Around) { "an" } else { "a" })]
     WithoutEffect {

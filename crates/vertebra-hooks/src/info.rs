@@ -34,6 +34,16 @@ impl fmt::Display for Role {
     }
 }
 
+/// For whom a hook holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// For those it was registered with.
+    Own,
+    /// For their children too.
+    Children,
+}
+
 /// What a failure of a hook comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -74,6 +84,8 @@ pub struct HookInfo {
     pub detached: bool,
     /// Whether it runs at all.
     pub enabled: bool,
+    /// Whether children have it too.
+    pub reach: Reach,
     /// When it runs; `None` means always.
     pub matcher: Option<Matcher>,
     /// Whether a closure narrows that further.
@@ -110,6 +122,9 @@ impl HookInfo {
         }
         if let Some(option) = self.without_effect() {
             return Err(RegisterError::WithoutEffect { hook: self.name.clone(), role: self.role, option });
+        }
+        if self.role == Role::Guard && self.reach == Reach::Own {
+            return Err(RegisterError::GuardNotInherited { hook: self.name.clone() });
         }
         if self.detached && self.role != Role::Watch {
             return Err(RegisterError::NotDetachable { hook: self.name.clone() });

@@ -79,7 +79,7 @@ pub use detached::Drained;
 pub use dispatch::{Frame, Outcome, Retries, Ruling};
 pub use error::{Failure, HookError, RegisterError};
 pub use hook::{Answer, Guard, GuardFn, Hook, HookFn, Seen, SendFn, SendFn2, Watch, WatchFn};
-pub use info::{FailurePolicy, HookInfo, Name, Role};
+pub use info::{FailurePolicy, HookInfo, Name, Reach, Role};
 pub use matcher::{Matcher, Test};
 pub use notes::{Lasting, Notes};
 pub use order::nearest;

@@ -16,7 +16,7 @@ use std::{
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 
 use crate::{
-    Bare, Drained, Frame, HookInfo, HookSet, Operation, Outcome, Point, Record, RegisterError, Retries, State,
+    Bare, Drained, Frame, HookInfo, HookSet, Operation, Outcome, Point, Reach, Record, RegisterError, Retries, State,
     WrapError,
     around::AroundTable,
     order::{check_names, nearest},
@@ -52,8 +52,18 @@ struct Own {
 struct Layered {
     parent: Hooks,
     own: Hooks,
+    layer: Layer,
     /// Both together, for as long as neither changes.
     merged: ArcSwapOption<Merged>,
+}
+
+/// Whose hooks the second of two layers are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layer {
+    /// A child's, which does not have all that its parent has.
+    Child,
+    /// The same agent's.
+    Same,
 }
 
 impl Default for Inner {
@@ -108,8 +118,18 @@ impl Hooks {
     /// The hooks of a parent and of a child together, now and whenever either changes. Changes go to the child's own.
     #[must_use]
     pub fn layered(parent: &Hooks, own: &Hooks) -> Self {
-        let layered = Layered { parent: parent.clone(), own: own.clone(), merged: ArcSwapOption::empty() };
-        Self { inner: Arc::new(Inner::Layered(layered)) }
+        Self::in_layers(parent, own, Layer::Child)
+    }
+
+    /// These hooks and more, for the same agent, now and whenever either changes. Changes go to `more`.
+    #[must_use]
+    pub fn beside(&self, more: &Hooks) -> Self {
+        Self::in_layers(self, more, Layer::Same)
+    }
+
+    fn in_layers(parent: &Hooks, own: &Hooks, layer: Layer) -> Self {
+        let (parent, own) = (parent.clone(), own.clone());
+        Self { inner: Arc::new(Inner::Layered(Layered { parent, own, layer, merged: ArcSwapOption::empty() })) }
     }
 
     /// Adds hooks, all or none.
@@ -269,7 +289,7 @@ impl Hooks {
         }
         let next = Arc::new(Snapshot::compile(registered)?);
         for parent in above {
-            Merged::compile(parent.clone(), next.clone())?;
+            Merged::compile(Layer::Same, parent.clone(), next.clone())?;
         }
         let listening = next.tables.keys().map(bit).fold(0, |all, bit| all | bit);
         // Too many bits for a moment only cost a look; too few would hide a hook.
@@ -310,13 +330,14 @@ impl Layered {
             return merged.both.clone();
         }
         let (parent, own) = (Guard::into_inner(parent), Guard::into_inner(own));
-        let merged = Merged::compile(parent.clone(), own.clone()).unwrap_or_else(|_| {
+        let merged = Merged::compile(self.layer, parent.clone(), own.clone()).unwrap_or_else(|_| {
             // The parent has changed so that a constraint of the child can no longer hold. The parent's order wins.
             let relaxed = Arc::new(own.without_constraints());
-            Merged::compile(parent.clone(), relaxed.clone()).unwrap_or_else(|_| {
+            Merged::compile(self.layer, parent.clone(), relaxed.clone()).unwrap_or_else(|_| {
                 // A name of the child's closes a circle among wishes of the parent that had lost their object.
                 let parents = Arc::new(parent.without_constraints());
-                let merged = Merged::compile(parents, relaxed).expect("hooks without wishes can be ordered");
+                let merged =
+                    Merged::compile(self.layer, parents, relaxed).expect("hooks without wishes can be ordered");
                 Merged { parent, ..merged }
             })
         });
@@ -356,10 +377,11 @@ impl Snapshot {
 }
 
 impl Merged {
-    fn compile(parent: Arc<Snapshot>, own: Arc<Snapshot>) -> Result<Self, RegisterError> {
+    fn compile(layer: Layer, parent: Arc<Snapshot>, own: Arc<Snapshot>) -> Result<Self, RegisterError> {
+        let passed_on = |one: &&Registered| layer == Layer::Same || one.info.reach == Reach::Children;
         // An agent that reaches itself brings no hook twice.
-        let own_only = own.registered.iter().filter(|one| !parent.has(one));
-        let all = parent.registered.iter().chain(own_only).cloned().collect();
+        let own_only = own.registered.iter().filter(|one| !(passed_on(one) && parent.has(one)));
+        let all = parent.registered.iter().filter(passed_on).chain(own_only).cloned().collect();
         Ok(Self { both: Arc::new(Snapshot::compile(all)?), parent, own })
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     Around, AroundFn, Decides, FailurePolicy, Guard, GuardFn, Hook, HookFn, HookInfo, Matching, Name, Operation, Point,
-    RegisterError, Role, Site, Verdict, Watch, WatchFn,
+    Reach, RegisterError, Role, Site, Verdict, Watch, WatchFn,
     around::{AroundTable, ErasedAround},
     compiled::Compiled,
     detached::Queue,
@@ -203,6 +203,7 @@ fn blank(point: &'static str, role: Role, on_failure: FailurePolicy, timeout: Op
         on_failure,
         detached: false,
         enabled: true,
+        reach: Reach::Children,
         matcher: None,
         has_condition: false,
     }
@@ -366,6 +367,13 @@ pub trait Attach {
     /// Runs the watch behind the dispatch: fire and forget.
     fn detached(&mut self) -> &mut Self {
         self.hook_set().last("detached", |draft| draft.info.detached = true);
+        self
+    }
+
+    /// For whom the hook holds; for children too unless told otherwise. A guard always does: nobody escapes one by
+    /// delegation.
+    fn reach(&mut self, reach: Reach) -> &mut Self {
+        self.hook_set().last("reach", |draft| draft.info.reach = reach);
         self
     }
 

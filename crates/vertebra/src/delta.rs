@@ -3,8 +3,8 @@
 use vertebra_hooks::{Kind, Point, Retries};
 
 use crate::{
-    AgentState, Channel, InferenceDelta, ModelId, Response, Run,
-    events::DeltaArrived,
+    AgentState, Channel, InferenceDelta, ModelId, Purpose, Response, Run,
+    events::{DeltaArrived, InferenceAsked},
     front::News,
     scope::{Interrupted, Leave},
 };
@@ -24,6 +24,8 @@ struct Live<'a> {
     run: &'a Run,
     state: &'a mut AgentState,
     model: &'a ModelId,
+    /// Front ends see what the agent says. What a capability asks a model is not said to them.
+    purpose: &'a Purpose,
 }
 
 /// One channel: what was let through, and what is held back.
@@ -44,8 +46,8 @@ enum Ended {
 pub struct Halted;
 
 impl<'a> Deltas<'a> {
-    pub(crate) fn live(run: &'a Run, state: &'a mut AgentState, model: &'a ModelId) -> Self {
-        let live = Some(Live { run, state, model });
+    pub(crate) fn live(run: &'a Run, state: &'a mut AgentState, asked: &'a InferenceAsked) -> Self {
+        let live = Some(Live { run, state, model: &asked.request.model, purpose: &asked.purpose });
         Self { live, text: Flow::default(), reasoning: Flow::default(), ended: None }
     }
 
@@ -153,8 +155,10 @@ impl Live<'_> {
     fn show(&self, flow: &mut Flow, channel: Channel, text: String) {
         if !text.is_empty() {
             flow.passed.push_str(&text);
-            self.run.has_shown(&text);
-            self.run.tell(|| News::Delta { channel, text });
+            if *self.purpose == Purpose::Step {
+                self.run.has_shown(&text);
+                self.run.tell(|| News::Delta { channel, text });
+            }
         }
     }
 }

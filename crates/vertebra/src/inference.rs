@@ -96,7 +96,7 @@ async fn hooked(
                 (response, run.clock().elapsed().saturating_sub(began))
             }
             InferenceVerdict::Replace { with } => {
-                let deltas = Deltas::live(run, &mut desk.state, &asked.request.model);
+                let deltas = Deltas::live(run, &mut desk.state, &asked);
                 let shown = deltas.finish(&with).await?;
                 (as_shown(desk, *with, shown), Duration::ZERO)
             }
@@ -173,7 +173,7 @@ async fn ask(
 ) -> Result<Response, Interrupted> {
     let key = asked.at.event_id();
     run.write(What::ModelAsked { key: key.clone(), model: asked.request.model.clone() }).await?;
-    let mut deltas = Deltas::live(run, &mut desk.state, &asked.request.model);
+    let mut deltas = Deltas::live(run, &mut desk.state, asked);
     // Called inside the barrier: a driver may panic before it returns a future.
     let call = AssertUnwindSafe(async { run.core().model.infer(&asked.request, &mut deltas).await }).catch_unwind();
     let answer = match run.unless_cancelled(call).await {

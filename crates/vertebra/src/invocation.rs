@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use crate::{Agent, AgentState, Run, RunReport, ToolError, child, front::News, scope::Desk};
+use crate::{Agent, AgentState, InferenceReport, Request, Run, RunReport, ToolError, child, front::News, scope::Desk};
 
 /// One use of a tool. A clone is another handle to the same use.
 #[derive(Clone)]
@@ -54,6 +54,13 @@ impl Invocation {
     /// What the agent knows now.
     pub async fn state(&self) -> AgentState {
         self.desk.lock().await.state.clone()
+    }
+
+    /// Asks a model on behalf of the tool: the same points, the same budget. Hooks of other calls wait meanwhile, so that
+    /// what the hooks of this one change is in order.
+    pub async fn infer(&self, purpose: impl Into<Arc<str>>, request: Request) -> InferenceReport {
+        let mut desk = self.desk.lock().await;
+        self.run.infer(&mut desk.state, purpose, request).await
     }
 
     /// Lets another agent do something. This agent's hooks and guards hold for it, and it spends from this budget.

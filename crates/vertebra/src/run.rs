@@ -299,6 +299,7 @@ impl Loop {
             continuations: self.continuations,
         };
         let outcome = self.fire(ShouldContinue, &mut event).await?;
+        self.run.late_stops().into_iter().for_each(|stop| self.desk.pending.stop(stop));
         self.desk.take_stops(&outcome);
         self.take_instructions(&outcome);
         let (instructions, overridden) = match self.desk.pending.resolve() {

@@ -16,7 +16,7 @@ use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
 };
-use vertebra_hooks::{Drained, Point, Retries};
+use vertebra_hooks::{Drained, Hooks, Point, Retries};
 
 use crate::{
     Agent, AgentState, Budget, Limits, Run, RunEvent, RunFailed, RunInfo, RunReport, SessionEnd, SessionReport,
@@ -94,7 +94,16 @@ impl Session {
 
     /// Runs a prompt. When the future is dropped, the run is cancelled.
     pub async fn prompt(&mut self, prompt: impl Into<String>) -> Result<RunReport, RunFailed> {
-        self.start(prompt.into(), Front::default(), CancellationToken::new()).wait().await.into_result()
+        self.start(prompt.into(), Front::default(), CancellationToken::new(), None).wait().await.into_result()
+    }
+
+    /// Runs a prompt with these hooks beside those of the agent, for this run alone. When the future is dropped, the
+    /// run is cancelled.
+    pub async fn prompt_with(&mut self, prompt: impl Into<String>, more: &Hooks) -> Result<RunReport, RunFailed> {
+        let run = self.start(prompt.into(), Front::default(), CancellationToken::new(), Some(more));
+        let report = run.wait().await;
+        more.drain(self.inner().agent.core().drain_time).await;
+        report.into_result()
     }
 
     /// Runs a prompt, and lets it be cancelled through a token.
@@ -104,7 +113,7 @@ impl Session {
         cancel: CancellationToken,
     ) -> Result<RunReport, RunFailed> {
         // A child of theirs: what ends this run must not end what else hangs on their token.
-        self.start(prompt.into(), Front::default(), cancel.child_token()).wait().await.into_result()
+        self.start(prompt.into(), Front::default(), cancel.child_token(), None).wait().await.into_result()
     }
 
     /// Closes the session: `SessionEnd`, then detached watches are waited for, for a bounded time.
@@ -112,7 +121,13 @@ impl Session {
         self.into_inner().close().await
     }
 
-    pub(crate) fn start(&mut self, prompt: String, front: Front, cancel: CancellationToken) -> Started {
+    pub(crate) fn start(
+        &mut self,
+        prompt: String,
+        front: Front,
+        cancel: CancellationToken,
+        more: Option<&Hooks>,
+    ) -> Started {
         let inner = self.inner.as_mut().expect("a session lives until it is closed, by value");
         inner.runs += 1;
         let core = inner.agent.core().clone();
@@ -120,7 +135,7 @@ impl Session {
         let run_info = info.clone();
         let parts = Parts {
             info,
-            hooks: inner.agent.hooks().clone(),
+            hooks: more.map_or_else(|| inner.agent.hooks().clone(), |more| inner.agent.hooks().beside(more)),
             budget: Budget::new(core.name.clone(), core.limits.clone()),
             cancel: cancel.clone(),
             front,
@@ -282,7 +297,7 @@ impl RunStream {
         let task = tokio::spawn(async move {
             let mut session = agent.session().await;
             let info = session.scope().info().clone();
-            let report = session.start(prompt, front.clone(), token).wait().await;
+            let report = session.start(prompt, front.clone(), token, None).wait().await;
             let closed = session.close().await;
             if closed.watches.dropped + closed.watches.unfinished > 0 {
                 let message = format!("detached watches missed events: {:?}", closed.watches);

@@ -1,6 +1,6 @@
 //! A child has its parent's hooks and can only add.
 
-use vertebra_hooks::{Attach, Drained, HookSet, Hooks, deny, proceed};
+use vertebra_hooks::{Attach, Drained, HookSet, Hooks, Reach, deny, proceed};
 
 use crate::world::{Call, Calling, Desk, Doing, Seen, call, fire, hooks};
 
@@ -148,4 +148,38 @@ async fn the_same_hooks_may_stand_under_two_parents_and_keep_what_is_added_under
 
     let orders = [order(&under_strict).await, order(&under_lax).await, order(&strict).await, order(&own).await];
     assert_eq!(orders, ["own added strict later", "lax own added later", "strict", "own added later"]);
+}
+
+#[tokio::test]
+async fn a_hook_that_is_not_inherited_holds_for_its_own_agent_alone() {
+    let kept = |name: &'static str| {
+        let mut set = set(&[name]);
+        set.reach(Reach::Own);
+        set
+    };
+    let (parent, own, more) = (hooks(kept("p")), hooks(kept("c")), hooks(set(&["m"])));
+    parent.install(set(&["rule"])).expect("a new name");
+    let child = Hooks::layered(&parent, &own);
+
+    let orders = [
+        order(&parent).await,
+        order(&child).await,
+        order(&child.child()).await,
+        order(&Hooks::layered(&parent, &parent)).await,
+        order(&parent.beside(&more)).await,
+        order(&Hooks::layered(&parent.beside(&more), &own)).await,
+    ];
+    assert_eq!(orders, ["p rule", "rule c", "rule", "rule p", "p rule m", "rule m c"]);
+}
+
+#[test]
+fn nobody_escapes_a_guard_by_delegation() {
+    let mut set = HookSet::new();
+    set.guard(Calling, async |_| deny("not here")).named("rule").reach(Reach::Own);
+
+    let error = Hooks::new(set).expect_err("a guard that children would not have");
+    assert_eq!(
+        error.to_string(),
+        "`rule` is a guard, and guards hold for children too: use `on` for a hook of this agent alone"
+    );
 }

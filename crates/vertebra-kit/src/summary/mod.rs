@@ -1,1 +1,209 @@
 //! Conversations made shorter, cheap ways first.
+//!
+//! Long results go to files as they come in. When the conversation has grown over a threshold, results that were read
+//! twice become pointers, old results are taken out, and only if that is not enough a model writes a summary: of the
+//! summary before and what was said since. Calls and their results stay together; the first prompt, the latest prompt
+//! and what is recent stay as they are; the summary stands in front of what is recent.
+
+mod cheap;
+mod cut;
+mod offload;
+mod plan;
+mod summariser;
+
+pub(crate) use cut::head_and_tail;
+pub use offload::Offload;
+pub use summariser::{Counter, Material, Summariser};
+use vertebra::{
+    AfterToolUse, AgentState, Attach, Capability, Compactor, HookError, Kit, Match, Message, Messages, Reach, Run,
+    SessionEnd, Tool, proceed,
+};
+
+use offload::{READ, ReadOffloaded, Shelf};
+use plan::{Room, transcript};
+
+/// After every other hook: they see results whole, and what a redaction takes out reaches no file.
+const LAST: i32 = 1000;
+/// No conversation is made shorter than this: the marks of what was left out take room too.
+const LEAST_TARGET: u64 = 1000;
+
+/// Keeps conversations from growing beyond what a model can read.
+#[derive(Debug, Clone)]
+pub struct Summarisation {
+    /// When a conversation is made shorter.
+    pub trigger: Trigger,
+    /// How short it is made, as a share of the threshold: at least 1000 tokens.
+    pub target: f64,
+    /// What becomes of results that were given twice.
+    pub repeated: Repeated,
+    /// How many of the latest tool results stay whole; `None` means all.
+    pub keep_tool_results: Option<usize>,
+    /// How many of the latest messages stay as they are, as far as they fit.
+    pub keep_recent: usize,
+    /// How long a summary may be.
+    pub max_summary_tokens: u64,
+    /// How much a summariser reads of what was said since.
+    pub max_input_tokens: u64,
+    /// What is done if there is no summary.
+    pub on_failure: OnFailure,
+    /// Who writes summaries.
+    pub summariser: Summariser,
+    /// Who counts tokens.
+    pub counter: Counter,
+    /// Where long results go; `None` means that they stay.
+    pub offload: Option<Offload>,
+}
+
+/// When a conversation is made shorter. One of less than 1000 tokens never is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Trigger {
+    /// When it has more tokens than this.
+    Tokens(u64),
+    /// When it fills more than this share of what the model can read.
+    Share {
+        /// What the model can read, in tokens.
+        window: u64,
+        /// The share, from 0 to 1.
+        share: f64,
+    },
+}
+
+/// What becomes of results that were given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeated {
+    /// The earlier one points to the later one.
+    Point,
+    /// Both stay.
+    Keep,
+}
+
+/// What is done if there is no summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// The run goes on with what the cheap ways left. No message is lost.
+    GoOn,
+    /// The step fails.
+    Fail,
+}
+
+impl Default for Summarisation {
+    fn default() -> Self {
+        Self {
+            trigger: Trigger::Tokens(100_000),
+            target: 0.5,
+            repeated: Repeated::Point,
+            keep_tool_results: Some(3),
+            keep_recent: 20,
+            max_summary_tokens: 1024,
+            max_input_tokens: 32_000,
+            on_failure: OnFailure::GoOn,
+            summariser: Summariser::model(),
+            counter: Counter::estimate(),
+            offload: Some(Offload::default()),
+        }
+    }
+}
+
+impl Summarisation {
+    fn threshold(&self) -> u64 {
+        match self.trigger {
+            Trigger::Tokens(tokens) => tokens,
+            Trigger::Share { window, share } => part(window, share),
+        }
+    }
+
+    /// How short a conversation is made.
+    pub fn target_tokens(&self) -> u64 {
+        part(self.threshold(), self.target).max(LEAST_TARGET)
+    }
+
+    /// Repeated and old results, as far as they are to go.
+    fn cheaply(&self, run: &Run, messages: &mut [Message]) {
+        match self.repeated {
+            Repeated::Point => cheap::dedupe(messages),
+            Repeated::Keep => {}
+        }
+        if let Some(keep) = self.keep_tool_results
+            && self.counter.count(&messages.iter().cloned().collect()) > self.target_tokens()
+        {
+            let tools: Vec<_> = run.tools().map(|tool| tool.spec()).collect();
+            cheap::clear(messages, keep, |name| tools.iter().any(|tool| tool.read_only && *tool.name == *name));
+        }
+    }
+}
+
+/// A share of so many tokens. Shares are rough, so what a float rounds off does not matter.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+fn part(tokens: u64, share: f64) -> u64 {
+    (tokens as f64 * share.clamp(0.0, 1.0)) as u64
+}
+
+impl Compactor for Summarisation {
+    fn due(&self, state: &AgentState) -> Option<String> {
+        let (tokens, threshold) = (self.counter.count(state.messages()), self.threshold().max(LEAST_TARGET));
+        (tokens > threshold).then(|| format!("{tokens} tokens are more than {threshold}"))
+    }
+
+    async fn compact(&self, run: &Run, state: &mut AgentState, instructions: &str) -> Result<Messages, HookError> {
+        let mut messages: Vec<Message> = state.messages().iter().cloned().collect();
+        self.cheaply(run, &mut messages);
+        let cheap: Messages = messages.iter().cloned().collect();
+        let room = Room { counter: &self.counter, target: self.target_tokens(), keep_recent: self.keep_recent };
+        if self.counter.count(&cheap) <= room.target {
+            return Ok(cheap);
+        }
+        let mut plan = room.plan(messages);
+        if plan.middle.is_empty() {
+            let before = plan.before.take();
+            return Ok(room.assemble(plan, before));
+        }
+        let chars = usize::try_from(self.max_input_tokens.saturating_mul(4)).unwrap_or(usize::MAX);
+        let material = Material {
+            before: plan.before.take(),
+            since: transcript(&plan.middle, chars),
+            instructions: instructions.to_owned(),
+            max_tokens: self.max_summary_tokens.min(room.summary()),
+        };
+        match self.summariser.write(run, state, material).await {
+            Ok(summary) => Ok(room.assemble(plan, Some(summary))),
+            Err(error) => match self.on_failure {
+                OnFailure::Fail => Err(HookError::new(format!("no summary: {error}"))),
+                OnFailure::GoOn => {
+                    run.notify(state, "summary", format!("the conversation stays long: no summary: {error}")).await?;
+                    Ok(cheap)
+                }
+            },
+        }
+    }
+}
+
+impl Capability for Summarisation {
+    fn install(mut self, kit: &mut Kit) {
+        if let Some(offload) = self.offload.take() {
+            install_offload(offload, kit);
+        }
+        kit.compactor(self);
+    }
+}
+
+fn install_offload(offload: Offload, kit: &mut Kit) {
+    let (over, shelf) = (offload.over_bytes, Shelf::new(offload));
+    let (keeping, closing) = (shelf.clone(), shelf.clone());
+    kit.tool(ReadOffloaded(shelf));
+    // If it cannot be kept, it stays in the conversation, as long as that lets it be.
+    kit.on(
+        AfterToolUse.when(move |used| used.result.output.len() > over && *used.call.tool != *READ),
+        async move |cx| {
+            if let Some(preview) = keeping.put(&cx.at.run.session_id, &cx.result.output).await? {
+                cx.result.output = preview;
+            }
+            proceed()
+        },
+    );
+    kit.named("summary/offload").priority(LAST).fail_open().reach(Reach::Own);
+    kit.on(SessionEnd, async move |cx| {
+        closing.close(&cx.at.run.session_id).await;
+        proceed()
+    });
+    kit.named("summary/close").reach(Reach::Own);
+}

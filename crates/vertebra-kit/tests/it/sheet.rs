@@ -28,6 +28,9 @@ fn sheets() -> Vec<Sheet> {
         crate::skills::sheet(),
         crate::subagents::sheet(),
         crate::subagents::planner::sheet(),
+        crate::structured::sheet(),
+        crate::summary::sheet(),
+        crate::critique::sheet(),
         crate::registry::sheet(),
         #[cfg(feature = "mcp")]
         crate::mcp::sheet(),

@@ -3,7 +3,7 @@
 use std::future::pending;
 
 use vertebra::{
-    Capability, Kit, Lasting,
+    Capability, Kit, Lasting, Reach,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script},
 };
@@ -188,4 +188,30 @@ async fn the_system_prompt_edited_at_the_start_is_what_the_model_gets() {
     })
     .await;
     assert!(model.requests().iter().all(|request| &*request.system_prompt == "be kind"));
+}
+
+#[tokio::test]
+async fn hooks_may_stand_beside_the_agents_own_for_one_run_alone() {
+    let log = Log::default();
+    let (own, once) = (log.clone(), log.clone());
+    let model = Script::new().say("one").say("two");
+    let mut builder = agent(&model);
+    builder.on(BeforeStep, async move |_cx| {
+        own.add("own");
+        proceed()
+    });
+    builder.named("own").reach(Reach::Own);
+    let agent = builder.build().expect("an agent");
+    let mut more = HookSet::new();
+    more.on(BeforeStep, async move |_cx| {
+        once.add("once");
+        proceed()
+    });
+    let more = Hooks::new(more).expect("hooks");
+    let mut session = agent.session().await;
+    report(session.prompt_with("a", &more).await);
+    log.add("-");
+    report(session.prompt("b").await);
+    log.check(&["own", "once", "-", "own"]);
+    assert_eq!(agent.hooks().count(), 1);
 }

@@ -1,7 +1,7 @@
 //! One resolver: who ended the run, what can be overridden, and what errors come to.
 
 use vertebra::{
-    AgentBuilder, ErrorClass, ErrorPolicy, ModelError, OnFailure,
+    AgentBuilder, ErrorClass, ErrorPolicy, InferenceReport, ModelError, OnFailure, Purpose,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script},
 };
@@ -229,4 +229,48 @@ async fn a_child_that_is_stopped_gives_what_it_has_and_says_so() {
     })
     .await;
     assert_eq!(told[2], "helper: [stopped: used 1 of 1 steps (limits of child)]\nlooking");
+}
+
+#[tokio::test]
+async fn a_stop_that_a_hook_asks_for_while_another_asks_a_model_at_the_end_still_ends_the_run() {
+    let model = Script::new().call("ls", "{}");
+    let story = story(&model, |b| {
+        b.on(BeforeInference.when(|asked| asked.purpose != Purpose::Step), async |_cx| stop("no second opinions"));
+        b.named("thrift").on(ShouldContinue, async |cx| {
+            let (run, request) = (cx.scope().clone(), cx.scope().request());
+            run.infer(cx.state_mut(), "critique", request).await;
+            proceed()
+        });
+    })
+    .await;
+    assert_eq!(story.last().map(String::as_str), Some("= stopped (requested) by thrift: no second opinions"));
+}
+
+#[tokio::test]
+async fn a_tool_may_ask_a_model_between_the_same_hooks_and_out_of_the_same_budget() {
+    let model = Script::new().call("think", "{}").say("a thought").costing(40, 2).say("done");
+    let (purposes, seen) = (Log::default(), Log::default());
+    let (told, state) = (purposes.clone(), seen.clone());
+    let mut builder = agent(&model);
+    builder.tool(tool("think", "Thinks", async |_: serde_json::Value, invocation: Invocation| {
+        match invocation.infer("thinking", invocation.run().request()).await {
+            InferenceReport::Answered(answer) => Ok(answer.text),
+            other => Err(ToolError::new(format!("{other:?}"))),
+        }
+    }));
+    builder.on(AfterInference, async move |cx| {
+        told.add(format!("{:?}", cx.purpose));
+        if cx.purpose != Purpose::Step {
+            cx.state_mut().metadata_mut().set("thoughts", 1);
+        }
+        proceed()
+    });
+    builder.watch(ExecutionEnd, async move |cx| {
+        state.add(format!("{:?}", cx.state().metadata().get("thoughts")));
+        Ok(())
+    });
+    let report = run(&mut builder).await;
+    purposes.check(&["Step", r#"Capability("thinking")"#, "Step"]);
+    seen.check(&["Some(Number(1))"]);
+    assert_eq!((read_by_model(&model), report.usage.total_tokens()), (vec!["done: a thought".to_owned()], 42));
 }

@@ -302,3 +302,24 @@ async fn what_a_hook_keeps_at_the_end_or_without_end_is_never_shown() {
     .await;
     assert_eq!(ending(&out.report), "stopped (requested) by a hook: more than 262144 bytes were held back");
 }
+
+#[tokio::test]
+async fn what_a_capability_asks_a_model_passes_the_hooks_but_is_not_said_to_front_ends() {
+    let log = Log::default();
+    let told = log.clone();
+    let model = Script::new().stream(["the ", "answer"]).stream(["not bad"]);
+    let out = stream(&model, move |b| {
+        b.watch(InferenceDelta, async move |cx| {
+            told.add(&*cx.text);
+            Ok(())
+        });
+        b.on(ShouldContinue, async |cx| {
+            let (run, request) = (cx.scope().clone(), cx.scope().request());
+            run.infer(cx.state_mut(), "critique", request).await;
+            proceed()
+        });
+    })
+    .await;
+    assert_eq!(out.shown, "the answer");
+    log.check(&["the ", "answer", "", "not bad", ""]);
+}

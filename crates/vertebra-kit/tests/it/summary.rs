@@ -1,1 +1,0 @@
-//! Conversations made shorter, cheap ways first.
