@@ -1,19 +1,12 @@
 //! The data of each point: exactly what a hook sees, and exactly what crosses a wire.
 
-use std::{
-    ops::{Deref, DerefMut},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use vertebra_hooks::{CarriesCall, Change, Event, Name};
+use vertebra_hooks::Name;
 
-use crate::{
-    At, Call, ErrorClass, Limits, Metadata, ModelId, Request, Response, RunStatus, Stop, ToolResult, Usage,
-    state::message_changes,
-};
+use crate::{At, Call, ErrorClass, Limits, Metadata, ModelId, Request, Response, RunStatus, Stop, ToolResult, Usage};
 
 /// A session begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -393,79 +386,6 @@ pub struct Notified {
     pub data: Value,
 }
 
-/// An event of a run: it knows who, where and when.
-pub(crate) trait Located: Event {
-    fn at(&self) -> &At;
-}
-
-macro_rules! located {
-    ($($event:ty),* $(,)?) => {$(
-        impl Located for $event {
-            fn at(&self) -> &At {
-                &self.at
-            }
-        }
-    )*};
-}
-
-located!(
-    SessionStarted,
-    SessionEnded,
-    PromptSubmitted,
-    ExecutionStarted,
-    ExecutionEnded,
-    StepStarted,
-    StepEnded,
-    Continuing,
-    InferenceAsked,
-    DeltaArrived,
-    Inferred,
-    ToolAsked,
-    PermissionAsked,
-    ToolUsed,
-    ToolFailed,
-    Failed,
-    SubagentStarted,
-    SubagentStopped,
-    Compacting,
-    Notified,
-);
-
-macro_rules! facts {
-    ($($event:ty $(: $fact:ident $body:expr)?;)*) => {$(
-        impl Event for $event {
-            fn session(&self) -> Option<&str> {
-                Some(&self.at.run.session_id)
-            }
-
-            fn agent(&self) -> Option<&str> {
-                Some(&self.at.run.agent)
-            }
-
-            $(fn $fact(&self) -> Option<&str> {
-                let fact: fn(&Self) -> Option<&str> = $body;
-                fact(self)
-            })?
-        }
-    )*};
-}
-
-facts! {
-    SessionStarted;
-    SessionEnded;
-    PromptSubmitted;
-    ExecutionStarted;
-    ExecutionEnded;
-    StepStarted;
-    StepEnded: step |event| Some(event.kind.name());
-    Continuing: step |event| Some(event.kind.name());
-    Failed;
-    SubagentStarted;
-    SubagentStopped;
-    Compacting;
-    Notified;
-}
-
 impl DeltaArrived {
     /// Shows nothing of the text from this byte on yet: it comes again in front of the next piece.
     pub fn keep_from(&mut self, byte: usize) {
@@ -474,136 +394,3 @@ impl DeltaArrived {
         self.kept = self.text.split_off(byte) + &later;
     }
 }
-
-impl Event for DeltaArrived {
-    fn session(&self) -> Option<&str> {
-        Some(&self.at.run.session_id)
-    }
-
-    fn agent(&self) -> Option<&str> {
-        Some(&self.at.run.agent)
-    }
-
-    /// Says what a piece became, not what it was: records go where the stream goes, and what a hook took out of the
-    /// one must not come in through the other.
-    fn changes(&self, after: &Self) -> Vec<Change> {
-        let changes = vertebra_hooks::changes_between(self, after);
-        changes.into_iter().map(|change| Change { before: None, ..change }).collect()
-    }
-}
-
-macro_rules! call_facts {
-    ($($event:ty),*) => {$(
-        impl Event for $event {
-            fn tool(&self) -> Option<&str> {
-                Some(&self.call.tool)
-            }
-
-            fn aliases(&self) -> &[Arc<str>] {
-                &self.call.aliases
-            }
-
-            fn command(&self) -> Option<&str> {
-                self.call.command()
-            }
-
-            fn commands(&self) -> Vec<String> {
-                self.call.simple_commands()
-            }
-
-            fn paths(&self) -> Vec<String> {
-                self.call.path_facts(&self.at.run.working_directory)
-            }
-
-            fn arguments(&self) -> Option<Value> {
-                Some(self.call.args.to_value())
-            }
-
-            /// Most hooks change arguments and nothing else, and the rest of the event need not be written out for that.
-            fn changes(&self, after: &Self) -> Vec<Change> {
-                let mut same_args = after.clone();
-                same_args.call.args = self.call.args.clone();
-                if *self == same_args {
-                    vertebra_hooks::changes_below("/args", &self.call.args, &after.call.args)
-                } else {
-                    vertebra_hooks::changes_between(self, after)
-                }
-            }
-
-            fn session(&self) -> Option<&str> {
-                Some(&self.at.run.session_id)
-            }
-
-            fn agent(&self) -> Option<&str> {
-                Some(&self.at.run.agent)
-            }
-        }
-
-        impl CarriesCall for $event {}
-
-        impl $event {
-            /// Every path among the arguments, absolute and without `.` or `..`.
-            pub fn paths(&self) -> impl Iterator<Item = String> {
-                self.call.paths(&self.at.run.working_directory)
-            }
-        }
-
-        impl Deref for $event {
-            type Target = Call;
-
-            fn deref(&self) -> &Call {
-                &self.call
-            }
-        }
-
-        impl DerefMut for $event {
-            fn deref_mut(&mut self) -> &mut Call {
-                &mut self.call
-            }
-        }
-    )*};
-}
-
-call_facts!(ToolAsked, PermissionAsked, ToolUsed, ToolFailed);
-
-macro_rules! inference_facts {
-    ($($event:ident { $changing:ident: $target:ty }),*) => {$(
-        impl Event for $event {
-            fn session(&self) -> Option<&str> {
-                Some(&self.at.run.session_id)
-            }
-
-            fn agent(&self) -> Option<&str> {
-                Some(&self.at.run.agent)
-            }
-
-            /// The conversation is compared by its shared structure: its length must not matter.
-            fn changes(&self, after: &Self) -> Vec<Change> {
-                let without = |event: &Self| {
-                    let mut event = event.clone();
-                    event.request.messages = crate::Messages::default();
-                    event
-                };
-                let mut changes = vertebra_hooks::changes_between(&without(self), &without(after));
-                changes.extend(message_changes(&self.request.messages, &after.request.messages));
-                changes
-            }
-        }
-
-        impl Deref for $event {
-            type Target = $target;
-
-            fn deref(&self) -> &$target {
-                &self.$changing
-            }
-        }
-
-        impl DerefMut for $event {
-            fn deref_mut(&mut self) -> &mut $target {
-                &mut self.$changing
-            }
-        }
-    )*};
-}
-
-inference_facts!(InferenceAsked { request: Request }, Inferred { response: Response });

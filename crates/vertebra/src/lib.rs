@@ -41,6 +41,7 @@ mod usage;
 mod at;
 mod call;
 pub mod events;
+mod facts;
 pub mod paths;
 mod points;
 pub mod shell;

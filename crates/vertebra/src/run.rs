@@ -371,7 +371,7 @@ impl Loop {
         event: &mut P::Event,
     ) -> Result<vertebra_hooks::Outcome<P>, Interrupted>
     where
-        P: Point<State = AgentState, Event: crate::events::Located>,
+        P: Point<State = AgentState, Event: crate::facts::Located>,
     {
         self.run.fire(point, event, &mut self.desk.state, Retries::Allowed, Leave::OnCancel).await
     }
