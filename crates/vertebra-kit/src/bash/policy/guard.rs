@@ -1,0 +1,51 @@
+//! The policy as a guard on every call that carries a command.
+
+use vertebra::{BeforeToolUse, Capability, Kind, Kit, ask, deny, proceed, prelude::*};
+
+use super::{Decision, Ground, judge};
+
+/// Judges every command before it runs: harmful ones are denied, ones that are not understood are asked about.
+///
+/// An explicit `allow()` of an earlier hook answers a question; it never lifts a denial.
+///
+/// ```
+/// use vertebra::{Agent, testing::{RecordingTool, Script}};
+/// use vertebra_kit::bash::policy::{BashPolicy, Ground};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let policy = BashPolicy::new(Ground::new("/home/me/project", "/home/me"));
+/// let agent = Agent::builder(Script::new()).tool(RecordingTool::new("bash")).with(policy).build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct BashPolicy {
+    /// Where commands run.
+    pub ground: Ground,
+}
+
+impl BashPolicy {
+    /// Judges commands that run on this ground.
+    pub fn new(ground: Ground) -> Self {
+        Self { ground }
+    }
+}
+
+impl Capability for BashPolicy {
+    fn install(self, kit: &mut Kit) {
+        kit.add_guard(BeforeToolUse, self).named("bash/policy");
+    }
+}
+
+impl Guard<BeforeToolUse> for BashPolicy {
+    async fn check(&self, cx: &ToolCx<'_>) -> Answer<BeforeToolUse> {
+        let Some(command) = cx.command() else { return proceed() };
+        let judgement = judge(command, &self.ground);
+        match judgement.decision {
+            Decision::Allow => proceed(),
+            Decision::Ask if cx.record().gave(Kind::Allow) => proceed(),
+            Decision::Ask => ask(judgement.reason),
+            Decision::Deny => deny(judgement.reason),
+        }
+    }
+}
