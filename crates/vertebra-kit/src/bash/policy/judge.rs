@@ -247,7 +247,7 @@ impl<'g> Judge<'g> {
         for other in others {
             let words: Vec<&str> = other.split(' ').filter(|word| !word.is_empty()).collect();
             let Some(first) = words.first() else { continue };
-            if self.named.contains(*first) || first.contains('=') {
+            if self.named.contains(*first) || first.contains(['=', '<', '>']) {
                 continue;
             }
             let argv = plain(words.iter().map(|&word| word.to_owned()));

@@ -28,13 +28,29 @@ impl Judge<'_> {
     /// A statement with redirections, and what a here-document has on its line.
     pub(super) fn redirected(&mut self, source: &Source<'_>, node: Node<'_>, input: &Input) -> String {
         let body = node.child_by_field_name("body");
+        let others = children(node).filter(|child| child.is_named() && body.is_none_or(|body| body.id() != child.id()));
+        let nodes: Vec<Node<'_>> = others.collect();
+        self.with_redirects(source, body, &nodes, input)
+    }
+
+    /// A statement with these redirections. The grammar puts those of the last command around a whole list.
+    pub(super) fn with_redirects<'t>(
+        &mut self,
+        source: &Source<'_>,
+        body: Option<Node<'t>>,
+        nodes: &[Node<'t>],
+        input: &Input,
+    ) -> String {
+        match body {
+            Some(list) if list.kind() == "list" => return self.list(source, list, input, nodes),
+            Some(pipeline) if pipeline.kind() == "pipeline" => return self.pipeline(source, pipeline, input, nodes),
+            Some(body) if nodes.is_empty() => return self.statement(source, body, input),
+            _ => {}
+        }
         let mut redirects = Redirects::default();
         let mut after = Vec::new();
-        for child in children(node).filter(Node::is_named) {
-            if body.is_some_and(|body| body.id() == child.id()) {
-                continue;
-            }
-            self.redirect(source, child, &mut redirects, &mut after);
+        for node in nodes {
+            self.redirect(source, *node, &mut redirects, &mut after);
         }
         let input = redirects.input.take().or_else(|| input.clone());
         let words = std::mem::take(&mut redirects.words);

@@ -76,8 +76,8 @@ impl Judge<'_> {
             "comment" | "heredoc_body" | "heredoc_end" => String::new(),
             "command" => self.simple(source, node, input, Vec::new()),
             "redirected_statement" => self.redirected(source, node, input),
-            "list" => self.list(source, node, input),
-            "pipeline" => self.pipeline(source, node, input),
+            "list" => self.list(source, node, input, &[]),
+            "pipeline" => self.pipeline(source, node, input, &[]),
             "negated_command" | "program" | "do_group" => self.statements(source, node, input),
             "compound_statement" if source.of(node).starts_with("((") => {
                 let text = source.of(node);
@@ -137,7 +137,7 @@ impl Judge<'_> {
     }
 
     /// `a && b || c`: each but the first may or may not run.
-    fn list(&mut self, source: &Source<'_>, node: Node<'_>, input: &Input) -> String {
+    pub(super) fn list<'t>(&mut self, source: &Source<'_>, node: Node<'t>, input: &Input, redirects: &[Node<'t>]) -> String {
         let mut parts = Vec::new();
         let mut left = node;
         while left.kind() == "list" {
@@ -152,20 +152,23 @@ impl Judge<'_> {
             return printed;
         }
         self.perhaps(|judge| {
-            for part in parts.into_iter().rev() {
-                printed.push_str(&judge.statement(source, part, input));
+            for (left, part) in parts.into_iter().enumerate().rev() {
+                let redirects = if left == 0 { redirects } else { &[] };
+                printed.push_str(&judge.with_redirects(source, Some(part), redirects, input));
                 printed = bounded(std::mem::take(&mut printed));
             }
         });
         printed
     }
 
-    fn pipeline(&mut self, source: &Source<'_>, node: Node<'_>, input: &Input) -> String {
+    pub(super) fn pipeline<'t>(&mut self, source: &Source<'_>, node: Node<'t>, input: &Input, redirects: &[Node<'t>]) -> String {
         self.line("pipeline", "|");
         let beside = std::mem::replace(&mut self.beside, true);
         let mut flow = input.clone();
-        for part in children(node).filter(Node::is_named) {
-            flow = Some(self.subshell(|judge| judge.statement(source, part, &flow)));
+        let parts: Vec<Node<'t>> = children(node).filter(Node::is_named).collect();
+        for (at, part) in parts.iter().enumerate() {
+            let redirects = if at + 1 == parts.len() { redirects } else { &[] };
+            flow = Some(self.subshell(|judge| judge.with_redirects(source, Some(*part), redirects, &flow)));
         }
         self.beside = beside;
         flow.unwrap_or_default()
