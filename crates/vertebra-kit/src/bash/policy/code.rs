@@ -29,6 +29,9 @@ const SECRETS: [&str; 10] =
 /// Words that lead out of the working folder.
 const HOMES: [&str; 9] = ["~", "HOME", "expanduser", "homedir", "Path.home", "Dir.home", "/root", "/home", ".."];
 
+/// Words of Tcl that run or open something.
+const TCL: [&str; 6] = ["exec", "spawn", "open", "socket", "file delete", "send"];
+
 const MAX_TEXTS: usize = 24;
 
 impl Judge<'_> {
@@ -51,8 +54,14 @@ impl Judge<'_> {
         let texts = literals(&code);
         let backquotes = matches!(language, "perl" | "ruby" | "php") && code.contains('`') || code.contains("qx") || code.contains("%x");
         let found: Vec<(Class, &str)> = WORDS.iter().filter(|(_, word)| uses(&code, word)).copied().collect();
-        let runs = backquotes || found.iter().any(|(class, _)| *class == Class::Unknown);
+        let tcl = matches!(language, "tclsh" | "wish" | "expect") && TCL.iter().any(|word| code.contains(word));
+        let runs = tcl || backquotes || found.iter().any(|(class, _)| *class == Class::Unknown);
         if runs {
+            let mut texts = texts.clone();
+            if tcl {
+                let bare = code.lines().map(|line| line.trim_start_matches(['[', '{', ' ']).trim_start_matches("exec ").trim_start_matches("spawn "));
+                texts.extend(bare.map(str::to_owned));
+            }
             self.run_literals(&code, &texts);
             self.unknown("a program in another language runs commands, or code that it makes");
         }

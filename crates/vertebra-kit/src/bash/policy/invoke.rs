@@ -225,7 +225,7 @@ impl Judge<'_> {
 
     pub(super) fn by_table(&mut self, name: &str, program: &'static Program, call: &Call<'_>) -> String {
         let until_operand = matches!(program.effect, Effect::Wrap(_) | Effect::Sub);
-        let parsed = options::split(call.args(), options::takes_value(Some(program)), until_operand);
+        let parsed = options::by_table(call.args(), program, until_operand);
         let mut read = self.options(name, program, &parsed);
         match program.effect {
             Effect::Plain | Effect::Build => {}

@@ -28,8 +28,8 @@ impl Parsed {
 }
 
 /// Which options take a value, by the table.
-pub(super) fn takes_value(program: Option<&'static Program>) -> impl Fn(&str) -> bool {
-    move |name| program.is_some_and(|program| find(program, name).is_some_and(|(_, treat)| treat.takes_value()))
+fn takes_value(program: &'static Program) -> impl Fn(&str) -> bool {
+    move |name| find(program, name).is_some_and(|(_, treat)| treat.takes_value())
 }
 
 /// The option of this name; a long one may be cut short.
@@ -42,8 +42,17 @@ pub(super) fn find(program: &'static Program, name: &str) -> Option<(&'static st
     exact.or_else(short_of).copied()
 }
 
+/// Tells options from operands by the table.
+pub(super) fn by_table(args: &[Field], program: &'static Program, until_operand: bool) -> Parsed {
+    parse(args, takes_value(program), until_operand, program.whole)
+}
+
 /// Tells options from operands. A wrapper's own options end where its command begins.
 pub(super) fn split(args: &[Field], takes_value: impl Fn(&str) -> bool, until_operand: bool) -> Parsed {
+    parse(args, takes_value, until_operand, false)
+}
+
+fn parse(args: &[Field], takes_value: impl Fn(&str) -> bool, until_operand: bool, whole: bool) -> Parsed {
     let mut parsed = Parsed::default();
     let mut at = 0;
     let mut only_operands = false;
@@ -69,7 +78,7 @@ pub(super) fn split(args: &[Field], takes_value: impl Fn(&str) -> bool, until_op
                 None => (text, None),
             };
             parsed.options.push((name.to_owned(), value));
-        } else if !is_known(text) {
+        } else if whole || !is_known(text) {
             parsed.options.push((text.to_owned(), None));
         } else {
             at = cluster(args, at, &takes_value, &mut parsed);

@@ -6,6 +6,7 @@ use super::{
     invoke::Call,
     judge::Judge,
     options::Parsed,
+    places::Place,
     value::{SECRET, UNKNOWN, blend, is_known},
 };
 
@@ -36,11 +37,25 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>, parsed: &Parsed, re
         "ls" | "exa" | "eza" if words.iter().any(|word| word.starts_with('-') && word.contains('d')) => {
             (!call.argv.iter().any(|field| field.glob)).then(|| operands.join("\n"))
         }
+        "ls" | "grep" | "rg" | "git ls-files" | "git diff" | "git grep" if own_files(judge, call, &operands) => Some(format!("./{UNKNOWN}\n")),
         "git rev-parse" if words.contains(&"--show-toplevel") => Some(judge.ground.folder.clone()),
         "printenv" | "history" => Some(SECRET.to_string()),
         _ => None,
     };
     exact.unwrap_or_else(|| blend(words.iter().copied().chain([source.as_str(), read]).chain(call.input.as_deref())))
+}
+
+/// Whether a command lists names of files, and only such of the working folder.
+fn own_files(judge: &Judge<'_>, call: &Call<'_>, operands: &[&str]) -> bool {
+    let words = texts(call.args());
+    let lists = match call.name {
+        "grep" | "rg" | "git grep" => words.iter().any(|word| matches!(*word, "-l" | "-rl" | "-lr" | "--files" | "--files-with-matches")),
+        "git diff" => words.contains(&"--name-only"),
+        _ => true,
+    };
+    let skipped = usize::from(matches!(call.name, "grep" | "rg" | "git grep"));
+    let own = operands.iter().skip(skipped).all(|path| judge.place(path) == Place::Inside);
+    lists && own && judge.place(".") == Place::Inside && call.name != "ls" || call.name == "ls" && own && operands.iter().all(|path| !path.contains('/'))
 }
 
 fn parts(name: &str, operands: &[&str]) -> Option<String> {

@@ -11,7 +11,8 @@
 //! - `ask=CLASS`, `deny=CLASS`
 //!
 //! Options: `-x=` takes a value; `-x=write`, `-x=read` the value is a path; `-x=run` it is a command for a shell; `-x=cd` a folder to
-//! work in; `-x!` is asked about, `-x!CLASS` is denied. Options that change nothing are not listed.
+//! work in; `-x!` is asked about, `-x!CLASS` is denied. Options that change nothing are not listed. A lone `-` says that letters behind
+//! one dash are one option and not several.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -56,6 +57,8 @@ impl Treat {
 pub(super) struct Program {
     pub(super) effect: Effect,
     pub(super) options: Vec<(&'static str, Treat)>,
+    /// Letters behind one dash are one option.
+    pub(super) whole: bool,
 }
 
 const FILES: [&str; 9] = [
@@ -88,7 +91,10 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 fn line(line: &'static str) -> Option<Vec<(&'static str, Program)>> {
     let (names, rest) = line.split_once(": ")?;
     let mut words = rest.split_whitespace();
-    let program = Program { effect: effect(words.next()?)?, options: words.map(option).collect::<Option<_>>()? };
+    let effect = effect(words.next()?)?;
+    let (whole, listed): (Vec<_>, Vec<_>) = words.partition(|word| *word == "-");
+    let options = listed.into_iter().map(option).collect::<Option<_>>()?;
+    let program = Program { effect, options, whole: !whole.is_empty() };
     let entries = match names.split_once(' ') {
         None => names.split(',').map(|name| (name, program.clone())).collect(),
         Some((tools, subs)) => {

@@ -79,7 +79,8 @@ pub(super) fn copy(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 /// A link to a place outside makes that place look like the working folder's own.
 fn leads_outside(judge: &mut Judge<'_>, sources: &[Field], target: &Field) {
     for source in sources {
-        let foreign = matches!(judge.place(&source.text), Place::Outside | Place::Persistent | Place::System);
+        let place = judge.place(&source.text);
+        let foreign = matches!(place, Place::Outside | Place::Persistent | Place::System) && source.text.starts_with('/');
         let program = source.text.contains("/bin/");
         if foreign && !program && judge.place(&target.text) == Place::Inside {
             judge.ask(Class::WriteOutside, format!("a link to {}", shown(&source.text)));

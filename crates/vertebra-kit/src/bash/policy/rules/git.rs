@@ -23,7 +23,7 @@ const RUNS_BY_END: [&str; 9] = [".cmd", ".textconv", ".clean", ".smudge", ".proc
 
 pub(super) fn git(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let Some(program) = table::program("git") else { return UNKNOWN.to_string() };
-    let before = options::split(call.args(), options::takes_value(Some(program)), true);
+    let before = options::by_table(call.args(), program, true);
     let mut aliases = Vec::new();
     for (option, value) in &before.options {
         let Some(value) = value else { continue };
@@ -83,7 +83,7 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
     };
     let whole = format!("git {name}");
     let inner = Call { name: &whole, argv: rest, input: call.input };
-    let parsed = options::split(inner.args(), options::takes_value(Some(program)), false);
+    let parsed = options::by_table(inner.args(), program, false);
     let words = texts(inner.args());
     let has = |names: &[&str]| words.iter().any(|word| names.contains(word));
     match name.as_str() {
