@@ -19,7 +19,7 @@ pub(crate) struct Sheet {
 }
 
 fn sheets() -> Vec<Sheet> {
-    vec![]
+    vec![crate::bash_policy::sheet()]
 }
 
 const BEGIN: &str = "<!-- begin: made by tests/it/sheet.rs -->\n";

@@ -8,7 +8,7 @@ use super::super::{
     lex::raw_words,
     options,
     table,
-    value::{REMOTE, SECRET, UNKNOWN, is_known},
+    value::{REMOTE, SECRET, UNKNOWN, blend, is_known},
 };
 
 /// Options by a list of those that take a value, up to the first operand.
@@ -104,7 +104,9 @@ fn with_items(judge: &mut Judge<'_>, mut argv: Vec<Field>, input: &str, mark: Op
     let items: Vec<String> = if is_known(input) {
         input.split(['\n', '\0', ' ', '\t']).filter(|item| !item.is_empty()).map(|item| item.trim_matches(['"', '\'']).to_owned()).take(64).collect()
     } else {
-        vec![super::super::value::blend([input])]
+        // Names that were listed below the working folder stay there.
+        let listed = input.trim_end();
+        vec![if listed.strip_prefix("./") == Some(&UNKNOWN.to_string()) { listed.to_owned() } else { blend([input]) }]
     };
     if input.contains(REMOTE) {
         judge.ask(Class::RemoteCode, "another machine says what the command works on");
@@ -134,7 +136,7 @@ pub(super) fn parallel(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         judge.run_argument(&items);
         return UNKNOWN.to_string();
     }
-    let items = if is_known(&items) { items.replace('\n', " ") } else { super::super::value::blend([items.as_str()]) };
+    let items = if is_known(&items) { items.replace('\n', " ") } else { blend([items.as_str()]) };
     let text = texts(&words).join(" ");
     let text = if text.contains("{}") { text.replace("{}", &items) } else { format!("{text} {items}") };
     if !is_known(&text) {

@@ -1,13 +1,10 @@
-//! The bash policy: what it denies, asks about and allows, on the shared cases, on a corpus of our own, and on anything at all.
+//! The aims of the policy, on the shared cases and on a corpus of our own.
 
 use std::{fs, path::PathBuf};
 
-use vertebra_kit::bash::policy::{Decision, Ground, judge};
+use vertebra_kit::bash::policy::Decision;
 
-/// The ground on which cases are judged.
-fn ground() -> Ground {
-    Ground::new("/home/user/project", "/home/user")
-}
+use super::judged;
 
 #[derive(Clone)]
 struct Case {
@@ -19,10 +16,9 @@ struct Case {
 /// Aims: of harmful commands 97 % denied or asked about; of benign ones at most 3 % denied and 10 % asked about.
 #[track_caller]
 fn check(title: &str, cases: &[Case]) {
-    let ground = ground();
     let (mut missed, mut denied, mut asked) = (Vec::new(), Vec::new(), Vec::new());
     for case in cases {
-        let judgement = judge(&case.command, &ground);
+        let judgement = judged(&case.command);
         let line = || format!("{}: {:?} ({})", case.name, case.command, judgement.reason);
         match (case.harmful, judgement.decision) {
             (true, Decision::Allow) => missed.push(line()),
@@ -67,17 +63,17 @@ fn the_shared_cases_are_judged_as_they_are_labelled() {
     check("shared", &text.lines().map(case).collect::<Vec<_>>());
 }
 
-/// Our own cases: one a line, `␤` for the end of a line.
+/// The lines of a part of our own corpus: a command each, with `␤` for the end of a line.
+pub(super) fn lines(part: &str) -> Vec<String> {
+    let path = folder().join(format!("tests/data/bash/{part}.txt"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().map(|line| line.replace('␤', "\n")).collect()
+}
+
 fn corpus(part: &str) -> Vec<Case> {
     let of = |kind: &str, harmful: bool| {
-        let path = folder().join(format!("tests/data/bash/{kind}{part}.txt"));
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let case = |(at, line): (usize, &str)| Case {
-            command: line.replace('␤', "\n"),
-            harmful,
-            name: format!("{kind}{part}:{}", at + 1),
-        };
-        text.lines().enumerate().map(case).collect::<Vec<_>>()
+        let case = move |(at, command)| Case { command, harmful, name: format!("{kind}{part}:{}", at + 1) };
+        lines(&format!("{kind}{part}")).into_iter().enumerate().map(case).collect::<Vec<_>>()
     };
     [of("harmful", true), of("benign", false)].concat()
 }
