@@ -76,7 +76,19 @@ mod tests {
 
     #[test]
     fn people_see_the_parse_the_decision_and_the_reason() {
-        insta::assert_snapshot!(shown("cd src && cat a | sort > b; rm -rf ~/photos"), @"");
+        insta::assert_snapshot!(shown("cd src && cat a | sort > b; rm -rf ~/photos"), @r"
+        cd src && cat a | sort > b; rm -rf ~/photos
+
+        command cd src
+        pipeline |
+          command cat a
+        redirection > b
+          command sort
+          command rm -rf /home/me/photos
+
+        deny  deletes /home/me/photos, outside of the working folder, with all that is in it
+        classes  recursive_delete
+        ");
     }
 
     #[test]

@@ -39,8 +39,8 @@ impl Capability for BashPolicy {
 
 impl Guard<BeforeToolUse> for BashPolicy {
     async fn check(&self, cx: &ToolCx<'_>) -> Answer<BeforeToolUse> {
-        let Some(command) = cx.command() else { return proceed() };
-        let judgement = judge(command, &self.ground);
+        let Some(command) = cx.command().map(str::to_owned).or_else(|| listed(cx)) else { return proceed() };
+        let judgement = judge(&command, &self.ground);
         match judgement.decision {
             Decision::Allow => proceed(),
             Decision::Ask if cx.record().gave(Kind::Allow) => proceed(),
@@ -48,4 +48,14 @@ impl Guard<BeforeToolUse> for BashPolicy {
             Decision::Deny => deny(judgement.reason),
         }
     }
+}
+
+/// A command that is given as a list of words, as a shell would write it.
+fn listed(cx: &ToolCx<'_>) -> Option<String> {
+    let words = ["command", "cmd"].iter().find_map(|name| cx.args.get(name)?.as_array())?;
+    let quoted = |word: &serde_json::Value| match word.as_str() {
+        Some(text) => format!("'{}'", text.replace('\'', r"'\''")),
+        None => word.to_string(),
+    };
+    Some(words.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }

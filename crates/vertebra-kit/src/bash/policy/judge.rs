@@ -160,6 +160,9 @@ impl<'g> Judge<'g> {
             return UNKNOWN.to_string();
         }
         let printed = if let Some(tree) = parse(text) {
+            if tree.root_node().has_error() {
+                self.unknown("a part of the command is not shell that the policy can read");
+            }
             let source = super::walk::Source { text, origin: origin.clone() };
             self.statements(&source, tree.root_node(), &input)
         } else {
@@ -250,7 +253,8 @@ impl<'g> Judge<'g> {
             if self.named.contains(*first) || first.contains(['=', '<', '>']) {
                 continue;
             }
-            let argv = plain(words.iter().map(|&word| word.to_owned()));
+            let home = &self.ground.home;
+            let argv = plain(words.iter().map(|word| word.strip_prefix('~').map_or((*word).to_owned(), |rest| format!("{home}{rest}"))));
             if self.trial(|judge| drop(judge.invoke(argv, &None))).is_some() {
                 self.unknown(format!("two readers of the shell disagree about `{}`", shown(first)));
             }
@@ -265,7 +269,7 @@ impl<'g> Judge<'g> {
             classes: self.findings.iter().map(|finding| finding.class).collect(),
             reason: cause.map(|cause| cause.reason.clone()).unwrap_or_default(),
             span: cause.map(|cause| snapped(command, &cause.span)),
-            outline: self.outline,
+            outline: outlined(self.outline),
         }
     }
 }
@@ -276,4 +280,17 @@ const TOO_MUCH: &str = "the command is too deep or too long to be followed to it
 fn snapped(command: &str, span: &Range<usize>) -> Range<usize> {
     let end = command.ceil_char_boundary(span.end.min(command.len()));
     command.floor_char_boundary(span.start.min(end))..end
+}
+
+/// The lines by what stands under what, instead of by how deep the judge had to go.
+fn outlined(mut lines: Vec<Line>) -> Vec<Line> {
+    let mut above: Vec<usize> = Vec::new();
+    for line in &mut lines {
+        while above.last().is_some_and(|depth| *depth >= line.depth) {
+            above.pop();
+        }
+        let depth = above.len();
+        above.push(std::mem::replace(&mut line.depth, depth));
+    }
+    lines
 }

@@ -199,6 +199,23 @@ pub(super) fn raw_words(text: &str) -> Vec<(usize, &str)> {
     }
 }
 
+/// The words of one command, and where another command begins: the grammar takes a line that begins with a backslash for more
+/// words of the line before it.
+pub(super) fn command_words(text: &str) -> (Vec<(usize, &str)>, Option<usize>) {
+    let mut words = raw_words(text);
+    let mut end = 0;
+    let ends_line = |gap: &str| gap.replace("\\\r\n", "").replace("\\\n", "").contains('\n');
+    let next = words.iter().position(|(begin, word)| {
+        let gap = &text[end..*begin];
+        let first = end == 0;
+        end = begin + word.len();
+        !first && ends_line(gap)
+    });
+    let rest = next.map(|at| words[at].0);
+    words.truncate(next.unwrap_or(words.len()));
+    (words, rest)
+}
+
 /// The most words that braces may stand for.
 const MAX_BRACES: usize = 256;
 

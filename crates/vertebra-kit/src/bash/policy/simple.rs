@@ -6,7 +6,7 @@ use super::{
     Class,
     fields::Field,
     judge::{Input, Judge, Origin},
-    lex::raw_words,
+    lex::{command_words, raw_words},
     redirect::Redirects,
     scope::{Made, Var},
     value::{UNKNOWN, is_known, shown},
@@ -62,8 +62,11 @@ impl Judge<'_> {
             }
         }
         let mut argv = Vec::new();
+        let mut next = None;
         for part in parts {
-            for (begin, raw) in raw_words(source.slice(part.clone())) {
+            let (words, rest) = command_words(source.slice(part.clone()));
+            next = next.or(rest.map(|rest| part.start + rest..part.end));
+            for (begin, raw) in words {
                 if argv.is_empty() {
                     self.name(raw);
                 }
@@ -83,6 +86,9 @@ impl Judge<'_> {
                 Some(var) => self.scope.vars.insert(name, var),
                 None => self.scope.vars.remove(&name),
             };
+        }
+        if let Some(next) = next {
+            self.script(source.slice(next.clone()), &source.origin.inner(next.start), None);
         }
         self.deliver(printed, redirects.outputs)
     }

@@ -7,7 +7,7 @@ use tree_sitter::Node;
 use super::{
     Class,
     judge::{Input, Judge, Origin},
-    lex::raw_words,
+    lex::{command_words, raw_words},
     value::{UNKNOWN, bounded, is_known},
 };
 
@@ -81,7 +81,10 @@ impl Judge<'_> {
             "negated_command" | "program" | "do_group" => self.statements(source, node, input),
             "compound_statement" if source.of(node).starts_with("((") => {
                 let text = source.of(node);
-                let inner = text.trim_start_matches("((").trim_end_matches("))");
+                let inner = text.trim_start_matches('(').trim_end_matches(')');
+                if is_sentence(inner) {
+                    self.unknown("what stands in (( )) is no arithmetic");
+                }
                 self.arithmetic(inner, &source.origin.inner(node.start_byte() + 2));
                 String::new()
             }
@@ -99,9 +102,10 @@ impl Judge<'_> {
             }
             "variable_assignments" => self.statements(source, node, input),
             "declaration_command" | "unset_command" => {
-                let words = raw_words(source.of(node));
-                self.declaration(&words, &source.origin.inner(node.start_byte()));
-                String::new()
+                let (words, rest) = command_words(source.of(node));
+                let origin = source.origin.inner(node.start_byte());
+                self.declaration(&words, &origin);
+                rest.map(|rest| self.script(&source.of(node)[rest..], &origin.inner(rest), None)).unwrap_or_default()
             }
             "test_command" => {
                 self.test(source.of(node), &source.origin.inner(node.start_byte()));
@@ -122,9 +126,6 @@ impl Judge<'_> {
 
     /// A part that the grammar does not know. It is asked about, and read as a simple command.
     fn error(&mut self, source: &Source<'_>, node: Node<'_>, input: &Input) -> String {
-        if !has_brace_word(source.of(node)) {
-            self.unknown("a part of the command is not valid shell");
-        }
         let inner: Vec<Node<'_>> = children(node).collect();
         if inner.iter().any(|node| matches!(node.kind(), "command" | "pipeline" | "list" | "redirected_statement")) {
             return self.sequence(source, &inner, input);
@@ -311,7 +312,9 @@ impl Judge<'_> {
     }
 }
 
-/// The grammar takes a command of braces for an error; bash does not.
-fn has_brace_word(text: &str) -> bool {
-    text.starts_with('{') && text.contains(',') && !text.contains([' ', '\n', ';'])
+/// Words beside each other, as in a command and unlike in arithmetic.
+fn is_sentence(text: &str) -> bool {
+    let is_word = |word: &str| word.starts_with(|c: char| c.is_alphanumeric() || c == '_') && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.windows(2).any(|pair| is_word(pair[0]) && (is_word(pair[1]) || pair[1].starts_with(['~', '/', '.'])))
 }

@@ -29,7 +29,9 @@ const ALL: [&str; 3] = ["cargo test", "frobnicate --now", "rm -rf ~/photos"];
 async fn harm_is_denied_and_doubt_is_asked_about() {
     let approver = FixedApprover::yes();
     let asked = approver.clone();
-    let reached = reached("bash", &ALL, |builder| drop(builder.approver(approver))).await;
+    let reached = reached("bash", &ALL, |builder| {
+        builder.approver(approver);
+    }).await;
     assert_eq!(reached, ["cargo test", "frobnicate --now"]);
     let [question] = asked.asked().try_into().expect("one question");
     assert_eq!(&*question.asked_by, "bash/policy");
@@ -43,7 +45,9 @@ async fn nobody_to_ask_means_no() {
 
 #[tokio::test]
 async fn an_earlier_allow_answers_a_question_and_never_lifts_a_denial() {
-    let allowed = |builder: &mut AgentBuilder| drop(builder.on(BeforeToolUse, async |_| allow()));
+    let allowed = |builder: &mut AgentBuilder| {
+        builder.on(BeforeToolUse, async |_| allow());
+    };
     assert_eq!(reached("bash", &ALL, allowed).await, ["cargo test", "frobnicate --now"]);
 }
 
@@ -55,12 +59,22 @@ async fn every_tool_that_takes_a_command_is_guarded() {
 }
 
 #[tokio::test]
+async fn a_command_as_a_list_of_words_is_judged_too() {
+    let script = Script::new().call("exec", r#"{"command": ["rm", "-rf", "/home/user/my photos"]}"#).say("Done.");
+    let tool = RecordingTool::new("exec");
+    let mut builder = Agent::builder(script);
+    builder.tool(tool.clone()).with(BashPolicy::new(ground()));
+    run(&built(&mut builder), "Go.").await;
+    assert!(tool.calls().is_empty());
+}
+
+#[tokio::test]
 async fn what_a_hook_rewrites_is_judged_as_it_runs() {
     let rewrite = |builder: &mut AgentBuilder| {
-        drop(builder.on(BeforeToolUse, async |cx| {
+        builder.on(BeforeToolUse, async |cx| {
             cx.args.set("command", "sudo id");
             proceed()
-        }));
+        });
     };
     assert_eq!(reached("bash", &["ls"], rewrite).await, Vec::<String>::new());
 }

@@ -62,7 +62,7 @@ fn wrapped(way: usize, command: &str) -> String {
         10 => format!("echo {quoted} | sh"),
         11 => format!("if true; then {command}\nfi"),
         12 => format!("nice -n 5 time -p sh -c {quoted}"),
-        13 => format!("x={quoted}; eval \"$x\""),
+        13 => format!("script={quoted}; eval \"$script\""),
         14 => format!("( {command}\n)"),
         _ => format!("{command}\ntrue"),
     }
