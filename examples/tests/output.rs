@@ -33,6 +33,7 @@ examples! {
     "streaming": a_secret_that_comes_in_pieces_is_never_shown;
     "own_points": a_tool_fires_a_point_of_its_own_through_the_agents_hooks;
     "test_a_hook": a_hook_is_tested_without_a_model;
+    "bash_policy": commands_are_judged_by_what_they_do_and_not_by_how_they_are_written;
 }
 
 #[test]

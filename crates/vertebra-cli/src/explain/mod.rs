@@ -112,9 +112,9 @@ fn command(line: &[u8]) -> Result<String, String> {
 }
 
 fn object(command: &str, judgement: &Judgement) -> Value {
-    let span = judgement.span.as_ref().map(|span| {
-        json!({ "start": span.start, "end": span.end, "text": command.get(span.clone()).unwrap_or_default() })
-    });
+    let span = judgement.span.as_ref().map(
+        |span| json!({ "start": span.start, "end": span.end, "text": command.get(span.clone()).unwrap_or_default() }),
+    );
     json!({
         "decision": judgement.decision,
         "classes": judgement.classes,

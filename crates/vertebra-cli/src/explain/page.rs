@@ -82,9 +82,9 @@ mod tests {
         command cd src
         pipeline |
           command cat a
-        redirection > b
+          redirection > b
           command sort
-          command rm -rf /home/me/photos
+        command rm -rf /home/me/photos
 
         deny  deletes /home/me/photos, outside of the working folder, with all that is in it
         classes  recursive_delete

@@ -37,7 +37,9 @@ fn a_pipe_gets_an_object_that_names_the_part_that_decided() {
 
 #[test]
 fn the_working_folder_decides_what_may_be_deleted() {
-    let decision = |folder: &str| objects(&explain(&["--folder", folder, "--json", "rm -rf /srv/app/target"], ""))[0]["decision"].clone();
+    let decision = |folder: &str| {
+        objects(&explain(&["--folder", folder, "--json", "rm -rf /srv/app/target"], ""))[0]["decision"].clone()
+    };
     assert_eq!(decision("/srv/app"), "allow");
     assert_eq!(decision("/srv/other"), "deny");
 }

@@ -14,14 +14,29 @@ use super::{
 
 static WORDS: LazyLock<Vec<(Class, &'static str)>> = LazyLock::new(|| {
     let lines = include_str!("tables/code.txt").lines().filter(|line| !line.starts_with('#'));
-    let classes = lines.filter_map(|line| line.split_once(": ")).filter_map(|(class, words)| Some((Class::named(class)?, words)));
+    let classes =
+        lines.filter_map(|line| line.split_once(": ")).filter_map(|(class, words)| Some((Class::named(class)?, words)));
     classes.flat_map(|(class, words)| words.split_whitespace().map(move |word| (class, word))).collect()
 });
 
 /// Words that write files.
 const WRITES: [&str; 16] = [
-    "'w'", "\"w\"", "'a'", "\"a\"", "'wb'", "\"wb\"", "writeFile", "appendFile", "write_text", "File.write", "file_put_contents",
-    "copyfile", "symlink", "rename", "chmod", "\">",
+    "'w'",
+    "\"w\"",
+    "'a'",
+    "\"a\"",
+    "'wb'",
+    "\"wb\"",
+    "writeFile",
+    "appendFile",
+    "write_text",
+    "File.write",
+    "file_put_contents",
+    "copyfile",
+    "symlink",
+    "rename",
+    "chmod",
+    "\">",
 ];
 /// Words that name what is secret.
 const SECRETS: [&str; 10] =
@@ -52,31 +67,46 @@ impl Judge<'_> {
             return;
         }
         let texts = literals(&code);
-        let backquotes = matches!(language, "perl" | "ruby" | "php") && code.contains('`') || code.contains("qx") || code.contains("%x");
+        let backquotes = matches!(language, "perl" | "ruby" | "php") && code.contains('`')
+            || code.contains("qx")
+            || code.contains("%x");
         let found: Vec<(Class, &str)> = WORDS.iter().filter(|(_, word)| uses(&code, word)).copied().collect();
         let tcl = matches!(language, "tclsh" | "wish" | "expect") && TCL.iter().any(|word| code.contains(word));
-        let runs = tcl || backquotes || found.iter().any(|(class, _)| *class == Class::Unknown);
+        let runs =
+            tcl || language == "osascript" || backquotes || found.iter().any(|(class, _)| *class == Class::Unknown);
         if runs {
             let mut texts = texts.clone();
             if tcl {
-                let bare = code.lines().map(|line| line.trim_start_matches(['[', '{', ' ']).trim_start_matches("exec ").trim_start_matches("spawn "));
+                let bare = code.lines().map(|line| {
+                    line.trim_start_matches(['[', '{', ' ']).trim_start_matches("exec ").trim_start_matches("spawn ")
+                });
                 texts.extend(bare.map(str::to_owned));
             }
             self.run_literals(&code, &texts);
             self.unknown("a program in another language runs commands, or code that it makes");
         }
-        let leaves = HOMES.iter().any(|word| code.contains(word)) || texts.iter().any(|text| self.is_foreign_path(text));
+        let leaves =
+            HOMES.iter().any(|word| code.contains(word)) || texts.iter().any(|text| self.is_foreign_path(text));
         for (class, word) in &found {
             match class {
-                Class::RecursiveDelete if leaves => self.deny(*class, format!("`{word}` deletes outside of the working folder")),
+                Class::RecursiveDelete if leaves => {
+                    self.deny(*class, format!("`{word}` deletes outside of the working folder"))
+                }
                 Class::RecursiveDelete => self.ask(*class, format!("`{word}` deletes")),
-                Class::NetworkExfiltration if SECRETS.iter().any(|secret| code.contains(secret)) || text.contains(SECRET) => {
+                Class::NetworkExfiltration
+                    if SECRETS.iter().any(|secret| code.contains(secret)) || text.contains(SECRET) =>
+                {
                     self.deny(*class, format!("`{word}` can send what is secret"));
                 }
                 Class::NetworkExfiltration if self.only_own_hosts(&code) => {}
                 Class::Unknown => {}
                 _ => self.ask(*class, format!("`{word}` in a program of another language")),
             }
+        }
+        if code.contains("://") && !self.only_own_hosts(&code) {
+            let secret = SECRETS.iter().any(|secret| code.contains(secret));
+            let decision = if secret { Decision::Deny } else { Decision::Ask };
+            self.find(decision, Class::NetworkExfiltration, "a program names an address on another machine");
         }
         if WRITES.iter().any(|word| code.contains(word))
             && let Some(path) = texts.iter().find(|text| self.is_foreign_path(text))
@@ -101,7 +131,8 @@ impl Judge<'_> {
 
     fn is_foreign_path(&self, text: &str) -> bool {
         let path = text.replacen('~', &self.ground.home, usize::from(text.starts_with("~/")));
-        let looks_like_a_path = path.starts_with('/') && path.len() > 1 && !path.contains([' ', '\n', '(', '<', ',', '\\']);
+        let looks_like_a_path =
+            path.starts_with('/') && path.len() > 1 && !path.contains([' ', '\n', '(', '<', ',', '\\']);
         looks_like_a_path && !matches!(self.place(&path), Place::Inside | Place::Scratch)
     }
 

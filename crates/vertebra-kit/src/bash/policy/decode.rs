@@ -48,7 +48,11 @@ fn packed(text: &str, bits: u32, digit: impl Fn(u8) -> Option<u8>) -> Option<Str
 /// What `tr` with these words makes of a text; none for classes and other forms that are not followed.
 pub(super) fn translate(words: &[&str], text: &str) -> Option<String> {
     let deletes = words.iter().any(|word| word.starts_with('-') && word.contains('d'));
-    let sets: Vec<Vec<char>> = words.iter().filter(|word| !word.starts_with('-') || word.len() == 1).map(|set| members(set)).collect::<Option<_>>()?;
+    let sets: Vec<Vec<char>> = words
+        .iter()
+        .filter(|word| !word.starts_with('-') || word.len() == 1)
+        .map(|set| members(set))
+        .collect::<Option<_>>()?;
     match sets.as_slice() {
         [set] if deletes => Some(text.chars().filter(|c| !set.contains(c)).collect()),
         [from, to] if !to.is_empty() => {

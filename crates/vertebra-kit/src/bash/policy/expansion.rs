@@ -191,12 +191,20 @@ fn apply(operator: char, value: &str, operand: &str) -> Option<String> {
         _ if value.len() > MAX_PATTERN_TEXT || !is_known(operand) => None,
         '#' => {
             let mut ends = cuts(value);
-            let found = if twice { ends.rfind(|&at| glob(pattern, &value[..at])) } else { ends.find(|&at| glob(pattern, &value[..at])) };
+            let found = if twice {
+                ends.rfind(|&at| glob(pattern, &value[..at]))
+            } else {
+                ends.find(|&at| glob(pattern, &value[..at]))
+            };
             Some(value[found.unwrap_or(0)..].to_owned())
         }
         '%' => {
             let mut begins = cuts(value);
-            let found = if twice { begins.find(|&at| glob(pattern, &value[at..])) } else { begins.rfind(|&at| glob(pattern, &value[at..])) };
+            let found = if twice {
+                begins.find(|&at| glob(pattern, &value[at..]))
+            } else {
+                begins.rfind(|&at| glob(pattern, &value[at..]))
+            };
             Some(value[..found.unwrap_or(value.len())].to_owned())
         }
         '/' => replace(value, operand),
@@ -302,7 +310,12 @@ mod tests {
 
     #[test]
     fn operators_change_known_values() {
-        let cases = [('#', "a/b/c", "*/", "b/c"), ('#', "a/b/c", "#*/", "c"), ('%', "a.c.o", ".*", "a.c"), ('%', "a.c.o", "%.*", "a")];
+        let cases = [
+            ('#', "a/b/c", "*/", "b/c"),
+            ('#', "a/b/c", "#*/", "c"),
+            ('%', "a.c.o", ".*", "a.c"),
+            ('%', "a.c.o", "%.*", "a"),
+        ];
         for (operator, value, operand, wanted) in cases {
             assert_eq!(apply(operator, value, operand).as_deref(), Some(wanted), "${{x{operator}{operand}}}");
         }

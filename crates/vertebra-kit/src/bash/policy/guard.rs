@@ -1,6 +1,6 @@
 //! The policy as a guard on every call that carries a command.
 
-use vertebra::{BeforeToolUse, Capability, Kind, Kit, ask, deny, proceed, prelude::*};
+use vertebra::{BeforeToolUse, Capability, Kind, Kit, ask, deny, prelude::*, proceed};
 
 use super::{Decision, Ground, judge};
 

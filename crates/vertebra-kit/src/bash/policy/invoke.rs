@@ -30,8 +30,17 @@ impl Call<'_> {
 }
 
 /// Where installed programs are.
-const INSTALLED: [&str; 9] =
-    ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin", "/snap/bin", "/usr/games"];
+const INSTALLED: [&str; 9] = [
+    "/bin",
+    "/sbin",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/opt/homebrew/bin",
+    "/snap/bin",
+    "/usr/games",
+];
 
 impl Judge<'_> {
     /// Judges a command, and says what it prints.
@@ -77,7 +86,8 @@ impl Judge<'_> {
     fn pattern(&mut self, word: &str, argv: Vec<Field>, input: &Input) -> String {
         self.unknown("the command word is a pattern");
         let base = word.rsplit('/').next().unwrap_or(word);
-        let mut found: Vec<&str> = table::names().chain(rules::NAMES.iter().copied()).filter(|name| glob(base, name)).collect();
+        let mut found: Vec<&str> =
+            table::names().chain(rules::NAMES.iter().copied()).filter(|name| glob(base, name)).collect();
         found.sort_unstable();
         for name in found.into_iter().take(16) {
             let mut argv = argv.clone();
@@ -137,7 +147,8 @@ impl Judge<'_> {
             return self.run_made(&made, &argv, input);
         }
         let (folder, base) = path.rsplit_once('/').unwrap_or(("", &path));
-        let installed = INSTALLED.contains(&folder) || folder.starts_with("/usr/lib") || folder.ends_with("/.cargo/bin");
+        let installed =
+            INSTALLED.contains(&folder) || folder.starts_with("/usr/lib") || folder.ends_with("/.cargo/bin");
         if installed || folder.ends_with("/bin") && self.place(word) != Place::Inside {
             return self.program(base, &argv, input);
         }
@@ -156,7 +167,8 @@ impl Judge<'_> {
         match made {
             Made::Program(name) => self.program(&name.clone(), argv, input),
             Made::Text(text) => {
-                let args: Vec<String> = texts(argv.get(1..).unwrap_or_default()).into_iter().map(str::to_owned).collect();
+                let args: Vec<String> =
+                    texts(argv.get(1..).unwrap_or_default()).into_iter().map(str::to_owned).collect();
                 self.run_text(text, &args);
                 UNKNOWN.to_string()
             }
@@ -173,9 +185,9 @@ impl Judge<'_> {
             self.unknown("runs text that is not known before it runs");
         }
         let interpreter = text.lines().next().and_then(|line| line.strip_prefix("#!")).unwrap_or("sh");
-        let is_shell = ["sh", "bash", "dash", "zsh", "ksh"].iter().any(|shell| {
-            interpreter.split_whitespace().any(|word| word.rsplit('/').next() == Some(shell))
-        });
+        let is_shell = ["sh", "bash", "dash", "zsh", "ksh"]
+            .iter()
+            .any(|shell| interpreter.split_whitespace().any(|word| word.rsplit('/').next() == Some(shell)));
         if is_shell {
             let known = known_part(text);
             let outer = std::mem::replace(&mut self.scope.args, args.to_vec());

@@ -212,7 +212,9 @@ impl<'g> Judge<'g> {
 
     pub(super) fn line(&mut self, what: &'static str, text: &str) {
         if self.outline.len() < MAX_LINES {
-            self.outline.push(Line { depth: self.depth.saturating_sub(1), what, text: shown(text) });
+            // A redirection is read before its command, and stands beside it.
+            let beside = if what == "redirection" { 2 } else { 0 };
+            self.outline.push(Line { depth: self.depth + beside, what, text: shown(text) });
         }
     }
 
@@ -253,8 +255,7 @@ impl<'g> Judge<'g> {
             if self.named.contains(*first) || first.contains(['=', '<', '>']) {
                 continue;
             }
-            let home = &self.ground.home;
-            let argv = plain(words.iter().map(|word| word.strip_prefix('~').map_or((*word).to_owned(), |rest| format!("{home}{rest}"))));
+            let argv = plain(words.iter().map(|&word| word.to_owned()));
             if self.trial(|judge| drop(judge.invoke(argv, &None))).is_some() {
                 self.unknown(format!("two readers of the shell disagree about `{}`", shown(first)));
             }

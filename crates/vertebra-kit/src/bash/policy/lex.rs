@@ -401,7 +401,10 @@ mod tests {
     #[test]
     fn words_end_where_a_shell_ends_them() {
         let words = |text| raw_words(text).into_iter().map(|(_, word)| word.to_owned()).collect::<Vec<_>>();
-        assert_eq!(words("r\\\nm \\\n -rf 'a b'\"c $(echo \"x y\") d\"e"), ["r\\\nm", "-rf", "'a b'\"c $(echo \"x y\") d\"e"]);
+        assert_eq!(
+            words("r\\\nm \\\n -rf 'a b'\"c $(echo \"x y\") d\"e"),
+            ["r\\\nm", "-rf", "'a b'\"c $(echo \"x y\") d\"e"]
+        );
         assert_eq!(words("a <(b c) $(case x in y) z;; esac) d"), ["a", "<(b c)", "$(case x in y) z;; esac)", "d"]);
     }
 

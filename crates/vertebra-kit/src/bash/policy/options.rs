@@ -97,7 +97,8 @@ fn cluster(args: &[Field], at: usize, takes_value: &impl Fn(&str) -> bool, parse
         let name = format!("-{c}");
         if takes_value(&name) {
             let rest = &text[offset + c.len_utf8()..];
-            let attached = (!rest.is_empty()).then(|| Field { text: rest.trim_start_matches('=').to_owned(), glob: args[at].glob });
+            let attached = (!rest.is_empty())
+                .then(|| Field { text: rest.trim_start_matches('=').to_owned(), glob: args[at].glob });
             let next = if attached.is_none() { at + 1 } else { at };
             parsed.options.push((name, attached.or_else(|| args.get(next).cloned())));
             return next;

@@ -41,27 +41,70 @@ pub(super) enum Verb {
 }
 
 const SYSTEM: [&str; 18] = [
-    "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/sys", "/proc", "/dev", "/var", "/opt", "/run",
-    "/root", "/srv", "/mnt", "/snap",
+    "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/sys", "/proc", "/dev", "/var", "/opt",
+    "/run", "/root", "/srv", "/mnt", "/snap",
 ];
 
 /// Below the home folder: what starts with a session, a shell, a connection or a timer.
 const PERSISTENT: [&str; 28] = [
-    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
-    ".zprofile", ".zlogin", ".kshrc", ".inputrc", ".xinitrc", ".xprofile", ".xsessionrc", ".vimrc", ".vim", ".emacs",
-    ".gitconfig", ".npmrc", ".ssh", ".gnupg", ".config", ".local/bin", ".local/share/systemd", ".pam_environment",
-    ".forward", ".claude",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".kshrc",
+    ".inputrc",
+    ".xinitrc",
+    ".xprofile",
+    ".xsessionrc",
+    ".vimrc",
+    ".vim",
+    ".emacs",
+    ".gitconfig",
+    ".npmrc",
+    ".ssh",
+    ".gnupg",
+    ".config",
+    ".local/bin",
+    ".local/share/systemd",
+    ".pam_environment",
+    ".forward",
+    ".claude",
 ];
 
 /// Below the home folder, or by name anywhere: what nobody else should see.
 const SECRETS: [&str; 22] = [
-    ".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".config/gh", ".kube", ".docker/config.json", ".netrc",
-    ".npmrc", ".pypirc", ".pgpass", ".git-credentials", ".password-store", ".mozilla", ".config/google-chrome",
-    ".bash_history", ".zsh_history", ".cargo/credentials", ".cargo/credentials.toml", ".local/share/keyrings",
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".config/gcloud",
+    ".config/gh",
+    ".kube",
+    ".docker/config.json",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".git-credentials",
+    ".password-store",
+    ".mozilla",
+    ".config/google-chrome",
+    ".bash_history",
+    ".zsh_history",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".local/share/keyrings",
     ".vault-token",
 ];
 const PUBLIC: [&str; 4] = ["known_hosts", ".pub", ".ssh/config", "authorized_keys"];
-const SECRET_NAMES: [&str; 8] = ["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", ".pem", ".p12", ".pfx", "credentials.json"];
+const SECRET_NAMES: [&str; 8] =
+    ["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", ".pem", ".p12", ".pfx", "credentials.json"];
 const SECRET_FILES: [&str; 4] = ["/etc/shadow", "/etc/gshadow", "/proc/self/environ", "/etc/sudoers"];
 
 pub(super) fn is_below(path: &str, folder: &str) -> bool {
@@ -90,8 +133,12 @@ fn normalised(path: &str) -> String {
 impl Judge<'_> {
     /// The absolute path, if it is known where it begins.
     pub(super) fn resolved(&self, text: &str) -> Option<String> {
-        if text.starts_with(['/']) {
+        if text.starts_with('/') {
             return Some(normalised(text));
+        }
+        // A tilde that no shell expanded may still be expanded by whoever gets the word.
+        if let Some(rest) = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+            return Some(normalised(&format!("{}{rest}", self.ground.home)));
         }
         if text.starts_with([UNKNOWN, SECRET, REMOTE]) || text.is_empty() {
             return None;
@@ -107,7 +154,7 @@ impl Judge<'_> {
         }
         let (folder, home) = (&self.ground.folder, &self.ground.home);
         // A working folder that is, or holds, the home folder: only what is named from within is the command's own.
-        let spelled_out = text.starts_with('/') || self.scope.cwd.absolute;
+        let spelled_out = text.starts_with(['/', '~']) || self.scope.cwd.absolute;
         let of_home = is_below(&path, home) && is_below(home, folder) && spelled_out;
         if is_below(&path, folder) && !of_home {
             let git = path.contains("/.git/hooks") || path.ends_with("/.git/config") || path.contains("/.githooks/");
@@ -192,9 +239,9 @@ impl Judge<'_> {
         }
         let home = &self.ground.home;
         let below_home = is_below(path, home).then(|| path[home.trim_end_matches('/').len()..].trim_start_matches('/'));
-        let of_someone = below_home.or_else(|| path.strip_prefix("/root/")).or_else(|| {
-            path.strip_prefix("/home/").and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest)
-        });
+        let of_someone = below_home
+            .or_else(|| path.strip_prefix("/root/"))
+            .or_else(|| path.strip_prefix("/home/").and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest));
         let listed = of_someone.is_some_and(|rest| SECRETS.iter().any(|name| is_below(rest, name)));
         let named = SECRET_NAMES.iter().any(|name| path.ends_with(name));
         let environment = path.ends_with("/.env") || path.ends_with("/environ");

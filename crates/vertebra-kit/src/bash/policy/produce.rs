@@ -20,11 +20,17 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>, parsed: &Parsed, re
         "true" | "false" | ":" | "sleep" | "wait" | "touch" | "mkdir" | "set" | "shopt" | "exit" => Some(String::new()),
         "pwd" => judge.scope.cwd.path.clone(),
         "cat" | "bat" | "tac" if known && !parsed.has(&["-n", "-b"]) => Some(source.clone()),
-        "head" | "tail" | "sort" | "uniq" if known && source.lines().count() <= 1 && !parsed.has(&["-c", "--bytes"]) => Some(source.clone()),
+        "head" | "tail" | "sort" | "uniq"
+            if known && source.lines().count() <= 1 && !parsed.has(&["-c", "--bytes"]) =>
+        {
+            Some(source.clone())
+        }
         "rev" if known => Some(source.lines().map(|line| line.chars().rev().collect::<String>() + "\n").collect()),
         "base64" | "openssl base64" | "openssl enc" if known => {
-            let decodes = words.iter().any(|word| word.starts_with("-d") || word.starts_with("-D") || word.starts_with("--d"));
-            let is_base64 = call.name != "openssl enc" || words.iter().any(|word| word.contains("base64") || *word == "-a");
+            let decodes =
+                words.iter().any(|word| word.starts_with("-d") || word.starts_with("-D") || word.starts_with("--d"));
+            let is_base64 =
+                call.name != "openssl enc" || words.iter().any(|word| word.contains("base64") || *word == "-a");
             (decodes && is_base64).then(|| decode::base64(&source)).flatten()
         }
         "base32" if known => words.iter().any(|word| word.starts_with("-d")).then(|| decode::base32(&source)).flatten(),
@@ -37,7 +43,9 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>, parsed: &Parsed, re
         "ls" | "exa" | "eza" if words.iter().any(|word| word.starts_with('-') && word.contains('d')) => {
             (!call.argv.iter().any(|field| field.glob)).then(|| operands.join("\n"))
         }
-        "ls" | "grep" | "rg" | "git ls-files" | "git diff" | "git grep" if own_files(judge, call, &operands) => Some(format!("./{UNKNOWN}\n")),
+        "ls" | "grep" | "rg" | "git ls-files" | "git diff" | "git grep" if own_files(judge, call, &operands) => {
+            Some(format!("./{UNKNOWN}\n"))
+        }
         "git rev-parse" if words.contains(&"--show-toplevel") => Some(judge.ground.folder.clone()),
         "printenv" | "history" => Some(SECRET.to_string()),
         _ => None,
@@ -49,13 +57,16 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>, parsed: &Parsed, re
 fn own_files(judge: &Judge<'_>, call: &Call<'_>, operands: &[&str]) -> bool {
     let words = texts(call.args());
     let lists = match call.name {
-        "grep" | "rg" | "git grep" => words.iter().any(|word| matches!(*word, "-l" | "-rl" | "-lr" | "--files" | "--files-with-matches")),
+        "grep" | "rg" | "git grep" => {
+            words.iter().any(|word| matches!(*word, "-l" | "-rl" | "-lr" | "--files" | "--files-with-matches"))
+        }
         "git diff" => words.contains(&"--name-only"),
         _ => true,
     };
     let skipped = usize::from(matches!(call.name, "grep" | "rg" | "git grep"));
     let own = operands.iter().skip(skipped).all(|path| judge.place(path) == Place::Inside);
-    lists && own && judge.place(".") == Place::Inside && call.name != "ls" || call.name == "ls" && own && operands.iter().all(|path| !path.contains('/'))
+    lists && own && judge.place(".") == Place::Inside && call.name != "ls"
+        || call.name == "ls" && own && operands.iter().all(|path| !path.contains('/'))
 }
 
 fn parts(name: &str, operands: &[&str]) -> Option<String> {

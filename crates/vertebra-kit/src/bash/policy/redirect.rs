@@ -65,7 +65,8 @@ impl Judge<'_> {
                 let flow = Some(std::mem::take(&mut printed));
                 let beside = std::mem::replace(&mut self.beside, true);
                 let parts: Vec<Node<'_>> = children(next).filter(Node::is_named).collect();
-                printed = self.subshell(|judge| parts.iter().map(|part| judge.statement(source, *part, &flow)).collect());
+                printed =
+                    self.subshell(|judge| parts.iter().map(|part| judge.statement(source, *part, &flow)).collect());
                 self.beside = beside;
             } else {
                 let more = self.perhaps(|judge| judge.statement(source, next, &None));
@@ -123,8 +124,16 @@ impl Judge<'_> {
                         }
                         "heredoc_end" | "file_descriptor" => {}
                         "file_redirect" | "herestring_redirect" => self.redirect(source, child, redirects, after),
-                        "word" | "string" | "raw_string" | "concatenation" | "simple_expansion" | "expansion"
-                        | "number" | "command_substitution" | "ansi_c_string" | "process_substitution" => {
+                        "word"
+                        | "string"
+                        | "raw_string"
+                        | "concatenation"
+                        | "simple_expansion"
+                        | "expansion"
+                        | "number"
+                        | "command_substitution"
+                        | "ansi_c_string"
+                        | "process_substitution" => {
                             let fields = self.fields(source.of(child), &source.origin.inner(child.start_byte()));
                             redirects.words.extend(fields);
                         }
@@ -165,7 +174,8 @@ impl Judge<'_> {
     }
 
     fn target(&mut self, descriptor: &str, operator: &str, target: &Field, redirects: &mut Redirects) {
-        let duplicates = operator.ends_with('&') && target.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        let duplicates =
+            operator.ends_with('&') && target.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
         if duplicates {
             if self.scope.remote_fds.contains(&target.text) {
                 self.deny(Class::NetworkExfiltration, "writes to a connection to another machine");

@@ -15,9 +15,31 @@ use super::{
 
 /// Variables whose value is a command of its own.
 const COMMANDS: [&str; 26] = [
-    "PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND", "GIT_SSH",
-    "GIT_PROXY_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "BROWSER", "LESSOPEN",
-    "LESSCLOSE", "PROMPT_COMMAND", "FCEDIT", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CC", "CXX", "RSYNC_RSH", "CVS_RSH",
+    "PAGER",
+    "GIT_PAGER",
+    "MANPAGER",
+    "EDITOR",
+    "VISUAL",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH",
+    "GIT_PROXY_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "BROWSER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "PROMPT_COMMAND",
+    "FCEDIT",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "CC",
+    "CXX",
+    "RSYNC_RSH",
+    "CVS_RSH",
     "SYSTEMD_PAGER",
 ];
 /// Variables whose value is expanded as a prompt.
@@ -26,9 +48,28 @@ const PROMPTS: [&str; 5] = ["PS0", "PS1", "PS2", "PS3", "PS4"];
 const SCRIPTS: [&str; 4] = ["BASH_ENV", "ENV", "PYTHONSTARTUP", "ZDOTDIR"];
 /// Variables that load foreign code or settings into programs.
 const LOADERS: [&str; 22] = [
-    "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "PERL5OPT", "PERL5DB", "PERL5LIB",
-    "RUBYOPT", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS",
-    "INPUTRC", "CURL_HOME", "WGETRC", "BASH_LOADABLES_PATH", "GCONV_PATH", "SSLKEYLOGFILE", "MAKEFILES",
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "LD_LIBRARY_PATH",
+    "DYLD_INSERT_LIBRARIES",
+    "DYLD_LIBRARY_PATH",
+    "PERL5OPT",
+    "PERL5DB",
+    "PERL5LIB",
+    "RUBYOPT",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "INPUTRC",
+    "CURL_HOME",
+    "WGETRC",
+    "BASH_LOADABLES_PATH",
+    "GCONV_PATH",
+    "SSLKEYLOGFILE",
+    "MAKEFILES",
 ];
 
 impl Judge<'_> {
@@ -130,7 +171,8 @@ impl Judge<'_> {
         if let Some(list) = value.strip_prefix('(').and_then(|list| list.strip_suffix(')')) {
             let mut values = if append { self.scope.elements(name).unwrap_or_default() } else { Vec::new() };
             for (begin, raw) in raw_words(list) {
-                let element = raw.strip_prefix('[').and_then(|raw| raw.split_once("]=")).map_or(raw, |(_, value)| value);
+                let element =
+                    raw.strip_prefix('[').and_then(|raw| raw.split_once("]=")).map_or(raw, |(_, value)| value);
                 values.extend(self.fields(element, &at.inner(1 + begin)).into_iter().map(|field| field.text));
             }
             self.scope.set_all(name, values);
@@ -169,7 +211,8 @@ impl Judge<'_> {
         } else if LOADERS.contains(&name) && !value.is_empty() {
             self.ask(Class::Unknown, format!("{name} loads foreign code or settings into programs"));
         } else if name == "NODE_OPTIONS" || name == "JAVA_TOOL_OPTIONS" || name == "GIT_TRACE_SETUP" {
-            if ["-r", "--require", "--import", "--loader", "agent", "--inspect"].iter().any(|word| value.contains(word)) {
+            if ["-r", "--require", "--import", "--loader", "agent", "--inspect"].iter().any(|word| value.contains(word))
+            {
                 self.unknown(format!("{name} loads foreign code into programs"));
             }
         } else if lower.ends_with("_proxy") && lower != "no_proxy" && !value.is_empty() && !self.is_own_host(&value) {

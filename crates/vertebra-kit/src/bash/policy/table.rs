@@ -154,7 +154,8 @@ mod tests {
 
     #[test]
     fn no_program_is_listed_twice() {
-        let lines = FILES.iter().flat_map(|file| file.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines =
+            FILES.iter().flat_map(|file| file.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let mut names: Vec<&str> = lines.filter_map(line).flatten().map(|(name, _)| name).collect();
         names.sort_unstable();
         let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();

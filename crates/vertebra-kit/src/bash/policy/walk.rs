@@ -138,7 +138,13 @@ impl Judge<'_> {
     }
 
     /// `a && b || c`: each but the first may or may not run.
-    pub(super) fn list<'t>(&mut self, source: &Source<'_>, node: Node<'t>, input: &Input, redirects: &[Node<'t>]) -> String {
+    pub(super) fn list<'t>(
+        &mut self,
+        source: &Source<'_>,
+        node: Node<'t>,
+        input: &Input,
+        redirects: &[Node<'t>],
+    ) -> String {
         let mut parts = Vec::new();
         let mut left = node;
         while left.kind() == "list" {
@@ -162,7 +168,13 @@ impl Judge<'_> {
         printed
     }
 
-    pub(super) fn pipeline<'t>(&mut self, source: &Source<'_>, node: Node<'t>, input: &Input, redirects: &[Node<'t>]) -> String {
+    pub(super) fn pipeline<'t>(
+        &mut self,
+        source: &Source<'_>,
+        node: Node<'t>,
+        input: &Input,
+        redirects: &[Node<'t>],
+    ) -> String {
         self.line("pipeline", "|");
         let beside = std::mem::replace(&mut self.beside, true);
         let mut flow = input.clone();
@@ -272,7 +284,8 @@ impl Judge<'_> {
         let Some(body) = node.child_by_field_name("body") else { return String::new() };
         self.forget_assigned(source, node);
         let text = source.slice(node.start_byte()..body.start_byte());
-        let endless = matches!(text.split_whitespace().nth(1).map(|word| word.trim_end_matches(';')), Some("true" | ":" | "1"));
+        let endless =
+            matches!(text.split_whitespace().nth(1).map(|word| word.trim_end_matches(';')), Some("true" | ":" | "1"));
         let in_background = children(body).any(|child| child.kind() == "&");
         if endless && in_background && !source.of(body).contains("wait") {
             self.deny(Class::ForkBomb, "starts processes in the background without end");
@@ -314,7 +327,10 @@ impl Judge<'_> {
 
 /// Words beside each other, as in a command and unlike in arithmetic.
 fn is_sentence(text: &str) -> bool {
-    let is_word = |word: &str| word.starts_with(|c: char| c.is_alphanumeric() || c == '_') && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_word = |word: &str| {
+        word.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+            && word.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
     let words: Vec<&str> = text.split_whitespace().collect();
     words.windows(2).any(|pair| is_word(pair[0]) && (is_word(pair[1]) || pair[1].starts_with(['~', '/', '.'])))
 }

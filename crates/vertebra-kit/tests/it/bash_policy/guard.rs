@@ -31,7 +31,8 @@ async fn harm_is_denied_and_doubt_is_asked_about() {
     let asked = approver.clone();
     let reached = reached("bash", &ALL, |builder| {
         builder.approver(approver);
-    }).await;
+    })
+    .await;
     assert_eq!(reached, ["cargo test", "frobnicate --now"]);
     let [question] = asked.asked().try_into().expect("one question");
     assert_eq!(&*question.asked_by, "bash/policy");

@@ -12,7 +12,8 @@ const LONG: Duration = Duration::from_secs(20);
 
 #[test]
 fn size_and_depth_cost_an_answer_never_the_policy() {
-    let nested = |open: &str, close: &str, depth: usize| format!("{}rm -rf ~/x{}", open.repeat(depth), close.repeat(depth));
+    let nested =
+        |open: &str, close: &str, depth: usize| format!("{}rm -rf ~/x{}", open.repeat(depth), close.repeat(depth));
     let commands = [
         format!("{} rm -rf ~/x", "a".repeat(1 << 20)),
         format!("{}; rm -rf ~/x", "true;".repeat(10_000)),
@@ -30,7 +31,11 @@ fn size_and_depth_cost_an_answer_never_the_policy() {
         nested("$((", "))", 2000),
         nested("{a,", "}", 500),
         format!("{}; rm -rf ~/x", "f() { f; f; f; }; ".repeat(200)),
-        format!("for a in 1 2 3 4 5 6 7 8; do {} rm -rf ~/x{}; done", "for b in 1 2 3 4 5 6 7 8; do ".repeat(8), "; done".repeat(8)),
+        format!(
+            "for a in 1 2 3 4 5 6 7 8; do {} rm -rf ~/x{}; done",
+            "for b in 1 2 3 4 5 6 7 8; do ".repeat(8),
+            "; done".repeat(8)
+        ),
         format!("{} $a300 -rf ~/x", (0..400).map(|n| format!("a{n}=rm;")).collect::<String>()),
         format!("x=a; {} rm -rf ~/$x", "x=$x$x$x$x;".repeat(50)),
         format!("rm -rf ~/{}", "{a,b}".repeat(60)),

@@ -94,7 +94,8 @@ pub(super) fn run_file(judge: &mut Judge<'_>, path: &str, args: &[String]) {
         Some(Made::Text(text)) => judge.run_text(&text, args),
         Some(Made::Program(name)) => judge.unknown(format!("runs a copy of `{name}`")),
         None => {
-            let own = judge.resolved(path).is_some_and(|path| super::super::places::is_below(&path, &judge.ground.folder));
+            let own =
+                judge.resolved(path).is_some_and(|path| super::super::places::is_below(&path, &judge.ground.folder));
             let set_up = [".bashrc", ".profile", ".cargo/env", ".nvm/nvm.sh", "bin/activate", "/etc/profile"];
             if !own && !set_up.iter().any(|end| path.ends_with(end)) {
                 judge.unknown("runs a script outside of the working folder");
@@ -173,7 +174,8 @@ pub(super) fn read(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     }
     let mut rest = line.as_str().trim();
     for (at, name) in names.iter().enumerate() {
-        let (value, more) = if at + 1 == names.len() { (rest, "") } else { rest.split_once(char::is_whitespace).unwrap_or((rest, "")) };
+        let (value, more) =
+            if at + 1 == names.len() { (rest, "") } else { rest.split_once(char::is_whitespace).unwrap_or((rest, "")) };
         let value = if is_known(&line) { value.to_owned() } else { line.clone() };
         rest = more;
         judge.set(&name.text, value);

@@ -8,8 +8,9 @@ use super::{
         judge::Judge,
         options::{self, Parsed},
         places::{Place, Verb, is_below},
-        rules, table,
+        rules,
         scope::Made,
+        table,
         value::{UNKNOWN, shown},
     },
     delete::delete,
@@ -44,7 +45,19 @@ pub(super) fn mv(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 }
 
 pub(super) fn copy(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let values = ["-t", "--target-directory", "-S", "--suffix", "-m", "--mode", "-o", "-g", "--owner", "--group", "--strip-program"];
+    let values = [
+        "-t",
+        "--target-directory",
+        "-S",
+        "--suffix",
+        "-m",
+        "--mode",
+        "-o",
+        "-g",
+        "--owner",
+        "--group",
+        "--strip-program",
+    ];
     let (sources, target, parsed) = ends(call, &values);
     if call.name == "install" {
         if parsed.value(&["-m", "--mode"]).is_some_and(|mode| sets_user(&mode.text)) {
@@ -80,7 +93,8 @@ pub(super) fn copy(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 fn leads_outside(judge: &mut Judge<'_>, sources: &[Field], target: &Field) {
     for source in sources {
         let place = judge.place(&source.text);
-        let foreign = matches!(place, Place::Outside | Place::Persistent | Place::System) && source.text.starts_with('/');
+        let foreign =
+            matches!(place, Place::Outside | Place::Persistent | Place::System) && source.text.starts_with('/');
         let program = source.text.contains("/bin/");
         if foreign && !program && judge.place(&target.text) == Place::Inside {
             judge.ask(Class::WriteOutside, format!("a link to {}", shown(&source.text)));
@@ -97,7 +111,9 @@ fn follow_copies(judge: &mut Judge<'_>, sources: &[Field], target: &Field) {
         let installed = from.starts_with("/bin/") || from.starts_with("/usr/") || from.starts_with("/sbin/");
         let made = match judge.scope.made(&from).cloned() {
             Some(made) => made,
-            None if installed && (rules::rule(&base).is_some() || table::program(&base).is_some()) => Made::Program(base.clone()),
+            None if installed && (rules::rule(&base).is_some() || table::program(&base).is_some()) => {
+                Made::Program(base.clone())
+            }
             None if installed && from.contains("/bin/") => Made::Text(UNKNOWN.to_string()),
             None => continue,
         };
@@ -137,7 +153,8 @@ pub(super) fn dd(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 fn sets_user(mode: &str) -> bool {
     let octal = mode.trim_start_matches(['=', '+', '0']);
     if octal.bytes().all(|digit| digit.is_ascii_digit()) {
-        return octal.len() >= 4 && matches!(octal.as_bytes()[octal.len() - 4], b'2' | b'4' | b'5' | b'6' | b'7' | b'3');
+        return octal.len() >= 4
+            && matches!(octal.as_bytes()[octal.len() - 4], b'2' | b'4' | b'5' | b'6' | b'7' | b'3');
     }
     mode.split(',').any(|part| part.split_once(['+', '=']).is_some_and(|(_, rights)| rights.contains('s')))
 }
@@ -146,7 +163,8 @@ pub(super) fn modes(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let parsed = options::split(call.args(), |name| name == "--reference" || name == "--from", false);
     let recursive = parsed.has(&["-R", "--recursive"]);
     // A mode may begin with a minus, as in `-x`.
-    let removes = call.name == "chmod" && parsed.options.iter().any(|(name, _)| matches!(name.as_str(), "-x" | "-w" | "-r"));
+    let removes =
+        call.name == "chmod" && parsed.options.iter().any(|(name, _)| matches!(name.as_str(), "-x" | "-w" | "-r"));
     let targets = if removes { &parsed.operands[..] } else { parsed.operands.get(1..).unwrap_or_default() };
     let mode = parsed.operands.first().map(|mode| mode.text.clone()).unwrap_or_default();
     if call.name == "chmod" && sets_user(&mode) {
@@ -167,8 +185,22 @@ pub(super) fn modes(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     String::new()
 }
 
-const ARCHIVE_VALUES: [&str; 14] =
-    ["-f", "--file", "-C", "--directory", "-X", "-T", "--files-from", "--exclude", "--exclude-from", "--transform", "-b", "--strip-components", "--owner", "--group"];
+const ARCHIVE_VALUES: [&str; 14] = [
+    "-f",
+    "--file",
+    "-C",
+    "--directory",
+    "-X",
+    "-T",
+    "--files-from",
+    "--exclude",
+    "--exclude-from",
+    "--transform",
+    "-b",
+    "--strip-components",
+    "--owner",
+    "--group",
+];
 
 pub(super) fn tar(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let mut args = call.args().to_vec();
@@ -180,7 +212,17 @@ pub(super) fn tar(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     {
         first.text.insert(0, '-');
     }
-    let runs = ["--to-command", "--use-compress-program", "-I", "--checkpoint-action", "--info-script", "-F", "--new-volume-script", "--rsh-command", "--rmt-command"];
+    let runs = [
+        "--to-command",
+        "--use-compress-program",
+        "-I",
+        "--checkpoint-action",
+        "--info-script",
+        "-F",
+        "--new-volume-script",
+        "--rsh-command",
+        "--rmt-command",
+    ];
     let parsed = options::split(&args, |name| ARCHIVE_VALUES.contains(&name) || runs.contains(&name), false);
     for (option, value) in &parsed.options {
         let run = runs.iter().any(|run| run == option || option.len() > 5 && run.starts_with(option.as_str()));
@@ -203,7 +245,9 @@ pub(super) fn tar(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         }
         match &archive {
             Some(archive) if archive.text == "-" => {}
-            Some(archive) if is_remote(&archive.text) => judge.ask(Class::NetworkExfiltration, "an archive on another machine"),
+            Some(archive) if is_remote(&archive.text) => {
+                judge.ask(Class::NetworkExfiltration, "an archive on another machine")
+            }
             Some(archive) => judge.write(archive, Verb::Create),
             None => {}
         }
@@ -215,7 +259,20 @@ pub(super) fn tar(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 }
 
 pub(super) fn rsync(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let values = ["-e", "--rsh", "--rsync-path", "--exclude", "--include", "--exclude-from", "--files-from", "--log-file", "-f", "--filter", "--port", "--bwlimit"];
+    let values = [
+        "-e",
+        "--rsh",
+        "--rsync-path",
+        "--exclude",
+        "--include",
+        "--exclude-from",
+        "--files-from",
+        "--log-file",
+        "-f",
+        "--filter",
+        "--port",
+        "--bwlimit",
+    ];
     let (sources, target, parsed) = ends(call, &values);
     for name in ["-e", "--rsh", "--rsync-path"] {
         if let Some(command) = parsed.value(&[name]) {
@@ -247,7 +304,8 @@ pub(super) fn rsync(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 }
 
 pub(super) fn sed(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let parsed = options::split(call.args(), |name| matches!(name, "-e" | "-f" | "--expression" | "--file" | "-l"), false);
+    let parsed =
+        options::split(call.args(), |name| matches!(name, "-e" | "-f" | "--expression" | "--file" | "-l"), false);
     let mut scripts: Vec<String> = parsed
         .options
         .iter()
@@ -282,7 +340,9 @@ pub(super) fn sed(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 /// `e` runs a command, `w` writes a file; both stand behind an address or at the end of a substitution.
 fn sed_script(judge: &mut Judge<'_>, script: &str) {
     for line in script.split(['\n', ';']) {
-        let command = line.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ' ' | ',' | '$' | '!' | '{' | '}' | '+' | '~'));
+        let command = line.trim_start_matches(|c: char| {
+            c.is_ascii_digit() || matches!(c, ' ' | ',' | '$' | '!' | '{' | '}' | '+' | '~')
+        });
         let command = match command.strip_prefix('/') {
             Some(rest) => rest.split_once('/').map_or("", |(_, rest)| rest).trim_start_matches([' ', '!', '{']),
             None => command,

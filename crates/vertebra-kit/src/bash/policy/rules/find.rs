@@ -16,7 +16,12 @@ use super::{
 pub(super) fn find(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let args = call.args();
     let begins = |arg: &Field| arg.text.starts_with('-') || matches!(arg.text.as_str(), "(" | "!" | "\\(");
-    let paths: Vec<Field> = args.iter().skip_while(|arg| matches!(arg.text.as_str(), "-L" | "-H" | "-P")).take_while(|arg| !begins(arg)).cloned().collect();
+    let paths: Vec<Field> = args
+        .iter()
+        .skip_while(|arg| matches!(arg.text.as_str(), "-L" | "-H" | "-P"))
+        .take_while(|arg| !begins(arg))
+        .cloned()
+        .collect();
     let paths = if paths.is_empty() { vec![Field::plain(".")] } else { paths };
     // A filter by name or kind makes it a choice, not all of a folder.
     let filters = ["-name", "-iname", "-path", "-ipath", "-regex", "-empty", "-mtime", "-mmin", "-newer", "-size"];
@@ -26,7 +31,10 @@ pub(super) fn find(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         at += 1;
         match arg.text.as_str() {
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                let length = args[at..].iter().position(|arg| matches!(arg.text.as_str(), ";" | "+" | "\\;")).unwrap_or(args.len() - at);
+                let length = args[at..]
+                    .iter()
+                    .position(|arg| matches!(arg.text.as_str(), ";" | "+" | "\\;"))
+                    .unwrap_or(args.len() - at);
                 let command = &args[at..at + length];
                 at += length;
                 for path in &paths {
@@ -38,7 +46,9 @@ pub(super) fn find(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                     let inside = matches!(judge.place(&path.text), Place::Inside | Place::Scratch);
                     match (inside, filtered) {
                         (true, true) => {}
-                        (true, false) => judge.ask(Class::RecursiveDelete, format!("deletes all below {}", shown(&path.text))),
+                        (true, false) => {
+                            judge.ask(Class::RecursiveDelete, format!("deletes all below {}", shown(&path.text)))
+                        }
                         (false, _) => delete(judge, path, true),
                     }
                 }

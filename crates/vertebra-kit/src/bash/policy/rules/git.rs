@@ -15,11 +15,31 @@ use super::network::{host_of, is_remote};
 
 /// Settings whose value is a program, or leads to one.
 const RUNS: [&str; 22] = [
-    "core.pager", "core.editor", "core.sshcommand", "core.fsmonitor", "core.hookspath", "core.askpass", "core.gitproxy", "core.worktree",
-    "credential.helper", "diff.external", "sequence.editor", "gpg.program", "gpg.ssh.program", "init.templatedir", "uploadpack.packobjectshook",
-    "include.path", "protocol.ext.allow", "http.proxy", "pager.", "sendemail.smtpserver", "web.browser", "browser.",
+    "core.pager",
+    "core.editor",
+    "core.sshcommand",
+    "core.fsmonitor",
+    "core.hookspath",
+    "core.askpass",
+    "core.gitproxy",
+    "core.worktree",
+    "credential.helper",
+    "diff.external",
+    "sequence.editor",
+    "gpg.program",
+    "gpg.ssh.program",
+    "init.templatedir",
+    "uploadpack.packobjectshook",
+    "include.path",
+    "protocol.ext.allow",
+    "http.proxy",
+    "pager.",
+    "sendemail.smtpserver",
+    "web.browser",
+    "browser.",
 ];
-const RUNS_BY_END: [&str; 9] = [".cmd", ".textconv", ".clean", ".smudge", ".process", ".command", ".driver", ".helper", ".path"];
+const RUNS_BY_END: [&str; 9] =
+    [".cmd", ".textconv", ".clean", ".smudge", ".process", ".command", ".driver", ".helper", ".path"];
 
 pub(super) fn git(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let Some(program) = table::program("git") else { return UNKNOWN.to_string() };
@@ -58,9 +78,28 @@ fn setting(judge: &mut Judge<'_>, name: &str, value: &str) {
     if let Some(command) = value.strip_prefix('!') {
         judge.run_argument(command);
     }
-    let runs = RUNS.iter().any(|prefix| lower.starts_with(prefix)) || RUNS_BY_END.iter().any(|end| lower.ends_with(end));
+    let runs =
+        RUNS.iter().any(|prefix| lower.starts_with(prefix)) || RUNS_BY_END.iter().any(|end| lower.ends_with(end));
     if runs && !value.is_empty() {
-        let harmless = matches!(value, "cat" | "less" | "less -R" | "delta" | "true" | "vim" | "nano" | "vi" | "code --wait" | "false" | "store" | "cache" | "osxkeychain" | "manager" | ".githooks" | ".husky");
+        let harmless = matches!(
+            value,
+            "cat"
+                | "less"
+                | "less -R"
+                | "delta"
+                | "true"
+                | "vim"
+                | "nano"
+                | "vi"
+                | "code --wait"
+                | "false"
+                | "store"
+                | "cache"
+                | "osxkeychain"
+                | "manager"
+                | ".githooks"
+                | ".husky"
+        );
         if !harmless {
             judge.run_argument(value);
             judge.unknown(format!("`{name}` runs a program"));
@@ -114,8 +153,22 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
     if matches!(name.as_str(), "rebase" | "difftool") && has(&["-x", "--exec", "--extcmd"]) {
         judge.unknown(format!("`git {name}` runs a command"));
     }
-    let outside = judge.scope.cwd.path.as_ref().is_none_or(|path| !matches!(judge.place(path), Place::Inside | Place::Scratch));
-    let changes = !matches!(name.as_str(), "status" | "log" | "diff" | "show" | "branch" | "rev-parse" | "remote" | "fetch" | "ls-files" | "describe" | "blame");
+    let outside =
+        judge.scope.cwd.path.as_ref().is_none_or(|path| !matches!(judge.place(path), Place::Inside | Place::Scratch));
+    let changes = !matches!(
+        name.as_str(),
+        "status"
+            | "log"
+            | "diff"
+            | "show"
+            | "branch"
+            | "rev-parse"
+            | "remote"
+            | "fetch"
+            | "ls-files"
+            | "describe"
+            | "blame"
+    );
     if outside && changes {
         judge.ask(Class::WriteOutside, "works in a repository outside of the working folder");
     }
@@ -125,7 +178,8 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
 /// The words behind a subcommand of a subcommand are a command.
 fn after(judge: &mut Judge<'_>, call: &Call<'_>, word: &str) {
     let at = call.args().iter().position(|arg| arg.text == word).map_or(call.args().len(), |at| at + 1);
-    let argv: Vec<Field> = call.args()[at..].iter().filter(|arg| arg.text != "--recursive" && arg.text != "-q").cloned().collect();
+    let argv: Vec<Field> =
+        call.args()[at..].iter().filter(|arg| arg.text != "--recursive" && arg.text != "-q").cloned().collect();
     match argv.as_slice() {
         [one] => judge.run_argument(&one.text.clone()),
         [] => {}
@@ -147,7 +201,8 @@ fn clean(judge: &mut Judge<'_>, parsed: &options::Parsed) {
 }
 
 fn push(judge: &mut Judge<'_>, parsed: &options::Parsed, words: &[&str]) {
-    let forced = words.iter().any(|word| word.starts_with("--force") || matches!(*word, "-f" | "--mirror" | "--delete" | "-d"));
+    let forced =
+        words.iter().any(|word| word.starts_with("--force") || matches!(*word, "-f" | "--mirror" | "--delete" | "-d"));
     let forced = forced || parsed.operands.iter().skip(1).any(|operand| operand.text.starts_with(['+', ':']));
     if forced {
         judge.ask(Class::NetworkExfiltration, "rewrites or deletes what others have");
@@ -177,7 +232,8 @@ fn remote(judge: &mut Judge<'_>, name: &str, parsed: &options::Parsed, words: &[
         }
         "clone" => {
             let address = parsed.operands.first().map(|url| url.text.clone()).unwrap_or_default();
-            let base = address.trim_end_matches('/').trim_end_matches(".git").rsplit(['/', ':']).next().unwrap_or_default();
+            let base =
+                address.trim_end_matches('/').trim_end_matches(".git").rsplit(['/', ':']).next().unwrap_or_default();
             let folder = parsed.operands.get(1).cloned().unwrap_or_else(|| Field::plain(base));
             judge.write(&folder, Verb::Create);
             if let Some(path) = judge.resolved(&folder.text) {
@@ -189,7 +245,11 @@ fn remote(judge: &mut Judge<'_>, name: &str, parsed: &options::Parsed, words: &[
 }
 
 fn config(judge: &mut Judge<'_>, parsed: &options::Parsed) {
-    let operands: Vec<&Field> = parsed.operands.iter().filter(|operand| !matches!(operand.text.as_str(), "set" | "get" | "list" | "unset")).collect();
+    let operands: Vec<&Field> = parsed
+        .operands
+        .iter()
+        .filter(|operand| !matches!(operand.text.as_str(), "set" | "get" | "list" | "unset"))
+        .collect();
     if let [name, value, ..] = operands.as_slice() {
         let (name, value) = (name.text.clone(), value.text.clone());
         setting(judge, &name, &value);

@@ -20,7 +20,8 @@ pub(super) fn versioned(name: &str) -> Option<Rule> {
 }
 
 /// Options whose value is a program.
-const CODE: [&str; 14] = ["-c", "-e", "-E", "-r", "-p", "-ne", "-pe", "-le", "--eval", "--print", "--execute", "-Command", "--run", "-x"];
+const CODE: [&str; 14] =
+    ["-c", "-e", "-E", "-r", "-p", "-ne", "-pe", "-le", "--eval", "--print", "--execute", "-Command", "--run", "-x"];
 /// Options with a value that is none.
 const VALUES: [&str; 8] = ["-W", "-X", "-I", "-d", "-S", "-F", "--require", "--import"];
 
@@ -38,9 +39,13 @@ pub(super) fn interpreter(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         if matches!(arg, "-V" | "-v" | "--version" | "-h" | "-l") && !ran && args.len() == 1 {
             return UNKNOWN.to_string();
         }
-        let is_code = CODE.contains(&arg) && !(base == "node" && arg == "-r") && !(base.starts_with("py") && arg != "-c");
-        let letters = arg.strip_prefix('-').filter(|letters| matches!(base, "perl" | "ruby") && !letters.starts_with('-'));
-        let clustered = letters.is_some_and(|letters| letters.len() > 1 && letters.ends_with(['e', 'E']) && !letters.starts_with(['I', 'M', 'm', 'r']));
+        let is_code =
+            CODE.contains(&arg) && !(base == "node" && arg == "-r") && !(base.starts_with("py") && arg != "-c");
+        let letters =
+            arg.strip_prefix('-').filter(|letters| matches!(base, "perl" | "ruby") && !letters.starts_with('-'));
+        let clustered = letters.is_some_and(|letters| {
+            letters.len() > 1 && letters.ends_with(['e', 'E']) && !letters.starts_with(['I', 'M', 'm', 'r'])
+        });
         if is_code || clustered {
             let code = args.get(at).copied().unwrap_or_default();
             judge.code_in(base, code);
@@ -54,7 +59,11 @@ pub(super) fn interpreter(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             ran = true;
         } else if arg.starts_with("-i") && matches!(base, "perl" | "ruby") {
             // Edits the files that follow; those are judged as written.
-            args[at..].iter().skip(1).filter(|file| !file.starts_with('-')).for_each(|file| judge.write(&Field::plain(*file), Verb::Destroy));
+            args[at..]
+                .iter()
+                .skip(1)
+                .filter(|file| !file.starts_with('-'))
+                .for_each(|file| judge.write(&Field::plain(*file), Verb::Destroy));
         } else if (arg.starts_with("-M") || arg.starts_with("-r")) && matches!(base, "perl" | "ruby") {
             judge.code_in(base, &arg[2..]);
         } else if matches!(arg, "-r" | "--require" | "--import" | "--loader") {
@@ -100,12 +109,81 @@ fn script(judge: &mut Judge<'_>, language: &str, path: &str, _: &Call<'_>) {
 /// Modules of Python that are programs.
 fn module(judge: &mut Judge<'_>, name: &str, call: &Call<'_>, at: usize) {
     let own = [
-        "pytest", "unittest", "json.tool", "venv", "pip", "timeit", "doctest", "mypy", "black", "flake8", "isort", "ruff", "pylint", "build",
-        "compileall", "py_compile", "http.server", "calendar", "this", "sysconfig", "site", "platform", "cProfile", "trace", "coverage",
-        "tox", "nox", "ensurepip", "zipfile", "tarfile", "gzip", "dis", "ast", "tokenize", "tabnanny", "pydoc", "base64", "uvicorn", "flask",
-        "django", "gunicorn", "celery", "alembic", "sphinx", "mkdocs", "jupyter", "IPython", "virtualenv", "pipx", "poetry", "twine", "bandit",
-        "webbrowser", "idlelib", "csv", "uuid", "random", "inspect", "encodings", "pdb", "profile", "pyflakes", "pycodestyle", "hypothesis",
-        "streamlit", "ipykernel", "grpc_tools.protoc", "antigravity", "turtle", "quopri", "textwrap", "sqlite3", "pre_commit", "pyperf", "nuitka",
+        "pytest",
+        "unittest",
+        "json.tool",
+        "venv",
+        "pip",
+        "timeit",
+        "doctest",
+        "mypy",
+        "black",
+        "flake8",
+        "isort",
+        "ruff",
+        "pylint",
+        "build",
+        "compileall",
+        "py_compile",
+        "http.server",
+        "calendar",
+        "this",
+        "sysconfig",
+        "site",
+        "platform",
+        "cProfile",
+        "trace",
+        "coverage",
+        "tox",
+        "nox",
+        "ensurepip",
+        "zipfile",
+        "tarfile",
+        "gzip",
+        "dis",
+        "ast",
+        "tokenize",
+        "tabnanny",
+        "pydoc",
+        "base64",
+        "uvicorn",
+        "flask",
+        "django",
+        "gunicorn",
+        "celery",
+        "alembic",
+        "sphinx",
+        "mkdocs",
+        "jupyter",
+        "IPython",
+        "virtualenv",
+        "pipx",
+        "poetry",
+        "twine",
+        "bandit",
+        "webbrowser",
+        "idlelib",
+        "csv",
+        "uuid",
+        "random",
+        "inspect",
+        "encodings",
+        "pdb",
+        "profile",
+        "pyflakes",
+        "pycodestyle",
+        "hypothesis",
+        "streamlit",
+        "ipykernel",
+        "grpc_tools.protoc",
+        "antigravity",
+        "turtle",
+        "quopri",
+        "textwrap",
+        "sqlite3",
+        "pre_commit",
+        "pyperf",
+        "nuitka",
     ];
     let root = name.split('.').next().unwrap_or_default();
     let words = texts(call.args());
@@ -117,7 +195,21 @@ fn module(judge: &mut Judge<'_>, name: &str, call: &Call<'_>, at: usize) {
         "base64" if words.iter().any(|word| word.starts_with("-d")) => {}
         _ if own.contains(&name) || own.contains(&root) => {}
         // A package of the project is as good as the project.
-        _ if ["code", "pty", "runpy", "smtpd", "smtplib", "ftplib", "telnetlib", "nntplib", "poplib", "imaplib", "xmlrpc"].contains(&root) => {
+        _ if [
+            "code",
+            "pty",
+            "runpy",
+            "smtpd",
+            "smtplib",
+            "ftplib",
+            "telnetlib",
+            "nntplib",
+            "poplib",
+            "imaplib",
+            "xmlrpc",
+        ]
+        .contains(&root) =>
+        {
             judge.unknown(format!("`python -m {name}`"));
         }
         _ => {}
@@ -125,7 +217,11 @@ fn module(judge: &mut Judge<'_>, name: &str, call: &Call<'_>, at: usize) {
 }
 
 pub(super) fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let parsed = options::split(call.args(), |name| matches!(name, "-F" | "-v" | "-f" | "--file" | "-e" | "--source" | "-i" | "-l"), false);
+    let parsed = options::split(
+        call.args(),
+        |name| matches!(name, "-F" | "-v" | "-f" | "--file" | "-e" | "--source" | "-i" | "-l"),
+        false,
+    );
     let file = parsed.value(&["-f", "--file"]).map(|file| file.text.clone());
     let source = parsed.value(&["-e", "--source"]).map(|code| code.text.clone());
     let mut operands = &parsed.operands[..];
@@ -187,7 +283,11 @@ fn without_strings(code: &str) -> (String, Vec<String>) {
     let mut texts = Vec::new();
     let mut chars = code.chars();
     while let Some(c) = chars.next() {
-        let pattern = c == '/' && matches!(outside.trim_end().chars().next_back(), None | Some('{' | '(' | ',' | '~' | '!' | '&' | '|' | ';' | '}'));
+        let pattern = c == '/'
+            && matches!(
+                outside.trim_end().chars().next_back(),
+                None | Some('{' | '(' | ',' | '~' | '!' | '&' | '|' | ';' | '}')
+            );
         if c != '"' && !pattern {
             outside.push(c);
             continue;
@@ -218,14 +318,35 @@ pub(super) fn editor(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         for line in text.split(['\n', '|']) {
             let line = line.trim().trim_start_matches(['+', ':']).trim();
             let shell = line.strip_prefix("silent").unwrap_or(line).trim();
-            let command = ["!", "shell ", ".shell ", ".system ", "\\!", "platform shell ", "r !", "%!", "r!", "1,$!"].iter().find_map(|mark| shell.strip_prefix(mark));
+            let command = ["!", "shell ", ".shell ", ".system ", "\\!", "platform shell ", "r !", "%!", "r!", "1,$!"]
+                .iter()
+                .find_map(|mark| shell.strip_prefix(mark));
             if let Some(command) = command {
                 judge.unknown(format!("`{}` runs a command", call.name));
                 judge.run_argument(command);
-            } else if line.contains('!') && call.name != "sqlite3" || ["system(", "python", "py3", "perl", "lua", "execute", "shell-command", "call-process", "delete-directory", "delete("].iter().any(|word| line.contains(word)) && call.name != "sqlite3" {
+            } else if line.contains('!') && call.name != "sqlite3"
+                || [
+                    "system(",
+                    "python",
+                    "py3",
+                    "perl",
+                    "lua",
+                    "execute",
+                    "shell-command",
+                    "call-process",
+                    "delete-directory",
+                    "delete(",
+                ]
+                .iter()
+                .any(|word| line.contains(word))
+                    && call.name != "sqlite3"
+            {
                 judge.code(line);
                 judge.unknown(format!("`{}` may run a command", call.name));
-            } else if let Some(path) = [".output ", ".once ", ".import ", ".save ", ".backup ", ".log "].iter().find_map(|mark| line.strip_prefix(mark)) {
+            } else if let Some(path) = [".output ", ".once ", ".import ", ".save ", ".backup ", ".log "]
+                .iter()
+                .find_map(|mark| line.strip_prefix(mark))
+            {
                 judge.write(&Field::plain(path.trim()), Verb::Create);
             }
         }
@@ -239,11 +360,32 @@ pub(super) fn editor(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 }
 
 fn is_file(arg: &str) -> bool {
-    !arg.starts_with(['-', '+', ':', '!', '.']) && !arg.contains([' ', '(', '!', ';']) || arg.starts_with("./") || arg.starts_with("../")
+    !arg.starts_with(['-', '+', ':', '!', '.']) && !arg.contains([' ', '(', '!', ';'])
+        || arg.starts_with("./")
+        || arg.starts_with("../")
 }
 
 pub(super) fn make(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let parsed = options::split(call.args(), |name| matches!(name, "-f" | "--file" | "--makefile" | "-C" | "--directory" | "-I" | "-j" | "-l" | "-o" | "-W" | "--eval" | "-E"), false);
+    let parsed = options::split(
+        call.args(),
+        |name| {
+            matches!(
+                name,
+                "-f" | "--file"
+                    | "--makefile"
+                    | "-C"
+                    | "--directory"
+                    | "-I"
+                    | "-j"
+                    | "-l"
+                    | "-o"
+                    | "-W"
+                    | "--eval"
+                    | "-E"
+            )
+        },
+        false,
+    );
     let file = parsed.value(&["-f", "--file", "--makefile"]).map(|file| file.text.clone());
     let rules = match file.as_deref() {
         Some("-" | "/dev/stdin") => call.input.clone(),

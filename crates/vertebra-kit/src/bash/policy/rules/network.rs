@@ -59,19 +59,76 @@ impl Judge<'_> {
 }
 
 const CURL_VALUES: [&str; 36] = [
-    "-o", "--output", "-d", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--data-ascii", "-F", "--form", "--form-string", "-T",
-    "--upload-file", "-H", "--header", "-A", "--user-agent", "-e", "--referer", "-b", "--cookie", "-c", "--cookie-jar", "-x", "--proxy", "-K",
-    "--config", "-u", "--user", "-X", "--request", "-m", "--max-time", "--json", "--url", "-w",
+    "-o",
+    "--output",
+    "-d",
+    "--data",
+    "--data-raw",
+    "--data-binary",
+    "--data-urlencode",
+    "--data-ascii",
+    "-F",
+    "--form",
+    "--form-string",
+    "-T",
+    "--upload-file",
+    "-H",
+    "--header",
+    "-A",
+    "--user-agent",
+    "-e",
+    "--referer",
+    "-b",
+    "--cookie",
+    "-c",
+    "--cookie-jar",
+    "-x",
+    "--proxy",
+    "-K",
+    "--config",
+    "-u",
+    "--user",
+    "-X",
+    "--request",
+    "-m",
+    "--max-time",
+    "--json",
+    "--url",
+    "-w",
 ];
 const CURL_MORE: [&str; 20] = [
-    "--write-out", "--connect-timeout", "--retry", "--retry-delay", "-E", "--cert", "--cacert", "--key", "-r", "--range", "--resolve", "--connect-to", "-D",
-    "--dump-header", "--preproxy", "--socks5", "--socks5-hostname", "--output-dir", "--unix-socket", "--interface",
+    "--write-out",
+    "--connect-timeout",
+    "--retry",
+    "--retry-delay",
+    "-E",
+    "--cert",
+    "--cacert",
+    "--key",
+    "-r",
+    "--range",
+    "--resolve",
+    "--connect-to",
+    "-D",
+    "--dump-header",
+    "--preproxy",
+    "--socks5",
+    "--socks5-hostname",
+    "--output-dir",
+    "--unix-socket",
+    "--interface",
 ];
 
 pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let parsed = options::split(call.args(), |name| CURL_VALUES.contains(&name) || CURL_MORE.contains(&name), false);
     let mut urls: Vec<String> = parsed.operands.iter().map(|url| url.text.clone()).collect();
-    urls.extend(parsed.options.iter().filter(|(name, _)| name == "--url").filter_map(|(_, value)| value.as_ref().map(|url| url.text.clone())));
+    urls.extend(
+        parsed
+            .options
+            .iter()
+            .filter(|(name, _)| name == "--url")
+            .filter_map(|(_, value)| value.as_ref().map(|url| url.text.clone())),
+    );
     let mut sent = String::new();
     let mut sends = false;
     let mut outputs = Vec::new();
@@ -81,7 +138,10 @@ pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             "-d" | "--data" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" => {
                 sends = true;
                 sent.push_str(&text);
-                let file = text.split_once('@').filter(|(name, _)| option == "--data-urlencode" || name.is_empty()).map(|(_, file)| file.to_owned());
+                let file = text
+                    .split_once('@')
+                    .filter(|(name, _)| option == "--data-urlencode" || name.is_empty())
+                    .map(|(_, file)| file.to_owned());
                 sent.push_str(&file.map(|file| from(judge, call, &file)).unwrap_or_default());
             }
             "--data-raw" | "--form-string" => {
@@ -103,7 +163,8 @@ pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             "-b" | "--cookie" | "-H" | "--header" if text.starts_with('@') || option == "-b" && !text.contains('=') => {
                 sent.push_str(&from(judge, call, text.trim_start_matches('@')));
             }
-            "-H" | "--header" | "-A" | "--user-agent" | "-e" | "--referer" | "-b" | "--cookie" | "-u" | "--user" | "-X" | "--request" => sent.push_str(&text),
+            "-H" | "--header" | "-A" | "--user-agent" | "-e" | "--referer" | "-b" | "--cookie" | "-u" | "--user"
+            | "-X" | "--request" => sent.push_str(&text),
             "-o" | "--output" | "-c" | "--cookie-jar" | "-D" | "--dump-header" => outputs.extend(value.clone()),
             "-O" | "--remote-name" | "-J" => outputs.extend(urls.iter().map(|url| Field::plain(base_of(url)))),
             "-x" | "--proxy" | "--preproxy" | "--socks5" | "--socks5-hostname" | "--connect-to" | "--resolve" => {
@@ -115,7 +176,19 @@ pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             _ => {}
         }
     }
-    let dangerous = ["gopher://", "dict://", "ldap://", "telnet://", "smtp://", "ftp://", "tftp://", "scp://", "sftp://", "smb://", "mqtt://"];
+    let dangerous = [
+        "gopher://",
+        "dict://",
+        "ldap://",
+        "telnet://",
+        "smtp://",
+        "ftp://",
+        "tftp://",
+        "scp://",
+        "sftp://",
+        "smb://",
+        "mqtt://",
+    ];
     for url in &urls {
         if dangerous.iter().any(|scheme| url.starts_with(scheme)) && sends {
             judge.ask(Class::NetworkExfiltration, format!("sends by {url}"));
@@ -170,12 +243,37 @@ fn downloaded(judge: &mut Judge<'_>, outputs: &[Field]) {
 }
 
 const WGET_VALUES: [&str; 20] = [
-    "-O", "--output-document", "-o", "--output-file", "-P", "--directory-prefix", "--post-file", "--post-data", "--body-file", "--body-data", "--header",
-    "-U", "--user-agent", "-e", "--execute", "-i", "--input-file", "-t", "-T", "--tries",
+    "-O",
+    "--output-document",
+    "-o",
+    "--output-file",
+    "-P",
+    "--directory-prefix",
+    "--post-file",
+    "--post-data",
+    "--body-file",
+    "--body-data",
+    "--header",
+    "-U",
+    "--user-agent",
+    "-e",
+    "--execute",
+    "-i",
+    "--input-file",
+    "-t",
+    "-T",
+    "--tries",
 ];
 
 pub(super) fn wget(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let parsed = options::split(call.args(), |name| WGET_VALUES.contains(&name) || matches!(name, "--timeout" | "--method" | "--use-askpass" | "--referer" | "-a" | "-w" | "-l"), false);
+    let parsed = options::split(
+        call.args(),
+        |name| {
+            WGET_VALUES.contains(&name)
+                || matches!(name, "--timeout" | "--method" | "--use-askpass" | "--referer" | "-a" | "-w" | "-l")
+        },
+        false,
+    );
     let mut sent = String::new();
     let mut sends = false;
     let mut outputs: Vec<Field> = Vec::new();
@@ -219,9 +317,13 @@ pub(super) fn ssh(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     }
     let words = texts(call.args());
     for (at, word) in words.iter().enumerate() {
-        let option = word.strip_prefix("-o").map(|rest| if rest.is_empty() { words.get(at + 1).copied().unwrap_or_default() } else { rest });
+        let option = word
+            .strip_prefix("-o")
+            .map(|rest| if rest.is_empty() { words.get(at + 1).copied().unwrap_or_default() } else { rest });
         if let Some(option) = option
-            && ["proxycommand", "localcommand", "knownhostscommand", "permitlocalcommand"].iter().any(|name| option.trim().to_ascii_lowercase().starts_with(name))
+            && ["proxycommand", "localcommand", "knownhostscommand", "permitlocalcommand"]
+                .iter()
+                .any(|name| option.trim().to_ascii_lowercase().starts_with(name))
         {
             let command = option.split_once(['=', ' ']).map_or("", |(_, command)| command).to_owned();
             judge.run_argument(&command);
@@ -255,7 +357,11 @@ pub(super) fn lookup(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         }
     }
     let words = texts(call.args());
-    if call.name == "dig" && words.iter().any(|word| *word == "-f" || word.starts_with("@") && is_known(word) && judge.is_own_host(&word[1..])) {
+    if call.name == "dig"
+        && words
+            .iter()
+            .any(|word| *word == "-f" || word.starts_with("@") && is_known(word) && judge.is_own_host(&word[1..]))
+    {
         judge.ask(Class::NetworkExfiltration, "looks up names from a file");
     }
     blend(words)
@@ -264,7 +370,9 @@ pub(super) fn lookup(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 pub(super) fn netcat(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let words = texts(call.args());
     let probes = words.iter().any(|word| word.starts_with('-') && word.contains('z'));
-    let runs = words.iter().any(|word| word.starts_with('-') && (word.contains('e') || word.contains('c')) && !word.starts_with("--"));
+    let runs = words
+        .iter()
+        .any(|word| word.starts_with('-') && (word.contains('e') || word.contains('c')) && !word.starts_with("--"));
     if runs {
         judge.deny(Class::RemoteCode, "gives a shell to another machine");
     }

@@ -6,8 +6,7 @@ use super::super::{
     invoke::Call,
     judge::{Input, Judge, Origin},
     lex::raw_words,
-    options,
-    table,
+    options, table,
     value::{REMOTE, SECRET, UNKNOWN, blend, is_known},
 };
 
@@ -26,7 +25,10 @@ pub(super) fn env(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let args = call.args();
     while let Some(arg) = args.get(at) {
         let text = arg.text.as_str();
-        let script = match text.strip_prefix("--split-string=").or_else(|| text.strip_prefix("-S").filter(|rest| !rest.is_empty())) {
+        let script = match text
+            .strip_prefix("--split-string=")
+            .or_else(|| text.strip_prefix("-S").filter(|rest| !rest.is_empty()))
+        {
             Some(script) => Some((script, at + 1)),
             None if matches!(text, "-S" | "--split-string" | "-vS" | "-iS") => {
                 args.get(at + 1).map(|script| (script.text.as_str(), at + 2))
@@ -82,7 +84,22 @@ pub(super) fn command(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 }
 
 pub(super) fn xargs(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let with_value = ["-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a", "--replace", "--max-args", "--max-procs", "--max-lines", "--delimiter", "--arg-file"];
+    let with_value = [
+        "-I",
+        "-n",
+        "-P",
+        "-L",
+        "-d",
+        "-E",
+        "-s",
+        "-a",
+        "--replace",
+        "--max-args",
+        "--max-procs",
+        "--max-lines",
+        "--delimiter",
+        "--arg-file",
+    ];
     let parsed = options::split(call.args(), |name| with_value.contains(&name), true);
     let begin = parsed.first.unwrap_or(call.args().len());
     let mut argv = call.args()[begin..].to_vec();
@@ -102,7 +119,12 @@ pub(super) fn xargs(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 /// Runs a command with words that come from elsewhere.
 fn with_items(judge: &mut Judge<'_>, mut argv: Vec<Field>, input: &str, mark: Option<&str>) -> String {
     let items: Vec<String> = if is_known(input) {
-        input.split(['\n', '\0', ' ', '\t']).filter(|item| !item.is_empty()).map(|item| item.trim_matches(['"', '\'']).to_owned()).take(64).collect()
+        input
+            .split(['\n', '\0', ' ', '\t'])
+            .filter(|item| !item.is_empty())
+            .map(|item| item.trim_matches(['"', '\'']).to_owned())
+            .take(64)
+            .collect()
     } else {
         // Names that were listed below the working folder stay there.
         let listed = input.trim_end();
@@ -124,7 +146,10 @@ fn with_items(judge: &mut Judge<'_>, mut argv: Vec<Field>, input: &str, mark: Op
 }
 
 pub(super) fn parallel(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let begin = until_command(call, &["-j", "--jobs", "-a", "-n", "-N", "-S", "--joblog", "-I", "--delay", "--timeout", "--retries", "--results"]);
+    let begin = until_command(
+        call,
+        &["-j", "--jobs", "-a", "-n", "-N", "-S", "--joblog", "-I", "--delay", "--timeout", "--retries", "--results"],
+    );
     let mut words = call.args()[begin..].to_vec();
     let mut items = call.input.clone().unwrap_or_default();
     if let Some(at) = words.iter().position(|word| word.text.starts_with(":::")) {
@@ -150,7 +175,11 @@ pub(super) fn parallel(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 
 /// `script -c COMMAND FILE`, `script FILE -- COMMAND`.
 pub(super) fn script(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let parsed = options::split(call.args(), |name| matches!(name, "-c" | "--command" | "-t" | "-T" | "-B" | "-I" | "-O" | "-E" | "-m" | "-o"), false);
+    let parsed = options::split(
+        call.args(),
+        |name| matches!(name, "-c" | "--command" | "-t" | "-T" | "-B" | "-I" | "-O" | "-E" | "-m" | "-o"),
+        false,
+    );
     if let Some(command) = parsed.value(&["-c", "--command"]) {
         judge.run_argument(&command.text.clone());
     } else if let Some((file, argv)) = parsed.operands.split_first() {
@@ -189,11 +218,17 @@ pub(super) fn watch(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 
 /// Gives each of its words to a shell.
 pub(super) fn hyperfine(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let values = ["-w", "-r", "-m", "-M", "-n", "--warmup", "--runs", "--min-runs", "--max-runs", "-N", "-L", "-P", "-S"];
+    let values =
+        ["-w", "-r", "-m", "-M", "-n", "--warmup", "--runs", "--min-runs", "--max-runs", "-N", "-L", "-P", "-S"];
     let files = ["--export-json", "--export-markdown", "--export-csv"];
     let runs = ["-p", "--prepare", "-s", "--setup", "-c", "--cleanup"];
-    let parsed = options::split(call.args(), |name| values.contains(&name) || files.contains(&name) || runs.contains(&name), false);
-    let prepared = parsed.options.iter().filter(|(name, _)| runs.contains(&name.as_str())).filter_map(|(_, value)| value.as_ref());
+    let parsed = options::split(
+        call.args(),
+        |name| values.contains(&name) || files.contains(&name) || runs.contains(&name),
+        false,
+    );
+    let prepared =
+        parsed.options.iter().filter(|(name, _)| runs.contains(&name.as_str())).filter_map(|(_, value)| value.as_ref());
     let commands: Vec<String> = prepared.chain(&parsed.operands).map(|field| field.text.clone()).collect();
     for command in commands {
         judge.run_argument(&command);
@@ -217,12 +252,17 @@ pub(super) fn elevate(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         return UNKNOWN.to_string();
     }
     judge.deny(Class::PrivilegeEscalation, format!("`{}` takes the rights of another user", call.name));
-    let parsed = options::split(call.args(), |name| matches!(name, "-u" | "-g" | "-c" | "-C" | "-p" | "-s" | "--user" | "--command"), true);
+    let parsed = options::split(
+        call.args(),
+        |name| matches!(name, "-u" | "-g" | "-c" | "-C" | "-p" | "-s" | "--user" | "--command"),
+        true,
+    );
     if let Some(script) = parsed.value(&["-c", "--command"]) {
         judge.run_argument(&script.text.clone());
     } else if let Some(first) = parsed.first {
         let argv = call.args()[first..].to_vec();
-        let known = argv.first().is_some_and(|word| super::rule(&word.text).is_some() || table::program(&word.text).is_some());
+        let known =
+            argv.first().is_some_and(|word| super::rule(&word.text).is_some() || table::program(&word.text).is_some());
         if known {
             judge.invoke(argv, call.input);
         }
