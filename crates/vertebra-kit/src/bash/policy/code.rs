@@ -90,7 +90,7 @@ impl Judge<'_> {
         for (class, word) in &found {
             match class {
                 Class::RecursiveDelete if leaves => {
-                    self.deny(*class, format!("`{word}` deletes outside of the working folder"))
+                    self.deny(*class, format!("`{word}` deletes outside of the working folder"));
                 }
                 Class::RecursiveDelete => self.ask(*class, format!("`{word}` deletes")),
                 Class::NetworkExfiltration
@@ -121,7 +121,7 @@ impl Judge<'_> {
         let all = texts.join(" ");
         let backquoted = code.split('`').skip(1).step_by(2).map(str::to_owned);
         for text in texts.iter().cloned().chain([all]).chain(backquoted).take(MAX_TEXTS + 2) {
-            let judged = self.trial(|judge| drop(judge.script(&text, &Origin::Within(judge.at.clone()), None)));
+            let judged = self.trial(|judge| drop(judge.script(&text, &Origin::Within(judge.at.clone()), &None)));
             if let Some((Decision::Deny, class, reason)) = judged {
                 self.deny(class, reason);
                 return;

@@ -27,7 +27,7 @@ pub(super) fn base32(text: &str) -> Option<String> {
 
 /// Decodes pairs of hexadecimal digits, ignoring blanks.
 pub(super) fn hex(text: &str) -> Option<String> {
-    packed(text, 4, |c| char::from(c).to_digit(16).map(|digit| digit as u8))
+    packed(text, 4, |c| char::from(c).to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
 }
 
 fn packed(text: &str, bits: u32, digit: impl Fn(u8) -> Option<u8>) -> Option<String> {
@@ -38,7 +38,7 @@ fn packed(text: &str, bits: u32, digit: impl Fn(u8) -> Option<u8>) -> Option<Str
         count += bits;
         if count >= 8 {
             count -= 8;
-            bytes.push((held >> count) as u8);
+            bytes.extend(u8::try_from(held >> count & 0xff));
             held &= (1 << count) - 1;
         }
     }

@@ -60,7 +60,7 @@ impl Judge<'_> {
         let word = first.text;
         self.name(&word);
         if first.glob && word != "[" && word != "[[" {
-            return self.pattern(&word, argv, input);
+            return self.pattern(&word, &argv, input);
         }
         if !is_known(&word) {
             return self.unknown_word(&word, argv, input);
@@ -73,7 +73,7 @@ impl Judge<'_> {
             return self.call(&word, &body, &argv, input);
         }
         if word.contains('/') {
-            return self.at_path(&word, argv, input);
+            return self.at_path(&word, &argv, input);
         }
         let searched = self.scope.search.iter().find_map(|folder| self.scope.made.get(&format!("{folder}/{word}")));
         if let Some(made) = searched.cloned() {
@@ -83,14 +83,14 @@ impl Judge<'_> {
     }
 
     /// A pattern may stand for any program that it matches.
-    fn pattern(&mut self, word: &str, argv: Vec<Field>, input: &Input) -> String {
+    fn pattern(&mut self, word: &str, argv: &[Field], input: &Input) -> String {
         self.unknown("the command word is a pattern");
         let base = word.rsplit('/').next().unwrap_or(word);
         let mut found: Vec<&str> =
             table::names().chain(rules::NAMES.iter().copied()).filter(|name| glob(base, name)).collect();
         found.sort_unstable();
         for name in found.into_iter().take(16) {
-            let mut argv = argv.clone();
+            let mut argv = argv.to_vec();
             argv[0] = Field::plain(name);
             self.program(name, &argv, input);
         }
@@ -129,28 +129,28 @@ impl Judge<'_> {
             return UNKNOWN.to_string();
         }
         self.calling.push(name.to_owned());
-        let args = texts(&argv[1..]).into_iter().map(str::to_owned).collect();
-        let outer = std::mem::replace(&mut self.scope.args, args);
-        let printed = self.script(body, &Origin::Within(self.at.clone()), input.clone());
+        let given = texts(&argv[1..]).into_iter().map(str::to_owned).collect();
+        let outer = std::mem::replace(&mut self.scope.args, given);
+        let printed = self.script(body, &Origin::Within(self.at.clone()), input);
         self.scope.args = outer;
         self.calling.pop();
         printed
     }
 
     /// A command that is given by its path.
-    fn at_path(&mut self, word: &str, argv: Vec<Field>, input: &Input) -> String {
+    fn at_path(&mut self, word: &str, argv: &[Field], input: &Input) -> String {
         let Some(path) = self.resolved(word) else {
             self.unknown("the folder of the program is not known before it runs");
             return UNKNOWN.to_string();
         };
         if let Some(made) = self.scope.made(&path).cloned() {
-            return self.run_made(&made, &argv, input);
+            return self.run_made(&made, argv, input);
         }
         let (folder, base) = path.rsplit_once('/').unwrap_or(("", &path));
         let installed =
             INSTALLED.contains(&folder) || folder.starts_with("/usr/lib") || folder.ends_with("/.cargo/bin");
         if installed || folder.ends_with("/bin") && self.place(word) != Place::Inside {
-            return self.program(base, &argv, input);
+            return self.program(base, argv, input);
         }
         if base.starts_with("ld-linux") || base.starts_with("ld.so") || base.starts_with("ld-musl") {
             return self.invoke(argv[1..].to_vec(), input);
@@ -159,7 +159,7 @@ impl Judge<'_> {
             Place::Inside => {}
             _ => self.unknown(format!("{} is a program outside of the working folder", shown(word))),
         }
-        blend(texts(&argv).into_iter().chain(input.as_deref()))
+        blend(texts(argv).into_iter().chain(input.as_deref()))
     }
 
     /// Runs a file that the command made itself.
@@ -167,9 +167,9 @@ impl Judge<'_> {
         match made {
             Made::Program(name) => self.program(&name.clone(), argv, input),
             Made::Text(text) => {
-                let args: Vec<String> =
+                let given: Vec<String> =
                     texts(argv.get(1..).unwrap_or_default()).into_iter().map(str::to_owned).collect();
-                self.run_text(text, &args);
+                self.run_text(text, &given);
                 UNKNOWN.to_string()
             }
         }
@@ -191,7 +191,7 @@ impl Judge<'_> {
         if is_shell {
             let known = known_part(text);
             let outer = std::mem::replace(&mut self.scope.args, args.to_vec());
-            self.subshell(|judge| judge.script(&known, &Origin::Within(judge.at.clone()), None));
+            self.subshell(|judge| judge.script(&known, &Origin::Within(judge.at.clone()), &None));
             self.scope.args = outer;
         } else {
             self.code(text);
@@ -222,7 +222,7 @@ impl Judge<'_> {
             let tail = &call.argv[at..];
             let word = tail[0].text.rsplit('/').next().unwrap_or_default();
             let judged = if word.contains(' ') {
-                self.trial(|judge| drop(judge.script(&tail[0].text, &Origin::Within(judge.at.clone()), None)))
+                self.trial(|judge| drop(judge.script(&tail[0].text, &Origin::Within(judge.at.clone()), &None)))
             } else if rules::rule(word).is_some() || table::program(word).is_some() {
                 self.trial(|judge| drop(judge.invoke(tail.to_vec(), call.input)))
             } else {
@@ -322,7 +322,7 @@ impl Judge<'_> {
         } else if !is_known(text) {
             self.unknown("runs a text that is not known before it runs");
         }
-        self.subshell(|judge| judge.script(&known_part(text), &Origin::Within(judge.at.clone()), None));
+        self.subshell(|judge| judge.script(&known_part(text), &Origin::Within(judge.at.clone()), &None));
     }
 
     /// Reads a file for its own sake.

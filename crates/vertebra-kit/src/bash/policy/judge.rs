@@ -88,7 +88,7 @@ pub(super) fn judge(command: &str, ground: &Ground) -> Judgement {
         judge.unknown("the command is too long to be read");
     } else {
         judge.hidden(command);
-        judge.script(command, &Origin::At(0), None);
+        judge.script(command, &Origin::At(0), &None);
         judge.follow_uncalled();
         judge.second_opinion(command);
     }
@@ -155,7 +155,7 @@ impl<'g> Judge<'g> {
     }
 
     /// Follows a script, and says what it prints.
-    pub(super) fn script(&mut self, text: &str, origin: &Origin, input: Input) -> String {
+    pub(super) fn script(&mut self, text: &str, origin: &Origin, input: &Input) -> String {
         if !self.enter(text.len()) {
             return UNKNOWN.to_string();
         }
@@ -164,7 +164,7 @@ impl<'g> Judge<'g> {
                 self.unknown("a part of the command is not shell that the policy can read");
             }
             let source = super::walk::Source { text, origin: origin.clone() };
-            self.statements(&source, tree.root_node(), &input)
+            self.statements(&source, tree.root_node(), input)
         } else {
             self.unknown("the command takes too much work to parse");
             UNKNOWN.to_string()
@@ -223,8 +223,11 @@ impl<'g> Judge<'g> {
         let found = command.char_indices().find(|(at, c)| match c {
             '\n' | '\t' => false,
             '\r' => !command[at + 1..].starts_with('\n'),
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' => true,
-            '\u{feff}' | '\u{e0000}'..='\u{e007f}' => true,
+            '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}' => true,
             c => c.is_control(),
         });
         if let Some((at, c)) = found {
@@ -238,7 +241,7 @@ impl<'g> Judge<'g> {
         for name in std::mem::take(&mut self.uncalled) {
             if let Some(body) = self.scope.functions.get(&name).cloned() {
                 self.scope.args = vec![UNKNOWN.to_string(); 9];
-                self.script(&body, &Origin::Within(self.at.clone()), None);
+                self.script(&body, &Origin::Within(self.at.clone()), &None);
             }
         }
     }

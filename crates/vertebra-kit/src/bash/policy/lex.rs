@@ -357,13 +357,13 @@ pub(super) fn ansi(text: &str) -> String {
             'r' => bytes.push(b'\r'),
             't' => bytes.push(b'\t'),
             'v' => bytes.push(11),
-            'c' => bytes.extend(cursor.bump().map(|c| (c as u32 & 0x1f) as u8)),
-            'x' => bytes.push(number(&mut cursor, 16, 2) as u8),
+            'c' => bytes.extend(cursor.bump().and_then(|c| u8::try_from(c as u32 & 0x1f).ok())),
+            'x' => bytes.extend(u8::try_from(number(&mut cursor, 16, 2))),
             'u' => push_char(&mut bytes, number(&mut cursor, 16, 4)),
             'U' => push_char(&mut bytes, number(&mut cursor, 16, 8)),
             '0'..='7' => {
                 cursor.at -= 1;
-                bytes.push(number(&mut cursor, 8, 3) as u8);
+                bytes.extend(u8::try_from(number(&mut cursor, 8, 3) & 0xff));
             }
             other => bytes.extend(other.encode_utf8(&mut [0; 4]).bytes()),
         }

@@ -90,7 +90,7 @@ pub(super) fn printf(format: &str, args: &[&str]) -> String {
             }
             while chars.next_if(|c| c.is_ascii_digit() || matches!(c, '-' | '.' | '+' | '#' | ' ')).is_some() {}
             match chars.next() {
-                Some('%') => out.push('%'),
+                Some('%') | None => out.push('%'),
                 Some('b') => out.push_str(&escapes(rest.next().unwrap_or(&""))),
                 Some('c') => out.extend(rest.next().and_then(|arg| arg.chars().next())),
                 Some('s' | 'd' | 'i' | 'u') => out.push_str(rest.next().unwrap_or(&"")),
@@ -98,7 +98,6 @@ pub(super) fn printf(format: &str, args: &[&str]) -> String {
                     rest.next();
                     out.push(UNKNOWN);
                 }
-                None => out.push('%'),
             }
         }
         if rest.len() == 0 || rest.len() == before {

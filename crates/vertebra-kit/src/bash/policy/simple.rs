@@ -129,7 +129,7 @@ impl Judge<'_> {
             };
         }
         if let Some(next) = next {
-            self.script(source.slice(next.clone()), &source.origin.inner(next.start), None);
+            self.script(source.slice(next.clone()), &source.origin.inner(next.start), &None);
         }
         self.deliver(printed, redirects.outputs)
     }
@@ -142,7 +142,7 @@ impl Judge<'_> {
         let Some(text) = self.scope.aliases.get(raw).cloned() else { return };
         let within = Origin::Within(self.at.clone());
         if text.contains([';', '&', '|', '<', '>', '\n']) {
-            self.script(&text, &within, None);
+            self.script(&text, &within, &None);
             return;
         }
         let words = raw_words(&text);
@@ -199,7 +199,7 @@ impl Judge<'_> {
         let within = Origin::Within(self.at.clone());
         let lower = name.to_ascii_lowercase();
         if COMMANDS.contains(&name) {
-            self.subshell(|judge| judge.script(&value, &within, None));
+            self.subshell(|judge| judge.script(&value, &within, &None));
         } else if PROMPTS.contains(&name) {
             self.latent(&value, &self.at.clone());
         } else if SCRIPTS.contains(&name) && !value.is_empty() {
@@ -267,7 +267,7 @@ impl Judge<'_> {
                 let text = self.text(raw, &at);
                 self.latent(&text, &self.at.clone());
                 if let Some((name, value)) = text.split_once('=') {
-                    self.set(&name.to_owned(), value.to_owned());
+                    self.set(name, value.to_owned());
                 }
             }
         }

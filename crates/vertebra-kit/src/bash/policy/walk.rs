@@ -31,7 +31,7 @@ impl<'t> Source<'t> {
 }
 
 pub(super) fn children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    (0..u32::try_from(node.child_count()).unwrap_or(u32::MAX)).filter_map(move |at| node.child(at))
+    (0..node.child_count()).filter_map(move |at| node.child(at))
 }
 
 impl Judge<'_> {
@@ -78,7 +78,7 @@ impl Judge<'_> {
             "redirected_statement" => self.redirected(source, node, input),
             "list" => self.list(source, node, input, &[]),
             "pipeline" => self.pipeline(source, node, input, &[]),
-            "negated_command" | "program" | "do_group" => self.statements(source, node, input),
+            "negated_command" | "program" | "do_group" | "variable_assignments" => self.statements(source, node, input),
             "compound_statement" if source.of(node).starts_with("((") => {
                 let text = source.of(node);
                 let inner = text.trim_start_matches('(').trim_end_matches(')');
@@ -100,12 +100,11 @@ impl Judge<'_> {
                 self.assign(source.of(node), &source.origin.inner(node.start_byte()));
                 String::new()
             }
-            "variable_assignments" => self.statements(source, node, input),
             "declaration_command" | "unset_command" => {
                 let (words, rest) = command_words(source.of(node));
                 let origin = source.origin.inner(node.start_byte());
                 self.declaration(&words, &origin);
-                rest.map(|rest| self.script(&source.of(node)[rest..], &origin.inner(rest), None)).unwrap_or_default()
+                rest.map(|rest| self.script(&source.of(node)[rest..], &origin.inner(rest), &None)).unwrap_or_default()
             }
             "test_command" => {
                 self.test(source.of(node), &source.origin.inner(node.start_byte()));

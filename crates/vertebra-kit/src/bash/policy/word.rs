@@ -229,14 +229,14 @@ impl Judge<'_> {
 
     /// What a command substitution prints.
     pub(super) fn substitute(&mut self, text: &str, origin: &Origin) -> String {
-        let printed = self.subshell(|judge| judge.script(text, origin, None));
+        let printed = self.subshell(|judge| judge.script(text, origin, &None));
         printed.trim_end_matches('\n').to_owned()
     }
 
     /// The path that a process substitution stands for.
     fn process(&mut self, text: &str, origin: &Origin, reading: bool) -> String {
         let input = if reading { None } else { Some(UNKNOWN.to_string()) };
-        let printed = self.subshell(|judge| judge.script(text, origin, input));
+        let printed = self.subshell(|judge| judge.script(text, origin, &input));
         let path = format!("/dev/fd/{}", self.scope.made.len() + 63);
         if reading {
             self.scope.make(path.clone(), Made::Text(printed));

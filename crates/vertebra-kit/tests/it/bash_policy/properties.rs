@@ -36,7 +36,7 @@ fn size_and_depth_cost_an_answer_never_the_policy() {
             "for b in 1 2 3 4 5 6 7 8; do ".repeat(8),
             "; done".repeat(8)
         ),
-        format!("{} $a300 -rf ~/x", (0..400).map(|n| format!("a{n}=rm;")).collect::<String>()),
+        format!("{} $a300 -rf ~/x", (0..400).map(|n| format!("a{n}=rm")).collect::<Vec<_>>().join(";") + ";"),
         format!("x=a; {} rm -rf ~/$x", "x=$x$x$x$x;".repeat(50)),
         format!("rm -rf ~/{}", "{a,b}".repeat(60)),
         "`".repeat(5000) + "rm -rf ~/x",

@@ -72,7 +72,7 @@ pub(super) fn eval(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     } else if !is_known(&text) {
         judge.unknown("evaluates a text that is not known before it runs");
     }
-    judge.script(&known_part(&text), &Origin::Within(judge.at.clone()), call.input.clone())
+    judge.script(&known_part(&text), &Origin::Within(judge.at.clone()), call.input)
 }
 
 pub(super) fn source(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
@@ -112,7 +112,7 @@ pub(super) fn alias(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             if judge.scope.aliases.len() < 64 {
                 judge.scope.aliases.insert(name.to_owned(), value.to_owned());
             }
-            let found = judge.trial(|judge| drop(judge.script(value, &within, None)));
+            let found = judge.trial(|judge| drop(judge.script(value, &within, &None)));
             if let Some((super::super::Decision::Deny, class, reason)) = found {
                 judge.ask(class, format!("an alias that {reason}"));
             }

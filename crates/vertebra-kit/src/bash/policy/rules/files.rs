@@ -67,7 +67,9 @@ pub(super) fn copy(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             judge.run_argument(&program.text.clone());
         }
         if parsed.has(&["-d", "--directory"]) {
-            sources.iter().for_each(|folder| judge.write(folder, Verb::Create));
+            for folder in &sources {
+                judge.write(folder, Verb::Create);
+            }
         }
     }
     let Some(target) = target else { return String::new() };
@@ -246,7 +248,7 @@ pub(super) fn tar(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         match &archive {
             Some(archive) if archive.text == "-" => {}
             Some(archive) if is_remote(&archive.text) => {
-                judge.ask(Class::NetworkExfiltration, "an archive on another machine")
+                judge.ask(Class::NetworkExfiltration, "an archive on another machine");
             }
             Some(archive) => judge.write(archive, Verb::Create),
             None => {}
@@ -294,7 +296,9 @@ pub(super) fn rsync(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let deletes = parsed.options.iter().any(|(name, _)| name.starts_with("--del"));
     judge.write(&target, if deletes { Verb::Destroy } else { Verb::Create });
     if parsed.has(&["--remove-source-files"]) {
-        sources.iter().for_each(|source| judge.write(source, Verb::Destroy));
+        for source in &sources {
+            judge.write(source, Verb::Destroy);
+        }
     }
     let whole = judge.resolved(&target.text).is_some_and(|path| is_below(&judge.ground.folder, &path));
     if deletes && whole {

@@ -47,7 +47,7 @@ pub(super) fn find(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                     match (inside, filtered) {
                         (true, true) => {}
                         (true, false) => {
-                            judge.ask(Class::RecursiveDelete, format!("deletes all below {}", shown(&path.text)))
+                            judge.ask(Class::RecursiveDelete, format!("deletes all below {}", shown(&path.text)));
                         }
                         (false, _) => delete(judge, path, true),
                     }

@@ -146,7 +146,9 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
         "rm" => parsed.operands.iter().for_each(|operand| judge.write(operand, Verb::Destroy)),
         "init" | "archive" => {
             let folder = parsed.operands.first().filter(|_| name == "init");
-            folder.into_iter().for_each(|folder| judge.write(folder, Verb::Create));
+            if let Some(folder) = folder {
+                judge.write(folder, Verb::Create);
+            }
         }
         _ => {}
     }
@@ -217,7 +219,7 @@ fn remote(judge: &mut Judge<'_>, name: &str, parsed: &options::Parsed, words: &[
         let text = &operand.text;
         if text.starts_with("ext::") || text.starts_with("fd::") {
             judge.deny(Class::RemoteCode, "an address that runs a command");
-            judge.script(text.trim_start_matches("ext::"), &Origin::Within(judge.at.clone()), None);
+            judge.script(text.trim_start_matches("ext::"), &Origin::Within(judge.at.clone()), &None);
         }
         if text.starts_with('-') || !is_known(text) && is_remote(text) {
             judge.send(text, text, "an address may carry data");

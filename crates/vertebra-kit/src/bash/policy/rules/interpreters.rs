@@ -108,92 +108,12 @@ fn script(judge: &mut Judge<'_>, language: &str, path: &str, _: &Call<'_>) {
 
 /// Modules of Python that are programs.
 fn module(judge: &mut Judge<'_>, name: &str, call: &Call<'_>, at: usize) {
-    let own = [
-        "pytest",
-        "unittest",
-        "json.tool",
-        "venv",
-        "pip",
-        "timeit",
-        "doctest",
-        "mypy",
-        "black",
-        "flake8",
-        "isort",
-        "ruff",
-        "pylint",
-        "build",
-        "compileall",
-        "py_compile",
-        "http.server",
-        "calendar",
-        "this",
-        "sysconfig",
-        "site",
-        "platform",
-        "cProfile",
-        "trace",
-        "coverage",
-        "tox",
-        "nox",
-        "ensurepip",
-        "zipfile",
-        "tarfile",
-        "gzip",
-        "dis",
-        "ast",
-        "tokenize",
-        "tabnanny",
-        "pydoc",
-        "base64",
-        "uvicorn",
-        "flask",
-        "django",
-        "gunicorn",
-        "celery",
-        "alembic",
-        "sphinx",
-        "mkdocs",
-        "jupyter",
-        "IPython",
-        "virtualenv",
-        "pipx",
-        "poetry",
-        "twine",
-        "bandit",
-        "webbrowser",
-        "idlelib",
-        "csv",
-        "uuid",
-        "random",
-        "inspect",
-        "encodings",
-        "pdb",
-        "profile",
-        "pyflakes",
-        "pycodestyle",
-        "hypothesis",
-        "streamlit",
-        "ipykernel",
-        "grpc_tools.protoc",
-        "antigravity",
-        "turtle",
-        "quopri",
-        "textwrap",
-        "sqlite3",
-        "pre_commit",
-        "pyperf",
-        "nuitka",
-    ];
     let root = name.split('.').next().unwrap_or_default();
-    let words = texts(call.args());
     match name {
         "pip" => {
             let argv: Vec<Field> = call.args().get(at..).unwrap_or_default().to_vec();
             judge.invoke(argv, call.input);
         }
-        "base64" if words.iter().any(|word| word.starts_with("-d")) => {}
-        _ if own.contains(&name) || own.contains(&root) => {}
         // A package of the project is as good as the project.
         _ if [
             "code",
@@ -258,7 +178,7 @@ fn awk_program(judge: &mut Judge<'_>, program: &str) {
         for text in &texts {
             let text = text.clone();
             if let Some((super::super::Decision::Deny, class, reason)) =
-                judge.trial(|judge| drop(judge.script(&text, &Origin::Within(judge.at.clone()), None)))
+                judge.trial(|judge| drop(judge.script(&text, &Origin::Within(judge.at.clone()), &None)))
             {
                 judge.deny(class, reason);
             }
@@ -268,7 +188,7 @@ fn awk_program(judge: &mut Judge<'_>, program: &str) {
         judge.deny(Class::NetworkExfiltration, "an awk program opens a connection");
     }
     if outside.contains("print") && outside.contains("> \u{1}") || outside.contains(">\u{1}") {
-        for text in texts.iter().filter(|text| text.starts_with(['/', '.', '~']) || text.ends_with(".txt")) {
+        for text in texts.iter().filter(|text| text.starts_with(['/', '.', '~'])) {
             judge.write(&Field::plain(text.clone()), Verb::Create);
         }
     }
@@ -310,6 +230,21 @@ fn without_strings(code: &str) -> (String, Vec<String>) {
     (outside, texts)
 }
 
+/// What lets an editor or a debugger reach out of itself.
+const REACHES: [&str; 11] = [
+    "!",
+    "system(",
+    "python",
+    "py3",
+    "perl",
+    "lua",
+    "execute",
+    "shell-command",
+    "call-process",
+    "delete-directory",
+    "delete(",
+];
+
 /// Editors, debuggers and databases that run shell commands from their own.
 pub(super) fn editor(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let args = texts(call.args());
@@ -324,23 +259,7 @@ pub(super) fn editor(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             if let Some(command) = command {
                 judge.unknown(format!("`{}` runs a command", call.name));
                 judge.run_argument(command);
-            } else if line.contains('!') && call.name != "sqlite3"
-                || [
-                    "system(",
-                    "python",
-                    "py3",
-                    "perl",
-                    "lua",
-                    "execute",
-                    "shell-command",
-                    "call-process",
-                    "delete-directory",
-                    "delete(",
-                ]
-                .iter()
-                .any(|word| line.contains(word))
-                    && call.name != "sqlite3"
-            {
+            } else if call.name != "sqlite3" && REACHES.iter().any(|word| line.contains(word)) {
                 judge.code(line);
                 judge.unknown(format!("`{}` may run a command", call.name));
             } else if let Some(path) = [".output ", ".once ", ".import ", ".save ", ".backup ", ".log "]

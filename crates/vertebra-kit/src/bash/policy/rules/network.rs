@@ -167,10 +167,10 @@ pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             | "-X" | "--request" => sent.push_str(&text),
             "-o" | "--output" | "-c" | "--cookie-jar" | "-D" | "--dump-header" => outputs.extend(value.clone()),
             "-O" | "--remote-name" | "-J" => outputs.extend(urls.iter().map(|url| Field::plain(base_of(url)))),
-            "-x" | "--proxy" | "--preproxy" | "--socks5" | "--socks5-hostname" | "--connect-to" | "--resolve" => {
-                if !judge.is_own_host(&text) {
-                    judge.deny(Class::NetworkExfiltration, "leads the connection through another machine");
-                }
+            "-x" | "--proxy" | "--preproxy" | "--socks5" | "--socks5-hostname" | "--connect-to" | "--resolve"
+                if !judge.is_own_host(&text) =>
+            {
+                judge.deny(Class::NetworkExfiltration, "leads the connection through another machine");
             }
             "-K" | "--config" => judge.unknown("`curl` takes its options from a file"),
             _ => {}
@@ -360,7 +360,7 @@ pub(super) fn lookup(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if call.name == "dig"
         && words
             .iter()
-            .any(|word| *word == "-f" || word.starts_with("@") && is_known(word) && judge.is_own_host(&word[1..]))
+            .any(|word| *word == "-f" || word.starts_with('@') && is_known(word) && judge.is_own_host(&word[1..]))
     {
         judge.ask(Class::NetworkExfiltration, "looks up names from a file");
     }

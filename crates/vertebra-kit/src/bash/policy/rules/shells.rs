@@ -85,6 +85,6 @@ fn run(judge: &mut Judge<'_>, call: &Call<'_>, script: &str, zero: Option<&str>,
         if let Some(zero) = zero {
             zero.clone_into(&mut judge.scope.zero);
         }
-        judge.script(&known, &Origin::Within(judge.at.clone()), call.input.clone())
+        judge.script(&known, &Origin::Within(judge.at.clone()), call.input)
     })
 }

@@ -37,12 +37,12 @@ pub(super) fn env(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         };
         if let Some((script, rest)) = script {
             let within = Origin::Within(judge.at.clone());
-            let mut argv = plain(vec!["env".to_owned()]);
+            let mut command = plain(vec!["env".to_owned()]);
             for (_, raw) in raw_words(script) {
-                argv.extend(judge.fields(raw, &within));
+                command.extend(judge.fields(raw, &within));
             }
-            argv.extend_from_slice(args.get(rest..).unwrap_or_default());
-            return judge.invoke(argv, call.input);
+            command.extend_from_slice(args.get(rest..).unwrap_or_default());
+            return judge.invoke(command, call.input);
         }
         match text {
             "-u" | "--unset" | "-C" | "--chdir" => at += 1,
