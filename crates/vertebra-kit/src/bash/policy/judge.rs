@@ -212,9 +212,9 @@ impl<'g> Judge<'g> {
 
     pub(super) fn line(&mut self, what: &'static str, text: &str) {
         if self.outline.len() < MAX_LINES {
-            // A redirection is read before its command, and stands beside it.
-            let beside = if what == "redirection" { 2 } else { 0 };
-            self.outline.push(Line { depth: self.depth + beside, what, text: shown(text) });
+            // A command is one level deeper than the statement it is, beside which its redirections stand.
+            let own = usize::from(what == "command");
+            self.outline.push(Line { depth: self.depth.saturating_sub(own), what, text: shown(text) });
         }
     }
 

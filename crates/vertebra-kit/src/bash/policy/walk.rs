@@ -175,6 +175,9 @@ impl Judge<'_> {
         redirects: &[Node<'t>],
     ) -> String {
         self.line("pipeline", "|");
+        if !self.enter(1) {
+            return UNKNOWN.to_string();
+        }
         let beside = std::mem::replace(&mut self.beside, true);
         let mut flow = input.clone();
         let parts: Vec<Node<'t>> = children(node).filter(Node::is_named).collect();
@@ -183,6 +186,7 @@ impl Judge<'_> {
             flow = Some(self.subshell(|judge| judge.with_redirects(source, Some(*part), redirects, &flow)));
         }
         self.beside = beside;
+        self.leave();
         flow.unwrap_or_default()
     }
 
