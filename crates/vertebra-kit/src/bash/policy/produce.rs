@@ -14,7 +14,8 @@ use super::{
 pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>, parsed: &Parsed, read: &str) -> String {
     let words = texts(call.args());
     let operands = texts(&parsed.operands);
-    let source = if operands.is_empty() { call.input.clone().unwrap_or_default() } else { read.to_owned() };
+    let source =
+        if operands.is_empty() || call.name == "tr" { call.input.clone().unwrap_or_default() } else { read.to_owned() };
     let known = is_known(&source) && !source.is_empty();
     let exact = match call.name {
         "true" | "false" | ":" | "sleep" | "wait" | "touch" | "mkdir" | "set" | "shopt" | "exit" => Some(String::new()),
