@@ -1,7 +1,7 @@
 //! Judges a shell command before it runs: what it would delete, send, run or change, as far as the text tells.
 //!
-//! The structure comes from a grammar of bash ([`parse`]), the words from an evaluator that follows constants
-//! ([`word`]), the meaning of programs from tables ([`table`]). What is not known before running is asked about. The
+//! The structure comes from a grammar of bash (`parse`), the words from an evaluator that follows constants
+//! (`word`), the meaning of programs from tables (`table`). What is not known before running is asked about. The
 //! sandbox is the boundary; this is for early refusals and for questions that name the reason.
 
 mod arith;

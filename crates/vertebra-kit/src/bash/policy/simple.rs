@@ -77,17 +77,12 @@ impl Judge<'_> {
     pub(super) fn simple(&mut self, source: &Source<'_>, node: Node<'_>, input: &Input, more: Vec<Field>) -> String {
         let mut redirects = Redirects::default();
         let mut after = Vec::new();
-        let mut assigned: Vec<(String, Option<Var>)> = Vec::new();
+        let mut assignments: Vec<Node<'_>> = Vec::new();
         let mut parts: Vec<std::ops::Range<usize>> = Vec::new();
         let mut joined = false;
         for child in children(node) {
             match child.kind() {
-                "variable_assignment" if parts.is_empty() => {
-                    let raw = source.of(child);
-                    let name = raw.split(['=', '+', '[']).next().unwrap_or_default().to_owned();
-                    assigned.push((name.clone(), self.scope.vars.get(&name).cloned()));
-                    self.assign(raw, &source.origin.inner(child.start_byte()));
-                }
+                "variable_assignment" if parts.is_empty() => assignments.push(child),
                 "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
                     self.redirect(source, child, &mut redirects, &mut after);
                     joined = false;
@@ -114,6 +109,14 @@ impl Judge<'_> {
                 argv.extend(self.fields(raw, &source.origin.inner(part.start + begin)));
                 self.expand_alias(raw, &mut argv);
             }
+        }
+        // Words are expanded before the assignments in front of them.
+        let mut assigned: Vec<(String, Option<Var>)> = Vec::new();
+        for assignment in assignments {
+            let raw = source.of(assignment);
+            let name = raw.split(['=', '+', '[']).next().unwrap_or_default().to_owned();
+            assigned.push((name.clone(), self.scope.vars.get(&name).cloned()));
+            self.assign(raw, &source.origin.inner(assignment.start_byte()));
         }
         argv.extend(std::mem::take(&mut redirects.words));
         argv.extend(more);

@@ -84,6 +84,9 @@ impl Judge<'_> {
                 let inner = text.trim_start_matches('(').trim_end_matches(')');
                 if is_sentence(inner) {
                     self.unknown("what stands in (( )) is no arithmetic");
+                } else if let Some(word) = inner.split_whitespace().next() {
+                    // The second reader takes it for a command.
+                    self.name(word);
                 }
                 self.arithmetic(inner, &source.origin.inner(node.start_byte() + 2));
                 String::new()

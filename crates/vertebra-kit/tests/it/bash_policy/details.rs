@@ -95,3 +95,15 @@ fn the_parse_shows_what_words_become() {
     let lines: Vec<String> = outline.iter().map(|line| format!("{}: {}", line.what, line.text)).collect();
     assert_eq!(lines, ["pipeline: |", "command: cat a", "redirection: > out", "command: rm -rf b c"]);
 }
+
+#[test]
+fn words_are_expanded_before_the_assignments_in_front_of_them() {
+    assert_eq!(decided("HOME=/tmp rm -rf ~/photos"), Decision::Deny);
+    assert_eq!(decided("HOME=/tmp; rm -rf ~/photos"), Decision::Allow);
+}
+
+#[test]
+fn a_line_that_begins_with_a_backslash_is_a_command() {
+    assert_eq!(decided("true\n\\rm -rf ~/photos"), Decision::Deny);
+    assert_eq!(decided("export A=1\n\\rm -rf ~/photos"), Decision::Deny);
+}

@@ -69,6 +69,7 @@ pub(super) fn exec(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 pub(super) fn command(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if let Some(flag) = call.args().first().filter(|flag| matches!(flag.text.as_str(), "-v" | "-V" | "-pv")) {
         let name = call.args().get(1).map_or("", |name| name.text.as_str());
+        judge.name(name);
         return if flag.text == "-V" { UNKNOWN.to_string() } else { format!("/usr/bin/{name}\n") };
     }
     let begin = until_command(call, &[]);
