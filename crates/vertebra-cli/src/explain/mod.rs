@@ -23,7 +23,7 @@ const MAX_LINE: u64 = 8 * 1024 * 1024;
 In a terminal the parse, the classes, the decision and the part that caused it are shown; in a pipe, or with --json, one object:
 
   {\"decision\": \"allow\" | \"ask\" | \"deny\", \"classes\": [\"recursive_delete\", …], \"reason\": \"…\",
-   \"span\": {\"start\": 9, \"end\": 27, \"text\": \"rm -rf ~/photos\"} | null, \"parse\": [{\"depth\": 0, \"what\": \"command\", \"text\": \"…\"}]}
+   \"span\": {\"start\": 9, \"end\": 24, \"text\": \"rm -rf ~/photos\"} | null, \"parse\": [{\"depth\": 0, \"what\": \"command\", \"text\": \"…\"}]}
 
 `start` and `end` count bytes of the command. The exit code is 0 when every command could be judged, whatever the decision.
 

@@ -170,7 +170,7 @@ pub struct Judgement {
 /// assert_eq!(judge("cargo test && git status", &ground).decision, Decision::Allow);
 /// let harm = judge("cd .. && r''m -rf ~/photos", &ground);
 /// assert_eq!(harm.decision, Decision::Deny);
-/// assert_eq!(harm.span, Some(9..27));
+/// assert_eq!(harm.span, Some(9..26));
 /// ```
 pub fn judge(command: &str, ground: &Ground) -> Judgement {
     judge::judge(command, ground)
