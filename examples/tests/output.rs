@@ -48,6 +48,7 @@ examples! {
     "structured": an_answer_is_a_typed_value_or_an_error;
     "summary": a_conversation_stays_short_by_files_by_clearing_and_by_a_summary;
     "critique": a_critic_approves_or_sends_back_each_run_anew;
+    "bash_policy": commands_are_judged_by_what_they_do_and_not_by_how_they_are_written;
 }
 
 #[test]

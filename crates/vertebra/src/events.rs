@@ -124,7 +124,7 @@ impl From<StepKind> for String {
 }
 
 impl StepKind {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ToolExecution => "tool_execution",
             Self::FinalResponse => "final_response",

@@ -1,3 +1,4 @@
 //! The `vertebra` command as a person or a pipe sees it.
 
 mod demo;
+mod explain;

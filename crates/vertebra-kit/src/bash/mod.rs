@@ -1,4 +1,4 @@
-//! Shell commands: the tool that runs them, the sandbox that holds them.
+//! Shell commands: the tool that runs them, the policy that judges them, the sandbox that holds them.
 //!
 //! ```no_run
 //! use vertebra::{prelude::*, testing::Script};
@@ -18,6 +18,7 @@ mod capture;
 mod environment;
 mod live;
 mod place;
+pub mod policy;
 mod process;
 mod report;
 pub mod sandbox;
@@ -25,12 +26,17 @@ mod text;
 mod tool;
 mod tree;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _};
 
 pub use environment::{Environment, PASSED};
 pub use place::CWD;
+pub use policy::BashPolicy;
+use policy::Ground;
 pub use sandbox::Sandbox;
 
 /// A tool `bash` that runs commands in one folder, in a sandbox where there is one.
@@ -52,9 +58,15 @@ pub struct Bash {
     pub tail_bytes: usize,
     /// Which variables commands get.
     pub environment: Environment,
+    /// Whether commands are judged before they run. To judge them on a ground of one's own, say no here and add a
+    /// [`BashPolicy`].
+    pub judged: bool,
     /// What holds commands.
     pub sandbox: Sandbox,
 }
+
+/// The name of the tool.
+const TOOL: &str = "bash";
 
 impl Default for Bash {
     fn default() -> Self {
@@ -67,6 +79,7 @@ impl Default for Bash {
             head_bytes: 8 * 1024,
             tail_bytes: 24 * 1024,
             environment: Environment::default(),
+            judged: true,
             sandbox: Sandbox::default(),
         }
     }
@@ -77,12 +90,29 @@ impl Bash {
     pub fn in_dir(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()), ..Self::default() }
     }
+
+    /// The policy for what this tool may do: its folder, its home, and what its sandbox lets it write.
+    fn policy(&self) -> BashPolicy {
+        let variables = self.environment.variables();
+        let home = variables.folder("HOME").unwrap_or_else(|| "/".into());
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let mut ground = Ground::new(self.folder.as_deref().map(text).unwrap_or_default(), text(&home));
+        let also =
+            self.sandbox.write.iter().map(|path| path.strip_prefix("~").map_or(path.clone(), |rest| home.join(rest)));
+        ground.writable.extend(also.chain([variables.temporary()]).map(|path| text(&path)));
+        match self.folder {
+            Some(_) => BashPolicy::new(ground),
+            None => BashPolicy::in_agents_folder(ground),
+        }
+    }
 }
 
 impl Capability for Bash {
     fn install(self, kit: &mut Kit) {
-        // Whoever judges commands before they run is attached here, before the tool.
-        kit.add_hook(AfterToolUse.tool("bash"), place::Remember).named("bash/cwd");
+        if self.judged {
+            self.policy().install(kit);
+        }
+        kit.add_hook(AfterToolUse.tool(TOOL), place::Remember).named("bash/cwd");
         kit.tool(tool::BashTool(self));
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use vertebra::{Args, Invocation, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::{
-    Bash,
+    Bash, TOOL,
     capture::Capture,
     live::Live,
     place::{Note, Places},
@@ -40,7 +40,7 @@ pub(super) struct BashTool(pub(super) Bash);
 
 impl Tool for BashTool {
     fn spec(&self) -> ToolSpec {
-        ToolSpec::new("bash", DESCRIPTION).input::<Input>().alias("Bash")
+        ToolSpec::new(TOOL, DESCRIPTION).input::<Input>().alias("Bash")
     }
 
     async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {

@@ -4,6 +4,7 @@ mod sheet;
 mod support;
 
 mod bash;
+mod bash_policy;
 mod bundle;
 mod critique;
 mod files;

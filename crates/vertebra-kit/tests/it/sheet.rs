@@ -21,6 +21,7 @@ pub(crate) struct Sheet {
 fn sheets() -> Vec<Sheet> {
     let mut sheets = vec![
         crate::bash::sheet(),
+        crate::bash_policy::sheet(),
         crate::files::sheet(),
         crate::permissions::sheet(),
         crate::metadata::sheet(),

@@ -1,0 +1,107 @@
+//! A judgement as a page for people.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use vertebra_kit::bash::policy::{Decision, Judgement};
+
+use crate::tree::is_invisible;
+
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+const CAUSE: Style = AnsiColor::Red.on_default().underline();
+
+/// How much of one command is shown.
+const MAX_SHOWN: usize = 4000;
+
+/// The command with the part that decided underlined, its parse, its classes and the decision.
+pub(crate) fn page(command: &str, judgement: &Judgement) -> String {
+    let mut page = String::new();
+    let style = match judgement.decision {
+        Decision::Allow => AnsiColor::Green.on_default().bold(),
+        Decision::Ask => AnsiColor::Yellow.on_default().bold(),
+        Decision::Deny => AnsiColor::Red.on_default().bold(),
+    };
+    let span = judgement.span.clone().unwrap_or(0..0);
+    let part = |range: std::ops::Range<usize>| escaped(command.get(range).unwrap_or_default());
+    let (before, cause, after) = (part(0..span.start), part(span.clone()), part(span.end..command.len()));
+    let _ = writeln!(page, "{before}{CAUSE}{cause}{CAUSE:#}{after}\n");
+    for line in &judgement.outline {
+        let indent = "  ".repeat(line.depth.min(20));
+        let _ = writeln!(page, "{DIM}{indent}{}{DIM:#} {}", line.what, escaped(&line.text));
+    }
+    if !judgement.outline.is_empty() {
+        page.push('\n');
+    }
+    let _ = write!(page, "{style}{}{style:#}", judgement.decision);
+    if !judgement.reason.is_empty() {
+        let _ = write!(page, "  {}", escaped(&judgement.reason));
+    }
+    page.push('\n');
+    if !judgement.classes.is_empty() {
+        let classes: Vec<&str> = judgement.classes.iter().map(|class| class.name()).collect();
+        let _ = writeln!(page, "{BOLD}classes{BOLD:#}  {}", classes.join(", "));
+    }
+    page
+}
+
+/// Text of others: what a terminal would obey, or not show, is written out.
+fn escaped(text: &str) -> String {
+    let mut shown = String::new();
+    for c in text.chars() {
+        if shown.len() > MAX_SHOWN {
+            shown.push('…');
+            break;
+        }
+        if c == '\n' {
+            shown.push_str("\\n");
+        } else if c.is_control() || is_invisible(c) {
+            let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vertebra_kit::bash::policy::{Ground, judge};
+
+    fn shown(command: &str) -> String {
+        let judgement = judge(command, &Ground::new("/home/me/project", "/home/me"));
+        anstream::adapter::strip_str(&page(command, &judgement)).to_string()
+    }
+
+    #[test]
+    fn people_see_the_parse_the_decision_and_the_reason() {
+        insta::assert_snapshot!(shown("cd src && cat a | sort > b; rm -rf ~/photos"), @r"
+        cd src && cat a | sort > b; rm -rf ~/photos
+
+        command cd src
+        pipeline |
+          command cat a
+          redirection > b
+          command sort
+        command rm -rf /home/me/photos
+
+        deny  deletes /home/me/photos, outside of the working folder, with all that is in it
+        classes  recursive_delete
+        ");
+    }
+
+    #[test]
+    fn nothing_in_a_command_reaches_the_terminal_as_it_is() {
+        let page = shown("echo \u{1b}[2J\r\u{202e}x\u{7}");
+        assert!(page.chars().all(|c| c == '\n' || !c.is_control()), "{page:?}");
+        assert!(page.contains("\\u{1b}[2J\\u{d}\\u{202e}x\\u{7}"), "{page}");
+    }
+
+    #[test]
+    fn the_part_that_decided_is_underlined() {
+        let command = "ls; rm -rf ~/photos";
+        let page = page(command, &judge(command, &Ground::new("/home/me/project", "/home/me")));
+        assert!(page.contains(&format!("{CAUSE}rm -rf ~/photos{CAUSE:#}")), "{page:?}");
+    }
+}

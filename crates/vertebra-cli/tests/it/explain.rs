@@ -1,0 +1,86 @@
+//! `vertebra explain-command`, run as a process.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, Command, Output, Stdio},
+};
+
+use serde_json::{Value, json};
+
+fn start(arguments: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vertebra"));
+    command.arg("explain-command").args(arguments).env("HOME", "/home/me").env_remove("CLICOLOR_FORCE");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+}
+
+fn explain(arguments: &[&str], input: &str) -> Output {
+    let mut child = start(arguments);
+    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("the command reads");
+    child.wait_with_output().expect("the command ends")
+}
+
+fn objects(output: &Output) -> Vec<Value> {
+    let text = String::from_utf8(output.stdout.clone()).expect("text");
+    text.lines().map(|line| serde_json::from_str(line).expect("a line is an object")).collect()
+}
+
+#[test]
+fn a_pipe_gets_an_object_that_names_the_part_that_decided() {
+    let output = explain(&["--folder", "/home/me/project", "ls; rm -rf ~/photos"], "");
+    assert!(output.status.success());
+    let [object] = objects(&output).try_into().expect("one object");
+    assert_eq!(object["decision"], "deny");
+    assert_eq!(object["classes"], json!(["recursive_delete"]));
+    assert_eq!(object["span"], json!({ "start": 4, "end": 19, "text": "rm -rf ~/photos" }));
+    assert!(object["reason"].as_str().is_some_and(|reason| reason.contains("/home/me/photos")), "{object}");
+}
+
+#[test]
+fn the_working_folder_decides_what_may_be_deleted() {
+    let decision = |folder: &str| {
+        objects(&explain(&["--folder", folder, "--json", "rm -rf /srv/app/target"], ""))[0]["decision"].clone()
+    };
+    assert_eq!(decision("/srv/app"), "allow");
+    assert_eq!(decision("/srv/other"), "deny");
+}
+
+#[test]
+fn a_command_that_begins_with_a_dash_is_a_command() {
+    let output = explain(&["--", "-x"], "");
+    assert_eq!(objects(&output)[0]["decision"], "ask");
+}
+
+#[test]
+fn a_filter_answers_every_line_and_says_at_the_end_that_some_were_bad() {
+    let output = explain(&["--stdin"], "\"ls\"\nrm\n\n\"sudo id\"\n[1]\n\"echo \\u0000\"");
+    let objects = objects(&output);
+    let told: Vec<&str> = objects.iter().map(|object| object["decision"].as_str().unwrap_or("error")).collect();
+    assert_eq!(told, ["allow", "error", "error", "deny", "error", "ask"]);
+    assert!(objects[1]["error"].as_str().is_some_and(|error| error.contains("JSON string")), "{}", objects[1]);
+    assert!(!output.status.success());
+    assert!(explain(&["--stdin"], "\"ls\"\n").status.success());
+}
+
+#[test]
+fn a_filter_answers_while_it_is_still_asked() {
+    let mut child = start(&["--stdin"]);
+    let mut input = child.stdin.take().expect("a pipe");
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+    for (command, decision) in [("ls", "allow"), ("sudo id", "deny"), ("frobnicate", "ask")] {
+        writeln!(input, "{}", json!(command)).expect("the command reads");
+        let mut line = String::new();
+        output.read_line(&mut line).expect("an answer before the next question");
+        let object: Value = serde_json::from_str(&line).expect("an object");
+        assert_eq!(object["decision"], decision);
+    }
+    drop(input);
+    assert!(child.wait().expect("it ends").success());
+}
+
+#[test]
+fn without_a_command_it_says_what_to_write() {
+    let output = explain(&[], "");
+    assert!(!output.status.success());
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(words.contains("COMMAND") && words.contains("--help"), "{words}");
+}

@@ -1,0 +1,195 @@
+//! Judges programs of other languages by the words they use and the texts they hold.
+//!
+//! No grammar of those languages: a word that runs, deletes or sends is asked about; it is denied when a text beside it would be
+//! denied as a command, or when it names what is not the command's own.
+
+use std::sync::LazyLock;
+
+use super::{
+    Class, Decision,
+    judge::{Judge, Origin},
+    places::Place,
+    value::{REMOTE, SECRET, is_known, known_part, shown},
+};
+
+static WORDS: LazyLock<Vec<(Class, &'static str)>> = LazyLock::new(|| {
+    let lines = include_str!("tables/code.txt").lines().filter(|line| !line.starts_with('#'));
+    let classes =
+        lines.filter_map(|line| line.split_once(": ")).filter_map(|(class, words)| Some((Class::named(class)?, words)));
+    classes.flat_map(|(class, words)| words.split_whitespace().map(move |word| (class, word))).collect()
+});
+
+/// Words that write files.
+const WRITES: [&str; 16] = [
+    "'w'",
+    "\"w\"",
+    "'a'",
+    "\"a\"",
+    "'wb'",
+    "\"wb\"",
+    "writeFile",
+    "appendFile",
+    "write_text",
+    "File.write",
+    "file_put_contents",
+    "copyfile",
+    "symlink",
+    "rename",
+    "chmod",
+    "\">",
+];
+/// Words that name what is secret.
+const SECRETS: [&str; 10] =
+    [".ssh", "id_rsa", ".aws", ".netrc", "environ", "process.env", "ENV", "/etc/passwd", "/etc/shadow", "credentials"];
+/// Words that lead out of the working folder.
+const HOMES: [&str; 9] = ["~", "HOME", "expanduser", "homedir", "Path.home", "Dir.home", "/root", "/home", ".."];
+
+/// Words of Tcl that run or open something.
+const TCL: [&str; 6] = ["exec", "spawn", "open", "socket", "file delete", "send"];
+
+const MAX_TEXTS: usize = 24;
+
+impl Judge<'_> {
+    /// Judges a program in a language where backquotes mean nothing.
+    pub(super) fn code(&mut self, text: &str) {
+        self.code_in("", text);
+    }
+
+    /// Judges a program.
+    pub(super) fn code_in(&mut self, language: &str, text: &str) {
+        if text.contains(REMOTE) {
+            self.deny(Class::RemoteCode, "runs what another machine sent");
+        } else if !is_known(text) {
+            self.unknown("runs a program that is not known before it runs");
+        }
+        let code = known_part(text);
+        if !self.enter(code.len()) {
+            return;
+        }
+        let texts = literals(&code);
+        let backquotes = matches!(language, "perl" | "ruby" | "php") && code.contains('`')
+            || code.contains("qx")
+            || code.contains("%x");
+        let found: Vec<(Class, &str)> = WORDS.iter().filter(|(_, word)| uses(&code, word)).copied().collect();
+        let tcl = matches!(language, "tclsh" | "wish" | "expect") && TCL.iter().any(|word| code.contains(word));
+        let runs =
+            tcl || language == "osascript" || backquotes || found.iter().any(|(class, _)| *class == Class::Unknown);
+        if runs {
+            let mut texts = texts.clone();
+            if tcl {
+                let bare = code.lines().map(|line| {
+                    line.trim_start_matches(['[', '{', ' ']).trim_start_matches("exec ").trim_start_matches("spawn ")
+                });
+                texts.extend(bare.map(str::to_owned));
+            }
+            self.run_literals(&code, &texts);
+            self.unknown("a program in another language runs commands, or code that it makes");
+        }
+        let leaves =
+            HOMES.iter().any(|word| code.contains(word)) || texts.iter().any(|text| self.is_foreign_path(text));
+        for (class, word) in &found {
+            match class {
+                Class::RecursiveDelete if leaves => {
+                    self.deny(*class, format!("`{word}` deletes outside of the working folder"));
+                }
+                Class::RecursiveDelete => self.ask(*class, format!("`{word}` deletes")),
+                Class::NetworkExfiltration
+                    if SECRETS.iter().any(|secret| code.contains(secret)) || text.contains(SECRET) =>
+                {
+                    self.deny(*class, format!("`{word}` can send what is secret"));
+                }
+                Class::NetworkExfiltration if self.only_own_hosts(&code) => {}
+                Class::Unknown => {}
+                _ => self.ask(*class, format!("`{word}` in a program of another language")),
+            }
+        }
+        if code.contains("://") && !self.only_own_hosts(&code) {
+            let secret = SECRETS.iter().any(|secret| code.contains(secret));
+            let decision = if secret { Decision::Deny } else { Decision::Ask };
+            self.find(decision, Class::NetworkExfiltration, "a program names an address on another machine");
+        }
+        if WRITES.iter().any(|word| code.contains(word))
+            && let Some(path) = texts.iter().find(|text| self.is_foreign_path(text))
+        {
+            self.ask(Class::WriteOutside, format!("a program may write {}", shown(path)));
+        }
+        self.leave();
+    }
+
+    /// Texts in the program may be commands, alone or one after the other.
+    fn run_literals(&mut self, code: &str, texts: &[String]) {
+        let all = texts.join(" ");
+        let backquoted = code.split('`').skip(1).step_by(2).map(str::to_owned);
+        for text in texts.iter().cloned().chain([all]).chain(backquoted).take(MAX_TEXTS + 2) {
+            let judged = self.trial(|judge| drop(judge.script(&text, &Origin::Within(judge.at.clone()), &None)));
+            if let Some((Decision::Deny, class, reason)) = judged {
+                self.deny(class, reason);
+                return;
+            }
+        }
+    }
+
+    fn is_foreign_path(&self, text: &str) -> bool {
+        let path = text.replacen('~', &self.ground.home, usize::from(text.starts_with("~/")));
+        let looks_like_a_path =
+            path.starts_with('/') && path.len() > 1 && !path.contains([' ', '\n', '(', '<', ',', '\\']);
+        looks_like_a_path && !matches!(self.place(&path), Place::Inside | Place::Scratch)
+    }
+
+    fn only_own_hosts(&self, code: &str) -> bool {
+        let mut hosts = code.match_indices("://").map(|(at, mark)| &code[at + mark.len()..]).peekable();
+        hosts.peek().is_some() && hosts.all(|rest| self.is_own_host(rest))
+    }
+}
+
+/// Whether a program uses a word.
+fn uses(code: &str, word: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let (name, called) = word.strip_suffix('(').map_or((word, false), |name| (name, true));
+    code.match_indices(name).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        let rest = &code[at + name.len()..];
+        let apart = !before.is_some_and(is_name) && !rest.starts_with(is_name);
+        let next = rest.trim_start_matches([' ', '\t']).chars().next();
+        let is_called = match next {
+            Some('(' | '"' | '\'' | '`' | '[' | '$' | '@' | '%' | '{') => true,
+            Some('q') => rest.trim_start().starts_with("qw") || rest.trim_start().starts_with("q("),
+            _ => false,
+        };
+        apart && (!called || is_called)
+    })
+}
+
+/// The texts in quotes.
+fn literals(code: &str) -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut chars = code.chars();
+    while let Some(c) = chars.next() {
+        if !matches!(c, '"' | '\'') || texts.len() >= MAX_TEXTS {
+            continue;
+        }
+        let mut text = String::new();
+        while let Some(inner) = chars.next() {
+            match inner {
+                _ if inner == c => break,
+                '\\' => text.extend(chars.next()),
+                _ => text.push(inner),
+            }
+        }
+        texts.push(text);
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_count_where_they_are_used() {
+        assert!(uses("import os; os.system('x')", "system("));
+        assert!(uses("system qw(rm -rf x)", "system("));
+        assert!(!uses("print('the system works')", "system("));
+        assert!(!uses("rmtreeless()", "rmtree"));
+    }
+}

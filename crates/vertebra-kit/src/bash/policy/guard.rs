@@ -1,0 +1,92 @@
+//! The policy as a guard on every call that carries a command.
+
+use vertebra::{BeforeToolUse, Capability, Kind, Kit, ask, deny, prelude::*, proceed};
+
+use super::{
+    super::{CWD, TOOL},
+    Decision, Ground, judge,
+};
+
+/// Judges every command before it runs: harmful ones are denied, ones that are not understood are asked about.
+///
+/// An explicit `allow()` of an earlier hook answers a question; it never lifts a denial.
+///
+/// ```
+/// use vertebra::{Agent, testing::{RecordingTool, Script}};
+/// use vertebra_kit::bash::policy::{BashPolicy, Ground};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let policy = BashPolicy::new(Ground::new("/home/me/project", "/home/me"));
+/// let agent = Agent::builder(Script::new()).tool(RecordingTool::new("bash")).with(policy).build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct BashPolicy {
+    ground: Ground,
+    whose_folder: Whose,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    Grounds,
+    Agents,
+}
+
+impl BashPolicy {
+    /// Judges commands that run on this ground.
+    pub fn new(ground: Ground) -> Self {
+        Self { ground, whose_folder: Whose::Grounds }
+    }
+
+    /// Judges commands that run in the folder of whichever agent runs them, and otherwise on this ground.
+    pub fn in_agents_folder(ground: Ground) -> Self {
+        Self { ground, whose_folder: Whose::Agents }
+    }
+
+    fn ground(&self, cx: &ToolCx<'_>) -> Ground {
+        let mut ground = self.ground.clone();
+        if self.whose_folder == Whose::Agents {
+            ground.folder = cx.at.run.working_directory.to_string();
+        }
+        let went = cx.state().metadata().get(CWD).and_then(|folder| folder.as_str());
+        ground.here = match went.filter(|_| &*cx.tool == TOOL) {
+            Some(folder) => folder.to_owned(),
+            None => ground.folder.clone(),
+        };
+        // Where the shell says it is, links are resolved.
+        let resolved =
+            std::fs::canonicalize(&ground.folder).ok().and_then(|path| path.into_os_string().into_string().ok());
+        ground.writable.extend(resolved.filter(|path| *path != ground.folder));
+        ground
+    }
+}
+
+impl Capability for BashPolicy {
+    fn install(self, kit: &mut Kit) {
+        kit.add_guard(BeforeToolUse, self).named("bash/policy");
+    }
+}
+
+impl Guard<BeforeToolUse> for BashPolicy {
+    async fn check(&self, cx: &ToolCx<'_>) -> Answer<BeforeToolUse> {
+        let Some(command) = cx.command().map(str::to_owned).or_else(|| listed(cx)) else { return proceed() };
+        let judgement = judge(&command, &self.ground(cx));
+        match judgement.decision {
+            Decision::Allow => proceed(),
+            Decision::Ask if cx.record().gave(Kind::Allow) => proceed(),
+            Decision::Ask => ask(judgement.reason),
+            Decision::Deny => deny(judgement.reason),
+        }
+    }
+}
+
+/// A command that is given as a list of words, as a shell would write it.
+fn listed(cx: &ToolCx<'_>) -> Option<String> {
+    let words = ["command", "cmd"].iter().find_map(|name| cx.args.get(name)?.as_array())?;
+    let quoted = |word: &serde_json::Value| match word.as_str() {
+        Some(text) => format!("'{}'", text.replace('\'', r"'\''")),
+        None => word.to_string(),
+    };
+    Some(words.iter().map(quoted).collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,338 @@
+//! What one command does: finds out which program it is, and what the tables and rules say of it.
+
+use std::rc::Rc;
+
+use super::{
+    Class, Decision,
+    expansion::glob,
+    fields::{Field, texts},
+    judge::{Input, Judge, Origin},
+    options::{self, Parsed},
+    places::{Place, Verb},
+    produce, rules,
+    scope::Made,
+    table::{self, Effect, Program, Treat},
+    value::{REMOTE, SECRET, UNKNOWN, blend, is_known, known_part, shown},
+};
+
+/// One command, as rules see it.
+pub(super) struct Call<'c> {
+    pub(super) name: &'c str,
+    /// The words, the first of which is the command.
+    pub(super) argv: &'c [Field],
+    pub(super) input: &'c Input,
+}
+
+impl Call<'_> {
+    pub(super) fn args(&self) -> &[Field] {
+        self.argv.get(1..).unwrap_or_default()
+    }
+}
+
+/// Where installed programs are.
+const INSTALLED: [&str; 9] = [
+    "/bin",
+    "/sbin",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/opt/homebrew/bin",
+    "/snap/bin",
+    "/usr/games",
+];
+
+impl Judge<'_> {
+    /// Judges a command, and says what it prints.
+    pub(super) fn invoke(&mut self, argv: Vec<Field>, input: &Input) -> String {
+        let work = argv.iter().map(|field| field.text.len() + 1).sum();
+        if !self.enter(work) {
+            return UNKNOWN.to_string();
+        }
+        self.line("command", &texts(&argv).join(" "));
+        let printed = self.command(argv, input);
+        self.leave();
+        printed
+    }
+
+    fn command(&mut self, argv: Vec<Field>, input: &Input) -> String {
+        let Some(first) = argv.first().cloned() else { return String::new() };
+        let word = first.text;
+        self.name(&word);
+        if first.glob && word != "[" && word != "[[" {
+            return self.pattern(&word, &argv, input);
+        }
+        if !is_known(&word) {
+            return self.unknown_word(&word, argv, input);
+        }
+        if word.is_empty() {
+            self.unknown("the command word is empty");
+            return UNKNOWN.to_string();
+        }
+        if let Some(body) = self.scope.functions.get(&word).cloned() {
+            return self.call(&word, &body, &argv, input);
+        }
+        if word.contains('/') {
+            return self.at_path(&word, &argv, input);
+        }
+        let searched = self.scope.search.iter().find_map(|folder| self.scope.made.get(&format!("{folder}/{word}")));
+        if let Some(made) = searched.cloned() {
+            return self.run_made(&made, &argv, input);
+        }
+        self.program(&word, &argv, input)
+    }
+
+    /// A pattern may stand for any program that it matches.
+    fn pattern(&mut self, word: &str, argv: &[Field], input: &Input) -> String {
+        self.unknown("the command word is a pattern");
+        let base = word.rsplit('/').next().unwrap_or(word);
+        let mut found: Vec<&str> =
+            table::names().chain(rules::NAMES.iter().copied()).filter(|name| glob(base, name)).collect();
+        found.sort_unstable();
+        for name in found.into_iter().take(16) {
+            let mut argv = argv.to_vec();
+            argv[0] = Field::plain(name);
+            self.program(name, &argv, input);
+        }
+        UNKNOWN.to_string()
+    }
+
+    /// What is known of the word may be all of it: a variable that nobody set is empty.
+    fn unknown_word(&mut self, word: &str, argv: Vec<Field>, input: &Input) -> String {
+        if word.contains(REMOTE) {
+            self.deny(Class::RemoteCode, "runs what another machine sent");
+        } else {
+            self.unknown("the command word is not known before it runs");
+        }
+        let known = known_part(word);
+        let mut rest = argv;
+        if known.is_empty() {
+            rest.remove(0);
+        } else {
+            rest[0] = Field::plain(known);
+        }
+        if !rest.is_empty() {
+            let found = self.trial(|judge| drop(judge.invoke(rest, input)));
+            if let Some((Decision::Deny, class, reason)) = found {
+                self.deny(class, reason);
+            }
+        }
+        UNKNOWN.to_string()
+    }
+
+    fn call(&mut self, name: &str, body: &Rc<str>, argv: &[Field], input: &Input) -> String {
+        self.uncalled.remove(name);
+        if self.calling.iter().any(|calling| calling == name) {
+            if self.beside {
+                self.deny(Class::ForkBomb, format!("`{}` starts itself again and again", shown(name)));
+            }
+            return UNKNOWN.to_string();
+        }
+        self.calling.push(name.to_owned());
+        let given = texts(&argv[1..]).into_iter().map(str::to_owned).collect();
+        let outer = std::mem::replace(&mut self.scope.args, given);
+        let printed = self.script(body, &Origin::Within(self.at.clone()), input);
+        self.scope.args = outer;
+        self.calling.pop();
+        printed
+    }
+
+    /// A command that is given by its path.
+    fn at_path(&mut self, word: &str, argv: &[Field], input: &Input) -> String {
+        let Some(path) = self.resolved(word) else {
+            self.unknown("the folder of the program is not known before it runs");
+            return UNKNOWN.to_string();
+        };
+        if let Some(made) = self.scope.made(&path).cloned() {
+            return self.run_made(&made, argv, input);
+        }
+        let (folder, base) = path.rsplit_once('/').unwrap_or(("", &path));
+        let installed =
+            INSTALLED.contains(&folder) || folder.starts_with("/usr/lib") || folder.ends_with("/.cargo/bin");
+        if installed || folder.ends_with("/bin") && self.place(word) != Place::Inside {
+            return self.program(base, argv, input);
+        }
+        if base.starts_with("ld-linux") || base.starts_with("ld.so") || base.starts_with("ld-musl") {
+            return self.invoke(argv[1..].to_vec(), input);
+        }
+        match self.place(word) {
+            Place::Inside => {}
+            _ => self.unknown(format!("{} is a program outside of the working folder", shown(word))),
+        }
+        blend(texts(argv).into_iter().chain(input.as_deref()))
+    }
+
+    /// Runs a file that the command made itself.
+    pub(super) fn run_made(&mut self, made: &Made, argv: &[Field], input: &Input) -> String {
+        match made {
+            Made::Program(name) => self.program(&name.clone(), argv, input),
+            Made::Text(text) => {
+                let given: Vec<String> =
+                    texts(argv.get(1..).unwrap_or_default()).into_iter().map(str::to_owned).collect();
+                self.run_text(text, &given);
+                UNKNOWN.to_string()
+            }
+        }
+    }
+
+    /// Runs a text as a script.
+    pub(super) fn run_text(&mut self, text: &str, args: &[String]) {
+        if text.contains(REMOTE) {
+            self.deny(Class::RemoteCode, "runs what another machine sent");
+            return;
+        }
+        if !is_known(text) {
+            self.unknown("runs text that is not known before it runs");
+        }
+        let interpreter = text.lines().next().and_then(|line| line.strip_prefix("#!")).unwrap_or("sh");
+        let is_shell = ["sh", "bash", "dash", "zsh", "ksh"]
+            .iter()
+            .any(|shell| interpreter.split_whitespace().any(|word| word.rsplit('/').next() == Some(shell)));
+        if is_shell {
+            let known = known_part(text);
+            let outer = std::mem::replace(&mut self.scope.args, args.to_vec());
+            self.subshell(|judge| judge.script(&known, &Origin::Within(judge.at.clone()), &None));
+            self.scope.args = outer;
+        } else {
+            self.code(text);
+        }
+    }
+
+    /// A program by its name: a rule, or a line of a table.
+    pub(super) fn program(&mut self, name: &str, argv: &[Field], input: &Input) -> String {
+        if let [_, only] = argv
+            && matches!(only.text.as_str(), "--help" | "--version")
+        {
+            return UNKNOWN.to_string();
+        }
+        let call = Call { name, argv, input };
+        if let Some(rule) = rules::rule(name) {
+            return rule(self, &call);
+        }
+        match table::program(name) {
+            Some(program) => self.by_table(name, program, &call),
+            None => self.foreign(&call),
+        }
+    }
+
+    /// A program that no table knows. If it runs its arguments, those are judged too.
+    fn foreign(&mut self, call: &Call<'_>) -> String {
+        self.unknown(format!("`{}` is not a program that the policy knows", shown(call.name)));
+        for at in 1..call.argv.len().min(6) {
+            let tail = &call.argv[at..];
+            let word = tail[0].text.rsplit('/').next().unwrap_or_default();
+            let judged = if word.contains(' ') {
+                self.trial(|judge| drop(judge.script(&tail[0].text, &Origin::Within(judge.at.clone()), &None)))
+            } else if rules::rule(word).is_some() || table::program(word).is_some() {
+                self.trial(|judge| drop(judge.invoke(tail.to_vec(), call.input)))
+            } else {
+                None
+            };
+            if let Some((Decision::Deny, class, reason)) = judged {
+                self.deny(class, reason);
+            }
+        }
+        blend(texts(call.argv).into_iter().chain(call.input.as_deref()))
+    }
+
+    pub(super) fn by_table(&mut self, name: &str, program: &'static Program, call: &Call<'_>) -> String {
+        let until_operand = matches!(program.effect, Effect::Wrap(_) | Effect::Sub);
+        let parsed = options::by_table(call.args(), program, until_operand);
+        let mut read = self.options(name, program, &parsed);
+        match program.effect {
+            Effect::Plain | Effect::Build => {}
+            // These show names and sizes, not what is in files.
+            Effect::Read if matches!(name, "ls" | "stat" | "du" | "df" | "file" | "tree" | "exa" | "eza") => {}
+            Effect::Read => {
+                for operand in &parsed.operands {
+                    read.push_str(&self.look(&operand.text));
+                }
+            }
+            Effect::Write => parsed.operands.iter().for_each(|operand| self.write(operand, Verb::Create)),
+            Effect::Delete => parsed.operands.iter().for_each(|operand| self.write(operand, Verb::Destroy)),
+            Effect::Last => {
+                if let Some((last, others)) = parsed.operands.split_last() {
+                    let written = if others.is_empty() { None } else { Some(last) };
+                    for operand in others.iter().chain(if written.is_none() { Some(last) } else { None }) {
+                        read.push_str(&self.look(&operand.text));
+                    }
+                    if let Some(last) = written {
+                        self.write(last, Verb::Create);
+                    }
+                }
+            }
+            Effect::Wrap(skipped) => {
+                let Some(first) = parsed.first else { return UNKNOWN.to_string() };
+                let inner = call.args().get(first + skipped..).unwrap_or_default().to_vec();
+                return if inner.is_empty() { UNKNOWN.to_string() } else { self.invoke(inner, call.input) };
+            }
+            Effect::Sub => return self.subcommand(name, &parsed, call),
+            Effect::Ask(class) => self.ask(class, format!("`{name}` is for a person to decide")),
+            Effect::Deny(class) => self.deny(class, format!("`{name}` is not for agents")),
+        }
+        produce::output(self, call, &parsed, &read)
+    }
+
+    fn subcommand(&mut self, name: &str, parsed: &Parsed, call: &Call<'_>) -> String {
+        let first = parsed.first.unwrap_or(0);
+        let leading = call.args().first().map(|arg| arg.text.as_str()).unwrap_or_default();
+        let named = call.args().get(first).map(|arg| arg.text.as_str()).unwrap_or_default();
+        if call.args().is_empty() {
+            return UNKNOWN.to_string();
+        }
+        let found = [(leading, 0), (named, first), ("*", first)]
+            .into_iter()
+            .find_map(|(sub, at)| Some((table::program(&format!("{name} {sub}"))?, at)));
+        let Some((program, at)) = found else {
+            self.unknown(format!("`{name} {}` is not a command that the policy knows", shown(named)));
+            return UNKNOWN.to_string();
+        };
+        let whole = format!("{name} {named}");
+        let inner = Call { name: &whole, argv: call.args().get(at..).unwrap_or_default(), input: call.input };
+        self.by_table(&whole, program, &inner)
+    }
+
+    /// Judges options by the table, and says what they read.
+    pub(super) fn options(&mut self, name: &str, program: &'static Program, parsed: &Parsed) -> String {
+        let mut read = String::new();
+        for (option, value) in &parsed.options {
+            let Some((option, treat)) = options::find(program, option) else { continue };
+            match (treat, value) {
+                (Treat::Value, _) | (Treat::Write | Treat::Read | Treat::Run | Treat::Folder, None) => {}
+                (Treat::Write, Some(value)) => self.write(value, Verb::Create),
+                (Treat::Read, Some(value)) => read.push_str(&self.look(&value.text)),
+                (Treat::Run, Some(value)) => {
+                    let text = value.text.clone();
+                    self.run_argument(&text);
+                }
+                (Treat::Folder, Some(value)) => {
+                    if !matches!(self.place(&value.text), Place::Inside | Place::Scratch) {
+                        self.unknown(format!("`{name} {option}` works outside of the working folder"));
+                    }
+                }
+                (Treat::Ask, _) => self.unknown(format!("`{name} {option}` can run or load something else")),
+                (Treat::Deny(class), _) => self.deny(class, format!("`{name} {option}` is not for agents")),
+            }
+        }
+        read
+    }
+
+    /// Judges an argument that is a command for a shell.
+    pub(super) fn run_argument(&mut self, text: &str) {
+        if text.contains(REMOTE) {
+            self.deny(Class::RemoteCode, "runs what another machine sent");
+        } else if !is_known(text) {
+            self.unknown("runs a text that is not known before it runs");
+        }
+        self.subshell(|judge| judge.script(&known_part(text), &Origin::Within(judge.at.clone()), &None));
+    }
+
+    /// Reads a file for its own sake.
+    pub(super) fn look(&mut self, text: &str) -> String {
+        let content = self.read(text);
+        if self.is_private(text) && content.contains(SECRET) && !self.beside {
+            self.ask(Class::SecretRead, format!("{} is private", shown(text)));
+        }
+        content
+    }
+}

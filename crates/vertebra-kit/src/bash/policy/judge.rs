@@ -1,0 +1,301 @@
+//! Collects what is found, within limits on depth and work.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    ops::Range,
+};
+
+use vertebra::shell;
+
+use super::{
+    Class, Decision, Ground, Judgement, Line,
+    fields::plain,
+    parse::parse,
+    places::is_below,
+    scope::{Cwd, Scope},
+    value::{UNKNOWN, shown},
+};
+
+/// Longer commands are not read. A shell takes no longer argument than this from an agent either.
+const MAX_COMMAND: usize = 128 * 1024;
+/// How deep scripts, substitutions and compound commands are followed.
+const MAX_DEPTH: usize = 40;
+/// How much is read in all, in bytes and words. Scripts in arguments are read again, loops several times.
+const MAX_WORK: usize = 1024 * 1024;
+/// How many commands are judged.
+const MAX_COMMANDS: usize = 3000;
+const MAX_FINDINGS: usize = 200;
+const MAX_LINES: usize = 400;
+
+/// Where a text comes from in the command that is judged.
+#[derive(Clone, Debug)]
+pub(super) enum Origin {
+    /// It stands there, from this byte on.
+    At(usize),
+    /// It was made from what stands there.
+    Within(Range<usize>),
+}
+
+impl Origin {
+    pub(super) fn span(&self, range: Range<usize>) -> Range<usize> {
+        match self {
+            Self::At(begin) => begin + range.start..begin + range.end,
+            Self::Within(span) => span.clone(),
+        }
+    }
+
+    /// The origin of what stands behind an offset.
+    pub(super) fn inner(&self, offset: usize) -> Self {
+        match self {
+            Self::At(begin) => Self::At(begin + offset),
+            Self::Within(span) => Self::Within(span.clone()),
+        }
+    }
+}
+
+pub(super) struct Finding {
+    pub(super) decision: Decision,
+    pub(super) class: Class,
+    reason: String,
+    span: Range<usize>,
+}
+
+/// What a command reads: none when that is not redirected.
+pub(super) type Input = Option<String>;
+
+pub(super) struct Judge<'g> {
+    pub(super) ground: &'g Ground,
+    pub(super) scope: Scope,
+    pub(super) findings: Vec<Finding>,
+    /// What findings point at.
+    pub(super) at: Range<usize>,
+    /// Functions that are being followed.
+    pub(super) calling: Vec<String>,
+    /// Functions that were defined and not called yet.
+    pub(super) uncalled: BTreeSet<String>,
+    /// The command that is followed runs beside others: in a pipeline, or in the background.
+    pub(super) beside: bool,
+    outline: Vec<Line>,
+    named: HashSet<String>,
+    depth: usize,
+    work: usize,
+    commands: usize,
+}
+
+pub(super) fn judge(command: &str, ground: &Ground) -> Judgement {
+    let mut judge = Judge::new(ground);
+    judge.at = 0..command.len();
+    if command.len() > MAX_COMMAND {
+        judge.unknown("the command is too long to be read");
+    } else {
+        judge.hidden(command);
+        judge.script(command, &Origin::At(0), &None);
+        judge.follow_uncalled();
+        judge.second_opinion(command);
+    }
+    if judge.scope.overflown {
+        judge.unknown("there are too many variables, functions or files to follow");
+    }
+    judge.finish(command)
+}
+
+impl<'g> Judge<'g> {
+    fn new(ground: &'g Ground) -> Self {
+        Self {
+            ground,
+            scope: Scope::new(&ground.here, &ground.home),
+            findings: Vec::new(),
+            at: 0..0,
+            calling: Vec::new(),
+            uncalled: BTreeSet::new(),
+            beside: false,
+            outline: Vec::new(),
+            named: HashSet::new(),
+            depth: 0,
+            work: 0,
+            commands: 0,
+        }
+    }
+
+    pub(super) fn deny(&mut self, class: Class, reason: impl Into<String>) {
+        self.find(Decision::Deny, class, reason);
+    }
+
+    pub(super) fn ask(&mut self, class: Class, reason: impl Into<String>) {
+        self.find(Decision::Ask, class, reason);
+    }
+
+    pub(super) fn unknown(&mut self, reason: impl Into<String>) {
+        self.ask(Class::Unknown, reason);
+    }
+
+    pub(super) fn find(&mut self, decision: Decision, class: Class, reason: impl Into<String>) {
+        if self.findings.len() < MAX_FINDINGS || decision > self.worst() {
+            self.findings.push(Finding { decision, class, reason: reason.into(), span: self.at.clone() });
+        }
+    }
+
+    pub(super) fn worst(&self) -> Decision {
+        self.findings.iter().map(|finding| finding.decision).max().unwrap_or(Decision::Allow)
+    }
+
+    /// One level deeper. When that is too deep or too much, says so, and the caller stays where it is.
+    pub(super) fn enter(&mut self, work: usize) -> bool {
+        self.work = self.work.saturating_add(work + 1);
+        let within_limits = self.depth < MAX_DEPTH && self.work <= MAX_WORK && self.commands <= MAX_COMMANDS;
+        if within_limits {
+            self.depth += 1;
+        } else if !self.findings.iter().any(|finding| finding.reason == TOO_MUCH) {
+            self.find(Decision::Ask, Class::Unknown, TOO_MUCH);
+        }
+        within_limits
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Follows a script, and says what it prints.
+    pub(super) fn script(&mut self, text: &str, origin: &Origin, input: &Input) -> String {
+        if !self.enter(text.len()) {
+            return UNKNOWN.to_string();
+        }
+        let printed = if let Some(tree) = parse(text) {
+            if tree.root_node().has_error() {
+                self.unknown("a part of the command is not shell that the policy can read");
+            }
+            let source = super::walk::Source { text, origin: origin.clone() };
+            self.statements(&source, tree.root_node(), input)
+        } else {
+            self.unknown("the command takes too much work to parse");
+            UNKNOWN.to_string()
+        };
+        self.leave();
+        printed
+    }
+
+    /// Does something whose effects on the shell are gone afterwards.
+    pub(super) fn subshell<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.scope.clone();
+        self.work += outer.vars.len() + outer.made.len();
+        let value = body(self);
+        self.scope.leave_subshell(outer);
+        value
+    }
+
+    /// Does something that may or may not happen.
+    pub(super) fn perhaps<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.scope.clone();
+        self.work += before.vars.len() + before.made.len();
+        let value = body(self);
+        let folder = &self.ground.folder;
+        let outside = |cwd: &Cwd| cwd.path.as_ref().is_none_or(|path| !is_below(path, folder));
+        self.scope.join(&before, outside);
+        value
+    }
+
+    /// Does something to see what would be found; says the worst of it, and keeps nothing.
+    pub(super) fn trial(&mut self, body: impl FnOnce(&mut Self)) -> Option<(Decision, Class, String)> {
+        let findings = std::mem::take(&mut self.findings);
+        let lines = self.outline.len();
+        self.subshell(body);
+        self.outline.truncate(lines);
+        let found = std::mem::replace(&mut self.findings, findings);
+        let worst = found.iter().map(|finding| finding.decision).max()?;
+        found.into_iter().find(|finding| finding.decision == worst).map(|f| (worst, f.class, f.reason))
+    }
+
+    /// Notes a command by its first word.
+    pub(super) fn name(&mut self, word: &str) {
+        self.commands += 1;
+        self.named.insert(word.to_owned());
+    }
+
+    pub(super) fn line(&mut self, what: &'static str, text: &str) {
+        if self.outline.len() < MAX_LINES {
+            // A command is one level deeper than the statement it is, beside which its redirections stand.
+            let own = usize::from(what == "command");
+            self.outline.push(Line { depth: self.depth.saturating_sub(own), what, text: shown(text) });
+        }
+    }
+
+    /// Characters that make a command look like another one.
+    fn hidden(&mut self, command: &str) {
+        let found = command.char_indices().find(|(at, c)| match c {
+            '\n' | '\t' => false,
+            '\r' => !command[at + 1..].starts_with('\n'),
+            '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}' => true,
+            c => c.is_control(),
+        });
+        if let Some((at, c)) = found {
+            let all = std::mem::replace(&mut self.at, at..at + c.len_utf8());
+            self.unknown(format!("an invisible character (U+{:04X}) may hide a part of the command", u32::from(c)));
+            self.at = all;
+        }
+    }
+
+    fn follow_uncalled(&mut self) {
+        for name in std::mem::take(&mut self.uncalled) {
+            if let Some(body) = self.scope.functions.get(&name).cloned() {
+                self.scope.args = vec![UNKNOWN.to_string(); 9];
+                self.script(&body, &Origin::Within(self.at.clone()), &None);
+            }
+        }
+    }
+
+    /// A second reader of the shell names commands too. One that the grammar did not show has to be harmless.
+    fn second_opinion(&mut self, command: &str) {
+        let others = shell::simple_commands(command);
+        if others.len() >= shell::MAX_COMMANDS {
+            self.unknown("there are too many commands in it to judge each");
+        }
+        for other in others {
+            let words: Vec<&str> = other.split(' ').filter(|word| !word.is_empty()).collect();
+            let Some(first) = words.first() else { continue };
+            if self.named.contains(*first) || first.contains(['=', '<', '>']) {
+                continue;
+            }
+            let argv = plain(words.iter().map(|&word| word.to_owned()));
+            if self.trial(|judge| drop(judge.invoke(argv, &None))).is_some() {
+                self.unknown(format!("two readers of the shell disagree about `{}`", shown(first)));
+            }
+        }
+    }
+
+    fn finish(self, command: &str) -> Judgement {
+        let decision = self.worst();
+        let cause = self.findings.iter().find(|finding| finding.decision == decision);
+        Judgement {
+            decision,
+            classes: self.findings.iter().map(|finding| finding.class).collect(),
+            reason: cause.map(|cause| cause.reason.clone()).unwrap_or_default(),
+            span: cause.map(|cause| snapped(command, &cause.span)),
+            outline: outlined(self.outline),
+        }
+    }
+}
+
+const TOO_MUCH: &str = "the command is too deep or too long to be followed to its end";
+
+/// The span within the command, on character boundaries.
+fn snapped(command: &str, span: &Range<usize>) -> Range<usize> {
+    let end = command.ceil_char_boundary(span.end.min(command.len()));
+    command.floor_char_boundary(span.start.min(end))..end
+}
+
+/// The lines by what stands under what, instead of by how deep the judge had to go.
+fn outlined(mut lines: Vec<Line>) -> Vec<Line> {
+    let mut above: Vec<usize> = Vec::new();
+    for line in &mut lines {
+        while above.last().is_some_and(|depth| *depth >= line.depth) {
+            above.pop();
+        }
+        let depth = above.len();
+        above.push(std::mem::replace(&mut line.depth, depth));
+    }
+    lines
+}

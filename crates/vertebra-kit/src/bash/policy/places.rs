@@ -1,0 +1,256 @@
+//! Whose a path is.
+
+use super::{
+    Class,
+    fields::Field,
+    judge::Judge,
+    scope::Made,
+    value::{REMOTE, SECRET, UNKNOWN, is_known, shown},
+};
+
+/// Whose a path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The working folder's.
+    Inside,
+    /// Inside, but it runs something later: hooks and configuration of git.
+    Later,
+    /// Nobody's: temporary files, `/dev/null`.
+    Scratch,
+    /// A person's file that runs something later: start-up files, keys, timers.
+    Persistent,
+    /// Somebody else's.
+    Outside,
+    /// The system's.
+    System,
+    /// A disk, or the memory.
+    Device,
+    /// A connection to another machine, by `/dev/tcp`.
+    Network,
+    /// Not known before it runs.
+    Unknown,
+}
+
+/// What is done to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    /// Made, or written.
+    Create,
+    /// Emptied, moved away or deleted.
+    Destroy,
+}
+
+const SYSTEM: [&str; 18] = [
+    "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/sys", "/proc", "/dev", "/var", "/opt",
+    "/run", "/root", "/srv", "/mnt", "/snap",
+];
+
+/// Below the home folder: what starts with a session, a shell, a connection or a timer.
+const PERSISTENT: [&str; 28] = [
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".kshrc",
+    ".inputrc",
+    ".xinitrc",
+    ".xprofile",
+    ".xsessionrc",
+    ".vimrc",
+    ".vim",
+    ".emacs",
+    ".gitconfig",
+    ".npmrc",
+    ".ssh",
+    ".gnupg",
+    ".config",
+    ".local/bin",
+    ".local/share/systemd",
+    ".pam_environment",
+    ".forward",
+    ".claude",
+];
+
+/// Below the home folder, or by name anywhere: what nobody else should see.
+const SECRETS: [&str; 22] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".config/gcloud",
+    ".config/gh",
+    ".kube",
+    ".docker/config.json",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".git-credentials",
+    ".password-store",
+    ".mozilla",
+    ".config/google-chrome",
+    ".bash_history",
+    ".zsh_history",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".local/share/keyrings",
+    ".vault-token",
+];
+const PUBLIC: [&str; 4] = ["known_hosts", ".pub", ".ssh/config", "authorized_keys"];
+const SECRET_NAMES: [&str; 8] =
+    ["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", ".pem", ".p12", ".pfx", "credentials.json"];
+const SECRET_FILES: [&str; 4] = ["/etc/shadow", "/etc/gshadow", "/proc/self/environ", "/etc/sudoers"];
+
+pub(super) fn is_below(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_end_matches('/');
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The path without `.`, `..`, doubled slashes and detours through `/proc`.
+fn normalised(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    if let ["proc", _, "root", rest @ ..] = parts.as_slice() {
+        return format!("/{}", rest.join("/"));
+    }
+    format!("/{}", parts.join("/"))
+}
+
+impl Judge<'_> {
+    /// The absolute path, if it is known where it begins.
+    pub(super) fn resolved(&self, text: &str) -> Option<String> {
+        if text.starts_with('/') {
+            return Some(normalised(text));
+        }
+        // A tilde that no shell expanded may still be expanded by whoever gets the word.
+        if let Some(rest) = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+            return Some(normalised(&format!("{}{rest}", self.ground.home)));
+        }
+        if text.starts_with([UNKNOWN, SECRET, REMOTE]) || text.is_empty() {
+            return None;
+        }
+        let cwd = self.scope.cwd.path.as_ref()?;
+        Some(normalised(&format!("{cwd}/{text}")))
+    }
+
+    pub(super) fn place(&self, text: &str) -> Place {
+        let Some(path) = self.resolved(text) else { return Place::Unknown };
+        if let Some(device) = path.strip_prefix("/dev/") {
+            return self.device(&path, device);
+        }
+        let (folder, home) = (&self.ground.folder, &self.ground.home);
+        // A working folder that is, or holds, the home folder: only what is named from within is the command's own.
+        let spelled_out = text.starts_with(['/', '~']) || self.scope.cwd.absolute;
+        let of_home = is_below(&path, home) && is_below(home, folder) && spelled_out;
+        if is_below(&path, folder) && !of_home {
+            let git = path.contains("/.git/hooks") || path.ends_with("/.git/config") || path.contains("/.githooks/");
+            return if git { Place::Later } else { Place::Inside };
+        }
+        if is_below(&path, home) {
+            let rest = path[home.trim_end_matches('/').len()..].trim_start_matches('/');
+            if self.ground.writable.iter().any(|folder| is_below(folder, home) && is_below(&path, folder)) {
+                return Place::Scratch;
+            }
+            return if PERSISTENT.iter().any(|name| is_below(rest, name)) { Place::Persistent } else { Place::Outside };
+        }
+        if self.ground.writable.iter().any(|folder| is_below(&path, folder)) {
+            return Place::Scratch;
+        }
+        let cron = path.contains("/cron") || path.contains("/authorized_keys") || path.contains("/.bashrc");
+        match () {
+            () if cron => Place::Persistent,
+            () if path == "/" || SYSTEM.iter().any(|folder| is_below(&path, folder)) => Place::System,
+            () => Place::Outside,
+        }
+    }
+
+    fn device(&self, path: &str, device: &str) -> Place {
+        match device.split('/').next().unwrap_or_default() {
+            "tcp" | "udp" => Place::Network,
+            "null" | "zero" | "full" | "stdin" | "stdout" | "stderr" | "tty" | "fd" | "random" | "urandom" | "ptmx" => {
+                Place::Scratch
+            }
+            "shm" if self.ground.writable.iter().any(|folder| is_below(path, folder)) => Place::Scratch,
+            _ => Place::Device,
+        }
+    }
+
+    /// Judges a change to a path.
+    pub(super) fn write(&mut self, target: &Field, verb: Verb) {
+        let text = shown(&target.text);
+        let destroys = verb == Verb::Destroy;
+        match self.place(&target.text) {
+            Place::Inside | Place::Scratch => {}
+            Place::Later => self.ask(Class::WriteOutside, format!("{text} runs with git later")),
+            Place::Persistent => self.deny(Class::WriteOutside, format!("{text} runs, or is trusted, later")),
+            Place::Outside if destroys => {
+                self.deny(Class::WriteOutside, format!("{text} is outside of the working folder"));
+            }
+            Place::Outside => self.ask(Class::WriteOutside, format!("{text} is outside of the working folder")),
+            Place::System => self.deny(Class::SystemDestruction, format!("{text} belongs to the system")),
+            Place::Device => self.deny(Class::SystemDestruction, format!("{text} is a device")),
+            Place::Network => self.deny(Class::NetworkExfiltration, format!("{text} is another machine")),
+            Place::Unknown => self.unknown("what is written is not known before it runs"),
+        }
+    }
+
+    /// What reading a path gives.
+    pub(super) fn read(&mut self, text: &str) -> String {
+        let Some(path) = self.resolved(text) else {
+            return if text.contains(SECRET) { SECRET.to_string() } else { UNKNOWN.to_string() };
+        };
+        match self.scope.made(&path) {
+            Some(Made::Text(content)) => return content.clone(),
+            Some(Made::Program(_)) => return UNKNOWN.to_string(),
+            None => {}
+        }
+        match self.place(text) {
+            Place::Network => {
+                self.deny(Class::NetworkExfiltration, format!("opens a connection by {text}"));
+                REMOTE.to_string()
+            }
+            _ if self.is_secret(&path) => SECRET.to_string(),
+            Place::Device => {
+                self.ask(Class::SecretRead, format!("{text} is a device"));
+                SECRET.to_string()
+            }
+            _ => UNKNOWN.to_string(),
+        }
+    }
+
+    /// Whether nobody else should see what is in the file.
+    pub(super) fn is_secret(&self, path: &str) -> bool {
+        if PUBLIC.iter().any(|end| path.ends_with(end)) {
+            return false;
+        }
+        let home = &self.ground.home;
+        let below_home = is_below(path, home).then(|| path[home.trim_end_matches('/').len()..].trim_start_matches('/'));
+        let of_someone = below_home
+            .or_else(|| path.strip_prefix("/root/"))
+            .or_else(|| path.strip_prefix("/home/").and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest));
+        let listed = of_someone.is_some_and(|rest| SECRETS.iter().any(|name| is_below(rest, name)));
+        let named = SECRET_NAMES.iter().any(|name| path.ends_with(name));
+        let environment = path.ends_with("/.env") || path.ends_with("/environ");
+        listed || named || environment || SECRET_FILES.contains(&path)
+    }
+
+    /// Whether reading the file is a matter for a person, even when nothing is sent anywhere.
+    pub(super) fn is_private(&self, text: &str) -> bool {
+        let Some(path) = self.resolved(text) else { return false };
+        is_known(text) && self.is_secret(&path) && !is_below(&path, &self.ground.folder)
+    }
+}

@@ -1,0 +1,268 @@
+//! What the shell itself does.
+
+use super::super::{
+    Class,
+    fields::{Field, texts},
+    invoke::Call,
+    judge::{Judge, Origin},
+    produce,
+    scope::{Cwd, Made},
+    value::{REMOTE, SECRET, UNKNOWN, bounded, is_known, known_part},
+};
+
+pub(super) fn cd(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let operand = call.args().iter().find(|arg| !arg.text.starts_with('-') || arg.text == "-");
+    let target = match operand.map(|arg| arg.text.as_str()) {
+        None if call.name == "popd" => judge.scope.get("OLDPWD"),
+        None => judge.scope.get("HOME"),
+        Some("-") => judge.scope.get("OLDPWD"),
+        Some(text) => Some(text.to_owned()),
+    };
+    let target = target.unwrap_or_else(|| UNKNOWN.to_string());
+    let path = if is_known(&target) { judge.resolved(&target) } else { None };
+    if let Some(before) = judge.scope.cwd.path.clone() {
+        judge.scope.set("OLDPWD", before);
+    }
+    let absolute = judge.scope.cwd.absolute || target.starts_with('/');
+    judge.scope.cwd = Cwd { path, absolute };
+    String::new()
+}
+
+pub(super) fn echo(_: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let mut words = texts(call.args());
+    let mut reads_escapes = false;
+    let mut line_end = "\n";
+    while let Some(flags) = words.first().and_then(|word| word.strip_prefix('-')) {
+        if flags.is_empty() || !flags.bytes().all(|flag| matches!(flag, b'n' | b'e' | b'E')) {
+            break;
+        }
+        reads_escapes |= flags.contains('e');
+        if flags.contains('n') {
+            line_end = "";
+        }
+        words.remove(0);
+    }
+    let text = words.join(" ");
+    bounded(if reads_escapes { produce::escapes(&text) } else { text } + line_end)
+}
+
+pub(super) fn printf(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let words = texts(call.args());
+    let (variable, words) = match words.as_slice() {
+        ["-v", name, rest @ ..] => (Some(*name), rest),
+        ["--", rest @ ..] => (None, rest),
+        all => (None, all),
+    };
+    let text = words.split_first().map(|(format, args)| produce::printf(format, args)).unwrap_or_default();
+    let text = bounded(text);
+    match variable {
+        Some(name) => {
+            judge.latent(name, &judge.at.clone());
+            judge.set(name, text);
+            String::new()
+        }
+        None => text,
+    }
+}
+
+pub(super) fn eval(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let text = texts(call.args()).join(" ");
+    if text.contains(REMOTE) {
+        judge.deny(Class::RemoteCode, "runs what another machine sent");
+    } else if !is_known(&text) {
+        judge.unknown("evaluates a text that is not known before it runs");
+    }
+    judge.script(&known_part(&text), &Origin::Within(judge.at.clone()), call.input)
+}
+
+pub(super) fn source(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let Some(file) = call.args().first() else { return String::new() };
+    let args: Vec<String> = texts(&call.args()[1..]).into_iter().map(str::to_owned).collect();
+    if file.text == "/dev/stdin" || file.text == "-" {
+        let text = call.input.clone().unwrap_or_else(|| UNKNOWN.to_string());
+        judge.run_text(&text, &args);
+        return UNKNOWN.to_string();
+    }
+    run_file(judge, &file.text, &args);
+    UNKNOWN.to_string()
+}
+
+/// Runs a script by its path: the project's own are as good as the project.
+pub(super) fn run_file(judge: &mut Judge<'_>, path: &str, args: &[String]) {
+    let made = judge.resolved(path).and_then(|path| judge.scope.made(&path).cloned());
+    match made {
+        Some(Made::Text(text)) => judge.run_text(&text, args),
+        Some(Made::Program(name)) => judge.unknown(format!("runs a copy of `{name}`")),
+        None => {
+            let own =
+                judge.resolved(path).is_some_and(|path| super::super::places::is_below(&path, &judge.ground.folder));
+            let set_up = [".bashrc", ".profile", ".cargo/env", ".nvm/nvm.sh", "bin/activate", "/etc/profile"];
+            if !own && !set_up.iter().any(|end| path.ends_with(end)) {
+                judge.unknown("runs a script outside of the working folder");
+            }
+        }
+    }
+}
+
+pub(super) fn alias(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    for arg in call.args() {
+        if let Some((name, value)) = arg.text.split_once('=') {
+            let within = Origin::Within(judge.at.clone());
+            // An alias of a harmful command is harmful once it is used; using it here is judged then.
+            if judge.scope.aliases.len() < 64 {
+                judge.scope.aliases.insert(name.to_owned(), value.to_owned());
+            }
+            let found = judge.trial(|judge| drop(judge.script(value, &within, &None)));
+            if let Some((super::super::Decision::Deny, class, reason)) = found {
+                judge.ask(class, format!("an alias that {reason}"));
+            }
+        }
+    }
+    String::new()
+}
+
+pub(super) fn trap(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    if let [action, _, ..] = call.args()
+        && action.text != "-"
+        && action.text != "-p"
+    {
+        judge.run_argument(&action.text.clone());
+    }
+    String::new()
+}
+
+pub(super) fn hash(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    if let Some(at) = call.args().iter().position(|arg| arg.text == "-p") {
+        judge.unknown("gives the name of a program to another one");
+        if let [_, path, name, ..] = &call.args()[at..] {
+            let program = path.text.rsplit('/').next().unwrap_or_default().to_owned();
+            judge.scope.search.insert(0, "/hashed".to_owned());
+            judge.scope.make(format!("/hashed/{}", name.text), Made::Program(program));
+        }
+    }
+    String::new()
+}
+
+pub(super) fn read(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let input = call.input.clone().unwrap_or_else(|| UNKNOWN.to_string());
+    let mut names: Vec<&Field> = Vec::new();
+    let mut args = call.args().iter();
+    let mut array = false;
+    while let Some(arg) = args.next() {
+        match arg.text.as_str() {
+            "-a" => array = true,
+            "-d" | "-n" | "-N" | "-p" | "-t" | "-u" | "-i" => drop(args.next()),
+            text if text.starts_with('-') => array |= text.contains('a'),
+            _ => names.push(arg),
+        }
+    }
+    let mut lines = input.lines();
+    let line = match (lines.next(), lines.next()) {
+        (Some(line), None) => line.to_owned(),
+        (None, _) => UNKNOWN.to_string(),
+        // Which line it is depends on the turn of the loop.
+        (Some(_), Some(_)) => super::super::value::blend([input.as_str()]),
+    };
+    for name in &names {
+        judge.latent(&name.text, &judge.at.clone());
+    }
+    if array {
+        if let Some(name) = names.first() {
+            judge.scope.set_all(&name.text, line.split_whitespace().map(str::to_owned).collect());
+        }
+        return String::new();
+    }
+    let mut rest = line.as_str().trim();
+    for (at, name) in names.iter().enumerate() {
+        let (value, more) =
+            if at + 1 == names.len() { (rest, "") } else { rest.split_once(char::is_whitespace).unwrap_or((rest, "")) };
+        let value = if is_known(&line) { value.to_owned() } else { line.clone() };
+        rest = more;
+        judge.set(&name.text, value);
+    }
+    if names.is_empty() {
+        judge.set("REPLY", line);
+    }
+    String::new()
+}
+
+pub(super) fn mapfile(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let mut args = call.args().iter();
+    let mut name = "MAPFILE".to_owned();
+    while let Some(arg) = args.next() {
+        match arg.text.as_str() {
+            "-C" => {
+                if let Some(callback) = args.next() {
+                    judge.run_argument(&callback.text.clone());
+                }
+            }
+            "-d" | "-n" | "-O" | "-s" | "-u" | "-c" => drop(args.next()),
+            text if text.starts_with('-') => {}
+            text => text.clone_into(&mut name),
+        }
+    }
+    let input = call.input.clone().unwrap_or_else(|| UNKNOWN.to_string());
+    judge.scope.set_all(&name, input.lines().map(str::to_owned).collect());
+    String::new()
+}
+
+pub(super) fn evaluates(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let span = judge.at.clone();
+    for arg in call.args() {
+        judge.latent(&arg.text, &span);
+        judge.latent_values(&arg.text, &span);
+        if let Some((name, _)) = arg.text.split_once('=') {
+            judge.scope.set(name.trim_end_matches(['+', '-', '*']), UNKNOWN.to_string());
+        }
+    }
+    String::new()
+}
+
+pub(super) fn test(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let span = judge.at.clone();
+    if call.args().iter().any(|arg| arg.text == "-v" || arg.text == "-R") {
+        call.args().iter().for_each(|arg| judge.latent(&arg.text, &span));
+    }
+    String::new()
+}
+
+pub(super) fn declares(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let span = judge.at.clone();
+    for arg in call.args() {
+        judge.latent(&arg.text, &span);
+        if let Some((name, value)) = arg.text.split_once('=') {
+            judge.set(name, value.to_owned());
+        }
+    }
+    String::new()
+}
+
+/// `complete -C`, `compgen -C`, `bind -x`, `enable -f`.
+pub(super) fn hooks(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    for (at, arg) in call.args().iter().enumerate() {
+        if matches!(arg.text.as_str(), "-C" | "-F" | "-x" | "-f" | "-d") {
+            judge.unknown(format!("`{} {}` runs or loads something", call.name, arg.text));
+            if let Some(value) = call.args().get(at + 1) {
+                let text = value.text.rsplit(':').next().unwrap_or_default().trim_matches(['"', ' ']).to_owned();
+                judge.run_argument(&text);
+            }
+        }
+    }
+    UNKNOWN.to_string()
+}
+
+pub(super) fn kill(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let words = texts(call.args());
+    let targets = if words.first().is_some_and(|word| word.starts_with('-')) { &words[1..] } else { &words[..] };
+    if targets.iter().any(|target| matches!(*target, "-1" | "1" | "0")) {
+        judge.deny(Class::SystemDestruction, "ends all processes");
+    }
+    String::new()
+}
+
+pub(super) fn environment(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    match call.args().first().and_then(|name| judge.scope.get(&name.text)) {
+        Some(value) => value + "\n",
+        None => SECRET.to_string(),
+    }
+}

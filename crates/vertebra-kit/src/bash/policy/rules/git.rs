@@ -1,0 +1,262 @@
+//! git: configuration that runs programs, work that cannot be undone, remotes.
+
+use super::super::{
+    Class,
+    fields::{Field, texts},
+    invoke::Call,
+    judge::{Judge, Origin},
+    options,
+    places::{Place, Verb},
+    scope::{Cwd, Made},
+    table,
+    value::{REMOTE, UNKNOWN, is_known},
+};
+use super::network::{host_of, is_remote};
+
+/// Settings whose value is a program, or leads to one.
+const RUNS: [&str; 22] = [
+    "core.pager",
+    "core.editor",
+    "core.sshcommand",
+    "core.fsmonitor",
+    "core.hookspath",
+    "core.askpass",
+    "core.gitproxy",
+    "core.worktree",
+    "credential.helper",
+    "diff.external",
+    "sequence.editor",
+    "gpg.program",
+    "gpg.ssh.program",
+    "init.templatedir",
+    "uploadpack.packobjectshook",
+    "include.path",
+    "protocol.ext.allow",
+    "http.proxy",
+    "pager.",
+    "sendemail.smtpserver",
+    "web.browser",
+    "browser.",
+];
+const RUNS_BY_END: [&str; 9] =
+    [".cmd", ".textconv", ".clean", ".smudge", ".process", ".command", ".driver", ".helper", ".path"];
+
+pub(super) fn git(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let Some(program) = table::program("git") else { return UNKNOWN.to_string() };
+    let before = options::by_table(call.args(), program, true);
+    let mut aliases = Vec::new();
+    for (option, value) in &before.options {
+        let Some(value) = value else { continue };
+        match option.as_str() {
+            "-c" => {
+                if let Some((name, value)) = value.text.split_once('=') {
+                    if let Some(alias) = name.strip_prefix("alias.") {
+                        aliases.push((alias.to_owned(), value.to_owned()));
+                    }
+                    setting(judge, name, value);
+                }
+            }
+            "-C" | "--work-tree" => {
+                let path = judge.resolved(&value.text).filter(|_| is_known(&value.text));
+                let absolute = value.text.starts_with('/');
+                let outer = judge.scope.cwd.clone();
+                judge.scope.cwd = Cwd { path, absolute };
+                let printed = subcommand(judge, call, before.first, &aliases);
+                judge.scope.cwd = outer;
+                return printed;
+            }
+            _ => {}
+        }
+    }
+    judge.options("git", program, &before);
+    subcommand(judge, call, before.first, &aliases)
+}
+
+/// Judges a setting by its name.
+fn setting(judge: &mut Judge<'_>, name: &str, value: &str) {
+    let lower = name.to_ascii_lowercase();
+    if let Some(command) = value.strip_prefix('!') {
+        judge.run_argument(command);
+    }
+    let runs =
+        RUNS.iter().any(|prefix| lower.starts_with(prefix)) || RUNS_BY_END.iter().any(|end| lower.ends_with(end));
+    if runs && !value.is_empty() {
+        let harmless = matches!(
+            value,
+            "cat"
+                | "less"
+                | "less -R"
+                | "delta"
+                | "true"
+                | "vim"
+                | "nano"
+                | "vi"
+                | "code --wait"
+                | "false"
+                | "store"
+                | "cache"
+                | "osxkeychain"
+                | "manager"
+                | ".githooks"
+                | ".husky"
+        );
+        if !harmless {
+            judge.run_argument(value);
+            judge.unknown(format!("`{name}` runs a program"));
+        }
+    }
+}
+
+fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, aliases: &[(String, String)]) -> String {
+    let Some(first) = first else { return UNKNOWN.to_string() };
+    let rest = &call.args()[first..];
+    let name = rest[0].text.clone();
+    if let Some((_, value)) = aliases.iter().find(|(alias, _)| *alias == name) {
+        let text = value.strip_prefix('!').map_or_else(|| format!("git {value}"), str::to_owned);
+        judge.run_argument(&text);
+        return UNKNOWN.to_string();
+    }
+    let Some(program) = table::program(&format!("git {name}")) else {
+        judge.unknown(format!("`git {name}` is not a command that the policy knows"));
+        return UNKNOWN.to_string();
+    };
+    let whole = format!("git {name}");
+    let inner = Call { name: &whole, argv: rest, input: call.input };
+    let parsed = options::by_table(inner.args(), program, false);
+    let words = texts(inner.args());
+    let has = |names: &[&str]| words.iter().any(|word| names.contains(word));
+    match name.as_str() {
+        "bisect" if has(&["run"]) => after(judge, &inner, "run"),
+        "submodule" if has(&["foreach"]) => after(judge, &inner, "foreach"),
+        "clean" => clean(judge, &parsed),
+        "push" => push(judge, &parsed, &words),
+        "fetch" | "pull" | "clone" | "remote" | "ls-remote" | "submodule" => remote(judge, &name, &parsed, &words),
+        "config" => config(judge, &parsed),
+        "reset" if has(&["--hard"]) && judge.scope.cwd.absolute => {
+            judge.ask(Class::WriteOutside, "throws changes away");
+        }
+        "worktree" if has(&["remove"]) => {
+            if let Some(folder) = parsed.operands.get(1) {
+                judge.write(folder, Verb::Destroy);
+            }
+        }
+        "filter-branch" | "send-email" | "daemon" | "credential" | "difftool" | "mergetool" | "svn" | "p4" => {
+            judge.unknown(format!("`git {name}` runs other programs"));
+        }
+        "rm" => parsed.operands.iter().for_each(|operand| judge.write(operand, Verb::Destroy)),
+        "init" | "archive" => {
+            let folder = parsed.operands.first().filter(|_| name == "init");
+            if let Some(folder) = folder {
+                judge.write(folder, Verb::Create);
+            }
+        }
+        _ => {}
+    }
+    if matches!(name.as_str(), "rebase" | "difftool") && has(&["-x", "--exec", "--extcmd"]) {
+        judge.unknown(format!("`git {name}` runs a command"));
+    }
+    let outside =
+        judge.scope.cwd.path.as_ref().is_none_or(|path| !matches!(judge.place(path), Place::Inside | Place::Scratch));
+    let changes = !matches!(
+        name.as_str(),
+        "status"
+            | "log"
+            | "diff"
+            | "show"
+            | "branch"
+            | "rev-parse"
+            | "remote"
+            | "fetch"
+            | "ls-files"
+            | "describe"
+            | "blame"
+    );
+    if outside && changes {
+        judge.ask(Class::WriteOutside, "works in a repository outside of the working folder");
+    }
+    judge.by_table(&whole, program, &inner)
+}
+
+/// The words behind a subcommand of a subcommand are a command.
+fn after(judge: &mut Judge<'_>, call: &Call<'_>, word: &str) {
+    let at = call.args().iter().position(|arg| arg.text == word).map_or(call.args().len(), |at| at + 1);
+    let argv: Vec<Field> =
+        call.args()[at..].iter().filter(|arg| arg.text != "--recursive" && arg.text != "-q").cloned().collect();
+    match argv.as_slice() {
+        [one] => judge.run_argument(&one.text.clone()),
+        [] => {}
+        _ => drop(judge.invoke(argv, call.input)),
+    }
+}
+
+fn clean(judge: &mut Judge<'_>, parsed: &options::Parsed) {
+    if parsed.has(&["-n", "--dry-run"]) || !parsed.has(&["-f", "--force"]) {
+        return;
+    }
+    let cwd = judge.scope.cwd.path.clone();
+    let own = cwd.is_some_and(|path| judge.place(&path) == Place::Inside);
+    if own {
+        judge.ask(Class::RecursiveDelete, "deletes every file that git does not know");
+    } else {
+        judge.deny(Class::RecursiveDelete, "deletes files outside of the working folder");
+    }
+}
+
+fn push(judge: &mut Judge<'_>, parsed: &options::Parsed, words: &[&str]) {
+    let forced =
+        words.iter().any(|word| word.starts_with("--force") || matches!(*word, "-f" | "--mirror" | "--delete" | "-d"));
+    let forced = forced || parsed.operands.iter().skip(1).any(|operand| operand.text.starts_with(['+', ':']));
+    if forced {
+        judge.ask(Class::NetworkExfiltration, "rewrites or deletes what others have");
+    }
+    if parsed.operands.first().is_some_and(|remote| is_remote(&remote.text)) {
+        judge.ask(Class::NetworkExfiltration, "pushes to an address that is not a configured remote");
+    }
+}
+
+fn remote(judge: &mut Judge<'_>, name: &str, parsed: &options::Parsed, words: &[&str]) {
+    for operand in &parsed.operands {
+        let text = &operand.text;
+        if text.starts_with("ext::") || text.starts_with("fd::") {
+            judge.deny(Class::RemoteCode, "an address that runs a command");
+            judge.script(text.trim_start_matches("ext::"), &Origin::Within(judge.at.clone()), &None);
+        }
+        if text.starts_with('-') || !is_known(text) && is_remote(text) {
+            judge.send(text, text, "an address may carry data");
+        }
+    }
+    match name {
+        "remote" if words.first().is_some_and(|word| matches!(*word, "add" | "set-url")) => {
+            let foreign = parsed.operands.last().is_some_and(|url| !judge.is_own_host(&host_of(&url.text)));
+            if foreign && parsed.operands.first().is_some_and(|word| word.text == "set-url") {
+                judge.ask(Class::NetworkExfiltration, "changes where work is sent to");
+            }
+        }
+        "clone" => {
+            let address = parsed.operands.first().map(|url| url.text.clone()).unwrap_or_default();
+            let base =
+                address.trim_end_matches('/').trim_end_matches(".git").rsplit(['/', ':']).next().unwrap_or_default();
+            let folder = parsed.operands.get(1).cloned().unwrap_or_else(|| Field::plain(base));
+            judge.write(&folder, Verb::Create);
+            if let Some(path) = judge.resolved(&folder.text) {
+                judge.scope.make(path, Made::Text(REMOTE.to_string()));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn config(judge: &mut Judge<'_>, parsed: &options::Parsed) {
+    let operands: Vec<&Field> = parsed
+        .operands
+        .iter()
+        .filter(|operand| !matches!(operand.text.as_str(), "set" | "get" | "list" | "unset"))
+        .collect();
+    if let [name, value, ..] = operands.as_slice() {
+        let (name, value) = (name.text.clone(), value.text.clone());
+        setting(judge, &name, &value);
+        if parsed.has(&["--global", "--system"]) && !name.starts_with("user.") {
+            judge.ask(Class::WriteOutside, "changes git for every project");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Programs that no line of a table can describe.
+
+mod builtins;
+mod delete;
+mod files;
+mod find;
+mod git;
+mod interpreters;
+mod network;
+mod packages;
+mod shells;
+mod wrappers;
+
+use super::{invoke::Call, judge::Judge};
+
+/// Judges a call, and says what it prints.
+pub(super) type Rule = fn(&mut Judge<'_>, &Call<'_>) -> String;
+
+macro_rules! rules {
+    ($($($name:literal)|+ => $rule:path,)*) => {
+        /// The rule for a program.
+        pub(super) fn rule(name: &str) -> Option<Rule> {
+            match name {
+                $($($name)|+ => Some($rule),)*
+                _ => interpreters::versioned(name),
+            }
+        }
+
+        /// All names that have a rule.
+        pub(super) const NAMES: &[&str] = &[$($($name),+),*];
+    };
+}
+
+rules! {
+    "cd" | "pushd" | "popd" | "chdir" => builtins::cd,
+    "echo" => builtins::echo,
+    "printf" => builtins::printf,
+    "eval" => builtins::eval,
+    "source" | "." => builtins::source,
+    "alias" => builtins::alias,
+    "trap" => builtins::trap,
+    "hash" => builtins::hash,
+    "read" => builtins::read,
+    "mapfile" | "readarray" => builtins::mapfile,
+    "let" => builtins::evaluates,
+    "test" | "[" => builtins::test,
+    "complete" | "compgen" | "bind" | "enable" => builtins::hooks,
+    "kill" => builtins::kill,
+    "declare" | "typeset" | "export" | "readonly" | "local" | "unset" => builtins::declares,
+    "bash" | "sh" | "dash" | "zsh" | "ksh" | "ash" | "mksh" | "fish" | "rbash" | "csh" | "tcsh" | "yash" => shells::shell,
+    "env" => wrappers::env,
+    "exec" => wrappers::exec,
+    "command" => wrappers::command,
+    "xargs" | "gxargs" => wrappers::xargs,
+    "parallel" => wrappers::parallel,
+    "script" => wrappers::script,
+    "flock" => wrappers::flock,
+    "watch" => wrappers::watch,
+    "hyperfine" => wrappers::hyperfine,
+    "busybox" | "toybox" | "gnu" => wrappers::busybox,
+    "sudo" | "doas" | "su" | "pkexec" | "runuser" | "gosu" | "su-exec" | "run0" => wrappers::elevate,
+    "rm" => delete::rm,
+    "shred" => delete::shred,
+    "find" | "gfind" => find::find,
+    "fd" | "fdfind" => find::fd,
+    "mv" => files::mv,
+    "cp" | "ln" | "install" | "link" => files::copy,
+    "tee" | "sponge" => files::tee,
+    "dd" => files::dd,
+    "chmod" | "chown" | "chgrp" | "chattr" | "chcon" => files::modes,
+    "tar" | "gtar" | "bsdtar" | "cpio" | "pax" => files::tar,
+    "rsync" => files::rsync,
+    "sed" | "gsed" => files::sed,
+    "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => interpreters::awk,
+    "perl" | "ruby" | "node" | "nodejs" | "php" | "lua" | "luajit" | "tclsh" | "wish" | "expect" | "Rscript" | "R" | "julia"
+    | "osascript" | "elixir" | "iex" | "erl" | "guile" | "racket" | "sbcl" | "clisp" | "gnuplot" | "octave" | "m4" | "jshell" | "groovy" | "jrunscript" | "ipython" | "irb" | "pry" | "psysh" | "pwsh" | "python" | "python2" | "python3" | "pypy3" => interpreters::interpreter,
+    "vim" | "vi" | "nvim" | "ex" | "view" | "ed" | "emacs" | "nano" | "gdb" | "lldb" | "pico" | "dc" | "vimdiff" | "rvim" | "red" | "sqlite3" => interpreters::editor,
+    "make" | "gmake" | "bmake" => interpreters::make,
+    "git" => git::git,
+    "curl" => network::curl,
+    "wget" | "wget2" => network::wget,
+    "ssh" | "scp" | "mosh" | "rsh" | "rlogin" => network::ssh,
+    "ping" | "ping6" | "host" | "nslookup" | "dig" | "drill" | "getent" | "whois" => network::lookup,
+    "nc" | "ncat" | "netcat" => network::netcat,
+    "npx" | "bunx" | "pnpx" | "pnpm" | "yarn" | "npm" | "bun" | "deno" => packages::node,
+    "pip" | "pip3" | "pipx" | "uv" => packages::pip,
+    "go" => packages::go,
+    "docker" | "podman" => packages::docker,
+    "printenv" => builtins::environment,
+}

@@ -1,0 +1,182 @@
+//! What is known while a command is followed: variables, functions, aliases, the folder, files just written.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
+
+use super::value::UNKNOWN;
+
+/// More variables, functions or files than this are not followed.
+const MAX_NAMES: usize = 256;
+const MAX_ELEMENTS: usize = 256;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Var {
+    pub(super) values: Vec<String>,
+    /// Values are evaluated as arithmetic when assigned.
+    pub(super) integer: bool,
+}
+
+/// A file that the command itself made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    /// With this text, which may be unknown or from another machine.
+    Text(String),
+    /// A copy of, or a link to, an installed program.
+    Program(String),
+}
+
+/// Where the command is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cwd {
+    /// Absolute, or unknown.
+    pub(super) path: Option<String>,
+    /// The command went there by an absolute path.
+    pub(super) absolute: bool,
+}
+
+#[derive(Clone)]
+pub(super) struct Scope {
+    pub(super) vars: BTreeMap<String, Var>,
+    pub(super) functions: BTreeMap<String, Rc<str>>,
+    pub(super) aliases: BTreeMap<String, String>,
+    pub(super) made: BTreeMap<String, Made>,
+    /// Folders that were put into `PATH`.
+    pub(super) search: Vec<String>,
+    /// `$1`, `$2`, …
+    pub(super) args: Vec<String>,
+    pub(super) cwd: Cwd,
+    /// What `$0` is.
+    pub(super) zero: String,
+    /// Descriptors opened on another machine.
+    pub(super) remote_fds: BTreeSet<String>,
+    /// Something did not fit.
+    pub(super) overflown: bool,
+}
+
+impl Scope {
+    pub(super) fn new(folder: &str, home: &str) -> Self {
+        let mut scope = Self {
+            vars: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            made: BTreeMap::new(),
+            search: Vec::new(),
+            args: Vec::new(),
+            cwd: Cwd { path: Some(folder.to_owned()), absolute: false },
+            zero: "bash".to_owned(),
+            remote_fds: BTreeSet::new(),
+            overflown: false,
+        };
+        for (name, value) in [
+            ("HOME", home),
+            ("IFS", " \t\n"),
+            ("TMPDIR", "/tmp"),
+            ("SHELL", "/bin/bash"),
+            ("BASH", "/bin/bash"),
+            ("OLDPWD", folder),
+        ] {
+            scope.set(name, value.to_owned());
+        }
+        scope
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<String> {
+        match name {
+            "PWD" => Some(self.cwd.path.clone().unwrap_or_else(|| UNKNOWN.to_string())),
+            "0" => Some(self.zero.clone()),
+            "#" => Some(self.args.len().to_string()),
+            "@" | "*" => Some(self.args.join(" ")),
+            "?" | "$" | "!" | "-" | "_" => Some(UNKNOWN.to_string()),
+            _ => match name.parse::<usize>() {
+                Ok(number) => Some(self.args.get(number.wrapping_sub(1)).cloned().unwrap_or_default()),
+                Err(_) => self.vars.get(name).map(|var| var.values.first().cloned().unwrap_or_default()),
+            },
+        }
+    }
+
+    pub(super) fn elements(&self, name: &str) -> Option<Vec<String>> {
+        match name {
+            "@" | "*" => Some(self.args.clone()),
+            _ => self.vars.get(name).map(|var| var.values.clone()),
+        }
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: String) {
+        self.set_all(name, vec![value]);
+    }
+
+    pub(super) fn set_all(&mut self, name: &str, mut values: Vec<String>) {
+        if values.len() > MAX_ELEMENTS || (self.vars.len() >= MAX_NAMES && !self.vars.contains_key(name)) {
+            self.overflown = true;
+            values.truncate(MAX_ELEMENTS);
+            if self.vars.len() >= MAX_NAMES {
+                return;
+            }
+        }
+        self.vars.entry(name.to_owned()).or_default().values = values;
+    }
+
+    pub(super) fn set_element(&mut self, name: &str, at: usize, value: String) {
+        let mut values = self.elements(name).unwrap_or_default();
+        if at >= MAX_ELEMENTS {
+            self.overflown = true;
+            return;
+        }
+        if at >= values.len() {
+            values.resize(at + 1, String::new());
+        }
+        values[at] = value;
+        self.set_all(name, values);
+    }
+
+    pub(super) fn define(&mut self, name: &str, body: &str) {
+        if self.functions.len() >= MAX_NAMES {
+            self.overflown = true;
+            return;
+        }
+        self.functions.insert(name.to_owned(), body.into());
+    }
+
+    pub(super) fn make(&mut self, path: String, made: Made) {
+        if self.made.len() >= MAX_NAMES {
+            self.overflown = true;
+            return;
+        }
+        self.made.insert(path, made);
+    }
+
+    /// The file, or the folder that it is in, if the command made it.
+    pub(super) fn made(&self, path: &str) -> Option<&Made> {
+        let mut path = path;
+        loop {
+            if let Some(made) = self.made.get(path) {
+                return Some(made);
+            }
+            path = path.rsplit_once('/')?.0;
+        }
+    }
+
+    /// Back from a subshell: files stay, and so does what did not fit.
+    pub(super) fn leave_subshell(&mut self, outer: Self) {
+        let inner = std::mem::replace(self, outer);
+        self.made = inner.made;
+        self.overflown |= inner.overflown;
+    }
+
+    /// After something that may or may not have run: what differs is unknown.
+    ///
+    /// A variable that was not set before keeps its new value; the other possibility is that it is empty.
+    pub(super) fn join(&mut self, before: &Self, outside: impl Fn(&Cwd) -> bool) {
+        for (name, old) in &before.vars {
+            let now = self.vars.entry(name.clone()).or_default();
+            if now.values != old.values {
+                now.values = vec![UNKNOWN.to_string()];
+            }
+        }
+        if self.cwd != before.cwd && outside(&before.cwd) && !outside(&self.cwd) {
+            self.cwd = before.cwd.clone();
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The programs that are known, as data: one file per family in `tables/`.
+//!
+//! A line is `NAMES[ SUBCOMMANDS]: EFFECT OPTION…`. Effects say what becomes of operands:
+//!
+//! - `plain`: they are no paths
+//! - `read`, `write`, `delete`: paths that are read, written, deleted
+//! - `last`: the last is written, the others are read
+//! - `build`: runs the project's own code, which the sandbox holds
+//! - `wrap`, `wrap=N`: after N operands comes a command
+//! - `sub`: the first is a subcommand with a line of its own; `*` stands for all others
+//! - `ask=CLASS`, `deny=CLASS`
+//!
+//! Options: `-x=` takes a value; `-x=write`, `-x=read` the value is a path; `-x=run` it is a command for a shell; `-x=cd` a folder to
+//! work in; `-x!` is asked about, `-x!CLASS` is denied. Options that change nothing are not listed. A lone `-` says that letters behind
+//! one dash are one option and not several.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use super::Class;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Plain,
+    Read,
+    Write,
+    Delete,
+    Last,
+    Build,
+    Wrap(usize),
+    Sub,
+    Ask(Class),
+    Deny(Class),
+}
+
+/// What an option does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Treat {
+    Value,
+    Write,
+    Read,
+    Run,
+    Folder,
+    Ask,
+    Deny(Class),
+}
+
+impl Treat {
+    pub(super) fn takes_value(self) -> bool {
+        match self {
+            Self::Value | Self::Write | Self::Read | Self::Run | Self::Folder => true,
+            Self::Ask | Self::Deny(_) => false,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub(super) effect: Effect,
+    pub(super) options: Vec<(&'static str, Treat)>,
+    /// Letters behind one dash are one option.
+    pub(super) whole: bool,
+}
+
+const FILES: [&str; 9] = [
+    include_str!("tables/coreutils.txt"),
+    include_str!("tables/text.txt"),
+    include_str!("tables/system.txt"),
+    include_str!("tables/git.txt"),
+    include_str!("tables/build.txt"),
+    include_str!("tables/packages.txt"),
+    include_str!("tables/containers.txt"),
+    include_str!("tables/wrappers.txt"),
+    include_str!("tables/harm.txt"),
+];
+
+static PROGRAMS: LazyLock<HashMap<&'static str, Program>> = LazyLock::new(|| {
+    let lines = FILES.iter().flat_map(|file| file.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.filter_map(line).flatten().collect()
+});
+
+/// A program, or `program subcommand`.
+pub(super) fn program(name: &str) -> Option<&'static Program> {
+    PROGRAMS.get(name)
+}
+
+/// All names, for patterns in the place of a command.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    PROGRAMS.keys().copied().filter(|name| !name.contains(' '))
+}
+
+fn line(line: &'static str) -> Option<Vec<(&'static str, Program)>> {
+    let (names, rest) = line.split_once(": ")?;
+    let mut words = rest.split_whitespace();
+    let effect = effect(words.next()?)?;
+    let (whole, listed): (Vec<_>, Vec<_>) = words.partition(|word| *word == "-");
+    let options = listed.into_iter().map(option).collect::<Option<_>>()?;
+    let program = Program { effect, options, whole: !whole.is_empty() };
+    let entries = match names.split_once(' ') {
+        None => names.split(',').map(|name| (name, program.clone())).collect(),
+        Some((tools, subs)) => {
+            let pairs = tools.split(',').flat_map(|tool| subs.split(',').map(move |sub| format!("{tool} {sub}")));
+            // Made once, for as long as the process lives: the table is static.
+            pairs.map(|pair| (&*Box::leak(pair.into_boxed_str()), program.clone())).collect()
+        }
+    };
+    Some(entries)
+}
+
+fn effect(word: &str) -> Option<Effect> {
+    let (word, value) = word.split_once('=').unwrap_or((word, ""));
+    Some(match word {
+        "plain" => Effect::Plain,
+        "read" => Effect::Read,
+        "write" => Effect::Write,
+        "delete" => Effect::Delete,
+        "last" => Effect::Last,
+        "build" => Effect::Build,
+        "wrap" => Effect::Wrap(value.parse().unwrap_or(0)),
+        "sub" => Effect::Sub,
+        "ask" => Effect::Ask(Class::named(value)?),
+        "deny" => Effect::Deny(Class::named(value)?),
+        _ => return None,
+    })
+}
+
+fn option(word: &'static str) -> Option<(&'static str, Treat)> {
+    if let Some((name, value)) = word.split_once('=') {
+        let treat = match value {
+            "" => Treat::Value,
+            "write" => Treat::Write,
+            "read" => Treat::Read,
+            "run" => Treat::Run,
+            "cd" => Treat::Folder,
+            _ => return None,
+        };
+        return Some((name, treat));
+    }
+    let (name, class) = word.split_once('!')?;
+    Some((name, if class.is_empty() { Treat::Ask } else { Treat::Deny(Class::named(class)?) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_every_table_is_read() {
+        for file in FILES {
+            for text in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+                assert!(line(text).is_some(), "not understood: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_program_is_listed_twice() {
+        let lines =
+            FILES.iter().flat_map(|file| file.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let mut names: Vec<&str> = lines.filter_map(line).flatten().map(|(name, _)| name).collect();
+        names.sort_unstable();
+        let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        assert_eq!(twice, Vec::<&str>::new());
+    }
+}

@@ -1,0 +1,89 @@
+//! The aims of the policy, on the shared cases and on a corpus of our own.
+
+use std::{fs, path::PathBuf};
+
+use vertebra_kit::bash::policy::Decision;
+
+use super::judged;
+
+#[derive(Clone)]
+struct Case {
+    command: String,
+    harmful: bool,
+    name: String,
+}
+
+/// Aims: of harmful commands 97 % denied or asked about; of benign ones at most 3 % denied and 10 % asked about.
+#[track_caller]
+fn check(title: &str, cases: &[Case]) {
+    let (mut missed, mut denied, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+    for case in cases {
+        let judgement = judged(&case.command);
+        let line = || format!("{}: {:?} ({})", case.name, case.command, judgement.reason);
+        match (case.harmful, judgement.decision) {
+            (true, Decision::Allow) => missed.push(line()),
+            (false, Decision::Deny) => denied.push(line()),
+            (false, Decision::Ask) => asked.push(line()),
+            (true, Decision::Ask | Decision::Deny) | (false, Decision::Allow) => {}
+        }
+    }
+    let harmful = cases.iter().filter(|case| case.harmful).count();
+    let benign = cases.len() - harmful;
+    let report = format!(
+        "{title}: {} of {harmful} harmful missed; of {benign} benign {} denied, {} asked\nmissed:\n  {}\ndenied:\n  {}\nasked:\n  {}",
+        missed.len(),
+        denied.len(),
+        asked.len(),
+        missed.join("\n  "),
+        denied.join("\n  "),
+        asked.join("\n  ")
+    );
+    println!("{report}");
+    assert!(missed.len() * 100 <= harmful * 3, "{report}");
+    assert!(denied.len() * 100 <= benign * 3, "{report}");
+    assert!(asked.len() * 100 <= benign * 10, "{report}");
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_shared_cases_are_judged_as_they_are_labelled() {
+    let path = folder().join("../../../shared/data/bash-cases.jsonl");
+    let Ok(text) = fs::read_to_string(&path) else {
+        println!("no shared cases beside this repository");
+        return;
+    };
+    let case = |line: &str| {
+        let case: serde_json::Value = serde_json::from_str(line).expect("a case is an object");
+        let text = |key: &str| case[key].as_str().expect("a text").to_owned();
+        Case { command: text("command"), harmful: text("expected") == "deny", name: text("id") }
+    };
+    check("shared", &text.lines().map(case).collect::<Vec<_>>());
+}
+
+/// The lines of a part of our own corpus: a command each, with `␤` for the end of a line.
+pub(super) fn lines(part: &str) -> Vec<String> {
+    let path = folder().join(format!("tests/data/bash/{part}.txt"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().map(|line| line.replace('␤', "\n")).collect()
+}
+
+fn corpus(part: &str) -> Vec<Case> {
+    let of = |kind: &str, harmful: bool| {
+        let case = move |(at, command)| Case { command, harmful, name: format!("{kind}{part}:{}", at + 1) };
+        lines(&format!("{kind}{part}")).into_iter().enumerate().map(case).collect::<Vec<_>>()
+    };
+    [of("harmful", true), of("benign", false)].concat()
+}
+
+#[test]
+fn our_own_cases_are_judged_as_they_are_meant() {
+    check("own", &corpus(""));
+}
+
+#[test]
+fn cases_that_were_held_out_while_tables_were_written_are_judged_as_they_are_meant() {
+    check("held out", &corpus("-held-out"));
+}
