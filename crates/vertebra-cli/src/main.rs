@@ -18,10 +18,15 @@ enum Command {
     ExplainCommand(explain::Options),
 }
 
-#[tokio::main]
-async fn main() -> anyhow::Result<ExitCode> {
+fn main() -> anyhow::Result<ExitCode> {
+    // Shell commands are launched by a copy of this very program, which becomes the command here.
+    vertebra_kit::bash::sandbox::launch_if_asked();
     match Command::parse() {
-        Command::Demo(options) => demo::run(options).await,
+        Command::Demo(options) => asynchronously(demo::run(options)),
         Command::ExplainCommand(options) => explain::run(&options),
     }
+}
+
+fn asynchronously(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }

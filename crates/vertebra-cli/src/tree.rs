@@ -4,7 +4,8 @@ use std::{fmt::Write as _, path::Path};
 
 use anstyle::{AnsiColor, Style};
 use vertebra::{
-    Change, Kind, News, Ran, Record, Role, RunEvent, RunReport, Skipped, ToolCall, ToolResult, ToolStatus, Trace,
+    BeforeToolUse, Change, Kind, News, Point as _, Ran, Record, Role, RunEvent, RunReport, Skipped, ToolCall,
+    ToolResult, ToolStatus, Trace,
 };
 
 const DIM: Style = Style::new().dimmed();
@@ -69,13 +70,13 @@ impl Tree {
     fn hooks(&mut self, record: &Record, subject: &str) {
         line(1, &format!("{BOLD}{}{BOLD:#} {DIM}{}{DIM:#}", record.point, cut(subject)));
         for trace in &record.hooks {
-            self.count(trace);
+            self.count(&record.point, trace);
             line(2, &hook(trace));
         }
     }
 
-    fn count(&mut self, trace: &Trace) {
-        self.rewritten += u32::from(!trace.changes.is_empty());
+    fn count(&mut self, point: &str, trace: &Trace) {
+        self.rewritten += u32::from(point == BeforeToolUse::NAME && !trace.changes.is_empty());
         self.denied += u32::from(matches!(trace.ran, Ran::Answered { verdict: Kind::Deny, .. }));
         self.watched += u32::from(trace.role == Role::Watch);
     }
@@ -84,7 +85,7 @@ impl Tree {
     pub(crate) fn epilogue(&self, folder: &Path) -> std::io::Result<()> {
         let Self { rewritten, denied, watched, .. } = self;
         anstream::println!(
-            "\n{BOLD}three hooks:{BOLD:#} {YELLOW}{rewritten} calls rewritten{YELLOW:#}, {RED}{denied} denied{RED:#}, \
+            "\n{BOLD}hooks:{BOLD:#} {YELLOW}{rewritten} calls rewritten{YELLOW:#}, {RED}{denied} denied{RED:#}, \
              {BLUE}{watched} watched{BLUE:#}"
         );
         let mut files = Vec::new();

@@ -1,8 +1,11 @@
 //! One dispatch: all matching hooks of a point over one event.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use fastant::Instant;
 use futures_util::future::join_all;
 
 use crate::{

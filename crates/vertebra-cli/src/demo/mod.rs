@@ -3,7 +3,6 @@
 //! The model plays a script, so that it needs no key and no network; everything else is real.
 
 mod scene;
-mod tools;
 
 use std::{io::IsTerminal, process::ExitCode};
 

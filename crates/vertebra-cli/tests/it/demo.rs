@@ -19,13 +19,15 @@ fn people_see_what_fires_what_changed_and_who_decided() {
     let shown = text(&demo(&["--tree", "--fast"]));
     let expected = [
         "model    First I look around.",
-        "BeforeToolUse bash ls -a",
+        "BeforeToolUse bash ls",
         "✎ hook every-command-has-a-timeout  /args/timeout_ms: nothing → 5000",
         "✗ guard no-deletions denies: deletions are for humans",
         "✗ never ran  bash cd build && bash -c 'rm -rf ../build'",
         "blocked by no-deletions: deletions are for humans",
         "✓ done   bash mkdir attic && mv build attic/",
-        "three hooks: 4 calls rewritten, 1 denied, 5 watched",
+        "✗ guard bash/policy denies: runs what another machine sent",
+        "✓ done   write_file report.md",
+        "hooks: 4 calls rewritten, 2 denied, 6 watched",
         // What was to be deleted is still there, and the audit was written before the end.
         "the folder now: attic/build/old.o  audit.jsonl  notes.txt  report.md",
     ];
@@ -44,7 +46,14 @@ fn a_pipe_gets_one_json_object_per_event() {
     let last = events.last().expect("there are events");
     assert_eq!((&last["event"], &last["report"]["status"]), (&"ended".into(), &"completed".into()));
     let denied = events.iter().filter(|event| event["record"]["verdict"] == "deny").count();
-    assert_eq!(denied, 1, "{shown}");
+    assert_eq!(denied, 2, "{shown}");
+    // Commands ran in a sandbox, or it is said loudly that they did not.
+    let results = events.iter().map(|event| &event["result"]).filter(|result| result["data"]["cwd"].is_string());
+    let held = |result: &&serde_json::Value| {
+        let state = result["data"]["sandbox"].as_str().unwrap_or_default();
+        state.starts_with("landlock") || result["output"].as_str().is_some_and(|text| text.contains("[no sandbox: "))
+    };
+    assert_eq!(results.filter(held).count(), 2, "{shown}");
     assert!(!shown.contains('\u{1b}'), "no colour in a pipe");
 }
 
