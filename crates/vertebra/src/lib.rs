@@ -29,10 +29,6 @@
 
 #![warn(missing_docs)]
 
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
 mod args;
 mod message;
 mod result;

@@ -33,7 +33,8 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let folder = |name: &str| root.join(name).display().to_string();
     let variables = [("PATH", "/usr/bin:/bin".to_owned()), ("API_TOKEN", "hunter2".to_owned())];
     let environment = Environment::default().from(variables).set("HOME", folder("home")).set("TMPDIR", folder("tmp"));
-    let bash = Bash { environment, sandbox: Sandbox::required(), ..Bash::in_dir(root.join("project")) };
+    // Not judged, so that what the sandbox does is seen: `bash_policy` shows what would be refused before.
+    let bash = Bash { environment, judged: false, sandbox: Sandbox::required(), ..Bash::in_dir(root.join("project")) };
 
     let here = root.display().to_string();
     let agent = Agent::builder(script.say("I tried."))

@@ -51,7 +51,7 @@ fn the_page_says_what_the_code_does() {
     let page = fs::read_to_string(&path).expect("docs/capabilities.md");
     let (head, rest) = page.split_once(BEGIN).expect("the page marks where its table begins");
     let (_, tail) = rest.split_once(END).expect("the page marks where its table ends");
-    let wanted = format!("{head}{BEGIN}{}{END}{tail}", sheets().iter().map(row).collect::<String>());
+    let wanted = format!("{head}{BEGIN}{}{END}{tail}", made());
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         fs::write(&path, &wanted).expect("docs/capabilities.md can be written");
         return;
@@ -59,10 +59,32 @@ fn the_page_says_what_the_code_does() {
     assert_eq!(page, wanted, "docs/capabilities.md is not what the code does");
 }
 
-fn row(sheet: &Sheet) -> String {
+/// An overview as a table, then a section for each capability.
+fn made() -> String {
+    let mut text =
+        "| capability | what it is for | tools | hooks | knobs |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    let mut sections = String::new();
+    for sheet in sheets() {
+        let agent = installed(&sheet);
+        let mut tools: Vec<_> = agent.tools().map(|spec| format!("`{}`", spec.name)).collect();
+        tools.sort();
+        let Sheet { name, purpose, knobs, .. } = &sheet;
+        let (hooks, knobs) = (agent.hooks().count(), knobs.len());
+        let anchor = name.to_lowercase().replace(' ', "-");
+        let tools = if tools.is_empty() { "–".to_owned() } else { tools.join(", ") };
+        writeln!(text, "| [{name}](#{anchor}) | {purpose} | {tools} | {hooks} | {knobs} |").expect("text");
+        sections += &section(&sheet, &agent);
+    }
+    text + &sections
+}
+
+fn installed(sheet: &Sheet) -> Agent {
     let mut builder = Agent::builder(Script::new());
     (sheet.install)(&mut builder);
-    let agent = builder.build().unwrap_or_else(|error| panic!("{}: {error}", sheet.name));
+    builder.build().unwrap_or_else(|error| panic!("{}: {error}", sheet.name))
+}
+
+fn section(sheet: &Sheet, agent: &Agent) -> String {
     let mut tools: Vec<String> = agent
         .tools()
         .map(|spec| {
@@ -78,7 +100,7 @@ fn row(sheet: &Sheet) -> String {
     let mut text = format!("\n### {}\n\n{}\n\n", sheet.name, sheet.purpose);
     for (title, list) in [("Tools", tools), ("Hooks", hooks), ("Knobs", knobs)] {
         let list = if list.is_empty() { "none".to_owned() } else { list.join("; ") };
-        writeln!(text, "- {title}: {list}").expect("a string takes everything");
+        writeln!(text, "- {title}: {list}").expect("text");
     }
     text
 }

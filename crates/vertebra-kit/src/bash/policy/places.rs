@@ -240,7 +240,7 @@ impl Judge<'_> {
         let home = &self.ground.home;
         let below_home = is_below(path, home).then(|| path[home.trim_end_matches('/').len()..].trim_start_matches('/'));
         let of_someone = below_home
-            .or_else(|| path.strip_prefix("/root/"))
+            .or_else(|| path.strip_prefix("/root").and_then(|rest| rest.strip_prefix('/')))
             .or_else(|| path.strip_prefix("/home/").and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest));
         let listed = of_someone.is_some_and(|rest| SECRETS.iter().any(|name| is_below(rest, name)));
         let named = SECRET_NAMES.iter().any(|name| path.ends_with(name));

@@ -29,7 +29,7 @@ pub(crate) fn sheet() -> Sheet {
     let bash = Bash::default();
     Sheet {
         name: "Bash",
-        purpose: "Runs commands in one folder, in a sandbox where the system has one.",
+        purpose: "Runs commands in one folder, judged by `BashPolicy`, in a sandbox where the system has one.",
         install: |builder| {
             builder.with(Bash::default());
         },
@@ -42,6 +42,7 @@ pub(crate) fn sheet() -> Sheet {
             ("head_bytes", bash.head_bytes.to_string()),
             ("tail_bytes", bash.tail_bytes.to_string()),
             ("environment", format!("{} names pass, nothing that looks like a secret", PASSED.len())),
+            ("judged", if bash.judged { "yes: by `BashPolicy`" } else { "no" }.to_owned()),
             ("sandbox.need", format!("{:?}", bash.sandbox.need)),
             ("sandbox.network", format!("{:?}", bash.sandbox.network)),
             ("sandbox.unix_sockets", format!("{:?}", bash.sandbox.unix_sockets)),
@@ -68,7 +69,8 @@ impl Area {
         fs::write(root.path().join("outside/precious"), "precious").expect("a new file");
         let at = |folder: &str| root.path().join(folder).display().to_string();
         let environment = Environment::default().set("TMPDIR", at("tmp")).set("HOME", at("home"));
-        let bash = Bash { environment, sandbox: held(), ..Bash::in_dir(root.path().join("work")) };
+        // Not judged: what the sandbox holds, it holds whatever a policy thinks of it.
+        let bash = Bash { environment, judged: false, sandbox: held(), ..Bash::in_dir(root.path().join("work")) };
         Self { root, bash }
     }
 
