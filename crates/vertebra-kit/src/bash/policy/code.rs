@@ -20,7 +20,18 @@ static WORDS: LazyLock<Vec<(Class, &'static str)>> = LazyLock::new(|| {
 });
 
 /// Words that write files.
-const WRITES: [&str; 16] = [
+const WRITES: [&str; 27] = [
+    "'w+'",
+    "\"w+\"",
+    "'r+'",
+    "cpSync",
+    "copyFile",
+    "copytree",
+    "shutil.copy",
+    "shutil.move",
+    "os.replace",
+    "createWriteStream",
+    "IO.write",
     "'w'",
     "\"w\"",
     "'a'",
@@ -42,6 +53,8 @@ const WRITES: [&str; 16] = [
 const SECRETS: [&str; 10] =
     [".ssh", "id_rsa", ".aws", ".netrc", "environ", "process.env", "ENV", "/etc/passwd", "/etc/shadow", "credentials"];
 /// Words that lead out of the working folder.
+const HOME_FOLDERS: [&str; 5] = ["expanduser", "homedir", "Path.home", "Dir.home", "HOME"];
+/// The same, and what may be more than that.
 const HOMES: [&str; 9] = ["~", "HOME", "expanduser", "homedir", "Path.home", "Dir.home", "/root", "/home", ".."];
 
 /// Words of Tcl that run or open something.
@@ -67,7 +80,7 @@ impl Judge<'_> {
             return;
         }
         let texts = literals(&code);
-        let backquotes = matches!(language, "perl" | "ruby" | "php") && code.contains('`')
+        let backquotes = matches!(language, "perl" | "ruby" | "php" | "julia") && code.contains('`')
             || code.contains("qx")
             || code.contains("%x");
         let found: Vec<(Class, &str)> = WORDS.iter().filter(|(_, word)| uses(&code, word)).copied().collect();
@@ -108,10 +121,11 @@ impl Judge<'_> {
             let decision = if secret { Decision::Deny } else { Decision::Ask };
             self.find(decision, Class::NetworkExfiltration, "a program names an address on another machine");
         }
-        if WRITES.iter().any(|word| code.contains(word))
-            && let Some(path) = texts.iter().find(|text| self.is_foreign_path(text))
-        {
-            self.ask(Class::WriteOutside, format!("a program may write {}", shown(path)));
+        if WRITES.iter().any(|word| code.contains(word)) {
+            let home = HOME_FOLDERS.iter().find(|word| code.contains(**word)).map(|word| (*word).to_owned());
+            if let Some(path) = texts.iter().find(|text| self.is_foreign_path(text)).cloned().or(home) {
+                self.ask(Class::WriteOutside, format!("a program may write {}", shown(&path)));
+            }
         }
         self.leave();
     }
