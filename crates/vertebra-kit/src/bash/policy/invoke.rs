@@ -334,7 +334,6 @@ impl Judge<'_> {
         for (option, value) in &parsed.options {
             let Some((option, treat)) = options::find(program, option) else { continue };
             match (treat, value) {
-                (Treat::Value, _) => {}
                 (Treat::Write, Some(value)) => self.write(value, Verb::Create),
                 (Treat::Read, Some(value)) => read.push_str(&self.look(&value.text)),
                 (Treat::Run, Some(value)) => {
@@ -350,7 +349,7 @@ impl Judge<'_> {
                 }
                 (Treat::Ask, _) => self.unknown(format!("`{name} {option}` can run or load something else")),
                 (Treat::Deny(class), _) => self.deny(class, format!("`{name} {option}` is not for agents")),
-                (_, None) => {}
+                (Treat::Value, _) | (_, None) => {}
             }
         }
         read

@@ -118,8 +118,9 @@ fn statements(judge: &mut Judge<'_>, name: &str, text: &str) {
     let lower = text.to_ascii_lowercase().split_whitespace().collect::<Vec<_>>().join(" ") + " ";
     if let Some(word) = REACHES.iter().find(|word| lower.contains(*word)) {
         judge.unknown(format!("`{}` runs, loads or reaches more than the database", word.trim()));
-        let texts: Vec<String> = text.split('\'').skip(1).step_by(2).map(str::to_owned).collect();
-        texts.iter().for_each(|text| judge.run_argument(text));
+        for quoted in text.split('\'').skip(1).step_by(2) {
+            judge.run_argument(quoted);
+        }
     }
     let all = lower.contains("delete from ") && !lower.contains(" where ");
     if all || LOSES.iter().any(|word| lower.contains(word)) {

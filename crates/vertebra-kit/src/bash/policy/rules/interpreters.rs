@@ -1,5 +1,7 @@
 //! Interpreters and programs with a language of their own.
 
+use std::path::Path;
+
 use super::super::{
     Class,
     fields::{Field, texts},
@@ -211,12 +213,12 @@ fn module(judge: &mut Judge<'_>, name: &str, call: &Call<'_>, at: usize) {
     match root {
         "pip" | "pytest" | "venv" | "poetry" | "pipenv" | "uv" | "twine" | "virtualenv" => {
             let name = if root == "venv" { "virtualenv" } else { root };
-            let argv = [&[Field::plain(name)], args].concat();
-            judge.invoke(argv, call.input);
+            let command = [&[Field::plain(name)], args].concat();
+            judge.invoke(command, call.input);
         }
         "timeit" => words.iter().filter(|word| !word.starts_with('-')).for_each(|code| judge.code_in("python", code)),
         "pdb" | "cProfile" | "profile" | "trace" | "coverage" => {
-            if let Some(path) = words.iter().find(|word| word.ends_with(".py")) {
+            if let Some(path) = words.iter().find(|word| Path::new(word).extension().is_some_and(|end| end == "py")) {
                 script(judge, "python", path);
             }
         }
@@ -246,7 +248,7 @@ pub(super) fn pager(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     for arg in call.args().iter().filter(|arg| arg.text.starts_with('+')) {
         if let Some((_, command)) = arg.text.split_once(['!', '|', '#']) {
             judge.unknown(format!("`{}` runs a command", call.name));
-            judge.run_argument(&command.to_owned());
+            judge.run_argument(command);
         }
     }
     super::packages::by_table(judge, call)
