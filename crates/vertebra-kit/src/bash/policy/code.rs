@@ -3,7 +3,7 @@
 //! No grammar of those languages: a word that runs, deletes or sends is asked about; it is denied when a text beside it would be
 //! denied as a command, or when it names what is not the command's own.
 
-use std::sync::LazyLock;
+use std::{str::Chars, sync::LazyLock};
 
 use super::{
     Class, Decision,
@@ -174,6 +174,19 @@ fn uses(code: &str, word: &str) -> bool {
     })
 }
 
+/// What stands before a closing mark, with escapes read.
+pub(super) fn until(chars: &mut Chars<'_>, end: char) -> String {
+    let mut text = String::new();
+    while let Some(c) = chars.next() {
+        match c {
+            _ if c == end => break,
+            '\\' => text.extend(chars.next()),
+            _ => text.push(c),
+        }
+    }
+    text
+}
+
 /// The texts in quotes.
 fn literals(code: &str) -> Vec<String> {
     let mut texts = Vec::new();
@@ -182,15 +195,7 @@ fn literals(code: &str) -> Vec<String> {
         if !matches!(c, '"' | '\'') || texts.len() >= MAX_TEXTS {
             continue;
         }
-        let mut text = String::new();
-        while let Some(inner) = chars.next() {
-            match inner {
-                _ if inner == c => break,
-                '\\' => text.extend(chars.next()),
-                _ => text.push(inner),
-            }
-        }
-        texts.push(text);
+        texts.push(until(&mut chars, c));
     }
     texts
 }

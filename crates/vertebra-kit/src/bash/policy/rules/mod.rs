@@ -8,6 +8,7 @@ mod files;
 mod find;
 mod git;
 mod interpreters;
+mod make;
 mod network;
 mod packages;
 mod shells;
@@ -84,7 +85,7 @@ rules! {
     "redis-cli" | "valkey-cli" => databases::redis,
     "aws" | "gcloud" | "az" => clouds::cloud,
     "unzip" | "7z" | "7za" | "p7zip" | "unrar" => files::unpack,
-    "make" | "gmake" | "bmake" => interpreters::make,
+    "make" | "gmake" | "bmake" => make::make,
     "git" => git::git,
     "curl" => network::curl,
     "wget" | "wget2" => network::wget,
