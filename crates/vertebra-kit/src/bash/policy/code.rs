@@ -3,7 +3,7 @@
 //! No grammar of those languages: a word that runs, deletes or sends is asked about; it is denied when a text beside it would be
 //! denied as a command, or when it names what is not the command's own.
 
-use std::sync::LazyLock;
+use std::{str::Chars, sync::LazyLock};
 
 use super::{
     Class, Decision,
@@ -20,7 +20,18 @@ static WORDS: LazyLock<Vec<(Class, &'static str)>> = LazyLock::new(|| {
 });
 
 /// Words that write files.
-const WRITES: [&str; 16] = [
+const WRITES: [&str; 27] = [
+    "'w+'",
+    "\"w+\"",
+    "'r+'",
+    "cpSync",
+    "copyFile",
+    "copytree",
+    "shutil.copy",
+    "shutil.move",
+    "os.replace",
+    "createWriteStream",
+    "IO.write",
     "'w'",
     "\"w\"",
     "'a'",
@@ -42,6 +53,8 @@ const WRITES: [&str; 16] = [
 const SECRETS: [&str; 10] =
     [".ssh", "id_rsa", ".aws", ".netrc", "environ", "process.env", "ENV", "/etc/passwd", "/etc/shadow", "credentials"];
 /// Words that lead out of the working folder.
+const HOME_FOLDERS: [&str; 5] = ["expanduser", "homedir", "Path.home", "Dir.home", "HOME"];
+/// The same, and what may be more than that.
 const HOMES: [&str; 9] = ["~", "HOME", "expanduser", "homedir", "Path.home", "Dir.home", "/root", "/home", ".."];
 
 /// Words of Tcl that run or open something.
@@ -67,7 +80,7 @@ impl Judge<'_> {
             return;
         }
         let texts = literals(&code);
-        let backquotes = matches!(language, "perl" | "ruby" | "php") && code.contains('`')
+        let backquotes = matches!(language, "perl" | "ruby" | "php" | "julia") && code.contains('`')
             || code.contains("qx")
             || code.contains("%x");
         let found: Vec<(Class, &str)> = WORDS.iter().filter(|(_, word)| uses(&code, word)).copied().collect();
@@ -108,10 +121,11 @@ impl Judge<'_> {
             let decision = if secret { Decision::Deny } else { Decision::Ask };
             self.find(decision, Class::NetworkExfiltration, "a program names an address on another machine");
         }
-        if WRITES.iter().any(|word| code.contains(word))
-            && let Some(path) = texts.iter().find(|text| self.is_foreign_path(text))
-        {
-            self.ask(Class::WriteOutside, format!("a program may write {}", shown(path)));
+        if WRITES.iter().any(|word| code.contains(word)) {
+            let home = HOME_FOLDERS.iter().find(|word| code.contains(**word)).map(|word| (*word).to_owned());
+            if let Some(path) = texts.iter().find(|text| self.is_foreign_path(text)).cloned().or(home) {
+                self.ask(Class::WriteOutside, format!("a program may write {}", shown(&path)));
+            }
         }
         self.leave();
     }
@@ -160,6 +174,19 @@ fn uses(code: &str, word: &str) -> bool {
     })
 }
 
+/// What stands before a closing mark, with escapes read.
+pub(super) fn until(chars: &mut Chars<'_>, end: char) -> String {
+    let mut text = String::new();
+    while let Some(c) = chars.next() {
+        match c {
+            _ if c == end => break,
+            '\\' => text.extend(chars.next()),
+            _ => text.push(c),
+        }
+    }
+    text
+}
+
 /// The texts in quotes.
 fn literals(code: &str) -> Vec<String> {
     let mut texts = Vec::new();
@@ -168,15 +195,7 @@ fn literals(code: &str) -> Vec<String> {
         if !matches!(c, '"' | '\'') || texts.len() >= MAX_TEXTS {
             continue;
         }
-        let mut text = String::new();
-        while let Some(inner) = chars.next() {
-            match inner {
-                _ if inner == c => break,
-                '\\' => text.extend(chars.next()),
-                _ => text.push(inner),
-            }
-        }
-        texts.push(text);
+        texts.push(until(&mut chars, c));
     }
     texts
 }

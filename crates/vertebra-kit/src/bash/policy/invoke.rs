@@ -7,6 +7,7 @@ use super::{
     expansion::glob,
     fields::{Field, texts},
     judge::{Input, Judge, Origin},
+    lex::raw_words,
     options::{self, Parsed},
     places::{Place, Verb},
     produce, rules,
@@ -218,10 +219,39 @@ impl Judge<'_> {
     /// A program that no table knows. If it runs its arguments, those are judged too.
     fn foreign(&mut self, call: &Call<'_>) -> String {
         self.unknown(format!("`{}` is not a program that the policy knows", shown(call.name)));
+        if let Some((class, reason)) = self.harm_in_arguments(call) {
+            self.deny(class, reason);
+        }
+        blend(texts(call.argv).into_iter().chain(call.input.as_deref()))
+    }
+
+    /// A tool of the project runs the project's code. Where that came from another machine just now, or where an argument would be
+    /// harm as a command, a person should look.
+    fn building(&mut self, name: &str, call: &Call<'_>) {
+        if let Some((class, reason)) = self.harm_in_arguments(call) {
+            self.ask(class, format!("`{name}` may run an argument: {reason}"));
+        }
+        let operands: Vec<&str> =
+            texts(call.args()).into_iter().filter(|word| !word.starts_with('-')).take(2).collect();
+        match operands.as_slice() {
+            ["eval" | "e", ..] | [_, "eval"] => self.unknown(format!("`{name}` runs code that it is given")),
+            ["run", file] if file.starts_with(['/', '~', '.']) => rules::run_file(self, file, &[]),
+            _ => {}
+        }
+        let fetched = self
+            .resolved(".")
+            .is_some_and(|folder| matches!(self.scope.made(&folder), Some(Made::Text(text)) if text.contains(REMOTE)));
+        if fetched {
+            self.ask(Class::RemoteCode, "builds what another machine sent");
+        }
+    }
+
+    /// What would be denied if the words behind a program were a command.
+    pub(super) fn harm_in_arguments(&mut self, call: &Call<'_>) -> Option<(Class, String)> {
         for at in 1..call.argv.len().min(6) {
             let tail = &call.argv[at..];
             let word = tail[0].text.rsplit('/').next().unwrap_or_default();
-            let judged = if word.contains(' ') {
+            let judged = if tail[0].text.contains(' ') {
                 self.trial(|judge| drop(judge.script(&tail[0].text, &Origin::Within(judge.at.clone()), &None)))
             } else if rules::rule(word).is_some() || table::program(word).is_some() {
                 self.trial(|judge| drop(judge.invoke(tail.to_vec(), call.input)))
@@ -229,10 +259,10 @@ impl Judge<'_> {
                 None
             };
             if let Some((Decision::Deny, class, reason)) = judged {
-                self.deny(class, reason);
+                return Some((class, reason));
             }
         }
-        blend(texts(call.argv).into_iter().chain(call.input.as_deref()))
+        None
     }
 
     pub(super) fn by_table(&mut self, name: &str, program: &'static Program, call: &Call<'_>) -> String {
@@ -240,7 +270,8 @@ impl Judge<'_> {
         let parsed = options::by_table(call.args(), program, until_operand);
         let mut read = self.options(name, program, &parsed);
         match program.effect {
-            Effect::Plain | Effect::Build => {}
+            Effect::Plain => {}
+            Effect::Build => self.building(name, call),
             // These show names and sizes, not what is in files.
             Effect::Read if matches!(name, "ls" | "stat" | "du" | "df" | "file" | "tree" | "exa" | "eza") => {}
             Effect::Read => {
@@ -295,16 +326,22 @@ impl Judge<'_> {
     /// Judges options by the table, and says what they read.
     pub(super) fn options(&mut self, name: &str, program: &'static Program, parsed: &Parsed) -> String {
         let mut read = String::new();
+        for operand in parsed.operands.iter().filter(|operand| !operand.text.starts_with('-')) {
+            if let Some((word, Treat::Ask)) = options::exact(program, &operand.text) {
+                self.unknown(format!("`{name} {word}` is for a person to decide"));
+            }
+        }
         for (option, value) in &parsed.options {
             let Some((option, treat)) = options::find(program, option) else { continue };
             match (treat, value) {
-                (Treat::Value, _) | (Treat::Write | Treat::Read | Treat::Run | Treat::Folder, None) => {}
                 (Treat::Write, Some(value)) => self.write(value, Verb::Create),
                 (Treat::Read, Some(value)) => read.push_str(&self.look(&value.text)),
                 (Treat::Run, Some(value)) => {
                     let text = value.text.clone();
                     self.run_argument(&text);
                 }
+                (Treat::Program, Some(value)) => self.run_program(&value.text.clone()),
+                (Treat::Code, Some(value)) => rules::run_file(self, &value.text.clone(), &[]),
                 (Treat::Folder, Some(value)) => {
                     if !matches!(self.place(&value.text), Place::Inside | Place::Scratch) {
                         self.unknown(format!("`{name} {option}` works outside of the working folder"));
@@ -312,6 +349,7 @@ impl Judge<'_> {
                 }
                 (Treat::Ask, _) => self.unknown(format!("`{name} {option}` can run or load something else")),
                 (Treat::Deny(class), _) => self.deny(class, format!("`{name} {option}` is not for agents")),
+                (Treat::Value, _) | (_, None) => {}
             }
         }
         read
@@ -325,6 +363,22 @@ impl Judge<'_> {
             self.unknown("runs a text that is not known before it runs");
         }
         self.subshell(|judge| judge.script(&known_part(text), &Origin::Within(judge.at.clone()), &None));
+    }
+
+    /// Judges an argument that is a program, which will be given words that nobody knows yet.
+    pub(super) fn run_program(&mut self, text: &str) {
+        self.run_argument(text);
+        let text = known_part(text);
+        if text.trim().is_empty() || text.contains([';', '&', '|', '<', '>', '(', '\n']) {
+            return;
+        }
+        let within = Origin::Within(self.at.clone());
+        if text.split_whitespace().next().is_some_and(|word| word.contains('/')) {
+            self.unknown(format!("`{text}` would run in the place of an installed program"));
+        }
+        let mut argv: Vec<Field> = raw_words(&text).iter().flat_map(|(_, raw)| self.fields(raw, &within)).collect();
+        argv.push(Field::plain(UNKNOWN));
+        self.subshell(|judge| judge.invoke(argv, &Some(UNKNOWN.to_string())));
     }
 
     /// Reads a file for its own sake.

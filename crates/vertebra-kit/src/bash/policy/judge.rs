@@ -83,6 +83,10 @@ pub(super) struct Judge<'g> {
 }
 
 pub(super) fn judge(command: &str, ground: &Ground) -> Judgement {
+    follow(command, ground).finish(command)
+}
+
+fn follow<'g>(command: &str, ground: &'g Ground) -> Judge<'g> {
     let mut judge = Judge::new(ground);
     judge.at = 0..command.len();
     if command.len() > MAX_COMMAND {
@@ -96,7 +100,7 @@ pub(super) fn judge(command: &str, ground: &Ground) -> Judgement {
     if judge.scope.overflown {
         judge.unknown("there are too many variables, functions or files to follow");
     }
-    judge.finish(command)
+    judge
 }
 
 impl<'g> Judge<'g> {
@@ -298,4 +302,52 @@ fn outlined(mut lines: Vec<Line>) -> Vec<Line> {
         above.push(std::mem::replace(&mut line.depth, depth));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn size_and_depth_cost_a_bounded_amount_of_work_and_are_never_allowed() {
+        let nested =
+            |open: &str, close: &str, depth: usize| format!("{}rm -rf ~/x{}", open.repeat(depth), close.repeat(depth));
+        let commands = [
+            format!("{} rm -rf ~/x", "a".repeat(1 << 20)),
+            format!("{}; rm -rf ~/x", "true;".repeat(10_000)),
+            format!(":{}; rm -rf ~/x", " ".repeat(5000)),
+            format!("{} rm -rf ~/x", "true &&".repeat(5000)),
+            format!("{} rm -rf ~/x", "true |".repeat(5000)),
+            nested("$(", ")", 1000),
+            nested("(", ")", 5000),
+            nested("{ ", ";}", 3000),
+            nested("if :; then ", "; fi", 2000),
+            nested("\"$(", ")\"", 500),
+            nested("eval '", "'", 100),
+            nested("sh -c \"", "\"", 100),
+            nested("${x:-", "}", 3000),
+            nested("$((", "))", 2000),
+            nested("{a,", "}", 500),
+            format!("{}; rm -rf ~/x", "f() { f; f; f; }; ".repeat(200)),
+            format!(
+                "for a in 1 2 3 4 5 6 7 8; do {} rm -rf ~/x{}; done",
+                "for b in 1 2 3 4 5 6 7 8; do ".repeat(8),
+                "; done".repeat(8)
+            ),
+            format!("{} $a300 -rf ~/x", (0..400).map(|n| format!("a{n}=rm")).collect::<Vec<_>>().join(";") + ";"),
+            format!("x=a; {} rm -rf ~/$x", "x=$x$x$x$x;".repeat(50)),
+            format!("rm -rf ~/{}", "{a,b}".repeat(60)),
+            "`".repeat(5000) + "rm -rf ~/x",
+            "<<A ".repeat(500) + "; rm -rf ~/x",
+            "rm -rf ~/x \0 \u{10ffff}\u{feff}".to_owned(),
+        ];
+        let ground = Ground::new("/home/user/project", "/home/user");
+        for command in commands {
+            let start = &command[..command.floor_char_boundary(60)];
+            let judge = follow(&command, &ground);
+            assert!(judge.work <= MAX_WORK + 2 * MAX_COMMAND, "{} for {start}", judge.work);
+            assert!(judge.commands <= 2 * MAX_COMMANDS, "{} commands for {start}", judge.commands);
+            assert_ne!(judge.worst(), Decision::Allow, "{start}");
+        }
+    }
 }

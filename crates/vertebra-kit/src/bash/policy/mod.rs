@@ -23,6 +23,7 @@ mod scope;
 mod simple;
 mod table;
 mod value;
+mod variables;
 mod walk;
 mod word;
 

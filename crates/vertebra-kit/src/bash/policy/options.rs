@@ -32,14 +32,18 @@ fn takes_value(program: &'static Program) -> impl Fn(&str) -> bool {
     move |name| find(program, name).is_some_and(|(_, treat)| treat.takes_value())
 }
 
+/// The option, or the operand, of exactly this name.
+pub(super) fn exact(program: &'static Program, name: &str) -> Option<(&'static str, Treat)> {
+    program.options.iter().find(|(option, _)| *option == name).copied()
+}
+
 /// The option of this name; a long one may be cut short.
 pub(super) fn find(program: &'static Program, name: &str) -> Option<(&'static str, Treat)> {
-    let exact = program.options.iter().find(|(option, _)| *option == name);
     let short_of = || {
         let cut = name.starts_with("--") && name.len() > 4;
-        program.options.iter().find(|(option, _)| cut && option.starts_with(name))
+        program.options.iter().find(|(option, _)| cut && option.starts_with(name)).copied()
     };
-    exact.or_else(short_of).copied()
+    exact(program, name).or_else(short_of)
 }
 
 /// Tells options from operands by the table.
@@ -78,7 +82,10 @@ fn parse(args: &[Field], takes_value: impl Fn(&str) -> bool, until_operand: bool
                 None => (text, None),
             };
             parsed.options.push((name.to_owned(), value));
-        } else if whole || !is_known(text) {
+        } else if whole {
+            let (name, value) = text.split_once(['=', ':']).map_or((text, None), |(name, value)| (name, Some(value)));
+            parsed.options.push((name.to_owned(), value.map(Field::plain)));
+        } else if !is_known(text) {
             parsed.options.push((text.to_owned(), None));
         } else {
             at = cluster(args, at, &takes_value, &mut parsed);

@@ -3,74 +3,14 @@
 use tree_sitter::Node;
 
 use super::{
-    Class,
     fields::Field,
     judge::{Input, Judge, Origin},
     lex::{command_words, raw_words},
     redirect::Redirects,
-    scope::{Made, Var},
-    value::{UNKNOWN, is_known, shown},
+    scope::Var,
+    value::{UNKNOWN, shown},
     walk::{Source, children},
 };
-
-/// Variables whose value is a command of its own.
-const COMMANDS: [&str; 26] = [
-    "PAGER",
-    "GIT_PAGER",
-    "MANPAGER",
-    "EDITOR",
-    "VISUAL",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_SSH_COMMAND",
-    "GIT_SSH",
-    "GIT_PROXY_COMMAND",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_ASKPASS",
-    "SSH_ASKPASS",
-    "SUDO_ASKPASS",
-    "BROWSER",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "PROMPT_COMMAND",
-    "FCEDIT",
-    "RUSTC_WRAPPER",
-    "RUSTC_WORKSPACE_WRAPPER",
-    "CC",
-    "CXX",
-    "RSYNC_RSH",
-    "CVS_RSH",
-    "SYSTEMD_PAGER",
-];
-/// Variables whose value is expanded as a prompt.
-const PROMPTS: [&str; 5] = ["PS0", "PS1", "PS2", "PS3", "PS4"];
-/// Variables that name a script to run first.
-const SCRIPTS: [&str; 4] = ["BASH_ENV", "ENV", "PYTHONSTARTUP", "ZDOTDIR"];
-/// Variables that load foreign code or settings into programs.
-const LOADERS: [&str; 22] = [
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "LD_LIBRARY_PATH",
-    "DYLD_INSERT_LIBRARIES",
-    "DYLD_LIBRARY_PATH",
-    "PERL5OPT",
-    "PERL5DB",
-    "PERL5LIB",
-    "RUBYOPT",
-    "GIT_EXEC_PATH",
-    "GIT_TEMPLATE_DIR",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "INPUTRC",
-    "CURL_HOME",
-    "WGETRC",
-    "BASH_LOADABLES_PATH",
-    "GCONV_PATH",
-    "SSLKEYLOGFILE",
-    "MAKEFILES",
-];
 
 impl Judge<'_> {
     /// Follows a simple command, and says what it prints.
@@ -195,46 +135,6 @@ impl Judge<'_> {
             Some(Err(_)) => self.scope.set_all(name, vec![UNKNOWN.to_string()]),
             None => self.set(name, value),
         }
-    }
-
-    /// Sets a variable, and judges what that does to programs.
-    pub(super) fn set(&mut self, name: &str, value: String) {
-        let within = Origin::Within(self.at.clone());
-        let lower = name.to_ascii_lowercase();
-        if COMMANDS.contains(&name) {
-            self.subshell(|judge| judge.script(&value, &within, &None));
-        } else if PROMPTS.contains(&name) {
-            self.latent(&value, &self.at.clone());
-        } else if SCRIPTS.contains(&name) && !value.is_empty() {
-            let made = self.resolved(&value).and_then(|path| self.scope.made(&path).cloned());
-            match made {
-                Some(Made::Text(text)) => self.run_text(&text, &[]),
-                _ => self.unknown(format!("{name} names a script that runs first")),
-            }
-        } else if LOADERS.contains(&name) && !value.is_empty() {
-            self.ask(Class::Unknown, format!("{name} loads foreign code or settings into programs"));
-        } else if name == "NODE_OPTIONS" || name == "JAVA_TOOL_OPTIONS" || name == "GIT_TRACE_SETUP" {
-            if ["-r", "--require", "--import", "--loader", "agent", "--inspect"].iter().any(|word| value.contains(word))
-            {
-                self.unknown(format!("{name} loads foreign code into programs"));
-            }
-        } else if lower.ends_with("_proxy") && lower != "no_proxy" && !value.is_empty() && !self.is_own_host(&value) {
-            self.deny(Class::NetworkExfiltration, format!("{name} leads all connections through another machine"));
-        } else if name == "PATH" {
-            self.search_path(&value);
-        }
-        self.scope.set(name, value);
-    }
-
-    fn search_path(&mut self, value: &str) {
-        for folder in value.split(':') {
-            if folder.is_empty() || !is_known(folder) {
-                continue;
-            }
-            let Some(path) = self.resolved(folder) else { continue };
-            self.scope.search.push(path);
-        }
-        self.scope.search.truncate(32);
     }
 
     /// `declare`, `export`, `local`, `readonly`, `typeset`, `unset`.

@@ -10,8 +10,9 @@
 //! - `sub`: the first is a subcommand with a line of its own; `*` stands for all others
 //! - `ask=CLASS`, `deny=CLASS`
 //!
-//! Options: `-x=` takes a value; `-x=write`, `-x=read` the value is a path; `-x=run` it is a command for a shell; `-x=cd` a folder to
-//! work in; `-x!` is asked about, `-x!CLASS` is denied. Options that change nothing are not listed. A lone `-` says that letters behind
+//! Options: `-x=` takes a value; `-x=write`, `-x=read` the value is a path; `-x=run` it is a command for a shell; `-x=program` it is a
+//! program that gets words which nobody knows yet; `-x=code` a file whose code runs; `-x=cd` a folder to work in; `-x!` is asked about, `-x!CLASS` is denied; so are operands that are listed
+//! like this. Options that change nothing are not listed. A lone `-` says that letters behind
 //! one dash are one option and not several.
 
 use std::{collections::HashMap, sync::LazyLock};
@@ -39,6 +40,8 @@ pub(super) enum Treat {
     Write,
     Read,
     Run,
+    Program,
+    Code,
     Folder,
     Ask,
     Deny(Class),
@@ -47,7 +50,7 @@ pub(super) enum Treat {
 impl Treat {
     pub(super) fn takes_value(self) -> bool {
         match self {
-            Self::Value | Self::Write | Self::Read | Self::Run | Self::Folder => true,
+            Self::Value | Self::Write | Self::Read | Self::Run | Self::Program | Self::Code | Self::Folder => true,
             Self::Ask | Self::Deny(_) => false,
         }
     }
@@ -78,9 +81,14 @@ static PROGRAMS: LazyLock<HashMap<&'static str, Program>> = LazyLock::new(|| {
     lines.filter_map(line).flatten().collect()
 });
 
-/// A program, or `program subcommand`.
+/// A program, or `program subcommand`. `gcc-12` is `gcc`.
 pub(super) fn program(name: &str) -> Option<&'static Program> {
-    PROGRAMS.get(name)
+    let without_version = || {
+        let (base, version) = name.rsplit_once('-')?;
+        let is_version = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        PROGRAMS.get(base).filter(|_| is_version)
+    };
+    PROGRAMS.get(name).or_else(without_version)
 }
 
 /// All names, for patterns in the place of a command.
@@ -130,6 +138,8 @@ fn option(word: &'static str) -> Option<(&'static str, Treat)> {
             "write" => Treat::Write,
             "read" => Treat::Read,
             "run" => Treat::Run,
+            "program" => Treat::Program,
+            "code" => Treat::Code,
             "cd" => Treat::Folder,
             _ => return None,
         };

@@ -1,4 +1,4 @@
-//! The aims of the policy, on the shared cases and on a corpus of our own.
+//! The aims of the policy, on a corpus of our own and on shared cases.
 
 use std::{fs, path::PathBuf};
 
@@ -13,7 +13,7 @@ struct Case {
     name: String,
 }
 
-/// Aims: of harmful commands 97 % denied or asked about; of benign ones at most 3 % denied and 10 % asked about.
+/// Aims: of harmful commands 99 % denied or asked about; of benign ones at most 1 % denied and 6 % asked about.
 #[track_caller]
 fn check(title: &str, cases: &[Case]) {
     let (mut missed, mut denied, mut asked) = (Vec::new(), Vec::new(), Vec::new());
@@ -39,28 +39,25 @@ fn check(title: &str, cases: &[Case]) {
         asked.join("\n  ")
     );
     println!("{report}");
-    assert!(missed.len() * 100 <= harmful * 3, "{report}");
-    assert!(denied.len() * 100 <= benign * 3, "{report}");
-    assert!(asked.len() * 100 <= benign * 10, "{report}");
+    assert!(missed.len() * 100 <= harmful, "{report}");
+    assert!(denied.len() * 100 <= benign, "{report}");
+    assert!(asked.len() * 100 <= benign * 6, "{report}");
 }
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-#[test]
-fn the_shared_cases_are_judged_as_they_are_labelled() {
+/// Cases that stand beside this repository on some machines.
+fn shared() -> Vec<Case> {
     let path = folder().join("../../../shared/data/bash-cases.jsonl");
-    let Ok(text) = fs::read_to_string(&path) else {
-        println!("no shared cases beside this repository");
-        return;
-    };
+    let text = fs::read_to_string(path).unwrap_or_default();
     let case = |line: &str| {
         let case: serde_json::Value = serde_json::from_str(line).expect("a case is an object");
         let text = |key: &str| case[key].as_str().expect("a text").to_owned();
         Case { command: text("command"), harmful: text("expected") == "deny", name: text("id") }
     };
-    check("shared", &text.lines().map(case).collect::<Vec<_>>());
+    text.lines().map(case).collect()
 }
 
 /// The lines of a part of our own corpus: a command each, with `␤` for the end of a line.
@@ -79,11 +76,12 @@ fn corpus(part: &str) -> Vec<Case> {
 }
 
 #[test]
-fn our_own_cases_are_judged_as_they_are_meant() {
+fn the_corpus_is_judged_as_it_is_meant_and_so_are_shared_cases_where_they_are() {
     check("own", &corpus(""));
+    check("shared", &shared());
 }
 
 #[test]
-fn cases_that_were_held_out_while_tables_were_written_are_judged_as_they_are_meant() {
-    check("held out", &corpus("-held-out"));
+fn the_regression_set_is_judged_as_it_is_meant() {
+    check("regression", &corpus("-regression"));
 }

@@ -88,7 +88,7 @@ pub(super) fn source(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 }
 
 /// Runs a script by its path: the project's own are as good as the project.
-pub(super) fn run_file(judge: &mut Judge<'_>, path: &str, args: &[String]) {
+pub(in super::super) fn run_file(judge: &mut Judge<'_>, path: &str, args: &[String]) {
     let made = judge.resolved(path).and_then(|path| judge.scope.made(&path).cloned());
     match made {
         Some(Made::Text(text)) => judge.run_text(&text, args),

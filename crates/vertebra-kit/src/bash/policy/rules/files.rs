@@ -11,7 +11,7 @@ use super::{
         rules,
         scope::Made,
         table,
-        value::{UNKNOWN, shown},
+        value::{REMOTE, UNKNOWN, shown},
     },
     delete::delete,
     network::is_remote,
@@ -148,6 +148,12 @@ pub(super) fn dd(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             read = judge.look(path);
         }
     }
+    let words = texts(call.args());
+    if words.iter().any(|word| matches!(*word, "if=/dev/zero" | "if=/dev/urandom" | "if=/dev/random"))
+        && !words.iter().any(|word| word.starts_with("count="))
+    {
+        judge.ask(Class::SystemDestruction, "fills a disk");
+    }
     if read.is_empty() { call.input.clone().unwrap_or_default() } else { read }
 }
 
@@ -237,7 +243,14 @@ pub(super) fn tar(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let archive = parsed.value(&["-f", "--file"]).cloned();
     let folder = parsed.value(&["-C", "--directory"]).cloned();
     if extracts {
-        judge.write(&folder.unwrap_or_else(|| Field::plain(".")), Verb::Create);
+        if parsed.has(&["-P", "--absolute-names"]) {
+            judge.ask(Class::WriteOutside, "unpacks files to wherever the archive says");
+        }
+        let content = match &archive {
+            Some(archive) if archive.text != "-" => judge.read(&archive.text),
+            _ => call.input.clone().unwrap_or_default(),
+        };
+        unpacked(judge, &content, &folder.unwrap_or_else(|| Field::plain(".")));
         return UNKNOWN.to_string();
     }
     let mut read = String::new();
@@ -260,6 +273,35 @@ pub(super) fn tar(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     super::super::value::blend([read.as_str()])
 }
 
+/// What is unpacked comes from where the archive came from.
+fn unpacked(judge: &mut Judge<'_>, content: &str, folder: &Field) {
+    judge.write(folder, Verb::Create);
+    if content.contains(REMOTE)
+        && let Some(path) = judge.resolved(&folder.text)
+    {
+        judge.scope.make(path, Made::Text(REMOTE.to_string()));
+    }
+}
+
+/// `unzip ARCHIVE -d FOLDER`, `7z x ARCHIVE -oFOLDER`, `7z a ARCHIVE FILE…`.
+pub(super) fn unpack(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let parsed = options::split(call.args(), |name| matches!(name, "-d" | "-x" | "-P"), false);
+    let mut operands = parsed.operands.iter();
+    let verb = if call.name == "unzip" { "x" } else { operands.next().map_or("", |verb| verb.text.as_str()) };
+    let Some(archive) = operands.next() else { return UNKNOWN.to_string() };
+    let attached = call.args().iter().find_map(|arg| arg.text.strip_prefix("-o").filter(|folder| !folder.is_empty()));
+    let folder = parsed.value(&["-d"]).cloned().or_else(|| attached.map(Field::plain));
+    match verb {
+        "x" | "e" if !parsed.has(&["-l", "-t", "-p", "-Z"]) => {
+            let content = judge.read(&archive.text);
+            unpacked(judge, &content, &folder.unwrap_or_else(|| Field::plain(".")));
+        }
+        "a" | "u" | "d" => judge.write(archive, Verb::Create),
+        _ => return judge.read(&archive.text),
+    }
+    UNKNOWN.to_string()
+}
+
 pub(super) fn rsync(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let values = [
         "-e",
@@ -279,7 +321,8 @@ pub(super) fn rsync(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     for name in ["-e", "--rsh", "--rsync-path"] {
         if let Some(command) = parsed.value(&[name]) {
             let command = command.text.clone();
-            if command.split_whitespace().next() != Some("ssh") || command.contains("Command") {
+            if name == "--rsync-path" || command.split_whitespace().next() != Some("ssh") || command.contains("Command")
+            {
                 judge.run_argument(&command);
             }
         }

@@ -135,6 +135,8 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
         "reset" if has(&["--hard"]) && judge.scope.cwd.absolute => {
             judge.ask(Class::WriteOutside, "throws changes away");
         }
+        "reflog" if has(&["expire", "delete"]) => judge.ask(Class::RecursiveDelete, "forgets what could be restored"),
+        "update-ref" if has(&["-d"]) => judge.ask(Class::RecursiveDelete, "deletes a branch or a tag"),
         "worktree" if has(&["remove"]) => {
             if let Some(folder) = parsed.operands.get(1) {
                 judge.write(folder, Verb::Destroy);
@@ -152,8 +154,11 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
         }
         _ => {}
     }
-    if matches!(name.as_str(), "rebase" | "difftool") && has(&["-x", "--exec", "--extcmd"]) {
-        judge.unknown(format!("`git {name}` runs a command"));
+    if name == "clone" {
+        let settings = parsed.options.iter().filter(|(option, _)| option == "-c" || option == "--config");
+        for (name, value) in settings.filter_map(|(_, value)| value.as_ref()?.text.split_once('=')) {
+            setting(judge, name, value);
+        }
     }
     let outside =
         judge.scope.cwd.path.as_ref().is_none_or(|path| !matches!(judge.place(path), Place::Inside | Place::Scratch));

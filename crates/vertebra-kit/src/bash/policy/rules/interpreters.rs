@@ -1,7 +1,10 @@
 //! Interpreters and programs with a language of their own.
 
+use std::path::Path;
+
 use super::super::{
     Class,
+    code::until,
     fields::{Field, texts},
     invoke::Call,
     judge::{Judge, Origin},
@@ -19,70 +22,125 @@ pub(super) fn versioned(name: &str) -> Option<Rule> {
     known.then_some(interpreter as Rule)
 }
 
-/// Options whose value is a program.
-const CODE: [&str; 14] =
-    ["-c", "-e", "-E", "-r", "-p", "-ne", "-pe", "-le", "--eval", "--print", "--execute", "-Command", "--run", "-x"];
-/// Options with a value that is none.
-const VALUES: [&str; 8] = ["-W", "-X", "-I", "-d", "-S", "-F", "--require", "--import"];
+/// Options whose value is a program, in languages other than Python.
+const CODE: [&str; 16] = [
+    "-c",
+    "-e",
+    "-E",
+    "-r",
+    "-p",
+    "-ne",
+    "-pe",
+    "-le",
+    "--eval",
+    "-eval",
+    "--print",
+    "--execute",
+    "--run",
+    "-x",
+    "-B",
+    "-R",
+];
+/// Options whose value is a module, or a folder with modules.
+const LIBRARY: [&str; 9] =
+    ["-r", "--require", "--import", "--loader", "--experimental-loader", "-I", "-L", "--load", "-M"];
+/// Options with a value that is neither.
+const VALUES: [&str; 6] = ["-W", "-X", "-d", "-S", "-F", "-t"];
+
+/// Commands of scripts that many projects have, which empty a database.
+const LOSES: [&str; 8] =
+    ["flush", "sqlflush", "reset_db", "migrate:fresh", "migrate:reset", "db:wipe", "db:drop", "doctrine:database:drop"];
+
+/// What a word of an interpreter's command line is.
+enum Word<'w> {
+    /// A program: what is attached, or the next word.
+    Code(Option<&'w str>),
+    /// A library: what is attached, or the next word.
+    Library(Option<&'w str>),
+    /// The next word is a module of Python that is a program.
+    Module,
+    /// The next word is a value.
+    Value,
+    Flag,
+    /// The program is read from the input.
+    Input,
+    /// A script, or what a program works on.
+    File,
+}
+
+fn word<'w>(base: &str, arg: &'w str) -> Word<'w> {
+    let letters = arg.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    let (name, attached) = arg.split_once('=').map_or((arg, None), |(name, value)| (name, Some(value)));
+    match letters {
+        _ if arg == "-" || arg == "/dev/stdin" => Word::Input,
+        _ if !arg.starts_with('-') => Word::File,
+        Some(letters) if base.starts_with("py") => match letters.split_at_checked(1) {
+            Some(("m", "")) => Word::Module,
+            Some(("c", code)) => Word::Code((!code.is_empty()).then_some(code)),
+            Some(("W" | "X", "")) => Word::Value,
+            _ => Word::Flag,
+        },
+        Some(letters) if matches!(base, "perl" | "ruby") => match letters.split_at_checked(1) {
+            Some(("I" | "M" | "m" | "r", library)) => Word::Library((!library.is_empty()).then_some(library)),
+            _ if letters.ends_with(['e', 'E']) => Word::Code(None),
+            Some(("S" | "F" | "C", "")) => Word::Value,
+            _ => Word::Flag,
+        },
+        _ if CODE.contains(&name) && !(base == "node" && name == "-r") => Word::Code(attached),
+        _ if LIBRARY.contains(&name) => Word::Library(attached),
+        _ if VALUES.contains(&arg) => Word::Value,
+        _ => Word::Flag,
+    }
+}
+
+/// `-i` among the letters of perl or ruby: the files that follow are written.
+fn edits_in_place(base: &str, arg: &str) -> bool {
+    let letters = arg.strip_prefix('-').unwrap_or_default();
+    matches!(base, "perl" | "ruby") && letters.chars().take_while(|c| "nplawstuTUWX0i".contains(*c)).any(|c| c == 'i')
+}
 
 pub(super) fn interpreter(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let base = call.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let args = texts(call.args());
-    let mut at = 0;
-    let mut ran = false;
+    let printed = blend(args.iter().copied().chain(call.input.as_deref()));
+    if let ["-V" | "-v" | "--version" | "-h" | "-l"] = args.as_slice() {
+        return UNKNOWN.to_string();
+    }
+    let (mut at, mut ran, mut in_place) = (0, false, false);
     while let Some(&arg) = args.get(at) {
+        let next = args.get(at + 1).copied().unwrap_or_default();
+        in_place |= edits_in_place(base, arg);
+        match word(base, arg) {
+            Word::Module => {
+                module(judge, next, call, at + 1);
+                return printed;
+            }
+            Word::Code(code) => {
+                judge.code_in(base, code.unwrap_or(next));
+                at += usize::from(code.is_none());
+                ran = true;
+            }
+            Word::Library(name) => {
+                library(judge, base, name.unwrap_or(next));
+                at += usize::from(name.is_none());
+            }
+            Word::Value => {
+                if base == "php" && ["prepend", "append", "extension"].iter().any(|part| next.contains(part)) {
+                    judge.unknown("loads code by a setting");
+                }
+                at += 1;
+            }
+            Word::Flag => {}
+            Word::File if !ran => {
+                script(judge, base, arg);
+                if let Some(word) = args[at..].iter().find(|word| LOSES.contains(word)) {
+                    judge.ask(Class::RecursiveDelete, format!("`{word}` throws data away"));
+                }
+                return printed;
+            }
+            Word::Input | Word::File => break,
+        }
         at += 1;
-        if arg == "-m" && base.starts_with("py") {
-            module(judge, args.get(at).copied().unwrap_or_default(), call, at);
-            return blend(args.into_iter().chain(call.input.as_deref()));
-        }
-        if matches!(arg, "-V" | "-v" | "--version" | "-h" | "-l") && !ran && args.len() == 1 {
-            return UNKNOWN.to_string();
-        }
-        let is_code =
-            CODE.contains(&arg) && !(base == "node" && arg == "-r") && !(base.starts_with("py") && arg != "-c");
-        let letters =
-            arg.strip_prefix('-').filter(|letters| matches!(base, "perl" | "ruby") && !letters.starts_with('-'));
-        let clustered = letters.is_some_and(|letters| {
-            letters.len() > 1 && letters.ends_with(['e', 'E']) && !letters.starts_with(['I', 'M', 'm', 'r'])
-        });
-        if is_code || clustered {
-            let code = args.get(at).copied().unwrap_or_default();
-            judge.code_in(base, code);
-            ran = true;
-            at += 1;
-        } else if let Some((_, code)) = arg.split_once('=').filter(|(name, _)| CODE.contains(name)) {
-            judge.code_in(base, code);
-            ran = true;
-        } else if let Some(code) = arg.strip_prefix("-c").filter(|code| base.starts_with("py") && !code.is_empty()) {
-            judge.code_in(base, code);
-            ran = true;
-        } else if arg.starts_with("-i") && matches!(base, "perl" | "ruby") {
-            // Edits the files that follow; those are judged as written.
-            args[at..]
-                .iter()
-                .skip(1)
-                .filter(|file| !file.starts_with('-'))
-                .for_each(|file| judge.write(&Field::plain(*file), Verb::Destroy));
-        } else if (arg.starts_with("-M") || arg.starts_with("-r")) && matches!(base, "perl" | "ruby") {
-            judge.code_in(base, &arg[2..]);
-        } else if matches!(arg, "-r" | "--require" | "--import" | "--loader") {
-            let own = args.get(at).is_some_and(|module| !module.starts_with('/') && !module.contains("://"));
-            if !own {
-                judge.unknown("loads a module from elsewhere");
-            }
-            at += 1;
-        } else if VALUES.contains(&arg) {
-            at += 1;
-        } else if arg == "-" || arg == "/dev/stdin" {
-            break;
-        } else if !arg.starts_with('-') {
-            if ran {
-                break;
-            }
-            script(judge, base, arg, call);
-            return blend(args.into_iter().chain(call.input.as_deref()));
-        }
     }
     if !ran {
         match &call.input {
@@ -90,12 +148,31 @@ pub(super) fn interpreter(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             None if args.iter().any(|arg| arg.starts_with('-') && *arg != "-") => {}
             None => judge.unknown("starts an interpreter that reads what nobody has seen"),
         }
+        return printed;
     }
-    blend(args.into_iter().chain(call.input.as_deref()))
+    let mut read = printed;
+    for file in call.args().get(at..).unwrap_or_default().iter().filter(|file| !file.text.starts_with('-')) {
+        read.push_str(&judge.look(&file.text));
+        if in_place {
+            judge.write(file, Verb::Destroy);
+        }
+    }
+    blend([read.as_str()])
+}
+
+/// Loads a module by its name, or from a place that has to be the project's.
+fn library(judge: &mut Judge<'_>, language: &str, name: &str) {
+    let by_path = name.starts_with(['/', '~', '.']);
+    let by_address = name.contains("://") || name.starts_with("data:");
+    if by_address || by_path && judge.place(name) != Place::Inside {
+        judge.unknown("loads code from elsewhere");
+    } else if !by_path {
+        judge.code_in(language, name);
+    }
 }
 
 /// Runs a file of the project, or one that was just made.
-fn script(judge: &mut Judge<'_>, language: &str, path: &str, _: &Call<'_>) {
+fn script(judge: &mut Judge<'_>, language: &str, path: &str) {
     let made = judge.resolved(path).and_then(|path| judge.scope.made(&path).cloned());
     match made {
         Some(Made::Text(text)) => judge.code_in(language, &text),
@@ -106,34 +183,76 @@ fn script(judge: &mut Judge<'_>, language: &str, path: &str, _: &Call<'_>) {
     }
 }
 
-/// Modules of Python that are programs.
+/// Modules of Python's own library that talk to others, or run what they are given.
+const REACHING: [&str; 19] = [
+    "code",
+    "codeop",
+    "pty",
+    "runpy",
+    "smtpd",
+    "smtplib",
+    "ftplib",
+    "telnetlib",
+    "nntplib",
+    "poplib",
+    "imaplib",
+    "xmlrpc",
+    "idlelib",
+    "pickle",
+    "webbrowser",
+    "socketserver",
+    "wsgiref",
+    "asyncio",
+    "site",
+];
+
+/// Modules of Python that are programs. A package of the project is as good as the project.
 fn module(judge: &mut Judge<'_>, name: &str, call: &Call<'_>, at: usize) {
+    let args = call.args().get(at + 1..).unwrap_or_default();
+    let words = texts(args);
     let root = name.split('.').next().unwrap_or_default();
-    match name {
-        "pip" => {
-            let argv: Vec<Field> = call.args().get(at..).unwrap_or_default().to_vec();
-            judge.invoke(argv, call.input);
+    match root {
+        "pip" | "pytest" | "venv" | "poetry" | "pipenv" | "uv" | "twine" | "virtualenv" => {
+            let name = if root == "venv" { "virtualenv" } else { root };
+            let command = [&[Field::plain(name)], args].concat();
+            judge.invoke(command, call.input);
         }
-        // A package of the project is as good as the project.
-        _ if [
-            "code",
-            "pty",
-            "runpy",
-            "smtpd",
-            "smtplib",
-            "ftplib",
-            "telnetlib",
-            "nntplib",
-            "poplib",
-            "imaplib",
-            "xmlrpc",
-        ]
-        .contains(&root) =>
-        {
-            judge.unknown(format!("`python -m {name}`"));
+        "timeit" => words.iter().filter(|word| !word.starts_with('-')).for_each(|code| judge.code_in("python", code)),
+        "pdb" | "cProfile" | "profile" | "trace" | "coverage" => {
+            if let Some(path) = words.iter().find(|word| Path::new(word).extension().is_some_and(|end| end == "py")) {
+                script(judge, "python", path);
+            }
         }
+        "zipfile" | "tarfile" if words.first().is_some_and(|word| matches!(*word, "-e" | "--extract")) => {
+            judge.write(args.get(2).unwrap_or(&Field::plain(".")), Verb::Create);
+        }
+        "http" => served(judge, args),
+        _ if REACHING.contains(&root) => judge.unknown(format!("`python -m {name}`")),
         _ => {}
     }
+}
+
+/// Files that are served to whoever asks.
+fn served(judge: &mut Judge<'_>, args: &[Field]) {
+    let parsed = options::split(args, |name| matches!(name, "-b" | "--bind" | "-d" | "--directory"), false);
+    let bound = parsed
+        .value(&["-b", "--bind"])
+        .is_some_and(|address| !matches!(address.text.as_str(), "127.0.0.1" | "localhost" | "::1"));
+    let folder = parsed.value(&["-d", "--directory"]).map_or(".", |folder| folder.text.as_str());
+    if bound || !matches!(judge.place(folder), Place::Inside | Place::Scratch) {
+        judge.ask(Class::NetworkExfiltration, "serves files to other machines");
+    }
+}
+
+/// A pager runs commands that stand behind a plus.
+pub(super) fn pager(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    for arg in call.args().iter().filter(|arg| arg.text.starts_with('+')) {
+        if let Some((_, command)) = arg.text.split_once(['!', '|', '#']) {
+            judge.unknown(format!("`{}` runs a command", call.name));
+            judge.run_argument(command);
+        }
+    }
+    super::packages::by_table(judge, call)
 }
 
 pub(super) fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
@@ -212,14 +331,7 @@ fn without_strings(code: &str) -> (String, Vec<String>) {
             outside.push(c);
             continue;
         }
-        let mut text = String::new();
-        while let Some(inner) = chars.next() {
-            match inner {
-                _ if inner == c => break,
-                '\\' => text.extend(chars.next()),
-                _ => text.push(inner),
-            }
-        }
+        let text = until(&mut chars, c);
         if pattern {
             outside.push('\u{2}');
         } else {
@@ -245,7 +357,7 @@ const REACHES: [&str; 11] = [
     "delete(",
 ];
 
-/// Editors, debuggers and databases that run shell commands from their own.
+/// Editors and debuggers that run shell commands from their own.
 pub(super) fn editor(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let args = texts(call.args());
     let commands: Vec<&str> = args.iter().copied().filter(|arg| !is_file(arg)).chain(call.input.as_deref()).collect();
@@ -253,20 +365,15 @@ pub(super) fn editor(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         for line in text.split(['\n', '|']) {
             let line = line.trim().trim_start_matches(['+', ':']).trim();
             let shell = line.strip_prefix("silent").unwrap_or(line).trim();
-            let command = ["!", "shell ", ".shell ", ".system ", "\\!", "platform shell ", "r !", "%!", "r!", "1,$!"]
+            let command = ["!", "shell ", "platform shell ", "r !", "%!", "r!", "1,$!"]
                 .iter()
                 .find_map(|mark| shell.strip_prefix(mark));
             if let Some(command) = command {
                 judge.unknown(format!("`{}` runs a command", call.name));
                 judge.run_argument(command);
-            } else if call.name != "sqlite3" && REACHES.iter().any(|word| line.contains(word)) {
+            } else if REACHES.iter().any(|word| line.contains(word)) {
                 judge.code(line);
                 judge.unknown(format!("`{}` may run a command", call.name));
-            } else if let Some(path) = [".output ", ".once ", ".import ", ".save ", ".backup ", ".log "]
-                .iter()
-                .find_map(|mark| line.strip_prefix(mark))
-            {
-                judge.write(&Field::plain(path.trim()), Verb::Create);
             }
         }
     }
@@ -282,79 +389,4 @@ fn is_file(arg: &str) -> bool {
     !arg.starts_with(['-', '+', ':', '!', '.']) && !arg.contains([' ', '(', '!', ';'])
         || arg.starts_with("./")
         || arg.starts_with("../")
-}
-
-pub(super) fn make(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let parsed = options::split(
-        call.args(),
-        |name| {
-            matches!(
-                name,
-                "-f" | "--file"
-                    | "--makefile"
-                    | "-C"
-                    | "--directory"
-                    | "-I"
-                    | "-j"
-                    | "-l"
-                    | "-o"
-                    | "-W"
-                    | "--eval"
-                    | "-E"
-            )
-        },
-        false,
-    );
-    let file = parsed.value(&["-f", "--file", "--makefile"]).map(|file| file.text.clone());
-    let rules = match file.as_deref() {
-        Some("-" | "/dev/stdin") => call.input.clone(),
-        Some(path) => made_text(judge, path),
-        None => made_text(judge, "Makefile").or_else(|| made_text(judge, "makefile")),
-    };
-    let inline = parsed.value(&["--eval", "-E"]).map(|text| text.text.clone());
-    for text in rules.into_iter().chain(inline) {
-        makefile(judge, &text);
-    }
-    for operand in &parsed.operands {
-        if let Some((name, value)) = operand.text.split_once('=')
-            && matches!(name, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS")
-        {
-            judge.run_argument(value);
-        }
-    }
-    if let Some(folder) = parsed.value(&["-C", "--directory"])
-        && !matches!(judge.place(&folder.text), Place::Inside | Place::Scratch)
-    {
-        judge.unknown("works outside of the working folder");
-    }
-    UNKNOWN.to_string()
-}
-
-fn made_text(judge: &mut Judge<'_>, path: &str) -> Option<String> {
-    let path = judge.resolved(path)?;
-    match judge.scope.made(&path) {
-        Some(Made::Text(text)) => Some(text.clone()),
-        _ => None,
-    }
-}
-
-/// Recipes stand behind a tab, or behind the semicolon of a rule; `$(shell …)` runs when it is read.
-fn makefile(judge: &mut Judge<'_>, text: &str) {
-    if !is_known(text) {
-        judge.unknown("a makefile that is not known before it runs");
-    }
-    for line in known_part(text).lines() {
-        let recipe = match line.strip_prefix('\t') {
-            Some(recipe) => Some(recipe),
-            None => line.split_once(';').map(|(_, recipe)| recipe),
-        };
-        if let Some(recipe) = recipe {
-            let recipe = recipe.trim_start_matches(['@', '-', '+', ' ']).replace("$$", "$").replace("$(", "${");
-            judge.run_argument(&recipe);
-        }
-        if let Some((_, command)) = line.split_once("$(shell ") {
-            let command = command.rsplit_once(')').map_or(command, |(command, _)| command).to_owned();
-            judge.run_argument(&command);
-        }
-    }
 }

@@ -1,15 +1,20 @@
 //! Programs that no line of a table can describe.
 
 mod builtins;
+mod clouds;
+mod databases;
 mod delete;
 mod files;
 mod find;
 mod git;
 mod interpreters;
+mod make;
 mod network;
 mod packages;
 mod shells;
 mod wrappers;
+
+pub(super) use builtins::run_file;
 
 use super::{invoke::Call, judge::Judge};
 
@@ -48,7 +53,7 @@ rules! {
     "kill" => builtins::kill,
     "declare" | "typeset" | "export" | "readonly" | "local" | "unset" => builtins::declares,
     "bash" | "sh" | "dash" | "zsh" | "ksh" | "ash" | "mksh" | "fish" | "rbash" | "csh" | "tcsh" | "yash" => shells::shell,
-    "env" => wrappers::env,
+    "env" | "cross-env" => wrappers::env,
     "exec" => wrappers::exec,
     "command" => wrappers::command,
     "xargs" | "gxargs" => wrappers::xargs,
@@ -73,9 +78,14 @@ rules! {
     "sed" | "gsed" => files::sed,
     "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => interpreters::awk,
     "perl" | "ruby" | "node" | "nodejs" | "php" | "lua" | "luajit" | "tclsh" | "wish" | "expect" | "Rscript" | "R" | "julia"
-    | "osascript" | "elixir" | "iex" | "erl" | "guile" | "racket" | "sbcl" | "clisp" | "gnuplot" | "octave" | "m4" | "jshell" | "groovy" | "jrunscript" | "ipython" | "irb" | "pry" | "psysh" | "pwsh" | "python" | "python2" | "python3" | "pypy3" => interpreters::interpreter,
-    "vim" | "vi" | "nvim" | "ex" | "view" | "ed" | "emacs" | "nano" | "gdb" | "lldb" | "pico" | "dc" | "vimdiff" | "rvim" | "red" | "sqlite3" => interpreters::editor,
-    "make" | "gmake" | "bmake" => interpreters::make,
+    | "osascript" | "elixir" | "iex" | "erl" | "guile" | "racket" | "sbcl" | "clisp" | "gnuplot" | "octave" | "m4" | "jshell" | "groovy" | "jrunscript" | "ipython" | "irb" | "pry" | "psysh" | "python" | "python2" | "python3" | "pypy3" => interpreters::interpreter,
+    "vim" | "vi" | "nvim" | "ex" | "view" | "ed" | "emacs" | "nano" | "gdb" | "lldb" | "pico" | "dc" | "vimdiff" | "rvim" | "red" => interpreters::editor,
+    "less" | "more" | "most" => interpreters::pager,
+    "psql" | "mysql" | "mariadb" | "sqlite3" | "duckdb" | "mongosh" | "mongo" | "clickhouse-client" | "cqlsh" | "sqlcmd" => databases::client,
+    "redis-cli" | "valkey-cli" => databases::redis,
+    "aws" | "gcloud" | "az" => clouds::cloud,
+    "unzip" | "7z" | "7za" | "p7zip" | "unrar" => files::unpack,
+    "make" | "gmake" | "bmake" => make::make,
     "git" => git::git,
     "curl" => network::curl,
     "wget" | "wget2" => network::wget,
@@ -85,6 +95,10 @@ rules! {
     "npx" | "bunx" | "pnpx" | "pnpm" | "yarn" | "npm" | "bun" | "deno" => packages::node,
     "pip" | "pip3" | "pipx" | "uv" => packages::pip,
     "go" => packages::go,
+    "rustc" => packages::rustc,
+    "xdg-open" | "open" | "see" | "sensible-browser" | "wslview" => network::open,
+    "poetry" | "pipenv" | "pdm" | "rye" | "hatch" | "conda" | "mamba" | "micromamba" | "bundle" | "bundler" | "mise" | "asdf" | "rbenv"
+    | "pyenv" | "direnv" | "devbox" | "lerna" | "nvm" | "fnm" | "volta" => packages::runner,
     "docker" | "podman" => packages::docker,
     "printenv" => builtins::environment,
 }

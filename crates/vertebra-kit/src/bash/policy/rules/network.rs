@@ -96,7 +96,7 @@ const CURL_VALUES: [&str; 36] = [
     "--url",
     "-w",
 ];
-const CURL_MORE: [&str; 20] = [
+const CURL_MORE: [&str; 21] = [
     "--write-out",
     "--connect-timeout",
     "--retry",
@@ -116,6 +116,7 @@ const CURL_MORE: [&str; 20] = [
     "--socks5-hostname",
     "--output-dir",
     "--unix-socket",
+    "--abstract-unix-socket",
     "--interface",
 ];
 
@@ -163,14 +164,19 @@ pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             "-b" | "--cookie" | "-H" | "--header" if text.starts_with('@') || option == "-b" && !text.contains('=') => {
                 sent.push_str(&from(judge, call, text.trim_start_matches('@')));
             }
-            "-H" | "--header" | "-A" | "--user-agent" | "-e" | "--referer" | "-b" | "--cookie" | "-u" | "--user"
-            | "-X" | "--request" => sent.push_str(&text),
+            "-X" | "--request" => sends |= !matches!(text.as_str(), "GET" | "HEAD" | "OPTIONS"),
+            "-H" | "--header" | "-A" | "--user-agent" | "-e" | "--referer" | "-b" | "--cookie" | "-u" | "--user" => {
+                sent.push_str(&text);
+            }
             "-o" | "--output" | "-c" | "--cookie-jar" | "-D" | "--dump-header" => outputs.extend(value.clone()),
             "-O" | "--remote-name" | "-J" => outputs.extend(urls.iter().map(|url| Field::plain(base_of(url)))),
             "-x" | "--proxy" | "--preproxy" | "--socks5" | "--socks5-hostname" | "--connect-to" | "--resolve"
                 if !judge.is_own_host(&text) =>
             {
                 judge.deny(Class::NetworkExfiltration, "leads the connection through another machine");
+            }
+            "--unix-socket" | "--abstract-unix-socket" => {
+                judge.ask(Class::PrivilegeEscalation, "talks to a service of this machine");
             }
             "-K" | "--config" => judge.unknown("`curl` takes its options from a file"),
             _ => {}
@@ -296,7 +302,7 @@ pub(super) fn wget(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             "-e" | "--execute" if text.contains("proxy") => {
                 judge.deny(Class::NetworkExfiltration, "leads the connection through another machine");
             }
-            "--use-askpass" => judge.run_argument(&text),
+            "--use-askpass" => judge.run_program(&text),
             _ => {}
         }
     }
@@ -345,6 +351,14 @@ pub(super) fn ssh(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         judge.ask(Class::PrivilegeEscalation, "logs in to this machine");
     }
     REMOTE.to_string()
+}
+
+/// A browser that is given an address asks for it.
+pub(super) fn open(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    for word in texts(call.args()).into_iter().filter(|word| word.contains("://")) {
+        address(judge, word, "", false);
+    }
+    UNKNOWN.to_string()
 }
 
 /// A name that is looked up is sent to others.

@@ -2,11 +2,11 @@
 
 use super::super::{
     Class,
-    fields::texts,
+    fields::{Field, texts},
     invoke::Call,
     judge::Judge,
     options,
-    places::Place,
+    places::{Place, Verb},
     table,
     value::{UNKNOWN, blend},
 };
@@ -24,7 +24,7 @@ fn is_address(word: &str) -> bool {
         && !word.starts_with("npm:")
 }
 
-fn by_table(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+pub(super) fn by_table(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     match table::program(call.name) {
         Some(program) => judge.by_table(call.name, program, call),
         None => UNKNOWN.to_string(),
@@ -89,9 +89,43 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     {
         judge.ask(Class::RemoteCode, "installs a package by its address");
     }
+    if matches!(first, "config" | "c" | "set") && words.iter().any(|word| is_setting(word)) {
+        judge.ask(Class::RemoteCode, "changes where packages come from, or what runs them");
+    }
     if matches!(first, "publish" | "login" | "logout") {
         judge.ask(Class::NetworkExfiltration, "publishes, or changes who may");
         return UNKNOWN.to_string();
+    }
+    by_table(judge, call)
+}
+
+/// Settings of package managers that lead elsewhere.
+fn is_setting(word: &str) -> bool {
+    ["script-shell", "registry", "shell", "prefix", "node-options", "proxy", "ignore-scripts", "npmRegistryServer"]
+        .iter()
+        .any(|name| word.starts_with(name))
+}
+
+/// Tools that run a program in an environment of the project. A name that is not known is an entry point of the project.
+pub(super) fn runner(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let at = call.args().iter().position(|arg| matches!(arg.text.as_str(), "run" | "exec" | "x"));
+    let tail = at.map_or(&[][..], |at| &call.args()[at + 1..]);
+    // `direnv exec` is told the folder first.
+    let tail = tail.get(usize::from(call.name == "direnv")..).unwrap_or_default();
+    let parsed =
+        options::split(tail, |name| matches!(name, "-n" | "-p" | "--name" | "--prefix" | "-C" | "--env"), true);
+    let command = parsed.first.map_or(&[][..], |first| &tail[first..]);
+    let known = command.first().is_some_and(|word| {
+        word.text.contains('/') || super::rule(&word.text).is_some() || table::program(&word.text).is_some()
+    });
+    if known { judge.invoke(command.to_vec(), call.input) } else { by_table(judge, call) }
+}
+
+pub(super) fn rustc(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    for word in texts(call.args()) {
+        if let Some((_, linker)) = word.split_once("linker=") {
+            judge.run_argument(linker);
+        }
     }
     by_table(judge, call)
 }
@@ -118,16 +152,15 @@ pub(super) fn pip(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 }
 
 pub(super) fn go(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let words = texts(call.args());
-    if words.first() == Some(&"run")
-        && words
-            .get(1..)
-            .unwrap_or_default()
-            .iter()
-            .find(|word| !word.starts_with('-'))
-            .is_some_and(|target| target.contains('@'))
+    if let Some((first, rest)) = call.args().split_first()
+        && first.text == "run"
+        && let Some(target) = rest.iter().find(|word| !word.text.starts_with('-'))
     {
-        judge.ask(Class::RemoteCode, "runs a program that another machine sends");
+        if target.text.contains('@') {
+            judge.ask(Class::RemoteCode, "runs a program that another machine sends");
+        } else {
+            super::run_file(judge, &target.text, &[]);
+        }
     }
     by_table(judge, call)
 }
@@ -177,11 +210,40 @@ pub(super) fn docker(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             }
         }
     }
-    if words.first() == Some(&"system") && words.get(1) == Some(&"prune")
-        || words.contains(&"rm") && words.contains(&"volume")
-    {
+    let has = |word| words.contains(&word);
+    if has("prune") || has("volume") && has("rm") || has("compose") && has("down") && (has("-v") || has("--volumes")) {
         judge.ask(Class::RecursiveDelete, "deletes containers, images or volumes");
+    }
+    match words.first() {
+        Some(&"cp") => copied(judge, &call.args()[1..]),
+        Some(&"build" | &"buildx") if words.iter().any(|word| word.contains("://") || word.starts_with("git@")) => {
+            judge.ask(Class::RemoteCode, "builds what another machine sends");
+        }
+        Some(&"exec" | &"compose") => {
+            let file =
+                words.iter().position(|word| *word == "-f" || *word == "--file").and_then(|at| words.get(at + 1));
+            if let Some(file) = file.filter(|_| has("compose") && !has("logs")) {
+                super::run_file(judge, file, &[]);
+            }
+            if let Some((class, reason)) = judge.harm_in_arguments(call) {
+                judge.ask(class, format!("in a container: {reason}"));
+            }
+        }
+        _ => {}
     }
     let printed = by_table(judge, call);
     if printed.is_empty() { blend(words) } else { printed }
+}
+
+/// Files that go into a container, or come out of one.
+fn copied(judge: &mut Judge<'_>, args: &[Field]) {
+    let paths: Vec<&Field> = args.iter().filter(|arg| !arg.text.starts_with('-')).collect();
+    if let [source, target] = paths.as_slice() {
+        if !source.text.contains(':') {
+            judge.look(&source.text);
+        }
+        if !target.text.contains(':') {
+            judge.write(target, Verb::Create);
+        }
+    }
 }

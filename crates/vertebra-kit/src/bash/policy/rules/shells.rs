@@ -57,6 +57,9 @@ pub(super) fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                 let text = call.input.clone().unwrap_or_else(|| UNKNOWN.to_string());
                 return run(judge, call, &text, None, args);
             }
+            if call.input.as_ref().is_some_and(|input| input.contains(REMOTE)) {
+                judge.ask(Class::RemoteCode, "a script reads what another machine sent");
+            }
             run_file(judge, file, args);
             UNKNOWN.to_string()
         }

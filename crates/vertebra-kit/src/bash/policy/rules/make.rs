@@ -1,0 +1,90 @@
+//! make: rules that the command itself wrote, and settings that run something.
+
+use super::super::{
+    invoke::Call,
+    judge::Judge,
+    options,
+    places::Place,
+    scope::Made,
+    value::{UNKNOWN, is_known, known_part},
+};
+
+pub(super) fn make(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let parsed = options::split(
+        call.args(),
+        |name| {
+            matches!(
+                name,
+                "-f" | "--file"
+                    | "--makefile"
+                    | "-C"
+                    | "--directory"
+                    | "-I"
+                    | "-j"
+                    | "-l"
+                    | "-o"
+                    | "-W"
+                    | "--eval"
+                    | "-E"
+            )
+        },
+        false,
+    );
+    let file = parsed.value(&["-f", "--file", "--makefile"]).map(|file| file.text.clone());
+    let rules = match file.as_deref() {
+        Some("-" | "/dev/stdin") => call.input.clone(),
+        Some(path) => {
+            if judge.place(path) != Place::Inside {
+                judge.unknown("a makefile outside of the working folder");
+            }
+            made_text(judge, path)
+        }
+        None => made_text(judge, "Makefile").or_else(|| made_text(judge, "makefile")),
+    };
+    let inline = parsed.value(&["--eval", "-E"]).map(|text| text.text.clone());
+    for text in rules.into_iter().chain(inline) {
+        makefile(judge, &text);
+    }
+    for operand in &parsed.operands {
+        if let Some((name, value)) = operand.text.split_once('=')
+            && matches!(name, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS")
+        {
+            judge.run_argument(value);
+        }
+    }
+    if let Some(folder) = parsed.value(&["-C", "--directory"])
+        && !matches!(judge.place(&folder.text), Place::Inside | Place::Scratch)
+    {
+        judge.unknown("works outside of the working folder");
+    }
+    UNKNOWN.to_string()
+}
+
+fn made_text(judge: &mut Judge<'_>, path: &str) -> Option<String> {
+    let path = judge.resolved(path)?;
+    match judge.scope.made(&path) {
+        Some(Made::Text(text)) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// Recipes stand behind a tab, or behind the semicolon of a rule; `$(shell …)` runs when it is read.
+fn makefile(judge: &mut Judge<'_>, text: &str) {
+    if !is_known(text) {
+        judge.unknown("a makefile that is not known before it runs");
+    }
+    for line in known_part(text).lines() {
+        let recipe = match line.strip_prefix('\t') {
+            Some(recipe) => Some(recipe),
+            None => line.split_once(';').map(|(_, recipe)| recipe),
+        };
+        if let Some(recipe) = recipe {
+            let recipe = recipe.trim_start_matches(['@', '-', '+', ' ']).replace("$$", "$").replace("$(", "${");
+            judge.run_argument(&recipe);
+        }
+        if let Some((_, command)) = line.split_once("$(shell ") {
+            let command = command.rsplit_once(')').map_or(command, |(command, _)| command).to_owned();
+            judge.run_argument(&command);
+        }
+    }
+}
