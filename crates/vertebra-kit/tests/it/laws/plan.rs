@@ -129,45 +129,48 @@ pub(crate) enum Does {
     Hang,
 }
 
-/// Calls of every tool, with sense and without. What is called `canary` no guard lets through.
-const CALLS: &[(&str, &str)] = &[
-    ("bash", r#"{"command": "touch canary"}"#),
-    ("bash", r#"{"command": "sh -c 'cd . && touch canary'"}"#),
-    ("bash", r#"{"command": "echo hi > made"}"#),
-    ("Bash", r#"{"command": "echo ghp_abcdefghijklmnopqrstuvwxyz0123456789"}"#),
-    ("bash", r#"{"command": 7}"#),
-    ("write_file", r#"{"path": "canary", "content": "x"}"#),
-    ("Write", r#"{"path": "deep/canary", "content": "x", "create_parents": true}"#),
-    ("write_file", r#"{"path": "new", "content": "ghp_abcdefghijklmnopqrstuvwxyz0123456789"}"#),
-    ("read_file", r#"{"path": "secret"}"#),
-    ("read_file", r#"{"path": "long"}"#),
-    ("edit_file", r#"{"path": "long", "old_string": "line 7\n", "new_string": "7\n"}"#),
-    ("list_dir", r#"{"path": "../.."}"#),
-    ("grep", r#"{"pattern": "("}"#),
-    ("search_files", r#"{"pattern": "**"}"#),
-    ("store_metadata", r#"{"key": "planning/tasks", "value": "hijack"}"#),
-    ("store_metadata", r#"{"key": "skills/active", "value": "hijack"}"#),
-    ("store_metadata", r#"{"key": "other/owner", "value": null}"#),
-    ("store_metadata", r#"{"key": "plain", "value": "ghp_abcdefghijklmnopqrstuvwxyz0123456789"}"#),
-    ("read_metadata", r#"{"key": "plain"}"#),
-    ("list_metadata", "{}"),
-    ("todo_write", r#"{"todos": [{"content": "Test", "status": "in_progress"}]}"#),
-    ("todo_write", r#"{"todos": "none"}"#),
-    ("load_skill", r#"{"skill_name": "careful"}"#),
-    ("load_skill", r#"{"skill_name": "fork", "arguments": "x"}"#),
-    ("load_skill", r#"{"skill_name": "none"}"#),
-    ("spawn_subagent", r#"{"agent": "worker", "prompt": "Work."}"#),
-    ("Task", r#"{"agent": "lead", "prompt": "Lead."}"#),
-    ("spawn_subagent", r#"{"agent": "nobody", "prompt": ""}"#),
-    ("structured_output", r#"{"input": "Acme, 7", "schema": "bill", "store_as": "files/seen"}"#),
-    ("structured_output", r#"{"input": "Acme, 7", "schema": "bill", "store_as": "bill"}"#),
-    ("read_offloaded", r#"{"id": "../../etc/passwd"}"#),
-    ("tools", r#"{"action": "search", "query": "file metadata note bash"}"#),
-    ("tools", r#"{"action": "list"}"#),
-    ("mcp__s__note", r#"{"text": "canary"}"#),
-    ("mcp__s__note", r#"{"text": "plain"}"#),
-    ("nothing", "{}"),
-    ("bash", "{"),
+/// Calls of every tool, with sense and without, by the capability it comes with. What is called `canary` no guard lets through.
+const CALLS: &[(Has, &str, &str)] = &[
+    (Has::Bash, "bash", r#"{"command": "touch canary"}"#),
+    (Has::Bash, "bash", r#"{"command": "sh -c 'cd . && touch canary'"}"#),
+    (Has::Bash, "bash", r#"{"command": "echo hi > made"}"#),
+    (Has::Bash, "Bash", r#"{"command": "echo ghp_abcdefghijklmnopqrstuvwxyz0123456789"}"#),
+    (Has::Bash, "bash", r#"{"command": 7}"#),
+    (Has::Files, "write_file", r#"{"path": "canary", "content": "x"}"#),
+    (Has::Files, "Write", r#"{"path": "deep/canary", "content": "x", "create_parents": true}"#),
+    (Has::Files, "write_file", r#"{"path": "new", "content": "ghp_abcdefghijklmnopqrstuvwxyz0123456789"}"#),
+    (Has::Files, "read_file", r#"{"path": "secret"}"#),
+    (Has::Files, "read_file", r#"{"path": "long"}"#),
+    (Has::Files, "read_file", r#"{"path": "long", "limit": 200}"#),
+    (Has::Bash, "bash", r#"{"command": "seq 500"}"#),
+    (Has::Files, "edit_file", r#"{"path": "long", "old_string": "line 7\n", "new_string": "7\n"}"#),
+    (Has::Files, "list_dir", r#"{"path": "../.."}"#),
+    (Has::Files, "grep", r#"{"pattern": "("}"#),
+    (Has::Files, "search_files", r#"{"pattern": "**"}"#),
+    (Has::Metadata, "store_metadata", r#"{"key": "planning/tasks", "value": "hijack"}"#),
+    (Has::Metadata, "store_metadata", r#"{"key": "skills/active", "value": "hijack"}"#),
+    (Has::Metadata, "store_metadata", r#"{"key": "other/owner", "value": null}"#),
+    (Has::Metadata, "store_metadata", r#"{"key": "plain", "value": "ghp_abcdefghijklmnopqrstuvwxyz0123456789"}"#),
+    (Has::Metadata, "read_metadata", r#"{"key": "plain"}"#),
+    (Has::Metadata, "list_metadata", "{}"),
+    (Has::Planning, "todo_write", r#"{"todos": [{"content": "Test", "status": "in_progress"}]}"#),
+    (Has::Planning, "todo_write", r#"{"todos": "none"}"#),
+    (Has::Skills, "load_skill", r#"{"skill_name": "careful"}"#),
+    (Has::Skills, "load_skill", r#"{"skill_name": "fork", "arguments": "x"}"#),
+    (Has::Skills, "load_skill", r#"{"skill_name": "none"}"#),
+    (Has::Subagents, "spawn_subagent", r#"{"agent": "worker", "prompt": "Work."}"#),
+    (Has::Subagents, "Task", r#"{"agent": "lead", "prompt": "Lead."}"#),
+    (Has::Subagents, "spawn_subagent", r#"{"agent": "lead", "prompt": "Lead again."}"#),
+    (Has::Subagents, "spawn_subagent", r#"{"agent": "nobody", "prompt": ""}"#),
+    (Has::Structured, "structured_output", r#"{"input": "Acme, 7", "schema": "bill", "store_as": "files/seen"}"#),
+    (Has::Structured, "structured_output", r#"{"input": "Acme, 7", "schema": "bill", "store_as": "bill"}"#),
+    (Has::Summary, "read_offloaded", r#"{"id": "../../etc/passwd"}"#),
+    (Has::Registry, "tools", r#"{"action": "search", "query": "file metadata note bash"}"#),
+    (Has::Registry, "tools", r#"{"action": "list"}"#),
+    (Has::Mcp, "mcp__s__note", r#"{"text": "canary"}"#),
+    (Has::Mcp, "mcp__s__note", r#"{"text": "plain"}"#),
+    (Has::Bundle, "nothing", "{}"),
+    (Has::Bash, "bash", "{"),
 ];
 
 const SAYINGS: &[&str] = &[
@@ -184,9 +187,14 @@ const RULES: &[&str] =
 
 const TOOLS: &[&str] = &["bash", "write_file", "read_file", "mcp__s__note", "spawn_subagent", "load_skill", "none"];
 
-fn turn() -> impl Strategy<Value = Turn> {
+/// Calls are mostly of tools that are there.
+fn turn(has: &[Has]) -> impl Strategy<Value = Turn> + use<> {
+    let there: Vec<_> =
+        CALLS.iter().filter(|(of, ..)| has.contains(of)).map(|(_, tool, args)| (*tool, *args)).collect();
+    let all: Vec<_> = CALLS.iter().map(|(_, tool, args)| (*tool, *args)).collect();
+    let there = if there.is_empty() { all.clone() } else { there };
     prop_oneof![
-        8 => vec(select(CALLS), 1..4).prop_map(Turn::Calls),
+        16 => vec(prop_oneof![9 => select(there), 1 => select(all)], 1..4).prop_map(Turn::Calls),
         3 => select(SAYINGS).prop_map(Turn::Say),
         1 => Just(Turn::Fail),
     ]
@@ -207,7 +215,7 @@ fn hook() -> impl Strategy<Value = HookPlan> {
         4 => select(vec![Skip, Allow, Ask, Replace, Retry]),
         2 => select(vec![Deny, Stop, GoOn, Error, Panic, Hang]),
     ];
-    (place, does, (any::<bool>(), 0..200i32, 1..5u32, any::<bool>())).prop_map(
+    (place, does, (any::<bool>(), 0..200i32, 1..6u32, any::<bool>())).prop_map(
         |(place, does, (guard, priority, every, fail_open))| HookPlan {
             place,
             guard,
@@ -222,11 +230,13 @@ fn hook() -> impl Strategy<Value = HookPlan> {
 /// An agent with many capabilities, few hooks, and a model that goes on for a while.
 pub(crate) fn plan(cancel: impl Strategy<Value = Option<usize>>) -> impl Strategy<Value = Plan> {
     let rules = vec((0..3u8, select(RULES)), 0..5);
-    let limits = (1..25u64, 3_000..60_000u64);
-    let has = prop_oneof![1 => Just(ALL.to_vec()), 4 => subsequence(ALL.to_vec(), 4..=ALL.len())];
-    let people = (0..4u8, rules, any::<Option<bool>>(), select(TOOLS));
-    (has, vec(hook(), 0..5), vec(turn(), 1..9), people, limits, cancel).prop_map(
-        |(has, hooks, tape, (mode, rules, person, denied), (max_steps, max_tokens), cancel)| Plan {
+    let limits = (1..30u64, 3_000..90_000u64);
+    let has = prop_oneof![1 => Just(ALL.to_vec()), 4 => subsequence(ALL.to_vec(), 7..=ALL.len())];
+    let person = prop_oneof![2 => Just(Some(true)), 1 => Just(Some(false)), 1 => Just(None)];
+    let people = (0..4u8, rules, person, select(TOOLS));
+    let has = has.prop_flat_map(|has| (vec(turn(&has), 2..12), Just(has)));
+    (has, vec(hook(), 0..4), people, limits, cancel).prop_map(
+        |((tape, has), hooks, (mode, rules, person, denied), (max_steps, max_tokens), cancel)| Plan {
             has,
             hooks,
             tape,
