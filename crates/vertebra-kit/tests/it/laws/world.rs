@@ -380,8 +380,8 @@ pub(crate) fn play(plan: &Plan) -> Aftermath {
     let root: TempDir = tempfile::tempdir().expect("a folder");
     let work = root.path().join("work");
     fs::create_dir(&work).expect("a folder");
-    let long: String = (0..600).map(|line| format!("line {line}\n")).collect();
-    fs::write(work.join("long"), long).expect("written");
+    let long: Vec<String> = (0..600).map(|line| format!("line {line}")).collect();
+    fs::write(work.join("long"), long.join("\n")).expect("written");
     fs::write(work.join("secret"), format!("token={KEY}\n")).expect("written");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(live(plan, root.path()))
