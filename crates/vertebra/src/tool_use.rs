@@ -157,13 +157,14 @@ async fn try_hooked(
             asked.at = run.at(BeforeToolUse::NAME);
         }
         floor.turns.before_tool(index).await;
-        if floor.closing.load(Ordering::Acquire) || run.is_cancelled() {
-            floor.turns.passed(index);
-            return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
-        }
-        run.open_call(progress.number, &asked);
         let admission = {
+            // First the state, which a call that already runs may hold for long: the run may be cancelled meanwhile.
             let mut desk = floor.desk.lock().await;
+            if floor.closing.load(Ordering::Acquire) || run.is_cancelled() {
+                floor.turns.passed(index);
+                return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
+            }
+            run.open_call(progress.number, &asked);
             let stops = desk.pending.stops().len();
             let admission = admit(run, &mut desk, &mut asked, run.retries(attempt)).await;
             if attempt == 1 {

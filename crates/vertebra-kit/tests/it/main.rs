@@ -8,6 +8,7 @@ mod bash_policy;
 mod bundle;
 mod critique;
 mod files;
+mod laws;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod metadata;

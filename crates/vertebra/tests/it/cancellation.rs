@@ -1,6 +1,9 @@
 //! Cancelling reaches everything that waits, and the end is told once on every path.
 
-use std::{future::pending, sync::Arc};
+use std::{
+    future::pending,
+    sync::{Arc, Mutex},
+};
 
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
@@ -278,4 +281,39 @@ async fn the_end_of_a_child_is_told_to_hooks_that_take_their_time() {
     here.notified().await;
     running.abort();
     assert_eq!(all(&mut told).await, expected("child"));
+}
+
+#[tokio::test]
+async fn a_call_whose_turn_comes_after_the_cancellation_neither_begins_nor_ends_for_its_hooks() {
+    let (cancel, told) = (CancellationToken::new(), Arc::new(Mutex::new(Vec::new())));
+    let mut builder = agent(&Script::new().calls([("tell", "{}"), ("tell", "{}")]));
+    builder.tool(tool("tell", "Tells people", async |_: Value, invocation| {
+        invocation.notify("news", "hello").await?;
+        Ok("told")
+    }));
+    let token = cancel.clone();
+    // The hook has the state. The other call has come as far as it can without.
+    builder.on(Notification, async move |_| {
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        token.cancel();
+        proceed()
+    });
+    let before = told.clone();
+    builder.on(BeforeToolUse, async move |cx| {
+        before.lock().expect("no panic").push(format!("before {}", cx.call_id));
+        proceed()
+    });
+    let after = told.clone();
+    builder.on(AfterToolUse, async move |cx| {
+        after.lock().expect("no panic").push(format!("after {}", cx.call_id));
+        proceed()
+    });
+    let agent = builder.build().expect("an agent");
+    let mut session = agent.session().await;
+    let _ended = session.prompt_until("go", cancel).await;
+    let told = told.lock().expect("no panic").clone();
+    let [before, after] = &*told else { panic!("one pair, not {told:?}") };
+    assert_eq!(before.strip_prefix("before "), after.strip_prefix("after "));
 }
