@@ -1,18 +1,32 @@
 //! Capabilities that meet in one agent.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use vertebra::ModelError;
 use vertebra::ModelId;
 use vertebra::prelude::*;
 use vertebra::testing::Script;
+use vertebra_kit::metadata::MetadataTools;
 use vertebra_kit::registry::ToolRegistry;
 use vertebra_kit::resilience::ModelFallback;
 use vertebra_kit::resilience::Router;
+use vertebra_kit::structured::Schema;
+use vertebra_kit::structured::StructuredOutput;
+use vertebra_kit::subagents::Subagent;
 
 use crate::skills::Library;
 use crate::skills::load;
+use crate::subagents::agents;
+use crate::subagents::lead;
 use crate::subagents::results;
+use crate::subagents::task;
 use crate::support::built;
 use crate::support::run;
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Sum {
+    total: u32,
+}
 
 fn failing() -> ModelError {
     ModelError::Network { message: "no route".to_owned() }
@@ -49,4 +63,21 @@ async fn a_model_knows_its_skills_whether_or_not_the_tool_for_them_is_in_the_con
         assert!(requests[0].system_prompt.contains("- fast: Fast"), "skills first: {skills_first}");
         assert!(results(&requests[1])[0].contains("Be fast."), "skills first: {skills_first}");
     }
+}
+
+#[tokio::test]
+async fn a_child_that_was_given_a_tool_has_the_hook_that_belongs_to_it() {
+    let model = Script::new()
+        .call("spawn_subagent", &task("clerk", "Read the bill."))
+        .call("structured_output", r#"{"input": "seven", "schema": "sum", "store_as": "bill"}"#)
+        .say(r#"{"total": 7}"#)
+        .call("read_metadata", r#"{"key": "bill"}"#)
+        .say("seven")
+        .say("done");
+    let schema = Schema::of::<Sum>().expect("a schema").named("sum");
+    let mut builder = lead(&model);
+    builder.with(MetadataTools::default()).with(StructuredOutput::new([schema]));
+    builder.with(agents([Subagent::new("clerk", "Reads bills")]));
+    run(&built(&mut builder), "go").await;
+    assert_eq!(results(&model.requests()[4])[1], r#"done: {"total":7}"#);
 }
