@@ -1,18 +1,31 @@
 //! Capabilities that meet in one agent.
 
+use std::sync::Arc;
+use std::sync::Mutex;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vertebra::ModelError;
 use vertebra::ModelId;
 use vertebra::prelude::*;
+use vertebra::testing::RecordingTool;
 use vertebra::testing::Script;
+use vertebra_kit::critique::Case;
+use vertebra_kit::critique::Critic;
+use vertebra_kit::critique::Review;
+use vertebra_kit::critique::SelfCritique;
 use vertebra_kit::metadata::MetadataTools;
 use vertebra_kit::registry::ToolRegistry;
 use vertebra_kit::resilience::ModelFallback;
 use vertebra_kit::resilience::Router;
+use vertebra_kit::structured::Extract as _;
 use vertebra_kit::structured::Schema;
 use vertebra_kit::structured::StructuredOutput;
 use vertebra_kit::subagents::Subagent;
+use vertebra_kit::summary::Material;
+use vertebra_kit::summary::Summarisation;
+use vertebra_kit::summary::Summariser;
+use vertebra_kit::summary::Trigger;
 
 use crate::skills::Library;
 use crate::skills::load;
@@ -26,6 +39,66 @@ use crate::support::run;
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Sum {
     total: u32,
+}
+
+/// A critic that remembers what it was shown, and accepts answers with this text in them.
+fn critic(accepts: &'static str) -> (SelfCritique, Arc<Mutex<Vec<Case>>>) {
+    let cases: Arc<Mutex<Vec<Case>>> = Arc::default();
+    let seen = cases.clone();
+    let critic = Critic::by(async move |case: Case| {
+        let accepted = case.answer.contains(accepts);
+        seen.lock().expect("no panic").push(case);
+        Ok(if accepted { Review::approve("good") } else { Review::reject("wrong sum") })
+    });
+    (SelfCritique { critic, ..SelfCritique::default() }, cases)
+}
+
+/// Conversations of 2000 tokens become half as long.
+fn short_memory() -> Summarisation {
+    Summarisation {
+        trigger: Trigger::Tokens(2000),
+        summariser: Summariser::by(async |_material: Material| Ok("There were sums.".to_owned())),
+        ..Summarisation::default()
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_typed_judged_and_sent_back_while_the_conversation_is_made_shorter() {
+    let model = Script::new()
+        .call("sums", r#"{"page": 1}"#)
+        .call("sums", r#"{"page": 2}"#)
+        .call("sums", r#"{"page": 3}"#)
+        .say("About six.")
+        .say(r#"{"total": 6}"#)
+        .say(r#"{"total": 7}"#);
+    let (critique, cases) = critic("7");
+    let mut builder = Agent::builder(model.clone());
+    let sums = RecordingTool::new("sums").by(|args| Ok(format!("{} {}", args.to_value(), "7 ".repeat(3000)).into()));
+    builder.tool(sums).with(short_memory()).with(critique);
+    let extracted = built(&mut builder).extract::<Sum>("Add it up.").await.expect("a sum");
+
+    assert_eq!((extracted.value, extracted.report.steps), (Sum { total: 7 }, 6));
+    let cases = cases.lock().expect("no panic").clone();
+    let answers: Vec<_> = cases.iter().map(|case| (&*case.task, &*case.answer, case.attempt)).collect();
+    assert_eq!(answers, [("Add it up.", r#"{"total": 6}"#, 1), ("Add it up.", r#"{"total": 7}"#, 2)]);
+    assert!(cases[1].evidence.contains(r#"sums{"page":3}"#), "{}", cases[1].evidence);
+    let last = model.requests().last().expect("a request").messages.clone();
+    assert!(last.estimated_tokens() < 2500, "{} tokens", last.estimated_tokens());
+    assert!(last.iter().any(|message| message.text().contains("There were sums.")));
+}
+
+#[tokio::test]
+async fn a_critic_reads_nothing_of_earlier_runs_when_the_prompt_was_cut() {
+    let model = Script::new().call("hum", "{}").say("ok").say("ok");
+    let (critique, cases) = critic("ok");
+    let mut builder = Agent::builder(model);
+    builder.tool(RecordingTool::new("hum").replying("hmm")).with(short_memory()).with(critique);
+    let agent = built(&mut builder);
+    let mut session = agent.session().await;
+    session.prompt("sing").await.expect("a run");
+    session.prompt("shout ".repeat(3000)).await.expect("a run");
+    let evidence: Vec<_> = cases.lock().expect("no panic").iter().map(|case| case.evidence.clone()).collect();
+    assert_eq!(evidence, ["hum{} (done): hmm", ""]);
 }
 
 fn failing() -> ModelError {
