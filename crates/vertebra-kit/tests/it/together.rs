@@ -1,40 +1,36 @@
 //! Capabilities that meet in one agent.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vertebra::ModelError;
-use vertebra::ModelId;
-use vertebra::prelude::*;
-use vertebra::testing::RecordingTool;
-use vertebra::testing::Script;
-use vertebra_kit::critique::Case;
-use vertebra_kit::critique::Critic;
-use vertebra_kit::critique::Review;
-use vertebra_kit::critique::SelfCritique;
-use vertebra_kit::metadata::MetadataTools;
-use vertebra_kit::registry::ToolRegistry;
-use vertebra_kit::resilience::ModelFallback;
-use vertebra_kit::resilience::Router;
-use vertebra_kit::structured::Extract as _;
-use vertebra_kit::structured::Schema;
-use vertebra_kit::structured::StructuredOutput;
-use vertebra_kit::subagents::Subagent;
-use vertebra_kit::summary::Material;
-use vertebra_kit::summary::Summarisation;
-use vertebra_kit::summary::Summariser;
-use vertebra_kit::summary::Trigger;
+use serde_json::json;
+use vertebra::{
+    ModelError, ModelId,
+    prelude::*,
+    testing::{RecordingTool, Script},
+};
+use vertebra_kit::{
+    critique::{Case, Critic, Review, SelfCritique},
+    metadata::MetadataTools,
+    redaction::Redaction,
+    registry::ToolRegistry,
+    resilience::{ModelFallback, Router},
+    structured::{Extract as _, Schema, StructuredOutput},
+    subagents::Subagent,
+    summary::{Material, Offload, Summarisation, Summariser, Trigger},
+};
 
-use crate::skills::Library;
-use crate::skills::load;
-use crate::subagents::agents;
-use crate::subagents::lead;
-use crate::subagents::results;
-use crate::subagents::task;
-use crate::support::built;
-use crate::support::run;
+use crate::{
+    skills::{Library, load},
+    subagents::{agents, lead, results, task},
+    support::{built, restored, results_in, run},
+};
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Sum {
@@ -153,4 +149,62 @@ async fn a_child_that_was_given_a_tool_has_the_hook_that_belongs_to_it() {
     builder.with(agents([Subagent::new("clerk", "Reads bills")]));
     run(&built(&mut builder), "go").await;
     assert_eq!(results(&model.requests()[4])[1], r#"done: {"total":7}"#);
+}
+
+const SECRET: &str = "ghp_0123456789abcdefghijklmnopqrstuvwxyz";
+
+/// The texts of all files below a folder.
+fn below(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries
+        .flat_map(|path| if path.is_dir() { below(&path) } else { vec![fs::read_to_string(path).expect("text")] })
+        .collect()
+}
+
+fn keeping_in(folder: &Path) -> Summarisation {
+    let offload = Offload { folder: Some(folder.to_owned()), ..Offload::default() };
+    Summarisation { offload: Some(offload), ..Summarisation::default() }
+}
+
+#[tokio::test]
+async fn what_a_redaction_hides_is_in_no_file_and_on_no_page_and_the_folder_is_private() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("kept");
+    let model =
+        Script::new().call("speak", "{}").call("read_offloaded", r#"{"id": "off-1", "offset": 11900}"#).say("done");
+    let mut builder = Agent::builder(model.clone());
+    let said = format!("{}{SECRET}{}", "word ".repeat(2400), " word".repeat(2400));
+    builder.tool(RecordingTool::new("speak").by(move |_| Ok(said.clone().into())));
+    builder.with(keeping_in(&root)).with(Redaction::default());
+    run(&built(&mut builder), "go").await;
+
+    let kept = below(&root);
+    assert!(kept.len() == 1 && kept[0].contains("word [") && !kept[0].contains(SECRET));
+    let read = results_in(&model.requests()[2].messages);
+    assert!(read[1].starts_with("done: [bytes 11900") && !read[1].contains(SECRET), "{}", &read[1][..200]);
+    let mode = fs::metadata(&root).expect("a folder").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[tokio::test]
+async fn a_name_in_a_conversation_that_is_taken_up_again_never_means_another_result() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let speaking = |model: Script, text: &str| {
+        let said = text.repeat(3000);
+        let mut builder = Agent::builder(model);
+        builder.tool(RecordingTool::new("speak").by(move |_| Ok(said.clone().into()))).with(keeping_in(folder.path()));
+        builder
+    };
+    let agent = built(&mut speaking(Script::new().call("speak", "{}").say("done"), "first "));
+    let mut session = agent.session().await;
+    session.prompt("go").await.expect("a run");
+    let state = session.state().await;
+    session.close().await;
+
+    let model = Script::new().call("speak", "{}").call("read_offloaded", r#"{"id": "off-1"}"#).say("done");
+    run(&built(restored(&mut speaking(model.clone(), "second "), &state)), "go on").await;
+    let read = results_in(&model.requests()[2].messages);
+    assert!(read[1].contains("kept as `off-2`"), "{}", &read[1][..80]);
+    assert_eq!(read[2], "failed: nothing is kept as `off-1`; there is: off-2");
+    assert_eq!(state.metadata().get("summary/offloaded"), Some(&json!(1)));
 }
