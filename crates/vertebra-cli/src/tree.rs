@@ -7,6 +7,7 @@ use vertebra::{
     BeforeToolUse, Change, Kind, News, Point as _, Ran, Record, Role, RunEvent, RunReport, Skipped, ToolCall,
     ToolResult, ToolStatus, Trace,
 };
+use vertebra_kit::is_invisible;
 
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
@@ -162,11 +163,6 @@ fn line(depth: usize, text: &str) {
 /// Text of others, so that none of its control characters reach the terminal.
 fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || is_invisible(c) { '·' } else { c }).collect()
-}
-
-/// Characters that hide or turn around what stands beside them.
-pub(crate) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 fn cut(text: &str) -> String {

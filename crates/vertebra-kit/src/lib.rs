@@ -26,7 +26,9 @@ pub mod subagents;
 pub mod summary;
 
 mod front_matter;
+mod invisible;
 mod own;
 mod tool_list;
 
 pub use front_matter::Problem;
+pub use invisible::is_invisible;

@@ -98,16 +98,18 @@ impl<'a> Deltas<'a> {
             Ok(outcome) => outcome,
             Err(interrupt) => return self.end(Ended::Interrupted(interrupt)),
         };
-        let by = outcome.record.decided_by.as_deref().unwrap_or("a hook").to_owned();
+        let by = || outcome.record.decided_by.as_deref().unwrap_or("a hook").to_owned();
         let (shown, held) = match outcome.record.verdict {
             Kind::Halt => {
-                return self.end(Ended::Halted { by, reason: outcome.record.reason.unwrap_or_default() });
+                let (by, reason) = (by(), outcome.record.reason.unwrap_or_default());
+                return self.end(Ended::Halted { by, reason });
             }
             Kind::Hold => (String::new(), event.text + &event.kept),
             _ => (event.text, event.kept),
         };
         live.show(flow, channel, shown);
         if held.len() > HELD_BYTES {
+            let by = by();
             return self.end(Ended::Halted { by, reason: format!("more than {HELD_BYTES} bytes were held back") });
         }
         // At the end of the stream nothing comes after what is held, so it is never shown.

@@ -43,7 +43,7 @@ pub(crate) async fn admit(
     let mut approved: Option<String> = None;
     for _ in 0..MAX_EDITS {
         let before = asked.clone();
-        let outcome = run.fire(BeforeToolUse, asked, &mut desk.state, retries, Leave::OnCancel).await?;
+        let outcome = run.fire(BeforeToolUse, asked, &mut desk.state, retries, Leave::OnceBegun).await?;
         desk.take_stops(&outcome);
         if let Some(reason) = beyond_judgement(&before, asked) {
             return Ok(Admission::Blocked { by: "runtime".into(), reason: format!("blocked: {reason}") });

@@ -123,6 +123,8 @@ pub(crate) struct Desk {
 pub(crate) enum Leave {
     /// It may.
     OnCancel,
+    /// It may, but the dispatch begins in any case: its end will be told.
+    OnceBegun,
     /// It may not: the end is always told.
     Never,
 }
@@ -390,6 +392,7 @@ impl Run {
         let dispatch = self.0.hooks.dispatch(point, Frame { event, state, scope: self, retries });
         let outcome = match leave {
             Leave::OnCancel => self.unless_cancelled(dispatch).await?,
+            Leave::OnceBegun => self.until_cancelled(dispatch).await?,
             Leave::Never => dispatch.await,
         };
         if !outcome.record.hooks.is_empty() {
@@ -430,6 +433,11 @@ impl Run {
         if self.is_cancelled() {
             return Err(Interrupted::Cancelled);
         }
+        self.until_cancelled(work).await
+    }
+
+    /// Begins something, and drops it if the run is cancelled meanwhile.
+    async fn until_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Interrupted> {
         let mut work = pin!(work);
         let mut cancelled = pin!(self.0.cancel.cancelled());
         // The work goes first: most of it is ready at once, and then nobody has to listen for a cancellation.

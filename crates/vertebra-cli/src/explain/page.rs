@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use vertebra_kit::bash::policy::{Decision, Judgement};
-
-use crate::tree::is_invisible;
+use vertebra_kit::{
+    bash::policy::{Decision, Judgement},
+    is_invisible,
+};
 
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();

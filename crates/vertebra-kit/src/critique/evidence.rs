@@ -6,10 +6,11 @@ use vertebra::{Message, Messages, ToolCall};
 
 use crate::summary::head_and_tail;
 
-/// The calls and results since the run's prompt, cut to so many characters.
-pub(super) fn of_run(messages: &Messages, task: &str, chars: usize) -> String {
-    let asked = |message: &&Message| matches!(message, Message::User { text } if text == task);
-    let since: Vec<&Message> = messages.iter().rev().take_while(|message| !asked(message)).collect();
+/// The calls and results since the run's prompt, cut to so many characters. The prompt is known by its place: its text
+/// may have been cut.
+pub(super) fn of_run(messages: &Messages, chars: usize) -> String {
+    let since: Vec<&Message> =
+        messages.iter().rev().take_while(|message| !matches!(message, Message::User { .. })).collect();
     let mut calls: HashMap<&str, &ToolCall> = HashMap::new();
     let mut lines = Vec::new();
     for message in since.into_iter().rev() {

@@ -182,7 +182,7 @@ impl Hook<ShouldContinue> for SelfCritique {
 impl SelfCritique {
     async fn review(&self, cx: &mut ContinueCx<'_>, iteration: u32) -> Result<Review, HookError> {
         let task: String = cx.note_of(TASK)?.unwrap_or_default();
-        let evidence = evidence::of_run(cx.state().messages(), &task, self.evidence_chars);
+        let evidence = evidence::of_run(cx.state().messages(), self.evidence_chars);
         let case = Case { task, answer: cx.text.clone(), evidence, attempt: iteration + 1 };
         if let Some(judge) = &self.critic.0 {
             return judge(case).await;

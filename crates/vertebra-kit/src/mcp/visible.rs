@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::is_invisible;
+
 /// How long a server's own words in an error may be.
 const MAX_TOLD_BYTES: usize = 4 * 1024;
 
@@ -35,11 +37,7 @@ pub(super) fn cut(text: &str, bytes: usize) -> String {
 }
 
 fn is_visible(c: char) -> bool {
-    // Joiners of no width (U+200C, U+200D) stay: scripts and emoji are written with them.
-    let hidden = matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
-    !hidden && (!c.is_control() || matches!(c, '\n' | '\t'))
+    !is_invisible(c) && (!c.is_control() || matches!(c, '\n' | '\t'))
 }
 
 #[cfg(test)]

@@ -34,14 +34,22 @@ impl CommandPattern {
 
     /// Whether this is such a command, also by the path of its program or with redirections.
     pub(super) fn holds_somehow(&self, command: &str) -> bool {
-        let (words, _) = parts(command);
-        let without_redirections = words.join(" ");
-        [command, &without_redirections].into_iter().any(|form| {
-            let (program, rest) = form.split_once(' ').unwrap_or((form, ""));
-            let base = program.rsplit('/').next().unwrap_or(program);
-            self.holds(form) || (base != program && self.holds(format!("{base} {rest}").trim_end()))
-        })
+        forms(command).iter().any(|form| self.holds(form))
     }
+}
+
+/// The ways in which a refusal may mean a command: as it stands, without its redirections, and each by the bare name of its
+/// program.
+pub(crate) fn forms(command: &str) -> Vec<String> {
+    let (words, _) = parts(command);
+    let mut forms = vec![command.to_owned(), words.join(" ")];
+    let by_name = |form: &String| {
+        let (program, rest) = form.split_once(' ').unwrap_or((form, ""));
+        let (_, name) = program.rsplit_once('/')?;
+        Some(format!("{name} {rest}").trim_end().to_owned())
+    };
+    forms.extend(forms.iter().filter_map(by_name).collect::<Vec<_>>());
+    forms
 }
 
 /// The pattern as commands are compared: without quotes, and one command only.

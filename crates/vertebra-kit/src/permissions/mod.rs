@@ -35,6 +35,7 @@ use std::{path::Path, sync::Arc};
 use serde::{Deserialize, Serialize};
 use vertebra::{Ran, Record, prelude::*};
 
+pub(crate) use self::command::forms;
 pub use self::{
     file::FileError,
     judge::{Explanation, Listed},

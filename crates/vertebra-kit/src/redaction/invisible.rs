@@ -1,7 +1,8 @@
-//! Characters that nobody sees and a model reads: tags, variation selectors beyond emoji, and those that turn the direction
-//! of the text or have no width.
+//! What is done about characters that nobody sees and a model reads.
 
 use std::borrow::Cow;
+
+use crate::is_invisible;
 
 /// What becomes of invisible characters in the results of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,13 +13,6 @@ pub enum Invisible {
     Label,
     /// They stay.
     Keep,
-}
-
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}'
-        | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}'
-        | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{180e}' | '\u{00ad}')
 }
 
 impl Invisible {

@@ -25,6 +25,7 @@ pub const ACTIVE: &str = "registry/active";
 /// The model is offered a tool called `tools` and those that [`always`](Self::always) are. What it finds through
 /// `tools`, and what it uses, is offered too, until so many others were found or used since. A call to a tool that is
 /// not in the context works all the same: what is offered is a matter of space, what may be done is for guards to say.
+/// Tools that a prompt speaks of belong among those that are always offered, such as `todo_write` and `load_skill`.
 #[derive(Debug, Clone)]
 pub struct ToolRegistry {
     /// How many tools are offered besides those that always are.

@@ -9,8 +9,8 @@ use vertebra::{AgentState, Request, Response, Run, prelude::*};
 
 use super::store::{Key, Room, Store};
 
-/// Answers a request that was asked before with the answer it got: at once and for nothing. Such an answer passes
-/// [`AfterInference`] like any other. A clone is another handle to the same cache.
+/// Answers a request that was asked before with the answer it got: at once and for nothing. It is kept as the
+/// model gave it, and passes [`AfterInference`] like any other. A clone is another handle to the same cache.
 ///
 /// While the metadata key [`ResponseCache::BUST`] is `true`, models are asked, and what they answer takes the old answers'
 /// place. An answer that a hook has asked again about is forgotten.
@@ -126,14 +126,22 @@ impl Capability for ResponseCache {
         .named("response-cache/answer")
         .priority(1000)
         .fail_open();
+        let cache = self.clone();
+        // First, as the model said it: what hooks make of an answer, they make of it again.
+        kit.on(AfterInference, async move |cx| {
+            cache.keep(cx.scope(), &cx.request, &cx.response)?;
+            proceed()
+        })
+        .named("response-cache/keep")
+        .priority(1)
+        .fail_open();
         kit.watch(AfterInference, async move |cx| {
             if cx.record().verdict == Kind::Retry {
                 let key = self.key(cx.scope(), &cx.request)?;
                 self.store().remove(&key);
-                return Ok(());
             }
-            self.keep(cx.scope(), &cx.request, &cx.response)
+            Ok(())
         })
-        .named("response-cache/keep");
+        .named("response-cache/forget");
     }
 }

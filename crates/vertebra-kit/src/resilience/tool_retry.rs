@@ -50,10 +50,7 @@ impl Capability for ToolRetry {
         };
         let name = format!("tool-retry/{pattern}");
         kit.on(ToolUseFailed.tool(pattern).when(|failed| failed.reached), async move |cx| {
-            let is_idempotent = || {
-                let mut specs = cx.scope().tools().map(|tool| tool.spec());
-                specs.any(|spec| spec.name == cx.tool && spec.idempotent)
-            };
+            let is_idempotent = || cx.scope().tool_spec(&cx.tool).is_some_and(|spec| spec.idempotent);
             if cx.attempts > retries || !(named || is_idempotent()) {
                 return proceed();
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use vertebra::{Purpose, prelude::*};
+use vertebra::{Inference, Purpose, prelude::*};
 
 use super::{Skill, Skills, load};
 use crate::tool_list::ToolList;
@@ -46,7 +46,8 @@ pub(super) fn attach(kit: &mut Kit, skills: &Skills) {
     let list: Arc<str> = format!("Skills that `{}` can load:\n{}", load::NAME, skills.list()).into();
     // Into the request, which is made anew for each step, so that it stands there once; also in children that may load.
     kit.on(BeforeInference, async move |cx| {
-        if cx.purpose == Purpose::Step && cx.tools.iter().any(|offer| &*offer.name == load::NAME) {
+        // A tool need not be in the context to be called: see `ToolRegistry`.
+        if cx.purpose == Purpose::Step && cx.scope().tool_spec(load::NAME).is_some() {
             let parts = [&*cx.system_prompt, &*list];
             cx.system_prompt =
                 parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n").into();
@@ -92,13 +93,15 @@ pub(super) fn attach(kit: &mut Kit, skills: &Skills) {
         proceed()
     })
     .named("skills/allowed-tools");
-    kit.on(BeforeInference, async |cx| {
+    // Around everything else, so that a fallback from this model to others finds the others in its place.
+    kit.around(Inference, async |cx, next| {
         if cx.purpose == Purpose::Step
             && let Some(Active { model: Some(model), .. }) = Active::now(cx.state())?
         {
-            cx.model.name = model;
+            cx.request.model.name = model;
         }
-        proceed()
+        next.run(cx).await
     })
-    .named("skills/model");
+    .named("skills/model")
+    .priority(50);
 }

@@ -17,7 +17,7 @@ pub(crate) use extract::is_finishing;
 pub use extract::{Extract, ExtractError, Extracted, Extraction};
 pub use maybe::Maybe;
 pub use schema::{RESPONSE_SCHEMA, Schema, SchemaError};
-use vertebra::{AfterToolUse, Attach, Capability, Kit, Match, MatchCall, Reach, proceed};
+use vertebra::{AfterToolUse, Attach, Capability, Kit, Match, MatchCall, proceed};
 
 use tool::{ExtractTool, TOOL, is_storable};
 
@@ -76,7 +76,6 @@ impl Capability for StructuredOutput {
             }
             proceed()
         })
-        .named("structured/keep")
-        .reach(Reach::Own);
+        .named("structured/keep");
     }
 }

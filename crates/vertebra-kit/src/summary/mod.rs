@@ -16,7 +16,7 @@ pub use offload::Offload;
 pub use summariser::{Counter, Material, Summariser};
 use vertebra::{
     AfterToolUse, AgentState, Attach, Capability, Compactor, HookError, Kit, Match, Message, Messages, Reach, Run,
-    SessionEnd, Tool, proceed,
+    SessionEnd, proceed,
 };
 
 use offload::{READ, ReadOffloaded, Shelf};
@@ -24,6 +24,8 @@ use plan::{Room, transcript};
 
 /// After every other hook: they see results whole, and what a redaction takes out reaches no file.
 const LAST: i32 = 1000;
+/// How many results were offloaded, so that a conversation that is taken up again gives no name twice.
+const OFFLOADED: &str = "summary/offloaded";
 /// No conversation is made shorter than this: the marks of what was left out take room too.
 const LEAST_TARGET: u64 = 1000;
 
@@ -126,8 +128,7 @@ impl Summarisation {
         if let Some(keep) = self.keep_tool_results
             && self.counter.count(&messages.iter().cloned().collect()) > self.target_tokens()
         {
-            let tools: Vec<_> = run.tools().map(|tool| tool.spec()).collect();
-            cheap::clear(messages, keep, |name| tools.iter().any(|tool| tool.read_only && *tool.name == *name));
+            cheap::clear(messages, keep, |name| run.tool_spec(name).is_some_and(|tool| tool.read_only));
         }
     }
 }
@@ -194,8 +195,10 @@ fn install_offload(offload: Offload, kit: &mut Kit) {
     kit.on(
         AfterToolUse.when(move |used| used.result.output.len() > over && *used.call.tool != *READ),
         async move |cx| {
-            if let Some(preview) = keeping.put(&cx.at.run.session_id, &cx.result.output).await? {
+            let before = cx.state().metadata().read(OFFLOADED)?.unwrap_or_default();
+            if let Some((number, preview)) = keeping.put(&cx.at.run.session_id, before, &cx.result.output).await? {
                 cx.result.output = preview;
+                cx.state_mut().metadata_mut().set(OFFLOADED, number);
             }
             proceed()
         },

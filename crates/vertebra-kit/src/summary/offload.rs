@@ -76,8 +76,9 @@ impl Shelf {
         Self { knobs: Arc::new(knobs), sessions: Arc::default() }
     }
 
-    /// Keeps a text, and answers with what stands in its place; `None` if it is more than is ever kept.
-    pub(super) async fn put(&self, session: &Arc<str>, text: &str) -> io::Result<Option<String>> {
+    /// Keeps a text, and answers with its number, which is above `before`, and what stands in its place; `None` if it is
+    /// more than is ever kept.
+    pub(super) async fn put(&self, session: &Arc<str>, before: u64, text: &str) -> io::Result<Option<(u64, String)>> {
         let bytes = text.len() as u64;
         if bytes > self.knobs.max_total_bytes {
             return Ok(None);
@@ -92,14 +93,14 @@ impl Shelf {
             kept.total -= oldest.bytes;
             fs::remove_file(&oldest.path).await?;
         }
-        kept.count += 1;
+        kept.count = kept.count.max(before).saturating_add(1);
         let id = format!("off-{}", kept.count);
         let path = kept.folder().join(format!("{id}.txt"));
         fs::write(&path, text).await?;
         kept.total += bytes;
         kept.entries.push_back(Entry { id: id.clone(), path, bytes });
         let preview = head_and_tail(text, self.knobs.preview_chars);
-        Ok(Some(format!("{MARK}{bytes} bytes kept as `{id}`, {READ} reads them]\n{preview}")))
+        Ok(Some((kept.count, format!("{MARK}{bytes} bytes kept as `{id}`, {READ} reads them]\n{preview}"))))
     }
 
     /// A page of what is kept.
@@ -141,7 +142,10 @@ impl Kept {
             Some(folder) => {
                 let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
                 let folder = folder.join(session.chars().map(safe).collect::<String>());
-                fs::create_dir_all(&folder).await?;
+                let mut private = fs::DirBuilder::new();
+                #[cfg(unix)]
+                private.mode(0o700);
+                private.recursive(true).create(&folder).await?;
                 Place::Given(folder)
             }
             None => Place::Temporary(tempfile::Builder::new().prefix("vertebra-offload-").tempdir()?),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use globset::GlobBuilder;
 use vertebra::{Event, Matcher, events::ToolAsked, shell};
 
-use crate::front_matter::Words;
+use crate::{front_matter::Words, permissions::forms};
 
 /// Tools by name, alias or pattern, some of them only for some commands or paths.
 ///
@@ -66,7 +66,7 @@ impl ToolList {
     pub(crate) fn touches(&self, call: &ToolAsked) -> bool {
         let subjects = Subjects::of(call);
         self.0.iter().filter(|entry| entry.names(&call.tool, &call.aliases)).any(|entry| match &entry.only {
-            Some(only) => subjects.all.iter().any(|subject| subjects.fits(only, subject)),
+            Some(only) => subjects.all.iter().any(|subject| subjects.fits_somehow(only, subject)),
             None => true,
         })
     }
@@ -148,6 +148,14 @@ impl<'a> Subjects<'a> {
         match self.folder {
             None => command::fits(only, subject),
             Some(folder) => path_fits(only, folder, subject),
+        }
+    }
+
+    /// Whether a refusal means this, however it is spelt.
+    fn fits_somehow(&self, only: &str, subject: &str) -> bool {
+        match self.folder {
+            None => forms(subject).iter().any(|form| command::fits(only, form)),
+            Some(_) => self.fits(only, subject),
         }
     }
 }
@@ -259,7 +267,10 @@ mod tests {
     #[test]
     fn a_refusal_of_some_commands_touches_a_line_with_any_of_them() {
         let rm = list("Bash(rm *)");
-        assert!(rm.touches(&bash("ls && rm x")) && rm.touches(&bash("rm")));
+        for line in ["ls && rm x", "rm", "/bin/rm x", "rm 2> /dev/null", "sudo /bin/rm x > log"] {
+            assert!(rm.touches(&bash(line)), "{line}");
+        }
+        assert!(list("Bash(git push)").touches(&bash("git push > log")));
         assert!(!rm.touches(&bash("ls")) && !rm.touches(&asked("edit_file", json!({"path": "rm"}))));
     }
 

@@ -21,3 +21,4 @@ mod skills;
 mod structured;
 mod subagents;
 mod summary;
+mod together;

@@ -3,7 +3,7 @@
 use std::future::pending;
 
 use vertebra::{
-    Capability, Kit, Lasting, Reach,
+    AgentBuilder, Capability, Kit, Lasting, Reach, ToolOutput,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script},
 };
@@ -214,4 +214,51 @@ async fn hooks_may_stand_beside_the_agents_own_for_one_run_alone() {
     report(session.prompt("b").await);
     log.check(&["own", "once", "-", "own"]);
     assert_eq!(agent.hooks().count(), 1);
+}
+
+#[tokio::test]
+async fn a_state_that_was_written_and_read_again_has_lost_nothing_and_goes_on() {
+    let model = Script::new()
+        .calls([("ls", "{}"), ("rm", "{}"), ("burn", "{}"), ("gone", "{}")])
+        .saying("Let me see.")
+        .say("done")
+        .say("more");
+    let work = |builder: &mut AgentBuilder| {
+        let listing =
+            ToolOutput { text: "a".to_owned(), exit_code: Some(3), data: serde_json::json!({"files": ["a"]}) };
+        builder.tool(RecordingTool::new("ls").by(move |_| Ok(listing.clone()))).tool(RecordingTool::new("rm"));
+        builder.tool(RecordingTool::new("burn").by(|_| Err(ToolError::new("disk full"))));
+        builder.guard(BeforeToolUse.tool("rm"), async |_| deny("no")).named("no-rm");
+    };
+    let mut builder = agent(&model);
+    work(&mut builder);
+    builder.on(AfterStep, async |cx| {
+        cx.state_mut().metadata_mut().set("kept", true);
+        proceed()
+    });
+    let built = builder.build().expect("an agent");
+    let mut session = built.session().await;
+    session.prompt("a").await.expect("a run");
+    let state = session.state().await;
+    let written = serde_json::to_string(&state).expect("a state can be written");
+    let read: AgentState = serde_json::from_str(&written).expect("and read");
+    assert_eq!(serde_json::to_string(&read).expect("and written again"), written);
+    assert!(state.messages().iter().eq(read.messages().iter()));
+    let told = ["user: a", "model: Let me see.<ls><rm><burn><gone>", "ls: a", "rm: blocked by no-rm: no"];
+    assert_eq!(conversation(read.messages())[..4], told);
+    let results = results_in(read.messages());
+    assert_eq!(results[2..], ["failed: disk full", "failed: there is no tool `gone`; there are: burn, ls, rm"]);
+
+    let mut builder = agent(&model);
+    work(&mut builder);
+    builder.on(SessionStart, async move |cx| {
+        *cx.state_mut() = serde_json::from_str(&written)?;
+        proceed()
+    });
+    let built = builder.build().expect("an agent");
+    built.run("b").await.expect("a run");
+    let request = model.requests().pop().expect("a request");
+    let before = request.messages.iter().take(state.messages().len());
+    assert!(before.eq(state.messages().iter()));
+    assert_eq!(request.messages.last(), Some(&Message::user("b")));
 }

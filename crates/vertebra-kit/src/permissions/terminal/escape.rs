@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
+use crate::is_invisible;
+
 /// Blanks in a row that are shown as they are.
 const MAX_BLANKS: usize = 16;
 /// Empty lines in a row that are shown as they are.
@@ -87,14 +89,15 @@ fn notice(shown: &mut String, text: fmt::Arguments<'_>) {
 /// Whether a character is seen as what it is, moves nothing and turns nothing around.
 fn is_plain(c: char) -> bool {
     // The signs of our own notices cannot be forged.
-    !c.is_control() && !c.is_whitespace() && !matches!(c, '⟨' | '⟩') && !is_invisible(c)
+    !c.is_control() && !c.is_whitespace() && !matches!(c, '⟨' | '⟩') && !is_invisible(c) && !is_unclear(c)
 }
 
-fn is_invisible(c: char) -> bool {
+/// Whether a terminal draws nothing, a blank or who knows what, though a text may need the character.
+fn is_unclear(c: char) -> bool {
     matches!(u32::from(c),
-        0x00AD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F | 0x200B..=0x200F
-        | 0x2028..=0x202E | 0x2060..=0x206F | 0x2800 | 0x3164 | 0xE000..=0xF8FF | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0
-        | 0xFFF0..=0xFFFB | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF | 0xF0000..=0x0010_FFFF)
+        0x034F | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F | 0x200C | 0x200D | 0x2028 | 0x2029 | 0x2800
+        | 0x3164 | 0xE000..=0xF8FF | 0xFE00..=0xFE0F | 0xFFA0 | 0xFFF0..=0xFFF8 | 0x1D173..=0x1D17A
+        | 0xF0000..=0x0010_FFFF)
         || u32::from(c) & 0xFFFE == 0xFFFE
 }
 

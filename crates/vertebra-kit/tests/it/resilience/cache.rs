@@ -23,7 +23,7 @@ async fn the_same_request_gets_the_same_answer_for_nothing() {
     });
     let agent = built(&mut builder);
     let (first, second) = (run(&agent, "go").await, run(&agent, "go").await);
-    assert_eq!((first.text.as_str(), second.text.as_str()), ("hello!", "hello!!"), "hooks see each answer");
+    assert_eq!((first.text.as_str(), second.text.as_str()), ("hello!", "hello!"), "hooks see each answer, once");
     assert_eq!((first.usage, second.usage), (Usage::tokens(100, 20), Usage::default()));
     assert_eq!(run(&agent, "go on").await.text, "something else!");
     assert_eq!(model.requests().len(), 2);
