@@ -68,7 +68,8 @@ impl Area {
         fs::write(root.path().join("outside/precious"), "precious").expect("a new file");
         let at = |folder: &str| root.path().join(folder).display().to_string();
         let environment = Environment::default().set("TMPDIR", at("tmp")).set("HOME", at("home"));
-        let bash = Bash { environment, sandbox: held(), ..Bash::in_dir(root.path().join("work")) };
+        // What holds without the policy holds with it.
+        let bash = Bash { environment, sandbox: held(), judged: false, ..Bash::in_dir(root.path().join("work")) };
         Self { root, bash }
     }
 
