@@ -99,3 +99,13 @@ async fn a_protected_path_that_is_a_link_is_told_of_and_takes_no_protection_from
     let result = area.with(|bash| bash.sandbox.need = Need::Required).bash("touch ran").await;
     assert!(result.output.contains("because a sandbox is required: it would not hold"), "{}", result.output);
 }
+
+#[tokio::test]
+async fn a_file_that_somebody_left_open_does_not_reach_commands() {
+    let area = Area::new();
+    let open = fs::File::open(area.path("home/.ssh/id")).expect("a file");
+    rustix::io::fcntl_setfd(&open, rustix::io::FdFlags::empty()).expect("a flag");
+    let descriptor = std::os::fd::AsRawFd::as_raw_fd(&open);
+    let command = format!("cat <&{descriptor}");
+    assert_eq!(area.bash(&command).await.exit_code, Some(1));
+}
