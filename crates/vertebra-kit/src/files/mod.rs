@@ -210,9 +210,27 @@ impl Capability for Files {
 /// A name or path for people and models to read: one that would break a line or hide something is quoted.
 fn show(path: impl AsRef<OsStr>) -> String {
     let text = path.as_ref().to_string_lossy();
-    if text.chars().any(char::is_control) { format!("{text:?}") } else { text.into_owned() }
+    let quoted = format!("{text:?}");
+    // Only a backslash and a quote are seen as what they are all the same.
+    let plain = quoted[1..quoted.len() - 1].replace(r"\\", r"\").replace("\\\"", "\"");
+    if plain == text { plain } else { quoted }
 }
 
 fn push_line(text: &mut String, line: fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("a string takes everything");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::show;
+
+    #[test]
+    fn a_name_that_breaks_a_line_or_hides_something_is_quoted() {
+        for plain in ["src/a b.rs", "größe", "cafe\u{301}", r"a\b", "it's \"so\""] {
+            assert_eq!(show(plain), plain);
+        }
+        assert_eq!(show("a\nb"), r#""a\nb""#);
+        assert_eq!(show("a\u{202e}gpj.exe"), r#""a\u{202e}gpj.exe""#);
+        assert_eq!(show("a\u{200b}"), r#""a\u{200b}""#);
+    }
 }
