@@ -35,6 +35,7 @@ use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _};
 
 pub use environment::{Environment, PASSED};
 pub use place::CWD;
+pub(crate) use place::here;
 pub use policy::BashPolicy;
 use policy::Ground;
 pub use sandbox::Sandbox;

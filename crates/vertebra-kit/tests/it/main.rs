@@ -20,3 +20,4 @@ mod skills;
 mod structured;
 mod subagents;
 mod summary;
+mod together;
