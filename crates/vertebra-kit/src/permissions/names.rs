@@ -12,7 +12,9 @@ pub(super) fn found(pattern: &str, left: &mut usize) -> Option<Vec<String>> {
         // To a shell, what is no pattern is a name.
         let glob = GlobBuilder::new(part).literal_separator(true).build().ok().filter(|_| is_pattern(part));
         let Some(glob) = glob.map(|glob| glob.compile_matcher()) else {
-            paths.iter_mut().for_each(|path| *path = absolute(path, part));
+            for path in &mut paths {
+                *path = absolute(path, part);
+            }
             continue;
         };
         let mut fitting = Vec::new();

@@ -19,8 +19,8 @@ const MAX_PLACES: usize = 2000;
 /// How many names are looked at to know what the patterns of a line stand for.
 const MAX_NAMES: usize = 20_000;
 
-/// How many folders a line is followed into.
-const MAX_FOLDERS: usize = 16;
+/// How many folders a line is followed into. Of a line that goes further nobody knows what its paths mean.
+const MAX_FOLDERS: usize = 32;
 
 /// Programs that change no file they are given. Of all others a rule about changes takes every path for a change.
 const READERS: &[&str] = &[
@@ -116,6 +116,7 @@ impl Subject {
     /// Reads the call. Asks the file system where links lead, so it may block.
     pub(super) fn new(call: &Call, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
         let Standing { folder, anchor, shell, home, refuses_paths } = standing;
+        let home = home.as_deref().map(spellings).unwrap_or_default();
         let ground = Ground { folders: spellings(&anchor), home };
         let mut wide_ground = ground.clone();
         wide_ground.folders.extend(spellings(&folder));
@@ -183,7 +184,7 @@ impl Subject {
 
     /// The place that a redirection opens; `None` if only a shell could tell.
     pub(super) fn target(&self, redirection: &Redirection<'_>) -> Option<Place> {
-        if redirection.target.contains(['$', '`', '*', '?', '[', '{', '(', '&']) {
+        if self.is_lost() || redirection.target.contains(['$', '`', '*', '?', '[', '{', '(', '&']) {
             return None;
         }
         let mut place = self.place_in_shell(redirection.target);
@@ -210,6 +211,10 @@ impl Subject {
         Place::new(&self.folder, path, &self.ground)
     }
 
+    fn is_lost(&self) -> bool {
+        self.here.len() >= MAX_FOLDERS
+    }
+
     /// A path in a command, from wherever the command may be.
     fn place_in_shell(&self, path: &str) -> Place {
         let mut place = Place(Vec::new());
@@ -231,7 +236,7 @@ impl Subject {
             let folder = named.filter(|folder| !folder.is_empty()).or((goes || told).then_some(*word));
             let Some(folder) = folder.filter(|folder| !folder.starts_with('-')) else { continue };
             for there in self.place_in_shell(folder).0 {
-                if self.here.len() < MAX_FOLDERS && !self.here.contains(&there) {
+                if !self.is_lost() && !self.here.contains(&there) {
                     self.here.push(there);
                 }
             }
@@ -267,11 +272,12 @@ impl Subject {
         }
         self.commands = commands;
     }
-}
 
-impl Subject {
     /// Adds what patterns in the commands stand for.
     fn read_patterns(&mut self) -> Result<(), String> {
+        if self.is_lost() {
+            return Err(format!("the command may go to {MAX_FOLDERS} folders or more, too many to be judged"));
+        }
         let mut left = MAX_NAMES;
         for touched in &mut self.touched {
             let patterns: Vec<String> = touched.place.0.iter().filter(|path| is_pattern(path)).cloned().collect();
