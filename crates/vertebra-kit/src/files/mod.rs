@@ -56,6 +56,8 @@ use std::{
 
 use vertebra::{ToolSpec, prelude::*};
 
+use crate::bash::is_invisible;
+
 pub use bounds::Bounds;
 pub use error::FilesError;
 
@@ -210,10 +212,8 @@ impl Capability for Files {
 /// A name or path for people and models to read: one that would break a line or hide something is quoted.
 fn show(path: impl AsRef<OsStr>) -> String {
     let text = path.as_ref().to_string_lossy();
-    let quoted = format!("{text:?}");
-    // Only a backslash and a quote are seen as what they are all the same.
-    let plain = quoted[1..quoted.len() - 1].replace(r"\\", r"\").replace("\\\"", "\"");
-    if plain == text { plain } else { quoted }
+    let hides = |c: char| c.is_control() || is_invisible(c);
+    if text.chars().any(hides) { format!("{text:?}") } else { text.into_owned() }
 }
 
 fn push_line(text: &mut String, line: fmt::Arguments<'_>) {

@@ -66,6 +66,7 @@ async fn what_may_not_be_read_is_read_by_no_tool_and_no_way() {
         &[bash("cd src"), bash("grep -r needle ..")],
         &[bash("find . -name key")],
         &[bash("cat */key")],
+        &[bash("cd a; cd b; cd c; cd d; cd e; cd f; cd g; cd src; cat ../2024-secre*/key")],
         &[bash("cat 202?-s*/k[e]y")],
         &[bash("cd src"), bash("grep -h needle ../*/key")],
     ];
@@ -79,6 +80,34 @@ async fn what_may_not_be_read_is_read_by_no_tool_and_no_way() {
     let found = reads(&folder, refused(), &[("grep", json!({"pattern": "needle"}))]).await;
     let rest = "[lines left out because a rule refuses to read what they show: 4]\n";
     assert_eq!(found, [format!("done: src/lib.rs\n1:needle\n{rest}")]);
+}
+
+#[tokio::test]
+async fn a_refusal_that_is_written_through_a_link_holds_for_where_it_leads() {
+    let (folder, elsewhere) = (project(), tempfile::tempdir().expect("a folder"));
+    let link = elsewhere.path().join("home");
+    std::os::unix::fs::symlink(folder.path(), &link).expect("a link");
+    let by_root = Permissions::default().deny(&format!("Read({}/src/**)", link.display())).expect("a rule");
+    let by_home = Permissions::default().home(link.display().to_string()).deny("Read(~/src/**)").expect("a rule");
+    for permissions in [by_root, by_home] {
+        let read = reads(&folder, permissions, &[("read_file", json!({"path": "src/lib.rs"}))]).await;
+        assert!(read[0].contains("denied by rule"), "{read:?}");
+    }
+    let allowing = Permissions::default().allow(&format!("Edit({}/src/**)", link.display())).expect("a rule");
+    let read = reads(&folder, allowing, &[("write_file", json!({"path": "src/new.rs", "content": "x"}))]).await;
+    assert!(read[0].starts_with("blocked: "), "{read:?}");
+}
+
+#[tokio::test]
+async fn rules_mean_the_folder_of_commands_where_no_other_was_named() {
+    let folder = project();
+    for rule in ["Read(src/**)".to_owned(), format!("Read({}/src/**)", folder.path().display())] {
+        let model = Script::new().call("bash", r#"{"command": "cat src/lib.rs"}"#).say("done");
+        let permissions = Permissions::default().allow("*").expect("a rule").deny(&rule).expect("a rule");
+        let bash = Bash { sandbox: Sandbox::off(), ..Bash::in_dir(folder.path()) };
+        run(&built(Agent::builder(model.clone()).with(bash).with(permissions)), "go").await;
+        assert!(read_by_model(&model)[0].contains("denied by rule"), "{rule}: {:?}", read_by_model(&model));
+    }
 }
 
 #[tokio::test]
