@@ -69,14 +69,28 @@ pub const PASSED: &[&str] = &[
 ];
 
 /// Parts of a name that speak of a secret.
-const SECRET: &[&str] =
-    &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE", "PRIVATE", "CERT"];
+const SECRET: &[&str] = &[
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASS",
+    "_PWD",
+    "CREDENTIAL",
+    "AUTH",
+    "COOKIE",
+    "PRIVATE",
+    "CERT",
+    "DSN",
+    "DATABASE_URL",
+    "CONNECTION",
+    "WEBHOOK",
+];
 
 /// Where a command's variables come from, and which of them it gets.
 #[derive(Clone)]
 pub struct Environment {
-    /// Names that pass. One `*` at the end stands for the rest of a name. A name that looks like a secret passes only
-    /// if it stands here in full.
+    /// Names that pass. One `*` at the end stands for the rest of a name. A variable that looks like a secret, by its
+    /// name or because it is a URL with a password, passes only if its name stands here in full.
     pub pass: Vec<String>,
     /// Variables that every command gets, whatever their name.
     pub set: BTreeMap<String, String>,
@@ -132,11 +146,11 @@ impl Environment {
 
     fn passing(&self, all: impl Iterator<Item = (OsString, OsString)>) -> impl Iterator<Item = (OsString, OsString)> {
         // A name that is not text is on no list.
-        all.filter(|(name, _)| name.to_str().is_some_and(|name| self.passes(name)))
+        all.filter(|(name, value)| name.to_str().is_some_and(|name| self.passes(name, value)))
     }
 
-    fn passes(&self, name: &str) -> bool {
-        let secret = looks_secret(name);
+    fn passes(&self, name: &str, value: &OsStr) -> bool {
+        let secret = looks_secret(name) || has_password(&value.to_string_lossy());
         self.pass.iter().any(|pass| match pass.strip_suffix('*') {
             Some(beginning) => !secret && name.starts_with(beginning),
             None => name == pass,
@@ -147,6 +161,12 @@ impl Environment {
 fn looks_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     SECRET.iter().any(|part| name.contains(part))
+}
+
+/// `postgres://me:hunter2@db/app`
+fn has_password(value: &str) -> bool {
+    let authority = value.split_once("://").and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
+    authority.is_some_and(|authority| authority.contains('@'))
 }
 
 /// Values are nobody's business, not even a log's.
@@ -202,6 +222,24 @@ mod tests {
         let names = ["GITHUB_TOKEN", "GITHUB_SHA", "LC_API_KEY"];
         assert_eq!(passing(&given(&names).pass("GITHUB_*")), ["GITHUB_SHA"]);
         assert_eq!(passing(&given(&names).pass("GITHUB_TOKEN")), ["GITHUB_TOKEN"]);
+    }
+
+    #[test]
+    fn secrets_are_known_by_the_names_that_people_give_them_and_by_their_form() {
+        let secrets = [
+            "A_DSN",
+            "A_DATABASE_URL",
+            "A_PGPASSWORD",
+            "A_DB_PWD",
+            "A_SMTP_PASS",
+            "A_SENTRY_DSN",
+            "A_CONFIG__AUTH",
+            "A_CONNECTION_STRING",
+            "A_SLACK_WEBHOOK",
+        ];
+        assert_eq!(passing(&given(&secrets).pass("A_*")), [""; 0]);
+        let urls = [("A_REDIS", "redis://:hunter2@host/0"), ("A_HOME", "https://example.org/@me")];
+        assert_eq!(passing(&Environment::default().from(urls).pass("A_*")), ["A_HOME"]);
     }
 
     #[test]

@@ -35,14 +35,17 @@ use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _};
 
 pub use environment::{Environment, PASSED};
 pub use place::CWD;
+pub(crate) use place::here;
 pub use policy::BashPolicy;
 use policy::Ground;
 pub use sandbox::Sandbox;
+pub(crate) use text::is_invisible;
 
 /// A tool `bash` that runs commands in one folder, in a sandbox where there is one.
 #[derive(Debug, Clone)]
 pub struct Bash {
-    /// The folder that commands belong to: they begin there and may write there. The agent's, unless set.
+    /// The folder that commands belong to: they begin there and may write there. The agent's, unless set; if nobody says
+    /// where the agent works, it works here.
     pub folder: Option<PathBuf>,
     /// How long a command may take if it does not say.
     pub timeout: Duration,
@@ -109,6 +112,10 @@ impl Bash {
 
 impl Capability for Bash {
     fn install(self, kit: &mut Kit) {
+        // Rules about paths and other tools mean the same folder.
+        if let Some(folder) = self.folder.as_deref().and_then(|folder| std::path::absolute(folder).ok()) {
+            kit.working_directory(folder.to_string_lossy());
+        }
         if self.judged {
             self.policy().install(kit);
         }

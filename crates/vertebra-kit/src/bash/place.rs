@@ -6,13 +6,21 @@ use std::{
 };
 
 use tempfile::NamedTempFile;
-use vertebra::{AfterToolUse, AgentState, Answer, Hook, ToolUsedCx, proceed};
+use vertebra::{AfterToolUse, AgentState, Answer, Hook, ToolCx, ToolUsedCx, proceed};
+
+use super::TOOL;
 
 /// The metadata under which a session keeps the folder.
 pub const CWD: &str = "bash/cwd";
 
 /// The longest path that is believed.
 const PATH_BYTES: u64 = 4096;
+
+/// Where a command that is asked for would begin, if it is our tool that runs it and a command before it has moved.
+pub(crate) fn here(cx: &ToolCx<'_>) -> Option<String> {
+    let went = cx.state().metadata().get(CWD).and_then(|folder| folder.as_str());
+    went.filter(|_| &*cx.tool == TOOL).map(str::to_owned)
+}
 
 /// The folders commands may be in: the one they belong to, and those they may write to besides.
 pub(super) struct Places {

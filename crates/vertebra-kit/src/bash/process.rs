@@ -11,7 +11,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
     process::Command,
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 use super::{
@@ -85,12 +85,13 @@ pub(super) async fn run(
             drop(input);
             tokio::join!(pump(out, &mut stdout, live_out), pump(err, &mut stderr, live_err));
         });
+        let mut deadline = pin!(sleep(limit));
         let mut all_read = false;
         let how = loop {
             tokio::select! {
                 status = child.wait() => break How::Exited(status?),
                 () = &mut reading, if !all_read => all_read = true,
-                () = sleep_until(began + limit) => break How::TimedOut,
+                () = &mut deadline => break How::TimedOut,
             }
         };
         match how {

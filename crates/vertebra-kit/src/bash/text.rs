@@ -51,7 +51,7 @@ fn skip_sequence(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
 }
 
 /// Characters that change how others are read without being seen: directions, joiners, tags.
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}'
         | '\u{feff}' | '\u{e0000}'..='\u{e007f}')

@@ -69,8 +69,9 @@ impl BashTool {
             .map_err(|error| ToolError::new(format!("nothing can be written to {}: {error}", temporary.display())))?;
         let begin = places.begin(&invocation.state().await);
         let limit = timeout.unwrap_or(bash.timeout).min(bash.max_timeout);
+        let mut no_mounts = None;
         let (start, ended) = loop {
-            let start = bash.sandbox.hold(&variables, &places)?;
+            let start = bash.sandbox.hold(&variables, &places, no_mounts.as_deref())?;
             let mut command = start.command(&shell);
             command.args(["--noprofile", "--norc", "-c"]).arg(note.script(text)).current_dir(&begin.folder);
             command.env_clear().envs(&variables.0);
@@ -79,8 +80,9 @@ impl BashTool {
             let ended = process::run(&mut command, limit, captures, live, &start)
                 .await
                 .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
-            if !start.lacks_mounts(&ended.word) {
-                break (start, ended);
+            match start.lacks_mounts(&ended.word) {
+                Some(why) => no_mounts = Some(why.to_owned()),
+                None => break (start, ended),
             }
         };
         if let How::Exited(_) = ended.how {

@@ -56,6 +56,8 @@ use std::{
 
 use vertebra::{ToolSpec, prelude::*};
 
+use crate::bash::is_invisible;
+
 pub use bounds::Bounds;
 pub use error::FilesError;
 
@@ -210,9 +212,25 @@ impl Capability for Files {
 /// A name or path for people and models to read: one that would break a line or hide something is quoted.
 fn show(path: impl AsRef<OsStr>) -> String {
     let text = path.as_ref().to_string_lossy();
-    if text.chars().any(char::is_control) { format!("{text:?}") } else { text.into_owned() }
+    let hides = |c: char| c.is_control() || is_invisible(c);
+    if text.chars().any(hides) { format!("{text:?}") } else { text.into_owned() }
 }
 
 fn push_line(text: &mut String, line: fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("a string takes everything");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::show;
+
+    #[test]
+    fn a_name_that_breaks_a_line_or_hides_something_is_quoted() {
+        for plain in ["src/a b.rs", "größe", "cafe\u{301}", r"a\b", "it's \"so\""] {
+            assert_eq!(show(plain), plain);
+        }
+        assert_eq!(show("a\nb"), r#""a\nb""#);
+        assert_eq!(show("a\u{202e}gpj.exe"), r#""a\u{202e}gpj.exe""#);
+        assert_eq!(show("a\u{200b}"), r#""a\u{200b}""#);
+    }
 }

@@ -125,7 +125,8 @@ impl Rule {
     pub(super) fn hits(&self, subject: &Subject) -> bool {
         let named = || subject.places.iter();
         let touched = || subject.touched.iter();
-        let holds = |pattern: &PathPattern, place: &Place| place.any(|path| pattern.holds(path, &subject.wide_ground));
+        let holds =
+            |pattern: &PathPattern, place: &Place| place.any(|path| pattern.refuses(path, &subject.wide_ground));
         match &self.part {
             Part::All => subject.is_called(&self.tool),
             Part::Command(pattern) => {
@@ -152,7 +153,7 @@ impl Rule {
     /// Whether the rule, as a refusal to read, holds for a path that a search has found.
     pub(super) fn refuses_found(&self, subject: &Subject, path: &str) -> bool {
         let Part::Path(_, pattern) = &self.part else { return false };
-        subject.found(path).any(|place| place.any(|path| pattern.holds(path, &subject.wide_ground)))
+        subject.found(path).any(|place| place.any(|path| pattern.refuses(path, &subject.wide_ground)))
     }
 
     /// Whether the rule, as an allowance, speaks for such a path in this call.

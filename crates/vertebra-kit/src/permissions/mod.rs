@@ -22,6 +22,7 @@ mod command;
 mod file;
 mod host;
 mod judge;
+mod names;
 mod path;
 mod results;
 mod rule;
@@ -213,7 +214,8 @@ struct Judge(Rules);
 
 impl Judge {
     async fn judge(&self, cx: &ToolCx<'_>) -> Result<Explanation, HookError> {
-        let standing = self.0.standing(&cx.at.run);
+        let mut standing = self.0.standing(&cx.at.run);
+        standing.shell = crate::bash::here(cx);
         let (call, spec) = (cx.call.clone(), cx.scope().tool_spec(&cx.tool).cloned());
         // Links are followed on a thread where waiting for a disk hurts nobody.
         let subject = tokio::task::spawn_blocking(move || Subject::new(&call, spec.as_ref(), standing)).await?;

@@ -12,6 +12,8 @@ use super::rule::Wrong;
 pub(super) struct PathPattern {
     from: From,
     set: GlobSet,
+    /// The same from the root, through links that were on the way when the rule was read.
+    led: GlobSet,
 }
 
 /// Where a pattern starts.
@@ -27,8 +29,8 @@ enum From {
 pub(super) struct Ground {
     /// The working folder, in each of its spellings.
     pub(super) folders: Vec<String>,
-    /// The person's home.
-    pub(super) home: Option<String>,
+    /// The person's home, in each of its spellings.
+    pub(super) home: Vec<String>,
 }
 
 impl PathPattern {
@@ -63,21 +65,19 @@ impl PathPattern {
         } else if !parts.last().is_some_and(|last| last.contains(['*', '?', '[', '{'])) {
             patterns.push(format!("{pattern}/**"));
         }
-        let mut set = GlobSetBuilder::new();
-        for pattern in patterns {
-            let glob = GlobBuilder::new(&pattern).literal_separator(true).backslash_escape(true).build();
-            let wrong = |error: globset::Error| {
-                Wrong::new(error.kind().to_string(), "write `*` within a folder, `**` across folders")
-            };
-            set.add(glob.map_err(wrong)?);
-        }
-        let set = set.build().map_err(|error| Wrong::new(error.to_string(), "write a shorter pattern"))?;
-        Ok(Self { from, set })
+        let led = if from == From::Root { led(&parts, &patterns) } else { Vec::new() };
+        Ok(Self { from, set: set_of(&patterns)?, led: set_of(&led)? })
     }
 
     /// Whether the pattern needs a home to be known.
     pub(super) fn needs_home(&self) -> bool {
         self.from == From::Home
+    }
+
+    /// Whether an absolute path is such a path, also by another name of the same place. For refusals only: a link does not
+    /// widen what is allowed.
+    pub(super) fn refuses(&self, path: &str, ground: &Ground) -> bool {
+        self.holds(path, ground) || self.led.is_match(path.trim_start_matches('/'))
     }
 
     /// Whether an absolute path is such a path.
@@ -89,6 +89,31 @@ impl PathPattern {
             From::Folder => ground.folders.iter().any(below),
         }
     }
+}
+
+/// The same patterns from where links lead on the way to them.
+fn led(parts: &[&str], patterns: &[String]) -> Vec<String> {
+    let names = parts.iter().copied().take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
+    let written = names.collect::<Vec<_>>().join("/");
+    let real = real(Path::new(&format!("/{written}"))).unwrap_or_default();
+    let real = real.trim_start_matches('/');
+    if real.is_empty() || real == written {
+        return Vec::new();
+    }
+    let real = globset::escape(real);
+    patterns.iter().filter_map(|pattern| Some(format!("{real}{}", pattern.strip_prefix(&written)?))).collect()
+}
+
+fn set_of(patterns: &[String]) -> Result<GlobSet, Wrong> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let glob = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
+        let wrong = |error: globset::Error| {
+            Wrong::new(error.kind().to_string(), "write `*` within a folder, `**` across folders")
+        };
+        set.add(glob.map_err(wrong)?);
+    }
+    set.build().map_err(|error| Wrong::new(error.to_string(), "write a shorter pattern"))
 }
 
 /// The part of an absolute path below a folder; empty for the folder itself.
@@ -106,8 +131,8 @@ impl Place {
     pub(super) fn new(folder: &str, path: &str, ground: &Ground) -> Self {
         let mut spellings = vec![absolute(folder, path)];
         let below_home = ["~", "$HOME", "${HOME}"].iter().find_map(|home| path.strip_prefix(home));
-        if let (Some(home), Some(rest)) = (&ground.home, below_home.filter(|rest| is_end_of_name(rest))) {
-            spellings.push(absolute("/", &format!("{home}{rest}")));
+        if let Some(rest) = below_home.filter(|rest| is_end_of_name(rest)) {
+            spellings.extend(ground.home.iter().map(|home| absolute("/", &format!("{home}{rest}"))));
         }
         Self(spellings)
     }
@@ -156,7 +181,7 @@ mod tests {
     use super::*;
 
     fn ground() -> Ground {
-        Ground { folders: vec!["/repo".to_owned()], home: Some("/home/me".to_owned()) }
+        Ground { folders: vec!["/repo".to_owned()], home: vec!["/home/me".to_owned()] }
     }
 
     #[test]

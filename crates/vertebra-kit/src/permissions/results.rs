@@ -8,9 +8,9 @@ pub(super) fn without_refused(output: &str, refused: impl Fn(&str) -> bool) -> O
     let mut kept = String::with_capacity(output.len());
     let (mut hidden, mut below_refused) = (0, false);
     for line in output.split_inclusive('\n') {
-        if !belongs_to_the_one_above(line) {
-            below_refused = names(line.trim_end()).into_iter().any(&refused);
-        }
+        let is_refused = names(line.trim_end()).into_iter().any(&refused);
+        // A path may look like a line of a file: `2024-reports/a`.
+        below_refused = is_refused || (below_refused && belongs_to_the_one_above(line));
         if below_refused {
             hidden += 1;
         } else {
@@ -33,7 +33,9 @@ fn belongs_to_the_one_above(line: &str) -> bool {
 fn names(line: &str) -> Vec<&str> {
     let numbered = line.match_indices('-').map(|(at, _)| at).filter(|at| belongs_to_the_one_above(&line[at + 1..]));
     let ends = line.find(':').into_iter().chain(line.find(" (")).chain(numbered.take(8));
-    std::iter::once(line).chain(ends.map(|end| &line[..end])).collect()
+    // A name with control characters in it is written as a quoted text.
+    let quoted = line.strip_prefix('"').and_then(|rest| Some(rest.rsplit_once('"')?.0));
+    std::iter::once(line).chain(ends.map(|end| &line[..end])).chain(quoted).collect()
 }
 
 #[cfg(test)]
@@ -54,6 +56,9 @@ mod tests {
         );
         assert_eq!(left_out("secret/ \nsecret/key (3 bytes)\nx\n"), Some(format!("x\n{}", notice(2))));
         assert_eq!(left_out("a.rs\n1:x\n"), None);
+        assert_eq!(left_out("\"secret/a\\nb\"\n1:x\n\"secret/a\\nb\" (3 bytes)\n"), Some(notice(3)));
+        let dated = |text: &str| without_refused(text, |path| path.starts_with("2024-secret/"));
+        assert_eq!(dated("a.rs\n1:x\n2024-secret/key\n1:y\nb.rs\n"), Some(format!("a.rs\n1:x\nb.rs\n{}", notice(2))));
         assert_eq!(left_out(""), None);
     }
 }

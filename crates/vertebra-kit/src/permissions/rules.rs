@@ -225,7 +225,10 @@ impl Rules {
             recent_tools: Arc::default(),
         };
         let folder = working_directory.to_owned();
-        let standing = Standing { anchor: folder.clone(), folder, home: self.read().home.clone() };
+        let state = self.read();
+        let (home, refuses_paths) = (state.home.clone(), state.refuses_paths());
+        drop(state);
+        let standing = Standing { anchor: folder.clone(), folder, shell: None, home, refuses_paths };
         self.explained(session, &Subject::new(&call, Some(spec), standing))
     }
 
@@ -304,8 +307,14 @@ impl Rules {
             let mut state = self.write();
             state.anchors.entry(run.session_id.clone()).or_insert_with(|| run.working_directory.clone()).clone()
         });
-        let home = self.read().home.clone();
-        Standing { folder: run.working_directory.to_string(), anchor: anchor.to_string(), home }
+        let state = self.read();
+        Standing {
+            folder: run.working_directory.to_string(),
+            anchor: anchor.to_string(),
+            shell: None,
+            home: state.home.clone(),
+            refuses_paths: state.refuses_paths(),
+        }
     }
 
     /// Forgets what was said for one session.
@@ -338,6 +347,11 @@ impl State {
 
     fn of(&self, session: &str) -> impl Iterator<Item = &Held> {
         self.rules.iter().filter(move |held| held.session.as_deref().is_none_or(|of| of == session))
+    }
+
+    /// Whether a rule asks about paths or denies them.
+    fn refuses_paths(&self) -> bool {
+        self.rules.iter().any(|held| held.effect != Effect::Allow && matches!(held.rule.part, Part::Path(..)))
     }
 
     fn mode_of(&self, session: &str) -> Mode {

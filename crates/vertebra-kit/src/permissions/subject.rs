@@ -8,12 +8,19 @@ use vertebra::{Args, Call, ToolSpec, paths::absolute, shell::simple_commands};
 use super::{
     command::{Redirection, parts},
     host::host_of,
+    names::{found, is_pattern},
     path::{Ground, Place, real, relative},
     rule::{NamePattern, is_edit},
 };
 
 /// How many paths of one call are judged.
 const MAX_PLACES: usize = 2000;
+
+/// How many names are looked at to know what the patterns of a line stand for.
+const MAX_NAMES: usize = 20_000;
+
+/// How many folders a line is followed into. Of a line that goes further nobody knows what its paths mean.
+const MAX_FOLDERS: usize = 32;
 
 /// Programs that change no file they are given. Of all others a rule about changes takes every path for a change.
 const READERS: &[&str] = &[
@@ -65,7 +72,7 @@ pub(super) struct Subject {
     pub(super) commands: Vec<String>,
     /// The paths among the arguments.
     pub(super) places: Vec<Place>,
-    /// The folders among them, if the tool only reads: it may find all that is below.
+    /// The folders among them, and those that commands may be in: all that is below may be found.
     pub(super) searched: Vec<String>,
     /// The paths in the commands.
     pub(super) touched: Vec<Touched>,
@@ -78,6 +85,8 @@ pub(super) struct Subject {
     /// What a refusal is relative to: the folder of a child as well.
     pub(super) wide_ground: Ground,
     folder: String,
+    /// Where its commands may be when they run: where the shell is, and wherever the line goes from there.
+    here: Vec<String>,
 }
 
 /// A path in a command.
@@ -95,14 +104,19 @@ pub(super) struct Standing {
     pub(super) folder: String,
     /// The folder of the agent that a person started.
     pub(super) anchor: String,
+    /// The folder that the last command left its shell in, if that is another.
+    pub(super) shell: Option<String>,
     /// The person's home.
     pub(super) home: Option<String>,
+    /// Whether a rule asks about paths or denies them: then it matters what patterns in commands stand for.
+    pub(super) refuses_paths: bool,
 }
 
 impl Subject {
     /// Reads the call. Asks the file system where links lead, so it may block.
     pub(super) fn new(call: &Call, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
-        let Standing { folder, anchor, home } = standing;
+        let Standing { folder, anchor, shell, home, refuses_paths } = standing;
+        let home = home.as_deref().map(spellings).unwrap_or_default();
         let ground = Ground { folders: spellings(&anchor), home };
         let mut wide_ground = ground.clone();
         wide_ground.folders.extend(spellings(&folder));
@@ -120,6 +134,7 @@ impl Subject {
             commands,
             ground,
             wide_ground,
+            here: vec![shell.unwrap_or_else(|| folder.clone())],
             folder,
         };
         for path in call.paths(&subject.folder) {
@@ -130,14 +145,18 @@ impl Subject {
             subject.places.push(subject.place(""));
         }
         subject.read_commands();
+        if refuses_paths {
+            subject.read_patterns()?;
+        }
         if subject.places.len() + subject.touched.len() > MAX_PLACES {
             return Err(format!("the call names more than {MAX_PLACES} paths, too many to be judged"));
         }
         let touched = subject.touched.iter_mut().map(|touched| &mut touched.place);
         subject.places.iter_mut().chain(touched).for_each(Place::follow_links);
-        if subject.read_only {
-            let paths = subject.places.iter().filter_map(|place| place.0.first());
-            subject.searched = paths.filter(|path| Path::new(path).is_dir()).cloned().collect();
+        let folders = subject.places.iter().flat_map(|place| &place.0).filter(|path| Path::new(path).is_dir());
+        subject.searched = folders.cloned().collect();
+        if !subject.commands.is_empty() {
+            subject.searched.extend_from_slice(&subject.here);
         }
         Ok(subject)
     }
@@ -165,10 +184,10 @@ impl Subject {
 
     /// The place that a redirection opens; `None` if only a shell could tell.
     pub(super) fn target(&self, redirection: &Redirection<'_>) -> Option<Place> {
-        if redirection.target.contains(['$', '`', '*', '?', '[', '{', '(', '&']) {
+        if self.is_lost() || redirection.target.contains(['$', '`', '*', '?', '[', '{', '(', '&']) {
             return None;
         }
-        let mut place = self.place(redirection.target);
+        let mut place = self.place_in_shell(redirection.target);
         place.follow_links();
         Some(place)
     }
@@ -192,8 +211,43 @@ impl Subject {
         Place::new(&self.folder, path, &self.ground)
     }
 
+    fn is_lost(&self) -> bool {
+        self.here.len() >= MAX_FOLDERS
+    }
+
+    /// A path in a command, from wherever the command may be.
+    fn place_in_shell(&self, path: &str) -> Place {
+        let mut place = Place(Vec::new());
+        for spelling in self.here.iter().flat_map(|folder| Place::new(folder, path, &self.ground).0) {
+            if !place.0.contains(&spelling) {
+                place.0.push(spelling);
+            }
+        }
+        place
+    }
+
+    /// Takes in where a command goes, or lets another run: `cd a`, `pushd a`, `git -C a`, `tar --directory=a`.
+    fn follow(&mut self, words: &[&str]) {
+        let goes = matches!(words.first(), Some(&"cd" | &"pushd"));
+        for (at, word) in words.iter().enumerate().skip(1) {
+            let named =
+                ["--directory=", "--cwd=", "--prefix=", "-C"].iter().find_map(|option| word.strip_prefix(option));
+            let told = matches!(words[at - 1], "-C" | "--directory" | "--cwd" | "--prefix");
+            let folder = named.filter(|folder| !folder.is_empty()).or((goes || told).then_some(*word));
+            let Some(folder) = folder.filter(|folder| !folder.starts_with('-')) else { continue };
+            for there in self.place_in_shell(folder).0 {
+                if !self.is_lost() && !self.here.contains(&there) {
+                    self.here.push(there);
+                }
+            }
+        }
+    }
+
     fn read_commands(&mut self) {
         let commands = std::mem::take(&mut self.commands);
+        for command in &commands {
+            self.follow(&parts(command).0);
+        }
         for command in &commands {
             let (words, redirections) = parts(command);
             let program = words.first().map_or("", |program| program.rsplit('/').next().unwrap_or(program));
@@ -202,7 +256,7 @@ impl Subject {
                 if word.contains("://") {
                     self.command_hosts.push(host_of(word.trim_start_matches(|c| c != 'h' && c != 'H')));
                 } else if let Some(path) = path_in(word) {
-                    let place = self.place(path);
+                    let place = self.place_in_shell(path);
                     // `status` in `git status` is a path only if there is such a file.
                     let is_path = path.contains(['/', '~']) || place.any(|path| fs::symlink_metadata(path).is_ok());
                     self.touched.push(Touched { changes: may_change && is_path, place });
@@ -213,10 +267,28 @@ impl Subject {
                 }
             }
             for Redirection { target, writes } in redirections {
-                self.touched.push(Touched { place: self.place(target), changes: writes });
+                self.touched.push(Touched { place: self.place_in_shell(target), changes: writes });
             }
         }
         self.commands = commands;
+    }
+
+    /// Adds what patterns in the commands stand for.
+    fn read_patterns(&mut self) -> Result<(), String> {
+        if self.is_lost() {
+            return Err(format!("the command may go to {MAX_FOLDERS} folders or more, too many to be judged"));
+        }
+        let mut left = MAX_NAMES;
+        for touched in &mut self.touched {
+            let patterns: Vec<String> = touched.place.0.iter().filter(|path| is_pattern(path)).cloned().collect();
+            for pattern in patterns {
+                let found = found(&pattern, &mut left).ok_or_else(|| {
+                    format!("the patterns in the command stand for more than {MAX_NAMES} names, too many to be judged")
+                })?;
+                touched.place.0.extend(found);
+            }
+        }
+        Ok(())
     }
 }
 

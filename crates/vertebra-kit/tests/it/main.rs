@@ -15,6 +15,7 @@ mod metadata;
 mod permissions;
 mod planning;
 mod redaction;
+mod refusals;
 mod registry;
 mod resilience;
 mod skills;

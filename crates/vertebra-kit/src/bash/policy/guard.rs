@@ -2,10 +2,7 @@
 
 use vertebra::{BeforeToolUse, Capability, Kind, Kit, ask, deny, prelude::*, proceed};
 
-use super::{
-    super::{CWD, TOOL},
-    Decision, Ground, judge,
-};
+use super::{super::here, Decision, Ground, judge};
 
 /// Judges every command before it runs: harmful ones are denied, ones that are not understood are asked about.
 ///
@@ -49,11 +46,7 @@ impl BashPolicy {
         if self.whose_folder == Whose::Agents {
             ground.folder = cx.at.run.working_directory.to_string();
         }
-        let went = cx.state().metadata().get(CWD).and_then(|folder| folder.as_str());
-        ground.here = match went.filter(|_| &*cx.tool == TOOL) {
-            Some(folder) => folder.to_owned(),
-            None => ground.folder.clone(),
-        };
+        ground.here = here(cx).unwrap_or_else(|| ground.folder.clone());
         // Where the shell says it is, links are resolved.
         let resolved =
             std::fs::canonicalize(&ground.folder).ok().and_then(|path| path.into_os_string().into_string().ok());

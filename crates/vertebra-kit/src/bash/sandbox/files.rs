@@ -30,7 +30,7 @@ const ENTRIES: usize = 50_000;
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "fd", "stdin", "stdout", "stderr"];
 
 /// What this kernel's Landlock cannot hold; an error if there is none.
-pub(super) fn lacking() -> Result<Vec<&'static str>, String> {
+pub(super) fn lacking() -> Result<Vec<String>, String> {
     let hard = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     hard().handle_access(AccessFs::from_all(ABI::V1)).and_then(Ruleset::create).map_err(|_| {
         "this kernel has no Landlock, or it is not enabled (it takes Linux 5.13 and `lsm=landlock`)".to_owned()
@@ -39,7 +39,7 @@ pub(super) fn lacking() -> Result<Vec<&'static str>, String> {
         (hard().handle_access(AccessFs::Truncate).is_ok(), "truncating files outside (Linux 6.2)"),
         (hard().scope(Scope::from_all(ABI::V6)).is_ok(), "signals and abstract sockets (Linux 6.12)"),
     ];
-    Ok(held.into_iter().filter(|(held, _)| !held).map(|(_, what)| what).collect())
+    Ok(held.into_iter().filter(|(held, _)| !held).map(|(_, what)| what.to_owned()).collect())
 }
 
 /// Whether this kernel can hold Unix sockets to folders.

@@ -5,12 +5,14 @@
 use std::{
     convert::Infallible,
     ffi::OsString,
+    fs,
     io::{self, Read as _},
-    os::unix::process::CommandExt as _,
+    os::{fd::RawFd, unix::process::CommandExt as _},
     path::PathBuf,
     process::{Command, Stdio, exit},
 };
 
+use nix::unistd::close;
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
 use super::{
@@ -38,6 +40,8 @@ pub(super) enum LaunchError {
     Calls(#[from] seccompiler::Error),
     #[error("the kernel did not take back a right: {0}")]
     Kernel(#[from] rustix::io::Errno),
+    #[error("what this program inherited cannot be closed: {0}")]
+    Inherited(std::io::Error),
     #[error("{NO_MOUNTS}{0}")]
     Mounts(std::io::Error),
     #[error("cannot run {program:?}: {error}")]
@@ -61,6 +65,7 @@ pub(super) fn launch(mut args: impl Iterator<Item = OsString>) -> ! {
 
 fn become_command(rules: &Rules, mut args: impl Iterator<Item = OsString>) -> Result<Infallible, LaunchError> {
     let program = args.next().ok_or(LaunchError::NotAsked)?;
+    close_inherited()?;
     // Processes that lose their parent become children of the shell: so they are found when the command is ended.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let unix_sockets = rules.unix_sockets == UnixSockets::Open || files::holds_unix_sockets();
@@ -74,6 +79,17 @@ fn become_command(rules: &Rules, mut args: impl Iterator<Item = OsString>) -> Re
     io::stdin().read_exact(&mut [0]).err();
     let error = Command::new(&program).args(args).stdin(Stdio::null()).exec();
     Err(LaunchError::Run { program, error })
+}
+
+/// Closes all but the three streams. No rule holds for a file that is open already, and somebody above may have left one.
+fn close_inherited() -> Result<(), LaunchError> {
+    let open = fs::read_dir("/proc/self/fd").map_err(LaunchError::Inherited)?;
+    let open: Vec<RawFd> = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
+        // One of them was the list, which is closed by now.
+        _ = close(descriptor);
+    }
+    Ok(())
 }
 
 /// What is left to a superuser: what unpacking, building and testing need. With more, the kernel would show it the memory

@@ -29,6 +29,7 @@ use std::{
 };
 
 pub(super) use placeholders::Placeholders;
+use placeholders::Put;
 pub use rules::{DENY_READ, Network, PROTECT, UnixSockets};
 use rules::{Protected, Rules, expanded, resolved};
 use vertebra::ToolError;
@@ -46,8 +47,6 @@ const RULES_BYTES: usize = 120 * 1024;
 
 /// How a launcher begins that could not mount. Some systems give namespaces and then no rights in them.
 const NO_MOUNTS: &str = "no mounts: ";
-
-static WITHOUT_MOUNTS: AtomicBool = AtomicBool::new(false);
 
 static CAN_LAUNCH: AtomicBool = AtomicBool::new(false);
 
@@ -91,7 +90,8 @@ pub struct Sandbox {
     /// commands' folder. [`DENY_READ`], unless set.
     pub deny_read: Vec<PathBuf>,
     /// What may not be written in the commands' folder, also if it is not there yet; relative to it. [`PROTECT`], unless
-    /// set. It takes namespaces: where there are none, the state of the sandbox does not speak of mounts.
+    /// set. It takes namespaces: where there are none, outputs say so, and a required sandbox is none. The same holds for
+    /// a path that is a link: whoever may write the folder may put another in its place.
     pub protect: Vec<PathBuf>,
     /// Whether commands may use the network.
     pub network: Network,
@@ -132,18 +132,20 @@ impl Sandbox {
         named.chain([variables.temporary()]).collect()
     }
 
-    /// How a program has to be started to be held.
-    pub(super) fn hold(&self, variables: &Variables, places: &Places) -> Result<Start, ToolError> {
-        let (launcher, state) = match (self.need, self.state()) {
+    /// How a program has to be started to be held; without mounts, if they were tried and there are none.
+    pub(super) fn hold(
+        &self,
+        variables: &Variables,
+        places: &Places,
+        no_mounts: Option<&str>,
+    ) -> Result<Start, ToolError> {
+        let (launcher, mut lacking) = match (self.need, self.state()) {
             (Need::Off, _) => return Ok(Start::bare("off".to_owned(), None)),
             (Need::IfAvailable, State::None { why }) => {
                 let remark = Some(format!("no sandbox: {why}"));
                 return Ok(Start::bare(format!("none: {why}"), remark));
             }
             (Need::Required, State::None { why }) => return Err(refusal(&why)),
-            (Need::Required, State::Some { lacking, .. }) if !lacking.is_empty() => {
-                return Err(refusal(&format!("it would not hold {}", lacking.join(", "))));
-            }
             (Need::IfAvailable | Need::Required, State::Some { launcher, lacking }) => (launcher, lacking),
         };
         if places.home().parent().is_none() {
@@ -152,19 +154,21 @@ impl Sandbox {
                  set `AgentBuilder::working_directory` or `Bash::in_dir`",
             ));
         }
-        let protect = if WITHOUT_MOUNTS.load(Ordering::Acquire) { &[] } else { &self.protect[..] };
-        let (placeholders, protect) = Placeholders::put(places.home(), protect);
-        let with_mounts = !protect.is_empty();
-        let rules = self.rules(variables, places, protect)?;
-        let (state, remark) = match &state[..] {
-            [] => ("landlock and seccomp".to_owned(), None),
-            lacking => {
-                let lacking = lacking.join(", ");
-                (
-                    format!("landlock and seccomp without {lacking}"),
-                    Some(format!("partial sandbox: this kernel does not hold {lacking}")),
-                )
-            }
+        let protect = if no_mounts.is_none() { &self.protect[..] } else { &[] };
+        let Put { placeholders, protected, links } = Placeholders::put(places.home(), protect);
+        lacking.extend(no_mounts.map(|why| format!("writing to what is protected ({why})")));
+        lacking
+            .extend(links.iter().map(|link| format!("putting another in the place of the link `{}`", link.display())));
+        let with_mounts = !protected.is_empty();
+        let rules = self.rules(variables, places, protected)?;
+        let lacking = lacking.join(", ");
+        let (state, remark) = match self.need {
+            _ if lacking.is_empty() => ("landlock and seccomp".to_owned(), None),
+            Need::Required => return Err(refusal(&format!("it would not hold {lacking}"))),
+            Need::IfAvailable | Need::Off => (
+                format!("landlock and seccomp without {lacking}"),
+                Some(format!("partial sandbox: it does not hold {lacking}")),
+            ),
         };
         let placeholders = Arc::new(placeholders);
         Ok(Start { prefix: Some(Prefix { launcher, rules, with_mounts }), placeholders, state, remark })
@@ -222,7 +226,7 @@ fn refusal(why: &str) -> ToolError {
 
 /// What there is to hold commands with.
 enum State {
-    Some { launcher: PathBuf, lacking: Vec<&'static str> },
+    Some { launcher: PathBuf, lacking: Vec<String> },
     None { why: String },
 }
 
@@ -265,12 +269,10 @@ impl Start {
         self.prefix.is_some()
     }
 
-    /// Whether the launcher failed, before anything ran, for want of mounts. It is then tried without them, from now on.
-    pub(super) fn lacks_mounts(&self, word: &str) -> bool {
+    /// Why there are no mounts, if the launcher failed for want of them, before anything ran. It is then tried without.
+    pub(super) fn lacks_mounts<'w>(&self, word: &'w str) -> Option<&'w str> {
         let asked = self.prefix.as_ref().is_some_and(|prefix| prefix.with_mounts);
-        let lacking = asked && word.starts_with(NO_MOUNTS);
-        WITHOUT_MOUNTS.fetch_or(lacking, Ordering::AcqRel);
-        lacking
+        word.strip_prefix(NO_MOUNTS).filter(|_| asked)
     }
 
     /// Takes the launcher at its word. One that is none does not say that the rules hold.

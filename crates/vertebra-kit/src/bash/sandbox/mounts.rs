@@ -1,7 +1,7 @@
 //! Mounts: what is protected in a writable folder is read-only, which Landlock cannot say.
 //!
 //! It takes a mount namespace, and for everybody but the superuser a user namespace. Where the system gives none,
-//! commands run without this, and the state of the sandbox says so.
+//! commands run without this and say so, or do not run if the sandbox is required.
 
 use std::{
     collections::BTreeSet,

@@ -21,36 +21,53 @@ fn needed() -> MutexGuard<'static, Option<HashMap<PathBuf, usize>>> {
 #[derive(Default)]
 pub(in crate::bash) struct Placeholders(Vec<PathBuf>);
 
+/// What came of protecting paths.
+pub(super) struct Put {
+    pub(super) placeholders: Placeholders,
+    /// What can be mounted: what is there, and what has a placeholder now.
+    pub(super) protected: Vec<Protected>,
+    /// What cannot, because it is a link or behind one: a mount holds where a link leads, not the link.
+    pub(super) links: Vec<PathBuf>,
+}
+
 impl Placeholders {
-    /// What can be protected of these paths in a folder: what is there, and what a placeholder can be put for.
-    pub(super) fn put(folder: &Path, paths: &[PathBuf]) -> (Self, Vec<Protected>) {
+    /// Protects what can be protected of these paths in a folder.
+    pub(super) fn put(folder: &Path, paths: &[PathBuf]) -> Put {
         let mut needed = needed();
         let needed = needed.get_or_insert_default();
-        let mut put = Self::default();
-        let protected = paths.iter().filter_map(|relative| {
-            let path = folder.join(relative);
-            let above = above(folder, relative)?;
+        let mut put = Put { placeholders: Self::default(), protected: Vec::new(), links: Vec::new() };
+        for relative in paths {
+            let (path, above) = (folder.join(relative), above(folder, relative));
+            if above.iter().chain([&path]).any(|path| path.is_symlink()) {
+                put.links.push(relative.clone());
+            }
+            // A path below a folder that is not there protects nothing.
+            if !above.iter().all(|path| path.symlink_metadata().is_ok_and(|found| found.is_dir())) {
+                continue;
+            }
             if let Some(count) = needed.get_mut(&path) {
                 *count += 1;
-                put.0.push(path.clone());
-            } else if path.symlink_metadata().is_err() {
-                fs::DirBuilder::new().mode(0o555).create(&path).ok()?;
+                put.placeholders.0.push(path.clone());
+            } else if !path.exists() {
+                // Fails where there is a link to nowhere, and where no command can make anything either.
+                if fs::DirBuilder::new().mode(0o555).create(&path).is_err() {
+                    continue;
+                }
                 needed.insert(path.clone(), 1);
-                put.0.push(path.clone());
+                put.placeholders.0.push(path.clone());
             }
-            Some(Protected { above, path })
-        });
-        let protected = protected.collect();
-        (put, protected)
+            put.protected.push(Protected { above, path });
+        }
+        put
     }
 }
 
-/// The folders between, if each of them is a folder. A path below a folder that is not there protects nothing.
-fn above(folder: &Path, relative: &Path) -> Option<Vec<PathBuf>> {
+/// The folders between, the uppermost first.
+fn above(folder: &Path, relative: &Path) -> Vec<PathBuf> {
     let mut above: Vec<PathBuf> = relative.ancestors().skip(1).map(|path| folder.join(path)).collect();
     above.pop();
     above.reverse();
-    above.iter().all(|path| path.symlink_metadata().is_ok_and(|found| found.is_dir())).then_some(above)
+    above
 }
 
 impl Drop for Placeholders {

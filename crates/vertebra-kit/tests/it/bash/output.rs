@@ -1,5 +1,7 @@
 //! What the model, hooks and front ends read of a command.
 
+use std::time::Duration;
+
 use serde_json::json;
 use vertebra::{News, ToolStatus, testing::Script};
 
@@ -146,4 +148,11 @@ async fn what_front_ends_see_is_bounded() {
     }
     assert!(said.len() < 160 * 1024, "{}", said.len());
     assert!(said.ends_with("[the rest is not shown live]\n"));
+}
+
+#[tokio::test]
+async fn a_command_may_take_for_ever_if_somebody_says_so() {
+    let area = Area::new().bare().with(|bash| (bash.timeout, bash.max_timeout) = (Duration::MAX, Duration::MAX));
+    assert_eq!(area.bash("echo ran").await.output, "ran");
+    assert_eq!(area.calls(&[json!({"command": "echo ran", "timeout_ms": u64::MAX})]).await[0].output, "ran");
 }

@@ -1,0 +1,37 @@
+//! What a pattern in a command stands for, as a shell would find it: `cat */key`.
+
+use std::fs;
+
+use globset::GlobBuilder;
+use vertebra::paths::absolute;
+
+/// The paths that fit an absolute pattern. `None` if more names than are left would have to be looked at.
+pub(super) fn found(pattern: &str, left: &mut usize) -> Option<Vec<String>> {
+    let mut paths = vec!["/".to_owned()];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        // To a shell, what is no pattern is a name.
+        let glob = GlobBuilder::new(part).literal_separator(true).build().ok().filter(|_| is_pattern(part));
+        let Some(glob) = glob.map(|glob| glob.compile_matcher()) else {
+            for path in &mut paths {
+                *path = absolute(path, part);
+            }
+            continue;
+        };
+        let mut fitting = Vec::new();
+        for path in &paths {
+            for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+                *left = left.checked_sub(1)?;
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                if glob.is_match(&name) && (part.starts_with('.') || !name.starts_with('.')) {
+                    fitting.push(absolute(path, &name));
+                }
+            }
+        }
+        paths = fitting;
+    }
+    Some(paths)
+}
+
+pub(super) fn is_pattern(word: &str) -> bool {
+    word.contains(['*', '?', '['])
+}
