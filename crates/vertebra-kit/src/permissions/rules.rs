@@ -265,10 +265,13 @@ impl Rules {
         let told = self.explained(&run.session_id, &subject);
         if let (Ok(subject), true) = (subject, told.effect != Some(Effect::Deny)) {
             let mut state = self.write();
-            if state.pending.len() < MAX_PENDING {
-                let pending = Pending { digest: call.args.digest(), subject: Arc::new(subject) };
-                state.pending.insert((run.run_id.clone(), call.call_id.clone()), pending);
+            let key = (run.run_id.clone(), call.call_id.clone());
+            // What is not kept in mind could not be hidden in what it finds, nor asked about.
+            if state.pending.len() >= MAX_PENDING && !state.pending.contains_key(&key) {
+                return refused(format!("{MAX_PENDING} calls are under way at once: wait for some of them to end"));
             }
+            let pending = Pending { digest: call.args.digest(), subject: Arc::new(subject) };
+            state.pending.insert(key, pending);
         }
         told
     }
@@ -295,7 +298,7 @@ impl Rules {
         let state = self.read();
         match subject {
             Ok(subject) => judge(subject, &state.of(session).collect::<Vec<_>>(), state.mode_of(session)),
-            Err(reason) => Explanation { effect: Some(Effect::Deny), reason: reason.clone(), rules: Vec::new() },
+            Err(reason) => refused(reason.clone()),
         }
     }
 
@@ -370,4 +373,34 @@ fn can_hold(rule: &Rule, spec: &ToolSpec) -> bool {
             Part::Path(Access::Edit, _) => !spec.read_only,
             Part::Host(_) => has_argument(spec, &["url", "urls", "uri"]),
         }
+}
+
+/// Refused by no rule in particular.
+fn refused(reason: String) -> Explanation {
+    Explanation { effect: Some(Effect::Deny), reason, rules: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use vertebra::testing;
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_cannot_be_kept_in_mind_is_refused_until_another_has_ended() {
+        let rules = Rules::default();
+        let asked = testing::call("read_file", json!({ "path": "a" }));
+        let call = |number: usize| Call { call_id: number.to_string().into(), ..asked.call.clone() };
+        let judged = |number: usize| {
+            let subject = Subject::new(&call(number), None, rules.standing(&asked.at.run));
+            rules.judge(&asked.at.run, &call(number), subject).effect
+        };
+        let first: Vec<_> = (0..MAX_PENDING).map(judged).collect();
+        assert!(!first.contains(&Some(Effect::Deny)));
+        assert_eq!(judged(MAX_PENDING), Some(Effect::Deny));
+        assert_ne!(judged(0), Some(Effect::Deny), "one that is kept already");
+        rules.done(&asked.at.run, &call(7));
+        assert_ne!(judged(MAX_PENDING), Some(Effect::Deny));
+    }
 }
