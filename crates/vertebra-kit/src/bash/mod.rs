@@ -39,7 +39,6 @@ pub(crate) use place::here;
 pub use policy::BashPolicy;
 use policy::Ground;
 pub use sandbox::Sandbox;
-pub(crate) use text::is_invisible;
 
 /// A tool `bash` that runs commands in one folder, in a sandbox where there is one.
 #[derive(Debug, Clone)]

@@ -1,5 +1,7 @@
 //! Bytes of a command as text that a model and a terminal may read: no escape sequences, nothing invisible.
 
+use crate::{invisible::is_joiner, is_invisible};
+
 /// What is left of the bytes: bytes that are no UTF-8 become `�`, escape sequences go, other control and invisible
 /// characters are written out.
 pub(super) fn clean(bytes: &[u8]) -> String {
@@ -13,7 +15,7 @@ pub(super) fn clean(bytes: &[u8]) -> String {
             '\r' if rest.peek() == Some(&'\n') => {}
             '\r' => clean.push('\n'),
             '\u{1b}' => skip_sequence(&mut rest),
-            c if c.is_control() || is_invisible(c) => clean.extend(c.escape_unicode()),
+            c if c.is_control() || is_invisible(c) || is_joiner(c) => clean.extend(c.escape_unicode()),
             c => clean.push(c),
         }
     }
@@ -48,13 +50,6 @@ fn skip_sequence(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
         }
         _ => {}
     }
-}
-
-/// Characters that change how others are read without being seen: directions, joiners, tags.
-pub(crate) fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}'
-        | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// At most so many bytes from the beginning, in whole characters.

@@ -56,7 +56,7 @@ use std::{
 
 use vertebra::{ToolSpec, prelude::*};
 
-use crate::bash::is_invisible;
+use crate::{invisible::is_joiner, is_invisible};
 
 pub use bounds::Bounds;
 pub use error::FilesError;
@@ -212,7 +212,7 @@ impl Capability for Files {
 /// A name or path for people and models to read: one that would break a line or hide something is quoted.
 fn show(path: impl AsRef<OsStr>) -> String {
     let text = path.as_ref().to_string_lossy();
-    let hides = |c: char| c.is_control() || is_invisible(c);
+    let hides = |c: char| c.is_control() || is_invisible(c) || is_joiner(c);
     if text.chars().any(hides) { format!("{text:?}") } else { text.into_owned() }
 }
 

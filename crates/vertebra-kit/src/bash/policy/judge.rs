@@ -7,6 +7,8 @@ use std::{
 
 use vertebra::shell;
 
+use crate::{invisible::is_joiner, is_invisible};
+
 use super::{
     Class, Decision, Ground, Judgement, Line,
     fields::plain,
@@ -228,12 +230,7 @@ impl<'g> Judge<'g> {
         let found = command.char_indices().find(|(at, c)| match c {
             '\n' | '\t' => false,
             '\r' => !command[at + 1..].starts_with('\n'),
-            '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}'
-            | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}' => true,
-            c => c.is_control(),
+            &c => c.is_control() || is_invisible(c) || is_joiner(c),
         });
         if let Some((at, c)) = found {
             let all = std::mem::replace(&mut self.at, at..at + c.len_utf8());

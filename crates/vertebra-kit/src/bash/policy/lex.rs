@@ -109,21 +109,7 @@ impl<'t> Cursor<'t> {
         while let Some(c) = self.bump() {
             let blank = before.is_whitespace() || matches!(before, ';' | '(' | '|' | '&');
             match c {
-                '\\' => {
-                    self.bump();
-                }
-                '\'' => {
-                    self.single_quoted();
-                }
-                '"' => {
-                    self.double_quoted();
-                }
-                '`' => {
-                    self.backquoted();
-                }
-                '$' if self.eat("'") => {
-                    self.ansi_quoted();
-                }
+                _ if self.pass_quoted(c) => {}
                 '$' if open != '(' || self.rest().starts_with('{') => self.skip_dollar(),
                 '#' if open == '(' && blank => {
                     self.take_while(|c| c != '\n');
@@ -145,6 +131,19 @@ impl<'t> Cursor<'t> {
         &self.text[begin..]
     }
 
+    /// Passes the rest of what this character begins, if that is something quoted.
+    fn pass_quoted(&mut self, c: char) -> bool {
+        match c {
+            '\\' => drop(self.bump()),
+            '\'' => drop(self.single_quoted()),
+            '"' => drop(self.double_quoted()),
+            '`' => drop(self.backquoted()),
+            '$' if self.eat("'") => drop(self.ansi_quoted()),
+            _ => return false,
+        }
+        true
+    }
+
     /// Passes one word.
     fn word(&mut self) {
         while let Some(c) = self.peek() {
@@ -153,21 +152,7 @@ impl<'t> Cursor<'t> {
             }
             self.bump();
             match c {
-                '\\' => {
-                    self.bump();
-                }
-                '\'' => {
-                    self.single_quoted();
-                }
-                '"' => {
-                    self.double_quoted();
-                }
-                '`' => {
-                    self.backquoted();
-                }
-                '$' if self.eat("'") => {
-                    self.ansi_quoted();
-                }
+                _ if self.pass_quoted(c) => {}
                 '$' => self.skip_dollar(),
                 '<' | '>' | '=' | '(' if c == '(' || self.rest().starts_with('(') => {
                     if c != '(' {
@@ -247,21 +232,7 @@ fn first_brace(word: &str) -> Option<(usize, usize, Vec<String>)> {
         let begin = cursor.at;
         cursor.bump();
         match c {
-            '\\' => {
-                cursor.bump();
-            }
-            '\'' => {
-                cursor.single_quoted();
-            }
-            '"' => {
-                cursor.double_quoted();
-            }
-            '`' => {
-                cursor.backquoted();
-            }
-            '$' if cursor.eat("'") => {
-                cursor.ansi_quoted();
-            }
+            _ if cursor.pass_quoted(c) => {}
             '$' => cursor.skip_dollar(),
             '{' => {
                 let mut inner = cursor.clone();

@@ -8,13 +8,13 @@ mod tools;
 use std::time::Duration;
 
 use vertebra::{
-    AgentBuilder, Message, ModelError, RunReport,
+    AgentBuilder, ModelError, RunReport,
     prelude::*,
     testing::{FakeClock, Script},
 };
 use vertebra_kit::resilience::*;
 
-use crate::sheet::Sheet;
+use crate::{sheet::Sheet, support::read_by_model};
 
 /// An agent on a clock that sleepers move.
 fn agent(model: &Script, clock: &FakeClock) -> AgentBuilder {
@@ -27,17 +27,6 @@ fn agent(model: &Script, clock: &FakeClock) -> AgentBuilder {
 fn ending(report: &RunReport) -> String {
     let hard = if report.stop.hard { "!" } else { "" };
     format!("{} ({:?}{hard}) by {}: {}", report.status, report.stop.reason, report.stop.source, report.stop.message)
-}
-
-/// What the model has read of its tools.
-fn read_by_model(model: &Script) -> Vec<String> {
-    let requests = model.requests();
-    let messages = requests.last().expect("a request").messages.clone();
-    let result = |message: &Message| match message {
-        Message::Tool { result, .. } => Some(format!("{}: {}", result.status, result.output)),
-        Message::User { .. } | Message::Instruction { .. } | Message::Assistant { .. } => None,
-    };
-    messages.iter().filter_map(result).collect()
 }
 
 fn busy(wait: Option<Duration>) -> ModelError {
