@@ -41,12 +41,13 @@ impl Tree {
 
     /// Shows one event.
     pub(crate) fn show(&mut self, event: &RunEvent) {
-        let saying = matches!(event.news, News::Delta { .. });
+        let saying = matches!(event.news, News::Delta { channel: Channel::Text | Channel::Reasoning, .. });
         if self.saying && !saying {
             anstream::println!();
         }
         match &event.news {
             News::Step { step } => anstream::println!("{DIM}│{DIM:#}\n{DIM}├─{DIM:#} {BOLD}step {step}{BOLD:#}"),
+            News::Delta { channel: Channel::Call, .. } => {}
             News::Delta { text, .. } => self.delta(text),
             News::ToolBegan { call } => line(1, &format!("{BLUE}▶ runs{BLUE:#}   {}", described(call))),
             News::ToolSays { text, .. } => line(2, &format!("{DIM}{}{DIM:#}", cut(text))),

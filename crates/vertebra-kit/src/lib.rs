@@ -21,6 +21,7 @@ pub mod redaction;
 pub mod registry;
 pub mod resilience;
 pub mod skills;
+pub mod steering;
 pub mod structured;
 pub mod subagents;
 pub mod summary;

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use vertebra_hooks::Hooks;
 
 use crate::{
-    AgentBuilder, Clock, ErrorPolicy, Ids, Limits, Model, RunFailed, RunReport, RunStream, Session, ToolSpec,
+    AgentBuilder, Clock, ErrorPolicy, Ids, Limits, Model, Prompt, RunFailed, RunReport, RunStream, Session, ToolSpec,
     approver::ErasedApprover, compact::ErasedCompactor, inference::ErasedModel, journal::ErasedJournal, tools::Tools,
     veil::Veils,
 };
@@ -81,7 +81,7 @@ impl Agent {
     ///
     /// Needs a tokio runtime: the run is a task of its own, so that its end is told even if nobody waits for it. When
     /// the future is dropped, the run is cancelled.
-    pub async fn run(&self, prompt: impl Into<String>) -> Result<RunReport, RunFailed> {
+    pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<RunReport, RunFailed> {
         let prompt = prompt.into();
         let mut session = self.session().await;
         let result = session.prompt(prompt).await;
@@ -90,7 +90,7 @@ impl Agent {
     }
 
     /// Runs one prompt in a session of its own, and tells what happens as it happens.
-    pub fn stream(&self, prompt: impl Into<String>) -> RunStream {
+    pub fn stream(&self, prompt: impl Into<Prompt>) -> RunStream {
         RunStream::start(self.clone(), prompt.into())
     }
 

@@ -153,7 +153,7 @@ fn execute_boxed(
     state: AgentState,
     prompt: String,
 ) -> Pin<Box<dyn Future<Output = (AgentState, RunReport)> + Send>> {
-    Box::pin(execute(run, state, prompt))
+    Box::pin(execute(run, state, prompt.into()))
 }
 
 /// An agent as a tool of another: takes a prompt, gives back what the agent said.

@@ -54,17 +54,34 @@ impl<C: Compactor> ErasedCompactor for C {
 pub(crate) async fn if_due(run: &Run, desk: &mut Desk) -> Result<(), Interrupted> {
     let Some(compactor) = &run.core().compactor else { return Ok(()) };
     let Some(reason) = compactor.due(&desk.state) else { return Ok(()) };
+    shorten(run, desk, &**compactor, reason, "").await.map(drop)
+}
+
+/// Makes the conversation shorter because a person wants it. Answers with whether it was done.
+pub(crate) async fn asked_for(run: &Run, desk: &mut Desk, instructions: &str) -> Result<bool, Interrupted> {
+    let Some(compactor) = &run.core().compactor else { return Ok(false) };
+    shorten(run, desk, &**compactor, "a person asked for it".to_owned(), instructions).await
+}
+
+async fn shorten(
+    run: &Run,
+    desk: &mut Desk,
+    compactor: &dyn ErasedCompactor,
+    reason: String,
+    instructions: &str,
+) -> Result<bool, Interrupted> {
     let mut event = compacting(run, BeforeCompact::NAME, desk, reason);
+    instructions.clone_into(&mut event.instructions);
     let outcome = run.fire(BeforeCompact, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     if let Refusable::Deny { .. } = outcome.verdict() {
-        return Ok(());
+        return Ok(false);
     }
     let shorter = run.unless_cancelled(compactor.compact(run, &mut desk.state, &event.instructions)).await?;
     *desk.state.messages_mut() = shorter.map_err(|error| RunError::Internal { message: error.to_string() })?;
     let mut event =
         Compacting { instructions: event.instructions, ..compacting(run, AfterCompact::NAME, desk, event.reason) };
     run.fire(AfterCompact, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
-    Ok(())
+    Ok(true)
 }
 
 fn compacting(run: &Run, point: &'static str, desk: &Desk, reason: String) -> Compacting {

@@ -3,7 +3,7 @@
 use vertebra_hooks::{Kind, Point, Retries};
 
 use crate::{
-    AgentState, Channel, InferenceDelta, ModelId, Purpose, Response, Run,
+    AgentState, CallInSight, Channel, InferenceDelta, ModelId, Purpose, Response, Run,
     events::{DeltaArrived, InferenceAsked},
     front::News,
     scope::{Interrupted, Leave},
@@ -12,11 +12,15 @@ use crate::{
 /// How much text a hook may hold back before the stream is ended.
 const HELD_BYTES: usize = 256 * 1024;
 
+/// Of how many calls of one answer the pieces are shown.
+const MAX_CALLS: u32 = 128;
+
 /// Where a driver puts the pieces of an answer as they come.
 pub struct Deltas<'a> {
     live: Option<Live<'a>>,
     text: Flow,
     reasoning: Flow,
+    calls: Vec<(CallInSight, Flow)>,
     ended: Option<Ended>,
 }
 
@@ -36,6 +40,21 @@ struct Flow {
     streamed: bool,
 }
 
+/// Where a piece belongs.
+enum Source {
+    Text,
+    Reasoning,
+    Call(CallInSight),
+}
+
+fn flow_of<'c>(calls: &'c mut Vec<(CallInSight, Flow)>, call: &CallInSight) -> &'c mut Flow {
+    let at = calls.iter().position(|(known, _)| known.index == call.index).unwrap_or_else(|| {
+        calls.push((call.clone(), Flow::default()));
+        calls.len() - 1
+    });
+    &mut calls[at].1
+}
+
 enum Ended {
     Halted { by: String, reason: String },
     Interrupted(Interrupted),
@@ -48,12 +67,12 @@ pub struct Halted;
 impl<'a> Deltas<'a> {
     pub(crate) fn live(run: &'a Run, state: &'a mut AgentState, asked: &'a InferenceAsked) -> Self {
         let live = Some(Live { run, state, model: &asked.request.model, purpose: &asked.purpose });
-        Self { live, text: Flow::default(), reasoning: Flow::default(), ended: None }
+        Self { live, ..Self::collect() }
     }
 
     /// Collects pieces without hooks: for the tests of a driver.
     pub fn collect() -> Self {
-        Self { live: None, text: Flow::default(), reasoning: Flow::default(), ended: None }
+        Self { live: None, text: Flow::default(), reasoning: Flow::default(), calls: Vec::new(), ended: None }
     }
 
     /// What was let through of what the model said.
@@ -63,21 +82,30 @@ impl<'a> Deltas<'a> {
 
     /// A piece of what the model says.
     pub async fn text(&mut self, piece: &str) -> Result<(), Halted> {
-        self.piece(Channel::Text, piece, false).await
+        self.piece(&Source::Text, piece, false).await
     }
 
     /// A piece of what the model thinks.
     pub async fn reasoning(&mut self, piece: &str) -> Result<(), Halted> {
-        self.piece(Channel::Reasoning, piece, false).await
+        self.piece(&Source::Reasoning, piece, false).await
     }
 
-    async fn piece(&mut self, channel: Channel, piece: &str, last: bool) -> Result<(), Halted> {
+    /// A piece of the arguments of the `index`th call, from 0.
+    pub async fn call(&mut self, index: u32, tool: &str, piece: &str) -> Result<(), Halted> {
+        if index >= MAX_CALLS {
+            return Ok(());
+        }
+        self.piece(&Source::Call(CallInSight { index, tool: tool.into() }), piece, false).await
+    }
+
+    async fn piece(&mut self, source: &Source, piece: &str, last: bool) -> Result<(), Halted> {
         if self.ended.is_some() {
             return Err(Halted);
         }
-        let flow = match channel {
-            Channel::Text => &mut self.text,
-            Channel::Reasoning => &mut self.reasoning,
+        let (channel, call, flow) = match source {
+            Source::Text => (Channel::Text, None, &mut self.text),
+            Source::Reasoning => (Channel::Reasoning, None, &mut self.reasoning),
+            Source::Call(call) => (Channel::Call, Some(call), flow_of(&mut self.calls, call)),
         };
         flow.streamed = true;
         let Some(live) = &mut self.live else {
@@ -87,12 +115,13 @@ impl<'a> Deltas<'a> {
         flow.held.push_str(piece);
         let text = std::mem::take(&mut flow.held);
         if !live.run.hooks().any_at(InferenceDelta) {
-            live.show(flow, channel, text);
+            live.show(flow, channel, call, text);
             return Ok(());
         }
         let at = live.run.at(InferenceDelta::NAME);
         let (model, follows) = (live.model.clone(), flow.passed.chars().next_back());
-        let mut event = DeltaArrived { at, model, channel, text, follows, kept: String::new(), last };
+        let mut event =
+            DeltaArrived { at, model, channel, call: call.cloned(), text, follows, kept: String::new(), last };
         let fired = live.run.fire(InferenceDelta, &mut event, live.state, Retries::Allowed, Leave::OnCancel).await;
         let outcome = match fired {
             Ok(outcome) => outcome,
@@ -107,7 +136,7 @@ impl<'a> Deltas<'a> {
             Kind::Hold => (String::new(), event.text + &event.kept),
             _ => (event.text, event.kept),
         };
-        live.show(flow, channel, shown);
+        live.show(flow, channel, call, shown);
         if held.len() > HELD_BYTES {
             let by = by();
             return self.end(Ended::Halted { by, reason: format!("more than {HELD_BYTES} bytes were held back") });
@@ -127,13 +156,17 @@ impl<'a> Deltas<'a> {
     /// Ends the stream: what is held back is judged a last time, and what a driver returned without streaming it is one
     /// last piece. Answers with the text as it was shown, and with who halted the stream.
     pub(crate) async fn finish(mut self, answer: &Response) -> Result<Shown, Interrupted> {
-        for (channel, whole) in [(Channel::Reasoning, &answer.reasoning), (Channel::Text, &answer.text)] {
-            let streamed = match channel {
-                Channel::Text => self.text.streamed,
-                Channel::Reasoning => self.reasoning.streamed,
-            };
+        let said = [
+            (Source::Reasoning, self.reasoning.streamed, &*answer.reasoning),
+            (Source::Text, self.text.streamed, &*answer.text),
+        ];
+        let calls = std::mem::take(&mut self.calls);
+        let sources = calls.iter().map(|(call, _)| (Source::Call(call.clone()), true, ""));
+        let sources: Vec<_> = said.into_iter().chain(sources).collect();
+        self.calls = calls;
+        for (source, streamed, whole) in sources {
             let rest = if streamed { "" } else { whole };
-            if (streamed || !rest.is_empty()) && self.piece(channel, rest, true).await.is_err() {
+            if (streamed || !rest.is_empty()) && self.piece(&source, rest, true).await.is_err() {
                 break;
             }
         }
@@ -154,12 +187,16 @@ pub(crate) struct Shown {
 }
 
 impl Live<'_> {
-    fn show(&self, flow: &mut Flow, channel: Channel, text: String) {
+    fn show(&self, flow: &mut Flow, channel: Channel, call: Option<&CallInSight>, text: String) {
         if !text.is_empty() {
+            // Of a call only the end is kept, for whoever asks what a piece follows: its arguments come whole.
+            if channel == Channel::Call {
+                flow.passed.clear();
+            }
             flow.passed.push_str(&text);
             if *self.purpose == Purpose::Step {
                 self.run.has_shown(&text);
-                self.run.tell(|| News::Delta { channel, text });
+                self.run.tell(|| News::Delta { channel, text, call: call.cloned() });
             }
         }
     }

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vertebra_hooks::Name;
 
-use crate::{At, Call, ErrorClass, Limits, Metadata, ModelId, Request, Response, RunStatus, Stop, ToolResult, Usage};
+use crate::{
+    At, Call, ErrorClass, Image, Limits, Metadata, ModelId, Request, Response, RunStatus, Stop, ToolResult, Usage,
+};
 
 /// A session begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +50,9 @@ pub struct PromptSubmitted {
     pub at: At,
     /// What was asked. May be rewritten.
     pub prompt: String,
+    /// What was shown with it. May be changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// What the model is told besides.
     #[serde(default)]
     pub context: Vec<String>,
@@ -200,6 +205,9 @@ pub struct DeltaArrived {
     pub model: ModelId,
     /// What kind of text it is.
     pub channel: Channel,
+    /// Which call it is a piece of, in [`Channel::Call`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallInSight>,
     /// The text, together with what was held back before it. May be rewritten.
     pub text: String,
     /// The character it follows on the screen: the last one of this channel that was let through.
@@ -221,6 +229,18 @@ pub enum Channel {
     Text,
     /// What the model thinks.
     Reasoning,
+    /// The arguments of a call as the model writes them. What hooks make of them here is what people see; the call
+    /// itself comes to [`BeforeToolUse`](crate::BeforeToolUse).
+    Call,
+}
+
+/// A call that a model is writing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallInSight {
+    /// The how manieth call of the answer, from 0.
+    pub index: u32,
+    /// The tool.
+    pub tool: Arc<str>,
 }
 
 /// A model has answered.

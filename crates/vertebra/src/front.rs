@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 use vertebra_hooks::Record;
 
-use crate::{Approval, Channel, Decision, RunInfo, RunReport, ToolCall, ToolResult};
+use crate::{Approval, CallInSight, Channel, Decision, RunInfo, RunReport, ToolCall, ToolResult};
 
 /// How many events may wait for a front end.
 const WAITING: usize = 4096;
@@ -43,6 +43,9 @@ pub enum News {
         channel: Channel,
         /// The text.
         text: String,
+        /// Which call it is a piece of.
+        #[serde(flatten, skip_serializing_if = "Option::is_none")]
+        call: Option<CallInSight>,
     },
     /// A tool begins to run.
     ToolBegan {
@@ -166,8 +169,10 @@ impl Queue {
             return;
         }
         let joined = match (self.events.back_mut(), &event) {
-            (Some(RunEvent { news: News::Delta { channel, text }, run_id, .. }), next) => match &next.news {
-                News::Delta { channel: c, text: more } if c == channel && next.run_id == *run_id => {
+            (Some(RunEvent { news: News::Delta { channel, text, call }, run_id, .. }), next) => match &next.news {
+                News::Delta { channel: c, text: more, call: of }
+                    if c == channel && of == call && next.run_id == *run_id =>
+                {
                     text.push_str(more);
                     true
                 }

@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use vertebra_hooks::{Point, Retries};
 
 use crate::{
-    Agent, AgentState, Args, Budget, ExecutionStart, HookError, InferenceReport, Interrupted, Messages, Meter, Purpose,
-    Response, Run, RunFailed, RunInfo, RunReport, Session, Stop, StopReason, ToolCall, ToolResult, Usage,
+    Agent, AgentState, Args, Budget, ExecutionStart, HookError, InferenceReport, Interrupted, Messages, Meter, Prompt,
+    Purpose, Response, Run, RunFailed, RunInfo, RunReport, Session, Stop, StopReason, ToolCall, ToolResult, Usage,
     clock::{IdFor, millis},
     ending,
     events::ExecutionStarted,
@@ -46,7 +46,7 @@ impl HookableAgent {
     /// Runs the foreign loop on a prompt. What it returns is the run's text.
     pub async fn run<F>(
         &self,
-        prompt: impl Into<String>,
+        prompt: impl Into<Prompt>,
         foreign: impl FnOnce(Handle) -> F,
     ) -> Result<RunReport, RunFailed>
     where
@@ -146,7 +146,7 @@ impl Open {
 }
 
 /// `PromptSubmit` and `ExecutionStart`: the final prompt, or why the loop does not begin.
-async fn prompted(run: &Run, desk: &Mutex<Desk>, prompt: String) -> Result<Result<Arc<str>, Stop>, Interrupted> {
+async fn prompted(run: &Run, desk: &Mutex<Desk>, prompt: Prompt) -> Result<Result<Arc<str>, Stop>, Interrupted> {
     let mut desk = desk.lock().await;
     let prompt = match submit(run, &mut desk, prompt).await? {
         Ok(prompt) => prompt,

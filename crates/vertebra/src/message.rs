@@ -7,8 +7,12 @@ use std::sync::{
 
 use rpds::VectorSync;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 use crate::{Args, Response, ToolResult};
+
+/// What a picture weighs, in bytes of text: providers count one as a thousand tokens and more, whatever its file takes.
+const IMAGE_WEIGHT: usize = 6000;
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,6 +22,9 @@ pub enum Message {
     User {
         /// What they said.
         text: String,
+        /// What they showed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
     },
     /// A hook or the runtime said it, for the model to read.
     Instruction {
@@ -36,6 +43,9 @@ pub enum Message {
         /// The tools it asked for, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<ToolCall>,
+        /// See [`Response::carry`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        carry: Option<Arc<Value>>,
     },
     /// What came of one tool call.
     Tool {
@@ -51,7 +61,7 @@ pub enum Message {
 impl Message {
     /// A person's message.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::User { text: text.into() }
+        Self::User { text: text.into(), images: Vec::new() }
     }
 
     /// An instruction for the model.
@@ -61,7 +71,8 @@ impl Message {
 
     /// What a model answered.
     pub fn assistant(response: Response) -> Self {
-        Self::Assistant { text: response.text, reasoning: response.reasoning, calls: response.calls }
+        let Response { text, reasoning, calls, carry, .. } = response;
+        Self::Assistant { text, reasoning, calls, carry }
     }
 
     /// What came of a call.
@@ -72,21 +83,31 @@ impl Message {
     /// The text, whoever said it.
     pub fn text(&self) -> &str {
         match self {
-            Self::User { text } | Self::Instruction { text, .. } | Self::Assistant { text, .. } => text,
+            Self::User { text, .. } | Self::Instruction { text, .. } | Self::Assistant { text, .. } => text,
             Self::Tool { result, .. } => &result.output,
         }
     }
 
     /// Roughly how many bytes a model reads for it.
     fn weight(&self) -> usize {
-        let calls = match self {
+        let besides = match self {
             Self::Assistant { calls, reasoning, .. } => {
                 reasoning.len() + calls.iter().map(|call| 32 + call.weight()).sum::<usize>()
             }
-            Self::User { .. } | Self::Instruction { .. } | Self::Tool { .. } => 0,
+            Self::User { images, .. } => images.len() * IMAGE_WEIGHT,
+            Self::Instruction { .. } | Self::Tool { .. } => 0,
         };
-        16 + self.text().len() + calls
+        16 + self.text().len() + besides
     }
+}
+
+/// A picture, as providers take it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// What it is: `image/png`.
+    pub media_type: Arc<str>,
+    /// Its bytes in Base64.
+    pub data: Arc<str>,
 }
 
 /// A tool call that the model asked for.
@@ -109,6 +130,11 @@ impl ToolCall {
         let parsed = if text.trim().is_empty() { Some(Args::default()) } else { serde_json::from_str(text).ok() };
         let malformed = parsed.is_none().then(|| text.to_owned());
         Self { id: id.into(), tool: tool.into(), args: parsed.unwrap_or_default(), malformed }
+    }
+
+    /// The arguments as the model wrote them: JSON, unless they were malformed.
+    pub fn written(&self) -> String {
+        self.malformed.clone().unwrap_or_else(|| self.args.to_value().to_string())
     }
 
     fn weight(&self) -> usize {

@@ -88,6 +88,10 @@ pub struct Response {
     /// Why it stopped, in the provider's word.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub finish: String,
+    /// What the provider wants back with this answer when the conversation goes on, unread: signatures of its thoughts.
+    /// The driver that wrote it reads it; if the answer was changed since, it may be of no use any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carry: Option<Arc<Value>>,
     /// The provider's name for the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,

@@ -11,8 +11,8 @@ use tokio::sync::Mutex;
 use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
 
 use crate::{
-    AfterStep, AgentState, BeforeStep, Execution, ExecutionStart, InferenceReport, Message, Meter, Purpose, Run,
-    RunError, RunReport, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult,
+    AfterStep, AgentState, BeforeStep, Execution, ExecutionStart, InferenceReport, Message, Meter, Prompt, Purpose,
+    Run, RunError, RunReport, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult,
     ToolStatus, Usage,
     clock::millis,
     compact, ending,
@@ -30,7 +30,7 @@ use crate::{
 const MAX_CALLS: usize = 128;
 
 /// Runs the loop on a prompt. Whatever happens, the end is told once.
-pub(crate) async fn execute(run: Run, state: AgentState, prompt: String) -> (AgentState, RunReport) {
+pub(crate) async fn execute(run: Run, state: AgentState, prompt: Prompt) -> (AgentState, RunReport) {
     let mut run_loop = Loop::new(run, state);
     let report = match AssertUnwindSafe(run_loop.begin(prompt)).catch_unwind().await {
         Ok(Ok(report)) => report,
@@ -83,7 +83,7 @@ impl Loop {
     }
 
     /// `PromptSubmit`, then the execution inside its arounds.
-    async fn begin(&mut self, prompt: String) -> Result<RunReport, Interrupted> {
+    async fn begin(&mut self, prompt: Prompt) -> Result<RunReport, Interrupted> {
         let prompt = match submit(&self.run, &mut self.desk, prompt).await? {
             Ok(prompt) => prompt,
             Err(stop) => return Ok(self.report(stop)),

@@ -19,8 +19,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
-    Agent, AgentBuilder, AgentState, At, Budget, Clock, InferenceReport, Message, Messages, Notification, Purpose,
-    Request, RunError, RunInfo, SharedModel, SharedTool, Stop, ToolSpec, Usage,
+    Agent, AgentBuilder, AgentState, At, Budget, Clock, InferenceReport, Message, Messages, Notification, Prompt,
+    Purpose, Request, RunError, RunInfo, SharedModel, SharedTool, Stop, ToolSpec, Usage,
     agent::Core,
     budget::Working,
     counts::{Counter, Counts, Within},
@@ -29,6 +29,7 @@ use crate::{
     front::{Front, News},
     inference,
     journal::{Entry, What},
+    prompt,
     result::capped,
     stop::Pending,
     veil::Veils,
@@ -223,6 +224,21 @@ impl Run {
         *state = desk.state;
         lock(&self.0.late_stops).extend(desk.pending.stops().iter().cloned());
         report
+    }
+
+    /// Takes a person's message into the conversation of a run that is under way, through the hooks at
+    /// [`PromptSubmit`](crate::PromptSubmit). Answers with who refused it, if somebody did.
+    pub async fn submit(
+        &self,
+        state: &mut AgentState,
+        prompt: impl Into<Prompt>,
+    ) -> Result<Result<(), Stop>, Interrupted> {
+        let Some(_nested) = self.nest() else { return Err(RunError::Internal { message: NESTED.to_owned() }.into()) };
+        // A copy, which costs nothing: if this is dropped half way, the state is still there.
+        let mut after = state.clone();
+        let taken = prompt::take(self, &mut after, prompt.into()).await?;
+        *state = after;
+        Ok(taken.map(drop))
     }
 
     /// A request to this run's model with nothing in it but what the agent always sends.
@@ -480,11 +496,15 @@ fn subject(event: &impl vertebra_hooks::Event) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
+/// Something for the model to read, cut to what its context may take.
+pub(crate) fn instruction(run: &Run, text: impl Into<String>, from: impl Into<String>) -> Message {
+    Message::instruction(capped(text.into(), run.core().max_result_bytes), from)
+}
+
 impl Desk {
     /// Lets the model read something that a hook or the runtime says, cut to what its context may take.
     pub(crate) fn instruct(&mut self, run: &Run, text: impl Into<String>, from: impl Into<String>) {
-        let text = capped(text.into(), run.core().max_result_bytes);
-        self.state.push(Message::instruction(text, from));
+        self.state.push(instruction(run, text, from));
     }
 
     /// Takes the stops that hooks asked for in a dispatch, whatever else was decided.

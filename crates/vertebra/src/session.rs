@@ -19,14 +19,15 @@ use tokio_util::{
 use vertebra_hooks::{Drained, Hooks, Point, Retries};
 
 use crate::{
-    Agent, AgentState, Budget, Limits, Run, RunEvent, RunFailed, RunInfo, RunReport, SessionEnd, SessionReport,
-    SessionStart, Stop, StopReason,
+    Agent, AgentState, Budget, Interrupted, Limits, Prompt, Run, RunError, RunEvent, RunFailed, RunInfo, RunReport,
+    SessionEnd, SessionReport, SessionStart, Stop, StopReason,
     clock::{IdFor, millis},
+    compact,
     events::{SessionEnded, SessionStarted},
     front::{Feed, Front, News},
     journal::What,
     run::execute,
-    scope::{Leave, Parts},
+    scope::{Desk, Leave, Parts},
 };
 
 /// An open session. Dropping it closes it in the background.
@@ -93,13 +94,13 @@ impl Session {
     }
 
     /// Runs a prompt. When the future is dropped, the run is cancelled.
-    pub async fn prompt(&mut self, prompt: impl Into<String>) -> Result<RunReport, RunFailed> {
+    pub async fn prompt(&mut self, prompt: impl Into<Prompt>) -> Result<RunReport, RunFailed> {
         self.start(prompt.into(), Front::default(), CancellationToken::new(), None).wait().await.into_result()
     }
 
     /// Runs a prompt with these hooks beside those of the agent, for this run alone. When the future is dropped, the
     /// run is cancelled.
-    pub async fn prompt_with(&mut self, prompt: impl Into<String>, more: &Hooks) -> Result<RunReport, RunFailed> {
+    pub async fn prompt_with(&mut self, prompt: impl Into<Prompt>, more: &Hooks) -> Result<RunReport, RunFailed> {
         let run = self.start(prompt.into(), Front::default(), CancellationToken::new(), Some(more));
         let report = run.wait().await;
         more.drain(self.inner().agent.core().drain_time).await;
@@ -109,11 +110,41 @@ impl Session {
     /// Runs a prompt, and lets it be cancelled through a token.
     pub async fn prompt_until(
         &mut self,
-        prompt: impl Into<String>,
+        prompt: impl Into<Prompt>,
         cancel: CancellationToken,
     ) -> Result<RunReport, RunFailed> {
         // A child of theirs: what ends this run must not end what else hangs on their token.
         self.start(prompt.into(), Front::default(), cancel.child_token(), None).wait().await.into_result()
+    }
+
+    /// Runs a prompt, and tells what happens as it happens. When the stream is dropped, the run is cancelled; the session
+    /// goes on.
+    pub fn stream(&mut self, prompt: impl Into<Prompt>) -> RunStream {
+        let (front, feed) = Front::open();
+        let cancel = CancellationToken::new();
+        let run = self.start(prompt.into(), front.clone(), cancel.clone(), None);
+        let task = tokio::spawn(async move {
+            let report = run.wait().await;
+            front.close();
+            report
+        });
+        RunStream { feed, cancel: cancel.clone(), task, _cancel_on_drop: cancel.drop_guard() }
+    }
+
+    /// Makes the conversation shorter now, if the agent has somebody who can; `instructions` say what to keep. Answers
+    /// with whether it was done: a hook may stand against it.
+    pub async fn compact(&mut self, instructions: &str) -> Result<bool, RunError> {
+        let state = self.inner().state.clone();
+        let mut state = state.lock().await;
+        let run = Run::new(self.parts(Front::default(), CancellationToken::new(), None), Some(self.scope()));
+        let mut desk = Desk { state: state.clone(), ..Desk::default() };
+        let done = compact::asked_for(&run, &mut desk, instructions).await;
+        *state = desk.state;
+        match done {
+            Ok(done) => Ok(done),
+            Err(Interrupted::Cancelled) => Ok(false),
+            Err(Interrupted::Failed(error)) => Err(error),
+        }
     }
 
     /// Closes the session: `SessionEnd`, then detached watches are waited for, for a bounded time.
@@ -123,25 +154,16 @@ impl Session {
 
     pub(crate) fn start(
         &mut self,
-        prompt: String,
+        prompt: Prompt,
         front: Front,
         cancel: CancellationToken,
         more: Option<&Hooks>,
     ) -> Started {
         let inner = self.inner.as_mut().expect("a session lives until it is closed, by value");
         inner.runs += 1;
-        let core = inner.agent.core().clone();
-        let info = RunInfo { run_id: core.ids.fresh(IdFor::Run), ..(**inner.scope.info()).clone() };
-        let run_info = info.clone();
-        let parts = Parts {
-            info,
-            hooks: more.map_or_else(|| inner.agent.hooks().clone(), |more| inner.agent.hooks().beside(more)),
-            budget: Budget::new(core.name.clone(), core.limits.clone()),
-            cancel: cancel.clone(),
-            front,
-            system_prompt: inner.system_prompt.clone(),
-            core,
-        };
+        let inner = self.inner();
+        let parts = self.parts(front, cancel.clone(), more);
+        let run_info = parts.info.clone();
         let state = inner.state.clone();
         let run = Run::new(parts, Some(&inner.scope));
         let task = inner.under_way.spawn(async move {
@@ -151,6 +173,20 @@ impl Session {
             report
         });
         Started { task, info: run_info, _cancel_on_drop: cancel.drop_guard() }
+    }
+
+    fn parts(&self, front: Front, cancel: CancellationToken, more: Option<&Hooks>) -> Parts {
+        let inner = self.inner();
+        let core = inner.agent.core().clone();
+        Parts {
+            info: RunInfo { run_id: core.ids.fresh(IdFor::Run), ..(**inner.scope.info()).clone() },
+            hooks: more.map_or_else(|| inner.agent.hooks().clone(), |more| inner.agent.hooks().beside(more)),
+            budget: Budget::new(core.name.clone(), core.limits.clone()),
+            cancel,
+            front,
+            system_prompt: inner.system_prompt.clone(),
+            core,
+        }
     }
 
     /// Takes over what a run left that was not started here.
@@ -290,7 +326,7 @@ pub struct RunStream {
 }
 
 impl RunStream {
-    pub(crate) fn start(agent: Agent, prompt: String) -> Self {
+    pub(crate) fn start(agent: Agent, prompt: Prompt) -> Self {
         let (front, feed) = Front::open();
         let cancel = CancellationToken::new();
         let token = cancel.clone();

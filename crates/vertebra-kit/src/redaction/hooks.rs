@@ -167,8 +167,8 @@ fn in_request(redactor: &Redactor, request: &mut Request) -> Result<Touched, Ref
 
 fn in_message(redactor: &Redactor, message: &mut Message) -> Result<Touched, Refused> {
     match message {
-        Message::User { text } | Message::Instruction { text, .. } => in_text(redactor, text),
-        Message::Assistant { text, reasoning, calls } => {
+        Message::User { text, .. } | Message::Instruction { text, .. } => in_text(redactor, text),
+        Message::Assistant { text, reasoning, calls, .. } => {
             let said = [in_text(redactor, text)?, in_text(redactor, reasoning)?];
             let asked = calls.iter_mut().map(|call| {
                 let mut args = call.args.to_value();

@@ -117,7 +117,7 @@ impl Room<'_> {
             chars /= 2;
             let cut = head_and_tail(&whole, chars);
             match &mut message {
-                Message::User { text } | Message::Instruction { text, .. } | Message::Assistant { text, .. } => {
+                Message::User { text, .. } | Message::Instruction { text, .. } | Message::Assistant { text, .. } => {
                     *text = cut;
                 }
                 Message::Tool { result, .. } => result.output = cut,

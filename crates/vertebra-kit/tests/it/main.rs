@@ -19,6 +19,7 @@ mod refusals;
 mod registry;
 mod resilience;
 mod skills;
+mod steering;
 mod structured;
 mod subagents;
 mod summary;

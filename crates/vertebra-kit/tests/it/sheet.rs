@@ -37,6 +37,7 @@ fn sheets() -> Vec<Sheet> {
         crate::mcp::sheet(),
         crate::bundle::sheet(),
         crate::redaction::sheet(),
+        crate::steering::sheet(),
     ];
     sheets.extend(crate::resilience::sheets());
     sheets

@@ -41,7 +41,7 @@ pub fn used(tool: &str, args: Value, result: impl Into<ToolResult>) -> ToolUsed 
 
 /// A prompt has come in.
 pub fn prompt(text: impl Into<String>) -> PromptSubmitted {
-    PromptSubmitted { at: at(PromptSubmit), prompt: text.into(), context: Vec::new() }
+    PromptSubmitted { at: at(PromptSubmit), prompt: text.into(), images: Vec::new(), context: Vec::new() }
 }
 
 /// A model is about to be asked.

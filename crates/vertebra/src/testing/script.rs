@@ -33,6 +33,8 @@ struct Turn {
     wait: Option<(Arc<dyn Clock>, Duration)>,
     thoughts: Vec<String>,
     pieces: Vec<String>,
+    /// The calls' arguments come in pieces of so many characters.
+    written_in: Option<usize>,
     answer: Option<Result<Response, ModelError>>,
 }
 
@@ -113,6 +115,12 @@ impl Script {
             }
             turn.thoughts.push(text);
         })
+    }
+
+    /// The last answer writes the arguments of its calls in pieces of so many characters.
+    #[must_use]
+    pub fn written_in(self, characters: usize) -> Self {
+        self.last(|turn| turn.written_in = Some(characters.max(1)))
     }
 
     /// The last answer costs so many tokens.
@@ -223,6 +231,20 @@ impl Model for Script {
                 break;
             }
         }
+        if let (Some(size), Some(Ok(answer))) = (turn.written_in, &turn.answer) {
+            write_calls(answer, size, out).await;
+        }
         turn.answer.unwrap_or_else(|| Ok(Response::default()))
+    }
+}
+
+async fn write_calls(answer: &Response, size: usize, out: &mut Deltas<'_>) {
+    for (index, call) in (0..).zip(&answer.calls) {
+        let text: Vec<char> = call.written().chars().collect();
+        for piece in text.chunks(size) {
+            if out.call(index, &call.tool, &piece.iter().collect::<String>()).await.is_err() {
+                return;
+            }
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Sessions: one conversation, many runs, totals at the end, watches drained.
 
-use std::future::pending;
+use std::{future::pending, sync::Arc};
 
+use serde_json::Value;
 use vertebra::{
-    AgentBuilder, Capability, Kit, Lasting, Reach, ToolOutput,
+    AgentBuilder, Capability, Image, Kit, Lasting, News, Prompt, Reach, Response, StopReason, ToolCall, ToolOutput,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script},
 };
@@ -261,4 +262,86 @@ async fn a_state_that_was_written_and_read_again_has_lost_nothing_and_goes_on() 
     let before = request.messages.iter().take(state.messages().len());
     assert!(before.eq(state.messages().iter()));
     assert_eq!(request.messages.last(), Some(&Message::user("b")));
+}
+
+#[tokio::test]
+async fn a_session_streams_and_a_cancelled_run_leaves_it_open() {
+    let model = Script::new().stream(["one ", "two"]).call("wait", "{}").say("still here");
+    let mut builder = agent(&model);
+    builder.tool(tool("wait", "waits", async |_: Value, _| pending::<Result<String, _>>().await));
+    let built = builder.build().expect("an agent");
+    let mut session = built.session().await;
+    let mut stream = session.stream("a");
+    let mut said = String::new();
+    while let Some(event) = stream.next().await {
+        if let News::Delta { text, .. } = event.news {
+            said.push_str(&text);
+        }
+    }
+    assert_eq!(said, "one two");
+
+    let mut stream = session.stream("b");
+    let mut last = None;
+    while let Some(event) = stream.next().await {
+        if let News::ToolBegan { .. } = event.news {
+            stream.cancel();
+        }
+        last = Some(event.news);
+    }
+    assert!(matches!(last, Some(News::Ended { report }) if report.stop.reason == StopReason::Cancelled));
+
+    let report = session.prompt("c").await.expect("the session goes on");
+    assert_eq!(report.text, "still here");
+    assert_eq!(session.close().await.runs, 3);
+}
+
+#[tokio::test]
+async fn pictures_pass_the_hooks_of_the_prompt_and_reach_the_model() {
+    let picture = |data: &str| Image { media_type: "image/png".into(), data: data.into() };
+    let model = Script::new().say("a cat");
+    let mut builder = agent(&model);
+    builder.on(PromptSubmit, async |cx| {
+        cx.images.retain(|image| &*image.data != "c2VjcmV0");
+        proceed()
+    });
+    let prompt = Prompt::from("what is it?").image(picture("Y2F0")).image(picture("c2VjcmV0"));
+    builder.build().expect("an agent").run(prompt).await.expect("a run");
+    let request = model.requests().pop().expect("a request");
+    let wanted = Message::User { text: "what is it?".to_owned(), images: vec![picture("Y2F0")] };
+    assert_eq!(request.messages.last(), Some(&wanted));
+}
+
+#[tokio::test]
+async fn what_a_provider_wants_back_stays_with_the_answer() {
+    let carry = Some(Arc::new(serde_json::json!({"signature": "abc"})));
+    let call = ToolCall::from_text("1", "ls", "{}");
+    let model =
+        Script::new().turn(Response { calls: vec![call], carry: carry.clone(), ..Response::default() }).say("ok");
+    let mut builder = agent(&model);
+    builder.tool(RecordingTool::new("ls"));
+    builder.build().expect("an agent").run("go").await.expect("a run");
+    let request = model.requests().pop().expect("a request");
+    assert!(matches!(request.messages.get(1), Some(Message::Assistant { carry: kept, .. }) if *kept == carry));
+}
+
+#[tokio::test]
+async fn a_person_can_have_the_conversation_made_shorter() {
+    let model = Script::new().say("one").say("two").say("three");
+    let mut builder = agent(&model);
+    let seen = watch_all(builder.compactor(KeepLast { over: 1000 }));
+    let built = builder.build().expect("an agent");
+    let mut session = built.session().await;
+    for prompt in ["a", "b"] {
+        session.prompt(prompt).await.expect("a run");
+    }
+    assert!(session.compact("names matter").await.expect("it can be done"));
+    session.prompt("c").await.expect("a run");
+    let request = model.requests().pop().expect("a request");
+    assert_eq!(conversation(&request.messages)[0], "compactor instructs: summary (names matter)");
+    assert_eq!((seen.count("BeforeCompact"), seen.count("AfterCompact")), (1, 1));
+
+    let mut against = HookSet::new();
+    against.guard(BeforeCompact, async |_| deny("keep it all"));
+    built.hooks().install(against).expect("a guard");
+    assert!(!session.compact("").await.expect("it can be refused"));
 }

@@ -28,7 +28,7 @@ async fn stream(model: &Script, hooks: impl FnOnce(&mut AgentBuilder)) -> Out {
     while let Some(event) = stream.next().await {
         everything.push_str(&serde_json::to_string(&event).expect("an event"));
         match event.news {
-            News::Delta { text, channel: Channel::Text } => shown.push_str(&text),
+            News::Delta { text, channel: Channel::Text, .. } => shown.push_str(&text),
             News::Ended { report } => last = Some(*report),
             _ => {}
         }
@@ -174,6 +174,42 @@ async fn thoughts_can_be_withheld_too() {
     })
     .await;
     assert_eq!(out.report.text, "ok");
+    assert!(!out.everything.contains("SECRET"), "{}", out.everything);
+}
+
+#[tokio::test]
+async fn arguments_are_seen_as_the_model_writes_them_and_the_call_is_made_whole() {
+    let model = Script::new().calls([("ls", r#"{"path": "src"}"#), ("ls", r#"{"path": "docs"}"#)]).written_in(4);
+    let (ls, seen) = (RecordingTool::new("ls"), Log::default());
+    let pieces = seen.clone();
+    let out = stream(&model.say("done"), |b| {
+        b.tool(ls.clone()).watch(InferenceDelta, async move |cx| {
+            let Some(call) = &cx.call else { return Ok(()) };
+            pieces.add(format!("{} {}: {}", call.index, call.tool, cx.text));
+            Ok(())
+        });
+    })
+    .await;
+    assert_eq!(seen.lines()[..3], [r#"0 ls: {"pa"#, r#"0 ls: th":"#, r#"0 ls: "src"#]);
+    assert!(out.everything.contains(r#""channel":"call","text":"th\":","index":1,"tool":"ls""#), "{}", out.everything);
+    assert_eq!(ls.calls().len(), 2);
+}
+
+#[tokio::test]
+async fn a_call_can_be_halted_while_it_is_written_and_withheld_from_people() {
+    let model = Script::new().call("bash", r#"{"command": "rm -rf SECRET"}"#).written_in(6);
+    let bash = RecordingTool::new("bash");
+    let out = stream(&model, |b| {
+        b.tool(bash.clone()).on(
+            InferenceDelta,
+            async |cx| {
+                if cx.text.contains("rm -rf") { halt("not that") } else { hold() }
+            },
+        );
+    })
+    .await;
+    assert_eq!(out.report.stop.message, "not that");
+    assert!(bash.calls().is_empty(), "a halted answer asks for nothing");
     assert!(!out.everything.contains("SECRET"), "{}", out.everything);
 }
 

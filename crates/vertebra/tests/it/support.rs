@@ -172,7 +172,7 @@ pub(crate) fn status(status: ToolStatus) -> String {
 /// What was said, by whom: `user: go`.
 pub(crate) fn conversation(messages: &Messages) -> Vec<String> {
     let line = |message: &Message| match message {
-        Message::User { text } => format!("user: {text}"),
+        Message::User { text, .. } => format!("user: {text}"),
         Message::Instruction { text, from } => format!("{from} instructs: {text}"),
         Message::Assistant { text, calls, .. } => {
             let calls: Vec<String> = calls.iter().map(|call| format!("<{}>", call.tool)).collect();

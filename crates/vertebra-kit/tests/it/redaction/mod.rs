@@ -38,8 +38,8 @@ async fn left(builder: &mut AgentBuilder, prompt: &str) -> Left {
     while let Some(event) = stream.next().await {
         everything.push_str(&serde_json::to_string(&event).expect("an event"));
         match event.news {
-            News::Delta { text, channel: Channel::Text } => shown.push_str(&text),
-            News::Delta { text, channel: Channel::Reasoning } => thought.push_str(&text),
+            News::Delta { text, channel: Channel::Text, .. } => shown.push_str(&text),
+            News::Delta { text, channel: Channel::Reasoning, .. } => thought.push_str(&text),
             News::Ended { report } => last = Some(*report),
             _ => {}
         }
