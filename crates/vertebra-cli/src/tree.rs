@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::Path};
 
 use anstyle::{AnsiColor, Style};
 use vertebra::{
-    BeforeToolUse, Change, Kind, News, Point as _, Ran, Record, Role, RunEvent, RunReport, Skipped, ToolCall,
+    BeforeToolUse, Change, Channel, Kind, News, Point as _, Ran, Record, Role, RunEvent, RunReport, Skipped, ToolCall,
     ToolResult, ToolStatus, Trace,
 };
 use vertebra_kit::is_invisible;

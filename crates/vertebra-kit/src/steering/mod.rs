@@ -16,7 +16,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use vertebra::{Prompt, prelude::*};
+use vertebra::{Prompt, Reach, prelude::*};
 
 /// How many messages may wait.
 pub const MAX_WAITING: usize = 32;

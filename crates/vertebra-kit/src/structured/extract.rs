@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vertebra::{
-    Agent, Answer, Attach, BeforeInference, ContinueCx, HookSet, Hooks, Kind, Lasting, Match, Purpose, Reach,
+    Agent, Answer, Attach, BeforeInference, ContinueCx, HookSet, Hooks, Kind, Lasting, Match, Prompt, Purpose, Reach,
     RegisterError, RunFailed, RunReport, RunStatus, Session, ShouldContinue, StepKind, StopReason, go_on, proceed,
     stop,
 };
@@ -44,14 +44,14 @@ pub trait Extract: Sized {
     /// Runs a prompt as told.
     fn extract_with<T: DeserializeOwned + JsonSchema + Send>(
         self,
-        prompt: impl Into<String> + Send,
+        prompt: impl Into<Prompt> + Send,
         extraction: Extraction,
     ) -> impl Future<Output = Result<Extracted<T>, ExtractError>> + Send;
 
     /// Runs a prompt.
     fn extract<T: DeserializeOwned + JsonSchema + Send>(
         self,
-        prompt: impl Into<String> + Send,
+        prompt: impl Into<Prompt> + Send,
     ) -> impl Future<Output = Result<Extracted<T>, ExtractError>> + Send {
         self.extract_with(prompt, Extraction::default())
     }
@@ -111,7 +111,7 @@ pub enum ExtractError {
 impl Extract for &Agent {
     async fn extract_with<T: DeserializeOwned + JsonSchema + Send>(
         self,
-        prompt: impl Into<String> + Send,
+        prompt: impl Into<Prompt> + Send,
         extraction: Extraction,
     ) -> Result<Extracted<T>, ExtractError> {
         let mut session = self.session().await;
@@ -124,7 +124,7 @@ impl Extract for &Agent {
 impl Extract for &mut Session {
     async fn extract_with<T: DeserializeOwned + JsonSchema + Send>(
         self,
-        prompt: impl Into<String> + Send,
+        prompt: impl Into<Prompt> + Send,
         extraction: Extraction,
     ) -> Result<Extracted<T>, ExtractError> {
         let schema = Schema::of::<T>()?;

@@ -148,7 +148,7 @@ pub(super) fn transcript(messages: &[Message], chars: usize) -> String {
     let each = (chars / messages.len().max(1)).max(40);
     let line = |message: &Message| {
         let (who, text) = match message {
-            Message::User { text } => ("user".to_owned(), text.clone()),
+            Message::User { text, .. } => ("user".to_owned(), text.clone()),
             Message::Instruction { text, from } => (format!("instruction from {from}"), text.clone()),
             Message::Assistant { text, calls, .. } => {
                 let calls: Vec<String> =

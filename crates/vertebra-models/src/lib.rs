@@ -1,0 +1,3 @@
+//! Models for Vertebra: drivers for providers and local servers, ReAct for models without good tool calling, recordings.
+
+#![warn(missing_docs)]
