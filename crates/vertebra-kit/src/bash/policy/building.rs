@@ -16,6 +16,8 @@ const INSTALLS: [&str; 12] =
     ["install", "i", "add", "get", "require", "run", "exec", "x", "create", "new", "init", "build"];
 /// Tools that install or run what they are given without such a word.
 const INSTALLERS: [&str; 8] = ["cookiecutter", "copier", "cpan", "cpanm", "degit", "tiged", "nix-build", "yo"];
+/// Parts of the names of settings that say which programs and files a build runs.
+const TOOLS: [&str; 6] = ["COMPILER", "LAUNCHER", "LINKER", "TOOLCHAIN", "MODULE_PATH", "_INCLUDE"];
 /// How addresses begin that are not of the form `scheme://`.
 const ADDRESSES: [&str; 8] = ["git+", "git:", "git@", "github:", "gitlab:", "gh:", "gl:", "bb:"];
 
@@ -60,6 +62,15 @@ impl Judge<'_> {
         });
         if let Some(path) = elsewhere {
             self.ask(Class::WriteOutside, format!("`{name}` works on {}", shown(path)));
+        }
+        let tool = words.iter().filter(|word| word.starts_with("-D")).filter_map(|word| word.split_once('=')).find(
+            |(name, path)| {
+                TOOLS.iter().any(|part| name.contains(part))
+                    && matches!(self.place(path), Place::Scratch | Place::Outside | Place::Persistent)
+            },
+        );
+        if let Some((_, path)) = tool {
+            self.unknown(format!("`{name}` would run {}", shown(path)));
         }
         self.built_from(words.into_iter().chain(call.input.as_deref()).chain(["."]));
     }

@@ -112,6 +112,10 @@ impl Judge<'_> {
             self.run_literals(&code, &texts);
             self.unknown("a program in another language runs commands, or code that it makes");
         }
+        let lua = language.starts_with("lua") && uses(&code, "load(", false);
+        if lua {
+            self.unknown("a program in another language runs code that it makes");
+        }
         let loads = LOADS.iter().any(|word| uses(&code, word, bare));
         if loads
             && texts

@@ -191,7 +191,7 @@ impl Judge<'_> {
             return;
         }
         if operator == "<" || operator == "<&" {
-            redirects.input = Some(self.read(&target.text));
+            redirects.input = Some(self.look(&target.text));
             return;
         }
         self.write(target, Verb::Create);

@@ -71,7 +71,7 @@ impl Judge<'_> {
             return self.deliver(String::new(), redirects.outputs);
         }
         let printed = match alias {
-            Some(text) => self.aliased(&text, argv, &input),
+            Some(text) => self.aliased(&text, &argv, &input),
             None => self.invoke(argv, &input),
         };
         for (name, before) in assigned {
@@ -87,13 +87,13 @@ impl Judge<'_> {
     }
 
     /// A command whose first word is an alias. A shell that nobody sits at does not expand it, so both are judged.
-    fn aliased(&mut self, text: &str, argv: Vec<Field>, input: &Input) -> String {
+    fn aliased(&mut self, text: &str, argv: &[Field], input: &Input) -> String {
         let within = Origin::Within(self.at.clone());
         let name = argv[0].text.clone();
         let known =
             self.scope.functions.contains_key(&name) || rules::rule(&name).is_some() || table::program(&name).is_some();
         if known {
-            self.subshell(|judge| judge.invoke(argv.clone(), input));
+            self.subshell(|judge| judge.invoke(argv.to_vec(), input));
         }
         if text.contains([';', '&', '|', '<', '>', '\n']) {
             return self.script(text, &within, &None);
@@ -137,7 +137,7 @@ impl Judge<'_> {
                 }
                 values.extend(fields.into_iter().map(|field| field.text));
             }
-            self.scope.set_all(name, values);
+            self.set_all(name, values);
             return;
         }
         let mut value = self.text(value, &at);

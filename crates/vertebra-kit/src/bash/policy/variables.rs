@@ -178,9 +178,9 @@ impl Judge<'_> {
             let (table, word) = name.split_once('[').unwrap_or((name, ""));
             let word = word.strip_suffix(']').unwrap_or(word);
             if table == "BASH_CMDS" {
-                self.stands_for(word, &value)
+                self.stands_for(word, &value);
             } else {
-                self.alias(word, &value)
+                self.alias(word, &value);
             }
             return self.unknown(format!("{table} says what `{word}` stands for"));
         }
@@ -188,6 +188,14 @@ impl Judge<'_> {
             self.variable_for_programs(name, &value);
         }
         self.scope.set(name, value);
+    }
+
+    /// Sets a variable to a list, each element of which may be what one value would be.
+    pub(super) fn set_all(&mut self, name: &str, values: Vec<String>) {
+        for value in values.iter().filter(|value| !value.is_empty()) {
+            self.variable_for_programs(name, value);
+        }
+        self.scope.set_all(name, values);
     }
 
     /// From now on, a word is a program that is called otherwise.

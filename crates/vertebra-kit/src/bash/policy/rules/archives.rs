@@ -91,7 +91,9 @@ pub(super) fn tar(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         }
     }
     if has_long(&parsed, "--remove-files") {
-        sources.iter().for_each(|source| delete(judge, source, true));
+        for source in &sources {
+            delete(judge, source, true);
+        }
     }
     blend([read.as_str()])
 }

@@ -31,8 +31,8 @@ pub(super) fn mv(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     for source in &sources {
         match judge.place(&source.text) {
             // What leaves the working folder is gone from it.
-            Place::Inside if leaves || source.text.trim_end_matches('/').ends_with(".git") => {
-                delete(judge, source, true)
+            Place::Inside if leaves || source.text.trim_end_matches('/').rsplit('/').next() == Some(".git") => {
+                delete(judge, source, true);
             }
             Place::Outside => judge.ask(Class::WriteOutside, format!("moves {} away", shown(&source.text))),
             Place::Unknown => {}

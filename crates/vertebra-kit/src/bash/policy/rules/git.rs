@@ -72,10 +72,8 @@ pub(super) fn git(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                     setting(judge, name, value);
                 }
             }
-            "--git-dir" => {
-                if !matches!(judge.place(&value.text), Place::Inside | Place::Later) {
-                    judge.unknown("takes settings, which may run programs, from a repository elsewhere");
-                }
+            "--git-dir" if !matches!(judge.place(&value.text), Place::Inside | Place::Later) => {
+                judge.unknown("takes settings, which may run programs, from a repository elsewhere");
             }
             "-C" | "--work-tree" => {
                 let path = judge.resolved(&value.text).filter(|_| is_known(&value.text));

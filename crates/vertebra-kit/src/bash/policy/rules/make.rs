@@ -44,6 +44,9 @@ pub(super) fn make(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         None => made_text(judge, &within("Makefile")).or_else(|| made_text(judge, &within("makefile"))),
     };
     judge.built_from([folder.as_deref().unwrap_or(".")]);
+    if parsed.value(&["-I", "--include-dir"]).is_some_and(|folder| judge.place(&folder.text) != Place::Inside) {
+        judge.unknown("a makefile may include others from outside of the working folder");
+    }
     let inline = parsed.value(&["--eval", "-E"]).map(|text| text.text.clone());
     for text in rules.into_iter().chain(inline) {
         makefile(judge, &text);

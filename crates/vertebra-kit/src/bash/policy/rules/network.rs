@@ -134,6 +134,43 @@ const CURL_MORE: [&str; 36] = [
     "--variable",
 ];
 
+/// Ways of sending that are no requests.
+const SENDING_SCHEMES: [&str; 11] = [
+    "gopher://",
+    "dict://",
+    "ldap://",
+    "telnet://",
+    "smtp://",
+    "ftp://",
+    "tftp://",
+    "scp://",
+    "sftp://",
+    "smb://",
+    "mqtt://",
+];
+
+/// Options of curl that reach for something besides the address.
+fn curl_reaches(judge: &mut Judge<'_>, option: &str, text: &str) {
+    match option {
+        "-x" | "--proxy" | "--preproxy" | "--proxy1.0" | "--socks4" | "--socks4a" | "--socks5"
+        | "--socks5-hostname" | "--connect-to" | "--resolve" | "--doh-url" | "--dns-servers"
+            if !judge.is_own_host(text) =>
+        {
+            judge.deny(Class::NetworkExfiltration, "leads the connection through another machine");
+        }
+        "--unix-socket" | "--abstract-unix-socket" => {
+            judge.ask(Class::PrivilegeEscalation, "talks to a service of this machine");
+        }
+        "-K" | "--config" => judge.unknown("`curl` takes its options from a file"),
+        "--alt-svc" | "--etag-save" | "--hsts" | "--libcurl" | "--stderr" | "--trace" | "--trace-ascii"
+            if text != "-" =>
+        {
+            judge.write(&Field::plain(text), Verb::Create);
+        }
+        _ => {}
+    }
+}
+
 pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let parsed = options::split(
         call.args(),
@@ -160,6 +197,7 @@ pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     };
     for (option, value) in &parsed.options {
         let text = value.as_ref().map(|value| value.text.clone()).unwrap_or_default();
+        curl_reaches(judge, option, &text);
         match option.as_str() {
             "--variable" => {
                 if let Some((_, file)) = text.split_once('@') {
@@ -203,42 +241,16 @@ pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             "-O" | "--remote-name" | "-J" | "--remote-name-all" => {
                 outputs.extend(urls.iter().map(|url| within(Field::plain(base_of(url)))));
             }
-            "--alt-svc" | "--etag-save" | "--hsts" | "--libcurl" | "--stderr" | "--trace" | "--trace-ascii" => {
-                value.iter().filter(|file| file.text != "-").for_each(|file| judge.write(file, Verb::Create));
-            }
             _ if option.starts_with("--expand-") => sends = true,
-            "-x" | "--proxy" | "--preproxy" | "--socks5" | "--socks5-hostname" | "--connect-to" | "--resolve"
-            | "--socks4" | "--socks4a" | "--proxy1.0" | "--doh-url" | "--dns-servers"
-                if !judge.is_own_host(&text) =>
-            {
-                judge.deny(Class::NetworkExfiltration, "leads the connection through another machine");
-            }
-            "--unix-socket" | "--abstract-unix-socket" => {
-                judge.ask(Class::PrivilegeEscalation, "talks to a service of this machine");
-            }
-            "-K" | "--config" => judge.unknown("`curl` takes its options from a file"),
             _ => {}
         }
     }
-    let dangerous = [
-        "gopher://",
-        "dict://",
-        "ldap://",
-        "telnet://",
-        "smtp://",
-        "ftp://",
-        "tftp://",
-        "scp://",
-        "sftp://",
-        "smb://",
-        "mqtt://",
-    ];
     let mut read = String::new();
     for url in &urls {
         if let Some(path) = url.strip_prefix("file://") {
             read.push_str(&judge.look(path));
         }
-        if dangerous.iter().any(|scheme| url.starts_with(scheme)) && sends {
+        if SENDING_SCHEMES.iter().any(|scheme| url.starts_with(scheme)) && sends {
             judge.ask(Class::NetworkExfiltration, format!("sends by {url}"));
         }
         address(judge, url, &sent, sends);
@@ -361,7 +373,9 @@ pub(super) fn wget(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             "--use-askpass" => judge.run_program(&text),
             "--config" => judge.unknown("`wget` takes its options from a file"),
             "--save-cookies" | "--rejected-log" | "--warc-file" => {
-                value.iter().for_each(|file| judge.write(file, Verb::Create))
+                if let Some(file) = value {
+                    judge.write(file, Verb::Create);
+                }
             }
             _ => {}
         }

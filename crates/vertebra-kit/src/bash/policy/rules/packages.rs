@@ -107,6 +107,7 @@ fn is_setting(word: &str) -> bool {
 
 /// Tools that run a program in an environment of the project. A name that is not known is an entry point of the project.
 pub(super) fn runner(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    judge.built_from(texts(call.args()));
     let at = call.args().iter().position(|arg| matches!(arg.text.as_str(), "run" | "exec" | "x"));
     let tail = at.map_or(&[][..], |at| &call.args()[at + 1..]);
     // `direnv exec` is told the folder first.

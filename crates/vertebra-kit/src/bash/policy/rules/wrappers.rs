@@ -7,7 +7,7 @@ use super::super::{
     judge::{Input, Judge, Origin},
     lex::raw_words,
     options, table,
-    value::{REMOTE, SECRET, UNKNOWN, blend, is_known},
+    value::{ENDLESS, REMOTE, SECRET, UNKNOWN, blend, is_known},
 };
 
 /// Options by a list of those that take a value, up to the first operand.
@@ -147,6 +147,9 @@ fn with_items(judge: &mut Judge<'_>, mut argv: Vec<Field>, input: &str, mark: Op
         let listed = input.trim_end();
         vec![if listed.strip_prefix("./") == Some(&UNKNOWN.to_string()) { listed.to_owned() } else { blend([input]) }]
     };
+    if input.contains(ENDLESS) {
+        judge.ask(Class::ForkBomb, "runs a command again and again without end");
+    }
     if input.contains(REMOTE) {
         judge.ask(Class::RemoteCode, "another machine says what the command works on");
     }
