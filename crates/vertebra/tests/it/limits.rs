@@ -214,7 +214,7 @@ async fn a_model_call_of_a_capability_passes_the_points_and_pays() {
 
 #[tokio::test]
 async fn what_a_hook_waits_for_is_dropped_when_the_runs_clock_says_so() {
-    let mut builder = agent(&Script::new().say("done"));
+    let mut builder = agent(&Script::new());
     builder.clock(FakeClock::new()).on(ExecutionStart, async |cx| {
         let run = cx.scope();
         let late = run.within(Some(secs(70_000)), std::future::pending::<()>()).await;
