@@ -11,9 +11,7 @@ use super::{
     rule::{Access, Effect, Part, Rule},
     subject::Subject,
 };
-
-/// Folders of a project that decide what later programs do. Nobody changes them by a mode alone.
-const PROTECTED: &[&str] = &[".git", ".vertebra"];
+use crate::protected::is_protected;
 
 /// A rule, and who gave it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -229,7 +227,7 @@ fn is_below_folder(subject: &Subject, path: &str) -> bool {
 fn edits_within(subject: &Subject) -> bool {
     let open = |path: &str| {
         let rest = subject.ground.folders.iter().find_map(|folder| relative(folder, path));
-        rest.is_some_and(|rest| !rest.split('/').any(|part| PROTECTED.contains(&part)))
+        rest.is_some_and(|rest| !is_protected(rest))
     };
     subject.is_edit() && !subject.places.is_empty() && subject.places.iter().all(|place| place.all(|path| open(path)))
 }

@@ -26,41 +26,50 @@ fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
+/// Ways to write what is protected.
+pub(super) const ATTACKS: &[&str] = &[
+    // What is there.
+    "echo x > vertebra.toml && echo ESCAPED",
+    "truncate -s 0 vertebra.toml && echo ESCAPED",
+    "rm -f vertebra.toml && echo ESCAPED",
+    "mv vertebra.toml ../tmp/y && echo ESCAPED",
+    "echo x > ../tmp/n; mv -f ../tmp/n vertebra.toml && echo ESCAPED",
+    "ln -sf /dev/null vertebra.toml && echo ESCAPED",
+    "echo x > ../tmp/n; ln -f ../tmp/n vertebra.toml && echo ESCAPED",
+    "ln vertebra.toml ../tmp/n && echo x > ../tmp/n && echo ESCAPED",
+    "exec 3< vertebra.toml; echo x > /proc/self/fd/3 && echo ESCAPED",
+    "echo x > /proc/self/cwd/vertebra.toml && echo ESCAPED",
+    "echo x > .git/hooks/pre-commit && echo ESCAPED",
+    "cd .git/hooks && echo x > pre-commit && echo ESCAPED",
+    "mv .git ../tmp/g && mkdir -p .git/hooks && echo x > .git/hooks/pre-commit && echo ESCAPED",
+    "rmdir .git/hooks && mkdir .git/hooks && echo x > .git/hooks/pre-commit && echo ESCAPED",
+    "git config --file .git/config core.fsmonitor evil && echo ESCAPED",
+    // What is not.
+    "mkdir -p .claude && echo x > .claude/settings.json && echo ESCAPED",
+    "rm -f .claude; mkdir -p .claude && echo x > .claude/settings.json && echo ESCAPED",
+    "echo x > .mcp.json && echo ESCAPED",
+    "echo x > ../tmp/n; mv -f ../tmp/n .mcp.json && echo ESCAPED",
+    "mkdir ../tmp/d; mv -T ../tmp/d .claude && echo ESCAPED",
+    "ln -sfn ../tmp .claude && echo ESCAPED",
+    "rmdir .envrc; echo x > .envrc && echo ESCAPED",
+];
+
 #[tokio::test]
 async fn no_command_writes_what_is_protected_present_or_absent() {
-    let attacks = [
-        // What is there.
-        "echo x > vertebra.toml && echo ESCAPED",
-        "truncate -s 0 vertebra.toml && echo ESCAPED",
-        "rm -f vertebra.toml && echo ESCAPED",
-        "mv vertebra.toml ../tmp/y && echo ESCAPED",
-        "echo x > ../tmp/n; mv -f ../tmp/n vertebra.toml && echo ESCAPED",
-        "ln -sf /dev/null vertebra.toml && echo ESCAPED",
-        "echo x > ../tmp/n; ln -f ../tmp/n vertebra.toml && echo ESCAPED",
-        "ln vertebra.toml ../tmp/n && echo x > ../tmp/n && echo ESCAPED",
-        "exec 3< vertebra.toml; echo x > /proc/self/fd/3 && echo ESCAPED",
-        "echo x > /proc/self/cwd/vertebra.toml && echo ESCAPED",
-        "echo x > .git/hooks/pre-commit && echo ESCAPED",
-        "cd .git/hooks && echo x > pre-commit && echo ESCAPED",
-        "mv .git ../tmp/g && mkdir -p .git/hooks && echo x > .git/hooks/pre-commit && echo ESCAPED",
-        "rmdir .git/hooks && mkdir .git/hooks && echo x > .git/hooks/pre-commit && echo ESCAPED",
-        "git config --file .git/config core.fsmonitor evil && echo ESCAPED",
-        // What is not.
-        "mkdir -p .claude && echo x > .claude/settings.json && echo ESCAPED",
-        "rm -f .claude; mkdir -p .claude && echo x > .claude/settings.json && echo ESCAPED",
-        "echo x > .mcp.json && echo ESCAPED",
-        "echo x > ../tmp/n; mv -f ../tmp/n .mcp.json && echo ESCAPED",
-        "mkdir ../tmp/d; mv -T ../tmp/d .claude && echo ESCAPED",
-        "ln -sfn ../tmp .claude && echo ESCAPED",
-        "rmdir .envrc; echo x > .envrc && echo ESCAPED",
-    ];
-    for attack in attacks {
+    for attack in ATTACKS {
         let bare = area().bare().bash(attack).await;
         assert!(bare.output.contains("ESCAPED"), "without a sandbox: {attack}\n{}", bare.output);
-        let area = area();
+    }
+    works_not_in(|area| area, "landlock and seccomp and mounts").await;
+}
+
+/// Tries all of them, each in a new area that is changed to be held like this.
+pub(super) async fn works_not_in(change: impl Fn(Area) -> Area, held_by: &str) {
+    for attack in ATTACKS {
+        let area = change(area());
         let before = contents(&area.path("work"));
         let held = area.bash(attack).await;
-        assert_eq!(held.data["sandbox"], "landlock and seccomp and mounts", "{attack}\n{}", held.output);
+        assert_eq!(held.data["sandbox"], held_by, "{attack}\n{}", held.output);
         assert!(!held.output.contains("ESCAPED"), "{attack}\n{}", held.output);
         assert_eq!(contents(&area.path("work")), before, "{attack}");
     }
