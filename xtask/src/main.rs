@@ -4,6 +4,7 @@
 //! what its programs print.
 
 mod bench;
+mod bubblewrap;
 mod fix;
 mod stage;
 mod test;

@@ -11,6 +11,7 @@ use super::rule::Wrong;
 #[derive(Debug, Clone)]
 pub(super) struct PathPattern {
     from: From,
+    parts: Vec<String>,
     set: GlobSet,
     /// The same from the root, through links that were on the way when the rule was read.
     led: GlobSet,
@@ -66,7 +67,36 @@ impl PathPattern {
             patterns.push(format!("{pattern}/**"));
         }
         let led = if from == From::Root { led(&parts, &patterns) } else { Vec::new() };
-        Ok(Self { from, set: set_of(&patterns)?, led: set_of(&led)? })
+        let parts = patterns[0].split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        Ok(Self { from, parts, set: set_of(&patterns)?, led: set_of(&led)? })
+    }
+
+    /// The places that all such paths are in, and how far below them at most: none if they are such paths themselves.
+    pub(super) fn begins(&self, ground: &Ground) -> (Vec<PathBuf>, usize) {
+        let plain = self.parts.iter().take_while(|part| !is_glob(part)).count();
+        let (names, rest) = self.parts.split_at(plain);
+        let depth = match rest {
+            [] => 0,
+            [all] if all == "**" => 0,
+            rest if rest.iter().any(|part| part.contains("**")) => usize::MAX,
+            rest => rest.len(),
+        };
+        let root = ["/".to_owned()];
+        let from = match self.from {
+            From::Root => &root[..],
+            From::Home => &ground.home,
+            From::Folder => &ground.folders,
+        };
+        let mut begins = Vec::new();
+        for folder in from {
+            // One folder may have two spellings.
+            let folder = Path::new(folder).canonicalize().unwrap_or_else(|_| folder.into());
+            let begin = names.iter().fold(folder, |path, name| path.join(name));
+            if !begins.contains(&begin) {
+                begins.push(begin);
+            }
+        }
+        (begins, depth)
     }
 
     /// Whether the pattern needs a home to be known.
@@ -93,7 +123,7 @@ impl PathPattern {
 
 /// The same patterns from where links lead on the way to them.
 fn led(parts: &[&str], patterns: &[String]) -> Vec<String> {
-    let names = parts.iter().copied().take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
+    let names = parts.iter().copied().take_while(|part| !is_glob(part));
     let written = names.collect::<Vec<_>>().join("/");
     let real = real(Path::new(&format!("/{written}"))).unwrap_or_default();
     let real = real.trim_start_matches('/');
@@ -102,6 +132,11 @@ fn led(parts: &[&str], patterns: &[String]) -> Vec<String> {
     }
     let real = globset::escape(real);
     patterns.iter().filter_map(|pattern| Some(format!("{real}{}", pattern.strip_prefix(&written)?))).collect()
+}
+
+/// Whether a part of a pattern may stand for more than one name.
+fn is_glob(part: &str) -> bool {
+    part.contains(['*', '?', '[', '{', '\\'])
 }
 
 fn set_of(patterns: &[String]) -> Result<GlobSet, Wrong> {

@@ -16,6 +16,9 @@ use super::{
 /// How many paths of one call are judged.
 const MAX_PLACES: usize = 2000;
 
+/// How long a path may be.
+const MAX_PATH_BYTES: usize = 4096;
+
 /// How many names are looked at to know what the patterns of a line stand for.
 const MAX_NAMES: usize = 20_000;
 
@@ -112,14 +115,22 @@ pub(super) struct Standing {
     pub(super) refuses_paths: bool,
 }
 
+impl Standing {
+    /// What allowances are relative to, and what refusals are.
+    pub(super) fn grounds(&self) -> (Ground, Ground) {
+        let home = self.home.as_deref().map(spellings).unwrap_or_default();
+        let ground = Ground { folders: spellings(&self.anchor), home };
+        let mut wide_ground = ground.clone();
+        wide_ground.folders.extend(spellings(&self.folder));
+        (ground, wide_ground)
+    }
+}
+
 impl Subject {
     /// Reads the call. Asks the file system where links lead, so it may block.
     pub(super) fn new(call: &Call, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
-        let Standing { folder, anchor, shell, home, refuses_paths } = standing;
-        let home = home.as_deref().map(spellings).unwrap_or_default();
-        let ground = Ground { folders: spellings(&anchor), home };
-        let mut wide_ground = ground.clone();
-        wide_ground.folders.extend(spellings(&folder));
+        let (ground, wide_ground) = standing.grounds();
+        let Standing { folder, shell, refuses_paths, .. } = standing;
         let names: Vec<Arc<str>> = std::iter::once(&call.tool).chain(call.aliases.iter()).cloned().collect();
         let commands = commands(call);
         let mut subject = Self {
@@ -146,6 +157,7 @@ impl Subject {
         }
         subject.read_commands();
         if refuses_paths {
+            subject.read_mentions(&call.args);
             subject.read_patterns()?;
         }
         if subject.places.len() + subject.touched.len() > MAX_PLACES {
@@ -273,6 +285,18 @@ impl Subject {
         self.commands = commands;
     }
 
+    /// Adds arguments that are paths by neither name nor look, and are there: a tool may call its paths anything.
+    fn read_mentions(&mut self, args: &Args) {
+        let mut texts = Vec::new();
+        args.into_iter().for_each(|(_, value)| collect_texts(value, &mut texts));
+        for text in texts.into_iter().filter(|text| is_name(text)) {
+            let place = self.place(text);
+            if place.any(|path| fs::symlink_metadata(path).is_ok()) {
+                self.touched.push(Touched { place, changes: !self.read_only });
+            }
+        }
+    }
+
     /// Adds what patterns in the commands stand for.
     fn read_patterns(&mut self) -> Result<(), String> {
         if self.is_lost() {
@@ -315,6 +339,20 @@ fn path_in(word: &str) -> Option<&str> {
     let value = word.rsplit('=').next().unwrap_or(word);
     let path = value.strip_prefix('@').unwrap_or(value);
     (!path.is_empty()).then_some(path)
+}
+
+fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(values) => values.iter().for_each(|value| collect_texts(value, texts)),
+        Value::Object(map) => map.values().for_each(|value| collect_texts(value, texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Whether a text is short enough for a path, and on one line.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_PATH_BYTES && !text.contains(['\n', '\0'])
 }
 
 fn urls(args: &Args) -> impl Iterator<Item = &str> {

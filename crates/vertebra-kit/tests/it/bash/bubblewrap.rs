@@ -76,7 +76,7 @@ async fn all_is_held(change: impl Fn(Area) -> Area, held_by: &str) {
     let socket = area.path("outside/socket");
     let _listener = UnixListener::bind(&socket).expect("a socket");
     let me = std::process::id();
-    let setup = format!("(tcp, udp), unix, me = {ports:?}, {socket:?}, {me}");
+    let setup = format!("(tcp, udp), unix, me = {ports:?}, '{}', {me}", socket.display());
     let kernel = ["call(165 if os.uname().machine == 'x86_64' else 40, b'/', b'/', b'', 4096, 0)", "os.chroot('/')"];
     let system = ["open('/proc/sys/kernel/core_pattern', 'w')", "os.chmod('/etc/passwd', 0o666)", "open('/dev/tty')"];
     let all = [SOCKETS, PROCESSES, MEMORY, &kernel, &system].concat();
