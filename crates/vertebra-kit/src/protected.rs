@@ -44,6 +44,8 @@ mod tests {
             assert!(!is_protected(path), "{path}");
         }
         assert!(from_commands().all(is_protected));
+        let page = include_str!("../../../docs/sandbox.md");
+        assert!(PROTECTED.iter().all(|name| page.contains(&format!("`{name}`"))), "docs/sandbox.md lists them");
         assert_eq!(from_commands().count(), PROTECTED.len() + IN_GIT.len() - 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The launcher: this program, started again under another name, restricts itself and becomes the command.
+//! The launcher: this program, started again with an argument of its own, restricts itself and becomes the command.
 //!
 //! Restricting between fork and exec would be simpler, but takes the whole process off the fast way to spawn.
 

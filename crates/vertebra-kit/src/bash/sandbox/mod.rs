@@ -3,7 +3,8 @@
 //! On Linux a command is started through a launcher that takes rights away from itself (Landlock for files, signals and
 //! abstract sockets; seccomp for the network and the rest of the kernel; capabilities for a superuser) and becomes the
 //! shell. The launcher is this very program, started again: a program that wants the sandbox calls [`launch_if_asked`]
-//! first thing in `main`.
+//! first thing in `main`. Where the system gives it no namespaces, or the kernel has no Landlock, it becomes bubblewrap
+//! first, if there is one: see [`Engine`].
 //!
 //! A program that does not is never started again; its commands run without a sandbox and say so, or do not run if the
 //! sandbox is [required](Sandbox::required). What the sandbox stops and what it does not: `docs/sandbox.md`.
@@ -30,6 +31,8 @@ use std::{
 
 use vertebra::ToolError;
 
+#[cfg(target_os = "linux")]
+use self::files::lacking;
 pub use self::{
     engine::Engine,
     rules::{DENY_READ, Network, UnixSockets},
@@ -185,7 +188,7 @@ impl Sandbox {
         let (held_by, mut lacking) = match way {
             Way::Own { lacking } => ("landlock and seccomp", lacking),
             Way::NoMounts { mut lacking, why } => {
-                lacking.push(format!("writing to what is protected ({why})"));
+                lacking.extend((!self.protect.is_empty()).then(|| format!("writing to what is protected ({why})")));
                 ("landlock and seccomp", lacking)
             }
             Way::Bubblewrap { landlock: true, .. } => ("bubblewrap, landlock and seccomp", Vec::new()),
@@ -245,7 +248,6 @@ impl Sandbox {
     }
 
     /// The launcher, and the way that is left to hold a command.
-    #[cfg(target_os = "linux")]
     fn way(&self, variables: &Variables, places: &Places, tried: &Tried) -> Result<(PathBuf, Way), NoWay> {
         let launcher = match &self.launcher {
             Some(launcher) => launcher.clone(),
@@ -256,14 +258,14 @@ impl Sandbox {
                 return Err(NoWay::Nothing(why.to_owned()));
             }
         };
-        let way = self.engine.way(files::lacking(), bubblewrap(variables, places), tried)?;
+        let way = self.engine.way(lacking(), bubblewrap(variables, places), tried)?;
         Ok((launcher, way))
     }
+}
 
-    #[cfg(not(target_os = "linux"))]
-    fn way(&self, _variables: &Variables, _places: &Places, _tried: &Tried) -> Result<(PathBuf, Way), NoWay> {
-        Err(NoWay::Nothing("there is none for this system, only for Linux".to_owned()))
-    }
+#[cfg(not(target_os = "linux"))]
+fn lacking() -> Result<Vec<String>, String> {
+    Err("there is none for this system, only for Linux".to_owned())
 }
 
 fn refusal(why: &str) -> ToolError {

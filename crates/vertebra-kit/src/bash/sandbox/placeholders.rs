@@ -15,7 +15,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{FlockOperation, Mode, OFlags, flock, fstat},
+    fs::{FlockOperation, Mode, OFlags, flock, fstat, lstat},
     io::Errno,
 };
 
@@ -144,8 +144,8 @@ fn lock(path: &Path) -> Option<OwnedFd> {
     let open = rustix::fs::open(path, flags, Mode::empty()).ok()?;
     // Some file systems know no locks: then everybody takes away what he put.
     _ = flock(&open, FlockOperation::LockShared);
-    let (locked, now) = (fstat(&open).ok()?, path.symlink_metadata().ok()?);
-    ((locked.st_dev, locked.st_ino) == (now.dev(), now.ino())).then_some(open)
+    let (locked, now) = (fstat(&open).ok()?, lstat(path).ok()?);
+    ((locked.st_dev, locked.st_ino) == (now.st_dev, now.st_ino)).then_some(open)
 }
 
 impl Drop for Placeholders {
