@@ -2,6 +2,8 @@
 
 mod demo;
 mod explain;
+#[allow(dead_code, reason = "`run` and `chat` draw with it")]
+mod markdown;
 mod surface;
 mod tree;
 #[allow(dead_code, reason = "`run` and `chat` draw with it")]
