@@ -22,9 +22,8 @@ impl Fence {
     }
 
     pub(super) fn is_closed_by(&self, line: &str) -> bool {
-        run(line).is_some_and(|(_, mark, length, rest)| {
-            mark == self.mark && length >= self.length && rest.trim().is_empty()
-        })
+        run(line)
+            .is_some_and(|(_, mark, length, rest)| mark == self.mark && length >= self.length && rest.trim().is_empty())
     }
 
     /// A line of the code, without the indentation of the fence.

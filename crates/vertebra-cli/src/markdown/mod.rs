@@ -23,8 +23,7 @@ use crate::view::{
 const MAX_BYTES: usize = 16 * 1024;
 const MAX_LINES: usize = 400;
 
-const OPTIONS: Options =
-    Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
 /// A text on its way to the screen.
 #[derive(Debug, Clone, Default)]
@@ -87,6 +86,11 @@ impl Markdown {
     pub(crate) fn unfinished(&self, width: usize) -> Vec<Row> {
         let mut copy = self.clone();
         copy.finish(width)
+    }
+
+    /// Whether all that came has come out.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pending.is_empty() && self.partial.is_empty()
     }
 
     fn look(&self, width: usize) -> Look {
@@ -155,7 +159,9 @@ impl Markdown {
         let open = match (until, blocks.last()) {
             (Until::Open, Some(last)) if !last.is_over(&pending) => blocks.pop(),
             // A link's definition may come before its link.
-            (Until::Open, None) if !pending.trim().is_empty() => Some(Block { start: 0, first: 0, next: 0, kind: Kind::Other }),
+            (Until::Open, None) if !pending.trim().is_empty() => {
+                Some(Block { start: 0, first: 0, next: 0, kind: Kind::Other })
+            }
             _ => None,
         };
         for block in &blocks {
@@ -218,7 +224,9 @@ impl Block {
     fn is_over(&self, pending: &str) -> bool {
         match self.kind {
             Kind::Line => true,
-            Kind::Lines => pending.ends_with("\n\n") || pending.lines().next_back().is_some_and(|line| line.trim().is_empty()),
+            Kind::Lines => {
+                pending.ends_with("\n\n") || pending.lines().next_back().is_some_and(|line| line.trim().is_empty())
+            }
             Kind::Other => false,
         }
     }

@@ -331,7 +331,7 @@ impl Drawing {
     /// Writes the text that has gathered.
     fn end_text(&mut self) {
         let mut inline = std::mem::take(&mut self.inline);
-        skip(&mut inline, std::mem::take(&mut self.out_already));
+        self.out_already = skip(&mut inline, self.out_already);
         // Raw HTML comes with its line breaks.
         if let Some(last) = inline.last_mut() {
             last.text.truncate(last.text.trim_end_matches('\n').len());
@@ -362,11 +362,12 @@ impl Drawing {
     }
 }
 
-/// Leaves out so many bytes.
-fn skip(spans: &mut [Span], mut bytes: usize) {
+/// Leaves out so many bytes; returns how many are still to be left out.
+fn skip(spans: &mut [Span], mut bytes: usize) -> usize {
     for span in spans {
         let out = bytes.min(span.text.len());
         span.text.drain(..span.text.floor_char_boundary(out));
         bytes -= out;
     }
+    bytes
 }
