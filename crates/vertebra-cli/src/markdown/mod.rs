@@ -145,10 +145,14 @@ impl Markdown {
             self.fence = Some(fence);
             return;
         }
+        let goes_on = goes_on(&self.pending, &line);
         self.pending.push_str(&line);
         self.pending.push('\n');
-        let long = self.pending.len() > MAX_BYTES || self.pending.lines().count() > MAX_LINES;
-        self.settle(width, if long { Until::End } else { Until::Open }, rows);
+        if self.pending.len() > MAX_BYTES || self.pending.lines().count() > MAX_LINES {
+            self.settle(width, Until::End, rows);
+        } else if !goes_on {
+            self.settle(width, Until::Open, rows);
+        }
     }
 
     /// Lets out the blocks that nothing can change any more.
@@ -254,6 +258,17 @@ fn blocks(events: &[(Event<'_>, std::ops::Range<usize>)]) -> Vec<Block> {
         }
     }
     blocks
+}
+
+/// Whether a line most likely goes on with a list, a table or a quote: then nothing is finished with it, and it need not be
+/// looked for. What is overlooked comes out with the next line.
+fn goes_on(block: &str, line: &str) -> bool {
+    let mark = |text: &str| match text.chars().next()? {
+        c @ ('-' | '*' | '+' | '|' | '>') => Some(c),
+        c if c.is_ascii_digit() => Some('1'),
+        _ => None,
+    };
+    mark(block).is_some() && (line.starts_with("  ") || mark(block) == mark(line))
 }
 
 /// Whether a character in a paragraph is what it is, whatever comes after it.
