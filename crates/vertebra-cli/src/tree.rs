@@ -44,16 +44,15 @@ impl Tree {
         }
         match &event.news {
             News::Step { step } => anstream::println!("{DIM}│{DIM:#}\n{DIM}├─{DIM:#} {BOLD}step {step}{BOLD:#}"),
-            News::Delta { channel: Channel::Call, .. } => {}
-            News::Delta { text, .. } => self.delta(text),
+            News::Delta { channel: Channel::Text | Channel::Reasoning, text, .. } => self.delta(text),
             News::ToolBegan { call } => {
-                line(1, &format!("{CYAN}▶ runs{CYAN:#}   {}", call_row(call).cut(WIDTH).paint(true)))
+                line(1, &format!("{CYAN}▶ runs{CYAN:#}   {}", call_row(call).cut(WIDTH).paint(true)));
             }
             News::ToolSays { text, .. } => line(2, &format!("{DIM}{}{DIM:#}", cut(text))),
             News::ToolEnded { call, result } => ended(call, result),
             News::Hooks { record, subject, .. } => self.hooks(record, subject),
             News::Asked { approval } => line(1, &format!("{YELLOW}? asks{YELLOW:#}   {}", cut(&approval.reason))),
-            News::Decided { .. } | News::Used { .. } => {}
+            News::Delta { .. } | News::Decided { .. } | News::Used { .. } => {}
             News::Notice { message, .. } => line(1, &format!("{DIM}note     {}{DIM:#}", cut(message))),
             News::Missed { events } => line(1, &format!("{DIM}… {events} events were missed{DIM:#}")),
             News::Ended { report } => end(report),

@@ -12,7 +12,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use self::{
     fence::Fence,
-    render::{Look, render},
+    render::{Look, code_row, label_row, render},
 };
 use crate::view::{
     rows::{PLAIN, Row, Span, wrap},
@@ -134,14 +134,14 @@ impl Markdown {
             if fence.is_closed_by(&line) {
                 self.fence = None;
             } else {
-                rows.push(self.look(width).code(fence.inside(&line)));
+                rows.push(code_row(fence.inside(&line)));
             }
             return;
         }
         if let Some(fence) = Fence::opened_by(&line).filter(|fence| !(fence.indent >= 2 && self.in_list())) {
             self.settle(width, Until::End, rows);
             self.gap(rows);
-            rows.extend(self.look(width).label(&fence.language));
+            rows.extend(label_row(&fence.info));
             self.fence = Some(fence);
             return;
         }
@@ -177,7 +177,7 @@ impl Markdown {
         }
         if let Some(open) = open {
             let line = pending[..open.start].rfind('\n').map_or(0, |at| at + 1);
-            self.pending = pending[line..].to_owned();
+            pending[line..].clone_into(&mut self.pending);
         } else {
             self.flowed = 0;
         }
@@ -247,9 +247,8 @@ fn blocks(events: &[(Event<'_>, std::ops::Range<usize>)]) -> Vec<Block> {
         if depth == 0 {
             let kind = match &events[first].0 {
                 Event::Start(Tag::Paragraph | Tag::Table(_) | Tag::BlockQuote(_)) => Kind::Lines,
-                Event::Rule => Kind::Line,
                 // A heading that is underlined has come with its line, too.
-                Event::Start(Tag::Heading { .. }) => Kind::Line,
+                Event::Rule | Event::Start(Tag::Heading { .. }) => Kind::Line,
                 _ => Kind::Other,
             };
             // The range of an end is that of the whole.

@@ -6,7 +6,7 @@ use super::{
     call, ending,
     people::People,
     rows::{BOLD, CYAN, DIM, PLAIN, Row, Span, YELLOW, behind, wrap},
-    text::{more, on_one_line, visible},
+    text::{dotted, more, on_one_line, visible},
 };
 use crate::surface::Surface;
 
@@ -95,7 +95,7 @@ impl People {
         let mut facts = vec![seconds(elapsed)];
         facts.extend(ending::usage(self.spent));
         facts.extend((!self.aside.keys.is_empty()).then(|| self.aside.keys.clone()));
-        let facts: String = facts.iter().map(|fact| format!(" · {fact}")).collect();
+        let facts = dotted(&facts);
         Row::default().with(CYAN, frame(self.clock.elapsed())).with(BOLD, format!(" {doing}")).with(DIM, facts)
     }
 

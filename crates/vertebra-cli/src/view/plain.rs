@@ -85,7 +85,6 @@ impl View for Plain {
         match &event.news {
             News::Step { .. } => self.settle(surface),
             News::Delta { channel: Channel::Text, text, .. } if event.depth == 0 => self.said.push_str(text),
-            News::Delta { .. } | News::ToolSays { .. } => {}
             News::ToolBegan { call } => {
                 self.settle(surface);
                 self.calls.began(event, call, self.clock.elapsed());
@@ -119,7 +118,7 @@ impl View for Plain {
                 self.settled.clear();
                 write(&ending::rows(report, std::mem::take(&mut self.spent), WIDTH), surface);
             }
-            News::Ended { .. } => {}
+            News::Delta { .. } | News::ToolSays { .. } | News::Ended { .. } => {}
         }
     }
 
