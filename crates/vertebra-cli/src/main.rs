@@ -2,7 +2,10 @@
 
 mod demo;
 mod explain;
+mod surface;
 mod tree;
+#[allow(dead_code, reason = "`run` and `chat` draw with it")]
+mod view;
 
 use std::process::ExitCode;
 
