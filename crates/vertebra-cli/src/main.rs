@@ -1,7 +1,9 @@
 //! The `vertebra` command: a table of contents.
 
+mod assembly;
 mod demo;
 mod explain;
+mod options;
 mod tree;
 
 use std::process::ExitCode;

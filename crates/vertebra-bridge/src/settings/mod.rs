@@ -20,7 +20,7 @@ pub use self::{
     merge::merge,
     place::{FILE_NAME, MANAGED, project_file, project_root},
     reader::{Entry, nearest},
-    schema::{Sheet, parse, read},
+    schema::{Sheet, duration, micros, parse, read},
 };
 
 /// How large a file of settings may be.

@@ -5,8 +5,8 @@ use std::{cell::RefCell, fs, io::Read as _, path::Path, sync::Arc, time::Duratio
 use toml_edit::{Document, Item};
 
 use super::{
-    Driver, Entry, InstructionSettings, Level, LimitSettings, MAX_BYTES, McpSettings, Mode, ModelSettings, Need, Network,
-    PermissionSettings, ProviderSettings, SandboxSettings, Settings, SettingsError,
+    Driver, Entry, InstructionSettings, Level, LimitSettings, MAX_BYTES, McpSettings, Mode, ModelSettings, Need,
+    Network, PermissionSettings, ProviderSettings, SandboxSettings, Settings, SettingsError,
     error::Values,
     reader::{File, Section},
 };
@@ -77,10 +77,7 @@ fn model(section: &mut Section<'_>) -> Result<ModelSettings, SettingsError> {
 }
 
 fn provider(section: &mut Section<'_>) -> Result<ProviderSettings, SettingsError> {
-    Ok(ProviderSettings {
-        base_url: section.discreet("base_url", address)?,
-        key: section.discreet("key", variable)?,
-    })
+    Ok(ProviderSettings { base_url: section.discreet("base_url", address)?, key: section.discreet("key", variable)? })
 }
 
 fn permissions(section: &mut Section<'_>) -> Result<PermissionSettings, SettingsError> {
@@ -107,7 +104,9 @@ fn limits(section: &mut Section<'_>) -> Result<LimitSettings, SettingsError> {
         tokens: section.value("tokens", |item| number("tokens", item))?,
         time: section.value("time", |item| {
             let time = item.as_str().and_then(duration);
-            time.ok_or_else(|| "`time` is a number and a unit: write `time = \"90s\"`, `\"10m\"` or `\"1h\"`".to_owned())
+            time.ok_or_else(|| {
+                "`time` is a number and a unit: write `time = \"90s\"`, `\"10m\"` or `\"1h\"`".to_owned()
+            })
         })?,
         cost_micros: section.value("cost", |item| {
             #[expect(clippy::cast_precision_loss, reason = "nobody limits a run to billions of dollars")]
@@ -130,9 +129,8 @@ fn sandbox(section: &mut Section<'_>) -> Result<SandboxSettings, SettingsError> 
 fn instructions(section: &mut Section<'_>) -> Result<InstructionSettings, SettingsError> {
     Ok(InstructionSettings {
         text: section.text("text", "Answer in French.")?.into_iter().collect(),
-        project: section.value("project", |item| {
-            item.as_bool().ok_or_else(|| "`project` is `true` or `false`".to_owned())
-        })?,
+        project: section
+            .value("project", |item| item.as_bool().ok_or_else(|| "`project` is `true` or `false`".to_owned()))?,
     })
 }
 
@@ -151,8 +149,8 @@ fn mcp(section: &mut Section<'_>) -> Result<McpSettings, SettingsError> {
     }
 }
 
-/// A number and a unit of time.
-pub(super) fn duration(text: &str) -> Option<Duration> {
+/// A time above 0, from a number and a unit: `90s`, `10m`, `1h`.
+pub fn duration(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "s" => 1,
@@ -164,7 +162,7 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
     Some(Duration::from_secs(seconds)).filter(|time| !time.is_zero())
 }
 
-/// Millionths of a dollar.
+/// Millionths of a dollar, from dollars above 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was looked at")]
 pub fn micros(dollars: f64) -> Option<u64> {
     let micros = (dollars * 1e6).round();
@@ -193,5 +191,6 @@ fn variable(item: &Item) -> Result<String, String> {
     if first && rest && text.len() <= 128 {
         return Ok(text.to_owned());
     }
-    Err("`key` is the name of an environment variable, never the key itself: write `key = \"ANTHROPIC_API_KEY\"`".to_owned())
+    Err("`key` is the name of an environment variable, never the key itself: write `key = \"ANTHROPIC_API_KEY\"`"
+        .to_owned())
 }

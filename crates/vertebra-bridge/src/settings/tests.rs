@@ -73,10 +73,8 @@ fn what_is_not_understood_is_an_error_that_shows_the_line_and_what_was_meant() {
         "[model\n",
         "[limits]\nsteps = 1\nsteps = 2\n",
     ];
-    let told: Vec<String> = cases
-        .iter()
-        .map(|text| parse(text, Level::Project, "vertebra.toml").expect_err(text).to_string())
-        .collect();
+    let told: Vec<String> =
+        cases.iter().map(|text| parse(text, Level::Project, "vertebra.toml").expect_err(text).to_string()).collect();
     insta::assert_snapshot!(told.join("\n"));
 }
 
@@ -107,7 +105,8 @@ fn sizes_are_bounded() {
 
 #[test]
 fn the_nearest_value_counts_and_lists_add_up() {
-    let user = sheet(Level::User, "[model]\nname = \"a:b\"\n[limits]\nsteps = 10\n[permissions]\ndeny = [\"Bash(rm *)\"]\n");
+    let user =
+        sheet(Level::User, "[model]\nname = \"a:b\"\n[limits]\nsteps = 10\n[permissions]\ndeny = [\"Bash(rm *)\"]\n");
     let project = sheet(Level::Project, "[limits]\nsteps = 50\n[permissions]\ndeny = [\"Read(**/.env)\"]\n");
     let (settings, overruled) = merge(Settings::default(), [user, project]);
     assert_eq!(value(settings.model.name.as_ref()).as_deref(), Some("a:b"));
