@@ -1,7 +1,9 @@
 //! The `vertebra` command: a table of contents.
 
+mod assembly;
 mod demo;
 mod explain;
+mod options;
 mod surface;
 mod tree;
 #[allow(dead_code, reason = "`run` and `chat` draw with it")]
