@@ -5,6 +5,7 @@ mod demo;
 mod explain;
 mod options;
 mod tree;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -18,6 +19,8 @@ enum Command {
     Demo(demo::Options),
     /// Say what the bash policy makes of a command: allow, ask or deny, and why
     ExplainCommand(explain::Options),
+    /// Look at what a folder brings along, and trust it or not
+    Trust(trust::Options),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -26,6 +29,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match Command::parse() {
         Command::Demo(options) => asynchronously(demo::run(options)),
         Command::ExplainCommand(options) => explain::run(&options),
+        Command::Trust(options) => trust::run(&options),
     }
 }
 
