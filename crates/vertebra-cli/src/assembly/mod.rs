@@ -15,8 +15,16 @@ use vertebra_bridge::settings::{
     SettingsError,
 };
 use vertebra_kit::{
-    bash::Bash, files::Files, permissions::Rules, planning::TaskPlanning, redaction::Redaction, resilience::ModelRetry,
-    skills::Skills, steering::Steering, subagents::Subagents, summary::Summarisation,
+    bash::Bash,
+    files::{Files, Undo},
+    permissions::Rules,
+    planning::TaskPlanning,
+    redaction::Redaction,
+    resilience::ModelRetry,
+    skills::Skills,
+    steering::Steering,
+    subagents::Subagents,
+    summary::Summarisation,
 };
 
 use self::project::{Brought, Trust};
@@ -43,6 +51,8 @@ pub(crate) struct Assembled {
     pub(crate) model: ModelId,
     /// Where a person's words go while it works.
     pub(crate) steering: Steering,
+    /// What can be put back of what it changed.
+    pub(crate) undo: Undo,
     /// The permission rules, to which an "always" is added.
     pub(crate) rules: Rules,
     /// What a person should know before it begins: what was found, what is missing.
@@ -63,7 +73,7 @@ pub(crate) async fn assemble<A: Approver>(
     let (settings, overruled) = settings::merge(own.managed, [own.user, brought.settings, from_options(options)]);
     let mut notices = [overruled, brought.notices].concat();
     let chosen = choice::choose(&settings.model, world).await?;
-    let (model, steering) = (chosen.model.id(), Steering::default());
+    let (model, steering, undo) = (chosen.model.id(), Steering::default(), Undo::default());
     let permissions = rights::permissions(&settings.permissions, world.user_settings().as_deref())?;
     let rules = permissions.rules();
     // A person's own come first: of two of one name the first counts.
@@ -81,7 +91,7 @@ pub(crate) async fn assemble<A: Approver>(
         .limits(limits(&settings.limits))
         .approval_timeout(PATIENCE)
         .with(permissions)
-        .with(Files::new(&folder)?)
+        .with(Files::new(&folder)?.undo(&undo))
         .with(Bash { sandbox: rights::sandbox(&settings.sandbox), ..Bash::in_dir(&folder) })
         .with(TaskPlanning::default())
         .with(skills)
@@ -93,7 +103,7 @@ pub(crate) async fn assemble<A: Approver>(
     if let Some(approver) = approver(&rules) {
         builder.approver(approver);
     }
-    Ok(Assembled { agent: builder.build()?, model, steering, rules, notices })
+    Ok(Assembled { agent: builder.build()?, model, steering, undo, rules, notices })
 }
 
 /// The settings that need no trust.
