@@ -4,8 +4,11 @@ mod assembly;
 mod demo;
 mod explain;
 mod options;
+mod surface;
 mod tree;
 mod trust;
+#[allow(dead_code, reason = "`run` and `chat` draw with it")]
+mod view;
 
 use std::process::ExitCode;
 

@@ -52,9 +52,9 @@ impl Tree {
             News::ToolBegan { call } => line(1, &format!("{BLUE}▶ runs{BLUE:#}   {}", described(call))),
             News::ToolSays { text, .. } => line(2, &format!("{DIM}{}{DIM:#}", cut(text))),
             News::ToolEnded { call, result } => ended(call, result),
-            News::Hooks { record, subject } => self.hooks(record, subject),
+            News::Hooks { record, subject, .. } => self.hooks(record, subject),
             News::Asked { approval } => line(1, &format!("{YELLOW}? asks{YELLOW:#}   {}", cut(&approval.reason))),
-            News::Decided { .. } => {}
+            News::Decided { .. } | News::Used { .. } => {}
             News::Notice { message, .. } => line(1, &format!("{DIM}note     {}{DIM:#}", cut(message))),
             News::Missed { events } => line(1, &format!("{DIM}… {events} events were missed{DIM:#}")),
             News::Ended { report } => end(report),

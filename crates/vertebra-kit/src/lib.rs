@@ -32,4 +32,4 @@ mod own;
 mod tool_list;
 
 pub use front_matter::Problem;
-pub use invisible::is_invisible;
+pub use invisible::{is_invisible, spelled_out};

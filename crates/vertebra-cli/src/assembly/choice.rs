@@ -30,7 +30,10 @@ pub(crate) async fn choose(settings: &ModelSettings, _world: &World) -> anyhow::
         format!("`{}` (from {}) is not a model: write PROVIDER:NAME", name.value.escape_debug(), name.origin)
     })?;
     match scheme {
-        "script" => bail!("scripts are not played yet: {rest}"),
+        "script" => {
+            let model = SharedModel::new(super::script::Script::open(std::path::Path::new(rest))?);
+            Ok(Chosen { model, reason: format!("named by {}", name.origin) })
+        }
         other => bail!("there is no provider `{}`", other.escape_debug()),
     }
 }

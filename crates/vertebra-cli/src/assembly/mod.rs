@@ -4,6 +4,7 @@ mod choice;
 mod project;
 mod prompt;
 mod rights;
+mod script;
 mod world;
 
 use std::{path::Path, time::Duration};
