@@ -2,6 +2,10 @@
 
 #![warn(missing_docs)]
 
+mod cassette;
 pub mod prices;
+mod secret;
 
+pub use cassette::{CassetteError, Player, Recorder};
 pub use prices::Prices;
+pub use secret::Secret;
