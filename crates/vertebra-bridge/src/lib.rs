@@ -5,5 +5,6 @@
 mod shown;
 
 pub mod settings;
+pub mod trust;
 
-pub use shown::shown;
+pub use shown::{shown, wholly_shown};

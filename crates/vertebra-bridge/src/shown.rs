@@ -5,14 +5,20 @@ use std::fmt::Write as _;
 /// How much of a text is shown on one line.
 const LONGEST: usize = 300;
 
-/// The text on one line, cut where it gets long: whatever is not plainly visible is spelled out.
+/// The beginning of a text on one line: whatever is not plainly visible is spelled out.
 pub fn shown(text: &str) -> String {
+    let cut = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
+    let mut line = wholly_shown(&text[..cut]);
+    if cut < text.len() {
+        line.push('…');
+    }
+    line
+}
+
+/// All of a text on one line, likewise.
+pub fn wholly_shown(text: &str) -> String {
     let mut line = String::new();
-    for (number, letter) in text.chars().enumerate() {
-        if number == LONGEST {
-            line.push('…');
-            break;
-        }
+    for letter in text.chars() {
         // The standard library knows which letters a reader would not see as what they are.
         if matches!(letter, '"' | '\'' | '\\') || letter.escape_debug().len() == 1 {
             line.push(letter);

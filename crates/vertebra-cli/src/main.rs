@@ -10,6 +10,7 @@ mod run;
 mod surface;
 mod terminal;
 mod tree;
+mod trust;
 mod view;
 
 use std::process::ExitCode;
@@ -28,6 +29,8 @@ enum Command {
     Demo(demo::Options),
     /// Say what the bash policy makes of a command: allow, ask or deny, and why
     ExplainCommand(explain::Options),
+    /// Look at what a folder brings along, and trust it or not
+    Trust(trust::Options),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -38,6 +41,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Chat(options) => asynchronously(chat::run(*options)),
         Command::Demo(options) => asynchronously(demo::run(options)),
         Command::ExplainCommand(options) => explain::run(&options),
+        Command::Trust(options) => trust::run(&options),
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     Level, Origin, Said, SettingsError,
     error::Values::{self, Hidden, Shown},
 };
-use crate::shown;
+use crate::{shown, wholly_shown};
 
 /// How many values one file may set.
 const MAX_VALUES: usize = 4096;
@@ -54,7 +54,7 @@ impl File<'_> {
         if entries.len() == MAX_VALUES {
             return Err(self.error(byte, Shown, format!("a file sets at most {MAX_VALUES} values")));
         }
-        entries.push(Entry { key, value: shown(value.trim()), line: origin.line.unwrap_or_default() });
+        entries.push(Entry { key, value: wholly_shown(value.trim()), line: origin.line.unwrap_or_default() });
         Ok(Said { value: read, origin })
     }
 }

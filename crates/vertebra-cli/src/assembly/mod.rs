@@ -1,6 +1,7 @@
 //! An agent from options: the model, the tools, the rules.
 
 mod choice;
+mod project;
 mod prompt;
 mod rights;
 mod script;
@@ -11,14 +12,27 @@ use std::{path::Path, time::Duration};
 use anyhow::Context as _;
 use vertebra::{Agent, Approver, Limits, Model as _, ModelId};
 use vertebra_bridge::settings::{
-    self, Driver, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings, Settings,
+    self, Driver, InstructionSettings, Level, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings, Settings,
+    SettingsError,
 };
 use vertebra_kit::{
-    bash::Bash, files::Files, permissions::Rules, planning::TaskPlanning, redaction::Redaction, resilience::ModelRetry,
-    skills::Skills, steering::Steering, subagents::Subagents, summary::Summarisation,
+    bash::Bash,
+    files::{Files, Undo},
+    permissions::Rules,
+    planning::TaskPlanning,
+    redaction::Redaction,
+    resilience::ModelRetry,
+    skills::Skills,
+    steering::Steering,
+    subagents::Subagents,
+    summary::Summarisation,
 };
 
-pub(crate) use self::world::World;
+use self::project::{Brought, Trust};
+pub(crate) use self::{
+    project::{agrees, show},
+    world::World,
+};
 use crate::options::{AgentOptions, DriverChoice, ModeChoice};
 
 /// How many steps a run takes at most, unless told otherwise.
@@ -38,6 +52,8 @@ pub(crate) struct Assembled {
     pub(crate) model: ModelId,
     /// Where a person's words go while it works.
     pub(crate) steering: Steering,
+    /// What can be put back of what it changed.
+    pub(crate) undo: Undo,
     /// The permission rules, to which an "always" is added.
     pub(crate) rules: Rules,
     /// What a person should know before it begins: what was found, what is missing.
@@ -52,13 +68,19 @@ pub(crate) async fn assemble<A: Approver>(
     approver: impl FnOnce(&Rules) -> Option<A>,
 ) -> anyhow::Result<Assembled> {
     let folder = std::fs::canonicalize(&options.dir).with_context(|| format!("--dir {}", options.dir.display()))?;
-    let (settings, mut notices) = settled(options, world)?;
+    let own = Own::read(world)?;
+    let trust = if options.trust { Trust::Once } else { Trust::Remembered };
+    let brought = Brought::look(&folder, trust, world)?;
+    let (settings, overruled) = settings::merge(own.managed, [own.user, brought.settings, from_options(options)]);
+    let mut notices = [overruled, brought.notices].concat();
     let chosen = choice::choose(&settings.model, world).await?;
-    let (model, steering) = (chosen.model.id(), Steering::default());
+    let (model, steering, undo) = (chosen.model.id(), Steering::default(), Undo::default());
     let permissions = rights::permissions(&settings.permissions, world.user_settings().as_deref())?;
     let rules = permissions.rules();
-    let skills = world.config.iter().fold(Skills::new(), |skills, config| skills.folder(config.join("skills")));
-    let agents = world.config.iter().fold(Subagents::new(), |agents, config| agents.folder(config.join("agents")));
+    // A person's own come first: of two of one name the first counts.
+    let own = |name: &str| world.config.iter().map(move |config| config.join(name)).collect::<Vec<_>>();
+    let skills = own("skills").iter().chain(&brought.skills).fold(Skills::new(), Skills::folder);
+    let agents = own("agents").iter().chain(&brought.agents).fold(Subagents::new(), Subagents::folder);
     let agents = agents.skills(&skills);
     let skills = skills.agents(&agents);
     notices.extend(skills.problems().iter().chain(agents.problems()).map(ToString::to_string));
@@ -66,11 +88,11 @@ pub(crate) async fn assemble<A: Approver>(
     let mut builder = Agent::builder(chosen.model);
     builder
         .name("vertebra")
-        .system_prompt(told(&folder, &settings, options))
+        .system_prompt(told(&folder, &settings, &brought.instructions, options.system.as_deref()))
         .limits(limits(&settings.limits))
         .approval_timeout(PATIENCE)
         .with(permissions)
-        .with(Files::new(&folder)?)
+        .with(Files::new(&folder)?.undo(&undo))
         .with(Bash { sandbox: rights::sandbox(&settings.sandbox), ..Bash::in_dir(&folder) })
         .with(TaskPlanning::default())
         .with(skills)
@@ -82,17 +104,24 @@ pub(crate) async fn assemble<A: Approver>(
     if let Some(approver) = approver(&rules) {
         builder.approver(approver);
     }
-    Ok(Assembled { agent: builder.build()?, model, steering, rules, notices })
+    Ok(Assembled { agent: builder.build()?, model, steering, undo, rules, notices })
 }
 
-/// What all levels say together, and what does not count.
-fn settled(options: &AgentOptions, world: &World) -> anyhow::Result<(Settings, Vec<String>)> {
-    let managed = settings::read(&world.managed, settings::Level::Managed)?.settings;
-    let user = match world.user_settings() {
-        Some(path) => settings::read(&path, settings::Level::User)?.settings,
-        None => Settings::default(),
-    };
-    Ok(settings::merge(managed, [user, from_options(options)]))
+/// The settings that need no trust.
+pub(crate) struct Own {
+    /// Of whoever keeps the machine.
+    pub(crate) managed: Settings,
+    /// Of whoever uses it.
+    pub(crate) user: Settings,
+}
+
+impl Own {
+    /// Reads both files.
+    pub(crate) fn read(world: &World) -> Result<Self, SettingsError> {
+        let managed = settings::read(&world.managed, Level::Managed)?.settings;
+        let user = world.user_settings().map(|path| settings::read(&path, Level::User)).transpose()?;
+        Ok(Self { managed, user: user.unwrap_or_default().settings })
+    }
 }
 
 /// What the command line says, as settings.
@@ -132,10 +161,15 @@ fn from_options(options: &AgentOptions) -> Settings {
     }
 }
 
-/// All that the model is told before the conversation.
-fn told(folder: &Path, settings: &Settings, options: &AgentOptions) -> String {
-    let texts = settings.instructions.text.iter().map(|said| said.value.as_str()).chain(options.system.as_deref());
-    std::iter::once(prompt::prompt(folder).as_str()).chain(texts).collect::<Vec<_>>().join("\n\n")
+/// All that the model is told before the conversation: the nearer to the task, the later.
+fn told(folder: &Path, settings: &Settings, project: &[String], system: Option<&str>) -> String {
+    let InstructionSettings { text, project: wanted } = &settings.instructions;
+    let wanted = wanted.as_ref().is_none_or(|said| said.value);
+    let of_settings = text.iter().map(|said| said.value.as_str());
+    let of_project = project.iter().map(String::as_str).filter(|_| wanted);
+    let prompt = prompt::prompt(folder);
+    let parts = std::iter::once(&*prompt).chain(of_settings).chain(of_project).chain(system);
+    parts.map(str::trim_end).collect::<Vec<_>>().join("\n\n")
 }
 
 fn limits(settings: &LimitSettings) -> Limits {
