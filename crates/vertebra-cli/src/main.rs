@@ -5,6 +5,7 @@ mod chat;
 mod demo;
 mod drive;
 mod explain;
+mod markdown;
 mod options;
 mod run;
 mod surface;
