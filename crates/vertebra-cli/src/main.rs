@@ -2,7 +2,10 @@
 
 mod assembly;
 mod demo;
+mod doctor;
 mod explain;
+mod init;
+mod manual;
 mod options;
 mod surface;
 mod tree;
@@ -12,7 +15,7 @@ mod view;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 
 /// An agent runtime whose skeleton is hooks.
 #[derive(Parser)]
@@ -22,8 +25,16 @@ enum Command {
     Demo(demo::Options),
     /// Say what the bash policy makes of a command: allow, ask or deny, and why
     ExplainCommand(explain::Options),
+    /// Write a commented vertebra.toml
+    Init(init::Options),
     /// Look at what a folder brings along, and trust it or not
     Trust(trust::Options),
+    /// Check the whole set-up, and say what to do about what is missing
+    Doctor(doctor::Options),
+    /// Print completions for a shell
+    Completions(manual::Completions),
+    /// Print the manual page
+    Man(manual::Man),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -32,7 +43,11 @@ fn main() -> anyhow::Result<ExitCode> {
     match Command::parse() {
         Command::Demo(options) => asynchronously(demo::run(options)),
         Command::ExplainCommand(options) => explain::run(&options),
+        Command::Init(options) => init::run(&options),
         Command::Trust(options) => trust::run(&options),
+        Command::Doctor(options) => asynchronously(doctor::run(options)),
+        Command::Completions(options) => Ok(manual::completions(&options, Command::command())),
+        Command::Man(options) => manual::man(&options, Command::command()),
     }
 }
 
