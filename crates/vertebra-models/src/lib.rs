@@ -3,9 +3,13 @@
 #![warn(missing_docs)]
 
 mod cassette;
+mod driver;
 pub mod prices;
+mod provider;
 mod secret;
 
 pub use cassette::{CassetteError, Player, Recorder};
+pub use driver::{Driver, DriverError, RESPONSE_SCHEMA};
 pub use prices::Prices;
+pub use provider::{Adapter, Provider};
 pub use secret::Secret;

@@ -1,3 +1,4 @@
 //! Tests of the models, one module per part.
 
 mod cassette;
+mod wire;
