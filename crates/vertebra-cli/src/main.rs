@@ -3,8 +3,11 @@
 mod assembly;
 mod chat;
 mod demo;
+mod doctor;
 mod drive;
 mod explain;
+mod init;
+mod manual;
 mod markdown;
 mod options;
 mod run;
@@ -16,7 +19,7 @@ mod view;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 
 /// An agent runtime whose skeleton is hooks.
 #[derive(Parser)]
@@ -30,8 +33,16 @@ enum Command {
     Demo(demo::Options),
     /// Say what the bash policy makes of a command: allow, ask or deny, and why
     ExplainCommand(explain::Options),
+    /// Write a commented vertebra.toml
+    Init(init::Options),
     /// Look at what a folder brings along, and trust it or not
     Trust(trust::Options),
+    /// Check the whole set-up, and say what to do about what is missing
+    Doctor(doctor::Options),
+    /// Print completions for a shell
+    Completions(manual::Completions),
+    /// Print the manual page
+    Man(manual::Man),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -42,7 +53,11 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Chat(options) => asynchronously(chat::run(*options)),
         Command::Demo(options) => asynchronously(demo::run(options)),
         Command::ExplainCommand(options) => explain::run(&options),
+        Command::Init(options) => init::run(&options),
         Command::Trust(options) => trust::run(&options),
+        Command::Doctor(options) => asynchronously(doctor::run(options)),
+        Command::Completions(options) => Ok(manual::completions(&options, Command::command())),
+        Command::Man(options) => manual::man(&options, Command::command()),
     }
 }
 

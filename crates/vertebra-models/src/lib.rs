@@ -4,6 +4,7 @@
 
 mod cassette;
 mod driver;
+pub mod found;
 pub mod prices;
 mod provider;
 mod secret;
@@ -11,5 +12,5 @@ mod secret;
 pub use cassette::{CassetteError, Player, Recorder};
 pub use driver::{Driver, DriverError, RESPONSE_SCHEMA};
 pub use prices::Prices;
-pub use provider::{Adapter, Provider};
+pub use provider::{Adapter, Choice, PROVIDERS, Provider, Takes, UnknownProvider};
 pub use secret::Secret;

@@ -130,6 +130,10 @@ impl Project {
         let found = |name: &&str| project_file(folder, name);
         for path in [FILE_NAME].iter().filter_map(found) {
             self.add(Kind::Settings, &path);
+            // A file of nothing but comments sets nothing, and nobody has to be asked about it.
+            if self.settings().is_ok_and(|sheet| sheet.entries.is_empty()) {
+                self.files.clear();
+            }
         }
         for path in INSTRUCTIONS.iter().filter_map(found) {
             let before = self.files.len();

@@ -44,7 +44,7 @@ impl Scene {
 
 #[test]
 fn a_folder_that_brings_nothing_needs_no_trust() {
-    let scene = Scene::new(&[("src/main.rs", "fn main() {}")]);
+    let scene = Scene::new(&[("src/main.rs", "fn main() {}"), ("vertebra.toml", "# nothing yet\n[model]\n")]);
     assert_eq!(scene.standing(), Standing::Empty);
     assert!(!scene.store.path().exists());
 }
@@ -83,14 +83,15 @@ fn what_is_shown_is_all_that_would_count() {
 #[test]
 fn a_change_of_one_byte_asks_again() {
     let files = ["vertebra.toml", "AGENTS.md", ".claude/skills/deploy/SKILL.md", ".vertebra/agents/helper.md"];
-    let scene = Scene::new(&files.map(|name| (name, "# a\n")));
+    let (before, after) = ("[limits]\nsteps = 1\n", "[limits]\nsteps = 2\n");
+    let scene = Scene::new(&files.map(|name| (name, before)));
     assert_eq!(scene.standing(), Standing::Unknown);
     scene.store.trust(&scene.look()).expect("kept");
     assert_eq!(scene.standing(), Standing::Trusted);
     for name in files {
-        scene.write(name, "# b\n");
+        scene.write(name, after);
         assert_eq!(scene.standing(), Standing::Changed(vec![name.to_owned()]));
-        scene.write(name, "# a\n");
+        scene.write(name, before);
     }
     assert_eq!(scene.standing(), Standing::Trusted);
     scene.write("CLAUDE.md", "# new\n");
