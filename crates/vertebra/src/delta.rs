@@ -1,5 +1,8 @@
 //! Streamed pieces on their way to the front end: rewritten, held back or cut off by hooks.
 
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use serde::{Deserialize, Serialize};
 use vertebra_hooks::{Kind, Point, Retries};
 
 use crate::{
@@ -22,6 +25,36 @@ pub struct Deltas<'a> {
     reasoning: Flow,
     calls: Vec<(CallInSight, Flow)>,
     ended: Option<Ended>,
+    ears: Vec<Weak<Mutex<Vec<Piece>>>>,
+}
+
+/// A piece of an answer, as a driver hands it over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Piece {
+    /// Of what the model says.
+    Text(String),
+    /// Of what it thinks.
+    Reasoning(String),
+    /// Of the arguments of a call.
+    Call {
+        /// Which call of the answer, from 0.
+        index: u32,
+        /// The tool.
+        tool: String,
+        /// The piece.
+        text: String,
+    },
+}
+
+/// Hears each piece that a driver hands over, before hooks see it, for as long as it is kept.
+pub struct Ear(Arc<Mutex<Vec<Piece>>>);
+
+impl Ear {
+    /// What was heard since the last time, in order.
+    pub fn heard(&self) -> Vec<Piece> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 struct Live<'a> {
@@ -72,7 +105,15 @@ impl<'a> Deltas<'a> {
 
     /// Collects pieces without hooks: for the tests of a driver.
     pub fn collect() -> Self {
-        Self { live: None, text: Flow::default(), reasoning: Flow::default(), calls: Vec::new(), ended: None }
+        let (text, reasoning) = (Flow::default(), Flow::default());
+        Self { live: None, text, reasoning, calls: Vec::new(), ended: None, ears: Vec::new() }
+    }
+
+    /// An ear for what a driver hands over from now on: for a model around another one.
+    pub fn ear(&mut self) -> Ear {
+        let ear = Arc::default();
+        self.ears.push(Arc::downgrade(&ear));
+        Ear(ear)
     }
 
     /// What was let through of what the model said.
@@ -82,11 +123,13 @@ impl<'a> Deltas<'a> {
 
     /// A piece of what the model says.
     pub async fn text(&mut self, piece: &str) -> Result<(), Halted> {
+        self.tell_ears(|| Piece::Text(piece.to_owned()));
         self.piece(&Source::Text, piece, false).await
     }
 
     /// A piece of what the model thinks.
     pub async fn reasoning(&mut self, piece: &str) -> Result<(), Halted> {
+        self.tell_ears(|| Piece::Reasoning(piece.to_owned()));
         self.piece(&Source::Reasoning, piece, false).await
     }
 
@@ -95,7 +138,14 @@ impl<'a> Deltas<'a> {
         if index >= MAX_CALLS {
             return Ok(());
         }
+        self.tell_ears(|| Piece::Call { index, tool: tool.to_owned(), text: piece.to_owned() });
         self.piece(&Source::Call(CallInSight { index, tool: tool.into() }), piece, false).await
+    }
+
+    fn tell_ears(&self, piece: impl Fn() -> Piece) {
+        for ear in self.ears.iter().filter_map(Weak::upgrade) {
+            ear.lock().unwrap_or_else(PoisonError::into_inner).push(piece());
+        }
     }
 
     async fn piece(&mut self, source: &Source, piece: &str, last: bool) -> Result<(), Halted> {

@@ -1,7 +1,48 @@
 //! An agent from options: the model, the tools, the rules.
 
-use vertebra::{Agent, ModelId};
-use vertebra_kit::{permissions::Rules, steering::Steering};
+mod choice;
+mod project;
+mod prompt;
+mod rights;
+mod script;
+mod world;
+
+use std::{path::Path, time::Duration};
+
+use anyhow::Context as _;
+use vertebra::{Agent, Approver, Limits, Model as _, ModelId};
+use vertebra_bridge::settings::{
+    self, Driver, InstructionSettings, Level, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings, Settings,
+    SettingsError,
+};
+use vertebra_kit::{
+    bash::Bash,
+    files::{Files, Undo},
+    permissions::Rules,
+    planning::TaskPlanning,
+    redaction::Redaction,
+    resilience::ModelRetry,
+    skills::Skills,
+    steering::Steering,
+    subagents::Subagents,
+    summary::Summarisation,
+};
+
+use self::project::{Brought, Trust};
+pub(crate) use self::{
+    project::{agrees, show},
+    world::World,
+};
+use crate::options::{AgentOptions, DriverChoice, ModeChoice};
+
+/// How many steps a run takes at most, unless told otherwise.
+const STEPS: u64 = 100;
+
+/// How long a run works at most, unless told otherwise.
+const TIME: Duration = Duration::from_hours(1);
+
+/// How long a person may take to answer.
+const PATIENCE: Duration = Duration::from_hours(24);
 
 /// An agent ready to work, and the handles a front end needs.
 pub(crate) struct Assembled {
@@ -11,8 +52,132 @@ pub(crate) struct Assembled {
     pub(crate) model: ModelId,
     /// Where a person's words go while it works.
     pub(crate) steering: Steering,
+    /// What can be put back of what it changed.
+    pub(crate) undo: Undo,
     /// The permission rules, to which an "always" is added.
     pub(crate) rules: Rules,
     /// What a person should know before it begins: what was found, what is missing.
     pub(crate) notices: Vec<String>,
+}
+
+/// Makes the built-in agent. Whoever approves is made from the rules, which an "always" is added to; without one, nobody
+/// says yes.
+pub(crate) async fn assemble<A: Approver>(
+    options: &AgentOptions,
+    world: &World,
+    approver: impl FnOnce(&Rules) -> Option<A>,
+) -> anyhow::Result<Assembled> {
+    let folder = std::fs::canonicalize(&options.dir).with_context(|| format!("--dir {}", options.dir.display()))?;
+    let own = Own::read(world)?;
+    let trust = if options.trust { Trust::Once } else { Trust::Remembered };
+    let brought = Brought::look(&folder, trust, world)?;
+    let (settings, overruled) = settings::merge(own.managed, [own.user, brought.settings, from_options(options)]);
+    let mut notices = [overruled, brought.notices].concat();
+    let chosen = choice::choose(&settings.model, world).await?;
+    let (model, steering, undo) = (chosen.model.id(), Steering::default(), Undo::default());
+    let permissions = rights::permissions(&settings.permissions, world.user_settings().as_deref())?;
+    let rules = permissions.rules();
+    // A person's own come first: of two of one name the first counts.
+    let own = |name: &str| world.config.iter().map(move |config| config.join(name)).collect::<Vec<_>>();
+    let skills = own("skills").iter().chain(&brought.skills).fold(Skills::new(), Skills::folder);
+    let agents = own("agents").iter().chain(&brought.agents).fold(Subagents::new(), Subagents::folder);
+    let agents = agents.skills(&skills);
+    let skills = skills.agents(&agents);
+    notices.extend(skills.problems().iter().chain(agents.problems()).map(ToString::to_string));
+
+    let mut builder = Agent::builder(chosen.model);
+    builder
+        .name("vertebra")
+        .system_prompt(told(&folder, &settings, &brought.instructions, options.system.as_deref()))
+        .limits(limits(&settings.limits))
+        .approval_timeout(PATIENCE)
+        .with(permissions)
+        .with(Files::new(&folder)?.undo(&undo))
+        .with(Bash { sandbox: rights::sandbox(&settings.sandbox), ..Bash::in_dir(&folder) })
+        .with(TaskPlanning::default())
+        .with(skills)
+        .with(agents)
+        .with(Redaction::default())
+        .with(ModelRetry::default())
+        .with(Summarisation::default())
+        .with(steering.clone());
+    if let Some(approver) = approver(&rules) {
+        builder.approver(approver);
+    }
+    Ok(Assembled { agent: builder.build()?, model, steering, undo, rules, notices })
+}
+
+/// The settings that need no trust.
+pub(crate) struct Own {
+    /// Of whoever keeps the machine.
+    pub(crate) managed: Settings,
+    /// Of whoever uses it.
+    pub(crate) user: Settings,
+}
+
+impl Own {
+    /// Reads both files.
+    pub(crate) fn read(world: &World) -> Result<Self, SettingsError> {
+        let managed = settings::read(&world.managed, Level::Managed)?.settings;
+        let user = world.user_settings().map(|path| settings::read(&path, Level::User)).transpose()?;
+        Ok(Self { managed, user: user.unwrap_or_default().settings })
+    }
+}
+
+/// What the command line says, as settings.
+fn from_options(options: &AgentOptions) -> Settings {
+    let origin = Origin::command_line();
+    let rules = |rules: &[String]| rules.iter().map(|rule| origin.said(rule.clone())).collect();
+    let mode = |mode| match mode {
+        ModeChoice::Ask => Mode::Ask,
+        ModeChoice::AcceptEdits => Mode::AcceptEdits,
+        ModeChoice::Plan => Mode::Plan,
+        ModeChoice::Bypass => Mode::Bypass,
+    };
+    let driver = |driver| match driver {
+        DriverChoice::Auto => Driver::Auto,
+        DriverChoice::Native => Driver::Native,
+        DriverChoice::React => Driver::React,
+    };
+    Settings {
+        model: ModelSettings {
+            name: options.model.clone().map(|name| origin.said(name)),
+            driver: options.driver.map(|choice| origin.said(driver(choice))),
+            ..ModelSettings::default()
+        },
+        permissions: PermissionSettings {
+            mode: options.mode.map(|choice| origin.said(mode(choice))),
+            allow: rules(&options.allow),
+            deny: rules(&options.deny),
+            ..PermissionSettings::default()
+        },
+        limits: LimitSettings {
+            steps: options.max_steps.map(|steps| origin.said(steps)),
+            time: options.timeout.map(|time| origin.said(time)),
+            cost_micros: options.max_cost.map(|cost| origin.said(cost)),
+            tokens: None,
+        },
+        ..Settings::default()
+    }
+}
+
+/// All that the model is told before the conversation: the nearer to the task, the later.
+fn told(folder: &Path, settings: &Settings, project: &[String], system: Option<&str>) -> String {
+    let InstructionSettings { text, project: wanted } = &settings.instructions;
+    let wanted = wanted.as_ref().is_none_or(|said| said.value);
+    let of_settings = text.iter().map(|said| said.value.as_str());
+    let of_project = project.iter().map(String::as_str).filter(|_| wanted);
+    let prompt = prompt::prompt(folder);
+    let parts = std::iter::once(&*prompt).chain(of_settings).chain(of_project).chain(system);
+    parts.map(str::trim_end).collect::<Vec<_>>().join("\n\n")
+}
+
+fn limits(settings: &LimitSettings) -> Limits {
+    Limits {
+        steps: Some(settings.steps.as_ref().map_or(STEPS, |said| said.value)),
+        tokens: settings.tokens.as_ref().map(|said| said.value),
+        time: Some(settings.time.as_ref().map_or(TIME, |said| said.value)),
+        cost_micros: settings.cost_micros.as_ref().map(|said| said.value),
+        deadline: None,
+    }
 }

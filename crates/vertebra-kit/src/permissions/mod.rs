@@ -24,6 +24,7 @@ mod host;
 mod judge;
 mod names;
 mod path;
+mod question;
 mod results;
 mod rule;
 mod rules;
@@ -40,6 +41,7 @@ pub(crate) use self::command::forms;
 pub use self::{
     file::FileError,
     judge::{Explanation, Listed},
+    question::{NotTaken, Question, Reply},
     rule::{Effect, Rule, RuleError},
     rules::{For, LearnError, Mode, NoBypass, Rules},
     terminal::TerminalApprover,

@@ -3,7 +3,8 @@
 use std::future::pending;
 
 use vertebra::{
-    AgentBuilder, Channel, MemoryJournal, News, RunEvent, RunReport,
+    AgentBuilder, Channel, Deltas, MemoryJournal, ModelError, ModelId, News, Piece, Request, Response, RunEvent,
+    RunReport,
     prelude::*,
     testing::{RecordingTool, Script},
 };
@@ -364,4 +365,41 @@ async fn what_a_capability_asks_a_model_passes_the_hooks_but_is_not_said_to_fron
     .await;
     assert_eq!(out.shown, "the answer");
     log.check(&["the ", "answer", "", "not bad", ""]);
+}
+
+/// A model around another that writes down what it hears of it.
+struct Overheard(Script, Log);
+
+impl Model for Overheard {
+    fn id(&self) -> ModelId {
+        self.0.id()
+    }
+
+    async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
+        drop(out.ear());
+        let ear = out.ear();
+        let answer = self.0.infer(request, out).await;
+        for piece in ear.heard() {
+            match piece {
+                Piece::Text(text) => self.1.add(text),
+                Piece::Reasoning(text) => self.1.add(format!("({text})")),
+                Piece::Call { index, tool, text } => self.1.add(format!("{index} {tool} {text}")),
+            }
+        }
+        answer
+    }
+}
+
+#[tokio::test]
+async fn a_model_around_another_hears_each_piece_as_the_driver_wrote_it() {
+    let log = Log::default();
+    let script = Script::new().call("ls", "{}").written_in(1).stream(["SEC", "RET"]).thinking("hm");
+    let mut builder = Agent::builder(Overheard(script, log.clone()));
+    builder.tool(RecordingTool::new("ls")).on(InferenceDelta, async |cx| {
+        cx.text = cx.text.replace("SEC", "***");
+        proceed()
+    });
+    let report = builder.build().expect("an agent").run("go").await.expect("a run");
+    assert_eq!(report.text, "***RET");
+    log.check(&["0 ls {", "0 ls }", "(hm)", "SEC", "RET"]);
 }

@@ -1,12 +1,11 @@
 //! What a person sees when they are asked. Nothing of the model stands here raw.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::Path};
 
 use serde_json::Value;
 use vertebra::Approval;
 
 use super::{
-    Offer,
     diff::{self, Line},
     escape::{as_lines, cut, on_one_line},
 };
@@ -66,16 +65,14 @@ impl Screen {
     }
 
     /// What can be answered.
-    pub(super) fn keys(self, offer: Option<&Offer>) -> String {
+    pub(super) fn keys(self, offered: Option<String>, file: Option<String>) -> String {
         let mut shown = String::new();
         line(&mut shown, "└ y: yes    n [why]: no    e: edit the arguments    v: view all");
-        if let Some(Offer { rules, file }) = offer {
-            let rules = on_one_line(&rules.join(", "), 2 * MAX_WORDS);
+        if let Some(rules) = offered {
             line(&mut shown, &format!("  a [rule]: yes, and in this session always {}", self.bold(&rules)));
-            if let Some(file) = file {
-                let file = on_one_line(&file.display().to_string(), MAX_WORDS);
-                line(&mut shown, &format!("  f [rule]: the same for good, in {file}"));
-            }
+        }
+        if let Some(file) = file {
+            line(&mut shown, &format!("  f [rule]: the same for good, in {file}"));
         }
         shown.push_str("> ");
         shown
@@ -98,6 +95,16 @@ impl Screen {
     fn coloured(self, code: &str, text: &str) -> String {
         if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
+}
+
+/// Rules on one line.
+pub(super) fn rules(rules: &[String]) -> String {
+    on_one_line(&rules.join(", "), 2 * MAX_WORDS)
+}
+
+/// A file's name on one line.
+pub(super) fn file(path: &Path) -> String {
+    on_one_line(&path.display().to_string(), MAX_WORDS)
 }
 
 fn line(shown: &mut String, text: &str) {

@@ -1,0 +1,41 @@
+//! `vertebra completions` and `vertebra man`: what shells and readers know of the command.
+
+use std::{io, path::PathBuf, process::ExitCode};
+
+use anyhow::Context as _;
+
+/// Prints what your shell needs to complete commands and options. For example, in `~/.bashrc`:
+/// `source <(vertebra completions bash)`
+#[derive(clap::Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    shell: clap_complete::Shell,
+}
+
+/// Prints the manual page, or writes one for each command: `vertebra man | man -l -`
+#[derive(clap::Args)]
+pub(crate) struct Man {
+    /// Write the pages of all commands into this folder
+    #[arg(long, value_name = "FOLDER")]
+    dir: Option<PathBuf>,
+}
+
+/// Prints completions.
+pub(crate) fn completions(options: &Completions, mut command: clap::Command) -> ExitCode {
+    clap_complete::generate(options.shell, &mut command, "vertebra", &mut io::stdout());
+    ExitCode::SUCCESS
+}
+
+/// Prints or writes manual pages.
+pub(crate) fn man(options: &Man, command: clap::Command) -> anyhow::Result<ExitCode> {
+    match &options.dir {
+        Some(folder) => {
+            std::fs::create_dir_all(folder)
+                .and_then(|()| clap_mangen::generate_to(command, folder))
+                .with_context(|| folder.display().to_string())?;
+        }
+        None => clap_mangen::Man::new(command).render(&mut io::stdout())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
