@@ -1,0 +1,3 @@
+//! Tests of the models, one module per part.
+
+mod wire;
