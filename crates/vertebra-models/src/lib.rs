@@ -4,8 +4,10 @@
 
 mod driver;
 mod provider;
+mod react;
 mod secret;
 
 pub use driver::{Driver, DriverError, RESPONSE_SCHEMA};
 pub use provider::{Adapter, Provider};
+pub use react::React;
 pub use secret::Secret;
