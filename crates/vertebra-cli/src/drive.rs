@@ -3,7 +3,8 @@
 use std::{
     collections::VecDeque,
     future::pending,
-    path::PathBuf,
+    path::{Path, PathBuf},
+    process::ExitCode,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -394,6 +395,11 @@ impl Desk {
         self.terminal.write(&lines(rows, self.colour));
     }
 
+    /// Writes what came of something, whoever's words it has in it.
+    pub(crate) fn tell(&mut self, words: &str) {
+        self.terminal.write(&format!("{}\n", text::visible(words)));
+    }
+
     /// Writes a line that is not important.
     pub(crate) fn note(&mut self, words: &str) {
         self.say(&[Row::default().with(DIM, words)]);
@@ -427,6 +433,12 @@ impl Desk {
     }
 }
 
+/// Says why there is nothing to drive. That is a matter of how the program was called.
+pub(crate) fn cannot_begin(error: &anyhow::Error) -> ExitCode {
+    eprintln!("error: {error:#}");
+    ExitCode::from(2)
+}
+
 /// Ends a session for a person who wants to leave: its tools are stopped, but nobody waits for it for long.
 pub(crate) async fn leave(session: Session) {
     let _ = timeout(GRACE, session.close()).await;
@@ -449,7 +461,7 @@ async fn still_waiting(asking: &mut Option<Asking>) -> bool {
 }
 
 /// Where what was typed is kept.
-fn history_file(state: &std::path::Path) -> PathBuf {
+fn history_file(state: &Path) -> PathBuf {
     state.join("history.jsonl")
 }
 

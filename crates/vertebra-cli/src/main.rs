@@ -8,6 +8,7 @@ mod drive;
 mod explain;
 mod init;
 mod manual;
+mod markdown;
 mod options;
 mod run;
 mod surface;

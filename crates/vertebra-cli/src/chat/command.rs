@@ -11,6 +11,8 @@ pub(super) enum Command {
     /// Which model; another one, if it is named.
     Model(Option<String>),
     Hooks,
+    /// Puts files back as they were before the latest prompt.
+    Undo,
     /// Makes the conversation shorter; this is what to keep.
     Compact(String),
     Clear,
@@ -19,10 +21,11 @@ pub(super) enum Command {
 }
 
 /// The commands as people type them, and what they do.
-const COMMANDS: [(&str, &str, &str); 7] = [
+const COMMANDS: [(&str, &str, &str); 8] = [
     ("help", "", "what can be typed here"),
     ("model", "[NAME]", "which model is asked, or ask another one"),
     ("hooks", "", "the hooks in force, in the order they run"),
+    ("undo", "", "put back the files that the latest prompt changed"),
     ("compact", "[WHAT TO KEEP]", "make the conversation shorter"),
     ("clear", "", "begin a new session"),
     ("cost", "", "what was used so far"),
@@ -43,6 +46,7 @@ impl Command {
             "help" | "?" => Self::Help,
             "model" => Self::Model((!rest.is_empty()).then(|| rest.to_owned())),
             "hooks" => Self::Hooks,
+            "undo" => Self::Undo,
             "compact" => return Some(Ok(Self::Compact(rest.to_owned()))),
             "clear" | "new" => Self::Clear,
             "cost" => Self::Cost,

@@ -7,6 +7,7 @@ mod model;
 use std::process::ExitCode;
 
 use vertebra::{Agent, Session, SessionReport, Usage};
+use vertebra_kit::files::Undo;
 
 use self::{command::Command, model::ModelSwitch};
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     options::AgentOptions,
     view::{
         Output,
-        rows::{BOLD, DIM, PLAIN, Row},
+        rows::{BOLD, DIM, Row},
         text,
     },
 };
@@ -37,10 +38,14 @@ pub(crate) struct Options {
 
 /// Talks until the person has enough.
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
-    let (desk, assembled) = Desk::open(&options.agent, Output::Text, false).await?;
+    let (desk, assembled) = match Desk::open(&options.agent, Output::Text, false).await {
+        Ok(opened) => opened,
+        Err(error) => return Ok(drive::cannot_begin(&error)),
+    };
     let session = assembled.agent.session().await;
     let model = ModelSwitch::new(&assembled.agent, assembled.model)?;
-    let mut chat = Chat { desk, agent: assembled.agent, session, model, before: Totals::default() };
+    let (agent, undo) = (assembled.agent, assembled.undo);
+    let mut chat = Chat { desk, agent, session, model, undo, before: Totals::default() };
     let first = options.prompt.join(" ");
     let code = chat.talk((!first.trim().is_empty()).then_some(first)).await;
     Ok(chat.close(code).await.into())
@@ -51,6 +56,7 @@ struct Chat {
     agent: Agent,
     session: Session,
     model: ModelSwitch,
+    undo: Undo,
     /// What sessions that were cleared away have cost.
     before: Totals,
 }
@@ -119,12 +125,13 @@ impl Chat {
     async fn obey(&mut self, command: Command) {
         match command {
             Command::Help => self.desk.say(&command::help()),
-            Command::Model(None) => self.desk.say(&[Row::default().with(PLAIN, self.model.told())]),
+            Command::Model(None) => self.desk.tell(&self.model.told()),
             Command::Model(Some(name)) => match self.model.choose(&name) {
-                Ok(()) => self.desk.say(&[Row::default().with(PLAIN, self.model.told())]),
+                Ok(()) => self.desk.tell(&self.model.told()),
                 Err(complaint) => self.desk.complain(&complaint),
             },
             Command::Hooks => self.desk.say(&hooks::table(&self.agent)),
+            Command::Undo => self.undo().await,
             Command::Compact(keep) => self.compact(&keep).await,
             Command::Clear => self.clear().await,
             Command::Cost => {
@@ -132,6 +139,14 @@ impl Chat {
                 self.desk.say(&[totals.row()]);
             }
             Command::Quit => {}
+        }
+    }
+
+    async fn undo(&mut self) {
+        let (undo, session) = (self.undo.clone(), self.session.id().to_owned());
+        match tokio::task::spawn_blocking(move || undo.undo(&session)).await {
+            Ok(undone) => self.desk.tell(&undone.to_string()),
+            Err(error) => self.desk.complain(&error.to_string()),
         }
     }
 

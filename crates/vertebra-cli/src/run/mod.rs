@@ -4,9 +4,10 @@ mod prompt;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use vertebra::{RunReport, RunStatus, StopReason};
+use vertebra::{Prompt, RunReport, RunStatus, StopReason};
 
 use crate::{
+    assembly::Assembled,
     drive::{self, Desk, INTERRUPTED, Left, Said},
     options::AgentOptions,
     view::Output,
@@ -49,8 +50,10 @@ pub(crate) struct Options {
 
 /// Runs a task.
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
-    let mut prompt = prompt::prompt(&options.task, &options.file, &options.image)?;
-    let (mut desk, assembled) = Desk::open(&options.agent, options.output, options.quiet).await?;
+    let (mut prompt, mut desk, assembled) = match begin(&options).await {
+        Ok(begun) => begun,
+        Err(error) => return Ok(drive::cannot_begin(&error)),
+    };
     let mut session = assembled.agent.session().await;
     let code = loop {
         let report = match desk.drive(session.stream(prompt)).await {
@@ -75,6 +78,12 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     drop(desk);
     drive::leave(session).await;
     Ok(code.into())
+}
+
+async fn begin(options: &Options) -> anyhow::Result<(Prompt, Desk, Assembled)> {
+    let prompt = prompt::prompt(&options.task, &options.file, &options.image)?;
+    let (desk, assembled) = Desk::open(&options.agent, options.output, options.quiet).await?;
+    Ok((prompt, desk, assembled))
 }
 
 /// The exit code: how it went, as a script needs to know it.

@@ -203,34 +203,36 @@ impl Asking {
         let (mut rows, below) = match &self.stage {
             Stage::Key => (self.keys(), draft.unwrap_or_default()),
             Stage::Why(editor) => (
-                told("└ why not? ", "the model reads it, it may be empty · enter says no · esc goes back"),
+                told("why not? ", "the model reads it, it may be empty · enter says no · esc goes back"),
                 editor.shown("  ", columns, height),
             ),
             Stage::Edit(editor) => (
-                told("└ the arguments ", "alt-enter is a new line · enter runs it like this · esc goes back"),
+                told("the arguments ", "alt-enter is a new line · enter runs it like this · esc goes back"),
                 editor.shown("  ", columns, height),
             ),
         };
         if let Some(complaint) = &self.complaint {
-            rows.insert(0, Row::default().with(RED, format!("│ {complaint}")));
+            rows.insert(0, Row::default().with(RED, complaint));
         }
-        let rows = rows.iter().flat_map(|row| wrap(&row.0, columns.saturating_sub(1)));
-        below.under(rows.map(|row| row.paint(self.colour)).collect())
+        // Every row stands behind two columns, the first one behind the corner.
+        let rows = rows.iter().flat_map(|row| wrap(&row.0, columns.saturating_sub(3)));
+        let margin = |number| if number == 0 { "└ " } else { "  " };
+        let rows = rows.enumerate().map(|(number, row)| format!("{}{}", margin(number), row.paint(self.colour)));
+        below.under(rows.collect())
     }
 
     fn keys(&self) -> Vec<Row> {
         if !self.is_open() {
-            return vec![Row::default().with(DIM, "└ …")];
+            return vec![Row::default().with(DIM, "…")];
         }
         let key = |row: Row, key: &str, what: &str| row.with(BOLD, key.to_owned()).with(PLAIN, format!(" {what}   "));
-        let first = Row::default().with(PLAIN, "└ ");
-        let first = key(key(key(key(first, "y", "yes"), "n", "no"), "e", "edit"), "v", "view all");
+        let first = key(key(key(key(Row::default(), "y", "yes"), "n", "no"), "e", "edit"), "v", "view all");
         let mut rows = vec![first.with(DIM, "esc stops")];
         if let Some(rules) = self.question.offered() {
-            rows.push(Row::default().with(BOLD, "  a").with(PLAIN, " always in this session: ").with(BOLD, rules));
+            rows.push(Row::default().with(BOLD, "a").with(PLAIN, " always in this session: ").with(BOLD, rules));
         }
         if let Some(file) = self.question.file() {
-            rows.push(Row::default().with(BOLD, "  f").with(PLAIN, format!(" from now on, in {file}")));
+            rows.push(Row::default().with(BOLD, "f").with(PLAIN, format!(" from now on, in {file}")));
         }
         rows
     }

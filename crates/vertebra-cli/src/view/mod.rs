@@ -1,9 +1,21 @@
 //! What a person or a program sees of a run.
 
-mod json;
-mod plain;
 pub(crate) mod rows;
 pub(crate) mod text;
+
+mod block;
+mod call;
+mod calls;
+mod diff;
+mod ending;
+mod hooks;
+mod result;
+
+mod footer;
+mod json;
+mod people;
+mod plain;
+mod quiet;
 
 use std::{path::Path, sync::Arc};
 
@@ -99,9 +111,14 @@ pub(crate) struct Showing {
 
 /// The view that is wanted.
 pub(crate) fn for_output(showing: &Showing) -> Box<dyn View> {
-    match showing.output {
-        Output::Text => Box::new(plain::Plain::new(showing)),
-        Output::Json => Box::new(json::Json::at_the_end()),
-        Output::StreamJson => Box::new(json::Json::streaming()),
+    match (showing.output, showing.canvas) {
+        (Output::Json, _) => Box::new(json::Json::at_the_end()),
+        (Output::StreamJson, _) => Box::new(json::Json::streaming()),
+        (Output::Text, _) if showing.quiet => Box::new(quiet::Quiet::new(showing)),
+        (Output::Text, Canvas::Terminal) => Box::new(people::People::new(showing)),
+        (Output::Text, Canvas::Dumb | Canvas::Pipe) => Box::new(plain::Plain::new(showing)),
     }
 }
+
+#[cfg(test)]
+mod tests;

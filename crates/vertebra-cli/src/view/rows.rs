@@ -91,6 +91,13 @@ impl Row {
     }
 }
 
+/// The rows behind a row of the same width, or behind as many blanks from the second on.
+pub(crate) fn behind(mark: &Row, rows: Vec<Row>) -> Vec<Row> {
+    let blanks = Row::default().with(PLAIN, " ".repeat(mark.width()));
+    let behind = |(number, row): (usize, Row)| if number == 0 { mark.clone() } else { blanks.clone() }.then(row);
+    rows.into_iter().enumerate().map(behind).collect()
+}
+
 /// Rows as text for a surface, each on its line.
 pub(crate) fn lines(rows: &[Row], colour: bool) -> String {
     rows.iter().map(|row| row.paint(colour) + "\n").collect()

@@ -104,6 +104,11 @@ pub(crate) fn counted(count: impl TryInto<u64>, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
+/// `… 1 more line`, `… 2 more lines`.
+pub(crate) fn more(count: usize, one: &str) -> String {
+    format!("… {count} more {one}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::{Read as _, Write as _},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, Command},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
@@ -56,9 +56,8 @@ impl Place {
         let script = self.home.path().join("script.jsonl");
         let text: String = turns.iter().map(|turn| format!("{turn}\n")).collect();
         fs::write(&script, text).expect("a script");
-        let mut words = Command::new("setsid");
-        words.arg("--ctty").arg("--wait").arg(env!("CARGO_BIN_EXE_vertebra")).arg(command);
-        words.arg(format!("--model=script:{}", script.display())).args(options);
+        let mut words = Command::new(env!("CARGO_BIN_EXE_vertebra"));
+        words.arg(command).arg(format!("--model=script:{}", script.display())).args(options);
         words.env_clear().envs([("PATH", env_path()), ("LANG", "C.UTF-8".into()), ("TERM", "xterm-256color".into())]);
         words.env("HOME", self.home.path()).current_dir(self.folder.path());
         words
@@ -66,7 +65,7 @@ impl Place {
 
     /// Somebody starts the command at a terminal of 80 columns and 30 rows.
     pub(crate) fn sits(&self, command: &str, turns: &[Value], options: &[&str]) -> Person {
-        Person::sit(self.command(command, turns, options), self.folder.path())
+        Person::sit(&self.command(command, turns, options))
     }
 
     /// What is said of this place, without its names and without time.
@@ -120,45 +119,48 @@ pub(crate) struct Person {
     seen: Arc<Seen>,
 }
 
-#[derive(Default)]
 struct Seen {
-    state: Mutex<Option<State>>,
+    state: Mutex<State>,
     changed: Condvar,
 }
 
 struct State {
     screen: vt100::Parser,
     bytes: Vec<u8>,
-    over: bool,
 }
 
 impl Seen {
-    fn state(&self) -> MutexGuard<'_, Option<State>> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Person {
-    pub(crate) fn sit(mut command: Command, _folder: &Path) -> Self {
+    /// Starts the command on a terminal that belongs to it, as a shell would.
+    pub(crate) fn sit(command: &Command) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
         grantpt(&master).and_then(|()| unlockpt(&master)).expect("ours");
         let name = ptsname(&master, Vec::new()).expect("a name").into_string().expect("text");
         let terminal = File::options().read(true).write(true).open(name).expect("a terminal");
         let keyboard = File::from(master);
-        let state = State { screen: vt100::Parser::new(30, 80, 500), bytes: Vec::new(), over: false };
-        let seen = Arc::new(Seen { state: Mutex::new(Some(state)), changed: Condvar::new() });
+        let state = State { screen: vt100::Parser::new(30, 80, 500), bytes: Vec::new() };
+        let seen = Arc::new(Seen { state: Mutex::new(state), changed: Condvar::new() });
         tcsetwinsize(&keyboard, size(80, 30)).expect("a size");
         let end = || terminal.try_clone().expect("a descriptor");
-        let program = command.stdin(end()).stdout(end()).stderr(end()).spawn().expect("the command starts");
+        let mut owning = Command::new("setsid");
+        owning.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
+        owning.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        owning.current_dir(command.get_current_dir().expect("a folder"));
+        let program = owning.stdin(end()).stdout(end()).stderr(end()).spawn().expect("the command starts");
         let (mut screen, watching) = (keyboard.try_clone().expect("a descriptor"), seen.clone());
         thread::spawn(move || {
             let mut piece = [0; 4096];
             // The end of a terminal is an error.
             while let Ok(count @ 1..) = screen.read(&mut piece) {
-                if let Some(state) = &mut *watching.state() {
-                    state.bytes.extend_from_slice(&piece[..count]);
-                    state.screen.process(&piece[..count]);
-                }
+                let mut state = watching.state();
+                state.bytes.extend_from_slice(&piece[..count]);
+                state.screen.process(&piece[..count]);
+                drop(state);
                 watching.changed.notify_all();
             }
         });
@@ -172,12 +174,27 @@ impl Person {
 
     /// What is on the screen.
     pub(crate) fn sees(&self) -> String {
-        self.seen.state().as_ref().expect("a screen").screen.screen().contents()
+        self.seen.state().screen.screen().contents()
+    }
+
+    /// The row and the column of the cursor.
+    pub(crate) fn cursor(&self) -> (u16, u16) {
+        self.seen.state().screen.screen().cursor_position()
+    }
+
+    /// Waits until the words stand somewhere, and keys are answers to the question.
+    pub(crate) fn is_asked(&self) {
+        self.waits_for("y yes");
+    }
+
+    /// The process.
+    pub(crate) fn id(&self) -> rustix::process::Pid {
+        rustix::process::Pid::from_child(&self.program)
     }
 
     /// All that was ever written to the terminal.
     pub(crate) fn bytes(&self) -> String {
-        String::from_utf8_lossy(&self.seen.state().as_ref().expect("a screen").bytes).into_owned()
+        String::from_utf8_lossy(&self.seen.state().bytes).into_owned()
     }
 
     /// Waits until the screen is like this.
@@ -185,7 +202,7 @@ impl Person {
         let until = Instant::now() + PATIENCE;
         let mut state = self.seen.state();
         loop {
-            let shown = state.as_ref().expect("a screen").screen.screen().contents();
+            let shown = state.screen.screen().contents();
             if holds(&shown) {
                 return;
             }
@@ -202,9 +219,7 @@ impl Person {
 
     /// Makes the window another size.
     pub(crate) fn resizes(&mut self, columns: u16, rows: u16) {
-        if let Some(state) = &mut *self.seen.state() {
-            state.screen.screen_mut().set_size(rows, columns);
-        }
+        self.seen.state().screen.screen_mut().set_size(rows, columns);
         tcsetwinsize(&self.keyboard, size(columns, rows)).expect("a size");
     }
 
@@ -212,7 +227,7 @@ impl Person {
     pub(crate) fn has_a_sane_terminal(&self) -> bool {
         let modes = tcgetattr(&self.terminal).expect("modes").local_modes;
         let state = self.seen.state();
-        let screen = state.as_ref().expect("a screen").screen.screen();
+        let screen = state.screen.screen();
         modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
             && !screen.hide_cursor()
             && !screen.bracketed_paste()
