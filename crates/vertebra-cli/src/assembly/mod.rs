@@ -27,7 +27,7 @@ use vertebra_kit::{
 };
 
 pub(crate) use self::{
-    choice::{Pick, Picked, Places},
+    choice::{Picked, Places},
     project::{Brought, Trust, agrees, show},
     world::World,
 };
