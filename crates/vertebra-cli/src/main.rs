@@ -9,6 +9,7 @@ mod explain;
 mod init;
 mod manual;
 mod markdown;
+mod models;
 mod options;
 mod run;
 mod surface;
@@ -33,6 +34,8 @@ enum Command {
     Demo(demo::Options),
     /// Say what the bash policy makes of a command: allow, ask or deny, and why
     ExplainCommand(explain::Options),
+    /// List the models you can use here and now
+    Models(models::Options),
     /// Write a commented vertebra.toml
     Init(init::Options),
     /// Look at what a folder brings along, and trust it or not
@@ -45,20 +48,33 @@ enum Command {
     Man(manual::Man),
 }
 
-fn main() -> anyhow::Result<ExitCode> {
+fn main() -> ExitCode {
     // Shell commands are launched by a copy of this very program, which becomes the command here.
     vertebra_kit::bash::sandbox::launch_if_asked();
-    match Command::parse() {
+    let ended = match Command::parse() {
         Command::Run(options) => asynchronously(run::run(*options)),
         Command::Chat(options) => asynchronously(chat::run(*options)),
         Command::Demo(options) => asynchronously(demo::run(options)),
         Command::ExplainCommand(options) => explain::run(&options),
+        Command::Models(options) => asynchronously(models::run(options)),
         Command::Init(options) => init::run(&options),
         Command::Trust(options) => trust::run(&options),
         Command::Doctor(options) => asynchronously(doctor::run(options)),
-        Command::Completions(options) => Ok(manual::completions(&options, Command::command())),
+        Command::Completions(options) => manual::completions(&options, Command::command()),
         Command::Man(options) => manual::man(&options, Command::command()),
+    };
+    ended.unwrap_or_else(|error| told(&error))
+}
+
+/// Says what went wrong, to people: where in our code is nothing they could use.
+fn told(error: &anyhow::Error) -> ExitCode {
+    // Whoever stops reading has seen enough.
+    let unread = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    if error.downcast_ref().is_some_and(unread) {
+        return ExitCode::SUCCESS;
     }
+    eprintln!("vertebra: {error:#}");
+    ExitCode::FAILURE
 }
 
 fn asynchronously(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {

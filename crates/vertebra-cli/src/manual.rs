@@ -1,6 +1,10 @@
 //! `vertebra completions` and `vertebra man`: what shells and readers know of the command.
 
-use std::{io, path::PathBuf, process::ExitCode};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use anyhow::Context as _;
 
@@ -22,9 +26,11 @@ pub(crate) struct Man {
 }
 
 /// Prints completions.
-pub(crate) fn completions(options: &Completions, mut command: clap::Command) -> ExitCode {
-    clap_complete::generate(options.shell, &mut command, "vertebra", &mut io::stdout());
-    ExitCode::SUCCESS
+pub(crate) fn completions(options: &Completions, mut command: clap::Command) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(options.shell, &mut command, "vertebra", &mut script);
+    io::stdout().write_all(&script)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints or writes manual pages.

@@ -1,8 +1,7 @@
 //! Streamed pieces on their way to the front end: rewritten, held back or cut off by hooks.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{future::Future, pin::Pin};
 
-use serde::{Deserialize, Serialize};
 use vertebra_hooks::{Kind, Point, Retries};
 
 use crate::{
@@ -21,40 +20,11 @@ const MAX_CALLS: u32 = 128;
 /// Where a driver puts the pieces of an answer as they come.
 pub struct Deltas<'a> {
     live: Option<Live<'a>>,
+    reader: Option<&'a mut dyn ErasedReader>,
     text: Flow,
     reasoning: Flow,
     calls: Vec<(CallInSight, Flow)>,
     ended: Option<Ended>,
-    ears: Vec<Weak<Mutex<Vec<Piece>>>>,
-}
-
-/// A piece of an answer, as a driver hands it over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Piece {
-    /// Of what the model says.
-    Text(String),
-    /// Of what it thinks.
-    Reasoning(String),
-    /// Of the arguments of a call.
-    Call {
-        /// Which call of the answer, from 0.
-        index: u32,
-        /// The tool.
-        tool: String,
-        /// The piece.
-        text: String,
-    },
-}
-
-/// Hears each piece that a driver hands over, before hooks see it, for as long as it is kept.
-pub struct Ear(Arc<Mutex<Vec<Piece>>>);
-
-impl Ear {
-    /// What was heard since the last time, in order.
-    pub fn heard(&self) -> Vec<Piece> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
 }
 
 struct Live<'a> {
@@ -97,6 +67,38 @@ enum Ended {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Halted;
 
+/// Takes the pieces of an answer in place of a run: for a model that asks another one and translates what it streams.
+pub trait DeltaReader: Send {
+    /// Takes a piece of this channel, and for pieces of a call of this call. [`Halted`] says that no more are wanted.
+    fn read(
+        &mut self,
+        channel: Channel,
+        call: Option<&CallInSight>,
+        piece: &str,
+    ) -> impl Future<Output = Result<(), Halted>> + Send;
+}
+
+/// [`DeltaReader`] with its future boxed.
+trait ErasedReader: Send {
+    fn read<'r>(
+        &'r mut self,
+        channel: Channel,
+        call: Option<&'r CallInSight>,
+        piece: &'r str,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Halted>> + Send + 'r>>;
+}
+
+impl<R: DeltaReader> ErasedReader for R {
+    fn read<'r>(
+        &'r mut self,
+        channel: Channel,
+        call: Option<&'r CallInSight>,
+        piece: &'r str,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Halted>> + Send + 'r>> {
+        Box::pin(DeltaReader::read(self, channel, call, piece))
+    }
+}
+
 impl<'a> Deltas<'a> {
     pub(crate) fn live(run: &'a Run, state: &'a mut AgentState, asked: &'a InferenceAsked) -> Self {
         let live = Some(Live { run, state, model: &asked.request.model, purpose: &asked.purpose });
@@ -105,15 +107,19 @@ impl<'a> Deltas<'a> {
 
     /// Collects pieces without hooks: for the tests of a driver.
     pub fn collect() -> Self {
-        let (text, reasoning) = (Flow::default(), Flow::default());
-        Self { live: None, text, reasoning, calls: Vec::new(), ended: None, ears: Vec::new() }
+        Self {
+            live: None,
+            reader: None,
+            text: Flow::default(),
+            reasoning: Flow::default(),
+            calls: Vec::new(),
+            ended: None,
+        }
     }
 
-    /// An ear for what a driver hands over from now on: for a model around another one.
-    pub fn ear(&mut self) -> Ear {
-        let ear = Arc::default();
-        self.ears.push(Arc::downgrade(&ear));
-        Ear(ear)
+    /// Hands every piece to a reader: for a model around another one.
+    pub fn to(reader: &'a mut impl DeltaReader) -> Self {
+        Self { reader: Some(reader), ..Self::collect() }
     }
 
     /// What was let through of what the model said.
@@ -123,13 +129,11 @@ impl<'a> Deltas<'a> {
 
     /// A piece of what the model says.
     pub async fn text(&mut self, piece: &str) -> Result<(), Halted> {
-        self.tell_ears(|| Piece::Text(piece.to_owned()));
         self.piece(&Source::Text, piece, false).await
     }
 
     /// A piece of what the model thinks.
     pub async fn reasoning(&mut self, piece: &str) -> Result<(), Halted> {
-        self.tell_ears(|| Piece::Reasoning(piece.to_owned()));
         self.piece(&Source::Reasoning, piece, false).await
     }
 
@@ -138,14 +142,7 @@ impl<'a> Deltas<'a> {
         if index >= MAX_CALLS {
             return Ok(());
         }
-        self.tell_ears(|| Piece::Call { index, tool: tool.to_owned(), text: piece.to_owned() });
         self.piece(&Source::Call(CallInSight { index, tool: tool.into() }), piece, false).await
-    }
-
-    fn tell_ears(&self, piece: impl Fn() -> Piece) {
-        for ear in self.ears.iter().filter_map(Weak::upgrade) {
-            ear.lock().unwrap_or_else(PoisonError::into_inner).push(piece());
-        }
     }
 
     async fn piece(&mut self, source: &Source, piece: &str, last: bool) -> Result<(), Halted> {
@@ -158,6 +155,9 @@ impl<'a> Deltas<'a> {
             Source::Call(call) => (Channel::Call, Some(call), flow_of(&mut self.calls, call)),
         };
         flow.streamed = true;
+        if let Some(reader) = &mut self.reader {
+            return reader.read(channel, call, piece).await;
+        }
         let Some(live) = &mut self.live else {
             flow.passed.push_str(piece);
             return Ok(());

@@ -13,14 +13,12 @@ use anyhow::Context as _;
 use vertebra::{Agent, Approver, Limits, Model as _, ModelId};
 use vertebra_bridge::settings::{
     self, Driver, InstructionSettings, Level, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings, Settings,
-    SettingsError,
 };
 use vertebra_kit::{
     bash::Bash,
     files::{Files, Undo},
     permissions::Rules,
     planning::TaskPlanning,
-    redaction::Redaction,
     resilience::ModelRetry,
     skills::Skills,
     steering::Steering,
@@ -28,9 +26,9 @@ use vertebra_kit::{
     summary::Summarisation,
 };
 
-use self::project::{Brought, Trust};
 pub(crate) use self::{
-    project::{agrees, show},
+    choice::{Picked, Places},
+    project::{Brought, Trust, agrees, show},
     world::World,
 };
 use crate::options::{AgentOptions, DriverChoice, ModeChoice};
@@ -68,13 +66,15 @@ pub(crate) async fn assemble<A: Approver>(
     approver: impl FnOnce(&Rules) -> Option<A>,
 ) -> anyhow::Result<Assembled> {
     let folder = std::fs::canonicalize(&options.dir).with_context(|| format!("--dir {}", options.dir.display()))?;
-    let own = Own::read(world)?;
     let trust = if options.trust { Trust::Once } else { Trust::Remembered };
-    let brought = Brought::look(&folder, trust, world)?;
-    let (settings, overruled) = settings::merge(own.managed, [own.user, brought.settings, from_options(options)]);
-    let mut notices = [overruled, brought.notices].concat();
-    let chosen = choice::choose(&settings.model, world).await?;
-    let (model, steering, undo) = (chosen.model.id(), Steering::default(), Undo::default());
+    let Settled { settings, brought, mut notices } = Settled::read(&folder, trust, from_options(options), world)?;
+    let places = Places::new(&settings.model, world)?;
+    let picked = places.pick(None).await?;
+    let model = places.open(&picked.pick, &folder, options.record.as_deref())?;
+    if settings.model.name.is_none() {
+        notices.push(format!("model: {}, because {}", picked.pick, picked.reason));
+    }
+    let (id, steering, undo) = (model.id(), Steering::default(), Undo::default());
     let permissions = rights::permissions(&settings.permissions, world.user_settings().as_deref())?;
     let rules = permissions.rules();
     // A person's own come first: of two of one name the first counts.
@@ -85,7 +85,7 @@ pub(crate) async fn assemble<A: Approver>(
     let skills = skills.agents(&agents);
     notices.extend(skills.problems().iter().chain(agents.problems()).map(ToString::to_string));
 
-    let mut builder = Agent::builder(chosen.model);
+    let mut builder = Agent::builder(model);
     builder
         .name("vertebra")
         .system_prompt(told(&folder, &settings, &brought.instructions, options.system.as_deref()))
@@ -97,30 +97,37 @@ pub(crate) async fn assemble<A: Approver>(
         .with(TaskPlanning::default())
         .with(skills)
         .with(agents)
-        .with(Redaction::default())
+        .with(rights::redaction(world)?)
         .with(ModelRetry::default())
         .with(Summarisation::default())
         .with(steering.clone());
     if let Some(approver) = approver(&rules) {
         builder.approver(approver);
     }
-    Ok(Assembled { agent: builder.build()?, model, steering, undo, rules, notices })
+    Ok(Assembled { agent: builder.build()?, model: id, steering, undo, rules, notices })
 }
 
-/// The settings that need no trust.
-pub(crate) struct Own {
-    /// Of whoever keeps the machine.
-    pub(crate) managed: Settings,
-    /// Of whoever uses it.
-    pub(crate) user: Settings,
+/// What all levels say together.
+pub(crate) struct Settled {
+    /// The settings.
+    pub(crate) settings: Settings,
+    /// What else the folder brings.
+    pub(crate) brought: Brought,
+    /// What a person should know.
+    pub(crate) notices: Vec<String>,
 }
 
-impl Own {
-    /// Reads both files.
-    pub(crate) fn read(world: &World) -> Result<Self, SettingsError> {
+impl Settled {
+    /// Reads every level for this folder.
+    pub(crate) fn read(folder: &Path, trust: Trust, nearest: Settings, world: &World) -> anyhow::Result<Self> {
         let managed = settings::read(&world.managed, Level::Managed)?.settings;
         let user = world.user_settings().map(|path| settings::read(&path, Level::User)).transpose()?;
-        Ok(Self { managed, user: user.unwrap_or_default().settings })
+        let user = user.unwrap_or_default().settings;
+        let mut brought = Brought::look(folder, trust, world)?;
+        let project = std::mem::take(&mut brought.settings);
+        let (settings, overruled) = settings::merge(managed, [user, project, nearest]);
+        let notices = [overruled, std::mem::take(&mut brought.notices)].concat();
+        Ok(Self { settings, brought, notices })
     }
 }
 

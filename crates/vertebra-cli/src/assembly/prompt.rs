@@ -1,6 +1,6 @@
 //! What the model is told before the conversation: the prompt in `prompt.md`, and where it is.
 
-use std::{fs, io::Read as _, path::Path};
+use std::{borrow::Cow, fs, io::Read as _, path::Path};
 
 use vertebra::{Clock as _, SystemClock};
 use vertebra_bridge::{settings::project_root, shown};
@@ -23,6 +23,15 @@ pub(super) fn prompt(folder: &Path) -> String {
         text += &format!("- Git branch: {}\n", shown(&branch));
     }
     text
+}
+
+/// The prompt of any other day: what was recorded once is played back later.
+pub(super) fn without_date(text: &str) -> Cow<'_, str> {
+    let Some((before, after)) = text.split_once("\n- Date: ").filter(|_| text.starts_with(PROMPT)) else {
+        return text.into();
+    };
+    let rest = after.split_once('\n').map_or("", |(_, rest)| rest);
+    format!("{before}\n{rest}").into()
 }
 
 /// The branch that is checked out, read from the repository's files: nothing of a repository is run to begin with.

@@ -1,4 +1,4 @@
-//! Rules and the sandbox, from settings.
+//! Rules, the sandbox and what is hidden, from settings and the environment.
 
 use std::path::Path;
 
@@ -6,7 +6,11 @@ use vertebra_bridge::settings::{self, Level, PermissionSettings, Said, SandboxSe
 use vertebra_kit::{
     bash::{Sandbox, sandbox},
     permissions::{Mode, Permissions, PermissionsError, RuleTexts},
+    redaction::{Redaction, RedactionError},
 };
+use vertebra_models::PROVIDERS;
+
+use super::World;
 
 /// The rules of all levels. What a person allows for good goes to the file, from where the user's own rules are read.
 pub(super) fn permissions(settings: &PermissionSettings, file: Option<&Path>) -> Result<Permissions, PermissionsError> {
@@ -55,4 +59,13 @@ pub(super) fn sandbox(settings: &SandboxSettings) -> Sandbox {
     sandbox.write.extend(write.iter().map(|said| said.value.clone().into()));
     sandbox.deny_read.extend(deny_read.iter().map(|said| said.value.clone().into()));
     sandbox
+}
+
+/// Hides secrets, the keys in the environment among them.
+pub(super) fn redaction(world: &World) -> Result<Redaction, RedactionError> {
+    let names = PROVIDERS.iter().flat_map(|provider| provider.keys);
+    let keys = names.filter_map(|name| Some((*name, world.variables.get(*name)?.trim())));
+    // Shorter ones would be found in every other word, and are no keys.
+    keys.filter(|(_, key)| key.chars().count() >= 8)
+        .try_fold(Redaction::default(), |redaction, (name, key)| redaction.value(name, key))
 }

@@ -7,14 +7,14 @@ use std::{
 
 use vertebra::{Agent, Message, testing::Script};
 use vertebra_bridge::{
-    settings::{self, Level},
+    settings::{self, Level, Settings},
     shown,
     trust::{Kind, Project, Standing, Store},
 };
 use vertebra_kit::bash::Bash;
 
 use super::Finding;
-use crate::assembly::World;
+use crate::assembly::{Places, Settled, Trust, World};
 
 /// Looks at everything.
 pub(super) async fn all(folder: &Path, world: &World) -> Vec<Finding> {
@@ -23,6 +23,7 @@ pub(super) async fn all(folder: &Path, world: &World) -> Vec<Finding> {
     findings.push(settings("managed settings", Some(world.managed.clone()), Level::Managed));
     findings.push(settings("your settings", world.user_settings(), Level::User));
     findings.extend(project(folder, world));
+    findings.extend(models(folder, world).await);
     findings
 }
 
@@ -151,6 +152,33 @@ fn project(folder: &Path, world: &World) -> Vec<Finding> {
             "vertebra trust",
         ),
         Err(error) => Finding::broken(WHAT, error.to_string(), "remove that file"),
+    });
+    findings
+}
+
+/// Which models can be asked, and which one would be. Keys are named, never shown.
+async fn models(folder: &Path, world: &World) -> Vec<Finding> {
+    const WHAT: &str = "model";
+    let world = World { is_interactive: false, ..world.clone() };
+    // What is wrong with files was said already.
+    let Ok(settled) = Settled::read(folder, Trust::Remembered, Settings::default(), &world) else { return Vec::new() };
+    let places = match Places::new(&settled.settings.model, &world) {
+        Ok(places) => places,
+        Err(error) => return vec![Finding::broken(WHAT, format!("{error:#}"), "set it, or mend the line")],
+    };
+    let found = places.look().await;
+    let usable = found.iter().filter_map(|finding| Some((finding.provider, finding.usable.as_ref().ok()?)));
+    let mut findings: Vec<Finding> = usable
+        .map(|(provider, usable)| {
+            Finding::good("provider", format!("{}: {}", provider.label, places.why(provider, &usable.why)))
+        })
+        .collect();
+    findings.push(match places.pick(Some(&found)).await {
+        Ok(picked) => Finding::good(WHAT, format!("{}: {}", picked.pick, picked.reason)),
+        Err(error) if settled.settings.model.name.is_some() => {
+            Finding::broken(WHAT, format!("{error:#}"), "vertebra models --all shows what can be used, and why not")
+        }
+        Err(_) => Finding::broken(WHAT, "none: no key is set, and no server answers here", "vertebra models --all"),
     });
     findings
 }

@@ -7,12 +7,12 @@ use std::{
 };
 
 use serde_json::Value;
-use vertebra::{Deltas, Halted, Model, ModelError, ModelId, Piece, Request, Response};
+use vertebra::{Deltas, Halted, Model, ModelError, ModelId, Request, Response};
 
 use super::{
     CassetteError,
     difference::Difference,
-    tape::{self, Exchange, Outcome},
+    tape::{self, Exchange, Outcome, Piece},
     wording::{self, Rewrite, Wording},
 };
 use crate::Secret;

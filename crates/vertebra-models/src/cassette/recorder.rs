@@ -2,15 +2,16 @@
 
 use std::{
     borrow::Cow,
+    mem::take,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use vertebra::{Deltas, Ear, Model, ModelError, ModelId, Request, Response};
+use vertebra::{CallInSight, Channel, DeltaReader, Deltas, Halted, Model, ModelError, ModelId, Request, Response};
 
 use super::{
     CassetteError,
-    tape::{self, Exchange, Failure, Outcome, Tape},
+    tape::{self, Exchange, Failure, Outcome, Piece, Tape},
     wording::{self, Wording},
 };
 use crate::Secret;
@@ -57,8 +58,9 @@ impl<M: Model> Model for Recorder<M> {
     }
 
     async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
-        let open = Open { wording: &self.wording, tape: &self.tape, request, ear: out.ear(), ended: false };
-        let answer = self.model.infer(request, out).await;
+        let heard = Mutex::default();
+        let open = Open { wording: &self.wording, tape: &self.tape, request, heard: &heard, ended: false };
+        let answer = self.model.infer(request, &mut Deltas::to(&mut Ear { out, heard: &heard })).await;
         let outcome = match &answer {
             Ok(response) => Outcome::Response(serde_json::to_value(response).unwrap_or_default()),
             Err(error) => Outcome::Error(error.clone().into()),
@@ -69,12 +71,45 @@ impl<M: Model> Model for Recorder<M> {
     }
 }
 
+/// The pieces of an answer, so far.
+type Heard = Mutex<Vec<Piece>>;
+
+/// Hears each piece on its way.
+struct Ear<'e, 'd> {
+    out: &'e mut Deltas<'d>,
+    heard: &'e Heard,
+}
+
+impl DeltaReader for Ear<'_, '_> {
+    async fn read(&mut self, channel: Channel, call: Option<&CallInSight>, piece: &str) -> Result<(), Halted> {
+        let text = piece.to_owned();
+        match (channel, call) {
+            (Channel::Reasoning, _) => {
+                lock(self.heard).push(Piece::Reasoning(text));
+                self.out.reasoning(piece).await
+            }
+            (Channel::Call, Some(CallInSight { index, tool })) => {
+                lock(self.heard).push(Piece::Call { index: *index, tool: tool.to_string(), text });
+                self.out.call(*index, tool, piece).await
+            }
+            (Channel::Text | Channel::Call, _) => {
+                lock(self.heard).push(Piece::Text(text));
+                self.out.text(piece).await
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// An exchange that has not ended. If it never does, that is recorded.
 struct Open<'r> {
     wording: &'r Wording,
     tape: &'r Mutex<Tape>,
     request: &'r Request,
-    ear: Ear,
+    heard: &'r Heard,
     ended: bool,
 }
 
@@ -91,9 +126,8 @@ impl Open<'_> {
             Outcome::Cancelled => {}
         }
         let request = tape::asked(self.request, self.wording);
-        let pieces = wording::in_pieces(self.ear.heard(), &|text| self.wording.written(text));
-        let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
-        tape.add(Exchange { request, pieces, outcome })
+        let pieces = wording::in_pieces(take(&mut *lock(self.heard)), &|text| self.wording.written(text));
+        lock(self.tape).add(Exchange { request, pieces, outcome })
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use vertebra::{ModelError, ModelId, Piece, Request};
+use vertebra::{ModelError, ModelId, Request};
 
 use super::{CassetteError, wording::Wording};
 
@@ -38,6 +38,15 @@ pub(super) struct Exchange {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) pieces: Vec<Piece>,
     pub(super) outcome: Outcome,
+}
+
+/// A piece of an answer, as a driver handed it over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Piece {
+    Text(String),
+    Reasoning(String),
+    Call { index: u32, tool: String, text: String },
 }
 
 /// How a request ended.

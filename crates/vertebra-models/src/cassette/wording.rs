@@ -3,8 +3,8 @@
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
-use vertebra::Piece;
 
+use super::tape::Piece;
 use crate::Secret;
 
 /// Changes a text, or leaves it.
