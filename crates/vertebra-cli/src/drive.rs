@@ -26,7 +26,7 @@ use crate::{
     assembly::{self, Assembled, World},
     options::AgentOptions,
     surface::Surface,
-    terminal::{self, Asked, Asking, Editor, Entry, History, Inline, Key, Step, Terminal},
+    terminal::{self, Asked, Asking, Editor, History, Inline, Key, Step, Terminal},
     view::{
         self, About, Aside, Canvas, Output, Showing, View,
         rows::{BOLD, DIM, RED, Row, lines},
@@ -230,7 +230,9 @@ impl Desk {
             Key::Interrupt | Key::Escape if !driving.stopping => {
                 driving.stopping = true;
                 stream.cancel();
-                self.note("stopping: the session is kept; ctrl-c again leaves");
+                if !self.terminal.is_live() {
+                    self.note("stopping: once more leaves at once");
+                }
             }
             Key::Enter if self.draft.continue_line() => {}
             Key::Enter => self.send(),
@@ -273,7 +275,7 @@ impl Desk {
             return;
         }
         let keys = match (driving.stopping, &driving.asking) {
-            (true, _) => "ctrl-c again leaves",
+            (true, _) => "stopping, the session is kept · ctrl-c again leaves",
             (false, Some(_)) => "",
             (false, None) => "esc stops · what you type is read at the next step",
         };
@@ -301,10 +303,10 @@ impl Desk {
         loop {
             let (columns, height) = (self.terminal.width(), self.terminal.entry_rows());
             let entry = self.draft.shown(MARK, columns, height);
-            let told = Row::default().with(DIM, format!("  {hint}")).cut(columns.saturating_sub(1)).paint(self.colour);
-            let Entry { mut rows, cursor } = entry;
-            rows.push(told);
-            self.terminal.entry(Some(Entry { rows, cursor }));
+            let mut entry = entry.under(vec![String::new()]);
+            let told = Row::default().with(DIM, format!("  {hint}")).cut(columns.saturating_sub(1));
+            entry.rows.push(told.paint(self.colour));
+            self.terminal.entry(Some(entry));
             self.terminal.flush();
             let said = match self.terminal.key().await {
                 Key::Leave(code) => Some(Said::Exit(code)),

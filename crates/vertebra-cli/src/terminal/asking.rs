@@ -218,7 +218,7 @@ impl Asking {
         let rows = rows.iter().flat_map(|row| wrap(&row.0, columns.saturating_sub(3)));
         let margin = |number| if number == 0 { "└ " } else { "  " };
         let rows = rows.enumerate().map(|(number, row)| format!("{}{}", margin(number), row.paint(self.colour)));
-        below.under(rows.collect())
+        Entry { alone: true, ..below.under(rows.collect()) }
     }
 
     fn keys(&self) -> Vec<Row> {
