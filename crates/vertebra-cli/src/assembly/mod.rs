@@ -3,6 +3,7 @@
 mod choice;
 mod project;
 mod prompt;
+mod reading;
 mod rights;
 mod script;
 mod servers;
@@ -16,7 +17,7 @@ use vertebra_bridge::settings::{
     self, Driver, InstructionSettings, Level, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings, Settings,
 };
 use vertebra_kit::{
-    bash::Bash,
+    bash::{Bash, policy::Ground},
     files::{Files, Undo},
     permissions::Rules,
     planning::TaskPlanning,
@@ -93,6 +94,7 @@ pub(crate) async fn assemble<A: Approver>(
     let mut sandbox = rights::sandbox(&settings.sandbox);
     sandbox.protect.extend(own);
 
+    let home = world.variables.get("HOME").map_or("/", String::as_str);
     let mut builder = Agent::builder(model);
     builder
         .name("vertebra")
@@ -102,6 +104,7 @@ pub(crate) async fn assemble<A: Approver>(
         .with(permissions)
         .with(files)
         .with(Bash { sandbox, ..Bash::in_dir(&folder) })
+        .with(reading::FreeReading { ground: Ground::new(folder.to_string_lossy(), home) })
         .with(TaskPlanning::default())
         .with(skills)
         .with(agents)

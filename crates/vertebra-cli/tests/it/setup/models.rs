@@ -16,7 +16,7 @@ fn listed(machine: &Machine, variables: &[(&str, &str)]) -> Value {
 fn without_any_model_four_ways_to_get_one_are_shown() {
     let machine = Machine::without_servers();
     let told = machine.runs(&["run", "hi"]);
-    assert_eq!(told.code, 1);
+    assert_eq!(told.code, 2);
     insta::assert_snapshot!(told.err);
     assert_eq!(machine.runs(&["models"]).code, 1);
 }
@@ -80,5 +80,5 @@ fn what_was_recorded_is_played_back() {
     let told = machine.runs(&["run", "--model", &model, "go"]);
     assert_eq!((told.code, told.out.as_str()), (0, "Nothing here.\n"), "{}", told.err);
     let told = machine.runs(&["run", "--model", &model, "something else"]);
-    assert_eq!(told.code, 1, "only what was recorded");
+    assert_eq!(told.code, 1, "only what was recorded: {}", told.out);
 }

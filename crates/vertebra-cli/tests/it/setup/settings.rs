@@ -7,14 +7,14 @@ fn a_mistake_ends_the_run_before_it_begins_and_shows_the_line() {
     let machine = Machine::new();
     machine.user_settings("[permissions]\n# never\ndney = [\"Bash\"]\n");
     let told = machine.plays(&[say("done")], &[]);
-    assert_eq!(told.code, 1);
+    assert_eq!(told.code, 2);
     insta::assert_snapshot!(told.err, @r"
     vertebra: [here]/home/.config/vertebra/vertebra.toml, line 3: `[permissions]` has no `dney`; did you mean `deny`?
       3 | dney = …
     ");
     machine.user_settings("[permissions]\ndeny = [\"Bash(\"]\n");
     let told = machine.plays(&[say("done")], &[]);
-    assert_eq!(told.code, 1);
+    assert_eq!(told.code, 2);
     assert!(told.err.contains("line 2") && told.err.contains("Bash("), "{}", told.err);
     assert!(machine.heard().is_empty(), "no model was asked");
 }
