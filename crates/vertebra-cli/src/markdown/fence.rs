@@ -6,7 +6,7 @@ pub(super) struct Fence {
     mark: char,
     length: usize,
     pub(super) indent: usize,
-    pub(super) language: String,
+    pub(super) info: String,
 }
 
 impl Fence {
@@ -17,8 +17,7 @@ impl Fence {
         if length < 3 || (mark == '`' && info.contains('`')) {
             return None;
         }
-        let language = info.split([' ', ',', '{']).next().unwrap_or_default().to_owned();
-        Some(Self { mark, length, indent, language })
+        Some(Self { mark, length, indent, info: info.to_owned() })
     }
 
     pub(super) fn is_closed_by(&self, line: &str) -> bool {

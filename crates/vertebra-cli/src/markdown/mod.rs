@@ -12,7 +12,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use self::{
     fence::Fence,
-    render::{Look, render},
+    render::{Look, code_row, label_row, render},
 };
 use crate::view::{
     rows::{PLAIN, Row, Span, wrap},
@@ -134,21 +134,25 @@ impl Markdown {
             if fence.is_closed_by(&line) {
                 self.fence = None;
             } else {
-                rows.push(self.look(width).code(fence.inside(&line)));
+                rows.push(code_row(fence.inside(&line)));
             }
             return;
         }
         if let Some(fence) = Fence::opened_by(&line).filter(|fence| !(fence.indent >= 2 && self.in_list())) {
             self.settle(width, Until::End, rows);
             self.gap(rows);
-            rows.extend(self.look(width).label(&fence.language));
+            rows.extend(label_row(&fence.info));
             self.fence = Some(fence);
             return;
         }
+        let goes_on = goes_on(&self.pending, &line);
         self.pending.push_str(&line);
         self.pending.push('\n');
-        let long = self.pending.len() > MAX_BYTES || self.pending.lines().count() > MAX_LINES;
-        self.settle(width, if long { Until::End } else { Until::Open }, rows);
+        if self.pending.len() > MAX_BYTES || self.pending.lines().count() > MAX_LINES {
+            self.settle(width, Until::End, rows);
+        } else if !goes_on {
+            self.settle(width, Until::Open, rows);
+        }
     }
 
     /// Lets out the blocks that nothing can change any more.
@@ -173,7 +177,7 @@ impl Markdown {
         }
         if let Some(open) = open {
             let line = pending[..open.start].rfind('\n').map_or(0, |at| at + 1);
-            self.pending = pending[line..].to_owned();
+            pending[line..].clone_into(&mut self.pending);
         } else {
             self.flowed = 0;
         }
@@ -243,9 +247,8 @@ fn blocks(events: &[(Event<'_>, std::ops::Range<usize>)]) -> Vec<Block> {
         if depth == 0 {
             let kind = match &events[first].0 {
                 Event::Start(Tag::Paragraph | Tag::Table(_) | Tag::BlockQuote(_)) => Kind::Lines,
-                Event::Rule => Kind::Line,
                 // A heading that is underlined has come with its line, too.
-                Event::Start(Tag::Heading { .. }) => Kind::Line,
+                Event::Rule | Event::Start(Tag::Heading { .. }) => Kind::Line,
                 _ => Kind::Other,
             };
             // The range of an end is that of the whole.
@@ -254,6 +257,17 @@ fn blocks(events: &[(Event<'_>, std::ops::Range<usize>)]) -> Vec<Block> {
         }
     }
     blocks
+}
+
+/// Whether a line most likely goes on with a list, a table or a quote: then nothing is finished with it, and it need not be
+/// looked for. What is overlooked comes out with the next line.
+fn goes_on(block: &str, line: &str) -> bool {
+    let mark = |text: &str| match text.chars().next()? {
+        c @ ('-' | '*' | '+' | '|' | '>') => Some(c),
+        c if c.is_ascii_digit() => Some('1'),
+        _ => None,
+    };
+    mark(block).is_some() && (line.starts_with("  ") || mark(block) == mark(line))
 }
 
 /// Whether a character in a paragraph is what it is, whatever comes after it.

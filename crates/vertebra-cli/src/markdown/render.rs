@@ -27,16 +27,15 @@ pub(super) struct Look {
     pub(super) colour: bool,
 }
 
-impl Look {
-    /// A line of code. It is not wrapped, so that it can be copied.
-    pub(super) fn code(self, line: &str) -> Row {
-        Row::default().with(PLAIN, "    ").with(CODE, visible(line))
-    }
+/// A line of code. It is not wrapped, so that it can be copied.
+pub(super) fn code_row(line: &str) -> Row {
+    Row::default().with(PLAIN, "    ").with(CODE, visible(line))
+}
 
-    /// What kind of code follows.
-    pub(super) fn label(self, language: &str) -> Option<Row> {
-        (!language.is_empty()).then(|| Row::default().with(DIM, format!("  ── {}", visible(language))))
-    }
+/// What kind of code follows, from what stands behind its fence.
+pub(super) fn label_row(info: &str) -> Option<Row> {
+    let language = info.split([' ', ',', '{']).next().filter(|language| !language.is_empty())?;
+    Some(Row::default().with(DIM, format!("  ── {}", visible(language))))
 }
 
 /// Draws the events of one block. The first bytes of its text are left out: they have come out already.
@@ -121,8 +120,7 @@ impl Drawing {
 
     fn start(&mut self, tag: &Tag<'_>) {
         match tag {
-            Tag::Paragraph => self.begin_block(),
-            Tag::HtmlBlock => self.begin_block(),
+            Tag::Paragraph | Tag::HtmlBlock => self.begin_block(),
             Tag::Heading { level, .. } => {
                 self.begin_block();
                 self.styles.push(if *level == HeadingLevel::H1 { BOLD.underline() } else { BOLD });
@@ -136,11 +134,10 @@ impl Drawing {
             }
             Tag::CodeBlock(kind) => {
                 self.begin_block();
-                if let CodeBlockKind::Fenced(info) = kind {
-                    let language = info.split([' ', ',', '{']).next().unwrap_or_default();
-                    if let Some(label) = self.look.label(language) {
-                        self.emit(label);
-                    }
+                if let CodeBlockKind::Fenced(info) = kind
+                    && let Some(label) = label_row(info)
+                {
+                    self.emit(label);
                 }
                 self.code = Some(String::new());
             }
@@ -203,7 +200,7 @@ impl Drawing {
             TagEnd::CodeBlock => {
                 let code = self.code.take().unwrap_or_default();
                 for line in code.lines() {
-                    self.emit(self.look.code(line));
+                    self.emit(code_row(line));
                 }
                 self.gap = true;
             }

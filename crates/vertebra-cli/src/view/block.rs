@@ -46,20 +46,21 @@ impl Place<'_> {
 pub(crate) fn ended(call: &ToolCall, result: &ToolResult, notes: &[Note], much: Much, place: Place<'_>) -> Vec<Row> {
     let (style, mark) = result::mark(result);
     let facts = result::facts(call, result).then(place.agent());
-    let mut rows = headline(Row::default().with(style, format!("{mark} ")), call::rows(call), facts, place);
+    let mut rows = headline(&Row::default().with(style, format!("{mark} ")), call::rows(call), facts, place);
     rows.extend(notes.iter().flat_map(|note| noted(note, place)));
     let preview = result::preview(call, result, much);
-    let blocked = result.status == ToolStatus::Blocked;
-    rows.extend(preview.into_iter().flat_map(|row| match blocked {
-        true => set_in("  ", wrap(&row.0, place.room().saturating_sub(2))),
-        false => set_in("    ", vec![row]),
-    }));
+    if result.status == ToolStatus::Blocked {
+        let wrapped = preview.iter().flat_map(|row| wrap(&row.0, place.room().saturating_sub(2)));
+        rows.extend(set_in("  ", wrapped.collect()));
+    } else {
+        rows.extend(set_in("    ", preview));
+    }
     place.put(rows)
 }
 
 /// A call that goes on while its child works.
 pub(crate) fn announced(call: &ToolCall, notes: &[Note], place: Place<'_>) -> Vec<Row> {
-    let mut rows = headline(Row::default().with(DIM, "◆ "), call::rows(call), Row::default(), place);
+    let mut rows = headline(&Row::default().with(DIM, "◆ "), call::rows(call), Row::default(), place);
     rows.extend(notes.iter().flat_map(|note| noted(note, place)));
     place.put(rows)
 }
@@ -75,11 +76,11 @@ pub(crate) fn child_ended(call: &ToolCall, result: &ToolResult, place: Place<'_>
 }
 
 /// The call, with the facts where they are seen even if it is long.
-fn headline(mark: Row, call: Vec<Row>, facts: Row, place: Place<'_>) -> Vec<Row> {
+fn headline(mark: &Row, call: Vec<Row>, facts: Row, place: Place<'_>) -> Vec<Row> {
     let room = place.room().saturating_sub(mark.width() + facts.width()).max(8);
     let mut rows = call.into_iter();
     let first = rows.next().unwrap_or_default().cut(room).then(facts);
-    behind(&mark, [first].into_iter().chain(rows).collect())
+    behind(mark, [first].into_iter().chain(rows).collect())
 }
 
 /// What a hook did, over as many rows as it takes.

@@ -7,14 +7,14 @@ use vertebra::{RunReport, RunStatus, StopReason, Usage};
 use super::{
     About,
     rows::{BOLD, CYAN, DIM, GREEN, PLAIN, RED, Row, YELLOW, behind, wrap},
-    text::{counted, duration, money, on_one_line, tokens, visible},
+    text::{counted, dotted, duration, money, on_one_line, tokens, visible},
 };
 
 /// Who works where, and what one should know before.
 pub(crate) fn header(about: &About<'_>, width: usize) -> Vec<Row> {
     let folder = about.folder.display().to_string();
     let facts = [about.model(), folder, about.mode.to_owned()];
-    let facts: String = facts.iter().map(|fact| format!(" · {}", on_one_line(fact))).collect();
+    let facts = dotted(&facts.map(|fact| on_one_line(&fact)));
     let mut rows = vec![Row::default().with(BOLD, "vertebra").with(DIM, facts).cut(width)];
     for notice in about.notices {
         rows.extend(notice_rows(notice, width));
@@ -46,7 +46,7 @@ pub(crate) fn rows(report: &RunReport, spent: Usage, width: usize) -> Vec<Row> {
     }
     facts.extend(usage(spent));
     facts.push(duration(Duration::from_millis(report.duration_ms)));
-    told.push(DIM, facts.iter().map(|fact| format!(" · {fact}")).collect::<String>());
+    told.push(DIM, dotted(&facts));
     let mut rows = behind(&Row::default().with(style, mark), wrap(&told.0, width.saturating_sub(2)));
     if let Some(advice) = advice(report) {
         rows.extend(behind(

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{
     call, ending,
     people::People,
-    rows::{BOLD, CYAN, DIM, PLAIN, Row, Span, YELLOW, wrap},
-    text::{more, on_one_line, visible},
+    rows::{BOLD, CYAN, DIM, PLAIN, Row, Span, YELLOW, behind, wrap},
+    text::{dotted, more, on_one_line, visible},
 };
 use crate::surface::Surface;
 
@@ -56,7 +56,8 @@ impl People {
     fn thought_so_far(&self, width: usize) -> Vec<Row> {
         let Some(thought) = &self.thought else { return Vec::new() };
         let text = on_one_line(&thought.text);
-        last(wrap(&[Span { style: DIM, text }], Self::text_width(width)), MAX_THOUGHT)
+        let rows = wrap(&[Span { style: DIM, text }], Self::text_width(width).saturating_sub(2));
+        behind(&Row::default().with(DIM, "∴ "), last(rows, MAX_THOUGHT))
     }
 
     fn at_work(&self, now: Duration, width: usize) -> Vec<Row> {
@@ -94,7 +95,7 @@ impl People {
         let mut facts = vec![seconds(elapsed)];
         facts.extend(ending::usage(self.spent));
         facts.extend((!self.aside.keys.is_empty()).then(|| self.aside.keys.clone()));
-        let facts: String = facts.iter().map(|fact| format!(" · {fact}")).collect();
+        let facts = dotted(&facts);
         Row::default().with(CYAN, frame(self.clock.elapsed())).with(BOLD, format!(" {doing}")).with(DIM, facts)
     }
 

@@ -56,7 +56,7 @@ impl Told {
         let mut notes = Vec::new();
         for trace in &record.hooks {
             let known = |told: &mut HashSet<_>| !told.insert((trace.hook.clone(), record.point.clone()));
-            let silent = !trace.changes.is_empty() && (trace.hook.contains('/') || known(&mut self.0));
+            let silent = !trace.changes.is_empty() && (is_built_in(trace) || known(&mut self.0));
             let trace = if silent { &Trace { changes: Vec::new(), ..trace.clone() } } else { trace };
             notes.extend(of_hook(trace, refusals));
         }
@@ -72,6 +72,11 @@ enum Refusals {
     WithTheOutcome,
 }
 
+/// The hooks of capabilities are named after them, as in `files/seen`.
+fn is_built_in(trace: &Trace) -> bool {
+    trace.hook.contains('/')
+}
+
 fn of_hook(trace: &Trace, refusals: Refusals) -> Vec<Note> {
     let name = on_one_line(&trace.hook);
     let note = |style, mark, text| Note { style, mark, text };
@@ -79,7 +84,7 @@ fn of_hook(trace: &Trace, refusals: Refusals) -> Vec<Note> {
         |reason: &Option<String>| reason.as_deref().map(|why| format!(": {}", short(why))).unwrap_or_default();
     let mut notes = Vec::new();
     // What is built in keeps its books there.
-    let is_own = |change: &&Change| trace.hook.contains('/') && change.path.starts_with("/metadata/");
+    let is_own = |change: &&Change| is_built_in(trace) && change.path.starts_with("/metadata/");
     let changed: Vec<&Change> = trace.changes.iter().filter(|change| !is_own(change)).collect();
     if !changed.is_empty() {
         notes.push(note(YELLOW, "✎", format!("changed by {name}: {}", changes(&changed))));
@@ -88,14 +93,16 @@ fn of_hook(trace: &Trace, refusals: Refusals) -> Vec<Note> {
         Ran::Answered { verdict, reason } => {
             let why = because(reason);
             match verdict {
-                Kind::Proceed | Kind::Skip | Kind::Allow | Kind::Hold => None,
+                // That it stopped the run, its end says.
+                Kind::Proceed | Kind::Skip | Kind::Allow | Kind::Hold | Kind::Stop => None,
+                // What is built in gives notice.
+                Kind::Retry if is_built_in(trace) => None,
                 Kind::Deny | Kind::Ask if refusals == Refusals::WithTheOutcome => None,
                 Kind::Deny => Some(note(RED, "⊘", format!("blocked by {name}{why}"))),
                 Kind::Ask => Some(note(YELLOW, "?", format!("asked by {name}{why}"))),
                 Kind::Replace => Some(note(YELLOW, "✎", format!("answered by {name} in place of it"))),
                 Kind::Recover => Some(note(YELLOW, "✎", format!("made good by {name}"))),
                 Kind::Retry => Some(note(YELLOW, "↻", format!("tried again by {name}{why}"))),
-                Kind::Stop => Some(note(YELLOW, "■", format!("stopped by {name}{why}"))),
                 Kind::GoOn => Some(note(YELLOW, "↻", format!("sent on by {name}{why}"))),
                 Kind::Halt => Some(note(RED, "⊘", format!("cut off by {name}{why}"))),
             }

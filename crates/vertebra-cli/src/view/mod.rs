@@ -21,6 +21,7 @@ use std::{path::Path, sync::Arc};
 
 use vertebra::{Clock, ModelId, RunEvent};
 
+pub(crate) use self::{call::on_one_row as call_row, hooks::changed};
 use crate::surface::Surface;
 
 /// One way to show runs. The views are told everything and draw on a surface; they read no clock and no terminal but

@@ -102,8 +102,6 @@ impl People {
                 }
                 (Channel::Call, None) => {}
             },
-            // What a child says is for its parent, who says what came of it.
-            News::Delta { .. } => {}
             News::ToolBegan { call } => {
                 self.settle(surface);
                 self.calls.began(event, call, self.clock.elapsed());
@@ -122,11 +120,11 @@ impl People {
             News::Used { usage } => self.spent += *usage,
             News::Notice { message, .. } => {
                 let rows = ending::notice_rows(message, surface.width());
-                self.write(rows, surface);
+                self.write(&rows, surface);
             }
             News::Missed { events } => {
                 let text = format!("… {} missed", counted(*events, "event"));
-                self.write(vec![Row::default().with(DIM, text)], surface);
+                self.write(&[Row::default().with(DIM, text)], surface);
             }
             News::Ended { report } if event.depth == 0 => {
                 self.settle(surface);
@@ -134,10 +132,11 @@ impl People {
                 let spent = std::mem::take(&mut self.spent);
                 let rows = ending::rows(report, spent, surface.width());
                 self.above = if self.above == Above::Nothing { Above::Nothing } else { Above::Rows };
-                self.write(rows, surface);
+                self.write(&rows, surface);
                 self.since = None;
             }
-            News::Ended { .. } => {}
+            // What a child says is for its parent, who says what came of it.
+            News::Delta { .. } | News::Ended { .. } => {}
         }
     }
 
@@ -171,11 +170,11 @@ impl People {
         let Open { notes, announced, .. } = self.calls.end(event, &call.id);
         let place = self.place(event, surface);
         if announced {
-            self.write_under(block::child_ended(call, result, place), surface);
+            self.write_under(&block::child_ended(call, result, place), surface);
             return;
         }
         let rows = block::ended(call, result, &notes, Much::Some, place);
-        if event.depth > 0 { self.write_under(rows, surface) } else { self.write(rows, surface) }
+        if event.depth > 0 { self.write_under(&rows, surface) } else { self.write(&rows, surface) }
     }
 
     /// Writes down the call that a child works for, before anything of the child.
@@ -185,7 +184,7 @@ impl People {
         let place = Place { width: surface.width(), depth: parent.depth, agent: None };
         let Some(call) = &parent.call else { return };
         let rows = block::announced(call, &parent.notes, place);
-        self.write(rows, surface);
+        self.write(&rows, surface);
     }
 
     fn place<'e>(&self, event: &'e RunEvent, surface: &dyn Surface) -> Place<'e> {
@@ -202,7 +201,7 @@ impl People {
         self.settle(surface);
         let place = self.place(event, surface);
         let rows = notes.iter().flat_map(|note| block::noted(note, place)).collect();
-        self.write(place.put(rows), surface);
+        self.write(&place.put(rows), surface);
     }
 
     /// What the model was about to say or to do is over.
@@ -224,7 +223,7 @@ impl People {
         let Some(thought) = self.thought.take() else { return };
         let time = self.clock.elapsed().saturating_sub(thought.began);
         if time >= THOUGHT {
-            self.write(vec![Row::default().with(DIM, format!("∴ thought for {}", duration(time)))], surface);
+            self.write(&[Row::default().with(DIM, format!("∴ thought for {}", duration(time)))], surface);
         }
     }
 
@@ -238,12 +237,12 @@ impl People {
     }
 
     /// Writes what belongs to the row above.
-    fn write_under(&mut self, rows: Vec<Row>, surface: &mut dyn Surface) {
-        surface.write(&lines(&rows, self.colour));
+    fn write_under(&mut self, rows: &[Row], surface: &mut dyn Surface) {
+        surface.write(&lines(rows, self.colour));
         self.above = Above::Rows;
     }
 
-    fn write(&mut self, rows: Vec<Row>, surface: &mut dyn Surface) {
+    fn write(&mut self, rows: &[Row], surface: &mut dyn Surface) {
         if rows.is_empty() {
             return;
         }
@@ -253,7 +252,7 @@ impl People {
             Above::Row => now == Above::Rows,
             Above::Answer | Above::Rows => true,
         };
-        surface.write(&format!("{}{}", if apart { "\n" } else { "" }, lines(&rows, self.colour)));
+        surface.write(&format!("{}{}", if apart { "\n" } else { "" }, lines(rows, self.colour)));
         self.above = now;
     }
 }
@@ -261,7 +260,7 @@ impl People {
 impl View for People {
     fn begin(&mut self, about: &About<'_>, surface: &mut dyn Surface) {
         let rows = ending::header(about, surface.width());
-        self.write(rows, surface);
+        self.write(&rows, surface);
         self.above = Above::Rows;
     }
 

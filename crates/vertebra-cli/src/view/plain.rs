@@ -7,14 +7,14 @@ use std::sync::Arc;
 use vertebra::{Channel, Clock, News, RunEvent, ToolCall, ToolResult, Usage};
 
 use super::{
-    About, Aside, Showing, View,
+    About, Aside, Canvas, Showing, View,
     block::{self, Place},
     calls::{Calls, Open},
     ending,
     hooks::{Told, of_call},
     result::Much,
     rows::{Row, lines},
-    text::{counted, on_one_line, visible},
+    text::{counted, visible},
 };
 use crate::surface::Surface;
 
@@ -23,10 +23,13 @@ const WIDTH: usize = 160;
 
 /// Writes lines.
 pub(crate) struct Plain {
+    canvas: Canvas,
     clock: Arc<dyn Clock>,
     calls: Calls,
     /// What the model said in this step.
     said: String,
+    /// What it said last before it did something.
+    settled: String,
     spent: Usage,
     told: Told,
 }
@@ -34,9 +37,11 @@ pub(crate) struct Plain {
 impl Plain {
     pub(crate) fn new(showing: &Showing) -> Self {
         Self {
+            canvas: showing.canvas,
             clock: showing.clock.clone(),
             calls: Calls::default(),
             said: String::new(),
+            settled: String::new(),
             spent: Usage::default(),
             told: Told::default(),
         }
@@ -44,9 +49,9 @@ impl Plain {
 
     /// What the model said on its way is no answer.
     fn settle(&mut self, surface: &mut dyn Surface) {
-        let said = std::mem::take(&mut self.said);
-        if !said.trim().is_empty() {
-            surface.write(&format!("{}\n", visible(said.trim_end())));
+        if !self.said.trim().is_empty() {
+            surface.write(&format!("{}\n", visible(self.said.trim_end())));
+            self.settled = std::mem::take(&mut self.said);
         }
     }
 
@@ -80,7 +85,6 @@ impl View for Plain {
         match &event.news {
             News::Step { .. } => self.settle(surface),
             News::Delta { channel: Channel::Text, text, .. } if event.depth == 0 => self.said.push_str(text),
-            News::Delta { .. } | News::ToolSays { .. } => {}
             News::ToolBegan { call } => {
                 self.settle(surface);
                 self.calls.began(event, call, self.clock.elapsed());
@@ -99,8 +103,6 @@ impl View for Plain {
             }
             News::Asked { approval } => {
                 self.settle(surface);
-                let (by, reason) = (on_one_line(&approval.asked_by), on_one_line(&approval.reason));
-                surface.write(&format!("? {by} asks about {}: {reason}\n", on_one_line(&approval.tool)));
                 self.calls.asked(event, approval);
             }
             News::Decided { call_id, decision } => self.calls.decided(event, call_id, decision),
@@ -109,10 +111,14 @@ impl View for Plain {
             News::Missed { events } => surface.write(&format!("… {} missed\n", counted(*events, "event"))),
             News::Ended { report } if event.depth == 0 => {
                 self.said.clear();
-                answer(&report.text, surface);
+                // On the same screen nothing needs to be said twice.
+                if self.canvas == Canvas::Pipe || report.text != self.settled {
+                    answer(&report.text, surface);
+                }
+                self.settled.clear();
                 write(&ending::rows(report, std::mem::take(&mut self.spent), WIDTH), surface);
             }
-            News::Ended { .. } => {}
+            News::Delta { .. } | News::ToolSays { .. } | News::Ended { .. } => {}
         }
     }
 

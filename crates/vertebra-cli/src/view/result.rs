@@ -72,9 +72,8 @@ pub(crate) fn preview(call: &ToolCall, result: &ToolResult, much: Much) -> Vec<R
             let style = if result.status == ToolStatus::Blocked { RED } else { PLAIN };
             output(&result.output, style, 2, 4)
         }
-        (ToolStatus::Cancelled | ToolStatus::NotRun, _) => Vec::new(),
         (ToolStatus::Done, _) if !result.success => output(said(result), PLAIN, 2, 8),
-        (ToolStatus::Done, Much::Little) => Vec::new(),
+        (ToolStatus::Cancelled | ToolStatus::NotRun, _) | (ToolStatus::Done, Much::Little) => Vec::new(),
         (ToolStatus::Done, Much::Some) => match &*call.tool {
             "todo_write" => checklist(&result.data).unwrap_or_default(),
             "read_file" => Vec::new(),

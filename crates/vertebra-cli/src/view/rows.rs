@@ -1,5 +1,7 @@
 //! Styled text in rows that fit a terminal.
 
+use std::fmt::Write as _;
+
 use anstyle::{AnsiColor, Style};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -82,7 +84,7 @@ impl Row {
         let mut painted = String::new();
         for Span { style, text } in &self.0 {
             if colour && *style != PLAIN {
-                painted.push_str(&format!("{style}{text}{style:#}"));
+                let _ = write!(painted, "{style}{text}{style:#}");
             } else {
                 painted.push_str(text);
             }

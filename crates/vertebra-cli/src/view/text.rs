@@ -104,6 +104,11 @@ pub(crate) fn counted(count: impl TryInto<u64>, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Facts, each behind a dot: ` · 2 steps · 3 s`.
+pub(crate) fn dotted(facts: &[String]) -> String {
+    format!(" · {}", facts.join(" · "))
+}
+
 /// `… 1 more line`, `… 2 more lines`.
 pub(crate) fn more(count: usize, one: &str) -> String {
     format!("… {count} more {one}{}", if count == 1 { "" } else { "s" })

@@ -28,7 +28,7 @@ fn footers(width: usize, news: impl IntoIterator<Item = (u64, News)>) -> (String
         view.show(&event(news), &mut paper);
         clock.advance(Duration::from_secs(seconds));
         view.tick(&mut paper);
-        seen.push_str(&format!("{}\n--\n", paper.footer.join("\n")));
+        seen += &(paper.footer.join("\n") + "\n--\n");
     }
     (seen, paper)
 }

@@ -37,7 +37,8 @@ async fn the_object_at_the_end_has_the_fields_of_the_page_and_no_others() {
         }
     }
     let mut documented = documented("The object at the end");
-    (fields.sort(), documented.sort());
+    fields.sort();
+    documented.sort();
     assert_eq!(fields, documented);
     assert_eq!(object["status"], "completed");
     assert_eq!(object["stop"]["reason"], "finished");
