@@ -48,9 +48,11 @@ impl Capability for FreeReading {
 fn only_reads(command: &str, ground: &Ground) -> bool {
     let plain = command.replace("2>/dev/null", "").replace("2>&1", "");
     let judged = judge(command, ground);
+    let mut commands = judged.outline.iter().filter(|line| line.what == "command").peekable();
     judged.decision == Decision::Allow
         && is_plain(&plain)
-        && judged.outline.iter().filter(|line| line.what == "command").all(|line| reads(&line.text))
+        && commands.peek().is_some()
+        && commands.all(|line| reads(&line.text))
 }
 
 /// No variables, no substitutions, no redirections, nothing in the background.
