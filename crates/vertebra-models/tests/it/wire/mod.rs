@@ -2,7 +2,7 @@
 
 mod answers;
 mod formats;
-mod server;
+pub(crate) mod server;
 
 use std::sync::Arc;
 
