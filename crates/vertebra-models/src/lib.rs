@@ -2,10 +2,17 @@
 
 #![warn(missing_docs)]
 
+mod cassette;
 mod driver;
+pub mod found;
+pub mod prices;
 mod provider;
+mod react;
 mod secret;
 
+pub use cassette::{CassetteError, Player, Recorder};
 pub use driver::{Driver, DriverError, RESPONSE_SCHEMA};
-pub use provider::{Adapter, Provider};
+pub use prices::Prices;
+pub use provider::{Adapter, Choice, PROVIDERS, Provider, Takes, UnknownProvider};
+pub use react::React;
 pub use secret::Secret;

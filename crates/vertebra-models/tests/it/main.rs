@@ -1,3 +1,5 @@
 //! Tests of the models, one module per part.
 
+mod cassette;
+mod found;
 mod wire;

@@ -3,7 +3,8 @@
 use std::future::pending;
 
 use vertebra::{
-    AgentBuilder, Channel, MemoryJournal, News, RunEvent, RunReport,
+    AgentBuilder, CallInSight, Channel, DeltaReader, Deltas, Halted, MemoryJournal, ModelError, ModelId, News, Request,
+    Response, RunEvent, RunReport,
     prelude::*,
     testing::{RecordingTool, Script},
 };
@@ -358,4 +359,46 @@ async fn what_a_capability_asks_a_model_passes_the_hooks_but_is_not_said_to_fron
     .await;
     assert_eq!(out.shown, "the answer");
     log.check(&["the ", "answer", "", "not bad", ""]);
+}
+
+/// A model around another that says everything loudly.
+struct Loud(Script);
+
+struct Raised<'o, 'd>(&'o mut Deltas<'d>);
+
+impl DeltaReader for Raised<'_, '_> {
+    async fn read(&mut self, channel: Channel, call: Option<&CallInSight>, piece: &str) -> Result<(), Halted> {
+        let piece = piece.to_uppercase();
+        match (channel, call) {
+            (Channel::Call, Some(call)) => self.0.call(call.index + 1, &call.tool, &piece).await,
+            (Channel::Reasoning, _) => self.0.reasoning(&piece).await,
+            (Channel::Text | Channel::Call, _) => self.0.text(&piece).await,
+        }
+    }
+}
+
+impl Model for Loud {
+    fn id(&self) -> ModelId {
+        self.0.id()
+    }
+
+    async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
+        self.0.infer(request, &mut Deltas::to(&mut Raised(out))).await
+    }
+}
+
+#[tokio::test]
+async fn a_model_around_another_translates_its_pieces_before_hooks_see_them() {
+    let log = Log::default();
+    let seen = log.clone();
+    let script = Script::new().call("ls", r#"{"a": "b"}"#).written_in(5).stream(["he", "llo", " you"]).thinking("hm");
+    let mut builder = Agent::builder(Loud(script));
+    builder.tool(RecordingTool::new("ls")).on(InferenceDelta, async move |cx| {
+        let call = cx.call.as_ref().map(|call| call.index);
+        seen.add(format!("{call:?} {}", cx.text));
+        if cx.text == "LLO" { halt("too loud") } else { proceed() }
+    });
+    let report = builder.build().expect("an agent").run("go").await.expect("a run");
+    assert_eq!(report.text, "HE");
+    log.check(&[r#"Some(1) {"A":"#, r#"Some(1) "B"}"#, "Some(1) ", "None HM", "None HE", "None LLO"]);
 }

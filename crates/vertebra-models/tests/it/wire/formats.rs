@@ -68,13 +68,9 @@ impl Wire {
     pub(crate) fn driver(&self, server: &Server) -> Driver {
         let provider = Provider {
             name: self.name,
-            label: self.name,
-            keys: &[],
             adapter: self.adapter,
-            base_url: "http://127.0.0.1:9/",
-            port: None,
             default_model: Some(MODEL),
-            local: false,
+            ..*Provider::find("openai").expect("a provider")
         };
         let driver = Driver::new(&provider).expect("a driver").base_url(&server.url()).expect("a URL");
         driver.key(Secret::new(KEY))
