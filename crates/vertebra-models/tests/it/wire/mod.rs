@@ -1,6 +1,8 @@
 //! Drivers against a server of ours that speaks the providers' formats.
 
 mod answers;
+mod bounds;
+mod errors;
 mod formats;
 pub(crate) mod server;
 
