@@ -72,9 +72,10 @@ fn expected(provider: &Provider, model: &str) -> Expected {
     let google = |path: String, header| Expected { path, header, model: None };
     match provider.adapter {
         Adapter::OpenAIResp => bearer("responses"),
-        Adapter::Anthropic | Adapter::MiniMax => Expected { header: "x-api-key", ..bearer("messages") },
-        // Its MiniMax models speak like Anthropic's.
-        Adapter::OpenCodeGo => Expected { header: "x-api-key", ..bearer("messages") },
+        // The models of MiniMax speak like Anthropic's, at OpenCode too.
+        Adapter::Anthropic | Adapter::MiniMax | Adapter::OpenCodeGo => {
+            Expected { header: "x-api-key", ..bearer("messages") }
+        }
         Adapter::Gemini => google(format!("models/{model}:streamGenerateContent?alt=sse"), "x-goog-api-key"),
         Adapter::GeminiIx => Expected { header: "x-goog-api-key", ..bearer("interactions") },
         Adapter::Vertex => {
