@@ -73,7 +73,7 @@ fn told(error: &anyhow::Error) -> ExitCode {
     if error.downcast_ref().is_some_and(unread) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("vertebra: {error:#}");
+    eprintln!("error: {error:#}");
     ExitCode::FAILURE
 }
 

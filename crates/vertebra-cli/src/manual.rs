@@ -8,17 +8,21 @@ use std::{
 
 use anyhow::Context as _;
 
-/// Prints what your shell needs to complete commands and options. For example, in `~/.bashrc`:
-/// `source <(vertebra completions bash)`
+/// For which shell.
 #[derive(clap::Args)]
+#[command(after_help = "\
+bash  add to ~/.bashrc:  source <(vertebra completions bash)
+zsh   add to ~/.zshrc:   source <(vertebra completions zsh)
+fish  vertebra completions fish > ~/.config/fish/completions/vertebra.fish")]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]
     shell: clap_complete::Shell,
 }
 
-/// Prints the manual page, or writes one for each command: `vertebra man | man -l -`
+/// Where to.
 #[derive(clap::Args)]
+#[command(after_help = "To read it: vertebra man | man -l -")]
 pub(crate) struct Man {
     /// Write the pages of all commands into this folder
     #[arg(long, value_name = "FOLDER")]

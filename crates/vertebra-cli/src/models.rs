@@ -12,9 +12,12 @@ use crate::assembly::{Picked, Places, Settled, Trust, World};
 /// How many models of one server are shown in a table.
 const SHOWN: usize = 8;
 
-/// Lists the providers whose models you can use here and now: those whose key is set, and servers on this machine that
-/// answer. Keys are never shown.
+/// What to list.
 #[derive(clap::Args)]
+#[command(after_help = "\
+A provider can be used if its key is in the environment, or if it is a server on this machine that answers. Keys are never
+shown. `vertebra run` asks the model you name with --model, then the one in your settings, then the first you have a key
+for, then the first server that answers.")]
 pub(crate) struct Options {
     /// The folder whose settings count
     #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]

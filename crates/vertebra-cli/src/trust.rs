@@ -7,9 +7,12 @@ use vertebra_bridge::trust::{Project, Standing, Store};
 
 use crate::assembly::{World, agrees, show};
 
-/// Settings, instructions, skills and agents that come with a folder count only once you trust them. Trust holds for the
-/// files as they are: when one changes, you are asked again.
+/// Which folder, and what about it.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Settings (vertebra.toml), instructions (AGENTS.md, CLAUDE.md), skills and agents that come with a folder count only once
+you trust them: they could allow commands or send your requests elsewhere. Trust holds for the files as they are. When one
+changes, you are asked again.")]
 pub(crate) struct Options {
     /// The folder
     #[arg(value_name = "FOLDER", default_value = ".")]

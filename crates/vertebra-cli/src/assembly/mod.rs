@@ -3,8 +3,10 @@
 mod choice;
 mod project;
 mod prompt;
+mod reading;
 mod rights;
 mod script;
+mod servers;
 mod world;
 
 use std::{path::Path, time::Duration};
@@ -15,7 +17,7 @@ use vertebra_bridge::settings::{
     self, Driver, InstructionSettings, Level, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings, Settings,
 };
 use vertebra_kit::{
-    bash::Bash,
+    bash::{Bash, policy::Ground},
     files::{Files, Undo},
     permissions::Rules,
     planning::TaskPlanning,
@@ -85,6 +87,14 @@ pub(crate) async fn assemble<A: Approver>(
     let skills = skills.agents(&agents);
     notices.extend(skills.problems().iter().chain(agents.problems()).map(ToString::to_string));
 
+    let (servers, left_out) = servers::connect(&settings.mcp, world).await?;
+    notices.extend(left_out);
+    let own = rights::own_folders(&folder, world);
+    let files = own.iter().try_fold(Files::new(&folder)?.undo(&undo), |files, own| files.protect(rights::glob(own)))?;
+    let mut sandbox = rights::sandbox(&settings.sandbox);
+    sandbox.protect.extend(own);
+
+    let home = world.variables.get("HOME").map_or("/", String::as_str);
     let mut builder = Agent::builder(model);
     builder
         .name("vertebra")
@@ -92,8 +102,9 @@ pub(crate) async fn assemble<A: Approver>(
         .limits(limits(&settings.limits))
         .approval_timeout(PATIENCE)
         .with(permissions)
-        .with(Files::new(&folder)?.undo(&undo))
-        .with(Bash { sandbox: rights::sandbox(&settings.sandbox), ..Bash::in_dir(&folder) })
+        .with(files)
+        .with(Bash { sandbox, ..Bash::in_dir(&folder) })
+        .with(reading::FreeReading { ground: Ground::new(folder.to_string_lossy(), home) })
         .with(TaskPlanning::default())
         .with(skills)
         .with(agents)
@@ -101,6 +112,9 @@ pub(crate) async fn assemble<A: Approver>(
         .with(ModelRetry::default())
         .with(Summarisation::default())
         .with(steering.clone());
+    for server in servers {
+        builder.with(server);
+    }
     if let Some(approver) = approver(&rules) {
         builder.approver(approver);
     }
@@ -186,5 +200,74 @@ fn limits(settings: &LimitSettings) -> Limits {
         time: Some(settings.time.as_ref().map_or(TIME, |said| said.value)),
         cost_micros: settings.cost_micros.as_ref().map(|said| said.value),
         deadline: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use clap::Parser as _;
+    use vertebra::{Approval, Decision};
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: AgentOptions,
+    }
+
+    struct Nobody;
+
+    impl Approver for Nobody {
+        async fn decide(&self, _: &Approval) -> Decision {
+            Decision::Deny { reason: "nobody is here".to_owned() }
+        }
+    }
+
+    fn alone(folder: &Path) -> World {
+        let config = Some(folder.join("config"));
+        World {
+            variables: BTreeMap::new(),
+            config,
+            state: None,
+            managed: folder.join("managed.toml"),
+            is_interactive: false,
+        }
+    }
+
+    async fn assembled(folder: &Path, options: &[&str]) -> anyhow::Result<Assembled> {
+        std::fs::write(folder.join("script.jsonl"), "{\"say\": \"done\"}\n").expect("a script");
+        let model = format!("--model=script:{}", folder.join("script.jsonl").display());
+        let dir = format!("--dir={}", folder.display());
+        let line = Line::parse_from([&["vertebra", &model, &dir], options].concat());
+        assemble(&line.options, &alone(folder), |_| None::<Nobody>).await
+    }
+
+    #[tokio::test]
+    async fn the_prompt_names_only_tools_that_there_are() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let agent = assembled(folder.path(), &[]).await.expect("an agent").agent;
+        let tools: BTreeSet<String> = agent.tools().map(|tool| tool.name.to_string()).collect();
+        let quoted = prompt::PROMPT.split('`').skip(1).step_by(2);
+        let named: BTreeSet<String> = quoted
+            .filter(|word| *word != "cd" && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_'))
+            .map(str::to_owned)
+            .collect();
+        assert!(named.len() > 5 && named.is_subset(&tools), "{named:?} of {tools:?}");
+    }
+
+    #[tokio::test]
+    async fn managed_settings_hold_against_the_command_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let managed = "[permissions]\nmode = \"ask\"\ndeny = [\"Bash(rm *)\"]\n";
+        std::fs::write(folder.path().join("managed.toml"), managed).expect("settings");
+        let assembled =
+            assembled(folder.path(), &["--mode", "bypass", "--allow", "Bash(rm *)"]).await.expect("an agent");
+        assert_eq!(assembled.rules.mode("any"), vertebra_kit::permissions::Mode::Ask);
+        assert!(assembled.notices.iter().any(|notice| notice.contains("permissions.mode")), "{:?}", assembled.notices);
+        let rules: Vec<String> = assembled.rules.list().iter().map(ToString::to_string).collect();
+        assert!(rules.iter().any(|rule| rule.contains("managed.toml, line 3")), "{rules:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Rules, the sandbox and what is hidden, from settings and the environment.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use vertebra_bridge::settings::{self, Level, PermissionSettings, Said, SandboxSettings};
 use vertebra_kit::{
@@ -59,6 +59,19 @@ pub(super) fn sandbox(settings: &SandboxSettings) -> Sandbox {
     sandbox.write.extend(write.iter().map(|said| said.value.clone().into()));
     sandbox.deny_read.extend(deny_read.iter().map(|said| said.value.clone().into()));
     sandbox
+}
+
+/// The folders of this program that are inside the one that is worked in, relative to it. No agent writes its own rules.
+pub(super) fn own_folders(folder: &Path, world: &World) -> Vec<PathBuf> {
+    let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    let own = [&world.config, &world.state].into_iter().flatten().map(real);
+    own.filter_map(|own| own.strip_prefix(folder).ok().map(Path::to_owned)).collect()
+}
+
+/// A glob that holds for this path alone.
+pub(super) fn glob(path: &Path) -> String {
+    let plain = |letter: char| if "*?[]{}".contains(letter) { format!("[{letter}]") } else { letter.to_string() };
+    path.to_string_lossy().chars().map(plain).collect()
 }
 
 /// Hides secrets, the keys in the environment among them.

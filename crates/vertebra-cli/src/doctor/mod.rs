@@ -9,8 +9,11 @@ use serde::Serialize;
 
 use crate::assembly::World;
 
-/// Looks at the whole set-up and says what is missing and what to do about it. Nothing is changed, no key is shown.
+/// Where to look.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Nothing is changed and no key is shown. ✓ works, ! works with less, ✗ does not work. The exit code is 1 if anything does not
+work.")]
 pub(crate) struct Options {
     /// The folder to look at
     #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]

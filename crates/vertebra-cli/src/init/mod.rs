@@ -10,8 +10,11 @@ use crate::assembly::World;
 /// The file, with every setting as a comment.
 pub(crate) const TEMPLATE: &str = include_str!("vertebra.toml");
 
-/// Writes a `vertebra.toml` in which every setting stands as a comment. It changes nothing until you take away a `#`.
+/// Where to write it.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Every setting stands in the file as a comment, with what it is for. Nothing changes until you take away a `#`.
+`vertebra doctor` checks what you wrote.")]
 pub(crate) struct Options {
     /// Write your own settings, for all folders, instead of those of this one
     #[arg(long)]

@@ -94,8 +94,7 @@ pub enum DriverError {
 impl Driver {
     /// A driver for a provider's default model.
     pub fn new(provider: &Provider) -> Result<Self, DriverError> {
-        let (http, loopback) = (Http::new(None)?, http::loopback()?);
-        let genai = genai::Client::builder().with_reqwest(loopback).build();
+        let genai = genai::Client::builder().with_reqwest(http::loopback()?).build();
         Ok(Self {
             provider: provider.name.into(),
             adapter: provider.adapter,
@@ -104,7 +103,7 @@ impl Driver {
             key: None,
             model: provider.default_model.unwrap_or_default().into(),
             bounds: Bounds::default(),
-            http,
+            http: Http::default(),
             genai: genai.map_err(|error| DriverError::Client { reason: error.to_string() })?,
         })
     }
@@ -131,7 +130,7 @@ impl Driver {
 
     /// Goes through this proxy. None is taken from the environment.
     pub fn proxy(mut self, url: &str) -> Result<Self, DriverError> {
-        self.http = Http::new(Some(url))?;
+        self.http = Http::through(url)?;
         Ok(self)
     }
 

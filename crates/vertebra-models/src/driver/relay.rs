@@ -99,6 +99,8 @@ impl<'d> Relay<'d> {
             let (mut socket, _) = self.listener.accept().await.map_err(|error| network(error.to_string()))?;
             let asked = timeout(HEAD_TIMEOUT, self.read_request(&mut socket)).await;
             if let Ok(Ok(asked)) = asked {
+                // Small pieces must not wait for each other.
+                let _ = socket.set_nodelay(true);
                 return Ok((socket, asked));
             }
         }
@@ -150,7 +152,8 @@ impl<'d> Relay<'d> {
     async fn send(&self, asked: Asked) -> Result<Response, ModelError> {
         let Asked { target, headers, body } = asked;
         let url = format!("{}{target}", self.base.origin().ascii_serialization());
-        let request = self.http.0.post(url).headers(headers).body(body);
+        let client = self.http.client(self.base.scheme()).map_err(network)?;
+        let request = client.post(url).headers(headers).body(body);
         let request = request.header(USER_AGENT, concat!("vertebra/", env!("CARGO_PKG_VERSION")));
         let response = timeout(self.bounds.idle, request.send()).await.map_err(|_| self.nothing_came())?;
         let response = response.map_err(|error| failure::of_network(&error, self.key))?;
@@ -209,6 +212,7 @@ impl<'d> Relay<'d> {
                 return Err(broken(format!("it has more than {} bytes", self.bounds.answer_bytes)));
             }
             if format == Format::Raw {
+                self.seen.unread();
                 whole.extend_from_slice(&piece);
                 continue;
             }

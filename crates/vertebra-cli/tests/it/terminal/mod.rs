@@ -4,6 +4,6 @@ mod approval;
 mod chat;
 mod drawing;
 mod pipes;
-mod pty;
+pub(crate) mod pty;
 mod steering;
 mod stopping;

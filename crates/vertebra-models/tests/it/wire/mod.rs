@@ -1,8 +1,10 @@
 //! Drivers against a server of ours that speaks the providers' formats.
 
 mod answers;
+mod bounds;
+mod errors;
 mod formats;
-mod server;
+pub(crate) mod server;
 
 use std::sync::Arc;
 
