@@ -16,7 +16,7 @@ use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
-use vertebra::{Approval, Approver, Decision, Prompt, RunReport, RunStream, Session, SystemClock};
+use vertebra::{Approval, Approver, Decision, Model as _, Prompt, RunReport, RunStream, Session, SystemClock};
 use vertebra_kit::{
     permissions::{Rules, TerminalApprover},
     steering::{Full, Steering},
@@ -54,6 +54,7 @@ pub(crate) struct Desk {
     steering: Steering,
     questions: mpsc::Receiver<Asked>,
     history: History,
+    canvas: Canvas,
     colour: bool,
     /// What is being typed.
     draft: Editor,
@@ -109,6 +110,7 @@ impl Desk {
             steering: assembled.steering.clone(),
             questions,
             history: History::open(world.state.as_deref().map(history_file)),
+            canvas,
             colour,
             draft: Editor::default(),
             queued: VecDeque::new(),
@@ -119,7 +121,7 @@ impl Desk {
         let mode = assembled.rules.mode("");
         let mode = serde_json::to_value(mode).ok().and_then(|mode| Some(mode.as_str()?.replace('_', " ")));
         let about = About {
-            model: &assembled.model,
+            model: &assembled.models.id(),
             folder: &folder,
             mode: &mode.unwrap_or_default(),
             notices: &assembled.notices,
@@ -209,6 +211,9 @@ impl Desk {
 
     /// Does what a key says while a run is under way. Answers with a code if the person wants to leave.
     async fn pressed(&mut self, key: Key, driving: &mut Driving, stream: &RunStream) -> Option<u8> {
+        if let Key::Leave(code) = key {
+            return Some(code);
+        }
         let key = match driving.asking.take() {
             None => key,
             Some(asking) => match asking.press(key, &mut self.terminal).await {
@@ -225,7 +230,6 @@ impl Desk {
             },
         };
         match key {
-            Key::Leave(code) => return Some(code),
             Key::Interrupt if driving.stopping || self.interrupts_again() => return Some(INTERRUPTED),
             Key::Interrupt | Key::Escape if !driving.stopping => {
                 driving.stopping = true;
@@ -356,7 +360,9 @@ impl Desk {
     async fn ask_lines(&mut self) -> Said {
         let mut text = String::new();
         loop {
-            self.terminal.write(if text.is_empty() { "> " } else { "  " });
+            if self.canvas == Canvas::Dumb {
+                self.terminal.write(if text.is_empty() { "> " } else { "  " });
+            }
             let line = match self.terminal.line().await {
                 Ok(line) => line,
                 Err(Key::Leave(code)) => return Said::Exit(code),

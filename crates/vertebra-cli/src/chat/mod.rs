@@ -45,7 +45,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(drive::cannot_begin(&error)),
     };
     let session = assembled.agent.session().await;
-    let model = ModelSwitch::new(&assembled.agent, assembled.model)?;
+    let model = ModelSwitch::new(&assembled.agent, assembled.models)?;
     let (agent, undo) = (assembled.agent, assembled.undo);
     let mut chat = Chat { desk, agent, session, model, undo, before: Totals::default() };
     let first = options.prompt.join(" ");
@@ -131,9 +131,10 @@ impl Chat {
         match command {
             Command::Help => self.desk.say(&command::help()),
             Command::Model(None) => self.desk.tell(&self.model.told()),
-            Command::Model(Some(name)) => match self.model.choose(&name) {
-                Ok(()) => self.desk.tell(&self.model.told()),
-                Err(complaint) => self.desk.complain(&complaint),
+            Command::Model(Some(name)) => match self.desk.wait("looking for it", self.model.choose(&name)).await {
+                Some(Ok(())) => self.desk.tell(&self.model.told()),
+                Some(Err(error)) => self.desk.complain(&format!("{error:#}")),
+                None => {}
             },
             Command::Hooks => self.desk.say(&hooks::table(&self.agent)),
             Command::Undo => self.undo().await,

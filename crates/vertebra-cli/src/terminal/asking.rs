@@ -91,6 +91,7 @@ impl Asking {
     /// Puts the question on the screen.
     pub(crate) fn begin(asked: Asked, colour: bool, surface: &mut dyn Surface) -> Self {
         let Asked { question, answer } = asked;
+        let question = question.columns(surface.width());
         surface.write(&question.short());
         let answers_from = Instant::now() + QUIET;
         Self { question, answer, stage: Stage::Key, answers_from, colour, complaint: None }

@@ -86,6 +86,9 @@ fn another_model_is_truly_asked() {
     ask(&mut person, "who are you?", "I am the first.");
     ask(&mut person, "/model larger-2", "script:larger-2");
     ask(&mut person, "and you?", "I am the second.");
+    // One of a provider that there is no key for is told, and nothing changes.
+    ask(&mut person, "/model anthropic:claude-x", "ANTHROPIC_API_KEY");
+    ask(&mut person, "/model", "script:larger-2");
     leave(person);
 }
 

@@ -72,7 +72,8 @@ impl Place {
     pub(crate) fn anywhere(&self, text: &str) -> String {
         let text = text.replace(&self.folder.path().display().to_string(), "[folder]");
         let text = text.replace(&self.home.path().display().to_string(), "[home]");
-        without_times(&text)
+        // What turns while it works stands still.
+        without_times(&text.replace(|c| "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏".contains(c), "⠋"))
     }
 }
 

@@ -85,3 +85,14 @@ fn a_signal_gives_the_terminal_back_too() {
         person.has_a_sane_terminal();
     }
 }
+
+#[test]
+fn a_signal_is_obeyed_at_a_question_too() {
+    let place = Place::new();
+    let mut person = place.sits("run", &[bash("touch made.txt")], &["make it"]);
+    person.is_asked();
+    kill_process(person.id(), Signal::TERM).expect("a process");
+    assert_eq!(person.waits_for_the_end(), 143);
+    person.has_a_sane_terminal();
+    assert!(!place.path("made.txt").exists());
+}
