@@ -97,14 +97,14 @@ fn the_driver_of_the_view_says_which_keys_work_and_what_waits() {
 #[test]
 fn the_screen_follows_the_answer_and_a_new_width() {
     let (showing, _) = people(false);
-    let (mut view, mut paper) = (for_output(&showing), Paper::of_width(40));
+    let (mut view, mut paper) = (for_output(&showing), Paper::of_width(41));
     let text = "Words that flow and flow until the row is full and then some more of them follow";
     for word in text.split_inclusive(' ') {
         view.show(&event(says(Channel::Text, word)), &mut paper);
     }
     assert_eq!(paper.all, "Words that flow and flow until the row\n");
     assert_eq!(paper.footer[..2], ["is full and then some more of them", "follow"]);
-    paper.width = 20;
+    paper.width = 21;
     view.tick(&mut paper);
     assert_eq!(paper.footer[..3], ["is full and then", "some more of them", "follow"]);
     view.end(&mut paper);
