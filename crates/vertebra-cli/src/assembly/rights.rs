@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use vertebra_bridge::settings::{self, Level, PermissionSettings, Said, SandboxSettings, Settings};
 use vertebra_kit::{
     bash::{Sandbox, sandbox},
-    permissions::{Mode, Permissions, PermissionsError, RuleTexts},
+    permissions::{Effect, Mode, Permissions, PermissionsError, RuleTexts},
     redaction::{Redaction, RedactionError},
 };
 use vertebra_models::PROVIDERS;
@@ -26,14 +26,18 @@ pub(super) fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Pe
     if let Some(file) = file {
         permissions = permissions.file(file)?;
     }
-    let kinds: [(&[Said<String>], fn(Vec<String>) -> RuleTexts); 3] = [
-        (allow, |allow| RuleTexts { allow, ..RuleTexts::default() }),
-        (ask, |ask| RuleTexts { ask, ..RuleTexts::default() }),
-        (deny, |deny| RuleTexts { deny, ..RuleTexts::default() }),
-    ];
-    for (rules, texts) in kinds {
+    let one = |effect, rule: &Said<String>| {
+        let (mut texts, rule) = (RuleTexts::default(), rule.value.clone());
+        match effect {
+            Effect::Allow => texts.allow.push(rule),
+            Effect::Ask => texts.ask.push(rule),
+            Effect::Deny => texts.deny.push(rule),
+        }
+        texts
+    };
+    for (effect, rules) in [(Effect::Allow, allow), (Effect::Ask, ask), (Effect::Deny, deny)] {
         for rule in rules.iter().filter(|rule| file.is_none() || rule.origin.level != Level::User) {
-            permissions = permissions.texts(&rule.origin.to_string(), &texts(vec![rule.value.clone()]))?;
+            permissions = permissions.texts(&rule.origin.to_string(), &one(effect, rule))?;
         }
     }
     // What commands may not read, no other tool reads for them.
