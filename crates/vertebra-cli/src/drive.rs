@@ -16,7 +16,7 @@ use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
-use vertebra::{Approval, Approver, Decision, Prompt, RunReport, RunStream, Session, SystemClock};
+use vertebra::{Approval, Approver, Decision, Model as _, Prompt, RunReport, RunStream, Session, SystemClock};
 use vertebra_kit::{
     permissions::{Rules, TerminalApprover},
     steering::{Full, Steering},
@@ -26,7 +26,7 @@ use crate::{
     assembly::{self, Assembled, World},
     options::AgentOptions,
     surface::Surface,
-    terminal::{self, Asked, Asking, Editor, Entry, History, Inline, Key, Step, Terminal},
+    terminal::{self, Asked, Asking, Editor, History, Inline, Key, Step, Terminal},
     view::{
         self, About, Aside, Canvas, Output, Showing, View,
         rows::{BOLD, DIM, RED, Row, lines},
@@ -54,6 +54,7 @@ pub(crate) struct Desk {
     steering: Steering,
     questions: mpsc::Receiver<Asked>,
     history: History,
+    canvas: Canvas,
     colour: bool,
     /// What is being typed.
     draft: Editor,
@@ -109,6 +110,7 @@ impl Desk {
             steering: assembled.steering.clone(),
             questions,
             history: History::open(world.state.as_deref().map(history_file)),
+            canvas,
             colour,
             draft: Editor::default(),
             queued: VecDeque::new(),
@@ -119,7 +121,7 @@ impl Desk {
         let mode = assembled.rules.mode("");
         let mode = serde_json::to_value(mode).ok().and_then(|mode| Some(mode.as_str()?.replace('_', " ")));
         let about = About {
-            model: &assembled.model,
+            model: &assembled.models.id(),
             folder: &folder,
             mode: &mode.unwrap_or_default(),
             notices: &assembled.notices,
@@ -209,6 +211,9 @@ impl Desk {
 
     /// Does what a key says while a run is under way. Answers with a code if the person wants to leave.
     async fn pressed(&mut self, key: Key, driving: &mut Driving, stream: &RunStream) -> Option<u8> {
+        if let Key::Leave(code) = key {
+            return Some(code);
+        }
         let key = match driving.asking.take() {
             None => key,
             Some(asking) => match asking.press(key, &mut self.terminal).await {
@@ -225,12 +230,13 @@ impl Desk {
             },
         };
         match key {
-            Key::Leave(code) => return Some(code),
             Key::Interrupt if driving.stopping || self.interrupts_again() => return Some(INTERRUPTED),
             Key::Interrupt | Key::Escape if !driving.stopping => {
                 driving.stopping = true;
                 stream.cancel();
-                self.note("stopping: the session is kept; ctrl-c again leaves");
+                if !self.terminal.is_live() {
+                    self.note("stopping: once more leaves at once");
+                }
             }
             Key::Enter if self.draft.continue_line() => {}
             Key::Enter => self.send(),
@@ -273,7 +279,7 @@ impl Desk {
             return;
         }
         let keys = match (driving.stopping, &driving.asking) {
-            (true, _) => "ctrl-c again leaves",
+            (true, _) => "stopping, the session is kept · ctrl-c again leaves",
             (false, Some(_)) => "",
             (false, None) => "esc stops · what you type is read at the next step",
         };
@@ -301,10 +307,10 @@ impl Desk {
         loop {
             let (columns, height) = (self.terminal.width(), self.terminal.entry_rows());
             let entry = self.draft.shown(MARK, columns, height);
-            let told = Row::default().with(DIM, format!("  {hint}")).cut(columns.saturating_sub(1)).paint(self.colour);
-            let Entry { mut rows, cursor } = entry;
-            rows.push(told);
-            self.terminal.entry(Some(Entry { rows, cursor }));
+            let mut entry = entry.under(vec![String::new()]);
+            let told = Row::default().with(DIM, format!("  {hint}")).cut(columns.saturating_sub(1));
+            entry.rows.push(told.paint(self.colour));
+            self.terminal.entry(Some(entry));
             self.terminal.flush();
             let said = match self.terminal.key().await {
                 Key::Leave(code) => Some(Said::Exit(code)),
@@ -354,7 +360,9 @@ impl Desk {
     async fn ask_lines(&mut self) -> Said {
         let mut text = String::new();
         loop {
-            self.terminal.write(if text.is_empty() { "> " } else { "  " });
+            if self.canvas == Canvas::Dumb {
+                self.terminal.write(if text.is_empty() { "> " } else { "  " });
+            }
             let line = match self.terminal.line().await {
                 Ok(line) => line,
                 Err(Key::Leave(code)) => return Said::Exit(code),

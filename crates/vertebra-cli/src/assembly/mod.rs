@@ -1,6 +1,7 @@
 //! An agent from options: the model, the tools, the rules.
 
 mod choice;
+mod models;
 mod project;
 mod prompt;
 mod reading;
@@ -12,7 +13,7 @@ mod world;
 use std::{path::Path, time::Duration};
 
 use anyhow::Context as _;
-use vertebra::{Agent, Approver, Limits, Model as _, ModelId};
+use vertebra::{Agent, Approver, Limits};
 use vertebra_bridge::settings::{
     self, Driver, InstructionSettings, Level, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings, Settings,
 };
@@ -30,6 +31,7 @@ use vertebra_kit::{
 
 pub(crate) use self::{
     choice::{Picked, Places},
+    models::Models,
     project::{Brought, Trust, agrees, show},
     world::World,
 };
@@ -48,8 +50,8 @@ const PATIENCE: Duration = Duration::from_hours(24);
 pub(crate) struct Assembled {
     /// The agent.
     pub(crate) agent: Agent,
-    /// The model it asks.
-    pub(crate) model: ModelId,
+    /// The model it asks, and others that it can ask.
+    pub(crate) models: Models,
     /// Where a person's words go while it works.
     pub(crate) steering: Steering,
     /// What can be put back of what it changed.
@@ -78,7 +80,8 @@ pub(crate) async fn assemble<A: Approver>(
     if settings.model.name.is_none() {
         notices.push(format!("model: {}, because {}", picked.pick, picked.reason));
     }
-    let (id, steering, undo) = (model.id(), Steering::default(), Undo::default());
+    let models = Models::new(model, &settings.model, world, &folder);
+    let (steering, undo) = (Steering::default(), Undo::default());
     // A person's own come first: of two of one name the first counts.
     let own = |name: &str| world.config.iter().map(move |config| config.join(name)).collect::<Vec<_>>();
     let skills = own("skills").iter().chain(&brought.skills).fold(Skills::new(), Skills::folder);
@@ -95,7 +98,7 @@ pub(crate) async fn assemble<A: Approver>(
     sandbox.protect.extend(own);
 
     let home = world.variables.get("HOME").map_or("/", String::as_str);
-    let mut builder = Agent::builder(model);
+    let mut builder = Agent::builder(models.clone());
     builder
         .name("vertebra")
         .system_prompt(told(&folder, &settings, &brought.instructions, options.system.as_deref()))
@@ -118,7 +121,7 @@ pub(crate) async fn assemble<A: Approver>(
     if let Some(approver) = approver(&rules) {
         builder.approver(approver);
     }
-    Ok(Assembled { agent: builder.build()?, model: id, steering, undo, rules, notices })
+    Ok(Assembled { agent: builder.build()?, models, steering, undo, rules, notices })
 }
 
 /// What all levels say together.

@@ -6,7 +6,7 @@ mod model;
 
 use std::process::ExitCode;
 
-use vertebra::{Agent, Session, SessionReport, Usage};
+use vertebra::{Agent, RunStatus, Session, SessionReport, Usage};
 use vertebra_kit::files::Undo;
 
 use self::{command::Command, model::ModelSwitch};
@@ -22,6 +22,8 @@ use crate::{
 
 /// What stands under an empty prompt.
 const HINT: &str = "/help · alt-enter: new line · ctrl-d leaves";
+/// The same after a run was stopped.
+const STOPPED: &str = "stopped, the session goes on · /help · ctrl-c again leaves";
 
 /// Whom to talk to.
 #[derive(clap::Args)]
@@ -43,7 +45,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(drive::cannot_begin(&error)),
     };
     let session = assembled.agent.session().await;
-    let model = ModelSwitch::new(&assembled.agent, assembled.model)?;
+    let model = ModelSwitch::new(&assembled.agent, assembled.models)?;
     let (agent, undo) = (assembled.agent, assembled.undo);
     let mut chat = Chat { desk, agent, session, model, undo, before: Totals::default() };
     let first = options.prompt.join(" ");
@@ -94,11 +96,11 @@ impl Totals {
 impl Chat {
     /// Prompt after prompt. Answers with the exit code.
     async fn talk(&mut self, first: Option<String>) -> u8 {
-        let mut next = first.map(Into::into);
+        let (mut next, mut hint) = (first.map(Into::into), HINT);
         loop {
             let prompt = match next.take() {
                 Some(prompt) => prompt,
-                None => match self.desk.ask(HINT).await {
+                None => match self.desk.ask(std::mem::replace(&mut hint, HINT)).await {
                     Said::Text(text) => match Command::parse(&text) {
                         None => text.into(),
                         Some(Ok(Command::Quit)) => return 0,
@@ -116,7 +118,10 @@ impl Chat {
                 },
             };
             match self.desk.drive(self.session.stream(prompt)).await {
-                Left::Ended(_) => next = self.desk.unheard(),
+                Left::Ended(report) => {
+                    next = self.desk.unheard();
+                    hint = if report.status == RunStatus::Cancelled { STOPPED } else { HINT };
+                }
                 Left::Exit(code) => return code,
             }
         }
@@ -126,9 +131,10 @@ impl Chat {
         match command {
             Command::Help => self.desk.say(&command::help()),
             Command::Model(None) => self.desk.tell(&self.model.told()),
-            Command::Model(Some(name)) => match self.model.choose(&name) {
-                Ok(()) => self.desk.tell(&self.model.told()),
-                Err(complaint) => self.desk.complain(&complaint),
+            Command::Model(Some(name)) => match self.desk.wait("looking for it", self.model.choose(&name)).await {
+                Some(Ok(())) => self.desk.tell(&self.model.told()),
+                Some(Err(error)) => self.desk.complain(&format!("{error:#}")),
+                None => {}
             },
             Command::Hooks => self.desk.say(&hooks::table(&self.agent)),
             Command::Undo => self.undo().await,
@@ -151,13 +157,16 @@ impl Chat {
     }
 
     async fn compact(&mut self, keep: &str) {
-        let before = self.session.state().await.messages().len();
+        let before = self.session.state().await.messages().estimated_tokens();
         let done = self.desk.wait("making the conversation shorter", self.session.compact(keep)).await;
         match done {
             Some(Ok(true)) => {
-                let after = self.session.state().await.messages().len();
-                let messages = |count: usize| text::counted(count, "message");
-                self.desk.note(&format!("{} are {} now", messages(before), messages(after)));
+                let after = self.session.state().await.messages().estimated_tokens();
+                let (from, to) = (text::tokens(before), text::tokens(after));
+                self.desk.note(&match after < before {
+                    true => format!("about {from} tokens became {to}"),
+                    false => format!("with about {from} tokens there is nothing to shorten"),
+                });
             }
             Some(Ok(false)) => self.desk.note("the conversation stays as it is"),
             Some(Err(error)) => self.desk.complain(&error.to_string()),

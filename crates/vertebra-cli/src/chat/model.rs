@@ -2,22 +2,25 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vertebra::{Agent, ModelId, RegisterError, prelude::*};
+use vertebra::{Agent, Model as _, ModelId, RegisterError, prelude::*};
+
+use crate::assembly::Models;
 
 /// The model that is asked. A hook puts it into every request that would go to the first one.
 pub(super) struct ModelSwitch {
-    first: ModelId,
+    models: Models,
     wanted: Arc<Mutex<ModelId>>,
 }
 
 impl ModelSwitch {
-    pub(super) fn new(agent: &Agent, first: ModelId) -> Result<Self, RegisterError> {
+    pub(super) fn new(agent: &Agent, models: Models) -> Result<Self, RegisterError> {
+        let first = models.id();
         let wanted = Arc::new(Mutex::new(first.clone()));
-        let (asked, instead) = (first.clone(), wanted.clone());
+        let instead = wanted.clone();
         let mut set = HookSet::new();
         // Before hooks that choose a model for a reason of their own: theirs counts.
         set.on(BeforeInference, async move |cx| {
-            if cx.request.model == asked {
+            if cx.request.model == first {
                 cx.request.model = instead.lock().unwrap_or_else(PoisonError::into_inner).clone();
             }
             proceed()
@@ -25,29 +28,23 @@ impl ModelSwitch {
         .named("chat/model")
         .priority(0);
         agent.hooks().install(set)?;
-        Ok(Self { first, wanted })
+        Ok(Self { models, wanted })
     }
 
-    /// Asks this one from now on: a name alone, or `PROVIDER:NAME` of the same provider.
-    pub(super) fn choose(&self, name: &str) -> Result<(), String> {
-        let provider = &self.first.provider;
-        let name = match name.split_once(':') {
-            Some((other, name)) if other == &**provider => name,
-            // Names of models may have colons, those of providers are known only to whoever made the agent.
-            Some((other, _)) if other.chars().all(|c| c.is_ascii_lowercase()) && !self.first.name.contains(':') => {
-                return Err(format!(
-                    "this session talks to {provider}; for {other}, start another one: vertebra chat --model {name}"
-                ));
-            }
-            _ => name,
-        };
-        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = ModelId::new(provider.clone(), name);
+    /// Asks this one from now on.
+    pub(super) async fn choose(&self, name: &str) -> anyhow::Result<()> {
+        let chosen = self.models.choose(name, &self.now()).await?;
+        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = chosen;
         Ok(())
     }
 
     /// Which one is asked.
     pub(super) fn told(&self) -> String {
-        let ModelId { provider, name } = self.wanted.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let ModelId { provider, name } = self.now();
         format!("{provider}:{name}")
+    }
+
+    fn now(&self) -> ModelId {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -91,6 +91,7 @@ impl Asking {
     /// Puts the question on the screen.
     pub(crate) fn begin(asked: Asked, colour: bool, surface: &mut dyn Surface) -> Self {
         let Asked { question, answer } = asked;
+        let question = question.columns(surface.width());
         surface.write(&question.short());
         let answers_from = Instant::now() + QUIET;
         Self { question, answer, stage: Stage::Key, answers_from, colour, complaint: None }
@@ -218,7 +219,7 @@ impl Asking {
         let rows = rows.iter().flat_map(|row| wrap(&row.0, columns.saturating_sub(3)));
         let margin = |number| if number == 0 { "└ " } else { "  " };
         let rows = rows.enumerate().map(|(number, row)| format!("{}{}", margin(number), row.paint(self.colour)));
-        below.under(rows.collect())
+        Entry { alone: true, ..below.under(rows.collect()) }
     }
 
     fn keys(&self) -> Vec<Row> {

@@ -25,6 +25,8 @@ pub(crate) struct Entry {
     pub(crate) rows: Vec<String>,
     /// The row and the column of the cursor, if there is one.
     pub(crate) cursor: Option<(usize, usize)>,
+    /// Whether it stands alone: what else would change under the text has to wait.
+    pub(crate) alone: bool,
 }
 
 impl Editor {
@@ -167,7 +169,7 @@ impl Editor {
         let rows =
             rows.iter().enumerate().map(|(number, row)| format!("{}{row}", if number == 0 { mark } else { &blank }));
         let cursor = Some((cursor.0 - first, cursor.1 + indent));
-        Entry { rows: rows.skip(first).take(height.max(1)).collect(), cursor }
+        Entry { rows: rows.skip(first).take(height.max(1)).collect(), cursor, alone: false }
     }
 }
 
@@ -177,7 +179,7 @@ impl Entry {
     pub(crate) fn under(self, mut above: Vec<String>) -> Self {
         let cursor = self.cursor.map(|(row, column)| (above.len() + row, column));
         above.extend(self.rows);
-        Self { rows: above, cursor }
+        Self { rows: above, cursor, alone: self.alone }
     }
 }
 
@@ -243,7 +245,7 @@ mod tests {
     #[test]
     fn rows_are_wrapped_between_characters_and_show_the_cursor() {
         let entry = |text: &str, columns, height| {
-            let Entry { rows, cursor } = Editor::of(text).shown("> ", columns, height);
+            let Entry { rows, cursor, .. } = Editor::of(text).shown("> ", columns, height);
             (rows, cursor.expect("a cursor"))
         };
         assert_eq!(entry("", 10, 5), (vec!["> ".to_owned()], (0, 2)));

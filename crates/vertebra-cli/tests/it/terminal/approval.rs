@@ -1,10 +1,10 @@
 //! Questions are answered by one key, and only by a key that was meant for them.
 
-use std::{thread, time::Duration};
+use std::{process::Command, thread, time::Duration};
 
 use serde_json::json;
 
-use super::pty::{Place, bash, say};
+use super::pty::{Person, Place, bash, say};
 
 #[test]
 fn one_key_says_yes() {
@@ -58,7 +58,7 @@ fn arguments_can_be_edited_and_a_mistake_is_told() {
     // To the end of the command's line, over the quotation mark; then the name becomes another one.
     person.types("\x1b[A\x05\x1b[D\x7f\x7f\x7f\x7f\x7fb.txt");
     person.waits_for("touch b.txt");
-    person.types("{\r");
+    person.types("\x1b[B\x05{\r");
     person.waits_for("not taken over");
     person.types("\x7f\r");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
@@ -102,7 +102,7 @@ fn ctrl_c_at_a_question_says_no_and_stops() {
     assert!(!place.path("made.txt").exists());
     person.types("\x04");
     assert_eq!(person.waits_for_the_end(), 130);
-    assert!(person.has_a_sane_terminal());
+    person.has_a_sane_terminal();
 }
 
 #[test]
@@ -121,4 +121,33 @@ fn an_edit_is_shown_as_a_difference() {
     person.types("y");
     assert_eq!(person.waits_for_the_end(), 0);
     assert_eq!(place.read("poem.txt"), "roses are red\nviolets are blue\n");
+}
+
+#[test]
+fn a_command_cannot_look_like_an_answer_to_itself() {
+    let place = Place::new();
+    let forged = format!("touch made.txt #{}└ yes", " x".repeat(70));
+    let mut person = place.sits("run", &[bash(&forged), say("I left it.")], &["make it"]);
+    person.is_asked();
+    insta::assert_snapshot!("forged", place.anywhere(&person.sees()));
+    person.types("n");
+    person.waits_for("why not?");
+    person.types("\r");
+    assert_eq!(person.waits_for_the_end(), 0);
+}
+
+#[test]
+fn with_a_pipe_for_context_the_keyboard_still_answers() {
+    let place = Place::new();
+    let turns = [bash("echo made > made.txt"), say("All done.")];
+    let words = place.command("run", &turns, &["--mode=ask", "make it"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "echo context | \"$@\"", "sh"]).arg(words.get_program()).args(words.get_args());
+    shell.env_clear().envs(words.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut person = Person::sit(shell.current_dir(place.path(".")));
+    person.is_asked();
+    person.types("y");
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    assert_eq!(place.read("made.txt"), "made\n");
+    person.has_a_sane_terminal();
 }

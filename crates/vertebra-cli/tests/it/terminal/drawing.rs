@@ -28,7 +28,7 @@ fn orders_of_a_model_and_of_a_tool_are_shown_and_not_obeyed() {
     place.write("hostile.txt", HOSTILE);
     let turns = [
         json!({"think": HOSTILE, "say": format!("Look: {HOSTILE} end"), "call": {"tool": "bash", "args": {"command": format!("cat hostile.txt # {HOSTILE}")}}}),
-        say(&format!("{HOSTILE}that was it")),
+        say(&format!("{HOSTILE} END")),
     ];
     let mut person = place.sits("run", &turns, &["look"]);
     person.is_asked();
@@ -36,7 +36,7 @@ fn orders_of_a_model_and_of_a_tool_are_shown_and_not_obeyed() {
     person.types("y");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     let (seen, bytes) = (person.sees(), person.bytes());
-    assert!(seen.contains("that was it") && seen.contains("Look:"), "{seen}");
+    assert!(seen.contains("END") && seen.contains("Look:"), "{seen}");
     assert!(has_only_our_orders(&bytes), "{bytes:?}");
     assert!(!bytes.contains(['\u{7}', '\u{9b}', '\u{202e}']), "{bytes:?}");
 }
@@ -77,7 +77,7 @@ fn long_lines_are_wrapped_and_cut_and_leave_one_footer() {
     let mut person = place.sits("run", &turns, &["--mode=bypass", "print a lot"]);
     assert_eq!(person.waits_for_the_end(), 0);
     let seen = person.sees();
-    assert_eq!(seen.matches('y').count() >= 200, true, "{seen}");
+    assert!(seen.matches('y').count() >= 200, "{seen}");
     insta::assert_snapshot!("long_lines", place.anywhere(&seen));
 }
 

@@ -17,7 +17,7 @@ use rustix::{
 use serde_json::{Value, json};
 
 /// Nothing takes so long, however busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder to work in, and a home apart from it.
 pub(crate) struct Place {
@@ -71,7 +71,9 @@ impl Place {
     /// What is said of this place, without its names and without time.
     pub(crate) fn anywhere(&self, text: &str) -> String {
         let text = text.replace(&self.folder.path().display().to_string(), "[folder]");
-        without_times(&text)
+        let text = text.replace(&self.home.path().display().to_string(), "[home]");
+        // What turns while it works stands still.
+        without_times(&text.replace(|c| "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏".contains(c), "⠋"))
     }
 }
 
@@ -197,17 +199,17 @@ impl Person {
         String::from_utf8_lossy(&self.seen.state().bytes).into_owned()
     }
 
-    /// Waits until the screen is like this.
+    /// Waits until the screen shows this.
     pub(crate) fn waits_until(&self, what: &str, holds: impl Fn(&str) -> bool) {
+        self.watches(what, |screen| holds(&screen.contents()));
+    }
+
+    fn watches(&self, what: &str, holds: impl Fn(&vt100::Screen) -> bool) {
         let until = Instant::now() + PATIENCE;
         let mut state = self.seen.state();
-        loop {
-            let shown = state.screen.screen().contents();
-            if holds(&shown) {
-                return;
-            }
+        while !holds(state.screen.screen()) {
             let left = until.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "{what}: never seen. The screen:\n{shown}");
+            assert!(!left.is_zero(), "{what}: never seen. The screen:\n{}", state.screen.screen().contents());
             state = self.seen.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -217,20 +219,25 @@ impl Person {
         self.waits_until(words, |shown| shown.contains(words));
     }
 
-    /// Makes the window another size.
+    /// Makes the window another size. What was wrapped is wrapped anew, as most terminals do it.
     pub(crate) fn resizes(&mut self, columns: u16, rows: u16) {
-        self.seen.state().screen.screen_mut().set_size(rows, columns);
+        let mut state = self.seen.state();
+        state.screen = reflowed(state.screen.screen(), columns, rows);
+        drop(state);
         tcsetwinsize(&self.keyboard, size(columns, rows)).expect("a size");
     }
 
-    /// Whether the terminal is as a shell expects it: lines, echo, a cursor, no marks around what is pasted.
-    pub(crate) fn has_a_sane_terminal(&self) -> bool {
+    /// Whether keys come as lines, with an echo, and Ctrl-C as a signal.
+    pub(crate) fn has_a_raw_terminal(&self) -> bool {
         let modes = tcgetattr(&self.terminal).expect("modes").local_modes;
-        let state = self.seen.state();
-        let screen = state.screen.screen();
-        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
-            && !screen.hide_cursor()
-            && !screen.bracketed_paste()
+        !modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+    }
+
+    /// The terminal is as a shell expects it: lines, echo, a cursor, no marks around what is pasted.
+    pub(crate) fn has_a_sane_terminal(&self) {
+        assert!(!self.has_a_raw_terminal());
+        // The last bytes may still be on their way.
+        self.watches("a sane terminal", |screen| !screen.hide_cursor() && !screen.bracketed_paste());
     }
 
     /// Waits for the program to end, and answers with its exit code.
@@ -252,6 +259,40 @@ impl Drop for Person {
         let _ = self.program.kill();
         let _ = self.program.wait();
     }
+}
+
+/// The screen as a terminal of another size shows it: lines that were wrapped are whole again, and wrapped where they
+/// end now; the cursor stays with its letter.
+fn reflowed(screen: &vt100::Screen, columns: u16, rows: u16) -> vt100::Parser {
+    let (row, column) = screen.cursor_position();
+    let mut text = String::new();
+    let (mut below, mut along) = (0, 0);
+    for (number, line) in (0..).zip(screen.rows(0, screen.size().1)).take(usize::from(row) + 1) {
+        text.push_str(&line);
+        let begins_anew = number == 0 || !screen.row_wrapped(number - 1);
+        along = if begins_anew { 0 } else { along + screen.size().1 };
+        if number < row && !screen.row_wrapped(number) {
+            text.push_str("\r\n");
+        }
+        below = number;
+    }
+    let after: Vec<String> = screen.rows(0, screen.size().1).skip(usize::from(below) + 1).collect();
+    let after = after.join("\r\n");
+    let mut next = vt100::Parser::new(rows, columns, 500);
+    // The cursor is put where its line begins, then along the line.
+    next.process(text.as_bytes());
+    let last = text.rsplit("\r\n").next().unwrap_or_default();
+    let cells = u16::try_from(unicode_width::UnicodeWidthStr::width(last)).expect("a short line");
+    let (at, wanted) = (next.screen().cursor_position().0 - cells.saturating_sub(1) / columns, along + column);
+    next.process(format!("\r\n{}", after.trim_end()).as_bytes());
+    next.process(format!("\x1b[{};{}H", at + wanted / columns + 1, wanted % columns + 1).as_bytes());
+    if screen.hide_cursor() {
+        next.process(b"\x1b[?25l");
+    }
+    if screen.bracketed_paste() {
+        next.process(b"\x1b[?2004h");
+    }
+    next
 }
 
 fn size(columns: u16, rows: u16) -> Winsize {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::pty::{Place, bash, say};
+use super::pty::{Place, bash};
 
 #[test]
 fn what_is_typed_while_a_tool_runs_is_in_the_next_request() {
@@ -50,5 +50,4 @@ fn what_is_half_typed_at_the_end_is_not_lost() {
     person.types(" thing\r");
     person.waits_for("That too.");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
-    let _ = say("");
 }

@@ -29,14 +29,14 @@ fn ctrl_c_ends_the_tool_and_keeps_the_session() {
     let (mut person, lives) = at_work(&place, "chat", &[turn]);
     person.types("\x03");
     waits_for_death(lives);
-    person.waits_for("/help");
+    person.waits_for("stopped, the session goes on");
     insta::assert_snapshot!("stopped", place.anywhere(&person.sees()));
     person.types("rather say hello\r");
     person.waits_for("Hello instead.");
     person.waits_for("/help");
     person.types("\x04");
     assert_eq!(person.waits_for_the_end(), 0);
-    assert!(person.has_a_sane_terminal());
+    person.has_a_sane_terminal();
 }
 
 #[test]
@@ -55,11 +55,11 @@ fn escape_stops_a_run_whose_person_can_say_what_to_do_instead() {
 fn ctrl_c_twice_leaves_and_gives_the_terminal_back() {
     let place = Place::new();
     let (mut person, lives) = at_work(&place, "run", &[]);
-    assert!(!person.has_a_sane_terminal());
+    assert!(person.has_a_raw_terminal());
     person.types("\x03\x03");
     assert_eq!(person.waits_for_the_end(), 130);
     waits_for_death(lives);
-    assert!(person.has_a_sane_terminal());
+    person.has_a_sane_terminal();
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn ctrl_c_twice_leaves_from_an_empty_prompt() {
     person.waits_until("an empty prompt", |shown| !shown.contains("something") && shown.contains("again leaves"));
     person.types("\x03");
     assert_eq!(person.waits_for_the_end(), 130);
-    assert!(person.has_a_sane_terminal());
+    person.has_a_sane_terminal();
 }
 
 #[test]
@@ -82,6 +82,17 @@ fn a_signal_gives_the_terminal_back_too() {
         kill_process(person.id(), signal).expect("a process");
         assert_eq!(person.waits_for_the_end(), code);
         waits_for_death(lives);
-        assert!(person.has_a_sane_terminal());
+        person.has_a_sane_terminal();
     }
+}
+
+#[test]
+fn a_signal_is_obeyed_at_a_question_too() {
+    let place = Place::new();
+    let mut person = place.sits("run", &[bash("touch made.txt")], &["make it"]);
+    person.is_asked();
+    kill_process(person.id(), Signal::TERM).expect("a process");
+    assert_eq!(person.waits_for_the_end(), 143);
+    person.has_a_sane_terminal();
+    assert!(!place.path("made.txt").exists());
 }

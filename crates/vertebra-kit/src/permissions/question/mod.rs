@@ -91,7 +91,7 @@ impl Question {
             approval: approval.clone(),
             rules: rules.cloned(),
             offer,
-            screen: Screen { colour: false },
+            screen: Screen { colour: false, columns: usize::MAX },
         }
     }
 
@@ -99,6 +99,14 @@ impl Question {
     #[must_use]
     pub fn colour(mut self, colour: bool) -> Self {
         self.screen.colour = colour;
+        self
+    }
+
+    /// Wraps its lines to so many columns, each behind a margin: then no argument can look as if it stood outside of the
+    /// question. A terminal would wrap them without.
+    #[must_use]
+    pub fn columns(mut self, columns: usize) -> Self {
+        self.screen.columns = columns;
         self
     }
 
