@@ -197,7 +197,7 @@ impl Model for Driver {
             let message = format!("{} has no address of its own: give it a base URL", self.provider);
             return Err(ModelError::Rejected { message });
         };
-        let relay = Relay::open(&self.http, base, self.key.as_ref(), self.bounds).await?;
+        let relay = Relay::open(&self.http, base, self.key.as_ref(), self.bounds, call.patch).await?;
         let target = ServiceTarget {
             endpoint: Endpoint::from_owned(relay.address()),
             auth: AuthData::from_single(relay::PLACEHOLDER),

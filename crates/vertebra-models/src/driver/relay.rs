@@ -12,6 +12,7 @@ use reqwest::{
     Response, Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT},
 };
+use serde_json::{Map, Value};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -52,6 +53,7 @@ pub(super) struct Relay<'d> {
     base: &'d Url,
     key: Option<&'d Secret>,
     bounds: Bounds,
+    patch: Map<String, Value>,
     seen: Arc<Seen>,
 }
 
@@ -68,13 +70,14 @@ impl<'d> Relay<'d> {
         base: &'d Url,
         key: Option<&'d Secret>,
         bounds: Bounds,
+        patch: Map<String, Value>,
     ) -> Result<Self, ModelError> {
         let local = |error: io::Error| network(format!("no connection within this machine: {error}"));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(local)?;
         let port = listener.local_addr().map_err(local)?.port();
         let path = format!("/{}", random()?);
         let address = format!("http://127.0.0.1:{port}{path}{}", base.path());
-        Ok(Self { listener, address, path, http, base, key, bounds, seen: Arc::default() })
+        Ok(Self { listener, address, path, http, base, key, bounds, patch, seen: Arc::default() })
     }
 
     /// The base URL for `genai`.
@@ -151,6 +154,7 @@ impl<'d> Relay<'d> {
 
     async fn send(&self, asked: Asked) -> Result<Response, ModelError> {
         let Asked { target, headers, body } = asked;
+        let body = self.patched(body);
         let url = format!("{}{target}", self.base.origin().ascii_serialization());
         let client = self.http.client(self.base.scheme()).map_err(network)?;
         let request = client.post(url).headers(headers).body(body);
@@ -166,6 +170,18 @@ impl<'d> Relay<'d> {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = self.read_some(response).await;
         Err(failure::of_status(status, &headers, &body, self.key))
+    }
+
+    /// The body with what `genai` has no word for.
+    fn patched(&self, body: Vec<u8>) -> Vec<u8> {
+        if self.patch.is_empty() {
+            return body;
+        }
+        let patched = serde_json::from_slice::<Map<String, Value>>(&body).ok().and_then(|mut whole| {
+            whole.extend(self.patch.clone());
+            serde_json::to_vec(&whole).ok()
+        });
+        patched.unwrap_or(body)
     }
 
     fn nothing_came(&self) -> ModelError {
@@ -232,7 +248,7 @@ impl<'d> Relay<'d> {
     /// A success that is none: an error with the wrong status, a page of a proxy, a server that cannot stream.
     async fn not_a_stream(&self, response: Response) -> ModelError {
         let body = self.read_some(response).await;
-        match serde_json::from_slice::<serde_json::Value>(&body) {
+        match serde_json::from_slice::<Value>(&body) {
             Ok(said) if said.get("error").is_some_and(|error| !error.is_null()) => {
                 failure::of_event(&said["error"], self.key)
             }
