@@ -16,3 +16,8 @@ pub use prices::Prices;
 pub use provider::{Adapter, Choice, PROVIDERS, Provider, Takes, UnknownProvider};
 pub use react::React;
 pub use secret::Secret;
+
+/// The page about models, so that its example is tried.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/models.md")]
+struct Page;

@@ -41,8 +41,9 @@ pub struct Provider {
 
 /// What a provider understands, as far as its driver can say it. Single models may understand less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table: each is read by its name")]
 pub struct Takes {
-    /// Tools. Without them a model is asked by ReAct.
+    /// Tools. Without them a model uses tools by writing about them: see [`React`](crate::React).
     pub tools: bool,
     /// Pictures.
     pub images: bool,

@@ -85,24 +85,24 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(recorded: Value, asked: Value, expected: &str) {
+    fn check([recorded, asked]: [Value; 2], expected: &str) {
         let told = Difference::first(&recorded, &asked).map(|difference| difference.to_string());
         assert_eq!(told.unwrap_or_default(), expected);
     }
 
     #[test]
     fn the_first_difference_is_told_with_its_place() {
-        check(json!({"a": 1}), json!({"a": 1}), "");
-        check(json!({"a": [1, {"b": 2}]}), json!({"a": [1, {"b": 3}]}), "at a[1].b\n  recorded: 2\n  asked:    3");
-        check(json!({"a": [1]}), json!({"a": [1, 2]}), "at a[1]\n  recorded: nothing\n  asked:    2");
-        check(json!(1), json!("1"), "at all of it\n  recorded: 1\n  asked:    \"1\"");
+        check([json!({"a": 1}), json!({"a": 1})], "");
+        check([json!({"a": [1, {"b": 2}]}), json!({"a": [1, {"b": 3}]})], "at a[1].b\n  recorded: 2\n  asked:    3");
+        check([json!({"a": [1]}), json!({"a": [1, 2]})], "at a[1]\n  recorded: nothing\n  asked:    2");
+        check([json!(1), json!("1")], "at all of it\n  recorded: 1\n  asked:    \"1\"");
     }
 
     #[test]
     fn what_holds_for_the_whole_conversation_comes_first() {
         let request = |prompt, text| json!({"messages": [text], "system_prompt": prompt});
         let told = "at system_prompt\n  recorded: \"be brief\"\n  asked:    \"be long\"";
-        check(request("be brief", "a"), request("be long", "b"), told);
+        check([request("be brief", "a"), request("be long", "b")], told);
     }
 
     #[test]

@@ -151,7 +151,9 @@ impl Tape {
         for name in FOLDED {
             match &mut exchange.request[name] {
                 Value::Array(items) if name == "messages" => {
-                    items.iter_mut().for_each(|item| self.fold(item, &mut lines));
+                    for item in items {
+                        self.fold(item, &mut lines);
+                    }
                 }
                 whole => self.fold(whole, &mut lines),
             }
@@ -245,4 +247,56 @@ fn unfold(request: &mut Value, parts: &[Value]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaves = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaves.prop_recursive(3, 24, 4, |inner| {
+            let list = prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from);
+            let fields = prop::collection::btree_map(any::<String>(), inner, 0..4);
+            prop_oneof![list, fields.prop_map(|fields| Value::Object(fields.into_iter().collect()))]
+        })
+    }
+
+    fn exchanges() -> impl Strategy<Value = Exchange> {
+        let messages = prop::collection::vec(values(), 0..4);
+        (values(), values(), messages, values(), any::<String>()).prop_map(|(prompt, tools, messages, answer, text)| {
+            Exchange {
+                request: json!({ "system_prompt": prompt, "tools": tools, "messages": messages, "options": answer }),
+                pieces: vec![Piece::Text(text.clone()), Piece::Call { index: 1, tool: text.clone(), text }],
+                outcome: Outcome::Response(answer),
+            }
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// Whatever was said reads as it was written, to the last digit, however often its parts come again.
+        #[test]
+        fn what_is_written_is_what_is_read(said in prop::collection::vec(exchanges(), 0..4)) {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("tape");
+            let mut tape = Tape::create(&path, ModelId::new("p", "m")).expect("a tape");
+            let said = [said.clone(), said].concat();
+            for exchange in &said {
+                tape.add(exchange.clone()).expect("a line");
+            }
+            let (_, read) = read(&path).expect("a recording");
+            let read: Vec<Exchange> = read.into_iter().map(|(_, exchange)| exchange).collect();
+            prop_assert_eq!(read, said);
+        }
+    }
 }

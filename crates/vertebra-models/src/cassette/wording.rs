@@ -38,13 +38,13 @@ impl Wording {
     pub(super) fn written<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut written = Cow::Borrowed(text);
         for secret in &self.secrets {
-            change(&mut written, |text| secret.scrub(text).into());
+            change(&mut written, |text| secret.scrub(text));
         }
         for redaction in &self.redactions {
-            change(&mut written, |text| redaction(text).into_owned().into());
+            change(&mut written, |text| redaction(text).into_owned());
         }
         for (name, here) in &self.places {
-            change(&mut written, |text| text.replace(here, name).into());
+            change(&mut written, |text| text.replace(here, name));
         }
         written
     }
@@ -53,7 +53,7 @@ impl Wording {
     pub(super) fn spoken<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut spoken = Cow::Borrowed(text);
         for (name, here) in &self.places {
-            change(&mut spoken, |text| text.replace(name, here).into());
+            change(&mut spoken, |text| text.replace(name, here));
         }
         spoken
     }

@@ -47,6 +47,7 @@ pub static PROVIDERS: &[Provider] = &[
         .keys(&["DEEPSEEK_API_KEY"])
         .model("deepseek-flash")
         .known_by(&["deepseek-"])
+        .images()
         .reasoning(),
     row("mistral", "Mistral", Adapter::Mistral, "https://api.mistral.ai/v1/")
         .keys(&["MISTRAL_API_KEY"])

@@ -38,8 +38,9 @@ fn chosen(found: &Found) -> String {
     })
 }
 
-/// A server that says this to whoever comes, and waits for ever if it has nothing to say.
-async fn server(says: Option<Vec<u8>>) -> String {
+/// A server that says this to whoever comes, and nothing at all if there is nothing to say.
+async fn server(says: impl Into<Option<Vec<u8>>>) -> String {
+    let says = says.into();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move {
@@ -58,8 +59,8 @@ async fn server(says: Option<Vec<u8>>) -> String {
     format!("http://{address}/")
 }
 
-fn http(status: &str, body: &str) -> Option<Vec<u8>> {
-    Some(format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes())
+fn http(status: &str, body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 #[tokio::test]
@@ -100,9 +101,9 @@ async fn servers_on_this_machine_list_their_models_or_say_why_not() {
         (http("404 Not Found", "nope"), " answers, but not as a server of models: status 404"),
         (http("200 OK", "<html>"), " answers, but not as a server of models: its list of models is not JSON"),
         (http("200 OK", "{}"), " answers, but not as a server of models: it lists no models"),
-        (Some(b"\xff\xfe garbage".to_vec()), " answers, but not as a server of models: it does not speak HTTP"),
-        (Some(huge), " answers, but not as a server of models: more than 1048576 bytes"),
-        (Some(Vec::new()), " answers, but not as a server of models: it does not speak HTTP"),
+        (b"\xff\xfe garbage".to_vec(), " answers, but not as a server of models: it does not speak HTTP"),
+        (huge, " answers, but not as a server of models: more than 1048576 bytes"),
+        (Vec::new(), " answers, but not as a server of models: it does not speak HTTP"),
     ];
     for (says, expected) in cases {
         let url = server(says).await;

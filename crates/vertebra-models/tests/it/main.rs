@@ -2,4 +2,5 @@
 
 mod cassette;
 mod found;
+mod lines;
 mod wire;

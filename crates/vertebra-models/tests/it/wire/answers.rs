@@ -1,12 +1,13 @@
 //! What a model says comes out the same, whoever says it and however its bytes are cut.
 
-use std::{collections::HashSet, fmt::Write as _};
+use std::{collections::HashSet, fmt::Write as _, sync::Arc};
 
 use vertebra::{Deltas, Model, Response};
+use vertebra_models::Prices;
 
 use super::{
     answer,
-    formats::{Format, Say, WIRES, Wire, formats},
+    formats::{Format, MODEL, Say, WIRES, Wire, formats},
     question,
     server::{Reply, Server},
 };
@@ -156,6 +157,20 @@ async fn usage_finish_and_request_id_are_told() {
         );
         assert_eq!(response.request_id.as_deref(), Some("req-of-header"), "{}", wire.name);
     }
+}
+
+#[tokio::test]
+async fn an_answer_costs_what_the_prices_say() {
+    let anthropic = formats().find(|wire| wire.format == Format::Anthropic).expect("a wire");
+    let prices =
+        format!("[{}]\n{MODEL} = {{ input = 1000, output = 100, cache_read = 10, cache_write = 1 }}", anthropic.name);
+    let server = Server::start([anthropic.reply(PLAIN)]).await;
+    let driver = anthropic.driver(&server);
+    let unknown = driver.infer(&question(), &mut Deltas::collect()).await.expect("an answer").usage.cost_micros;
+    let driver = driver.prices(Arc::new(Prices::parse(&prices).expect("prices")));
+    let known = driver.infer(&question(), &mut Deltas::collect()).await.expect("an answer").usage.cost_micros;
+    // 50 tokens in, 20 out, 40 from the cache, 10 into it.
+    assert_eq!((unknown, known), (0, 50_000 + 2_000 + 400 + 10));
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ mod bounds;
 mod errors;
 mod formats;
 mod requests;
-mod server;
+pub(crate) mod server;
 
 use std::sync::Arc;
 
