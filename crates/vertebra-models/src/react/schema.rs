@@ -69,7 +69,9 @@ impl Reduction<'_, '_> {
         if schema.get("const").is_some() {
             return json!({ "const": schema["const"] });
         }
-        if let Some(values) = schema["enum"].as_array().filter(|values| !values.is_empty() && values.len() <= MAX_VALUES) {
+        if let Some(values) =
+            schema["enum"].as_array().filter(|values| !values.is_empty() && values.len() <= MAX_VALUES)
+        {
             return json!({ "enum": values });
         }
         if let Some(branches) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
@@ -118,8 +120,10 @@ impl Reduction<'_, '_> {
         let properties: Map<String, Value> =
             properties.iter().map(|(name, schema)| (name.clone(), self.of(schema, depth + 1))).collect();
         let required: Vec<&Value> = schema["required"].as_array().into_iter().flatten().collect();
-        let required: Vec<&Value> =
-            required.into_iter().filter(|name| name.as_str().is_some_and(|name| properties.contains_key(name))).collect();
+        let required: Vec<&Value> = required
+            .into_iter()
+            .filter(|name| name.as_str().is_some_and(|name| properties.contains_key(name)))
+            .collect();
         json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
     }
 }
@@ -135,7 +139,10 @@ mod tests {
         let branches = schema["anyOf"].as_array().expect("branches");
         let names: Vec<Vec<&String>> =
             branches.iter().map(|branch| branch["properties"].as_object().expect("fields").keys().collect()).collect();
-        assert_eq!(names, [vec!["thought", "tool", "arguments"], vec!["thought", "tool", "arguments"], vec!["thought", "answer"]]);
+        assert_eq!(
+            names,
+            [vec!["thought", "tool", "arguments"], vec!["thought", "tool", "arguments"], vec!["thought", "answer"]]
+        );
         assert_eq!(branches[1]["properties"]["tool"], json!({ "const": "add" }));
         assert_eq!(branches[1]["properties"]["arguments"]["required"], json!(["a", "b"]));
     }
