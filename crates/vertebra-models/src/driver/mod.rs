@@ -68,7 +68,7 @@ struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { idle: Duration::from_secs(120), answer_bytes: 64 << 20, frame_bytes: 16 << 20 }
+        Self { idle: Duration::from_mins(2), answer_bytes: 64 << 20, frame_bytes: 16 << 20 }
     }
 }
 
