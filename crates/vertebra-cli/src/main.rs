@@ -25,6 +25,7 @@ use clap::{CommandFactory as _, Parser};
 /// An agent runtime whose skeleton is hooks.
 #[derive(Parser)]
 #[command(name = "vertebra", version, arg_required_else_help = true)]
+#[expect(clippy::enum_variant_names, reason = "one of the commands explains commands")]
 enum Command {
     /// Do a task: in the terminal with questions, in a pipe without
     Run(Box<run::Options>),

@@ -48,7 +48,7 @@ pub(crate) struct AgentOptions {
 /// How a model is asked for tools.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DriverChoice {
-    /// ReAct for local models, the provider's own tool calling for others
+    /// As `react` for local models, as `native` for others
     Auto,
     /// The provider's own tool calling
     Native,

@@ -72,6 +72,8 @@ pub(crate) async fn assemble<A: Approver>(
     let folder = std::fs::canonicalize(&options.dir).with_context(|| format!("--dir {}", options.dir.display()))?;
     let trust = if options.trust { Trust::Once } else { Trust::Remembered };
     let Settled { settings, brought, mut notices } = Settled::read(&folder, trust, from_options(options), world)?;
+    let permissions = rights::permissions(&settings, world.user_settings().as_deref())?;
+    let rules = permissions.rules();
     let places = Places::new(&settings.model, world)?;
     let picked = places.pick(None).await?;
     let model = places.open(&picked.pick, &folder, options.record.as_deref())?;
@@ -80,8 +82,6 @@ pub(crate) async fn assemble<A: Approver>(
     }
     let models = Models::new(model, &settings.model, world, &folder);
     let (steering, undo) = (Steering::default(), Undo::default());
-    let permissions = rights::permissions(&settings.permissions, world.user_settings().as_deref())?;
-    let rules = permissions.rules();
     // A person's own come first: of two of one name the first counts.
     let own = |name: &str| world.config.iter().map(move |config| config.join(name)).collect::<Vec<_>>();
     let skills = own("skills").iter().chain(&brought.skills).fold(Skills::new(), Skills::folder);

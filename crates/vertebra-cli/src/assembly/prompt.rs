@@ -17,12 +17,14 @@ pub(super) fn prompt(folder: &Path) -> String {
     let today = SystemClock::default().now().to_string();
     let today = today.split('T').next().unwrap_or_default();
     let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
-    let mut text = format!("{PROMPT}\n# Where you are\n\n- Folder: {}\n", shown(&folder.display().to_string()));
-    text += &format!("- System: {system}, {machine}\n- Date: {today}\n");
-    if let Some(branch) = branch(folder) {
-        text += &format!("- Git branch: {}\n", shown(&branch));
-    }
-    text
+    let mut lines = vec![
+        format!("{PROMPT}\n# Where you are\n"),
+        format!("- Folder: {}", shown(&folder.display().to_string())),
+        format!("- System: {system}, {machine}"),
+        format!("- Date: {today}"),
+    ];
+    lines.extend(branch(folder).map(|branch| format!("- Git branch: {}", shown(&branch))));
+    lines.join("\n") + "\n"
 }
 
 /// The prompt of any other day: what was recorded once is played back later.

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use vertebra_bridge::settings::{self, Level, PermissionSettings, Said, SandboxSettings};
+use vertebra_bridge::settings::{self, Level, PermissionSettings, Said, SandboxSettings, Settings};
 use vertebra_kit::{
     bash::{Sandbox, sandbox},
-    permissions::{Mode, Permissions, PermissionsError, RuleTexts},
+    permissions::{Effect, Mode, Permissions, PermissionsError, RuleTexts},
     redaction::{Redaction, RedactionError},
 };
 use vertebra_models::PROVIDERS;
@@ -13,8 +13,9 @@ use vertebra_models::PROVIDERS;
 use super::World;
 
 /// The rules of all levels. What a person allows for good goes to the file, from where the user's own rules are read.
-pub(super) fn permissions(settings: &PermissionSettings, file: Option<&Path>) -> Result<Permissions, PermissionsError> {
-    let mode = settings.mode.as_ref().map_or(Mode::Ask, |said| match said.value {
+pub(super) fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissions, PermissionsError> {
+    let PermissionSettings { mode, allow, ask, deny } = &settings.permissions;
+    let mode = mode.as_ref().map_or(Mode::Ask, |said| match said.value {
         settings::Mode::Plan => Mode::Plan,
         settings::Mode::Ask => Mode::Ask,
         settings::Mode::AcceptEdits => Mode::AcceptEdits,
@@ -25,16 +26,25 @@ pub(super) fn permissions(settings: &PermissionSettings, file: Option<&Path>) ->
     if let Some(file) = file {
         permissions = permissions.file(file)?;
     }
-    let PermissionSettings { mode: _, allow, ask, deny } = settings;
-    let kinds: [(&[Said<String>], fn(Vec<String>) -> RuleTexts); 3] = [
-        (allow, |allow| RuleTexts { allow, ..RuleTexts::default() }),
-        (ask, |ask| RuleTexts { ask, ..RuleTexts::default() }),
-        (deny, |deny| RuleTexts { deny, ..RuleTexts::default() }),
-    ];
-    for (rules, texts) in kinds {
-        for rule in rules.iter().filter(|rule| file.is_none() || rule.origin.level != Level::User) {
-            permissions = permissions.texts(&rule.origin.to_string(), &texts(vec![rule.value.clone()]))?;
+    let one = |effect, rule: &Said<String>| {
+        let (mut texts, rule) = (RuleTexts::default(), rule.value.clone());
+        match effect {
+            Effect::Allow => texts.allow.push(rule),
+            Effect::Ask => texts.ask.push(rule),
+            Effect::Deny => texts.deny.push(rule),
         }
+        texts
+    };
+    for (effect, rules) in [(Effect::Allow, allow), (Effect::Ask, ask), (Effect::Deny, deny)] {
+        for rule in rules.iter().filter(|rule| file.is_none() || rule.origin.level != Level::User) {
+            permissions = permissions.texts(&rule.origin.to_string(), &one(effect, rule))?;
+        }
+    }
+    // What commands may not read, no other tool reads for them.
+    for denied in &settings.sandbox.deny_read {
+        let path = denied.value.trim_end_matches('/');
+        let deny = vec![format!("Read({path})"), format!("Read({path}/**)")];
+        permissions = permissions.texts(&denied.origin.to_string(), &RuleTexts { deny, ..RuleTexts::default() })?;
     }
     Ok(permissions.mode(mode)?)
 }

@@ -64,18 +64,16 @@ async fn sandbox() -> Finding {
         return failed(error.to_string());
     }
     let state = session.state().await;
-    let results = state.messages().iter().filter_map(|message| match message {
+    let mut results = state.messages().iter().filter_map(|message| match message {
         Message::Tool { result, .. } => Some(result.clone()),
         Message::User { .. } | Message::Instruction { .. } | Message::Assistant { .. } => None,
     });
-    let Some(result) = results.last() else { return failed("no command was run".to_owned()) };
+    let Some(result) = results.next_back() else { return failed("no command was run".to_owned()) };
     if !result.success {
         return failed(result.output);
     }
     match result.data["sandbox"].as_str().unwrap_or_default() {
-        whole if whole == "landlock and seccomp and mounts" => {
-            Finding::good("sandbox", "Landlock, seccomp and namespaces")
-        }
+        "landlock and seccomp and mounts" => Finding::good("sandbox", "Landlock, seccomp and namespaces"),
         part => Finding::lacking("sandbox", part, ADVICE),
     }
 }

@@ -68,7 +68,7 @@ struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { idle: Duration::from_secs(120), answer_bytes: 64 << 20, frame_bytes: 16 << 20 }
+        Self { idle: Duration::from_mins(2), answer_bytes: 64 << 20, frame_bytes: 16 << 20 }
     }
 }
 
@@ -197,7 +197,7 @@ impl Model for Driver {
             let message = format!("{} has no address of its own: give it a base URL", self.provider);
             return Err(ModelError::Rejected { message });
         };
-        let relay = Relay::open(&self.http, base, self.key.as_ref(), self.bounds).await?;
+        let relay = Relay::open(&self.http, base, self.key.as_ref(), self.bounds, call.patch).await?;
         let target = ServiceTarget {
             endpoint: Endpoint::from_owned(relay.address()),
             auth: AuthData::from_single(relay::PLACEHOLDER),

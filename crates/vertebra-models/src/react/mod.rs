@@ -16,7 +16,7 @@ mod scan;
 mod schema;
 mod step;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use vertebra::{
     CallInSight, Channel, DeltaReader, Deltas, Halted, Message, Messages, Model, ModelError, ModelId, Offer, Request,
     Response, ToolCall, Usage,
@@ -299,6 +299,7 @@ impl DeltaReader for Reader<'_, '_, '_> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::Value;
 
     use super::*;
 

@@ -1,8 +1,9 @@
 //! How a conversation with tools is told to a model that knows only text.
 
-use std::{collections::HashMap, fmt::Write as _};
+use std::{collections::HashMap, fmt::Write as _, io};
 
-use serde_json::{Map, Value, json};
+use serde::Serialize as _;
+use serde_json::{Map, Serializer, Value, json, ser::Formatter};
 use vertebra::{Args, Message, Messages, Offer, Request, ToolCall, ToolResult};
 
 /// How long the list of tools may be. If it is longer, less is said of each.
@@ -111,20 +112,19 @@ fn is_required(schema: &Value, name: &str) -> bool {
     schema["required"].as_array().is_some_and(|required| required.iter().any(|one| one == name))
 }
 
-/// Turns that show the form: an answer at once, a tool and its result, more tools. They begin every conversation alike,
-/// so that a server that keeps what it has read reads them once.
+/// Turns that show the form: an answer at once, then a tool, its result and the answer for each. Small models go on as
+/// the turns before did, so a call that nothing follows would be repeated for ever. They begin every conversation alike:
+/// a server that keeps what it has read reads them once.
 fn examples(offers: &[Offer], most: usize) -> Vec<Message> {
     let mut turns = vec![Message::user("Hello"), said("I need no tool.", "Hello! How can I help?")];
-    for (index, offer) in offers.iter().take(most).enumerate() {
+    for offer in offers.iter().take(most) {
         let arguments = sample_object(&offer.schema, 0);
         let values: Vec<String> = arguments.values().map(plain_text).collect();
         let task = format!("{}: {}", first_sentence(&offer.description), values.join(", "));
         turns.push(Message::user(task));
         turns.push(called(&offer.name, &Args::from(arguments), ""));
-        if index == 0 {
-            turns.push(Message::user(format!("Result of {}: 42", offer.name)));
-            turns.push(said("I have the result.", "It is 42."));
-        }
+        turns.push(Message::user(result_text(&offer.name, &ToolResult::done("42"))));
+        turns.push(said("I have the result.", "42"));
     }
     turns
 }
@@ -221,7 +221,27 @@ fn called(tool: &str, args: &Args, thought: &str) -> Message {
 }
 
 fn assistant(step: &Value) -> Message {
-    Message::assistant(step.to_string().into())
+    let mut text = Vec::new();
+    let written = step.serialize(&mut Serializer::with_formatter(&mut text, Spaced));
+    debug_assert!(written.is_ok(), "a value can be written to memory");
+    Message::assistant(String::from_utf8_lossy(&text).into_owned().into())
+}
+
+/// JSON on one line as people and most training data write it. Small models follow it much better than dense JSON.
+struct Spaced;
+
+impl Formatter for Spaced {
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { out.write_all(b", ") }
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { out.write_all(b", ") }
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        out.write_all(b": ")
+    }
 }
 
 fn or<'t>(text: &'t str, otherwise: &'t str) -> &'t str {
@@ -268,7 +288,39 @@ mod tests {
         conversation.messages.push(Message::assistant(vertebra::Response { calls, ..Default::default() }));
         conversation.messages.push(Message::tool(call, failed));
         conversation.messages.push(Message::user("Then b.txt."));
-        insta::assert_snapshot!(shown(&with_tools(&conversation, 5)), @"");
+        insta::assert_snapshot!(shown(&with_tools(&conversation, 5)), @r#"
+        You are a test.
+
+        Tools:
+        - bash(command: string): Runs a command
+        - add(a: number, b: number, round?: "up"|"down"): Adds two numbers. Slowly.
+            a: the first
+            b: the second
+
+        You answer with one JSON object. To use a tool:
+        {"thought": "...", "tool": "...", "arguments": {...}}
+        When you know the answer:
+        {"thought": "...", "answer": "..."}
+        You use one tool at a time. Its result is the next message.
+
+        The conversation begins with examples.
+        ---
+        > Hello
+        < {"thought": "I need no tool.", "answer": "Hello! How can I help?"}
+        > Runs a command: example command
+        < {"thought": "I need the tool bash.", "tool": "bash", "arguments": {"command": "example command"}}
+        > Result of bash: 42
+        < {"thought": "I have the result.", "answer": "42"}
+        > Adds two numbers: 2, 3
+        < {"thought": "I need the tool add.", "tool": "add", "arguments": {"a": 2, "b": 3}}
+        > Result of add: 42
+        < {"thought": "I have the result.", "answer": "42"}
+        > What is in a.txt?
+        < {"thought": "I need the tool bash.", "tool": "bash", "arguments": {"command": "cat a.txt"}}
+        > Result of bash (failed): no such file
+
+        Then b.txt.
+        "#);
     }
 
     #[test]
@@ -280,7 +332,17 @@ mod tests {
         conversation.messages.push(Message::tool(call("one"), ToolResult::done("1")));
         conversation.messages.push(Message::tool(call("two"), ToolResult::done("2")));
         conversation.messages.push(Message::tool(call("lost"), ToolResult::done("3")));
-        insta::assert_snapshot!(shown(&without_tools(&conversation)), @"");
+        insta::assert_snapshot!(shown(&without_tools(&conversation)), @r#"
+        You are a test.
+        ---
+        > go
+        < {"thought": "I need the tool bash.", "tool": "bash", "arguments": {"command": "one"}}
+        > Result of bash: 1
+        < {"thought": "I need the tool bash.", "tool": "bash", "arguments": {"command": "two"}}
+        > Result of bash: 2
+
+        Result of bash: 3
+        "#);
     }
 
     #[test]
@@ -294,6 +356,6 @@ mod tests {
             assert!(text.lines().next().is_some_and(|line| line.len() < first + 40), "{text}");
             assert!(text.contains(&format!("t{}(", count - 1)));
         }
-        assert_eq!(tools(&offers()).lines().count(), 3);
+        assert_eq!(tools(&offers()).lines().count(), 4);
     }
 }

@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn what_is_unclear_is_told_with_what_was_most_likely_meant() {
         let cases = [
-            (r#"{"tool": "bahs", "arguments": {}}"#, "? there is no tool `bahs`; did you mean `bash`?"),
+            (r#"{"tool": "bassh", "arguments": {}}"#, "? there is no tool `bassh`; did you mean `bash`?"),
             (r#"{"tool": "teleport"}"#, "? there is no tool `teleport`; the tools are: bash, add"),
             (r#"{"tool": "add", "arguments": [1, 2]}"#, "? the arguments of `add` must be a JSON object"),
             (r#"{"tool": "add", "arguments": "1 and 2"}"#, "? the arguments of `add` must be a JSON object"),

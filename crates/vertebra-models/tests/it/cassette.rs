@@ -8,6 +8,7 @@ use vertebra::{
     prelude::*,
     testing::{FakeClock, RecordingTool, Script, SequentialIds},
 };
+use vertebra_kit::redaction::Redaction;
 use vertebra_models::{Player, Recorder, Secret};
 
 /// A folder of its own for a test, with one recording in it.
@@ -240,11 +241,7 @@ async fn a_request_that_nobody_waited_for_is_in_the_recording() {
 
 /// A key that was handed in, and one that is known by its shape.
 const KEY: &str = "the-key-of-the-house-42";
-const SHAPE: &str = "sk-ant-0123456789abcdef";
-
-fn by_shape(text: &str) -> Cow<'_, str> {
-    if text.contains(SHAPE) { text.replace(SHAPE, "[REDACTED]").into() } else { text.into() }
-}
+const SHAPE: &str = "ghp_0123456789abcdefghijABCDEFGHIJ";
 
 #[tokio::test]
 async fn no_secret_is_in_the_file_and_the_run_plays_back_without_it() {
@@ -252,19 +249,19 @@ async fn no_secret_is_in_the_file_and_the_run_plays_back_without_it() {
     let args = format!(r#"{{"{SHAPE}": ["{KEY}"]}}"#);
     let script = Script::new().call("ls", &args).thinking(format!("the key is {KEY}")).written_in(5).stream([
         "it is the-key-of-",
-        "the-house-42, and sk-ant-0123",
-        "456789abcdef",
+        "the-house-42, and ghp_0123",
+        "456789abcdefghijABCDEFGHIJ",
     ]);
     let leaky = || RecordingTool::new("ls").by(|_| Ok(format!("{KEY} {SHAPE}").into()));
-    let recorder = folder.record(script).secret(&Secret::new(KEY)).redact(by_shape);
+    let recorder = folder.record(script).secret(&Secret::new(KEY)).redact(Redaction::default().veil());
     run(agent_with(recorder, leaky()).system_prompt(format!("use {KEY}"))).await;
     let file = folder.text();
-    for secret in [KEY, SHAPE, "the-house-42", "456789abcdef"] {
+    for secret in [KEY, SHAPE, "the-house-42", "456789abcdefghijABCDEFGHIJ"] {
         assert!(!file.contains(secret), "{secret} in {file}");
     }
-    let player = folder.play().secret(&Secret::new(KEY)).redact(by_shape);
+    let player = folder.play().secret(&Secret::new(KEY)).redact(Redaction::default().veil());
     let report = run(agent_with(player.clone(), leaky()).system_prompt(format!("use {KEY}"))).await;
-    assert_eq!(report.text, "it is [key], and [REDACTED]");
+    assert_eq!(report.text, "it is [key], and [REDACTED:github-token]");
     player.assert_played();
 }
 

@@ -3,4 +3,6 @@
 mod cassette;
 mod found;
 mod lines;
+mod react;
+mod real;
 mod wire;

@@ -104,11 +104,12 @@ fn help_and_version_touch_nothing_and_need_nothing() {
 #[test]
 fn help_is_for_newcomers() {
     let machine = Machine::new();
-    let mut help = machine.runs(&["--help"]).out;
-    for command in ["models", "init", "trust", "doctor", "completions", "man"] {
-        help += &format!("\n--- {command}\n{}", machine.runs(&[command, "--help"]).out);
-    }
-    insta::assert_snapshot!(help);
+    let commands = ["", "models", "init", "trust", "doctor", "completions", "man"];
+    let help = commands.map(|command| {
+        let words: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+        format!("--- vertebra {command}\n{}", machine.runs(&words).out)
+    });
+    insta::assert_snapshot!(help.join("\n"));
 }
 
 #[test]

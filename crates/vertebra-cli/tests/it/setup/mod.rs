@@ -73,7 +73,8 @@ impl Machine {
     }
 
     fn told(&self, command: &mut Command) -> Told {
-        let Output { status, stdout, stderr } = command.output().expect("the command runs");
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let Output { status, stdout, stderr } = child.wait_with_output().expect("the command ends");
         let here = self.folder.path().display().to_string();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text").replace(&here, "[here]");
         Told { code: status.code().expect("an end of its own"), out: text(stdout), err: text(stderr) }
@@ -81,8 +82,8 @@ impl Machine {
 
     /// `vertebra run` in a pipe, with a model that plays these turns and is recorded.
     fn plays(&self, turns: &[Value], options: &[&str]) -> Told {
-        let script: String = turns.iter().map(|turn| format!("{turn}\n")).collect();
-        self.write("script.jsonl", &script);
+        let script: Vec<String> = turns.iter().map(ToString::to_string).collect();
+        self.write("script.jsonl", &script.join("\n"));
         let _ = fs::remove_file(self.path("cassette"));
         let model = format!("--model=script:{}", self.path("script.jsonl").display());
         let record = format!("--record={}", self.path("cassette").display());
@@ -150,9 +151,10 @@ fn answer(mut stream: TcpStream) -> String {
         }
     }
     let asked = String::from_utf8_lossy(&asked).into_owned();
-    let (status, body) = match asked.starts_with("GET /api/tags") {
-        true => ("200 OK", r#"{"models": [{"name": "qwen3:8b"}]}"#),
-        false => ("401 Unauthorized", r#"{"error": "who are you?"}"#),
+    let (status, body) = if asked.starts_with("GET /api/tags") {
+        ("200 OK", r#"{"models": [{"name": "qwen3:8b"}]}"#)
+    } else {
+        ("401 Unauthorized", r#"{"error": "who are you?"}"#)
     };
     let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
     let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());

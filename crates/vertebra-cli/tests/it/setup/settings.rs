@@ -69,3 +69,22 @@ fn every_rule_of_the_agent_is_known_by_where_it_was_written() {
     machine.plays(&[bash("touch made.txt"), say("done")], &["--trust", "--mode", "bypass"]);
     assert!(machine.heard().contains("vertebra.toml, line 3"), "{}", machine.heard());
 }
+
+#[test]
+fn what_may_not_be_read_is_read_by_no_tool() {
+    let machine = Machine::new();
+    machine.user_settings("[sandbox]\ndeny_read = [\"private\"]\n");
+    machine.write("project/private/diary.txt", "the-canary-sings\n");
+    let call = |tool: &str, path: &str| serde_json::json!({ "call": { "tool": tool, "args": { "path": path } } });
+    let grep = serde_json::json!({ "call": { "tool": "grep", "args": { "pattern": "canary" } } });
+    let turns = [
+        call("read_file", "private/diary.txt"),
+        call("list_dir", "private"),
+        grep,
+        bash("cat private/diary.txt"),
+        bash("cat priv*/di*.txt"),
+        say("done"),
+    ];
+    machine.plays(&turns, &["--mode", "bypass"]);
+    assert!(!machine.heard().contains("the-canary-sings"), "{}", machine.heard());
+}

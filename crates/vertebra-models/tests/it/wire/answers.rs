@@ -81,39 +81,40 @@ async fn every_provider_gives_the_same_answer_to_the_same_script() {
     }
 }
 
-/// Every place where a body can be cut in two, and the body cut into single bytes.
-async fn check_cuts(format: Format) {
-    let wire = formats().find(|wire| wire.format == format).expect("a provider");
+/// How far two cuts of one answer are from each other: far enough that each is a cut of its own.
+const APART: usize = 64;
+
+/// The body in pieces, cut at each place that is `first` plus a multiple of `APART`.
+fn cut_from(first: usize, body: &[u8]) -> Vec<&[u8]> {
+    let (head, rest) = body.split_at(first.min(body.len()));
+    std::iter::once(head).chain(rest.chunks(APART)).collect()
+}
+
+#[tokio::test]
+async fn an_answer_is_the_same_wherever_it_is_cut() {
     let (says, expected) = EVERYTHING;
-    let body = wire.body(says).into_bytes();
-    let halves = (1..body.len()).map(|at| body.split_at(at)).map(|(first, second)| pieces(wire, [first, second]));
-    let cuts = check(wire, halves.chain([pieces(wire, body.chunks(1))]), expected).await;
-    assert_eq!(cuts, body.len());
+    for wire in formats() {
+        let body = wire.body(says).into_bytes();
+        // Together they cut everywhere. The last one is cut into single bytes.
+        let cuts = (1..=APART).map(|first| pieces(wire, cut_from(first, &body)));
+        check(wire, cuts.chain([pieces(wire, body.chunks(1))]), expected).await;
+    }
 }
 
-#[tokio::test]
-async fn an_answer_of_chat_completions_is_the_same_wherever_it_is_cut() {
-    check_cuts(Format::Chat).await;
-}
-
-#[tokio::test]
-async fn an_answer_of_responses_is_the_same_wherever_it_is_cut() {
-    check_cuts(Format::Responses).await;
-}
-
-#[tokio::test]
-async fn an_answer_of_anthropic_is_the_same_wherever_it_is_cut() {
-    check_cuts(Format::Anthropic).await;
-}
-
-#[tokio::test]
-async fn an_answer_of_gemini_is_the_same_wherever_it_is_cut() {
-    check_cuts(Format::Gemini).await;
-}
-
-#[tokio::test]
-async fn an_answer_of_ollama_is_the_same_wherever_it_is_cut() {
-    check_cuts(Format::Ollama).await;
+#[test]
+fn the_cuts_are_everywhere() {
+    for wire in formats() {
+        let body = wire.body(EVERYTHING.0).into_bytes();
+        let ends = |pieces: Vec<&[u8]>| {
+            let end = |at: &mut usize, piece: &[u8]| {
+                *at += piece.len();
+                Some(*at)
+            };
+            pieces.into_iter().scan(0, end).collect::<Vec<_>>()
+        };
+        let cuts: HashSet<usize> = (1..=APART).flat_map(|first| ends(cut_from(first, &body))).collect();
+        assert_eq!(cuts.len(), body.len(), "{}", wire.name);
+    }
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tokio::{io::AsyncWriteExt, net::TcpListener};
 use vertebra::{Deltas, ErrorClass, Model};
 
 use super::{
@@ -52,11 +53,11 @@ async fn a_long_answer_comes_whole() {
         let events = wire.events(&[Say::Text("0123456789")]);
         let text = events.iter().position(|event| event.contains("0123456789")).expect("the text");
         let mut body = events.clone();
-        body.splice(text..=text, std::iter::repeat_n(events[text].clone(), 5_000));
-        let reply =
-            Reply::stream(wire.content_type(), body.concat().into_bytes().chunks(4096).map(<[u8]>::to_vec).collect());
-        let (response, shown) = answer(wire, reply).await.expect("an answer");
-        assert_eq!((response.text.len(), shown.len()), (50_000, 50_000), "{}", wire.name);
+        let huge = events[text].replace("0123456789", &"0123456789".repeat(10_000));
+        body.splice(text..=text, std::iter::repeat_n(events[text].clone(), 1_000).chain([huge]));
+        let pieces = body.concat().into_bytes().chunks(4096).map(<[u8]>::to_vec).collect();
+        let (response, shown) = answer(wire, Reply::stream(wire.content_type(), pieces)).await.expect("an answer");
+        assert_eq!((response.text.len(), shown.len()), (110_000, 110_000), "{}", wire.name);
     }
 }
 
@@ -90,14 +91,16 @@ async fn when_nobody_waits_any_more_the_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_was_not_reached() {
+async fn a_server_that_is_not_there_or_speaks_no_tls_was_not_reached() {
     let server = Server::start([Reply::nothing()]).await;
-    for url in [
-        "http://127.0.0.1:1/v1",
-        "http://no-such-host.invalid/v1",
-        "https://127.0.0.1:1/v1",
-        &server.url().replace("http", "https"),
-    ] {
+    let plain = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let no_tls = format!("https://{}/v1", plain.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = plain.accept().await {
+            let _ = socket.write_all(b"HTTP/1.1 400 Speak HTTP\r\n\r\n").await;
+        }
+    });
+    for url in ["http://127.0.0.1:1/v1", "https://127.0.0.1:1/v1", "http://no-such-host.invalid/v1", &no_tls] {
         let driver = WIRES[0].driver(&server).base_url(url).expect("a URL");
         let error = driver.infer(&question(), &mut Deltas::collect()).await.expect_err(url);
         assert_eq!(error.class(), ErrorClass::Network, "{url}: {error}");

@@ -9,7 +9,7 @@ use super::server::{Reply, Server};
 pub(crate) const KEY: &str = "sk-planted-0123456789abcdef";
 
 /// The model that is asked.
-pub(crate) const MODEL: &str = "test-model-1";
+pub(crate) const MODEL: &str = "gpt-5-test";
 
 /// What a model says, whoever it is.
 #[derive(Clone, Copy)]
