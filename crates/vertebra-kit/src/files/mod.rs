@@ -39,6 +39,7 @@ mod diff;
 mod edit;
 mod nearest;
 mod seen;
+mod undo;
 mod write;
 
 mod gitignore;
@@ -54,12 +55,13 @@ use std::{
     sync::Arc,
 };
 
-use vertebra::{ToolSpec, prelude::*};
+use vertebra::{Reach, ToolSpec, prelude::*};
 
 use crate::{PROTECTED, invisible::is_joiner, is_invisible};
 
 pub use bounds::Bounds;
 pub use error::FilesError;
+pub use undo::{Changed, MAX_KEPT_BYTES, MAX_PROMPTS, Undo, Undone};
 
 use self::{
     access::Access,
@@ -90,6 +92,7 @@ impl Files {
             bounds: Bounds::default(),
             write_unread: false,
             writes: Writes::default(),
+            undo: None,
         };
         Ok(Self { access, read_only: false })
     }
@@ -145,6 +148,13 @@ impl Files {
         self
     }
 
+    /// Keeps files as they were before each prompt, for this handle to put back.
+    #[must_use]
+    pub fn undo(mut self, undo: &Undo) -> Self {
+        self.access.undo = Some(undo.clone());
+        self
+    }
+
     /// The globs that are protected.
     pub fn protected(&self) -> &[String] {
         self.access.protected.patterns()
@@ -192,6 +202,22 @@ impl Capability for Files {
             proceed()
         })
         .named("files/seen");
+        if let Some(undo) = access.undo.clone() {
+            let ending = undo.clone();
+            // A subagent works for the prompt that started it.
+            kit.on(ExecutionStart, async move |cx| {
+                undo.begin(&cx.at.run.session_id);
+                proceed()
+            })
+            .named("files/prompt")
+            .reach(Reach::Own);
+            kit.watch(SessionEnd, async move |cx| {
+                ending.forget(&cx.at.run.session_id);
+                Ok(())
+            })
+            .named("files/forget")
+            .reach(Reach::Own);
+        }
     }
 }
 

@@ -24,6 +24,7 @@ mod host;
 mod judge;
 mod names;
 mod path;
+mod question;
 mod reads;
 mod results;
 mod rule;
@@ -44,6 +45,7 @@ pub(crate) use self::{
 pub use self::{
     file::FileError,
     judge::{Explanation, Listed},
+    question::{NotTaken, Question, Reply},
     rule::{Effect, Rule, RuleError},
     rules::{For, LearnError, Mode, NoBypass, Rules},
     terminal::TerminalApprover,

@@ -3,7 +3,8 @@
 use std::future::pending;
 
 use vertebra::{
-    AgentBuilder, Channel, MemoryJournal, News, RunEvent, RunReport,
+    AgentBuilder, CallInSight, Channel, DeltaReader, Deltas, Halted, MemoryJournal, ModelError, ModelId, News, Request,
+    Response, RunEvent, RunReport,
     prelude::*,
     testing::{RecordingTool, Script},
 };
@@ -216,7 +217,7 @@ async fn a_call_can_be_halted_while_it_is_written_and_withheld_from_people() {
 #[tokio::test]
 async fn a_front_end_sees_steps_tools_hooks_questions_and_the_end_also_of_children() {
     let child = agent(&Script::new().say("seen")).name("child").build().expect("a child");
-    let model = Script::new().calls([("ls", "{}"), ("helper", r#"{"prompt": "look"}"#)]).stream(["done"]);
+    let model = Script::new().calls([("ls", "{}"), ("helper", r#"{"prompt": "look"}"#)]).costing(5, 2).stream(["done"]);
     let mut builder = agent(&model);
     builder.tool(RecordingTool::new("ls")).tool(vertebra::AgentTool::new("helper", "helps", child));
     builder.approver(vertebra::testing::FixedApprover::yes()).on(BeforeToolUse.tool("ls"), async |_| ask("sure?"));
@@ -229,7 +230,10 @@ async fn a_front_end_sees_steps_tools_hooks_questions_and_the_end_also_of_childr
             News::ToolBegan { call } => format!("{} begins", call.tool),
             News::ToolSays { text, .. } => format!("tool says {text}"),
             News::ToolEnded { call, result } => format!("{} ends: {}", call.tool, result.output),
-            News::Hooks { record, subject } => format!("{} on {subject}: {}", record.point, record.verdict),
+            News::Hooks { record, subject, call_id } => {
+                format!("{} on {subject} ({}): {}", record.point, call_id.unwrap_or_default(), record.verdict)
+            }
+            News::Used { usage } => format!("used {}", usage.total_tokens()),
             News::Asked { approval } => format!("asks: {}", approval.reason),
             News::Decided { .. } => "decided".to_owned(),
             News::Notice { message, .. } => message,
@@ -240,18 +244,21 @@ async fn a_front_end_sees_steps_tools_hooks_questions_and_the_end_also_of_childr
     }
     log.check(&[
         "0 tester step 1",
-        "0 tester BeforeToolUse on ls: asked",
+        "0 tester used 7",
+        "0 tester BeforeToolUse on ls (call-1): asked",
         "0 tester asks: sure?",
         "0 tester decided",
         "0 tester ls begins",
         "0 tester helper begins",
         "1 child step 1",
+        "1 child used 0",
         "1 child says seen",
         "1 child ended completed",
         "0 tester ls ends: ok",
         "0 tester helper ends: seen",
         "0 tester step 2",
         "0 tester says done",
+        "0 tester used 0",
         "0 tester ended completed",
     ]);
 }
@@ -358,4 +365,46 @@ async fn what_a_capability_asks_a_model_passes_the_hooks_but_is_not_said_to_fron
     .await;
     assert_eq!(out.shown, "the answer");
     log.check(&["the ", "answer", "", "not bad", ""]);
+}
+
+/// A model around another that says everything loudly.
+struct Loud(Script);
+
+struct Raised<'o, 'd>(&'o mut Deltas<'d>);
+
+impl DeltaReader for Raised<'_, '_> {
+    async fn read(&mut self, channel: Channel, call: Option<&CallInSight>, piece: &str) -> Result<(), Halted> {
+        let piece = piece.to_uppercase();
+        match (channel, call) {
+            (Channel::Call, Some(call)) => self.0.call(call.index + 1, &call.tool, &piece).await,
+            (Channel::Reasoning, _) => self.0.reasoning(&piece).await,
+            (Channel::Text | Channel::Call, _) => self.0.text(&piece).await,
+        }
+    }
+}
+
+impl Model for Loud {
+    fn id(&self) -> ModelId {
+        self.0.id()
+    }
+
+    async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
+        self.0.infer(request, &mut Deltas::to(&mut Raised(out))).await
+    }
+}
+
+#[tokio::test]
+async fn a_model_around_another_translates_its_pieces_before_hooks_see_them() {
+    let log = Log::default();
+    let seen = log.clone();
+    let script = Script::new().call("ls", r#"{"a": "b"}"#).written_in(5).stream(["he", "llo", " you"]).thinking("hm");
+    let mut builder = Agent::builder(Loud(script));
+    builder.tool(RecordingTool::new("ls")).on(InferenceDelta, async move |cx| {
+        let call = cx.call.as_ref().map(|call| call.index);
+        seen.add(format!("{call:?} {}", cx.text));
+        if cx.text == "LLO" { halt("too loud") } else { proceed() }
+    });
+    let report = builder.build().expect("an agent").run("go").await.expect("a run");
+    assert_eq!(report.text, "HE");
+    log.check(&[r#"Some(1) {"A":"#, r#"Some(1) "B"}"#, "Some(1) ", "None HM", "None HE", "None LLO"]);
 }

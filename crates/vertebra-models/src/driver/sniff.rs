@@ -1,0 +1,100 @@
+//! What is read of an event before `genai` reads it: its end, its errors, the provider's name for it.
+
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+use vertebra::ModelError;
+
+use super::{
+    failure::{self, broken},
+    frames::Frame,
+};
+use crate::Secret;
+
+/// More calls than that are no answer. `genai` makes room for as many as the highest index says.
+const MAX_CALLS: u64 = 256;
+
+/// How long a provider's name for a request may be.
+const ID_BYTES: usize = 200;
+
+/// What was seen of an answer so far.
+#[derive(Debug, Default)]
+pub(super) struct Seen(Mutex<Facts>);
+
+#[derive(Debug, Default)]
+struct Facts {
+    request_id: Option<String>,
+    ended: bool,
+}
+
+impl Seen {
+    /// The provider's name for the request.
+    pub(super) fn request_id(&self) -> Option<String> {
+        self.facts().request_id.clone()
+    }
+
+    /// Whether the provider said that the answer is over.
+    pub(super) fn ended(&self) -> bool {
+        self.facts().ended
+    }
+
+    /// Notes that the answer comes in a format that is not read here, so that its end cannot be seen.
+    pub(super) fn unread(&self) {
+        self.facts().ended = true;
+    }
+
+    /// Notes a name, unless there is one.
+    pub(super) fn name(&self, id: &str) {
+        if !id.is_empty() && id.len() <= ID_BYTES && !id.contains(char::is_control) {
+            self.facts().request_id.get_or_insert_with(|| id.to_owned());
+        }
+    }
+
+    fn facts(&self) -> std::sync::MutexGuard<'_, Facts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at an event. An error in it ends the answer.
+    pub(super) fn look(&self, frame: &Frame, key: Option<&Secret>) -> Result<(), ModelError> {
+        if frame.data.trim() == "[DONE]" {
+            self.facts().ended = true;
+            return Ok(());
+        }
+        let event: Value = serde_json::from_str(&frame.data)
+            .map_err(|error| broken(format!("an event that is not JSON, at its column {}", error.column())))?;
+        if let Some(error) = error_in(&event) {
+            return Err(failure::of_event(error, key));
+        }
+        let too_many = |index: u64| index >= MAX_CALLS;
+        let calls = event.pointer("/choices/0/delta/tool_calls").and_then(Value::as_array);
+        if calls.into_iter().flatten().filter_map(|call| call["index"].as_u64()).any(too_many) {
+            return Err(broken(format!("an answer with more than {MAX_CALLS} calls")));
+        }
+        let ids = ["/id", "/message/id", "/response/id", "/responseId"];
+        if let Some(id) = ids.iter().find_map(|path| event.pointer(path)?.as_str()) {
+            self.name(id);
+        }
+        if ends(&event) {
+            self.facts().ended = true;
+        }
+        Ok(())
+    }
+}
+
+fn ends(event: &Value) -> bool {
+    let kind = event["type"].as_str().unwrap_or_default();
+    matches!(kind, "message_stop" | "message-end" | "response.completed" | "response.incomplete")
+        || event["done"] == true
+        || event.pointer("/candidates/0/finishReason").is_some_and(Value::is_string)
+}
+
+fn error_in(event: &Value) -> Option<&Value> {
+    if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
+        return Some(error);
+    }
+    match event["type"].as_str() {
+        Some("error") => Some(event),
+        Some("response.failed") => Some(event.pointer("/response/error").unwrap_or(event)),
+        _ => event.get("promptFeedback").filter(|feedback| feedback["blockReason"].is_string()),
+    }
+}

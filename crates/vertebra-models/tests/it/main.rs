@@ -1,0 +1,8 @@
+//! Tests of the models, one module per part.
+
+mod cassette;
+mod found;
+mod lines;
+mod react;
+mod real;
+mod wire;
