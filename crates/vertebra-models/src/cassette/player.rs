@@ -78,7 +78,9 @@ impl Player {
     #[must_use]
     pub fn normalise(mut self, normal: impl for<'t> Fn(&'t str) -> Cow<'t, str> + Send + Sync + 'static) -> Self {
         let normal: Arc<Rewrite> = Arc::new(normal);
-        Arc::make_mut(&mut self.parts).iter_mut().for_each(|part| normalise(part, &normal));
+        for part in Arc::make_mut(&mut self.parts) {
+            normalise(part, &normal);
+        }
         self.normal.push(normal);
         self
     }
@@ -100,7 +102,9 @@ impl Player {
 
     fn take(&self, request: &Request) -> Result<Exchange, ModelError> {
         let mut asked = tape::asked(request, &self.wording);
-        self.normal.iter().for_each(|normal| normalise(&mut asked, normal));
+        for normal in &self.normal {
+            normalise(&mut asked, normal);
+        }
         let mut slots = self.reel.slots();
         let mut unplayed = slots.iter_mut().map(|slot| &mut slot.exchange);
         let due = unplayed.find_map(|exchange| exchange.take_if(|exchange| self.is(exchange, &asked)));
