@@ -1,5 +1,6 @@
 //! Tests of the models, one module per part.
 
+mod picking;
 mod react;
 mod real;
 mod wire;
