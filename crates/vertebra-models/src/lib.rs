@@ -2,12 +2,22 @@
 
 #![warn(missing_docs)]
 
+mod cassette;
 mod driver;
+pub mod found;
+pub mod prices;
 mod provider;
 mod react;
 mod secret;
 
-pub use driver::{Driver, DriverError, RESPONSE_SCHEMA};
-pub use provider::{Adapter, Provider};
+pub use cassette::{CassetteError, Player, Recorder};
+pub use driver::{Driver, DriverError, Drivers, RESPONSE_SCHEMA};
+pub use prices::Prices;
+pub use provider::{Adapter, Choice, PROVIDERS, Provider, Takes, UnknownProvider};
 pub use react::React;
 pub use secret::Secret;
+
+/// The page about models, so that its example is tried.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/models.md")]
+struct Page;

@@ -30,6 +30,7 @@ mod redactor;
 mod tests;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     hash::{BuildHasher, RandomState},
     sync::Arc,
@@ -231,6 +232,18 @@ impl Redaction {
     /// What becomes of invisible characters.
     pub fn treatment_of_invisible(&self) -> Invisible {
         self.invisible
+    }
+
+    /// Hides in any text what is hidden in records: for what leaves a program beside its runs, such as a recording.
+    ///
+    /// ```
+    /// # use vertebra_kit::redaction::Redaction;
+    /// let veil = Redaction::default().veil();
+    /// assert_eq!(veil("token ghp_0123456789abcdefghijABCDEFGHIJ012345"), "token [REDACTED:github-token]");
+    /// ```
+    pub fn veil(&self) -> impl for<'t> Fn(&'t str) -> Cow<'t, str> + Send + Sync + use<> {
+        let redactor = self.redactor(self.scope(Place::Record));
+        move |text| redactor.veil(text)
     }
 
     /// What is looked for in a place: secrets, personal data.

@@ -24,7 +24,8 @@ pub(super) async fn read(
     while let Some(event) = next(&mut stream).await {
         let event = event.map_err(|error| failure::of_genai(&error, key))?;
         if let ChatStreamEvent::End(end) = event {
-            if !seen.ended() && ends_are_made_up(adapter) {
+            // Some adapters of `genai` end a stream by themselves when its bytes end.
+            if !seen.ended() {
                 break;
             }
             // What is left of the pieces is shown before the answer is.
@@ -44,11 +45,6 @@ pub(super) async fn read(
 async fn next(stream: &mut ChatStream) -> Option<Result<ChatStreamEvent, genai::Error>> {
     let silence = Dispatch::none();
     poll_fn(|context| tracing::dispatcher::with_default(&silence, || Pin::new(&mut *stream).poll_next(context))).await
-}
-
-/// Where `genai` ends a stream by itself when the bytes end.
-fn ends_are_made_up(adapter: Adapter) -> bool {
-    matches!(adapter, Adapter::Gemini | Adapter::Vertex | Adapter::Ollama | Adapter::OllamaCloud | Adapter::Cohere)
 }
 
 struct Answer {

@@ -78,21 +78,22 @@ impl Frames {
     /// Takes more bytes and hands out the events that they complete.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, ModelError> {
         let mut whole = Vec::new();
-        for &byte in bytes {
-            match byte {
-                b'\n' if std::mem::take(&mut self.after_return) => {}
-                b'\n' | b'\r' => {
-                    self.after_return = byte == b'\r';
-                    whole.extend(self.end_line()?);
-                }
-                byte => {
-                    self.after_return = false;
-                    self.line.push(byte);
-                    if self.line.len() + self.frame.data.len() > self.limit {
-                        return Err(broken(format!("an event of more than {} bytes", self.limit)));
-                    }
-                }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if std::mem::take(&mut self.after_return) && rest[0] == b'\n' {
+                rest = &rest[1..];
+                continue;
             }
+            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let line = &rest[..end.unwrap_or(rest.len())];
+            if self.line.len() + self.frame.data.len() + line.len() > self.limit {
+                return Err(broken(format!("an event of more than {} bytes", self.limit)));
+            }
+            self.line.extend_from_slice(line);
+            let Some(end) = end else { break };
+            self.after_return = rest[end] == b'\r';
+            rest = &rest[end + 1..];
+            whole.extend(self.end_line()?);
         }
         Ok(whole)
     }

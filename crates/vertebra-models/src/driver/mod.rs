@@ -18,6 +18,7 @@ mod options;
 mod relay;
 mod request;
 mod schema;
+mod several;
 mod sniff;
 
 use std::{sync::Arc, time::Duration};
@@ -30,26 +31,24 @@ use reqwest::Url;
 use vertebra::{Deltas, Model, ModelError, ModelId, Request, Response};
 
 use self::{http::Http, relay::Relay};
-use crate::{Adapter, Provider, Secret};
+use crate::{Adapter, Prices, Provider, Secret};
 
-pub use options::RESPONSE_SCHEMA;
+pub use self::{options::RESPONSE_SCHEMA, several::Drivers};
 
-/// A model of a provider.
+/// A model of a provider. It asks for the model that a request names; to ask several providers, see [`Drivers`].
 ///
 /// ```
-/// # use vertebra_models::{Adapter, Driver, Provider, Secret};
-/// # let provider = Provider {
-/// #     name: "openai", label: "OpenAI", keys: &[], adapter: Adapter::OpenAI, base_url: "https://api.openai.com/v1/",
-/// #     port: None, default_model: None, local: false,
-/// # };
-/// let model = Driver::new(&provider)?.key(Secret::new("sk-…")).model("gpt-5-mini");
-/// # Ok::<(), vertebra_models::DriverError>(())
+/// use vertebra_models::{Driver, Provider, Secret};
+///
+/// let model = Driver::new(Provider::find("openai")?)?.key(Secret::new("sk-…")).model("gpt-5-mini");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Driver {
     provider: Arc<str>,
     adapter: Adapter,
-    base: Url,
+    base: Option<Url>,
+    prices: Arc<Prices>,
     key: Option<Secret>,
     model: Arc<str>,
     bounds: Bounds,
@@ -70,7 +69,7 @@ struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { idle: Duration::from_secs(120), answer_bytes: 64 << 20, frame_bytes: 16 << 20 }
+        Self { idle: Duration::from_mins(2), answer_bytes: 64 << 20, frame_bytes: 16 << 20 }
     }
 }
 
@@ -96,16 +95,16 @@ pub enum DriverError {
 impl Driver {
     /// A driver for a provider's default model.
     pub fn new(provider: &Provider) -> Result<Self, DriverError> {
-        let (http, loopback) = (Http::new(None)?, http::loopback()?);
-        let genai = genai::Client::builder().with_reqwest(loopback).build();
+        let genai = genai::Client::builder().with_reqwest(http::loopback()?).build();
         Ok(Self {
             provider: provider.name.into(),
             adapter: provider.adapter,
-            base: parse_base(provider.base_url)?,
+            base: Some(provider.base_url).filter(|url| !url.is_empty()).map(parse_base).transpose()?,
+            prices: Arc::new(Prices::built_in().clone()),
             key: None,
             model: provider.default_model.unwrap_or_default().into(),
             bounds: Bounds::default(),
-            http,
+            http: Http::default(),
             genai: genai.map_err(|error| DriverError::Client { reason: error.to_string() })?,
         })
     }
@@ -119,13 +118,20 @@ impl Driver {
 
     /// Asks the server there instead of the provider's own.
     pub fn base_url(mut self, url: &str) -> Result<Self, DriverError> {
-        self.base = parse_base(url)?;
+        self.base = Some(parse_base(url)?);
         Ok(self)
+    }
+
+    /// Counts what an answer costs by these prices instead of the built-in ones.
+    #[must_use]
+    pub fn prices(mut self, prices: Arc<Prices>) -> Self {
+        self.prices = prices;
+        self
     }
 
     /// Goes through this proxy. None is taken from the environment.
     pub fn proxy(mut self, url: &str) -> Result<Self, DriverError> {
-        self.http = Http::new(Some(url))?;
+        self.http = Http::through(url)?;
         Ok(self)
     }
 
@@ -188,7 +194,11 @@ impl Model for Driver {
 
     async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
         let call = request::map(request, self.adapter);
-        let relay = Relay::open(&self.http, &self.base, self.key.as_ref(), self.bounds).await?;
+        let Some(base) = &self.base else {
+            let message = format!("{} has no address of its own: give it a base URL", self.provider);
+            return Err(ModelError::Rejected { message });
+        };
+        let relay = Relay::open(&self.http, base, self.key.as_ref(), self.bounds, call.patch).await?;
         let target = ServiceTarget {
             endpoint: Endpoint::from_owned(relay.address()),
             auth: AuthData::from_single(relay::PLACEHOLDER),
@@ -200,14 +210,17 @@ impl Model for Driver {
         let relayed = relay.run();
         let answer = answer::read(stream, request, self.adapter, &seen, self.key.as_ref(), out);
         tokio::pin!(relayed, answer);
-        tokio::select! {
+        let mut response = tokio::select! {
             answered = &mut answer => answered,
             relayed = &mut relayed => {
                 // Pieces that came before the end, however it ended, are read first.
                 let answered = answer.await;
                 relayed.and(answered)
             }
-        }
+        }?;
+        let asked = ModelId::new(self.provider.clone(), request.model.name.clone());
+        response.usage.cost_micros = self.prices.cost(&asked, &response.usage).unwrap_or_default();
+        Ok(response)
     }
 }
 
@@ -218,7 +231,7 @@ impl std::fmt::Debug for Driver {
             .field("provider", provider)
             .field("model", model)
             .field("adapter", adapter)
-            .field("base", &base.as_str())
+            .field("base", &base.as_ref().map(Url::as_str))
             .field("key", key)
             .field("bounds", bounds)
             .finish_non_exhaustive()

@@ -12,6 +12,7 @@ use reqwest::{
     Response, Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT},
 };
+use serde_json::{Map, Value};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -47,11 +48,12 @@ const OF_THE_CONNECTION: [&str; 5] = ["host", "connection", "content-length", "a
 pub(super) struct Relay<'d> {
     listener: TcpListener,
     address: String,
-    path: String,
+    secret_path: String,
     http: &'d Http,
     base: &'d Url,
     key: Option<&'d Secret>,
     bounds: Bounds,
+    patch: Map<String, Value>,
     seen: Arc<Seen>,
 }
 
@@ -68,13 +70,14 @@ impl<'d> Relay<'d> {
         base: &'d Url,
         key: Option<&'d Secret>,
         bounds: Bounds,
+        patch: Map<String, Value>,
     ) -> Result<Self, ModelError> {
         let local = |error: io::Error| network(format!("no connection within this machine: {error}"));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(local)?;
         let port = listener.local_addr().map_err(local)?.port();
-        let path = format!("/{}", random()?);
-        let address = format!("http://127.0.0.1:{port}{path}{}", base.path());
-        Ok(Self { listener, address, path, http, base, key, bounds, seen: Arc::default() })
+        let secret_path = format!("/{}", random()?);
+        let address = format!("http://127.0.0.1:{port}{secret_path}{}", base.path());
+        Ok(Self { listener, address, secret_path, http, base, key, bounds, patch, seen: Arc::default() })
     }
 
     /// The base URL for `genai`.
@@ -99,6 +102,8 @@ impl<'d> Relay<'d> {
             let (mut socket, _) = self.listener.accept().await.map_err(|error| network(error.to_string()))?;
             let asked = timeout(HEAD_TIMEOUT, self.read_request(&mut socket)).await;
             if let Ok(Ok(asked)) = asked {
+                // Small pieces must not wait for each other.
+                let _ = socket.set_nodelay(true);
                 return Ok((socket, asked));
             }
         }
@@ -116,7 +121,7 @@ impl<'d> Relay<'d> {
         };
         let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
         let mut lines = head.split("\r\n");
-        let target = lines.next().and_then(|line| line.split(' ').nth(1)?.strip_prefix(&*self.path));
+        let target = lines.next().and_then(|line| line.split(' ').nth(1)?.strip_prefix(&*self.secret_path));
         let target = target.ok_or(io::ErrorKind::PermissionDenied)?.to_owned();
         let mut headers = HeaderMap::new();
         let mut length = 0;
@@ -149,8 +154,10 @@ impl<'d> Relay<'d> {
 
     async fn send(&self, asked: Asked) -> Result<Response, ModelError> {
         let Asked { target, headers, body } = asked;
+        let body = self.patched(body);
         let url = format!("{}{target}", self.base.origin().ascii_serialization());
-        let request = self.http.0.post(url).headers(headers).body(body);
+        let client = self.http.client(self.base.scheme()).map_err(network)?;
+        let request = client.post(url).headers(headers).body(body);
         let request = request.header(USER_AGENT, concat!("vertebra/", env!("CARGO_PKG_VERSION")));
         let response = timeout(self.bounds.idle, request.send()).await.map_err(|_| self.nothing_came())?;
         let response = response.map_err(|error| failure::of_network(&error, self.key))?;
@@ -163,6 +170,18 @@ impl<'d> Relay<'d> {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = self.read_some(response).await;
         Err(failure::of_status(status, &headers, &body, self.key))
+    }
+
+    /// The body with what `genai` has no word for.
+    fn patched(&self, body: Vec<u8>) -> Vec<u8> {
+        if self.patch.is_empty() {
+            return body;
+        }
+        let patched = serde_json::from_slice::<Map<String, Value>>(&body).ok().and_then(|mut whole| {
+            whole.extend(self.patch.clone());
+            serde_json::to_vec(&whole).ok()
+        });
+        patched.unwrap_or(body)
     }
 
     fn nothing_came(&self) -> ModelError {
@@ -209,6 +228,7 @@ impl<'d> Relay<'d> {
                 return Err(broken(format!("it has more than {} bytes", self.bounds.answer_bytes)));
             }
             if format == Format::Raw {
+                self.seen.unread();
                 whole.extend_from_slice(&piece);
                 continue;
             }
@@ -228,7 +248,7 @@ impl<'d> Relay<'d> {
     /// A success that is none: an error with the wrong status, a page of a proxy, a server that cannot stream.
     async fn not_a_stream(&self, response: Response) -> ModelError {
         let body = self.read_some(response).await;
-        match serde_json::from_slice::<serde_json::Value>(&body) {
+        match serde_json::from_slice::<Value>(&body) {
             Ok(said) if said.get("error").is_some_and(|error| !error.is_null()) => {
                 failure::of_event(&said["error"], self.key)
             }
@@ -242,5 +262,5 @@ fn random() -> Result<String, ModelError> {
     let mut bytes = [0; 16];
     let random = rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes);
     random.map_err(|_| network("no random numbers".to_owned()))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
 }

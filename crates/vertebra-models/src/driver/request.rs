@@ -1,6 +1,7 @@
 //! A request as `genai` takes it.
 
 use genai::chat::{CacheControl, ChatMessage, ChatOptions, ChatRequest, ReasoningEffort, Tool};
+use serde_json::{Map, Value};
 use vertebra::{Offer, Request};
 
 use super::{conversation, options, schema};
@@ -10,6 +11,8 @@ use crate::Adapter;
 pub(super) struct Call {
     pub(super) chat: ChatRequest,
     pub(super) options: ChatOptions,
+    /// What is merged into what it makes of it.
+    pub(super) patch: Map<String, Value>,
 }
 
 pub(super) fn map(request: &Request, adapter: Adapter) -> Call {
@@ -31,7 +34,7 @@ pub(super) fn map(request: &Request, adapter: Adapter) -> Call {
         }
     }
     let chat = ChatRequest { system, messages, tools: (!tools.is_empty()).then_some(tools), ..ChatRequest::default() };
-    Call { chat, options: options::map(request, adapter) }
+    Call { chat, options: options::map(request, adapter), patch: options::patch(request, adapter) }
 }
 
 /// The others keep prompts in a cache by themselves, or not at all.

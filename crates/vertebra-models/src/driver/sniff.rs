@@ -38,6 +38,11 @@ impl Seen {
         self.facts().ended
     }
 
+    /// Notes that the answer comes in a format that is not read here, so that its end cannot be seen.
+    pub(super) fn unread(&self) {
+        self.facts().ended = true;
+    }
+
     /// Notes a name, unless there is one.
     pub(super) fn name(&self, id: &str) {
         if !id.is_empty() && id.len() <= ID_BYTES && !id.contains(char::is_control) {

@@ -1,5 +1,8 @@
 //! Tests of the models, one module per part.
 
+mod cassette;
+mod found;
+mod lines;
 mod picking;
 mod react;
 mod real;

@@ -6,6 +6,7 @@
 use std::{
     path::{Path, PathBuf},
     process::Stdio,
+    time::Duration,
 };
 
 use serde_json::json;
@@ -15,18 +16,7 @@ use tokio::{
     process::{Child, ChildStdin, Command},
 };
 use vertebra::{AgentBuilder, Channel, Limits, News, RunStatus, prelude::*, testing::RecordingTool};
-use vertebra_models::{Adapter, Driver, Provider, React};
-
-const LOCAL: Provider = Provider {
-    name: "llama.cpp",
-    label: "llama.cpp",
-    keys: &[],
-    adapter: Adapter::OpenAI,
-    base_url: "http://127.0.0.1:8080/v1/",
-    port: Some(8080),
-    default_model: Some("smollm2"),
-    local: true,
-};
+use vertebra_models::{Driver, Player, Provider, React, Recorder, found::Search};
 
 /// The server, for as long as this is kept.
 pub(crate) struct Llama {
@@ -34,6 +24,10 @@ pub(crate) struct Llama {
     _process: Child,
     /// It ends when this does.
     _input: ChildStdin,
+}
+
+fn provider() -> &'static Provider {
+    Provider::find("llama.cpp").expect("a provider")
 }
 
 /// Where `cargo xtask test` puts the packages.
@@ -67,8 +61,8 @@ impl Llama {
     }
 
     pub(crate) fn driver(&self) -> Driver {
-        let driver = Driver::new(&LOCAL).and_then(|driver| driver.base_url(&format!("{}/v1/", self.url)));
-        driver.expect("a driver")
+        let driver = Driver::new(provider()).and_then(|driver| driver.base_url(&format!("{}/v1/", self.url)));
+        driver.expect("a driver").model("smollm2")
     }
 
     /// How many tokens it has written for anybody, as it says itself.
@@ -216,4 +210,22 @@ async fn a_conversation_that_is_too_long_is_told_from_other_errors() {
         assert!(failed.to_string().contains("too long"), "{failed}");
         assert!(failed.to_string().contains("context size"), "in the server's words: {failed}");
     }
+}
+
+#[tokio::test]
+#[ignore = "talks to a real model: `cargo xtask test`"]
+async fn the_server_is_found_by_asking_it_and_its_recorded_answers_play_without_it() {
+    let llama = Llama::start().await;
+    let search = Search::new([]).base_url(provider(), &format!("{}/v1/", llama.url)).within(Duration::from_mins(1));
+    let finding = search.at(provider()).await;
+    let listed = finding.default_model().unwrap_or_else(|| panic!("{finding:?}"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let tape = folder.path().join("llama.cassette");
+    let recorder = Recorder::new(llama.driver().model(listed), &tape).expect("a recorder");
+    let said = agent(recorder).build().expect("an agent").run("Hello!").await.expect("an answer").text;
+    drop(llama);
+    let player = Player::open(&tape).expect("a recording");
+    let again = agent(player.clone()).build().expect("an agent").run("Hello!").await.expect("an answer").text;
+    player.assert_played();
+    assert_eq!((again.as_str(), said.is_empty()), (&*said, false));
 }

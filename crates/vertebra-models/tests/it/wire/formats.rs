@@ -9,7 +9,7 @@ use super::server::{Reply, Server};
 pub(crate) const KEY: &str = "sk-planted-0123456789abcdef";
 
 /// The model that is asked.
-pub(crate) const MODEL: &str = "test-model-1";
+pub(crate) const MODEL: &str = "gpt-5-test";
 
 /// What a model says, whoever it is.
 #[derive(Clone, Copy)]
@@ -68,13 +68,9 @@ impl Wire {
     pub(crate) fn driver(&self, server: &Server) -> Driver {
         let provider = Provider {
             name: self.name,
-            label: self.name,
-            keys: &[],
             adapter: self.adapter,
-            base_url: "http://127.0.0.1:9/",
-            port: None,
             default_model: Some(MODEL),
-            local: false,
+            ..*Provider::find("openai").expect("a provider")
         };
         let driver = Driver::new(&provider).expect("a driver").base_url(&server.url()).expect("a URL");
         driver.key(Secret::new(KEY))

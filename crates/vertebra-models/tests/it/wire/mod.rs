@@ -1,8 +1,12 @@
 //! Drivers against a server of ours that speaks the providers' formats.
 
+mod agents;
 mod answers;
+mod bounds;
+mod errors;
 mod formats;
-mod server;
+mod requests;
+pub(crate) mod server;
 
 use std::sync::Arc;
 

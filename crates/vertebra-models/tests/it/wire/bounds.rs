@@ -1,0 +1,108 @@
+//! Nothing from outside is endless, and nobody waits for ever.
+
+use std::time::Duration;
+
+use tokio::{io::AsyncWriteExt, net::TcpListener};
+use vertebra::{Deltas, ErrorClass, Model};
+
+use super::{
+    answer, failure,
+    formats::{Format, Say, WIRES, formats},
+    question,
+    server::{Reply, Server},
+};
+
+#[tokio::test]
+async fn an_endless_answer_ends() {
+    for wire in formats() {
+        let event = wire.events(&[Say::Text("and so on ")]).remove(usize::from(wire.format == Format::Chat));
+        let reply = Reply::stream(wire.content_type(), vec![event.repeat(100).into_bytes()]).then_repeat();
+        let server = Server::start([reply]).await;
+        let driver = wire.driver(&server).max_answer_bytes(200_000);
+        let error = driver.infer(&question(), &mut Deltas::collect()).await.expect_err("endless");
+        assert_eq!(error.class(), ErrorClass::Broken, "{}: {error}", wire.name);
+    }
+}
+
+#[tokio::test]
+async fn an_endless_line_ends() {
+    for wire in formats() {
+        let reply = Reply::stream(wire.content_type(), vec![b"data: ".to_vec(), vec![b'x'; 1 << 16]]).then_repeat();
+        let error = failure(wire, reply).await;
+        assert_eq!(error.class(), ErrorClass::Broken, "{}: {error}", wire.name);
+    }
+}
+
+#[tokio::test]
+async fn an_endless_error_ends() {
+    let error = failure(WIRES[0], Reply::status(500, &[], vec![b'x'; 1 << 14]).then_repeat()).await;
+    assert_eq!(error.class(), ErrorClass::ModelBusy, "{error}");
+}
+
+#[tokio::test]
+async fn a_call_with_a_huge_index_takes_no_memory() {
+    let call = r#"{"index":4294967295,"id":"x","function":{"name":"read","arguments":"{}"}}"#;
+    let event = format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{call}]}}}}]}}\n\n");
+    let error = failure(WIRES[0], Reply::stream("text/event-stream", vec![event.into_bytes()])).await;
+    assert_eq!(error.class(), ErrorClass::Broken, "{error}");
+}
+
+#[tokio::test]
+async fn a_long_answer_comes_whole() {
+    for wire in formats() {
+        let events = wire.events(&[Say::Text("0123456789")]);
+        let text = events.iter().position(|event| event.contains("0123456789")).expect("the text");
+        let mut body = events.clone();
+        let huge = events[text].replace("0123456789", &"0123456789".repeat(10_000));
+        body.splice(text..=text, std::iter::repeat_n(events[text].clone(), 1_000).chain([huge]));
+        let pieces = body.concat().into_bytes().chunks(4096).map(<[u8]>::to_vec).collect();
+        let (response, shown) = answer(wire, Reply::stream(wire.content_type(), pieces)).await.expect("an answer");
+        assert_eq!((response.text.len(), shown.len()), (110_000, 110_000), "{}", wire.name);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_falls_silent_is_left() {
+    for wire in formats() {
+        let begun = Reply::stream(wire.content_type(), vec![wire.events(&[Say::Text("Hel")])[0].clone().into_bytes()]);
+        for (reply, class) in [(begun, ErrorClass::Broken), (Reply::nothing(), ErrorClass::Network)] {
+            let server = Server::start([reply.then_wait()]).await;
+            let driver = wire.driver(&server).idle_timeout(Duration::from_millis(50));
+            let error = driver.infer(&question(), &mut Deltas::collect()).await.expect_err("silence");
+            assert_eq!(error.class(), class, "{}: {error}", wire.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn when_nobody_waits_any_more_the_connection_is_closed() {
+    for wire in formats() {
+        let begun = wire.events(&[Say::Text("Hel")])[..1].concat();
+        let mut server =
+            Server::start([Reply::stream(wire.content_type(), vec![begun.into_bytes()]).then_wait()]).await;
+        let driver = wire.driver(&server);
+        let call = tokio::spawn(async move { driver.infer(&question(), &mut Deltas::collect()).await });
+        while server.received().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        call.abort();
+        server.a_client_goes().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_or_speaks_no_tls_was_not_reached() {
+    let server = Server::start([Reply::nothing()]).await;
+    let plain = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let no_tls = format!("https://{}/v1", plain.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = plain.accept().await {
+            let _ = socket.write_all(b"HTTP/1.1 400 Speak HTTP\r\n\r\n").await;
+        }
+    });
+    for url in ["http://127.0.0.1:1/v1", "https://127.0.0.1:1/v1", "http://no-such-host.invalid/v1", &no_tls] {
+        let driver = WIRES[0].driver(&server).base_url(url).expect("a URL");
+        let error = driver.infer(&question(), &mut Deltas::collect()).await.expect_err(url);
+        assert_eq!(error.class(), ErrorClass::Network, "{url}: {error}");
+    }
+}
