@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use genai::chat::{ContentPart, StreamEnd};
+use genai::chat::{ContentPart, MessageContent, StreamEnd};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -38,8 +38,7 @@ impl Carry {
         model: &str,
         reasoning: &str,
     ) -> Option<Arc<Value>> {
-        let parts: Vec<Part> =
-            end.captured_content.iter().flat_map(|content| content.parts()).filter_map(part).collect();
+        let parts: Vec<Part> = end.captured_content.iter().flat_map(MessageContent::parts).filter_map(part).collect();
         if parts.is_empty() && calls.is_empty() {
             return None;
         }
@@ -99,8 +98,6 @@ fn signs_calls(adapter: Adapter) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use genai::chat::MessageContent;
-
     use super::*;
 
     fn written(adapter: Adapter, reasoning: &str) -> Arc<Value> {

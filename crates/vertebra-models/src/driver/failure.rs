@@ -13,7 +13,7 @@ use crate::Secret;
 const MESSAGE_CHARS: usize = 1000;
 
 /// Longer than that nobody waits; a provider that says so means something else.
-const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
 
 /// How providers say that the conversation is too long.
 const TOO_LONG: [&str; 16] = [
@@ -188,7 +188,7 @@ fn shown(text: &str, key: Option<&Secret>) -> String {
 /// How long to wait, if they say: milliseconds, seconds, a date, or a duration in the body.
 fn wait(headers: &HeaderMap, body: &Value) -> Option<Duration> {
     let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    let millis = header("retry-after-ms").and_then(|text| seconds(text)).map(|seconds| seconds / 1000.0);
+    let millis = header("retry-after-ms").and_then(seconds).map(|seconds| seconds / 1000.0);
     let after = || header("retry-after").and_then(|text| seconds(text).or_else(|| until(text)));
     let seconds = millis.or_else(after).or_else(|| delay(body))?;
     Duration::try_from_secs_f64(seconds).ok().map(|wait| wait.min(LONGEST_WAIT))

@@ -6,7 +6,7 @@
 //! | `reasoning_effort` | `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`, or a number of tokens |
 //! | `tool_choice` | `auto`, `none`, `required`, or the name of a tool |
 //! | `top_p`, `seed`, `stop` | as everywhere |
-//! | `verbosity`, `service_tier`, `prompt_cache_key` | as OpenAI takes them |
+//! | `verbosity`, `service_tier`, `prompt_cache_key` | as `OpenAI` takes them |
 //! | `body` | an object that is merged into what is sent, for what a server has besides |
 
 use genai::chat::{ChatOptions, ChatResponseFormat, JsonSpec, ReasoningEffort, ToolChoice};
@@ -85,7 +85,7 @@ fn exactly(number: f32) -> f64 {
     number.to_string().parse().unwrap_or_else(|_| f64::from(number))
 }
 
-/// OpenAI refuses to be asked for the thoughts of a model that has none.
+/// `OpenAI` refuses to be asked for the thoughts of a model that has none.
 fn tells_thoughts(adapter: Adapter, model: &str) -> bool {
     let thinks =
         |name: &str| ["gpt-5", "gpt-6", "o1", "o3", "o4", "codex"].iter().any(|family| name.starts_with(family));

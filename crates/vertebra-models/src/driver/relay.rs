@@ -48,7 +48,7 @@ const OF_THE_CONNECTION: [&str; 5] = ["host", "connection", "content-length", "a
 pub(super) struct Relay<'d> {
     listener: TcpListener,
     address: String,
-    path: String,
+    secret_path: String,
     http: &'d Http,
     base: &'d Url,
     key: Option<&'d Secret>,
@@ -75,9 +75,9 @@ impl<'d> Relay<'d> {
         let local = |error: io::Error| network(format!("no connection within this machine: {error}"));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(local)?;
         let port = listener.local_addr().map_err(local)?.port();
-        let path = format!("/{}", random()?);
-        let address = format!("http://127.0.0.1:{port}{path}{}", base.path());
-        Ok(Self { listener, address, path, http, base, key, bounds, patch, seen: Arc::default() })
+        let secret_path = format!("/{}", random()?);
+        let address = format!("http://127.0.0.1:{port}{secret_path}{}", base.path());
+        Ok(Self { listener, address, secret_path, http, base, key, bounds, patch, seen: Arc::default() })
     }
 
     /// The base URL for `genai`.
@@ -121,7 +121,7 @@ impl<'d> Relay<'d> {
         };
         let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
         let mut lines = head.split("\r\n");
-        let target = lines.next().and_then(|line| line.split(' ').nth(1)?.strip_prefix(&*self.path));
+        let target = lines.next().and_then(|line| line.split(' ').nth(1)?.strip_prefix(&*self.secret_path));
         let target = target.ok_or(io::ErrorKind::PermissionDenied)?.to_owned();
         let mut headers = HeaderMap::new();
         let mut length = 0;
@@ -262,5 +262,5 @@ fn random() -> Result<String, ModelError> {
     let mut bytes = [0; 16];
     let random = rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes);
     random.map_err(|_| network("no random numbers".to_owned()))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
 }

@@ -92,13 +92,28 @@ fn cut_from(first: usize, body: &[u8]) -> Vec<&[u8]> {
 
 #[tokio::test]
 async fn an_answer_is_the_same_wherever_it_is_cut() {
+    let (says, expected) = EVERYTHING;
     for wire in formats() {
-        for (says, expected) in SCRIPTS {
-            let body = wire.body(says).into_bytes();
-            // Together they cut everywhere. The last one is cut into single bytes.
-            let cuts = (1..=APART).map(|first| pieces(wire, cut_from(first, &body)));
-            check(wire, cuts.chain([pieces(wire, body.chunks(1))]), expected).await;
-        }
+        let body = wire.body(says).into_bytes();
+        // Together they cut everywhere. The last one is cut into single bytes.
+        let cuts = (1..=APART).map(|first| pieces(wire, cut_from(first, &body)));
+        check(wire, cuts.chain([pieces(wire, body.chunks(1))]), expected).await;
+    }
+}
+
+#[test]
+fn the_cuts_are_everywhere() {
+    for wire in formats() {
+        let body = wire.body(EVERYTHING.0).into_bytes();
+        let ends = |pieces: Vec<&[u8]>| {
+            let end = |at: &mut usize, piece: &[u8]| {
+                *at += piece.len();
+                Some(*at)
+            };
+            pieces.into_iter().scan(0, end).collect::<Vec<_>>()
+        };
+        let cuts: HashSet<usize> = (1..=APART).flat_map(|first| ends(cut_from(first, &body))).collect();
+        assert_eq!(cuts.len(), body.len(), "{}", wire.name);
     }
 }
 
@@ -121,8 +136,8 @@ async fn comments_pings_and_blank_lines_are_not_part_of_an_answer() {
         };
         let (says, expected) = EVERYTHING;
         let events = wire.events(says);
-        let noisy = events.iter().flat_map(|event| [noise.as_bytes(), event.as_bytes()]);
-        check(wire, [pieces(wire, noisy)], expected).await;
+        let among = events.iter().flat_map(|event| [noise.as_bytes(), event.as_bytes()]);
+        check(wire, [pieces(wire, among)], expected).await;
     }
 }
 

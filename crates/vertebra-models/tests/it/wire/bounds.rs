@@ -53,11 +53,11 @@ async fn a_long_answer_comes_whole() {
         let events = wire.events(&[Say::Text("0123456789")]);
         let text = events.iter().position(|event| event.contains("0123456789")).expect("the text");
         let mut body = events.clone();
-        let huge = events[text].replace("0123456789", &"0123456789".repeat(100_000));
+        let huge = events[text].replace("0123456789", &"0123456789".repeat(10_000));
         body.splice(text..=text, std::iter::repeat_n(events[text].clone(), 1_000).chain([huge]));
         let pieces = body.concat().into_bytes().chunks(4096).map(<[u8]>::to_vec).collect();
         let (response, shown) = answer(wire, Reply::stream(wire.content_type(), pieces)).await.expect("an answer");
-        assert_eq!((response.text.len(), shown.len()), (1_010_000, 1_010_000), "{}", wire.name);
+        assert_eq!((response.text.len(), shown.len()), (110_000, 110_000), "{}", wire.name);
     }
 }
 
