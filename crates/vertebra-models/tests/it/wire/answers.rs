@@ -136,8 +136,8 @@ async fn comments_pings_and_blank_lines_are_not_part_of_an_answer() {
         };
         let (says, expected) = EVERYTHING;
         let events = wire.events(says);
-        let noisy = events.iter().flat_map(|event| [noise.as_bytes(), event.as_bytes()]);
-        check(wire, [pieces(wire, noisy)], expected).await;
+        let among = events.iter().flat_map(|event| [noise.as_bytes(), event.as_bytes()]);
+        check(wire, [pieces(wire, among)], expected).await;
     }
 }
 
