@@ -1,11 +1,11 @@
 //! What a contributor runs: `cargo xtask test`, and the parts of it.
 //!
-//! One file per subcommand; each file is a list of stages, and `stage.rs` runs them. Only `bench` is a folder: it reads
-//! what its programs print.
+//! One file per subcommand; each file is a list of stages, and `stage.rs` runs them. Only what measures is a folder.
 
 mod bench;
 mod fix;
 mod stage;
+mod startup;
 mod test;
 mod tidy;
 
@@ -26,6 +26,8 @@ enum Task {
     Fix,
     /// Measures Vertebra beside its peers: one table, two plots
     Bench(bench::Request),
+    /// Measures how soon `vertebra` answers, beside two other coding agents
+    Startup(startup::Request),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -37,6 +39,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Fix => fix::run(),
         Task::Bench(request) => {
             bench::run(&request)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::Startup(request) => {
+            startup::run(&request)?;
             return Ok(ExitCode::SUCCESS);
         }
     };

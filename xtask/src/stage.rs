@@ -53,6 +53,11 @@ impl Stage {
         command
     }
 
+    /// Runs the command on our own terminal, and says whether all went well.
+    pub(crate) fn succeeds(&self) -> bool {
+        matches!(self.run(), Outcome::Passed(_))
+    }
+
     /// Runs the command on our own terminal, so that its output is seen as it appears.
     fn run(&self) -> Outcome {
         println!("\n── {}: {self}", self.name);

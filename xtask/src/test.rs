@@ -125,6 +125,6 @@ fn tools_dir() -> PathBuf {
     target_dir().join("tools")
 }
 
-fn target_dir() -> PathBuf {
+pub(crate) fn target_dir() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)
 }

@@ -21,9 +21,9 @@ async fn their_loop(handle: Handle) -> Result<String, HookError> {
         }
         let calls = response.calls.clone();
         let results = handle.call_tools(response.calls.clone()).await?;
-        messages.push(Message::Assistant { text: response.text, reasoning: response.reasoning, calls: response.calls });
+        messages.push(Message::assistant(response));
         for (call, result) in calls.into_iter().zip(results) {
-            messages.push(Message::Tool { call_id: call.id, tool: call.tool, result });
+            messages.push(Message::tool(call, result));
         }
     }
 }

@@ -15,7 +15,7 @@ use vertebra_kit::summary::{Material, Offload, Summarisation, Summariser, Trigge
 fn show(messages: &Messages) {
     for message in messages.iter() {
         let (who, text) = match message {
-            Message::User { text } => ("user".to_owned(), text.clone()),
+            Message::User { text, .. } => ("user".to_owned(), text.clone()),
             Message::Instruction { text, from } => (from.clone(), text.clone()),
             Message::Assistant { text, calls, .. } => {
                 let calls: Vec<_> = calls.iter().map(|call| format!("{}{}", call.tool, call.args.to_value())).collect();

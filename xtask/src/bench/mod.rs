@@ -5,7 +5,7 @@ mod binary;
 mod history;
 mod instructions;
 mod measurement;
-mod number;
+pub(crate) mod number;
 mod page;
 mod results;
 mod runner;

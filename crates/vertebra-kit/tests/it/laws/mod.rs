@@ -37,7 +37,7 @@ proptest! {
 #[test]
 fn the_agents_that_are_tried_do_what_the_laws_are_about() {
     let (mut runner, mut seen) = (TestRunner::deterministic(), BTreeSet::new());
-    for _ in 0..60 {
+    for _ in 0..90 {
         let plan = plan::plan(Just(None)).new_tree(&mut runner).expect("a plan").current();
         let mut tools = HashMap::new();
         for event in world::play(&plan).events {

@@ -46,11 +46,12 @@ pub(crate) enum Has {
     Timeouts,
     Cache,
     Redaction,
+    Steering,
     Mcp,
     Bundle,
 }
 
-const ALL: [Has; 19] = {
+const ALL: [Has; 20] = {
     use Has::*;
     [
         Bash,
@@ -70,6 +71,7 @@ const ALL: [Has; 19] = {
         Timeouts,
         Cache,
         Redaction,
+        Steering,
         Mcp,
         Bundle,
     ]

@@ -33,6 +33,7 @@ use vertebra_kit::{
         ToolTimeout,
     },
     skills::Skills,
+    steering::Steering,
     structured::{Schema, StructuredOutput},
     subagents::{Subagent, Subagents},
     summary::{Offload, Summarisation, Trigger},
@@ -242,6 +243,11 @@ async fn install(builder: &mut AgentBuilder, has: Has, plan: &Plan, root: &Path)
         Has::Timeouts => builder.with(ToolTimeout::all(Duration::from_secs(20))),
         Has::Cache => builder.with(ResponseCache::new(CachePolicy::default())),
         Has::Redaction => builder.with(redaction()),
+        Has::Steering => {
+            let steering = Steering::default();
+            steering.say(format!("and mind {KEY}")).expect("there is room");
+            builder.with(steering)
+        }
         #[cfg(feature = "mcp")]
         Has::Mcp => builder.with(server(&root.join("server")).await),
         #[cfg(not(feature = "mcp"))]

@@ -98,7 +98,7 @@ fn unlimited(builder: &mut AgentBuilder) -> &mut AgentBuilder {
 fn outline(messages: &Messages) -> Vec<String> {
     let start = |text: &str| text.chars().take(36).collect::<String>();
     let line = |message: &Message| match message {
-        Message::User { text } => format!("user: {}", start(text)),
+        Message::User { text, .. } => format!("user: {}", start(text)),
         Message::Instruction { text, from } => format!("{from}: {}", start(text)),
         Message::Assistant { text, calls, .. } => format!("model: {text}{}", "<call>".repeat(calls.len())),
         Message::Tool { result, .. } => format!("tool: {}", start(&result.output)),
