@@ -28,7 +28,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     for key in ["the-right-key", "a-wrong-key"] {
         println!("-- with {key}");
-        let model = Driver::new(Provider::find("openai")?)?.base_url(&url)?.key(Secret::new(key)).model("gpt-5-mini");
+        let model =
+            Driver::new(Provider::find("compatible")?)?.base_url(&url)?.key(Secret::new(key)).model("gpt-5-mini");
         let mut builder = Agent::builder(model);
         builder.system_prompt("You know the weather.");
         builder.tool(tool("weather", "Tells the weather", async |city: City, _| Ok(format!("rain in {}", city.name))));

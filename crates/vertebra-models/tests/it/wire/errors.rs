@@ -172,6 +172,20 @@ async fn an_answer_that_is_cut_anywhere_before_its_end_is_broken() {
 }
 
 #[tokio::test]
+async fn an_answer_in_the_format_of_somebody_else_is_broken_and_not_empty() {
+    for asked in formats() {
+        for answers in formats().filter(|answers| answers.format != asked.format) {
+            // Some gateways put the end of chat completions behind everything.
+            for end in ["", "data: [DONE]\n\n"] {
+                let body = answers.body(HELLO) + end;
+                let error = failure(asked, Reply::stream("text/event-stream", vec![body.into_bytes()])).await;
+                assert_eq!(error.class(), ErrorClass::Broken, "{} by {}: {error}", asked.name, answers.name);
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_utf_8_or_no_json_breaks_an_answer() {
     for wire in formats() {
         let mut bytes = wire.body(HELLO).into_bytes();
