@@ -4,6 +4,7 @@
 //! text comes in, the same comes out: the text is taken line by line, and what may come out before a line has ended depends
 //! on nothing but the text.
 
+mod blocks;
 mod fence;
 mod render;
 mod table;
@@ -11,6 +12,7 @@ mod table;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use self::{
+    blocks::{Block, Carried, Kind, blocks, line_start},
     fence::Fence,
     render::{Look, code_row, label_row, render},
 };
@@ -37,6 +39,8 @@ pub(crate) struct Markdown {
     flowed: usize,
     /// The block of code that is under way.
     fence: Option<Fence>,
+    /// What is known of the first block.
+    carried: Option<Carried>,
     /// Whether something has come out.
     begun: bool,
 }
@@ -159,25 +163,24 @@ impl Markdown {
     fn settle(&mut self, width: usize, until: Until, rows: &mut Vec<Row>) {
         let pending = std::mem::take(&mut self.pending);
         let events: Vec<_> = Parser::new_ext(&pending, OPTIONS).into_offset_iter().collect();
-        let mut blocks = blocks(&events);
+        let mut blocks = blocks(&pending, &events, self.carried.take());
         let open = match (until, blocks.last()) {
             (Until::Open, Some(last)) if !last.is_over(&pending) => blocks.pop(),
             // A link's definition may come before its link.
-            (Until::Open, None) if !pending.trim().is_empty() => {
-                Some(Block { start: 0, first: 0, next: 0, kind: Kind::Other })
-            }
+            (Until::Open, None) if !pending.trim().is_empty() => Some(Block::unknown()),
             _ => None,
         };
         for block in &blocks {
-            if self.flowed == 0 {
+            if block.apart && self.flowed == 0 {
                 self.gap(rows);
             }
-            let events = events[block.first..block.next].iter().map(|(event, _)| event);
-            rows.extend(render(events, self.look(width), std::mem::take(&mut self.flowed)));
+            let events = events[block.events.clone()].iter().map(|(event, _)| event);
+            let number = if let Kind::Item(number, _) = block.kind { number } else { None };
+            rows.extend(render(events, self.look(width), number, std::mem::take(&mut self.flowed)));
         }
         if let Some(open) = open {
-            let line = pending[..open.start].rfind('\n').map_or(0, |at| at + 1);
-            pending[line..].clone_into(&mut self.pending);
+            pending[line_start(&pending, open.start)..].clone_into(&mut self.pending);
+            self.carried = open.carried();
         } else {
             self.flowed = 0;
         }
@@ -205,69 +208,10 @@ enum Until {
     End,
 }
 
-/// A block that stands in no other.
-struct Block {
-    start: usize,
-    /// Its events.
-    first: usize,
-    next: usize,
-    kind: Kind,
-}
-
-#[derive(PartialEq)]
-enum Kind {
-    /// It has one line.
-    Line,
-    /// It ends with an empty line.
-    Lines,
-    Other,
-}
-
-impl Block {
-    /// Whether nothing that follows can belong to it.
-    fn is_over(&self, pending: &str) -> bool {
-        match self.kind {
-            Kind::Line => true,
-            Kind::Lines => {
-                pending.ends_with("\n\n") || pending.lines().next_back().is_some_and(|line| line.trim().is_empty())
-            }
-            Kind::Other => false,
-        }
-    }
-}
-
-fn blocks(events: &[(Event<'_>, std::ops::Range<usize>)]) -> Vec<Block> {
-    let (mut blocks, mut depth, mut first) = (Vec::new(), 0_usize, 0);
-    for (index, (event, range)) in events.iter().enumerate() {
-        match event {
-            Event::Start(_) => depth += 1,
-            Event::End(_) => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            let kind = match &events[first].0 {
-                Event::Start(Tag::Paragraph | Tag::Table(_) | Tag::BlockQuote(_)) => Kind::Lines,
-                // A heading that is underlined has come with its line, too.
-                Event::Rule | Event::Start(Tag::Heading { .. }) => Kind::Line,
-                _ => Kind::Other,
-            };
-            // The range of an end is that of the whole.
-            blocks.push(Block { start: range.start, first, next: index + 1, kind });
-            first = index + 1;
-        }
-    }
-    blocks
-}
-
-/// Whether a line most likely goes on with a list, a table or a quote: then nothing is finished with it, and it need not be
-/// looked for. What is overlooked comes out with the next line.
+/// Whether a line most likely goes on with a table or a quote: then nothing is finished with it, and it need not be looked
+/// for. What is overlooked comes out with the next line.
 fn goes_on(block: &str, line: &str) -> bool {
-    let mark = |text: &str| match text.chars().next()? {
-        c @ ('-' | '*' | '+' | '|' | '>') => Some(c),
-        c if c.is_ascii_digit() => Some('1'),
-        _ => None,
-    };
-    mark(block).is_some() && (line.starts_with("  ") || mark(block) == mark(line))
+    ['|', '>'].into_iter().any(|mark| block.starts_with(mark) && line.starts_with(mark))
 }
 
 /// Whether a character in a paragraph is what it is, whatever comes after it.

@@ -38,14 +38,20 @@ pub(super) fn label_row(info: &str) -> Option<Row> {
     Some(Row::default().with(DIM, format!("  ── {}", visible(language))))
 }
 
-/// Draws the events of one block. The first bytes of its text are left out: they have come out already.
-pub(super) fn render<'e>(events: impl Iterator<Item = &'e Event<'e>>, look: Look, out_already: usize) -> Vec<Row> {
+/// Draws the events of one block: of an item with this number, if it is one of a numbered list. The first bytes of its text
+/// are left out: they have come out already.
+pub(super) fn render<'e>(
+    events: impl Iterator<Item = &'e Event<'e>>,
+    look: Look,
+    number: Option<u64>,
+    out_already: usize,
+) -> Vec<Row> {
     let mut drawing = Drawing {
         look,
         out_already,
         rows: Vec::new(),
         frames: Vec::new(),
-        lists: Vec::new(),
+        lists: vec![List { next: number, loose: false }],
         inline: Vec::new(),
         styles: Vec::new(),
         links: Vec::new(),
@@ -142,6 +148,8 @@ impl Drawing {
                 self.code = Some(String::new());
             }
             Tag::List(start) => {
+                // In an item it belongs to the text above it.
+                self.gap &= self.frames.is_empty();
                 self.begin_block();
                 self.lists.push(List { next: *start, loose: false });
             }

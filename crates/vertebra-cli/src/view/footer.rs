@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     call, ending,
-    people::People,
+    people::{MAX_TEXT, People},
     rows::{BOLD, CYAN, DIM, PLAIN, Row, Span, YELLOW, behind, wrap},
     text::{dotted, more, on_one_line, visible},
 };
@@ -16,6 +16,8 @@ const MAX_ANSWER: usize = 8;
 const MAX_THOUGHT: usize = 3;
 /// How many calls are shown.
 const MAX_CALLS: usize = 5;
+/// From when on a call is shown: one that ends sooner would only flicker.
+const PATIENCE: Duration = Duration::from_millis(200);
 /// How many rows of what a call says are shown if it is the only one, and if it is not.
 const MAX_TAIL: (usize, usize) = (4, 1);
 /// How many waiting messages are shown.
@@ -27,7 +29,7 @@ const FRAME: Duration = Duration::from_millis(100);
 impl People {
     /// Draws what moves.
     pub(super) fn draw(&self, surface: &mut dyn Surface) {
-        let width = surface.width();
+        let width = usable(surface.width());
         let rows = self.since.map(|since| self.moving(since, width)).unwrap_or_default();
         surface.footer(rows.into_iter().map(|row| row.cut(width).paint(self.colour)).collect());
     }
@@ -50,21 +52,22 @@ impl People {
     }
 
     fn answer_so_far(&self, width: usize) -> Vec<Row> {
-        last(self.answer.unfinished(Self::text_width(width)), MAX_ANSWER)
+        last(self.answer.unfinished(width.min(MAX_TEXT)), MAX_ANSWER)
     }
 
     fn thought_so_far(&self, width: usize) -> Vec<Row> {
         let Some(thought) = &self.thought else { return Vec::new() };
         let text = on_one_line(&thought.text);
-        let rows = wrap(&[Span { style: DIM, text }], Self::text_width(width).saturating_sub(2));
+        let rows = wrap(&[Span { style: DIM, text }], width.min(MAX_TEXT).saturating_sub(2));
         behind(&Row::default().with(DIM, "∴ "), last(rows, MAX_THOUGHT))
     }
 
     fn at_work(&self, now: Duration, width: usize) -> Vec<Row> {
-        let count = self.calls.running().count();
+        let at_work = || self.calls.running().filter(|(open, _)| now.saturating_sub(open.began) >= PATIENCE);
+        let count = at_work().count();
         let tail = if count == 1 { MAX_TAIL.0 } else { MAX_TAIL.1 };
         let mut rows = Vec::new();
-        for (open, call) in self.calls.running().take(MAX_CALLS) {
+        for (open, call) in at_work().take(MAX_CALLS) {
             let margin = "  ".repeat(open.depth.min(4) as usize);
             let mark = Row::default().with(PLAIN, &*margin).with(CYAN, format!("{} ", frame(now)));
             let time = Row::default().with(DIM, format!(" · {}", seconds(now.saturating_sub(open.began))));
@@ -111,6 +114,11 @@ impl People {
         }
         rows
     }
+}
+
+/// The last column stays free: a terminal that has written there may think the row is over.
+pub(super) fn usable(width: usize) -> usize {
+    width.saturating_sub(1)
 }
 
 fn last(mut rows: Vec<Row>, most: usize) -> Vec<Row> {

@@ -10,6 +10,7 @@ use super::{
     call::Draft,
     calls::{Calls, Open},
     ending,
+    footer::usable,
     hooks::{Told, of_call},
     result::Much,
     rows::{DIM, Row, lines},
@@ -18,7 +19,7 @@ use super::{
 use crate::{markdown::Markdown, surface::Surface};
 
 /// Text gets no wider than this, however wide the screen is: longer lines are hard to read.
-const MAX_TEXT: usize = 100;
+pub(super) const MAX_TEXT: usize = 100;
 /// From when on it is worth saying that the model thought.
 const THOUGHT: Duration = Duration::from_secs(1);
 /// How much of a thought is kept.
@@ -86,8 +87,8 @@ impl People {
     }
 
     /// How wide text may be.
-    pub(super) fn text_width(width: usize) -> usize {
-        width.min(MAX_TEXT)
+    fn text_width(width: usize) -> usize {
+        usable(width).min(MAX_TEXT)
     }
 
     fn take(&mut self, event: &RunEvent, surface: &mut dyn Surface) {

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vertebra::{CallInSight, Channel, News, RunEvent, ToolCall, Usage};
+use vertebra::{CallInSight, Channel, News, RunEvent, ToolCall, ToolResult, Usage};
 
 use super::{Aside, Paper, for_output, people};
 
@@ -97,14 +97,14 @@ fn the_driver_of_the_view_says_which_keys_work_and_what_waits() {
 #[test]
 fn the_screen_follows_the_answer_and_a_new_width() {
     let (showing, _) = people(false);
-    let (mut view, mut paper) = (for_output(&showing), Paper::of_width(40));
+    let (mut view, mut paper) = (for_output(&showing), Paper::of_width(41));
     let text = "Words that flow and flow until the row is full and then some more of them follow";
     for word in text.split_inclusive(' ') {
         view.show(&event(says(Channel::Text, word)), &mut paper);
     }
     assert_eq!(paper.all, "Words that flow and flow until the row\n");
     assert_eq!(paper.footer[..2], ["is full and then some more of them", "follow"]);
-    paper.width = 20;
+    paper.width = 21;
     view.tick(&mut paper);
     assert_eq!(paper.footer[..3], ["is full and then", "some more of them", "follow"]);
     view.end(&mut paper);
@@ -127,4 +127,53 @@ fn a_footer_fits_the_screen() {
     for line in seen.lines() {
         assert!(crate::view::text::width(line) <= 30, "{line}");
     }
+}
+
+#[test]
+fn children_at_work_side_by_side_are_told_apart() {
+    let (showing, clock) = people(false);
+    let (mut view, mut paper) = (for_output(&showing), Paper::of_width(60));
+    let spawn = |id: &str, agent: &str| {
+        let args = format!(r#"{{"agent": "{agent}", "prompt": "Read."}}"#);
+        event(News::ToolBegan { call: ToolCall::from_text(id, "spawn_subagent", &args) })
+    };
+    let read = |run: &str, agent: &str, path: &str| {
+        let call = ToolCall::from_text("1", "read_file", &format!(r#"{{"path": "{path}"}}"#));
+        let result = ToolResult::done("     1\tx\n");
+        let of_child = |news| RunEvent { run_id: run.into(), agent: agent.into(), depth: 1, news };
+        [of_child(News::ToolBegan { call: call.clone() }), of_child(News::ToolEnded { call, result })]
+    };
+    let [scout_begins, scout_ends] = read("a", "scout", "a.rs");
+    let [clerk_begins, clerk_ends] = read("b", "clerk", "b.rs");
+    let [again_begins, again_ends] = read("a", "scout", "c.rs");
+    for event in [spawn("1", "scout"), spawn("2", "clerk"), scout_begins, clerk_begins] {
+        view.show(&event, &mut paper);
+    }
+    clock.advance(Duration::from_secs(3));
+    view.tick(&mut paper);
+    assert_eq!(
+        paper.footer,
+        [
+            "⠋ spawn_subagent scout: Read. · 3 s",
+            "⠋ spawn_subagent clerk: Read. · 3 s",
+            "  ⠋ read_file a.rs · 3 s",
+            "  ⠋ read_file b.rs · 3 s",
+            "",
+            "⠋ working · 3 s"
+        ]
+    );
+    for event in [scout_ends, clerk_ends, again_begins, again_ends] {
+        view.show(&event, &mut paper);
+    }
+    assert_eq!(
+        paper.all.lines().collect::<Vec<_>>(),
+        [
+            "◆ spawn_subagent scout: Read.",
+            "│ ✓ read_file a.rs · 1 line",
+            "",
+            "◆ spawn_subagent clerk: Read.",
+            "│ ✓ read_file b.rs · 1 line · clerk",
+            "│ ✓ read_file c.rs · 1 line · scout"
+        ]
+    );
 }
