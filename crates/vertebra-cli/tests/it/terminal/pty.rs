@@ -54,7 +54,7 @@ impl Place {
     /// The command on a model that plays these turns.
     pub(crate) fn command(&self, command: &str, turns: &[Value], options: &[&str]) -> Command {
         let script = self.home.path().join("script.jsonl");
-        let text: String = turns.iter().map(|turn| format!("{turn}\n")).collect();
+        let text: String = turns.iter().map(|turn| turn.to_string() + "\n").collect();
         fs::write(&script, text).expect("a script");
         let mut words = Command::new(env!("CARGO_BIN_EXE_vertebra"));
         words.arg(command).arg(format!("--model=script:{}", script.display())).args(options);
