@@ -28,6 +28,11 @@ impl Counter {
         self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).is_ok()
     }
 
+    /// Goes on from so many, unless there were more already: for a count that was kept while nobody counted.
+    pub fn at_least(&self, count: u64) {
+        self.0.fetch_max(count, Ordering::AcqRel);
+    }
+
     /// How many there were so far.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Acquire)
@@ -84,6 +89,15 @@ mod tests {
             assert!(counts.counter(Within::Session, "calls").take(3));
         }
         assert!(!second.counter(Within::Session, "calls").take(3));
+    }
+
+    #[test]
+    fn a_count_goes_on_from_what_was_kept_and_never_back() {
+        let counter = Counter::default();
+        counter.at_least(2);
+        counter.at_least(1);
+        assert_eq!(counter.count(), 2);
+        assert!(counter.take(3) && !counter.take(3));
     }
 
     #[test]

@@ -465,8 +465,8 @@ impl Run {
         .await
     }
 
-    /// Does something, or drops it if it takes longer than it may.
-    pub(crate) async fn within<T>(&self, limit: Option<Duration>, work: impl Future<Output = T>) -> Option<T> {
+    /// Does something, or drops it if it takes longer than it may by the run's clock.
+    pub async fn within<T>(&self, limit: Option<Duration>, work: impl Future<Output = T>) -> Option<T> {
         let Some(limit) = limit else { return Some(work.await) };
         match select(pin!(work), self.clock().sleep(limit)).await {
             Either::Left((done, _)) => Some(done),

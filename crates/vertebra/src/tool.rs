@@ -24,6 +24,10 @@ pub struct ToolSpec {
     pub read_only: bool,
     /// Whether running it twice is as good as once.
     pub idempotent: bool,
+    /// Whether it does nothing but give back what the runtime itself took out of the conversation. Whoever narrows the
+    /// tools leaves it in, or the model would lose what it has read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recalls: bool,
 }
 
 impl ToolSpec {
@@ -36,6 +40,7 @@ impl ToolSpec {
             aliases: Arc::new([]),
             read_only: false,
             idempotent: false,
+            recalls: false,
         }
     }
 
@@ -66,6 +71,13 @@ impl ToolSpec {
         self.read_only = true;
         self.idempotent = true;
         self
+    }
+
+    /// Only gives back what the runtime itself took out of the conversation.
+    #[must_use]
+    pub fn recalls(mut self) -> Self {
+        self.recalls = true;
+        self.read_only()
     }
 }
 

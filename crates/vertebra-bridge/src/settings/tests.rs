@@ -1,3 +1,5 @@
+//! What files say, how levels join, and how mistakes are told.
+
 use std::time::Duration;
 
 use super::*;

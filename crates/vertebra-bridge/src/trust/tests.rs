@@ -1,3 +1,5 @@
+//! What counts of a folder, before and after somebody said yes.
+
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},

@@ -143,8 +143,9 @@ impl Hook<ShouldContinue> for SelfCritique {
             return proceed();
         }
         let iteration: u32 = cx.note_of(JUDGE)?.unwrap_or_default();
-        let judged = tokio::time::timeout(self.timeout, self.review(cx, iteration)).await;
-        let review = match judged.unwrap_or_else(|_| Err(late(self.timeout))) {
+        let run = cx.scope();
+        let judged = run.within(Some(self.timeout), self.review(cx, iteration)).await;
+        let review = match judged.unwrap_or_else(|| Err(late(self.timeout))) {
             Ok(review) => review,
             Err(error) => match self.on_failure {
                 OnFailure::Approve => {

@@ -30,7 +30,7 @@ impl Operation {
     /// What can be said against it whatever is stored.
     pub(super) fn check(&self, limits: &MetadataTools) -> Result<(), String> {
         match self {
-            Self::Store(pair) => limits.check_pair(pair),
+            Self::Store(Pair { key, value }) => limits.check(key, value),
             Self::Read(Key { key }) if !Metadata::is_open(key) => Err(closed(key)),
             Self::Read(_) | Self::List => Ok(()),
         }
@@ -46,10 +46,8 @@ impl Operation {
                 Ok(if was_there { format!("forgot `{key}`") } else { format!("there was no `{key}`") })
             }
             Self::Store(Pair { key, value }) => {
-                limits.check_room(metadata, &key, &value)?;
-                let answer = format!("stored `{key}` ({} bytes)", bytes(&value));
-                metadata.set(key, value);
-                Ok(answer)
+                let bytes = limits.keep(metadata, &key, value)?;
+                Ok(format!("stored `{key}` ({bytes} bytes)"))
             }
             Self::Read(Key { key }) => match metadata.get(&key) {
                 Some(Value::String(text)) => Ok(text.clone()),
@@ -62,7 +60,26 @@ impl Operation {
 }
 
 impl MetadataTools {
-    fn check_pair(&self, Pair { key, value }: &Pair) -> Result<(), String> {
+    /// Keeps a value that a model wants kept, if it may, and says how many bytes it takes.
+    pub(crate) fn keep(&self, metadata: &mut Metadata, key: &str, value: Value) -> Result<usize, String> {
+        self.check(key, &value)?;
+        self.check_room(metadata, key, &value)?;
+        let bytes = bytes(&value);
+        metadata.set(key, value);
+        Ok(bytes)
+    }
+
+    fn check(&self, key: &str, value: &Value) -> Result<(), String> {
+        self.check_key(key)?;
+        let (length, limit) = (bytes(value), self.max_value_bytes);
+        if length > limit {
+            return Err(format!("the value of `{key}` takes {length} bytes as JSON; at most {limit} are stored"));
+        }
+        Ok(())
+    }
+
+    /// What stands against a key, whatever it is for.
+    pub(crate) fn check_key(&self, key: &str) -> Result<(), String> {
         if !Metadata::is_open(key) {
             return Err(closed(key));
         }
@@ -74,10 +91,6 @@ impl MetadataTools {
                 "`{}` cannot be a key: use 1 to {limit} letters, digits, `_`, `-`, `.` or `:`",
                 shown.escape_debug()
             ));
-        }
-        let (length, limit) = (bytes(value), self.max_value_bytes);
-        if length > limit {
-            return Err(format!("the value of `{key}` takes {length} bytes as JSON; at most {limit} are stored"));
         }
         Ok(())
     }

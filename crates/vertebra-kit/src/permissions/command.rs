@@ -7,10 +7,10 @@ use super::rule::Wrong;
 
 /// A pattern of one simple command: `*` stands for any text, and `git *` holds for `git` alone, too.
 #[derive(Debug, Clone)]
-pub(super) struct CommandPattern(Regex);
+pub(crate) struct CommandPattern(Regex);
 
 impl CommandPattern {
-    pub(super) fn new(text: &str) -> Result<Self, Wrong> {
+    pub(crate) fn new(text: &str) -> Result<Self, Wrong> {
         let text = text.strip_suffix(":*").map_or_else(|| text.to_owned(), |start| format!("{start} *"));
         if text.contains(":*") {
             let instead = format!("write `Bash({})`", text.replace(":*", " *").replace("  ", " "));
@@ -28,19 +28,19 @@ impl CommandPattern {
     }
 
     /// Whether this is such a command, as it stands.
-    pub(super) fn holds(&self, command: &str) -> bool {
+    pub(crate) fn holds(&self, command: &str) -> bool {
         self.0.is_match(command)
     }
 
     /// Whether this is such a command, also by the path of its program or with redirections.
-    pub(super) fn holds_somehow(&self, command: &str) -> bool {
+    pub(crate) fn holds_somehow(&self, command: &str) -> bool {
         forms(command).iter().any(|form| self.holds(form))
     }
 }
 
 /// The ways in which a refusal may mean a command: as it stands, without its redirections, and each by the bare name of its
 /// program.
-pub(crate) fn forms(command: &str) -> Vec<String> {
+fn forms(command: &str) -> Vec<String> {
     let (words, _) = parts(command);
     let mut forms = vec![command.to_owned(), words.join(" ")];
     let by_name = |form: &String| {

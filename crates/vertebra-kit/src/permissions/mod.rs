@@ -37,7 +37,10 @@ use std::{path::Path, sync::Arc};
 use serde::{Deserialize, Serialize};
 use vertebra::{Ran, Record, prelude::*};
 
-pub(crate) use self::command::forms;
+pub(crate) use self::{
+    command::CommandPattern,
+    rule::{NamePattern, named},
+};
 pub use self::{
     file::FileError,
     judge::{Explanation, Listed},
@@ -215,19 +218,32 @@ impl Capability for Permissions {
 struct Judge(Rules);
 
 impl Judge {
-    async fn judge(&self, cx: &ToolCx<'_>) -> Result<Explanation, HookError> {
+    async fn judge(&self, cx: &ToolCx<'_>, look: Look) -> Result<Explanation, HookError> {
         let mut standing = self.0.standing(&cx.at.run);
         standing.shell = crate::bash::here(cx);
-        let (call, spec) = (cx.call.clone(), cx.scope().tool_spec(&cx.tool).cloned());
-        // Links are followed on a thread where waiting for a disk hurts nobody.
-        let subject = tokio::task::spawn_blocking(move || Subject::new(&call, spec.as_ref(), standing)).await?;
-        Ok(self.0.judge(&cx.at.run, &cx.call, subject))
+        let kept = if look == Look::Again { self.0.kept(&cx.at.run, &cx.call, &standing) } else { None };
+        let subject = if let Some(subject) = kept {
+            Ok(subject)
+        } else {
+            let (call, spec, standing) = (cx.call.clone(), cx.scope().tool_spec(&cx.tool).cloned(), standing.clone());
+            // Links are followed on a thread where waiting for a disk hurts nobody.
+            let subject = tokio::task::spawn_blocking(move || Subject::new(&call, spec.as_ref(), standing)).await?;
+            subject.map(Arc::new)
+        };
+        Ok(self.0.judge(&cx.at.run, &cx.call, standing, subject))
     }
+}
+
+/// Whether a call is looked at for the first time, or once more, when most are still what they were.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    First,
+    Again,
 }
 
 impl Hook<BeforeToolUse> for Judge {
     async fn run(&self, cx: &mut ToolCx<'_>) -> Answer<BeforeToolUse> {
-        match self.judge(cx).await?.effect {
+        match self.judge(cx, Look::First).await?.effect {
             Some(Effect::Allow) => allow(),
             Some(Effect::Ask | Effect::Deny) | None => proceed(),
         }
@@ -236,7 +252,7 @@ impl Hook<BeforeToolUse> for Judge {
 
 impl Guard<BeforeToolUse> for Judge {
     async fn check(&self, cx: &ToolCx<'_>) -> Answer<BeforeToolUse> {
-        let told = self.judge(cx).await?;
+        let told = self.judge(cx, Look::Again).await?;
         match told.effect {
             Some(Effect::Deny) => deny(told.reason),
             Some(Effect::Ask) if told.is_open_question() && allowed_by_another(cx.record()) => proceed(),

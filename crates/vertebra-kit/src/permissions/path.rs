@@ -26,7 +26,7 @@ enum From {
 
 /// What relative patterns are relative to.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ground {
+pub(super) struct Base {
     /// The working folder, in each of its spellings.
     pub(super) folders: Vec<String>,
     /// The person's home, in each of its spellings.
@@ -76,12 +76,12 @@ impl PathPattern {
 
     /// Whether an absolute path is such a path, also by another name of the same place. For refusals only: a link does not
     /// widen what is allowed.
-    pub(super) fn refuses(&self, path: &str, ground: &Ground) -> bool {
+    pub(super) fn refuses(&self, path: &str, ground: &Base) -> bool {
         self.holds(path, ground) || self.led.is_match(path.trim_start_matches('/'))
     }
 
     /// Whether an absolute path is such a path.
-    pub(super) fn holds(&self, path: &str, ground: &Ground) -> bool {
+    pub(super) fn holds(&self, path: &str, ground: &Base) -> bool {
         let below = |folder: &String| relative(folder, path).is_some_and(|rest| self.set.is_match(rest));
         match self.from {
             From::Root => self.set.is_match(path.trim_start_matches('/')),
@@ -128,7 +128,7 @@ pub(super) struct Place(pub(super) Vec<String>);
 
 impl Place {
     /// From a path as it is written in a call or a command.
-    pub(super) fn new(folder: &str, path: &str, ground: &Ground) -> Self {
+    pub(super) fn new(folder: &str, path: &str, ground: &Base) -> Self {
         let mut spellings = vec![absolute(folder, path)];
         let below_home = ["~", "$HOME", "${HOME}"].iter().find_map(|home| path.strip_prefix(home));
         if let Some(rest) = below_home.filter(|rest| is_end_of_name(rest)) {
@@ -180,8 +180,8 @@ pub(super) fn real(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn ground() -> Ground {
-        Ground { folders: vec!["/repo".to_owned()], home: vec!["/home/me".to_owned()] }
+    fn ground() -> Base {
+        Base { folders: vec!["/repo".to_owned()], home: vec!["/home/me".to_owned()] }
     }
 
     #[test]

@@ -69,9 +69,9 @@ pub struct RuleError {
 }
 
 /// What is wrong with a part of a rule: what, and what to write instead.
-pub(super) struct Wrong {
-    pub(super) problem: String,
-    pub(super) instead: String,
+pub(crate) struct Wrong {
+    pub(crate) problem: String,
+    pub(crate) instead: String,
 }
 
 impl Wrong {
@@ -109,21 +109,39 @@ impl FromStr for Rule {
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
         let text = text.trim();
-        let error = |byte: usize, wrong: Wrong| {
-            let shown: String = text.chars().take(200).collect();
-            let at = text.get(..byte).map_or(0, |before| before.chars().count()) + 1;
-            RuleError { rule: shown, at, problem: wrong.problem, instead: wrong.instead }
+        let (name, inside) = named(text)?;
+        let part = match inside {
+            Some(inside) => part(name, inside).map_err(|wrong| RuleError::new(text, name.len() + 1, wrong))?,
+            None => Part::All,
         };
-        if text.len() > MAX_RULE_BYTES {
-            let problem = format!("it is longer than {MAX_RULE_BYTES} bytes");
-            return Err(error(MAX_RULE_BYTES, Wrong::new(problem, "write a shorter pattern with `*`")));
-        }
-        let (name, inside) = split(text).map_err(|(byte, wrong)| error(byte, wrong))?;
-        let Some(inside) = inside else {
-            return Ok(Self { text: text.into(), tool: NamePattern::new(name), part: Part::All });
-        };
-        let part = part(name, inside).map_err(|wrong| error(name.len() + 1, wrong))?;
         Ok(Self { text: text.into(), tool: NamePattern::new(name), part })
+    }
+}
+
+impl RuleError {
+    fn new(text: &str, byte: usize, wrong: Wrong) -> Self {
+        let shown: String = text.chars().take(200).collect();
+        let at = text.get(..byte).map_or(0, |before| before.chars().count()) + 1;
+        Self { rule: shown, at, problem: wrong.problem, instead: wrong.instead }
+    }
+}
+
+/// Reads what rules and lists of tools are written in: a tool, and what of it, unless that is all: `Bash(git *)`, `Read(*)`.
+pub(crate) fn named(text: &str) -> Result<(&str, Option<&str>), RuleError> {
+    if text.len() > MAX_RULE_BYTES {
+        let problem = format!("it is longer than {MAX_RULE_BYTES} bytes");
+        let wrong = Wrong::new(problem, "write a shorter pattern with `*`");
+        return Err(RuleError::new(text, MAX_RULE_BYTES, wrong));
+    }
+    let (name, inside) = split(text).map_err(|(byte, wrong)| RuleError::new(text, byte, wrong))?;
+    match inside {
+        Some(inside) if name.contains('*') => {
+            let instead = format!("write `{name}`, or name one tool, as in `Bash({inside})`");
+            let wrong = Wrong::new("a pattern of tools takes no parentheses", instead);
+            Err(RuleError::new(text, name.len() + 1, wrong))
+        }
+        // `Tool(*)` is the tool, however it is used.
+        inside => Ok((name, inside.filter(|inside| *inside != "*"))),
     }
 }
 
@@ -156,14 +174,6 @@ fn split(text: &str) -> Result<(&str, Option<&str>), (usize, Wrong)> {
 }
 
 fn part(name: &str, inside: &str) -> Result<Part, Wrong> {
-    if name.contains('*') {
-        let instead = format!("write `{name}`, or name one tool, as in `Bash({inside})`");
-        return Err(Wrong::new("a pattern of tools takes no parentheses", instead));
-    }
-    // `Tool(*)` is the tool, however it is used.
-    if inside == "*" {
-        return Ok(Part::All);
-    }
     match &*name.to_ascii_lowercase() {
         "bash" => Ok(Part::Command(CommandPattern::new(inside)?)),
         "webfetch" => Ok(Part::Host(HostPattern::new(inside)?)),
@@ -182,7 +192,7 @@ pub(super) fn is_edit(name: &str) -> bool {
 
 /// A tool's name, or a pattern of names. Case does not matter.
 #[derive(Debug, Clone)]
-pub(super) enum NamePattern {
+pub(crate) enum NamePattern {
     Exact(String),
     /// `mcp__server`: every tool of the server.
     Server(String),
@@ -190,7 +200,7 @@ pub(super) enum NamePattern {
 }
 
 impl NamePattern {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let name = name.to_ascii_lowercase();
         if name.contains('*') {
             let pieces: Vec<String> = name.split('*').map(regex::escape).collect();
@@ -204,7 +214,7 @@ impl NamePattern {
         }
     }
 
-    pub(super) fn holds(&self, name: &str) -> bool {
+    pub(crate) fn holds(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         match self {
             Self::Exact(exact) => *exact == name,

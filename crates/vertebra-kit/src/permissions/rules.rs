@@ -102,6 +102,7 @@ struct State {
 /// A call that somebody may be asked about.
 struct Pending {
     digest: String,
+    standing: Standing,
     subject: Arc<Subject>,
 }
 
@@ -229,7 +230,7 @@ impl Rules {
         let (home, refuses_paths) = (state.home.clone(), state.refuses_paths());
         drop(state);
         let standing = Standing { anchor: folder.clone(), folder, shell: None, home, refuses_paths };
-        self.explained(session, &Subject::new(&call, Some(spec), standing))
+        self.explained(session, Subject::new(&call, Some(spec), standing).as_ref())
     }
 
     /// The narrowest sensible rules that would answer the question, if rules can: for front ends that offer "always".
@@ -260,9 +261,24 @@ impl Rules {
         Some(pending.subject.clone())
     }
 
+    /// What was kept in mind of a call, if it is still what it was and made from where it was.
+    pub(super) fn kept(&self, run: &RunInfo, call: &Call, standing: &Standing) -> Option<Arc<Subject>> {
+        let state = self.read();
+        let Pending { digest, standing: was, subject } =
+            state.pending.get(&(run.run_id.clone(), call.call_id.clone()))?;
+        let same = *digest == call.args.digest() && was == standing && subject.names.first() == Some(&call.tool);
+        same.then(|| subject.clone())
+    }
+
     /// Judges a call that an agent wants to make, and keeps in mind what it is about.
-    pub(super) fn judge(&self, run: &RunInfo, call: &Call, subject: Result<Subject, String>) -> Explanation {
-        let told = self.explained(&run.session_id, &subject);
+    pub(super) fn judge(
+        &self,
+        run: &RunInfo,
+        call: &Call,
+        standing: Standing,
+        subject: Result<Arc<Subject>, String>,
+    ) -> Explanation {
+        let told = self.explained(&run.session_id, subject.as_deref());
         if let (Ok(subject), true) = (subject, told.effect != Some(Effect::Deny)) {
             let mut state = self.write();
             let key = (run.run_id.clone(), call.call_id.clone());
@@ -270,7 +286,7 @@ impl Rules {
             if state.pending.len() >= MAX_PENDING && !state.pending.contains_key(&key) {
                 return refused(format!("{MAX_PENDING} calls are under way at once: wait for some of them to end"));
             }
-            let pending = Pending { digest: call.args.digest(), subject: Arc::new(subject) };
+            let pending = Pending { digest: call.args.digest(), standing, subject };
             state.pending.insert(key, pending);
         }
         told
@@ -294,7 +310,7 @@ impl Rules {
         self.write().pending.remove(&(run.run_id.clone(), call.call_id.clone()));
     }
 
-    fn explained(&self, session: &str, subject: &Result<Subject, String>) -> Explanation {
+    fn explained(&self, session: &str, subject: Result<&Subject, &String>) -> Explanation {
         let state = self.read();
         match subject {
             Ok(subject) => judge(subject, &state.of(session).collect::<Vec<_>>(), state.mode_of(session)),
@@ -388,13 +404,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_call_is_about_is_kept_for_as_long_as_the_call_is_what_it_was() {
+        let rules = Rules::default();
+        let (call, standing) = (testing::call("read_file", json!({ "path": "a" })), Standing::default());
+        let subject = Subject::new(&call, None, standing.clone()).map(Arc::new);
+        rules.judge(&call.at.run, &call, standing.clone(), subject);
+        let kept = |call: &Call, standing: &Standing| {
+            rules.kept(&testing::call("x", json!({})).at.run, call, standing).is_some()
+        };
+        assert!(kept(&call, &standing));
+        assert!(!kept(&call, &Standing { shell: Some("/tmp".to_owned()), ..standing.clone() }), "from another folder");
+        assert!(!kept(&testing::call("read_file", json!({ "path": "b" })), &standing), "other arguments");
+        assert!(!kept(&testing::call("edit_file", json!({ "path": "a" })), &standing), "another tool");
+        rules.done(&call.at.run, &call);
+        assert!(!kept(&call, &standing), "the call has ended");
+    }
+
+    #[test]
     fn a_call_that_cannot_be_kept_in_mind_is_refused_until_another_has_ended() {
         let rules = Rules::default();
         let asked = testing::call("read_file", json!({ "path": "a" }));
         let call = |number: usize| Call { call_id: number.to_string().into(), ..asked.call.clone() };
         let judged = |number: usize| {
-            let subject = Subject::new(&call(number), None, rules.standing(&asked.at.run));
-            rules.judge(&asked.at.run, &call(number), subject).effect
+            let standing = rules.standing(&asked.at.run);
+            let subject = Subject::new(&call(number), None, standing.clone()).map(Arc::new);
+            rules.judge(&asked.at.run, &call(number), standing, subject).effect
         };
         let first: Vec<_> = (0..MAX_PENDING).map(judged).collect();
         assert!(!first.contains(&Some(Effect::Deny)));

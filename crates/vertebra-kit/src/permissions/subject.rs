@@ -9,7 +9,7 @@ use super::{
     command::{Redirection, parts},
     host::host_of,
     names::{found, is_pattern},
-    path::{Ground, Place, real, relative},
+    path::{Base, Place, real, relative},
     rule::{NamePattern, is_edit},
 };
 
@@ -81,9 +81,9 @@ pub(super) struct Subject {
     /// The hosts in the commands.
     pub(super) command_hosts: Vec<Option<String>>,
     /// What an allowance is relative to: the folder of the agent that a person started.
-    pub(super) ground: Ground,
+    pub(super) ground: Base,
     /// What a refusal is relative to: the folder of a child as well.
-    pub(super) wide_ground: Ground,
+    pub(super) wide_ground: Base,
     folder: String,
     /// Where its commands may be when they run: where the shell is, and wherever the line goes from there.
     here: Vec<String>,
@@ -98,7 +98,7 @@ pub(super) struct Touched {
 }
 
 /// Where a call is made.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Standing {
     /// The folder of the agent that calls.
     pub(super) folder: String,
@@ -117,7 +117,7 @@ impl Subject {
     pub(super) fn new(call: &Call, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
         let Standing { folder, anchor, shell, home, refuses_paths } = standing;
         let home = home.as_deref().map(spellings).unwrap_or_default();
-        let ground = Ground { folders: spellings(&anchor), home };
+        let ground = Base { folders: spellings(&anchor), home };
         let mut wide_ground = ground.clone();
         wide_ground.folders.extend(spellings(&folder));
         let names: Vec<Arc<str>> = std::iter::once(&call.tool).chain(call.aliases.iter()).cloned().collect();

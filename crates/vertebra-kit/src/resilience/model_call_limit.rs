@@ -29,12 +29,7 @@ impl Default for ModelCallLimit {
 impl Capability for ModelCallLimit {
     fn install(self, kit: &mut Kit) {
         let tally = Arc::new(Tally::new(NAME, self.per_run, self.per_session));
-        let opened = tally.clone();
-        kit.on(ExecutionStart, async move |cx| {
-            opened.open(cx.scope());
-            proceed()
-        })
-        .named(NAME);
+        tally.install(kit);
         kit.guard(BeforeInference, async move |cx| {
             if cx.record().gave(Kind::Deny) || cx.record().gave(Kind::Replace) {
                 return proceed();

@@ -1,8 +1,11 @@
 //! How often something may happen, in a run with its children and in a session.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
-use vertebra::{Run, Stop, StopReason, Within};
+use vertebra::{Reach, Run, Stop, StopReason, Within, prelude::*};
 
 /// What happens at a limit on tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +39,8 @@ impl Ending {
 /// Two limits and the name under which a run counts for them.
 #[derive(Debug)]
 pub(crate) struct Tally {
+    /// The hook that counts, and the metadata key under which a session's count is kept.
+    key: Arc<str>,
     name: String,
     per_run: Option<u64>,
     per_session: Option<u64>,
@@ -46,12 +51,41 @@ impl Tally {
     pub(crate) fn new(what: &str, per_run: Option<u64>, per_session: Option<u64>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let name = format!("{what} {}", NEXT.fetch_add(1, Ordering::Relaxed));
-        Self { name, per_run, per_session }
+        Self { key: what.into(), name, per_run, per_session }
     }
 
-    /// From this run on, it and its children count together.
-    pub(crate) fn open(&self, run: &Run) {
-        run.counter(Within::Run, &self.name);
+    /// From each run on, it and its children count together. What a session has counted is kept in its state, and a session
+    /// that is restored from there goes on counting.
+    pub(crate) fn install(self: &Arc<Self>, kit: &mut Kit) {
+        let tally = self.clone();
+        kit.on(ExecutionStart, async move |cx| {
+            cx.scope().counter(Within::Run, &tally.name);
+            if let Some(before) = cx.state().metadata().read::<u64>(&tally.key)? {
+                cx.scope().counter(Within::Session, &tally.name).at_least(before);
+            }
+            proceed()
+        })
+        .named(&*self.key);
+        if self.per_session.is_some() {
+            let (at_step, at_end) = (self.clone(), self.clone());
+            let name = format!("{}/keep", self.key);
+            kit.on(AfterStep, async move |cx| {
+                at_step.keep(cx.scope(), cx.state_mut());
+                proceed()
+            });
+            // A child has a state of its own, and counts for its parents.
+            kit.named(&*name).reach(Reach::Own);
+            // A step that failed has no end.
+            kit.on(ExecutionEnd, async move |cx| {
+                at_end.keep(cx.scope(), cx.state_mut());
+                proceed()
+            });
+            kit.named(name).reach(Reach::Own);
+        }
+    }
+
+    fn keep(&self, run: &Run, state: &mut AgentState) {
+        state.metadata_mut().set(&*self.key, run.counter(Within::Session, &self.name).count());
     }
 
     /// Counts one more, or says which limit is reached.

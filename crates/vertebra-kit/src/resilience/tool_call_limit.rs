@@ -58,12 +58,7 @@ impl Capability for ToolCallLimit {
         let pattern = tool.unwrap_or_else(|| "*".to_owned());
         let name: Arc<str> = format!("tool-call-limit/{pattern}").into();
         let tally = Arc::new(Tally::new(&name, per_run, per_session));
-        let opened = tally.clone();
-        kit.on(ExecutionStart, async move |cx| {
-            opened.open(cx.scope());
-            proceed()
-        })
-        .named(&*name);
+        tally.install(kit);
         let by = name.clone();
         kit.guard(BeforeToolUse.tool(pattern), async move |cx| {
             if cx.record().gave(Kind::Deny) || cx.record().gave(Kind::Replace) {

@@ -80,7 +80,8 @@ pub(super) fn attach(kit: &mut Kit, skills: &Skills) {
     })
     .named("skills/hand-down");
     kit.guard(BeforeToolUse, async |cx| {
-        if &*cx.tool == load::NAME {
+        let recalls = cx.scope().tool_spec(&cx.tool).is_some_and(|spec| spec.recalls);
+        if &*cx.tool == load::NAME || recalls {
             return proceed();
         }
         for Active { name, allowed_tools, .. } in Active::all(cx.state())? {

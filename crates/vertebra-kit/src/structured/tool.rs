@@ -4,7 +4,7 @@ use std::{fmt::Write as _, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use vertebra::{Args, Invocation, Metadata, Tool, ToolError, ToolOutput, ToolSpec};
+use vertebra::{Args, Invocation, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::{
     Schema, StructuredOutput,
@@ -12,8 +12,6 @@ use super::{
 };
 
 pub(super) const TOOL: &str = "structured_output";
-/// How long a metadata key may be.
-const MAX_KEY_BYTES: usize = 128;
 
 /// The tool, with the schemas it knows.
 pub(super) struct ExtractTool(pub(super) Arc<StructuredOutput>);
@@ -55,21 +53,14 @@ impl Tool for ExtractTool {
                 "the input has {len} bytes, and the limit is {limit}: send it in parts"
             )));
         }
-        if let Some(key) = store_as.as_deref().filter(|key| !is_storable(key)) {
-            return Err(ToolError::new(format!(
-                "`{key}` cannot be a key: use 1 to {MAX_KEY_BYTES} bytes without `/`, which marks what belongs to hooks"
-            )));
+        if let Some(key) = &store_as {
+            knobs.limits.check_key(key).map_err(ToolError::new)?;
         }
         let request = own_request(invocation.run(), &knobs.system_prompt, prompt(schema, &input));
         let max_retries = schema.max_retries.unwrap_or(knobs.max_retries);
         let value = ask(&invocation, TOOL, request, schema, max_retries).await?;
         Ok(output(schema, value, store_as.as_deref(), knobs.preview_chars))
     }
-}
-
-/// Whether a model may have a value kept under this key.
-pub(super) fn is_storable(key: &str) -> bool {
-    (1..=MAX_KEY_BYTES).contains(&key.len()) && Metadata::is_open(key)
 }
 
 fn prompt(schema: &Schema, input: &str) -> String {

@@ -180,7 +180,7 @@ impl Tool for ReadOffloaded {
     fn spec(&self) -> ToolSpec {
         ToolSpec::new(READ, "Reads a long result that was kept outside the conversation, page by page")
             .input::<Page>()
-            .read_only()
+            .recalls()
     }
 
     async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {

@@ -1,4 +1,4 @@
-//! What a pattern for commands permits.
+//! Whether a command line writes files.
 
 /// Whether a command line may write into a file other than `/dev/null`. Where a quote may be something else, as around a
 /// substitution, in a here-document or in a comment, every `>` counts.
@@ -27,27 +27,4 @@ fn goes_nowhere(target: &str) -> bool {
     let stream = target.strip_prefix('&').and_then(|rest| rest.strip_prefix(|c: char| c.is_ascii_digit()));
     let null = target.trim_start_matches(['>', ' ']).strip_prefix("/dev/null");
     stream.into_iter().chain(null).any(ends)
-}
-
-/// Whether a simple command is one that a pattern permits.
-pub(super) fn fits(pattern: &str, command: &str) -> bool {
-    // `git:*` and `git *` are `git` with or without arguments.
-    let prefix = pattern.strip_suffix(":*").or_else(|| pattern.strip_suffix(" *"));
-    match prefix {
-        Some(prefix) => wild(prefix, command) || wild(&format!("{prefix} *"), command),
-        None => wild(pattern, command),
-    }
-}
-
-/// Whether text is what a pattern says, in which `*` is any text. Takes no longer than the two lengths multiplied.
-fn wild(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
 }

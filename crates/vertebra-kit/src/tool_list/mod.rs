@@ -5,24 +5,43 @@ mod command;
 use std::sync::Arc;
 
 use globset::GlobBuilder;
-use vertebra::{Event, Matcher, events::ToolAsked, shell};
+use vertebra::{Event, events::ToolAsked, shell};
 
-use crate::{front_matter::Words, permissions::forms};
+use crate::{
+    front_matter::Words,
+    permissions::{CommandPattern, NamePattern, named},
+};
 
 /// Tools by name, alias or pattern, some of them only for some commands or paths.
 ///
 /// In parentheses stands what a call is about: for a call with a command a pattern in which `*` is any text
 /// (`Bash(git *)`, also written `Bash(git:*)`), for others a glob over its paths (`Edit(src/**)`). A command that is
 /// permitted does not permit writing its output into a file.
+/// It is written as permission rules are, and read by their reader.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ToolList(Vec<Entry>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Entry {
-    name: String,
-    /// What stands in the parentheses.
-    only: Option<String>,
+    text: String,
+    name: NamePattern,
+    only: Option<Only>,
 }
+
+/// What stands in the parentheses: whether it is about commands or paths, a call tells.
+#[derive(Debug, Clone)]
+struct Only {
+    command: CommandPattern,
+    path: String,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Entry {}
 
 impl ToolList {
     /// Reads the entries; the error says what to write instead.
@@ -77,14 +96,8 @@ impl std::fmt::Display for ToolList {
         if self.0.is_empty() {
             return f.write_str("none");
         }
-        for (index, Entry { name, only }) in self.0.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            write!(f, "{comma}{name}")?;
-            if let Some(only) = only {
-                write!(f, "({only})")?;
-            }
-        }
-        Ok(())
+        let texts: Vec<&str> = self.0.iter().map(|entry| &*entry.text).collect();
+        f.write_str(&texts.join(", "))
     }
 }
 
@@ -98,23 +111,18 @@ impl TryFrom<&Words> for ToolList {
 
 impl Entry {
     fn new(word: &str) -> Result<Self, String> {
-        let (name, only) = match word.split_once('(') {
-            Some((name, rest)) => match rest.strip_suffix(')') {
-                Some(only) => (name, Some(only.trim().to_owned())),
-                None => return Err(format!("`{word}` has no closing parenthesis; write `{word})`")),
-            },
-            None => (word, None),
+        let (name, inside) = named(word).map_err(|error| error.to_string())?;
+        let only = |inside: &str| match CommandPattern::new(inside) {
+            Ok(command) => Ok(Only { command, path: inside.to_owned() }),
+            Err(wrong) => Err(format!("`{word}` cannot be read: {}; {}", wrong.problem, wrong.instead)),
         };
-        if Matcher::tool_pattern_holds(name, &[]).is_none() || name.is_empty() {
-            return Err(format!("`{word}` names no tool; write a name such as `Read` or `Bash(git *)`"));
-        }
-        // `Bash()` and `Bash(*)` are the whole tool.
-        Ok(Self { name: name.to_owned(), only: only.filter(|only| !matches!(only.as_str(), "" | "*" | "**")) })
+        // `Read(**)` is the whole tool, as `Read(*)` is.
+        let only = inside.filter(|inside| *inside != "**").map(only).transpose()?;
+        Ok(Self { text: word.to_owned(), name: NamePattern::new(name), only })
     }
 
     fn names(&self, tool: &str, aliases: &[Arc<str>]) -> bool {
-        let names: Vec<&str> = std::iter::once(tool).chain(aliases.iter().map(|alias| &**alias)).collect();
-        Matcher::tool_pattern_holds(&self.name, &names) == Some(true)
+        std::iter::once(tool).chain(aliases.iter().map(|alias| &**alias)).any(|name| self.name.holds(name))
     }
 }
 
@@ -144,17 +152,17 @@ impl<'a> Subjects<'a> {
         Self { all, redirected: call.command().is_some_and(command::is_redirected), folder: None }
     }
 
-    fn fits(&self, only: &str, subject: &str) -> bool {
+    fn fits(&self, only: &Only, subject: &str) -> bool {
         match self.folder {
-            None => command::fits(only, subject),
-            Some(folder) => path_fits(only, folder, subject),
+            None => only.command.holds(subject),
+            Some(folder) => path_fits(&only.path, folder, subject),
         }
     }
 
     /// Whether a refusal means this, however it is spelt.
-    fn fits_somehow(&self, only: &str, subject: &str) -> bool {
+    fn fits_somehow(&self, only: &Only, subject: &str) -> bool {
         match self.folder {
-            None => forms(subject).iter().any(|form| command::fits(only, form)),
+            None => only.command.holds_somehow(subject),
             Some(_) => self.fits(only, subject),
         }
     }
@@ -175,6 +183,7 @@ mod tests {
     use vertebra::testing::call;
 
     use super::*;
+    use crate::permissions::Rule;
 
     fn list(text: &str) -> ToolList {
         ToolList::try_from(&Words::split(text)).expect("a list of tools")
@@ -196,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_tool_is_named_by_name_alias_or_pattern_whatever_the_case() {
-        for text in ["bash", "Bash", "BASH", "ba*", "Read, Bash", "Bash(*)", "Bash()"] {
+        for text in ["bash", "Bash", "BASH", "ba*", "Read, Bash", "Bash(*)"] {
             assert!(list(text).covers(&bash("ls")), "{text}");
         }
         for text in ["", "bas", "Bash2", "Read, Grep"] {
@@ -287,9 +296,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_says_what_to_write() {
-        let problem = |text: &str| ToolList::new(&[text.to_owned()]).expect_err("no tool");
-        assert_eq!(problem("Bash(git *"), "`Bash(git *` has no closing parenthesis; write `Bash(git *)`");
-        assert!(problem("(x)").contains("names no tool"));
+    fn a_list_is_read_as_permission_rules_are() {
+        for text in ["Bash(git *", "(x)", "Bash()", "Bash git", "mcp__*(x)", &format!("Bash({})", "x".repeat(2000))] {
+            let rule = text.parse::<Rule>().expect_err("no rule").to_string();
+            assert_eq!(ToolList::new(&[text.to_owned()]).expect_err("no tool"), rule, "{text}");
+        }
+        let both = ToolList::new(&["Bash(git add * && git commit *)".to_owned()]).expect_err("two commands");
+        assert!(both.contains("write a rule for each: `Bash(git add *)`, `Bash(git commit *)`"), "{both}");
+        let server = list("mcp__git");
+        assert!(server.names("mcp__git__log", &[]) && !server.names("mcp__github__log", &[]));
     }
 }

@@ -10,6 +10,7 @@ use vertebra::{
     prelude::*,
     testing::{RecordingTool, Script},
 };
+use vertebra_kit::metadata::MetadataTools;
 use vertebra_kit::structured::{
     Extract, ExtractError, Extraction, Maybe, RESPONSE_SCHEMA, Schema, SchemaError, StructuredOutput,
 };
@@ -47,6 +48,7 @@ pub(crate) fn sheet() -> Sheet {
             ("max_retries", knobs.max_retries.to_string()),
             ("max_input_bytes", knobs.max_input_bytes.to_string()),
             ("preview_chars", knobs.preview_chars.to_string()),
+            ("limits", "those of MetadataTools".to_owned()),
             ("system_prompt", "that texts are material".to_owned()),
             ("Extraction::max_retries", Extraction::default().max_retries.to_string()),
             ("Extraction::store_as", "nowhere".to_owned()),
@@ -251,6 +253,28 @@ async fn the_tool_reads_a_value_out_of_a_text_and_a_hook_keeps_it() {
 }
 
 #[tokio::test]
+async fn what_the_tool_keeps_is_under_the_limits_of_metadata() {
+    let cases = [
+        (MetadataTools { max_keys: 0, ..MetadataTools::default() }, "failed: there are 0 keys, and no more are stored"),
+        (
+            MetadataTools { max_value_bytes: 9, ..MetadataTools::default() },
+            "failed: the value of `bill` takes 25 bytes",
+        ),
+        (
+            MetadataTools { max_total_bytes: 9, ..MetadataTools::default() },
+            "failed: all values together would take 25 bytes",
+        ),
+    ];
+    for (limits, problem) in cases {
+        let model = Script::new().call("structured_output", READ).say(ACME).say("a pity");
+        let knobs = StructuredOutput { limits, ..StructuredOutput::new([invoices()]) };
+        let (read, kept) = with_tool(knobs, &model).await;
+        assert!(read[0].starts_with(problem), "{read:?}");
+        assert_eq!(kept.get("bill"), None);
+    }
+}
+
+#[tokio::test]
 async fn the_tools_model_calls_pass_the_hooks_and_the_budget() {
     let purposes = Arc::new(Mutex::new(Vec::new()));
     let seen = purposes.clone();
@@ -295,7 +319,7 @@ async fn calls_that_make_no_sense_are_refused_before_a_model_is_asked() {
     let cases = [
         (
             call("x", "invoice", "planning/tasks"),
-            "failed: `planning/tasks` cannot be a key: use 1 to 128 bytes without `/`",
+            "failed: `planning/tasks` is not yours: keys with a slash belong to hooks",
         ),
         (call("x", "invoice", ""), "failed: `` cannot be a key"),
         (call("x", "poem", "bill"), "failed: the arguments of `structured_output` do not fit: /schema"),

@@ -213,6 +213,19 @@ async fn a_model_call_of_a_capability_passes_the_points_and_pays() {
 }
 
 #[tokio::test]
+async fn what_a_hook_waits_for_is_dropped_when_the_runs_clock_says_so() {
+    let mut builder = agent(&Script::new());
+    builder.clock(FakeClock::new()).on(ExecutionStart, async |cx| {
+        let run = cx.scope();
+        let late = run.within(Some(secs(70_000)), std::future::pending::<()>()).await;
+        let in_time = run.within(Some(secs(1)), async { 7 }).await;
+        stop(format!("{late:?}, {in_time:?}"))
+    });
+    let ending = ending(&run(&mut builder).await);
+    assert!(ending.ends_with(": None, Some(7)"), "{ending}");
+}
+
+#[tokio::test]
 async fn a_tool_that_takes_longer_than_a_hook_lets_it_is_dropped_and_has_failed() {
     struct Dropped(Log);
     impl Drop for Dropped {

@@ -6,7 +6,7 @@
 use std::{str::Chars, sync::LazyLock};
 
 use super::{
-    Class, Decision,
+    Class, Decision, decode,
     judge::{Judge, Origin},
     places::Place,
     value::{REMOTE, SECRET, is_known, known_part, shown},
@@ -57,6 +57,10 @@ const HOME_FOLDERS: [&str; 5] = ["expanduser", "homedir", "Path.home", "Dir.home
 /// The same, and what may be more than that.
 const HOMES: [&str; 9] = ["~", "HOME", "expanduser", "homedir", "Path.home", "Dir.home", "/root", "/home", ".."];
 
+/// Words behind which stands a file whose code runs.
+const LOADS: [&str; 9] =
+    ["do(", "require(", "load(", "dofile(", "loadfile(", "include(", "include_once(", "source(", "import("];
+
 /// Words of Tcl that run or open something.
 const TCL: [&str; 6] = ["exec", "spawn", "open", "socket", "file delete", "send"];
 
@@ -83,10 +87,20 @@ impl Judge<'_> {
         let backquotes = matches!(language, "perl" | "ruby" | "php" | "julia") && code.contains('`')
             || code.contains("qx")
             || code.contains("%x");
-        let found: Vec<(Class, &str)> = WORDS.iter().filter(|(_, word)| uses(&code, word)).copied().collect();
+        let bare = matches!(language, "perl" | "ruby");
+        let found: Vec<(Class, &str)> = WORDS
+            .iter()
+            .filter(|(_, word)| uses(&code, word, bare) || is_put_together(&texts, word))
+            .copied()
+            .collect();
+        let pipes =
+            bare && code.contains("open") && texts.iter().any(|text| text.starts_with('|') || text.ends_with('|'));
         let tcl = matches!(language, "tclsh" | "wish" | "expect") && TCL.iter().any(|word| code.contains(word));
-        let runs =
-            tcl || language == "osascript" || backquotes || found.iter().any(|(class, _)| *class == Class::Unknown);
+        let runs = tcl
+            || pipes
+            || language == "osascript"
+            || backquotes
+            || found.iter().any(|(class, _)| *class == Class::Unknown);
         if runs {
             let mut texts = texts.clone();
             if tcl {
@@ -97,6 +111,18 @@ impl Judge<'_> {
             }
             self.run_literals(&code, &texts);
             self.unknown("a program in another language runs commands, or code that it makes");
+        }
+        let lua = language.starts_with("lua") && uses(&code, "load(", false);
+        if lua {
+            self.unknown("a program in another language runs code that it makes");
+        }
+        let loads = LOADS.iter().any(|word| uses(&code, word, bare));
+        if loads
+            && texts
+                .iter()
+                .any(|text| text.starts_with(['/', '~']) && text.len() > 1 && self.place(text) != Place::Inside)
+        {
+            self.unknown("a program loads code from elsewhere");
         }
         let leaves =
             HOMES.iter().any(|word| code.contains(word)) || texts.iter().any(|text| self.is_foreign_path(text));
@@ -132,9 +158,16 @@ impl Judge<'_> {
 
     /// Texts in the program may be commands, alone or one after the other.
     fn run_literals(&mut self, code: &str, texts: &[String]) {
-        let all = texts.join(" ");
+        let whole = [texts.join(" "), texts.concat()];
         let backquoted = code.split('`').skip(1).step_by(2).map(str::to_owned);
-        for text in texts.iter().cloned().chain([all]).chain(backquoted).take(MAX_TEXTS + 2) {
+        let piped = texts.iter().filter(|text| text.contains('|')).map(|text| text.trim_matches('|').to_owned());
+        let decoded = texts
+            .iter()
+            .filter(|text| text.len() >= 8)
+            .flat_map(|text| [decode::base64(text), decode::hex(text)])
+            .flatten();
+        let all = texts.iter().cloned().chain(whole).chain(backquoted).chain(piped).chain(decoded);
+        for text in all.take(2 * MAX_TEXTS) {
             let judged = self.trial(|judge| drop(judge.script(&text, &Origin::Within(judge.at.clone()), &None)));
             if let Some((Decision::Deny, class, reason)) = judged {
                 self.deny(class, reason);
@@ -156,8 +189,14 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a program uses a word.
-fn uses(code: &str, word: &str) -> bool {
+/// Whether texts beside each other make up a word, as in `"sys" + "tem"`.
+fn is_put_together(texts: &[String], word: &str) -> bool {
+    let word = word.trim_end_matches('(');
+    texts.windows(2).any(|pair| !pair[0].is_empty() && !pair[1].is_empty() && pair.concat() == word)
+}
+
+/// Whether a program uses a word. In some languages a call needs no parentheses.
+fn uses(code: &str, word: &str, bare: bool) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let (name, called) = word.strip_suffix('(').map_or((word, false), |name| (name, true));
     code.match_indices(name).any(|(at, _)| {
@@ -167,11 +206,42 @@ fn uses(code: &str, word: &str) -> bool {
         let next = rest.trim_start_matches([' ', '\t']).chars().next();
         let is_called = match next {
             Some('(' | '"' | '\'' | '`' | '[' | '$' | '@' | '%' | '{') => true,
-            Some('q') => rest.trim_start().starts_with("qw") || rest.trim_start().starts_with("q("),
-            _ => false,
+            Some('q') if rest.trim_start().starts_with("qw") || rest.trim_start().starts_with("q(") => true,
+            Some(c) => bare && rest.starts_with(' ') && (is_name(c) || c == ':') && begins_statement(&code[..at]),
+            None => false,
         };
-        apart && (!called || is_called)
+        apart && (!called || is_called || is_imported(&code[..at]))
     })
+}
+
+/// Whether a word behind this text is the first of a statement or of an expression.
+fn begins_statement(before: &str) -> bool {
+    let before = before.trim_end_matches([' ', '\t']);
+    let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    before.is_empty()
+        || before.ends_with([';', '{', '(', '=', '&', '|', ',', '?', ':', '!', '\n'])
+        || matches!(
+            word,
+            "and"
+                | "or"
+                | "not"
+                | "if"
+                | "unless"
+                | "while"
+                | "until"
+                | "return"
+                | "do"
+                | "then"
+                | "else"
+                | "print"
+                | "puts"
+        )
+}
+
+/// Whether a word behind this text is imported by name, to be called by another.
+fn is_imported(before: &str) -> bool {
+    let statement = before.rsplit([';', '\n']).next().unwrap_or_default().trim_start();
+    statement.starts_with("from ") && statement.contains(" import ")
 }
 
 /// What stands before a closing mark, with escapes read.
@@ -206,9 +276,12 @@ mod tests {
 
     #[test]
     fn words_count_where_they_are_used() {
-        assert!(uses("import os; os.system('x')", "system("));
-        assert!(uses("system qw(rm -rf x)", "system("));
-        assert!(!uses("print('the system works')", "system("));
-        assert!(!uses("rmtreeless()", "rmtree"));
+        assert!(uses("import os; os.system('x')", "system(", false));
+        assert!(uses("system qw(rm -rf x)", "system(", false));
+        assert!(!uses("print('the system works')", "system(", true));
+        assert!(!uses("rmtreeless()", "rmtree", false));
+        assert!(uses("my $x = system decode $y", "system(", true));
+        assert!(!uses("system decode", "system(", false));
+        assert!(uses("from os import path, system as s", "system(", false));
     }
 }

@@ -5,6 +5,7 @@ use super::{
     judge::{Judge, Origin},
     lex::Cursor,
     value::{UNKNOWN, is_known},
+    variables::is_of_commands,
 };
 
 /// What an expansion gives: one text, or the elements of a list.
@@ -22,6 +23,7 @@ impl Judge<'_> {
         let mut cursor = Cursor::new(inner);
         let counts = inner.len() > 1 && !inner.starts_with("#-") && !inner.starts_with("#:") && cursor.eat("#");
         let indirect = !counts && inner.len() > 1 && cursor.eat("!");
+        let named = cursor.at;
         let name = match cursor.peek() {
             Some('@' | '*' | '#' | '?' | '$' | '!' | '-') => {
                 let begin = cursor.at;
@@ -34,6 +36,7 @@ impl Judge<'_> {
             let begin = cursor.at;
             (begin, cursor.bracketed('[', ']'))
         });
+        let target = &inner[named..cursor.at];
         let mut values = match subscript {
             Some((_, "@" | "*")) if indirect => Expanded::One(UNKNOWN.to_string()),
             Some((_, "@" | "*")) => match self.scope.elements(name) {
@@ -68,7 +71,7 @@ impl Judge<'_> {
         if operation.is_empty() {
             return values;
         }
-        self.operate(name, set, values, operation, &origin.inner(begin))
+        self.operate(target, set, values, operation, &origin.inner(begin))
     }
 
     fn element(&mut self, name: &str, index: &str, origin: &Origin) -> String {
@@ -84,7 +87,8 @@ impl Judge<'_> {
         }
     }
 
-    fn operate(&mut self, name: &str, set: bool, values: Expanded, operation: &str, origin: &Origin) -> Expanded {
+    /// `target` is the name, with its subscript.
+    fn operate(&mut self, target: &str, set: bool, values: Expanded, operation: &str, origin: &Origin) -> Expanded {
         let mut cursor = Cursor::new(operation);
         let colon = cursor.eat(":");
         let operator = cursor.peek().unwrap_or(' ');
@@ -99,7 +103,8 @@ impl Judge<'_> {
                 '+' if set => Expanded::One(String::new()),
                 '+' => Expanded::One(UNKNOWN.to_string()),
                 '=' if !usable => {
-                    self.scope.set(name, word.clone());
+                    let name = if is_of_commands(target) { target } else { target.split('[').next().unwrap_or(target) };
+                    self.set(name, word.clone());
                     Expanded::One(word)
                 }
                 '-' if !usable => Expanded::One(word),
@@ -138,6 +143,9 @@ impl Judge<'_> {
 
     fn slice(&mut self, values: Expanded, range: &str, origin: &Origin) -> Expanded {
         let text = self.quoted_text(range, origin);
+        let span = origin.span(0..range.len());
+        self.latent(&text, &span);
+        self.latent_values(&text, &span);
         let (offset, length) = match text.split_once(':') {
             Some((offset, length)) => (offset, Some(length)),
             None => (text.as_str(), None),

@@ -207,13 +207,30 @@ impl Judge<'_> {
             return UNKNOWN.to_string();
         }
         let call = Call { name, argv, input };
-        if let Some(rule) = rules::rule(name) {
-            return rule(self, &call);
+        if rules::SHELL.contains(&name) {
+            self.known_or_foreign(&call)
+        } else {
+            self.outside_of_the_shell(|judge| judge.known_or_foreign(&call))
         }
-        match table::program(name) {
-            Some(program) => self.by_table(name, program, &call),
-            None => self.foreign(&call),
+    }
+
+    fn known_or_foreign(&mut self, call: &Call<'_>) -> String {
+        if let Some(rule) = rules::rule(call.name) {
+            return rule(self, call);
         }
+        match table::program(call.name) {
+            Some(program) => self.by_table(call.name, program, call),
+            None => self.foreign(call),
+        }
+    }
+
+    /// Programs see no functions of the shell, except such as it exports.
+    fn outside_of_the_shell<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+        let own: Vec<(String, Rc<str>)> =
+            self.scope.functions.extract_if(.., |name, _| !self.scope.exported.contains(name)).collect();
+        let value = body(self);
+        self.scope.functions.extend(own);
+        value
     }
 
     /// A program that no table knows. If it runs its arguments, those are judged too.
@@ -223,27 +240,6 @@ impl Judge<'_> {
             self.deny(class, reason);
         }
         blend(texts(call.argv).into_iter().chain(call.input.as_deref()))
-    }
-
-    /// A tool of the project runs the project's code. Where that came from another machine just now, or where an argument would be
-    /// harm as a command, a person should look.
-    fn building(&mut self, name: &str, call: &Call<'_>) {
-        if let Some((class, reason)) = self.harm_in_arguments(call) {
-            self.ask(class, format!("`{name}` may run an argument: {reason}"));
-        }
-        let operands: Vec<&str> =
-            texts(call.args()).into_iter().filter(|word| !word.starts_with('-')).take(2).collect();
-        match operands.as_slice() {
-            ["eval" | "e", ..] | [_, "eval"] => self.unknown(format!("`{name}` runs code that it is given")),
-            ["run", file] if file.starts_with(['/', '~', '.']) => rules::run_file(self, file, &[]),
-            _ => {}
-        }
-        let fetched = self
-            .resolved(".")
-            .is_some_and(|folder| matches!(self.scope.made(&folder), Some(Made::Text(text)) if text.contains(REMOTE)));
-        if fetched {
-            self.ask(Class::RemoteCode, "builds what another machine sent");
-        }
     }
 
     /// What would be denied if the words behind a program were a command.
@@ -269,6 +265,7 @@ impl Judge<'_> {
         let until_operand = matches!(program.effect, Effect::Wrap(_) | Effect::Sub);
         let parsed = options::by_table(call.args(), program, until_operand);
         let mut read = self.options(name, program, &parsed);
+        self.carried(call);
         match program.effect {
             Effect::Plain => {}
             Effect::Build => self.building(name, call),
@@ -341,8 +338,9 @@ impl Judge<'_> {
                     self.run_argument(&text);
                 }
                 (Treat::Program, Some(value)) => self.run_program(&value.text.clone()),
-                (Treat::Code, Some(value)) => rules::run_file(self, &value.text.clone(), &[]),
+                (Treat::Code, Some(value)) => self.run_code(&value.text.clone()),
                 (Treat::Folder, Some(value)) => {
+                    self.built_from([value.text.as_str()]);
                     if !matches!(self.place(&value.text), Place::Inside | Place::Scratch) {
                         self.unknown(format!("`{name} {option}` works outside of the working folder"));
                     }

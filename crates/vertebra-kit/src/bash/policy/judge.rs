@@ -215,6 +215,8 @@ impl<'g> Judge<'g> {
     pub(super) fn name(&mut self, word: &str) {
         self.commands += 1;
         self.named.insert(word.to_owned());
+        // The second reader takes quotes away.
+        self.named.insert(word.trim_matches('"').to_owned());
     }
 
     pub(super) fn line(&mut self, what: &'static str, text: &str) {

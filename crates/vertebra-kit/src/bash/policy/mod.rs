@@ -5,6 +5,7 @@
 //! sandbox is the boundary; this is for early refusals and for questions that name the reason.
 
 mod arith;
+mod building;
 mod code;
 mod decode;
 mod expansion;

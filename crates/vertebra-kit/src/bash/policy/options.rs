@@ -72,7 +72,7 @@ fn parse(args: &[Field], takes_value: impl Fn(&str) -> bool, until_operand: bool
                 return parsed;
             }
             parsed.operands.push(arg.clone());
-        } else if text.starts_with("--") || takes_value(text) {
+        } else if text.starts_with("--") || takes_value(text) || is_long(text, &takes_value) {
             let (name, value) = match text.split_once('=') {
                 Some((name, value)) => (name, Some(Field { text: value.to_owned(), glob: arg.glob })),
                 None if takes_value(text) => {
@@ -93,6 +93,11 @@ fn parse(args: &[Field], takes_value: impl Fn(&str) -> bool, until_operand: bool
         at += 1;
     }
     parsed
+}
+
+/// `-name=value` of programs that write long options behind one dash.
+fn is_long(text: &str, takes_value: &impl Fn(&str) -> bool) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| name.len() > 2 && takes_value(name))
 }
 
 /// `-abc value`: letters until one that takes a value. Says where it ended.

@@ -5,7 +5,7 @@ use super::{
     fields::Field,
     judge::Judge,
     scope::Made,
-    value::{REMOTE, SECRET, UNKNOWN, is_known, shown},
+    value::{ENDLESS, REMOTE, SECRET, UNKNOWN, is_known, shown},
 };
 
 /// Whose a path is.
@@ -112,6 +112,15 @@ pub(super) fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// `scheme://…`, other than `file://…`.
+fn has_scheme(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        scheme != "file"
+            && !scheme.is_empty()
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+')
+    })
+}
+
 /// The path without `.`, `..`, doubled slashes and detours through `/proc`.
 fn normalised(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
@@ -134,7 +143,7 @@ impl Judge<'_> {
     /// The absolute path, if it is known where it begins.
     pub(super) fn resolved(&self, text: &str) -> Option<String> {
         if text.starts_with('/') {
-            return Some(normalised(text));
+            return Some(self.scope.led(normalised(text)));
         }
         // A tilde that no shell expanded may still be expanded by whoever gets the word.
         if let Some(rest) = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
@@ -144,7 +153,7 @@ impl Judge<'_> {
             return None;
         }
         let cwd = self.scope.cwd.path.as_ref()?;
-        Some(normalised(&format!("{cwd}/{text}")))
+        Some(self.scope.led(normalised(&format!("{cwd}/{text}"))))
     }
 
     pub(super) fn place(&self, text: &str) -> Place {
@@ -193,6 +202,16 @@ impl Judge<'_> {
     pub(super) fn write(&mut self, target: &Field, verb: Verb) {
         let text = shown(&target.text);
         let destroys = verb == Verb::Destroy;
+        // Programs that take the name of a file for their output often take these too.
+        if let Some(command) = target.text.strip_prefix('|') {
+            self.unknown("the output goes to a command");
+            self.run_argument(command);
+            return;
+        }
+        if has_scheme(&target.text) {
+            self.send(&target.text, "", "the output goes to another machine");
+            return;
+        }
         match self.place(&target.text) {
             Place::Inside | Place::Scratch => {}
             Place::Later => self.ask(Class::WriteOutside, format!("{text} runs with git later")),
@@ -224,6 +243,7 @@ impl Judge<'_> {
                 REMOTE.to_string()
             }
             _ if self.is_secret(&path) => SECRET.to_string(),
+            Place::Scratch if matches!(&*path, "/dev/zero" | "/dev/random" | "/dev/urandom") => ENDLESS.to_string(),
             Place::Device => {
                 self.ask(Class::SecretRead, format!("{text} is a device"));
                 SECRET.to_string()

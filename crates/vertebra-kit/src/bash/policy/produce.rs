@@ -7,7 +7,7 @@ use super::{
     judge::Judge,
     options::Parsed,
     places::Place,
-    value::{SECRET, UNKNOWN, blend, is_known},
+    value::{ENDLESS, SECRET, UNKNOWN, blend, is_known},
 };
 
 /// What a command prints that read these texts.
@@ -21,6 +21,8 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>, parsed: &Parsed, re
         "true" | "false" | ":" | "sleep" | "wait" | "touch" | "mkdir" | "set" | "shopt" | "exit" => Some(String::new()),
         "pwd" => judge.scope.cwd.path.clone(),
         "cat" | "bat" | "tac" if known && !parsed.has(&["-n", "-b"]) => Some(source.clone()),
+        "cat" if source.contains(ENDLESS) => Some(source.clone()),
+        "yes" => Some(ENDLESS.to_string()),
         "head" | "tail" | "sort" | "uniq"
             if known && source.lines().count() <= 1 && !parsed.has(&["-c", "--bytes"]) =>
         {

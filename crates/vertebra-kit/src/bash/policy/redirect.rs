@@ -9,7 +9,7 @@ use super::{
     lex::{Cursor, raw_words},
     places::{Place, Verb},
     scope::Made,
-    value::{UNKNOWN, bounded},
+    value::{ENDLESS, UNKNOWN, bounded},
     walk::{Source, children},
 };
 
@@ -80,6 +80,9 @@ impl Judge<'_> {
     pub(super) fn deliver(&mut self, printed: String, outputs: Vec<(String, bool)>) -> String {
         if outputs.is_empty() {
             return printed;
+        }
+        if printed.contains(ENDLESS) && outputs.iter().any(|(path, _)| path != "/dev/null") {
+            self.ask(Class::SystemDestruction, "fills a disk");
         }
         for (path, append) in outputs {
             let before = match self.scope.made(&path) {
@@ -188,7 +191,7 @@ impl Judge<'_> {
             return;
         }
         if operator == "<" || operator == "<&" {
-            redirects.input = Some(self.read(&target.text));
+            redirects.input = Some(self.look(&target.text));
             return;
         }
         self.write(target, Verb::Create);

@@ -40,8 +40,12 @@ pub(super) struct Cwd {
 pub(super) struct Scope {
     pub(super) vars: BTreeMap<String, Var>,
     pub(super) functions: BTreeMap<String, Rc<str>>,
+    /// Functions that programs started from the shell see too.
+    pub(super) exported: BTreeSet<String>,
     pub(super) aliases: BTreeMap<String, String>,
     pub(super) made: BTreeMap<String, Made>,
+    /// Links that the command made, and where they lead.
+    pub(super) links: BTreeMap<String, String>,
     /// Folders that were put into `PATH`.
     pub(super) search: Vec<String>,
     /// `$1`, `$2`, …
@@ -51,6 +55,8 @@ pub(super) struct Scope {
     pub(super) zero: String,
     /// Descriptors opened on another machine.
     pub(super) remote_fds: BTreeSet<String>,
+    /// Names given to repositories of others.
+    pub(super) remotes: BTreeSet<String>,
     /// Something did not fit.
     pub(super) overflown: bool,
 }
@@ -60,13 +66,16 @@ impl Scope {
         let mut scope = Self {
             vars: BTreeMap::new(),
             functions: BTreeMap::new(),
+            exported: BTreeSet::new(),
             aliases: BTreeMap::new(),
             made: BTreeMap::new(),
+            links: BTreeMap::new(),
             search: Vec::new(),
             args: Vec::new(),
             cwd: Cwd { path: Some(folder.to_owned()), absolute: false },
             zero: "bash".to_owned(),
             remote_fds: BTreeSet::new(),
+            remotes: BTreeSet::new(),
             overflown: false,
         };
         for (name, value) in [
@@ -76,6 +85,8 @@ impl Scope {
             ("SHELL", "/bin/bash"),
             ("BASH", "/bin/bash"),
             ("OLDPWD", folder),
+            // Whoever started the shell; ending that ends all.
+            ("PPID", "1"),
         ] {
             scope.set(name, value.to_owned());
         }
@@ -147,6 +158,23 @@ impl Scope {
         self.made.insert(path, made);
     }
 
+    pub(super) fn link(&mut self, path: String, to: String) {
+        if self.links.len() >= MAX_NAMES {
+            self.overflown = true;
+            return;
+        }
+        self.links.insert(path, to);
+    }
+
+    /// Where a path leads that goes through a link. The link itself is where it is.
+    pub(super) fn led(&self, path: String) -> String {
+        let through = self.links.iter().find_map(|(link, to)| Some((to, path.strip_prefix(link)?)));
+        match through {
+            Some((to, rest)) if rest.starts_with('/') => format!("{to}{rest}"),
+            _ => path,
+        }
+    }
+
     /// The file, or the folder that it is in, if the command made it.
     pub(super) fn made(&self, path: &str) -> Option<&Made> {
         let mut path = path;
@@ -162,6 +190,7 @@ impl Scope {
     pub(super) fn leave_subshell(&mut self, outer: Self) {
         let inner = std::mem::replace(self, outer);
         self.made = inner.made;
+        self.links = inner.links;
         self.overflown |= inner.overflown;
     }
 

@@ -5,10 +5,13 @@ use tree_sitter::Node;
 use super::{
     fields::Field,
     judge::{Input, Judge, Origin},
-    lex::{command_words, raw_words},
+    lex::{Cursor, command_words, raw_words},
     redirect::Redirects,
+    rules,
     scope::Var,
+    table,
     value::{UNKNOWN, shown},
+    variables::is_of_commands,
     walk::{Source, children},
 };
 
@@ -38,6 +41,7 @@ impl Judge<'_> {
             }
         }
         let mut argv = Vec::new();
+        let mut alias = None;
         let mut next = None;
         for part in parts {
             let (words, rest) = command_words(source.slice(part.clone()));
@@ -47,7 +51,9 @@ impl Judge<'_> {
                     self.name(raw);
                 }
                 argv.extend(self.fields(raw, &source.origin.inner(part.start + begin)));
-                self.expand_alias(raw, &mut argv);
+                if argv.len() == 1 && argv[0].text == raw {
+                    alias = alias.or_else(|| self.scope.aliases.get(raw).cloned());
+                }
             }
         }
         // Words are expanded before the assignments in front of them.
@@ -64,7 +70,10 @@ impl Judge<'_> {
         if argv.is_empty() {
             return self.deliver(String::new(), redirects.outputs);
         }
-        let printed = self.invoke(argv, &input);
+        let printed = match alias {
+            Some(text) => self.aliased(&text, &argv, &input),
+            None => self.invoke(argv, &input),
+        };
         for (name, before) in assigned {
             match before {
                 Some(var) => self.scope.vars.insert(name, var),
@@ -77,20 +86,21 @@ impl Judge<'_> {
         self.deliver(printed, redirects.outputs)
     }
 
-    /// The first word may be an alias, written as it is.
-    fn expand_alias(&mut self, raw: &str, argv: &mut Vec<Field>) {
-        if argv.len() != 1 || argv[0].text != raw {
-            return;
-        }
-        let Some(text) = self.scope.aliases.get(raw).cloned() else { return };
+    /// A command whose first word is an alias. A shell that nobody sits at does not expand it, so both are judged.
+    fn aliased(&mut self, text: &str, argv: &[Field], input: &Input) -> String {
         let within = Origin::Within(self.at.clone());
-        if text.contains([';', '&', '|', '<', '>', '\n']) {
-            self.script(&text, &within, &None);
-            return;
+        let name = argv[0].text.clone();
+        let known =
+            self.scope.functions.contains_key(&name) || rules::rule(&name).is_some() || table::program(&name).is_some();
+        if known {
+            self.subshell(|judge| judge.invoke(argv.to_vec(), input));
         }
-        let words = raw_words(&text);
-        // An alias of its own name is not expanded again.
-        *argv = words.iter().flat_map(|(_, raw)| self.fields(raw, &within)).collect();
+        if text.contains([';', '&', '|', '<', '>', '\n']) {
+            return self.script(text, &within, &None);
+        }
+        let mut words: Vec<Field> = raw_words(text).iter().flat_map(|(_, raw)| self.fields(raw, &within)).collect();
+        words.extend_from_slice(&argv[1..]);
+        self.invoke(words, input)
     }
 
     /// `name=value`, `name+=value`, `name[index]=value`, `name=(values)`.
@@ -101,9 +111,9 @@ impl Judge<'_> {
         let mut index = None;
         let mut rest = rest;
         if let Some(inner) = rest.strip_prefix('[') {
-            let mut cursor = super::lex::Cursor::new(inner);
+            let mut cursor = Cursor::new(inner);
             let text = cursor.bracketed('[', ']');
-            index = Some(self.arithmetic(text, &origin.inner(at + 1)));
+            index = Some(self.subscript(name, text, &origin.inner(at + 1)));
             at += 1 + cursor.at;
             rest = cursor.rest();
         }
@@ -114,11 +124,20 @@ impl Judge<'_> {
         if let Some(list) = value.strip_prefix('(').and_then(|list| list.strip_suffix(')')) {
             let mut values = if append { self.scope.elements(name).unwrap_or_default() } else { Vec::new() };
             for (begin, raw) in raw_words(list) {
-                let element =
-                    raw.strip_prefix('[').and_then(|raw| raw.split_once("]=")).map_or(raw, |(_, value)| value);
-                values.extend(self.fields(element, &at.inner(1 + begin)).into_iter().map(|field| field.text));
+                let mut cursor = Cursor::new(raw);
+                let key = cursor.eat("[").then(|| cursor.bracketed('[', ']')).filter(|_| cursor.eat("="));
+                let key = key.map(|key| self.subscript(name, key, &at.inner(2 + begin)));
+                let (begin, element) = if key.is_some() { (begin + cursor.at, cursor.rest()) } else { (begin, raw) };
+                let fields = self.fields(element, &at.inner(1 + begin));
+                if let (Some(key), true) = (key, is_of_commands(name)) {
+                    self.set(
+                        &format!("{name}[{key}]"),
+                        fields.first().map(|field| field.text.clone()).unwrap_or_default(),
+                    );
+                }
+                values.extend(fields.into_iter().map(|field| field.text));
             }
-            self.scope.set_all(name, values);
+            self.set_all(name, values);
             return;
         }
         let mut value = self.text(value, &at);
@@ -130,6 +149,10 @@ impl Judge<'_> {
         } else if append {
             value = self.variable(name) + &value;
         }
+        if let (Some(index), true) = (&index, is_of_commands(name)) {
+            self.set(&format!("{name}[{index}]"), value);
+            return;
+        }
         match index.map(|index| index.parse::<usize>()) {
             Some(Ok(index)) => self.scope.set_element(name, index, value),
             Some(Err(_)) => self.scope.set_all(name, vec![UNKNOWN.to_string()]),
@@ -137,16 +160,23 @@ impl Judge<'_> {
         }
     }
 
+    /// What stands in the brackets behind a name: arithmetic, or the name of a command.
+    fn subscript(&mut self, name: &str, text: &str, origin: &Origin) -> String {
+        if is_of_commands(name) { self.text(text, origin) } else { self.arithmetic(text, origin) }
+    }
+
     /// `declare`, `export`, `local`, `readonly`, `typeset`, `unset`.
     pub(super) fn declaration(&mut self, words: &[(usize, &str)], origin: &Origin) {
         let Some(((_, first), rest)) = words.split_first() else { return };
         self.name(first);
         self.line("command", &words.iter().map(|(_, raw)| *raw).collect::<Vec<_>>().join(" "));
-        let mut integer = false;
+        let (mut integer, mut functions, mut exports) = (false, false, *first == "export");
         for (begin, raw) in rest {
             let at = origin.inner(*begin);
             if raw.starts_with('-') {
                 integer |= raw.contains('i');
+                functions |= raw.contains('f');
+                exports |= raw.contains('x');
                 if raw.contains('n') && *first != "export" && *first != "unset" {
                     self.unknown("a variable that stands for another one is not followed");
                 }
@@ -157,7 +187,15 @@ impl Judge<'_> {
             if *first == "unset" {
                 let text = self.text(raw, &at);
                 self.latent(&text, &self.at.clone());
-                self.scope.vars.remove(&text);
+                if functions || self.scope.vars.remove(&text).is_none() {
+                    self.scope.functions.remove(&text);
+                }
+                continue;
+            }
+            if functions {
+                if exports {
+                    self.scope.exported.insert((*raw).to_owned());
+                }
                 continue;
             }
             let assigns = name_end > 0 && (raw[name_end..].starts_with(['=', '+', '[']));

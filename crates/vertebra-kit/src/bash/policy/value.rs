@@ -1,6 +1,6 @@
 //! Text of which a part may not be known before the command runs.
 //!
-//! What is not known is one of three characters that no program prints. A command that contains them itself is only
+//! What is not known is one of four characters that no program prints. A command that contains them itself is only
 //! taken to be less known than it is.
 
 /// Something, from nowhere in particular.
@@ -10,10 +10,13 @@ pub(super) const SECRET: char = '\u{10FFFE}';
 /// Something that another machine sent.
 pub(super) const REMOTE: char = '\u{10FFFD}';
 
+/// Something that does not end.
+pub(super) const ENDLESS: char = '\u{10FFFC}';
+
 /// Longer values are not followed.
 pub(super) const MAX_VALUE: usize = 32 * 1024;
 
-const MARKS: [char; 3] = [UNKNOWN, SECRET, REMOTE];
+const MARKS: [char; 4] = [UNKNOWN, SECRET, REMOTE, ENDLESS];
 
 pub(super) fn is_known(text: &str) -> bool {
     !text.contains(MARKS)

@@ -1,7 +1,7 @@
 //! Variables that change what programs do: which code they run, load or find first, and whom they talk to.
 
 use super::{
-    Class,
+    Class, Decision,
     judge::{Judge, Origin},
     places::Place,
     scope::Made,
@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Variables whose value is a command of its own.
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 42] = [
     "PAGER",
     "GIT_PAGER",
     "MANPAGER",
@@ -36,6 +36,22 @@ const COMMANDS: [&str; 26] = [
     "CVS_RSH",
     "SYSTEMD_PAGER",
     "FZF_DEFAULT_COMMAND",
+    "AWS_PAGER",
+    "BAT_PAGER",
+    "CRONTAB_EDITOR",
+    "DELTA_PAGER",
+    "GH_EDITOR",
+    "GH_PAGER",
+    "HGEDITOR",
+    "JJ_EDITOR",
+    "KUBE_EDITOR",
+    "MYSQL_PAGER",
+    "PSQL_EDITOR",
+    "PSQL_PAGER",
+    "SUDO_EDITOR",
+    "SVN_EDITOR",
+    "SVN_SSH",
+    "SYSTEMD_EDITOR",
 ];
 /// Variables whose value is a program that is given words.
 const PROGRAMS: [&str; 7] = [
@@ -50,9 +66,9 @@ const PROGRAMS: [&str; 7] = [
 /// Variables whose value is expanded as a prompt.
 const PROMPTS: [&str; 5] = ["PS0", "PS1", "PS2", "PS3", "PS4"];
 /// Variables that name a script to run first.
-const SCRIPTS: [&str; 4] = ["BASH_ENV", "ENV", "PYTHONSTARTUP", "ZDOTDIR"];
+const SCRIPTS: [&str; 6] = ["BASH_ENV", "ENV", "PYTHONSTARTUP", "ZDOTDIR", "RIPGREP_CONFIG_PATH", "R_PROFILE_USER"];
 /// Variables that load foreign code or settings into programs, by how they begin.
-const LOADERS: [&str; 24] = [
+const LOADERS: [&str; 42] = [
     "LD_PRELOAD",
     "LD_AUDIT",
     "LD_BIND",
@@ -77,9 +93,27 @@ const LOADERS: [&str; 24] = [
     "PYTHONHOME",
     "BASH_FUNC_",
     "FZF_DEFAULT_OPTS",
+    "BASHOPTS",
+    "SHELLOPTS",
+    "CDPATH",
+    "CMAKE_C_COMPILER_LAUNCHER",
+    "CMAKE_CXX_COMPILER_LAUNCHER",
+    "CORECLR_PROFILER",
+    "CORECLR_ENABLE_PROFILING",
+    "DOTNET_STARTUP_HOOKS",
+    "EXINIT",
+    "VIMINIT",
+    "LUA_INIT",
+    "OPENSSL_CONF",
+    "OPENSSL_ENGINES",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "PIP_CONFIG_FILE",
+    "PYTHONWARNINGS",
+    "TAR_OPTIONS",
 ];
 /// Variables that name folders in which programs find code.
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 13] = [
     "PYTHONPATH",
     "NODE_PATH",
     "PERL5LIB",
@@ -89,11 +123,15 @@ const FOLDERS: [&str; 9] = [
     "CLASSPATH",
     "LD_LIBRARY_PATH",
     "DYLD_LIBRARY_PATH",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_OBJECT_DIRECTORY",
+    "JULIA_LOAD_PATH",
 ];
 /// Variables that name where packages come from, by how they end.
 const SOURCES: [&str; 5] = ["INDEX_URL", "_REGISTRY", "GOPROXY", "GONOSUMDB", "GOINSECURE"];
 /// Flags in variables of options that load or run something.
-const FLAGS: [&str; 11] = [
+const FLAGS: [&str; 14] = [
     "-r",
     "--require",
     "--import",
@@ -105,8 +143,11 @@ const FLAGS: [&str; 11] = [
     "-vettool",
     "-fplugin",
     "-wrapper",
+    "--eval",
+    "$(",
+    "SHELL=",
 ];
-const OPTIONS: [&str; 11] = [
+const OPTIONS: [&str; 14] = [
     "NODE_OPTIONS",
     "JAVA_TOOL_OPTIONS",
     "_JAVA_OPTIONS",
@@ -118,17 +159,62 @@ const OPTIONS: [&str; 11] = [
     "CFLAGS",
     "CXXFLAGS",
     "GIT_TRACE_SETUP",
+    "MAKEFLAGS",
+    "GNUMAKEFLAGS",
+    "LDFLAGS",
 ];
 /// How folders of programs are called.
 const BINARIES: [&str; 6] = ["bin", ".bin", "sbin", "shims", "scripts", "Scripts"];
 
+/// Tables of the shell that say what a command word stands for.
+pub(super) fn is_of_commands(name: &str) -> bool {
+    matches!(name.split('[').next(), Some("BASH_CMDS" | "BASH_ALIASES"))
+}
+
 impl Judge<'_> {
     /// Sets a variable, and judges what that does to programs.
     pub(super) fn set(&mut self, name: &str, value: String) {
+        if is_of_commands(name) {
+            let (table, word) = name.split_once('[').unwrap_or((name, ""));
+            let word = word.strip_suffix(']').unwrap_or(word);
+            if table == "BASH_CMDS" {
+                self.stands_for(word, &value);
+            } else {
+                self.alias(word, &value);
+            }
+            return self.unknown(format!("{table} says what `{word}` stands for"));
+        }
         if !value.is_empty() {
             self.variable_for_programs(name, &value);
         }
         self.scope.set(name, value);
+    }
+
+    /// Sets a variable to a list, each element of which may be what one value would be.
+    pub(super) fn set_all(&mut self, name: &str, values: Vec<String>) {
+        for value in values.iter().filter(|value| !value.is_empty()) {
+            self.variable_for_programs(name, value);
+        }
+        self.scope.set_all(name, values);
+    }
+
+    /// From now on, a word is a program that is called otherwise.
+    pub(super) fn stands_for(&mut self, word: &str, path: &str) {
+        let program = path.rsplit('/').next().unwrap_or_default().to_owned();
+        self.scope.search.insert(0, "/hashed".to_owned());
+        self.scope.make(format!("/hashed/{word}"), Made::Program(program));
+    }
+
+    /// From now on, a word is a text. One of a harmful command is harmful once it is used; using it here is judged then.
+    pub(super) fn alias(&mut self, word: &str, text: &str) {
+        if self.scope.aliases.len() < 64 {
+            self.scope.aliases.insert(word.to_owned(), text.to_owned());
+        }
+        let within = Origin::Within(self.at.clone());
+        let found = self.trial(|judge| drop(judge.script(text, &within, &None)));
+        if let Some((Decision::Deny, class, reason)) = found {
+            self.ask(class, format!("an alias that {reason}"));
+        }
     }
 
     fn variable_for_programs(&mut self, name: &str, value: &str) {

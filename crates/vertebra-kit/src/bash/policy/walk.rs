@@ -11,6 +11,10 @@ use super::{
     value::{UNKNOWN, bounded, is_known},
 };
 
+/// Conditions that always hold, and such that never do, without blanks.
+const ALWAYS: &[&str] =
+    &["true", ":", "1", "[1]", "[true]", "[[1]]", "[[true]]", "((1))", "!false", "test1", "/bin/true"];
+const NEVER: &[&str] = &["false", "!true", "!:", "((0))", "/bin/false"];
 /// How many values of a loop are tried one by one.
 const MAX_TURNS: usize = 8;
 
@@ -275,12 +279,17 @@ impl Judge<'_> {
         let Some(body) = node.child_by_field_name("body") else { return String::new() };
         let head = node.start_byte()..body.start_byte();
         let text = source.slice(head.clone());
+        self.arithmetic(text, &source.origin.inner(head.start));
+        let endless = text
+            .split_once("((")
+            .and_then(|(_, head)| head.split(';').nth(1))
+            .is_some_and(|condition| condition.trim().is_empty());
+        self.bomb(source, body, endless);
         for name in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
             if name.starts_with(|c: char| c.is_ascii_alphabetic()) && name != "for" {
                 self.scope.set(name, UNKNOWN.to_string());
             }
         }
-        self.quoted_text(text, &source.origin.inner(head.start));
         self.forget_assigned(source, body);
         self.perhaps(|judge| judge.statement(source, body, input))
     }
@@ -290,15 +299,21 @@ impl Judge<'_> {
         let Some(body) = node.child_by_field_name("body") else { return String::new() };
         self.forget_assigned(source, node);
         let text = source.slice(node.start_byte()..body.start_byte());
-        let endless =
-            matches!(text.split_whitespace().nth(1).map(|word| word.trim_end_matches(';')), Some("true" | ":" | "1"));
-        let in_background = children(body).any(|child| child.kind() == "&");
-        if endless && in_background && !source.of(body).contains("wait") {
-            self.deny(Class::ForkBomb, "starts processes in the background without end");
-        }
+        let (word, condition) = text.trim().split_once(char::is_whitespace).unwrap_or_default();
+        let condition: String = condition.chars().filter(|c| !c.is_whitespace() && *c != ';').collect();
+        let ends = if word == "until" { NEVER } else { ALWAYS };
+        self.bomb(source, body, ends.contains(&&*condition));
         let conditions: Vec<Node<'_>> = children(node).filter(|child| child.id() != body.id()).collect();
         self.sequence(source, &conditions, input);
         self.perhaps(|judge| judge.statement(source, body, input))
+    }
+
+    /// Processes in the background, one for each turn of a loop that does not end.
+    fn bomb(&mut self, source: &Source<'_>, body: Node<'_>, endless: bool) {
+        let text = source.of(body).replace("&&", "").replace(">&", "").replace("&>", "");
+        if endless && text.contains('&') && !text.contains("wait") {
+            self.deny(Class::ForkBomb, "starts processes in the background without end");
+        }
     }
 
     /// A later turn of a loop sees what an earlier one assigned.
@@ -326,6 +341,9 @@ impl Judge<'_> {
         let name = source.of(name);
         self.line("function", name);
         self.name(name);
+        if super::rules::rule(name).is_some() {
+            self.unknown(format!("a function takes the place of `{name}`"));
+        }
         self.scope.define(name, source.slice(body.start_byte()..node.end_byte()));
         self.uncalled.insert(name.to_owned());
     }

@@ -1,6 +1,6 @@
 //! Evaluates words: quotes, expansions, substitutions, tildes, braces.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     arith,
@@ -263,10 +263,22 @@ impl Judge<'_> {
 
     /// The same for the values of variables that an arithmetic text names.
     pub(super) fn latent_values(&mut self, text: &str, span: &Range<usize>) {
-        for name in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
-            if let Some(value) = self.scope.vars.get(name).and_then(|var| var.values.first()).cloned() {
-                self.latent(&value, span);
+        let names_in = |text: &str| -> Vec<String> {
+            text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map(str::to_owned).collect()
+        };
+        let mut seen = BTreeSet::new();
+        let mut names = names_in(text);
+        // A value may name another variable, which is evaluated in its turn.
+        while let Some(name) = names.pop() {
+            let Some(values) = self.scope.vars.get(&name).map(|var| var.values.clone()) else { continue };
+            if !seen.insert(name) || !self.enter(values.iter().map(String::len).sum()) {
+                continue;
             }
+            for value in values {
+                self.latent(&value, span);
+                names.extend(names_in(&value));
+            }
+            self.leave();
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use vertebra_kit::bash::policy::Decision;
 
-use super::judged;
+use super::{decided, judged};
 
 #[derive(Clone)]
 struct Case {
@@ -84,4 +84,14 @@ fn the_corpus_is_judged_as_it_is_meant_and_so_are_shared_cases_where_they_are() 
 #[test]
 fn the_regression_set_is_judged_as_it_is_meant() {
     check("regression", &corpus("-regression"));
+}
+
+/// Kinds of harm that were missed once, and harmless commands that look like them. None may be judged wrongly.
+#[test]
+fn kinds_that_were_missed_once_are_caught_and_their_harmless_neighbours_pass() {
+    let wrong = |part: &str, is_right: fn(Decision) -> bool| -> Vec<String> {
+        lines(part).into_iter().filter(|command| !is_right(decided(command))).collect()
+    };
+    assert_eq!(wrong("harmful-kinds", |decision| decision != Decision::Allow), Vec::<String>::new());
+    assert_eq!(wrong("benign-kinds", |decision| decision == Decision::Allow), Vec::<String>::new());
 }

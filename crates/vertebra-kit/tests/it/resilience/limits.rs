@@ -6,7 +6,7 @@ use vertebra::{
 };
 
 use super::*;
-use crate::support::{built, run};
+use crate::support::{built, restored, run};
 
 const FINISHED: &str = "completed (Finished) by model: the model asked for no more tools";
 
@@ -66,6 +66,33 @@ async fn a_session_counts_all_of_its_runs_and_each_run_anew() {
     session.prompt("again").await.expect("a run");
     assert_eq!(search.calls().len(), 2);
     session.close().await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_restored_goes_on_counting() {
+    let search = RecordingTool::new("search");
+    let limited = |model: &Script| {
+        let mut builder = agent(model, &FakeClock::new());
+        builder.tool(search.clone()).with(ToolCallLimit::per_session(2));
+        builder.with(ModelCallLimit { per_run: None, per_session: Some(5), at_limit: Ending::Stop });
+        builder
+    };
+    let first = built(&mut limited(&searches(1).say("one")));
+    let mut session = first.session().await;
+    session.prompt("go").await.expect("a run");
+    let state = session.state().await;
+    session.close().await;
+
+    let model = searches(2).say("two").say("never asked for");
+    let second = built(restored(&mut limited(&model), &state));
+    let mut session = second.session().await;
+    session.prompt("go").await.expect("a run");
+    assert_eq!(search.calls().len(), 2);
+    let report = session.prompt("again").await.expect("a run");
+    assert_eq!(
+        ending(&report),
+        "stopped (Requested) by model-call-limit/count: the model calls are used up: 5 in this session"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,10 @@ use vertebra::{
     AgentBuilder,
     testing::{RecordingTool, Script},
 };
-use vertebra_kit::subagents::Subagent;
+use vertebra_kit::{
+    subagents::Subagent,
+    summary::{Offload, Summarisation},
+};
 
 use super::{Library, load};
 use crate::{
@@ -45,6 +48,24 @@ async fn allowed_tools_are_enforced_in_later_steps_and_loading_is_always_allowed
     assert_eq!(results[2..7], [ONLY_READ, ONLY_READ, ONLY_READ, "done: ok", "done: ok"]);
     assert!(results[7].starts_with("done: <skill"));
     assert_eq!(all.each_ref().map(|tool| tool.calls().len()), [1, 0, 2]);
+}
+
+#[tokio::test]
+async fn a_skill_that_narrows_the_tools_does_not_take_away_what_was_put_aside() {
+    let model = Script::new()
+        .call("load_skill", &load("careful", ""))
+        .call("read_file", "{}")
+        .call("read_offloaded", r#"{"id": "off-1", "limit": 5}"#)
+        .say("Done.");
+    let (mut builder, _) = skilled(&model);
+    builder.with(Summarisation {
+        offload: Some(Offload { over_bytes: 1, ..Offload::default() }),
+        ..Summarisation::default()
+    });
+    run(&built(&mut builder), "go").await;
+    let results = last_results(&model);
+    assert!(results[1].starts_with("done: [offloaded: "), "{results:?}");
+    assert!(results[2].starts_with("done: [bytes 0 to "), "{results:?}");
 }
 
 #[tokio::test]

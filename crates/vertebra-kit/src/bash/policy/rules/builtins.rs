@@ -107,22 +107,21 @@ pub(in super::super) fn run_file(judge: &mut Judge<'_>, path: &str, args: &[Stri
 pub(super) fn alias(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     for arg in call.args() {
         if let Some((name, value)) = arg.text.split_once('=') {
-            let within = Origin::Within(judge.at.clone());
-            // An alias of a harmful command is harmful once it is used; using it here is judged then.
-            if judge.scope.aliases.len() < 64 {
-                judge.scope.aliases.insert(name.to_owned(), value.to_owned());
-            }
-            let found = judge.trial(|judge| drop(judge.script(value, &within, &None)));
-            if let Some((super::super::Decision::Deny, class, reason)) = found {
-                judge.ask(class, format!("an alias that {reason}"));
-            }
+            judge.alias(name, value);
         }
     }
     String::new()
 }
 
 pub(super) fn trap(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    if let [action, _, ..] = call.args()
+    let args = call.args();
+    // The second reader of the shell takes the first word for a command.
+    args.first()
+        .filter(|first| matches!(first.text.as_str(), "-" | "--"))
+        .into_iter()
+        .for_each(|first| judge.name(&first.text));
+    let args = args.strip_prefix(&[Field::plain("--")]).unwrap_or(args);
+    if let [action, _, ..] = args
         && action.text != "-"
         && action.text != "-p"
     {
@@ -131,13 +130,42 @@ pub(super) fn trap(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     String::new()
 }
 
+/// `set -- words`: what `$1`, `$2`, … are.
+pub(super) fn set(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let mut args = call.args().iter();
+    let mut given = None;
+    while let Some(arg) = args.next() {
+        match arg.text.as_str() {
+            "--" => given = Some(Vec::new()),
+            text if given.is_none() && text.starts_with(['-', '+']) => {
+                if text.ends_with('o') {
+                    args.next();
+                }
+            }
+            text => given.get_or_insert_with(Vec::new).push(text.to_owned()),
+        }
+    }
+    if let Some(given) = given {
+        judge.scope.args = given;
+    }
+    String::new()
+}
+
+pub(super) fn shift(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let count = call.args().first().map_or(Some(1), |count| count.text.parse::<usize>().ok());
+    let args = &mut judge.scope.args;
+    match count {
+        Some(count) => drop(args.drain(..count.min(args.len()))),
+        None => args.fill(UNKNOWN.to_string()),
+    }
+    String::new()
+}
+
 pub(super) fn hash(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if let Some(at) = call.args().iter().position(|arg| arg.text == "-p") {
         judge.unknown("gives the name of a program to another one");
         if let [_, path, name, ..] = &call.args()[at..] {
-            let program = path.text.rsplit('/').next().unwrap_or_default().to_owned();
-            judge.scope.search.insert(0, "/hashed".to_owned());
-            judge.scope.make(format!("/hashed/{}", name.text), Made::Program(program));
+            judge.stands_for(&name.text, &path.text);
         }
     }
     String::new()
@@ -197,6 +225,7 @@ pub(super) fn mapfile(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                 }
             }
             "-d" | "-n" | "-O" | "-s" | "-u" | "-c" => drop(args.next()),
+            text if text.starts_with("-C") => judge.run_argument(&text[2..]),
             text if text.starts_with('-') => {}
             text => text.clone_into(&mut name),
         }
@@ -237,8 +266,16 @@ pub(super) fn declares(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     String::new()
 }
 
-/// `complete -C`, `compgen -C`, `bind -x`, `enable -f`.
+/// Builtins that are given the name of a variable, which may have a subscript.
+pub(super) fn takes_names(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let span = judge.at.clone();
+    call.args().iter().for_each(|arg| judge.latent(&arg.text, &span));
+    String::new()
+}
+
+/// `complete -C`, `compgen -C`, `bind -x`, `enable -f`; and words that are expanded once more, as of `compgen -W`.
 pub(super) fn hooks(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    takes_names(judge, call);
     for (at, arg) in call.args().iter().enumerate() {
         if matches!(arg.text.as_str(), "-C" | "-F" | "-x" | "-f" | "-d") {
             judge.unknown(format!("`{} {}` runs or loads something", call.name, arg.text));

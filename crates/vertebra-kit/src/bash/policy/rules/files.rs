@@ -11,7 +11,7 @@ use super::{
         rules,
         scope::Made,
         table,
-        value::{REMOTE, UNKNOWN, shown},
+        value::{UNKNOWN, shown},
     },
     delete::delete,
     network::is_remote,
@@ -27,8 +27,13 @@ fn ends(call: &Call<'_>, values: &[&str]) -> (Vec<Field>, Option<Field>, Parsed)
 
 pub(super) fn mv(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let (sources, target, _) = ends(call, &["-t", "--target-directory", "-S", "--suffix"]);
+    let leaves = target.as_ref().is_some_and(|target| judge.place(&target.text) != Place::Inside);
     for source in &sources {
         match judge.place(&source.text) {
+            // What leaves the working folder is gone from it.
+            Place::Inside if leaves || source.text.trim_end_matches('/').rsplit('/').next() == Some(".git") => {
+                delete(judge, source, true);
+            }
             Place::Outside => judge.ask(Class::WriteOutside, format!("moves {} away", shown(&source.text))),
             Place::Unknown => {}
             _ => judge.write(source, Verb::Destroy),
@@ -100,6 +105,21 @@ fn leads_outside(judge: &mut Judge<'_>, sources: &[Field], target: &Field) {
         let program = source.text.contains("/bin/");
         if foreign && !program && judge.place(&target.text) == Place::Inside {
             judge.ask(Class::WriteOutside, format!("a link to {}", shown(&source.text)));
+        }
+        follow_link(judge, source, target);
+    }
+}
+
+/// Notes where a link leads. A relative one begins where the link is; a link may be put into a folder.
+fn follow_link(judge: &mut Judge<'_>, source: &Field, target: &Field) {
+    let Some(link) = judge.resolved(&target.text) else { return };
+    let base = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let folder = link.rsplit_once('/').map_or("", |(folder, _)| folder);
+    for (link, folder) in [(link.clone(), folder), (format!("{link}/{base}"), link.as_str())] {
+        let from =
+            if source.text.starts_with(['/', '~']) { source.text.clone() } else { format!("{folder}/{}", source.text) };
+        if let Some(to) = judge.resolved(&from).filter(|to| !is_below(to, &link)) {
+            judge.scope.link(link, to);
         }
     }
 }
@@ -193,115 +213,6 @@ pub(super) fn modes(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     String::new()
 }
 
-const ARCHIVE_VALUES: [&str; 14] = [
-    "-f",
-    "--file",
-    "-C",
-    "--directory",
-    "-X",
-    "-T",
-    "--files-from",
-    "--exclude",
-    "--exclude-from",
-    "--transform",
-    "-b",
-    "--strip-components",
-    "--owner",
-    "--group",
-];
-
-pub(super) fn tar(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let mut args = call.args().to_vec();
-    // The first word may be letters without a dash.
-    if let Some(first) = args.first_mut()
-        && !first.text.starts_with('-')
-        && first.text.len() < 8
-        && first.text.starts_with(['c', 'x', 't', 'r', 'u'])
-    {
-        first.text.insert(0, '-');
-    }
-    let runs = [
-        "--to-command",
-        "--use-compress-program",
-        "-I",
-        "--checkpoint-action",
-        "--info-script",
-        "-F",
-        "--new-volume-script",
-        "--rsh-command",
-        "--rmt-command",
-    ];
-    let parsed = options::split(&args, |name| ARCHIVE_VALUES.contains(&name) || runs.contains(&name), false);
-    for (option, value) in &parsed.options {
-        let run = runs.iter().any(|run| run == option || option.len() > 5 && run.starts_with(option.as_str()));
-        if let (true, Some(value)) = (run, value) {
-            let command = value.text.strip_prefix("exec=").unwrap_or(&value.text).to_owned();
-            judge.run_argument(&command);
-        }
-    }
-    let extracts = parsed.has(&["-x", "--extract", "--get"]);
-    let archive = parsed.value(&["-f", "--file"]).cloned();
-    let folder = parsed.value(&["-C", "--directory"]).cloned();
-    if extracts {
-        if parsed.has(&["-P", "--absolute-names"]) {
-            judge.ask(Class::WriteOutside, "unpacks files to wherever the archive says");
-        }
-        let content = match &archive {
-            Some(archive) if archive.text != "-" => judge.read(&archive.text),
-            _ => call.input.clone().unwrap_or_default(),
-        };
-        unpacked(judge, &content, &folder.unwrap_or_else(|| Field::plain(".")));
-        return UNKNOWN.to_string();
-    }
-    let mut read = String::new();
-    if parsed.has(&["-c", "--create"]) {
-        for operand in &parsed.operands {
-            read.push_str(&judge.read(&operand.text));
-        }
-        match &archive {
-            Some(archive) if archive.text == "-" => {}
-            Some(archive) if is_remote(&archive.text) => {
-                judge.ask(Class::NetworkExfiltration, "an archive on another machine");
-            }
-            Some(archive) => judge.write(archive, Verb::Create),
-            None => {}
-        }
-        if parsed.has(&["--remove-files"]) {
-            parsed.operands.iter().for_each(|operand| delete(judge, operand, true));
-        }
-    }
-    super::super::value::blend([read.as_str()])
-}
-
-/// What is unpacked comes from where the archive came from.
-fn unpacked(judge: &mut Judge<'_>, content: &str, folder: &Field) {
-    judge.write(folder, Verb::Create);
-    if content.contains(REMOTE)
-        && let Some(path) = judge.resolved(&folder.text)
-    {
-        judge.scope.make(path, Made::Text(REMOTE.to_string()));
-    }
-}
-
-/// `unzip ARCHIVE -d FOLDER`, `7z x ARCHIVE -oFOLDER`, `7z a ARCHIVE FILE…`.
-pub(super) fn unpack(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let parsed = options::split(call.args(), |name| matches!(name, "-d" | "-x" | "-P"), false);
-    let mut operands = parsed.operands.iter();
-    let verb = if call.name == "unzip" { "x" } else { operands.next().map_or("", |verb| verb.text.as_str()) };
-    let Some(archive) = operands.next() else { return UNKNOWN.to_string() };
-    let attached = call.args().iter().find_map(|arg| arg.text.strip_prefix("-o").filter(|folder| !folder.is_empty()));
-    let folder = parsed.value(&["-d"]).cloned().or_else(|| attached.map(Field::plain));
-    match verb {
-        "x" | "e" if !parsed.has(&["-l", "-t", "-p", "-Z"]) => {
-            let content = judge.read(&archive.text);
-            unpacked(judge, &content, &folder.unwrap_or_else(|| Field::plain(".")));
-        }
-        "a" | "u" | "d" => judge.write(archive, Verb::Create),
-        _ => return judge.read(&archive.text),
-    }
-    UNKNOWN.to_string()
-}
-
 pub(super) fn rsync(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let values = [
         "-e",
@@ -330,7 +241,13 @@ pub(super) fn rsync(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let Some(target) = target else { return String::new() };
     let mut read = String::new();
     for source in &sources {
-        read.push_str(&judge.read(&source.text));
+        if is_remote(&source.text) {
+            let base = source.text.rsplit('/').next().unwrap_or_default();
+            judge.made_elsewhere(&format!("{}/{base}", target.text));
+            judge.made_elsewhere(&target.text);
+        } else {
+            read.push_str(&judge.read(&source.text));
+        }
     }
     if is_remote(&target.text) {
         judge.send(&target.text, &read, "copies files to another machine");
@@ -348,6 +265,20 @@ pub(super) fn rsync(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         judge.ask(Class::RecursiveDelete, "deletes what is not in the source");
     }
     String::new()
+}
+
+/// Pictures: some names of files do more than name one.
+pub(super) fn images(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    for word in texts(call.args()) {
+        match word.split_once(':') {
+            Some(("ephemeral", path)) => delete(judge, &Field::plain(path), false),
+            Some(("msl" | "mvg" | "inline" | "url" | "http" | "https" | "ftp", _)) => {
+                judge.unknown(format!("`{}` reads or runs {}", call.name, shown(word)));
+            }
+            _ => {}
+        }
+    }
+    super::packages::by_table(judge, call)
 }
 
 pub(super) fn sed(judge: &mut Judge<'_>, call: &Call<'_>) -> String {

@@ -25,7 +25,15 @@ pub(super) fn find(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let paths = if paths.is_empty() { vec![Field::plain(".")] } else { paths };
     // A filter by name or kind makes it a choice, not all of a folder.
     let filters = ["-name", "-iname", "-path", "-ipath", "-regex", "-empty", "-mtime", "-mmin", "-newer", "-size"];
-    let filtered = args.iter().any(|arg| filters.contains(&arg.text.as_str()));
+    let chosen: Vec<&str> = args
+        .iter()
+        .zip(args.iter().skip(1))
+        .filter(|(arg, value)| filters.contains(&arg.text.as_str()) && !matches!(value.text.as_str(), "*" | "./*"))
+        .map(|(_, value)| value.text.as_str())
+        .collect();
+    let filtered = !chosen.is_empty() || args.iter().any(|arg| arg.text == "-empty");
+    // What is looked for by a plain name is found by that name.
+    let found = named(args).unwrap_or("found");
     let mut at = 0;
     while let Some(arg) = args.get(at) {
         at += 1;
@@ -38,13 +46,16 @@ pub(super) fn find(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                 let command = &args[at..at + length];
                 at += length;
                 for path in &paths {
-                    on_found(judge, command, path, filtered);
+                    on_found(judge, command, path, filtered.then_some(found));
                 }
             }
             "-delete" => {
                 for path in &paths {
                     let inside = matches!(judge.place(&path.text), Place::Inside | Place::Scratch);
                     match (inside, filtered) {
+                        (true, true) if found.starts_with(".git") => {
+                            delete(judge, &Field::plain(format!("{}/.git", path.text.trim_end_matches('/'))), true);
+                        }
                         (true, true) => {}
                         (true, false) => {
                             judge.ask(Class::RecursiveDelete, format!("deletes all below {}", shown(&path.text)));
@@ -66,9 +77,31 @@ pub(super) fn find(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if outside { blend(words) } else { format!("./{UNKNOWN}\n") }
 }
 
-/// A command on something below a path.
-fn on_found(judge: &mut Judge<'_>, command: &[Field], path: &Field, filtered: bool) {
-    let item = if filtered { format!("{}/found", path.text.trim_end_matches('/')) } else { path.text.clone() };
+/// The last part of the name or path that `find` looks for, unless it looks for all others.
+fn named(args: &[Field]) -> Option<&str> {
+    if args.iter().any(|arg| arg.text == "-prune") && args.iter().any(|arg| matches!(arg.text.as_str(), "-o" | "-or")) {
+        return None;
+    }
+    let at = args.iter().enumerate().position(|(at, arg)| {
+        let negated = at.checked_sub(1).is_some_and(|before| matches!(args[before].text.as_str(), "!" | "-not"));
+        matches!(arg.text.as_str(), "-name" | "-iname" | "-path" | "-ipath" | "-wholename") && !negated
+    })?;
+    let value = args.get(at + 1)?.text.trim_end_matches(['*', '/']);
+    let last = value.rsplit('/').next().filter(|last| !last.is_empty())?;
+    // A pattern that a name of the history fits stands for it.
+    if super::super::expansion::glob(last, ".git") {
+        Some(".git")
+    } else {
+        Some(last).filter(|last| !last.contains(['*', '?', '[']))
+    }
+}
+
+/// A command on something below a path; on all of it, unless something is chosen.
+fn on_found(judge: &mut Judge<'_>, command: &[Field], path: &Field, found: Option<&str>) {
+    let item = match found {
+        Some(found) => format!("{}/{found}", path.text.trim_end_matches('/')),
+        None => path.text.clone(),
+    };
     let place = |field: &Field| Field { text: field.text.replace("{}", &item), glob: field.glob };
     let argv: Vec<Field> = command.iter().map(place).collect();
     if !argv.is_empty() {
@@ -88,6 +121,6 @@ pub(super) fn fd(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if !command.iter().any(|word| word.text.contains('{')) {
         command.push(Field::plain("{}"));
     }
-    on_found(judge, &command, &path, true);
+    on_found(judge, &command, &path, Some("found"));
     UNKNOWN.to_string()
 }

@@ -7,14 +7,14 @@ use super::super::{
     judge::{Judge, Origin},
     options,
     places::{Place, Verb},
-    scope::{Cwd, Made},
+    scope::Cwd,
     table,
-    value::{REMOTE, UNKNOWN, is_known},
+    value::{SECRET, UNKNOWN, is_known},
 };
 use super::network::{host_of, is_remote};
 
 /// Settings whose value is a program, or leads to one.
-const RUNS: [&str; 22] = [
+const RUNS: [&str; 27] = [
     "core.pager",
     "core.editor",
     "core.sshcommand",
@@ -37,9 +37,25 @@ const RUNS: [&str; 22] = [
     "sendemail.smtpserver",
     "web.browser",
     "browser.",
+    "core.alternaterefscommand",
+    "core.attributesfile",
+    "interactive.difffilter",
+    "remote.",
+    "url.",
 ];
-const RUNS_BY_END: [&str; 9] =
-    [".cmd", ".textconv", ".clean", ".smudge", ".process", ".command", ".driver", ".helper", ".path"];
+const RUNS_BY_END: [&str; 11] = [
+    ".program",
+    ".proxy",
+    ".cmd",
+    ".textconv",
+    ".clean",
+    ".smudge",
+    ".process",
+    ".command",
+    ".driver",
+    ".helper",
+    ".path",
+];
 
 pub(super) fn git(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let Some(program) = table::program("git") else { return UNKNOWN.to_string() };
@@ -55,6 +71,9 @@ pub(super) fn git(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                     }
                     setting(judge, name, value);
                 }
+            }
+            "--git-dir" if !matches!(judge.place(&value.text), Place::Inside | Place::Later) => {
+                judge.unknown("takes settings, which may run programs, from a repository elsewhere");
             }
             "-C" | "--work-tree" => {
                 let path = judge.resolved(&value.text).filter(|_| is_known(&value.text));
@@ -75,6 +94,9 @@ pub(super) fn git(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 /// Judges a setting by its name.
 fn setting(judge: &mut Judge<'_>, name: &str, value: &str) {
     let lower = name.to_ascii_lowercase();
+    if lower == "clean.requireforce" {
+        judge.unknown("lets `git clean` delete without being told twice");
+    }
     if let Some(command) = value.strip_prefix('!') {
         judge.run_argument(command);
     }
@@ -131,7 +153,10 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
         "clean" => clean(judge, &parsed),
         "push" => push(judge, &parsed, &words),
         "fetch" | "pull" | "clone" | "remote" | "ls-remote" | "submodule" => remote(judge, &name, &parsed, &words),
-        "config" => config(judge, &parsed),
+        "config" => config(judge, &parsed, inner.args()),
+        "maintenance" if has(&["start", "register"]) => judge.ask(Class::WriteOutside, "starts a timer"),
+        "diff" if has(&["--no-index"]) => parsed.operands.iter().for_each(|file| drop(judge.look(&file.text))),
+        "hash-object" => parsed.operands.iter().for_each(|file| drop(judge.look(&file.text))),
         "reset" if has(&["--hard"]) && judge.scope.cwd.absolute => {
             judge.ask(Class::WriteOutside, "throws changes away");
         }
@@ -214,7 +239,8 @@ fn push(judge: &mut Judge<'_>, parsed: &options::Parsed, words: &[&str]) {
     if forced {
         judge.ask(Class::NetworkExfiltration, "rewrites or deletes what others have");
     }
-    if parsed.operands.first().is_some_and(|remote| is_remote(&remote.text)) {
+    let foreign = |remote: &Field| is_remote(&remote.text) || judge.scope.remotes.contains(&remote.text);
+    if parsed.operands.first().is_some_and(foreign) {
         judge.ask(Class::NetworkExfiltration, "pushes to an address that is not a configured remote");
     }
 }
@@ -233,25 +259,61 @@ fn remote(judge: &mut Judge<'_>, name: &str, parsed: &options::Parsed, words: &[
     match name {
         "remote" if words.first().is_some_and(|word| matches!(*word, "add" | "set-url")) => {
             let foreign = parsed.operands.last().is_some_and(|url| !judge.is_own_host(&host_of(&url.text)));
+            if let (true, [_, name, ..]) = (foreign, parsed.operands.as_slice()) {
+                judge.scope.remotes.insert(name.text.clone());
+            }
             if foreign && parsed.operands.first().is_some_and(|word| word.text == "set-url") {
                 judge.ask(Class::NetworkExfiltration, "changes where work is sent to");
             }
         }
         "clone" => {
             let address = parsed.operands.first().map(|url| url.text.clone()).unwrap_or_default();
-            let base =
-                address.trim_end_matches('/').trim_end_matches(".git").rsplit(['/', ':']).next().unwrap_or_default();
-            let folder = parsed.operands.get(1).cloned().unwrap_or_else(|| Field::plain(base));
-            judge.write(&folder, Verb::Create);
-            if let Some(path) = judge.resolved(&folder.text) {
-                judge.scope.make(path, Made::Text(REMOTE.to_string()));
-            }
+            cloned(judge, &address, parsed.operands.get(1));
         }
         _ => {}
     }
 }
 
-fn config(judge: &mut Judge<'_>, parsed: &options::Parsed) {
+/// What another machine sends lies in a folder, of the name of the address unless told.
+fn cloned(judge: &mut Judge<'_>, address: &str, folder: Option<&Field>) {
+    let base = address.trim_end_matches('/').trim_end_matches(".git").rsplit(['/', ':']).next().unwrap_or_default();
+    let folder = folder.cloned().unwrap_or_else(|| Field::plain(base));
+    judge.write(&folder, Verb::Create);
+    judge.made_elsewhere(&folder.text);
+}
+
+/// Other tools that bring repositories here; and `gh`, which sends files away too.
+pub(super) fn others(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let operands: Vec<&Field> = call.args().iter().filter(|arg| !arg.text.starts_with('-')).collect();
+    let behind = match call.name {
+        "degit" | "tiged" => Some(0),
+        _ => operands
+            .iter()
+            .position(|word| matches!(word.text.as_str(), "clone" | "checkout" | "co" | "export"))
+            .map(|at| at + 1),
+    };
+    let by_number = call.name == "gh" && operands.first().is_some_and(|word| word.text == "pr");
+    if let Some(address) = behind.and_then(|at| operands.get(at)).filter(|_| !by_number) {
+        cloned(judge, &address.text.clone(), behind.and_then(|at| operands.get(at + 1).copied()));
+    }
+    if call.name == "gh" {
+        let mut sent = String::new();
+        for arg in call.args() {
+            sent.push_str(&arg.text);
+            sent.push_str(&judge.read(arg.text.rsplit(['=', '@']).next().unwrap_or_default()));
+        }
+        if sent.contains(SECRET) {
+            judge.deny(Class::NetworkExfiltration, "sends what is secret to another machine");
+        }
+    }
+    super::packages::by_table(judge, call)
+}
+
+fn config(judge: &mut Judge<'_>, parsed: &options::Parsed, args: &[Field]) {
+    let file = args.iter().enumerate().find_map(|(at, arg)| match arg.text.as_str() {
+        "-f" | "--file" => args.get(at + 1).map(|file| file.text.as_str()),
+        text => text.strip_prefix("--file="),
+    });
     let operands: Vec<&Field> = parsed
         .operands
         .iter()
@@ -260,6 +322,9 @@ fn config(judge: &mut Judge<'_>, parsed: &options::Parsed) {
     if let [name, value, ..] = operands.as_slice() {
         let (name, value) = (name.text.clone(), value.text.clone());
         setting(judge, &name, &value);
+        if let Some(file) = file {
+            judge.write(&Field::plain(file), Verb::Create);
+        }
         if parsed.has(&["--global", "--system"]) && !name.starts_with("user.") {
             judge.ask(Class::WriteOutside, "changes git for every project");
         }

@@ -106,6 +106,11 @@ pub(super) fn interpreter(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if let ["-V" | "-v" | "--version" | "-h" | "-l"] = args.as_slice() {
         return UNKNOWN.to_string();
     }
+    if let ("php", Some(at)) = (base, args.iter().position(|arg| *arg == "-S")) {
+        let folder = args.iter().position(|arg| *arg == "-t").and_then(|at| args.get(at + 1)).copied().unwrap_or(".");
+        served(judge, args.get(at + 1).and_then(|address| address.split(':').next()), folder);
+        return UNKNOWN.to_string();
+    }
     let (mut at, mut ran, mut in_place) = (0, false, false);
     while let Some(&arg) = args.get(at) {
         let next = args.get(at + 1).copied().unwrap_or_default();
@@ -226,22 +231,38 @@ fn module(judge: &mut Judge<'_>, name: &str, call: &Call<'_>, at: usize) {
         "zipfile" | "tarfile" if words.first().is_some_and(|word| matches!(*word, "-e" | "--extract")) => {
             judge.write(args.get(2).unwrap_or(&Field::plain(".")), Verb::Create);
         }
-        "http" => served(judge, args),
+        "http" => {
+            let parsed = options::split(args, |name| matches!(name, "-b" | "--bind" | "-d" | "--directory"), false);
+            let value = |names: &[&str]| parsed.value(names).map(|value| value.text.as_str());
+            served(judge, value(&["-b", "--bind"]), value(&["-d", "--directory"]).unwrap_or("."));
+        }
         _ if REACHING.contains(&root) => judge.unknown(format!("`python -m {name}`")),
         _ => {}
     }
 }
 
 /// Files that are served to whoever asks.
-fn served(judge: &mut Judge<'_>, args: &[Field]) {
-    let parsed = options::split(args, |name| matches!(name, "-b" | "--bind" | "-d" | "--directory"), false);
-    let bound = parsed
-        .value(&["-b", "--bind"])
-        .is_some_and(|address| !matches!(address.text.as_str(), "127.0.0.1" | "localhost" | "::1"));
-    let folder = parsed.value(&["-d", "--directory"]).map_or(".", |folder| folder.text.as_str());
+fn served(judge: &mut Judge<'_>, address: Option<&str>, folder: &str) {
+    let bound = address.is_some_and(|address| !matches!(address, "127.0.0.1" | "localhost" | "::1"));
     if bound || !matches!(judge.place(folder), Place::Inside | Place::Scratch) {
         judge.ask(Class::NetworkExfiltration, "serves files to other machines");
     }
+}
+
+/// Programs that serve the folder they are given.
+pub(super) fn server(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let parsed =
+        options::split(call.args(), |name| matches!(name, "-l" | "-p" | "-a" | "-c" | "--listen" | "--port"), false);
+    served(judge, None, parsed.operands.first().map_or(".", |folder| folder.text.as_str()));
+    super::packages::by_table(judge, call)
+}
+
+/// Programs whose arguments may be code of a language of their own.
+pub(super) fn in_arguments(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    for code in texts(call.args()).into_iter().filter(|word| word.contains('(')) {
+        judge.code(code);
+    }
+    super::packages::by_table(judge, call)
 }
 
 /// A pager runs commands that stand behind a plus.
@@ -343,8 +364,11 @@ fn without_strings(code: &str) -> (String, Vec<String>) {
 }
 
 /// What lets an editor or a debugger reach out of itself.
-const REACHES: [&str; 11] = [
+const REACHES: [&str; 14] = [
     "!",
+    "source ",
+    "luafile",
+    "runtime ",
     "system(",
     "python",
     "py3",
@@ -356,6 +380,9 @@ const REACHES: [&str; 11] = [
     "delete-directory",
     "delete(",
 ];
+
+/// Options of editors and debuggers behind which stands a file with commands.
+const SCRIPTS: [&str; 9] = ["-S", "-s", "-u", "-U", "-x", "-ix", "-l", "--load", "--script"];
 
 /// Editors and debuggers that run shell commands from their own.
 pub(super) fn editor(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
@@ -375,6 +402,11 @@ pub(super) fn editor(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                 judge.code(line);
                 judge.unknown(format!("`{}` may run a command", call.name));
             }
+        }
+    }
+    for (option, script) in args.iter().zip(args.iter().skip(1)) {
+        if SCRIPTS.contains(option) && *script != "NONE" {
+            judge.run_code(script);
         }
     }
     for file in args.iter().filter(|arg| is_file(arg)) {

@@ -30,6 +30,8 @@ pub(super) fn make(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         },
         false,
     );
+    let folder = parsed.value(&["-C", "--directory"]).map(|folder| folder.text.clone());
+    let within = |file: &str| folder.as_ref().map_or_else(|| file.to_owned(), |folder| format!("{folder}/{file}"));
     let file = parsed.value(&["-f", "--file", "--makefile"]).map(|file| file.text.clone());
     let rules = match file.as_deref() {
         Some("-" | "/dev/stdin") => call.input.clone(),
@@ -39,8 +41,12 @@ pub(super) fn make(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             }
             made_text(judge, path)
         }
-        None => made_text(judge, "Makefile").or_else(|| made_text(judge, "makefile")),
+        None => made_text(judge, &within("Makefile")).or_else(|| made_text(judge, &within("makefile"))),
     };
+    judge.built_from([folder.as_deref().unwrap_or(".")]);
+    if parsed.value(&["-I", "--include-dir"]).is_some_and(|folder| judge.place(&folder.text) != Place::Inside) {
+        judge.unknown("a makefile may include others from outside of the working folder");
+    }
     let inline = parsed.value(&["--eval", "-E"]).map(|text| text.text.clone());
     for text in rules.into_iter().chain(inline) {
         makefile(judge, &text);
@@ -52,8 +58,8 @@ pub(super) fn make(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             judge.run_argument(value);
         }
     }
-    if let Some(folder) = parsed.value(&["-C", "--directory"])
-        && !matches!(judge.place(&folder.text), Place::Inside | Place::Scratch)
+    if let Some(folder) = folder
+        && !matches!(judge.place(&folder), Place::Inside | Place::Scratch)
     {
         judge.unknown("works outside of the working folder");
     }

@@ -1,5 +1,6 @@
 //! Programs that no line of a table can describe.
 
+mod archives;
 mod builtins;
 mod clouds;
 mod databases;
@@ -17,6 +18,45 @@ mod wrappers;
 pub(super) use builtins::run_file;
 
 use super::{invoke::Call, judge::Judge};
+
+/// What the shell does itself, so that it sees the shell's functions.
+pub(super) const SHELL: &[&str] = &[
+    ".",
+    "alias",
+    "bind",
+    "builtin",
+    "cd",
+    "command",
+    "compgen",
+    "complete",
+    "coproc",
+    "declare",
+    "echo",
+    "enable",
+    "eval",
+    "export",
+    "getopts",
+    "hash",
+    "let",
+    "local",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "read",
+    "readarray",
+    "readonly",
+    "set",
+    "shift",
+    "source",
+    "test",
+    "time",
+    "trap",
+    "typeset",
+    "unset",
+    "wait",
+    "[",
+];
 
 /// Judges a call, and says what it prints.
 pub(super) type Rule = fn(&mut Judge<'_>, &Call<'_>) -> String;
@@ -46,6 +86,9 @@ rules! {
     "trap" => builtins::trap,
     "hash" => builtins::hash,
     "read" => builtins::read,
+    "set" => builtins::set,
+    "shift" => builtins::shift,
+    "wait" | "getopts" => builtins::takes_names,
     "mapfile" | "readarray" => builtins::mapfile,
     "let" => builtins::evaluates,
     "test" | "[" => builtins::test,
@@ -55,7 +98,7 @@ rules! {
     "bash" | "sh" | "dash" | "zsh" | "ksh" | "ash" | "mksh" | "fish" | "rbash" | "csh" | "tcsh" | "yash" => shells::shell,
     "env" | "cross-env" => wrappers::env,
     "exec" => wrappers::exec,
-    "command" => wrappers::command,
+    "command" | "builtin" => wrappers::command,
     "xargs" | "gxargs" => wrappers::xargs,
     "parallel" => wrappers::parallel,
     "script" => wrappers::script,
@@ -73,20 +116,26 @@ rules! {
     "tee" | "sponge" => files::tee,
     "dd" => files::dd,
     "chmod" | "chown" | "chgrp" | "chattr" | "chcon" => files::modes,
-    "tar" | "gtar" | "bsdtar" | "cpio" | "pax" => files::tar,
+    "tar" | "gtar" | "bsdtar" => archives::tar,
+    "cpio" | "pax" => archives::copies,
+    "zip" => archives::zip,
     "rsync" => files::rsync,
     "sed" | "gsed" => files::sed,
     "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => interpreters::awk,
     "perl" | "ruby" | "node" | "nodejs" | "php" | "lua" | "luajit" | "tclsh" | "wish" | "expect" | "Rscript" | "R" | "julia"
     | "osascript" | "elixir" | "iex" | "erl" | "guile" | "racket" | "sbcl" | "clisp" | "gnuplot" | "octave" | "m4" | "jshell" | "groovy" | "jrunscript" | "ipython" | "irb" | "pry" | "psysh" | "python" | "python2" | "python3" | "pypy3" => interpreters::interpreter,
     "vim" | "vi" | "nvim" | "ex" | "view" | "ed" | "emacs" | "nano" | "gdb" | "lldb" | "pico" | "dc" | "vimdiff" | "rvim" | "red" => interpreters::editor,
+    "convert" | "magick" | "mogrify" | "identify" | "composite" | "montage" => files::images,
+    "mlr" | "exiftool" => interpreters::in_arguments,
+    "serve" | "http-server" | "json-server" => interpreters::server,
     "less" | "more" | "most" => interpreters::pager,
     "psql" | "mysql" | "mariadb" | "sqlite3" | "duckdb" | "mongosh" | "mongo" | "clickhouse-client" | "cqlsh" | "sqlcmd" => databases::client,
     "redis-cli" | "valkey-cli" => databases::redis,
     "aws" | "gcloud" | "az" => clouds::cloud,
-    "unzip" | "7z" | "7za" | "p7zip" | "unrar" => files::unpack,
+    "unzip" | "7z" | "7za" | "7zz" | "7zr" | "p7zip" | "unrar" | "rar" => archives::unpack,
     "make" | "gmake" | "bmake" => make::make,
     "git" => git::git,
+    "gh" | "hg" | "svn" | "jj" | "degit" | "tiged" => git::others,
     "curl" => network::curl,
     "wget" | "wget2" => network::wget,
     "ssh" | "scp" | "mosh" | "rsh" | "rlogin" => network::ssh,

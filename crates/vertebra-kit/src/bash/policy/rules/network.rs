@@ -7,7 +7,6 @@ use super::super::{
     judge::Judge,
     options,
     places::Verb,
-    scope::Made,
     value::{REMOTE, SECRET, UNKNOWN, blend, is_known, shown},
 };
 
@@ -96,7 +95,7 @@ const CURL_VALUES: [&str; 36] = [
     "--url",
     "-w",
 ];
-const CURL_MORE: [&str; 21] = [
+const CURL_MORE: [&str; 36] = [
     "--write-out",
     "--connect-timeout",
     "--retry",
@@ -118,10 +117,66 @@ const CURL_MORE: [&str; 21] = [
     "--unix-socket",
     "--abstract-unix-socket",
     "--interface",
+    "--alt-svc",
+    "--dns-servers",
+    "--doh-url",
+    "--etag-compare",
+    "--etag-save",
+    "--hsts",
+    "--libcurl",
+    "--netrc-file",
+    "--proxy1.0",
+    "--socks4",
+    "--socks4a",
+    "--stderr",
+    "--trace",
+    "--trace-ascii",
+    "--variable",
 ];
 
+/// Ways of sending that are no requests.
+const SENDING_SCHEMES: [&str; 11] = [
+    "gopher://",
+    "dict://",
+    "ldap://",
+    "telnet://",
+    "smtp://",
+    "ftp://",
+    "tftp://",
+    "scp://",
+    "sftp://",
+    "smb://",
+    "mqtt://",
+];
+
+/// Options of curl that reach for something besides the address.
+fn curl_reaches(judge: &mut Judge<'_>, option: &str, text: &str) {
+    match option {
+        "-x" | "--proxy" | "--preproxy" | "--proxy1.0" | "--socks4" | "--socks4a" | "--socks5"
+        | "--socks5-hostname" | "--connect-to" | "--resolve" | "--doh-url" | "--dns-servers"
+            if !judge.is_own_host(text) =>
+        {
+            judge.deny(Class::NetworkExfiltration, "leads the connection through another machine");
+        }
+        "--unix-socket" | "--abstract-unix-socket" => {
+            judge.ask(Class::PrivilegeEscalation, "talks to a service of this machine");
+        }
+        "-K" | "--config" => judge.unknown("`curl` takes its options from a file"),
+        "--alt-svc" | "--etag-save" | "--hsts" | "--libcurl" | "--stderr" | "--trace" | "--trace-ascii"
+            if text != "-" =>
+        {
+            judge.write(&Field::plain(text), Verb::Create);
+        }
+        _ => {}
+    }
+}
+
 pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
-    let parsed = options::split(call.args(), |name| CURL_VALUES.contains(&name) || CURL_MORE.contains(&name), false);
+    let parsed = options::split(
+        call.args(),
+        |name| CURL_VALUES.contains(&name) || CURL_MORE.contains(&name) || name.starts_with("--expand-"),
+        false,
+    );
     let mut urls: Vec<String> = parsed.operands.iter().map(|url| url.text.clone()).collect();
     urls.extend(
         parsed
@@ -133,9 +188,22 @@ pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let mut sent = String::new();
     let mut sends = false;
     let mut outputs = Vec::new();
+    let folder = parsed.value(&["--output-dir"]).map(|folder| folder.text.clone());
+    let within = |file: Field| match &folder {
+        Some(folder) if file.text != "-" && !file.text.starts_with(['/', '~']) => {
+            Field::plain(format!("{folder}/{}", file.text))
+        }
+        _ => file,
+    };
     for (option, value) in &parsed.options {
         let text = value.as_ref().map(|value| value.text.clone()).unwrap_or_default();
+        curl_reaches(judge, option, &text);
         match option.as_str() {
+            "--variable" => {
+                if let Some((_, file)) = text.split_once('@') {
+                    sent.push_str(&from(judge, call, file));
+                }
+            }
             "-d" | "--data" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" => {
                 sends = true;
                 sent.push_str(&text);
@@ -168,41 +236,30 @@ pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             "-H" | "--header" | "-A" | "--user-agent" | "-e" | "--referer" | "-b" | "--cookie" | "-u" | "--user" => {
                 sent.push_str(&text);
             }
-            "-o" | "--output" | "-c" | "--cookie-jar" | "-D" | "--dump-header" => outputs.extend(value.clone()),
-            "-O" | "--remote-name" | "-J" => outputs.extend(urls.iter().map(|url| Field::plain(base_of(url)))),
-            "-x" | "--proxy" | "--preproxy" | "--socks5" | "--socks5-hostname" | "--connect-to" | "--resolve"
-                if !judge.is_own_host(&text) =>
-            {
-                judge.deny(Class::NetworkExfiltration, "leads the connection through another machine");
+            "-o" | "--output" => outputs.extend(value.clone().map(within)),
+            "-c" | "--cookie-jar" | "-D" | "--dump-header" => outputs.extend(value.clone()),
+            "-O" | "--remote-name" | "-J" | "--remote-name-all" => {
+                outputs.extend(urls.iter().map(|url| within(Field::plain(base_of(url)))));
             }
-            "--unix-socket" | "--abstract-unix-socket" => {
-                judge.ask(Class::PrivilegeEscalation, "talks to a service of this machine");
-            }
-            "-K" | "--config" => judge.unknown("`curl` takes its options from a file"),
+            _ if option.starts_with("--expand-") => sends = true,
             _ => {}
         }
     }
-    let dangerous = [
-        "gopher://",
-        "dict://",
-        "ldap://",
-        "telnet://",
-        "smtp://",
-        "ftp://",
-        "tftp://",
-        "scp://",
-        "sftp://",
-        "smb://",
-        "mqtt://",
-    ];
+    let mut read = String::new();
     for url in &urls {
-        if dangerous.iter().any(|scheme| url.starts_with(scheme)) && sends {
+        if let Some(path) = url.strip_prefix("file://") {
+            read.push_str(&judge.look(path));
+        }
+        if SENDING_SCHEMES.iter().any(|scheme| url.starts_with(scheme)) && sends {
             judge.ask(Class::NetworkExfiltration, format!("sends by {url}"));
         }
         address(judge, url, &sent, sends);
     }
     downloaded(judge, &outputs);
-    if outputs.iter().any(|output| output.text != "-") { String::new() } else { REMOTE.to_string() }
+    if outputs.iter().any(|output| output.text != "-") {
+        return String::new();
+    }
+    if urls.iter().all(|url| url.starts_with("file://")) { read } else { read + &REMOTE.to_string() }
 }
 
 /// The content of a file that is sent; `-` is the standard input.
@@ -242,9 +299,7 @@ fn downloaded(judge: &mut Judge<'_>, outputs: &[Field]) {
             continue;
         }
         judge.write(output, Verb::Create);
-        if let Some(path) = judge.resolved(&output.text) {
-            judge.scope.make(path, Made::Text(REMOTE.to_string()));
-        }
+        judge.made_elsewhere(&output.text);
     }
 }
 
@@ -276,7 +331,20 @@ pub(super) fn wget(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         call.args(),
         |name| {
             WGET_VALUES.contains(&name)
-                || matches!(name, "--timeout" | "--method" | "--use-askpass" | "--referer" | "-a" | "-w" | "-l")
+                || matches!(
+                    name,
+                    "--timeout"
+                        | "--method"
+                        | "--use-askpass"
+                        | "--referer"
+                        | "-a"
+                        | "-w"
+                        | "-l"
+                        | "--config"
+                        | "--save-cookies"
+                        | "--rejected-log"
+                        | "--warc-file"
+                )
         },
         false,
     );
@@ -303,6 +371,12 @@ pub(super) fn wget(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                 judge.deny(Class::NetworkExfiltration, "leads the connection through another machine");
             }
             "--use-askpass" => judge.run_program(&text),
+            "--config" => judge.unknown("`wget` takes its options from a file"),
+            "--save-cookies" | "--rejected-log" | "--warc-file" => {
+                if let Some(file) = value {
+                    judge.write(file, Verb::Create);
+                }
+            }
             _ => {}
         }
     }

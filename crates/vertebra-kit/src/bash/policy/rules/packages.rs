@@ -1,7 +1,7 @@
 //! Package managers and containers: what runs code from elsewhere, or reaches into this machine.
 
 use super::super::{
-    Class,
+    Class, building,
     fields::{Field, texts},
     invoke::Call,
     judge::Judge,
@@ -14,11 +14,7 @@ use super::network::is_remote;
 
 /// An address instead of a name: a package that nobody published.
 fn is_address(word: &str) -> bool {
-    let git = word.starts_with("git+")
-        || word.starts_with("git:")
-        || word.starts_with("github:")
-        || word.starts_with("gitlab:");
-    (git || word.contains("://") || is_remote(word))
+    (building::is_address(word) || is_remote(word))
         && !word.starts_with('-')
         && !word.starts_with("workspace:")
         && !word.starts_with("npm:")
@@ -77,6 +73,8 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                 judge.code(target);
             } else if target.contains("://") {
                 judge.deny(Class::RemoteCode, "runs what another machine sends");
+            } else if target.starts_with("npm:") || target.starts_with("jsr:") {
+                judge.ask(Class::RemoteCode, format!("runs `{target}`, which may come from the registry"));
             }
         }
         "bun" if words.iter().any(|word| matches!(*word, "-e" | "--eval" | "-p" | "--print")) => {
@@ -92,7 +90,8 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if matches!(first, "config" | "c" | "set") && words.iter().any(|word| is_setting(word)) {
         judge.ask(Class::RemoteCode, "changes where packages come from, or what runs them");
     }
-    if matches!(first, "publish" | "login" | "logout") {
+    let by_yarn = first == "npm" && words.contains(&"publish");
+    if matches!(first, "publish" | "login" | "logout") || by_yarn {
         judge.ask(Class::NetworkExfiltration, "publishes, or changes who may");
         return UNKNOWN.to_string();
     }
@@ -108,6 +107,7 @@ fn is_setting(word: &str) -> bool {
 
 /// Tools that run a program in an environment of the project. A name that is not known is an entry point of the project.
 pub(super) fn runner(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    judge.built_from(texts(call.args()));
     let at = call.args().iter().position(|arg| matches!(arg.text.as_str(), "run" | "exec" | "x"));
     let tail = at.map_or(&[][..], |at| &call.args()[at + 1..]);
     // `direnv exec` is told the folder first.
@@ -134,6 +134,20 @@ pub(super) fn pip(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let words = texts(call.args());
     if words.iter().any(|word| is_address(word)) && !words.contains(&"list") {
         judge.ask(Class::RemoteCode, "installs a package by its address");
+    }
+    // A tool by its name, from the registry unless it is here.
+    let tool = match (call.name, words.as_slice()) {
+        ("pipx", ["run", ..]) => call.args().get(1..),
+        ("uv", ["tool", "run", ..]) => call.args().get(2..),
+        _ => None,
+    };
+    if let Some(first) = tool.unwrap_or_default().iter().position(|word| !word.text.starts_with('-')) {
+        let argv = &tool.unwrap_or_default()[first..];
+        if table::program(&argv[0].text).is_some() {
+            return judge.invoke(argv.to_vec(), call.input);
+        }
+        judge.ask(Class::RemoteCode, format!("runs the package `{}`, which may come from the registry", argv[0].text));
+        return UNKNOWN.to_string();
     }
     if words.first() == Some(&"run") {
         let parsed = options::split(
@@ -183,7 +197,10 @@ pub(super) fn docker(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let words = texts(call.args());
     for (at, word) in words.iter().enumerate() {
         if REACHES.iter().any(|reach| word.starts_with(reach))
-            || matches!((*word, words.get(at + 1)), ("--pid" | "--ipc" | "--userns", Some(&"host")))
+            || matches!(
+                (*word, words.get(at + 1)),
+                ("--pid" | "--ipc" | "--userns" | "--uts" | "--cgroupns" | "--net" | "--network", Some(&"host"))
+            )
         {
             let network = word.contains("net");
             if network {
@@ -193,12 +210,14 @@ pub(super) fn docker(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                 judge.deny(Class::PrivilegeEscalation, format!("`{word}` gives a container rights on this machine"));
             }
         }
+        // Letters behind one dash may be several options, the last of which has a value.
+        let clustered = word.starts_with('-') && !word.starts_with("--") && word.ends_with('v') && word.len() < 6;
         let mount = match *word {
-            "-v" | "--volume" | "--mount" => words.get(at + 1).copied(),
-            _ => word
-                .strip_prefix("--volume=")
-                .or_else(|| word.strip_prefix("--mount="))
-                .or_else(|| word.strip_prefix("-v").filter(|rest| rest.starts_with('/'))),
+            "--volume" | "--mount" => words.get(at + 1).copied(),
+            _ if clustered => words.get(at + 1).copied(),
+            _ => word.strip_prefix("--volume=").or_else(|| word.strip_prefix("--mount=")).or_else(|| {
+                word.strip_prefix("-v").map(|rest| rest.trim_start_matches('=')).filter(|rest| rest.starts_with('/'))
+            }),
         };
         if let Some(mount) = mount {
             let source =
@@ -214,11 +233,20 @@ pub(super) fn docker(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if has("prune") || has("volume") && has("rm") || has("compose") && has("down") && (has("-v") || has("--volumes")) {
         judge.ask(Class::RecursiveDelete, "deletes containers, images or volumes");
     }
+    if has("--push") {
+        judge.ask(Class::NetworkExfiltration, "publishes an image");
+    }
+    if matches!(words.first(), Some(&("stack" | "service" | "swarm" | "node" | "secret" | "context")))
+        && (has("rm") || has("leave") || has("remove"))
+    {
+        judge.ask(Class::RecursiveDelete, "takes something down");
+    }
     match words.first() {
         Some(&"cp") => copied(judge, &call.args()[1..]),
         Some(&"build" | &"buildx") if words.iter().any(|word| word.contains("://") || word.starts_with("git@")) => {
             judge.ask(Class::RemoteCode, "builds what another machine sends");
         }
+        Some(&"build" | &"buildx") => judge.built_from(words.iter().copied().chain(["."])),
         Some(&"exec" | &"compose") => {
             let file =
                 words.iter().position(|word| *word == "-f" || *word == "--file").and_then(|at| words.get(at + 1));

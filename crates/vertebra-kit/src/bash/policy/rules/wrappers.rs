@@ -7,7 +7,7 @@ use super::super::{
     judge::{Input, Judge, Origin},
     lex::raw_words,
     options, table,
-    value::{REMOTE, SECRET, UNKNOWN, blend, is_known},
+    value::{ENDLESS, REMOTE, SECRET, UNKNOWN, blend, is_known},
 };
 
 /// Options by a list of those that take a value, up to the first operand.
@@ -23,6 +23,7 @@ fn go_on(judge: &mut Judge<'_>, argv: Vec<Field>, input: &Input) -> String {
 pub(super) fn env(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let mut at = 0;
     let args = call.args();
+    let mut folder = None;
     while let Some(arg) = args.get(at) {
         let text = arg.text.as_str();
         let script = match text
@@ -45,8 +46,15 @@ pub(super) fn env(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             return judge.invoke(command, call.input);
         }
         match text {
-            "-u" | "--unset" | "-C" | "--chdir" => at += 1,
-            _ if text.starts_with('-') => {}
+            "-C" | "--chdir" => {
+                at += 1;
+                folder = args.get(at).map(|folder| folder.text.clone());
+            }
+            "-u" | "--unset" => at += 1,
+            _ if text.starts_with('-') => {
+                let attached = text.strip_prefix("--chdir=").or_else(|| text.strip_prefix("-C"));
+                folder = attached.map(str::to_owned).or(folder);
+            }
             _ => match text.split_once('=') {
                 Some((name, value)) if !name.contains('/') => {
                     let (name, value) = (name.to_owned(), value.to_owned());
@@ -58,7 +66,15 @@ pub(super) fn env(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         at += 1;
     }
     let rest = args.get(at..).unwrap_or_default().to_vec();
-    if rest.is_empty() { SECRET.to_string() } else { judge.invoke(rest, call.input) }
+    if rest.is_empty() {
+        return SECRET.to_string();
+    }
+    judge.subshell(|judge| {
+        if let Some(folder) = folder {
+            judge.invoke(plain(["cd".to_owned(), folder]), &None);
+        }
+        judge.invoke(rest, call.input)
+    })
 }
 
 pub(super) fn exec(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
@@ -131,6 +147,9 @@ fn with_items(judge: &mut Judge<'_>, mut argv: Vec<Field>, input: &str, mark: Op
         let listed = input.trim_end();
         vec![if listed.strip_prefix("./") == Some(&UNKNOWN.to_string()) { listed.to_owned() } else { blend([input]) }]
     };
+    if input.contains(ENDLESS) {
+        judge.ask(Class::ForkBomb, "runs a command again and again without end");
+    }
     if input.contains(REMOTE) {
         judge.ask(Class::RemoteCode, "another machine says what the command works on");
     }
@@ -240,6 +259,9 @@ pub(super) fn hyperfine(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 pub(super) fn busybox(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let argv = call.args().to_vec();
     if argv.first().is_none_or(|first| first.text.starts_with('-')) {
+        if argv.first().is_some_and(|first| first.text == "--install") {
+            judge.ask(Class::WriteOutside, format!("`{} --install` puts programs somewhere", call.name));
+        }
         return UNKNOWN.to_string();
     }
     judge.invoke(argv, call.input)
