@@ -49,6 +49,7 @@ examples! {
     "summary": a_conversation_stays_short_by_files_by_clearing_and_by_a_summary;
     "critique": a_critic_approves_or_sends_back_each_run_anew;
     "bash_policy": commands_are_judged_by_what_they_do_and_not_by_how_they_are_written;
+    "models": an_answer_comes_over_the_wire_in_pieces_and_a_wrong_key_is_not_told;
 }
 
 #[test]

@@ -11,7 +11,7 @@ mod react;
 mod secret;
 
 pub use cassette::{CassetteError, Player, Recorder};
-pub use driver::{Driver, DriverError, RESPONSE_SCHEMA};
+pub use driver::{Driver, DriverError, Drivers, RESPONSE_SCHEMA};
 pub use prices::Prices;
 pub use provider::{Adapter, Choice, PROVIDERS, Provider, Takes, UnknownProvider};
 pub use react::React;

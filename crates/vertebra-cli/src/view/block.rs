@@ -38,7 +38,7 @@ impl Place<'_> {
     }
 
     fn agent(self) -> Row {
-        self.agent.map(|agent| Row::default().with(DIM, format!(" · {agent}"))).unwrap_or_default()
+        self.agent.map(|agent| Row::default().with(DIM, format!(" · {}", on_one_line(agent)))).unwrap_or_default()
     }
 }
 

@@ -151,3 +151,68 @@ fn short(text: &str) -> String {
     let text = &text[..text.floor_char_boundary(MAX_REASON * 4)];
     cut(&on_one_line(text), MAX_REASON).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use vertebra::{BeforeInference, Failure, FailurePolicy, Role};
+
+    use super::*;
+
+    fn told(told: &mut Told, hook: &str, ran: Ran, changes: Vec<Change>) -> Vec<String> {
+        let trace = Trace { hook: hook.into(), role: Role::Hook, ran, changes, took: Duration::ZERO };
+        let record = Record {
+            point: BeforeInference::NAME.into(),
+            hooks: vec![trace],
+            verdict: Kind::Proceed,
+            decided_by: None,
+            reason: None,
+            took: Duration::ZERO,
+        };
+        told.notes(&record).iter().map(|note| note.row().paint(false)).collect()
+    }
+
+    fn answered(verdict: Kind) -> Ran {
+        Ran::Answered { verdict, reason: Some("because\u{1b}".to_owned()) }
+    }
+
+    #[test]
+    fn hooks_are_named_where_they_did_something() {
+        let failed = Ran::Failed {
+            failure: Failure::Panic { message: "oh".to_owned() },
+            policy: FailurePolicy::Open,
+            verdict: Kind::Proceed,
+            attempts: 1,
+        };
+        let cases = [
+            (answered(Kind::Proceed), None),
+            (answered(Kind::Allow), None),
+            (answered(Kind::Deny), Some("⊘ blocked by mine: because⟨U+001B⟩")),
+            (answered(Kind::GoOn), Some("↻ sent on by mine: because⟨U+001B⟩")),
+            (answered(Kind::Replace), Some("✎ answered by mine in place of it")),
+            (failed, Some("! mine panicked: oh")),
+            (Ran::Detached, None),
+            (Ran::Dropped, Some("! mine missed it")),
+        ];
+        for (ran, expected) in cases {
+            let seen = told(&mut Told::default(), "mine", ran.clone(), Vec::new());
+            assert_eq!(seen.first().map(String::as_str), expected, "{ran:?}");
+        }
+    }
+
+    #[test]
+    fn a_hook_that_changes_every_request_is_told_once_and_what_is_built_in_never() {
+        let change =
+            |path: &str, after: Value| vec![Change { path: path.to_owned(), before: None, after: Some(after) }];
+        let (mut mind, pass) = (Told::default(), || answered(Kind::Proceed));
+        let long = change("/system_prompt", "x".repeat(100).into());
+        assert_eq!(told(&mut mind, "mine", pass(), long.clone()), ["✎ changed by mine: system_prompt"]);
+        assert!(told(&mut mind, "mine", pass(), long.clone()).is_empty());
+        assert!(told(&mut mind, "summary/cheap", pass(), long).is_empty());
+        assert_eq!(
+            told(&mut mind, "other", pass(), change("/temperature", 1.into())),
+            ["✎ changed by other: temperature 1"]
+        );
+    }
+}

@@ -57,7 +57,7 @@ use std::{
 
 use vertebra::{Reach, ToolSpec, prelude::*};
 
-use crate::{invisible::is_joiner, is_invisible};
+use crate::{PROTECTED, invisible::is_joiner, is_invisible};
 
 pub use bounds::Bounds;
 pub use error::FilesError;
@@ -82,27 +82,13 @@ pub struct Files {
 }
 
 impl Files {
-    /// What is not written by default: what decides how programs, this one among them, behave in the folder.
-    pub const PROTECTED: &[&str] = &[
-        ".git",
-        ".vertebra",
-        "vertebra.toml",
-        ".claude",
-        ".codex",
-        ".cursor",
-        ".mcp.json",
-        ".vscode",
-        ".idea",
-        ".husky",
-    ];
-
     /// The files below this folder. It is opened here, and stays the same folder if its path comes to mean another.
     pub fn new(folder: impl AsRef<Path>) -> Result<Self, FilesError> {
         let access = Access {
             home: Root::open(folder.as_ref(), May::Write)?,
             others: Vec::new(),
             denied: PathRules::default(),
-            protected: PathRules::new(Self::PROTECTED.iter().map(ToString::to_string).collect())?,
+            protected: PathRules::new(PROTECTED.iter().map(ToString::to_string).collect())?,
             bounds: Bounds::default(),
             write_unread: false,
             writes: Writes::default(),
@@ -134,7 +120,7 @@ impl Files {
         Ok(self)
     }
 
-    /// Protects nothing, not even [`PROTECTED`](Self::PROTECTED).
+    /// Protects nothing, not even [`PROTECTED`].
     #[must_use]
     pub fn unprotected(mut self) -> Self {
         self.access.protected = PathRules::default();

@@ -24,8 +24,8 @@ pub(super) async fn read(
     while let Some(event) = next(&mut stream).await {
         let event = event.map_err(|error| failure::of_genai(&error, key))?;
         if let ChatStreamEvent::End(end) = event {
-            // Some adapters of `genai` end a stream by themselves when its bytes end.
-            if !seen.ended() {
+            // Some adapters of `genai` end a stream by themselves when its bytes end, and pass over what they do not know.
+            if !seen.ended() || answer.is_nothing(&end) {
                 break;
             }
             // What is left of the pieces is shown before the answer is.
@@ -60,6 +60,13 @@ struct Begun {
 }
 
 impl Answer {
+    /// Whether there is neither a word nor a reason: whoever sent this speaks another format.
+    fn is_nothing(&self, end: &StreamEnd) -> bool {
+        let Response { text, reasoning, .. } = &self.response;
+        let said = !text.is_empty() || !reasoning.is_empty() || !self.calls.is_empty();
+        !said && end.captured_stop_reason.is_none() && end.captured_content.is_none()
+    }
+
     async fn take(&mut self, event: ChatStreamEvent, out: &mut Deltas<'_>) -> Result<(), Halted> {
         match event {
             ChatStreamEvent::Chunk(piece) => {

@@ -18,6 +18,7 @@ mod options;
 mod relay;
 mod request;
 mod schema;
+mod several;
 mod sniff;
 
 use std::{sync::Arc, time::Duration};
@@ -32,9 +33,9 @@ use vertebra::{Deltas, Model, ModelError, ModelId, Request, Response};
 use self::{http::Http, relay::Relay};
 use crate::{Adapter, Prices, Provider, Secret};
 
-pub use options::RESPONSE_SCHEMA;
+pub use self::{options::RESPONSE_SCHEMA, several::Drivers};
 
-/// A model of a provider.
+/// A model of a provider. It asks for the model that a request names; to ask several providers, see [`Drivers`].
 ///
 /// ```
 /// use vertebra_models::{Driver, Provider, Secret};

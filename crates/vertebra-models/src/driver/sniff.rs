@@ -82,8 +82,10 @@ impl Seen {
 }
 
 fn ends(event: &Value) -> bool {
-    let kind = event["type"].as_str().unwrap_or_default();
-    matches!(kind, "message_stop" | "message-end" | "response.completed" | "response.incomplete")
+    const LAST: [&str; 5] =
+        ["message_stop", "response.completed", "response.incomplete", "stream-end", "interaction.completed"];
+    let kind = event["type"].as_str().or_else(|| event["event_type"].as_str()).unwrap_or_default();
+    LAST.contains(&kind)
         || event["done"] == true
         || event.pointer("/candidates/0/finishReason").is_some_and(Value::is_string)
 }
@@ -96,5 +98,44 @@ fn error_in(event: &Value) -> Option<&Value> {
         Some("error") => Some(event),
         Some("response.failed") => Some(event.pointer("/response/error").unwrap_or(event)),
         _ => event.get("promptFeedback").filter(|feedback| feedback["blockReason"].is_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn looked(data: &str) -> (Result<(), ModelError>, bool, Option<String>) {
+        let seen = Seen::default();
+        let looked = seen.look(&Frame { event: None, data: data.to_owned() }, None);
+        (looked, seen.ended(), seen.request_id())
+    }
+
+    #[test]
+    fn every_provider_says_in_its_own_way_that_an_answer_is_over() {
+        for (data, over) in [
+            ("[DONE]", true),
+            (r#"{"type":"message_stop"}"#, true),
+            (r#"{"type":"response.completed","response":{}}"#, true),
+            (r#"{"candidates":[{"finishReason":"STOP"}]}"#, true),
+            (r#"{"done":true}"#, true),
+            (r#"{"event_type":"stream-end","is_finished":true}"#, true),
+            (r#"{"candidates":[{"finishReason":null}]}"#, false),
+            (r#"{"done":false}"#, false),
+            (r#"{"type":"message_delta"}"#, false),
+            ("[]", false),
+        ] {
+            let (looked, ended, _) = looked(data);
+            assert_eq!((looked, ended), (Ok(()), over), "{data}");
+        }
+    }
+
+    #[test]
+    fn names_of_requests_are_taken_from_wherever_they_stand_if_they_can_be_shown() {
+        let id = |data: &str| looked(data).2;
+        assert_eq!(id(r#"{"type":"message_start","message":{"id":"msg_1"}}"#).as_deref(), Some("msg_1"));
+        assert_eq!(id(r#"{"responseId":"r-1"}"#).as_deref(), Some("r-1"));
+        assert_eq!(id("{\"id\":\"a\\u001b[31m\"}"), None);
+        assert_eq!(id(&format!("{{\"id\":\"{}\"}}", "x".repeat(1000))), None);
     }
 }

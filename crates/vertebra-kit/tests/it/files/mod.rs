@@ -35,7 +35,7 @@ pub(crate) fn sheet() -> Sheet {
         knobs: vec![
             ("also_read", "no other folder".to_owned()),
             ("deny", "nothing".to_owned()),
-            ("protect", Files::PROTECTED.join(", ")),
+            ("protect", vertebra_kit::PROTECTED.join(", ")),
             ("write_unread", "no: a file is read before it is changed".to_owned()),
             ("read_only", "no".to_owned()),
             ("undo", "nothing is kept".to_owned()),

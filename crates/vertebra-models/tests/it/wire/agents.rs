@@ -20,6 +20,7 @@ use vertebra_kit::{
     resilience::{ModelFallback, ModelRetry, Replay},
     skills::Skills,
 };
+use vertebra_models::{Drivers, Secret};
 
 use super::{
     formats::{Format, KEY, MODEL, Say, WIRES, Wire, formats},
@@ -121,6 +122,42 @@ async fn a_model_that_a_fallback_names_is_the_one_that_is_sent() {
 }
 
 #[tokio::test]
+async fn a_fallback_to_another_provider_is_sent_there_in_its_format_and_with_its_key() {
+    const THINKS_AND_CALLS: &[Say] = &[Say::Think("Hm."), Say::Calls(&[("read", &["{\"path\":\"a\"}"])])];
+    for (first, second) in formats().zip(formats().skip(1).chain(formats())) {
+        let busy = Reply::status(529, &[], "");
+        let (here, there) =
+            (Server::start([first.reply(THINKS_AND_CALLS), busy]).await, Server::start([second.reply(HELLO)]).await);
+        let other = second.driver(&there).key(Secret::new("the-other-key"));
+        let mut builder = Agent::builder(Drivers::new(first.driver(&here)).and(other));
+        builder.tool(RecordingTool::new("read").replying("it says so"));
+        builder.with(ModelFallback::to([ModelId::new(second.name, "the-other")]));
+        let report = run(&mut builder).await;
+        assert_eq!(report.text, "Hello.", "{} then {}", first.name, second.name);
+        let received = there.last();
+        assert_eq!(model_of(&received), "the-other");
+        let told = received.body.to_string();
+        assert!(told.contains("it says so") && !told.contains("sealed"), "no foreign signature: {told}");
+        assert!(!format!("{:?}", received.headers).contains(KEY), "each key goes to its own provider");
+    }
+}
+
+#[tokio::test]
+async fn a_provider_without_a_driver_is_named() {
+    let server = Server::start([WIRES[0].reply(HELLO)]).await;
+    let mut builder = Agent::builder(Drivers::new(WIRES[0].driver(&server)));
+    builder.on(BeforeInference, async |cx| {
+        cx.request.model.provider = "nobody".into();
+        proceed()
+    });
+    let report = run(&mut builder).await;
+    assert!(report.stop.message.contains("no driver for `nobody`, only for openai"), "{}", report.stop.message);
+    assert!(server.received().is_empty());
+}
+
+const LOAD: &[Say] = &[Say::Calls(&[("load_skill", &["{\"skill_name\":\"fast\"}"])])];
+
+#[tokio::test]
 async fn a_model_that_a_skill_names_is_the_one_that_is_sent() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(folder.path().join("fast")).expect("a folder");
@@ -129,7 +166,6 @@ async fn a_model_that_a_skill_names_is_the_one_that_is_sent() {
         "---\nname: fast\ndescription: Fast\nmodel: small\n---\nBe fast.\n",
     )
     .expect("a skill");
-    const LOAD: &[Say] = &[Say::Calls(&[("load_skill", &["{\"skill_name\":\"fast\"}"])])];
     for wire in formats() {
         let server = Server::start([wire.reply(LOAD), wire.reply(HELLO)]).await;
         let (mut builder, _) = agent(wire, &server);

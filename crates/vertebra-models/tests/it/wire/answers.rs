@@ -3,6 +3,7 @@
 use std::{collections::HashSet, fmt::Write as _, sync::Arc};
 
 use vertebra::{Deltas, Model, Response};
+use vertebra_models::Adapter;
 use vertebra_models::Prices;
 
 use super::{
@@ -136,8 +137,8 @@ async fn comments_pings_and_blank_lines_are_not_part_of_an_answer() {
         };
         let (says, expected) = EVERYTHING;
         let events = wire.events(says);
-        let noisy = events.iter().flat_map(|event| [noise.as_bytes(), event.as_bytes()]);
-        check(wire, [pieces(wire, noisy)], expected).await;
+        let among = events.iter().flat_map(|event| [noise.as_bytes(), event.as_bytes()]);
+        check(wire, [pieces(wire, among)], expected).await;
     }
 }
 
@@ -179,5 +180,20 @@ async fn arguments_that_are_no_json_are_kept_as_they_were_written() {
     for wire in formats().filter(|wire| !matches!(wire.format, Format::Gemini | Format::Ollama)) {
         let (response, _) = answer(wire, wire.reply(TORN)).await.expect("an answer");
         assert_eq!(response.calls[0].malformed.as_deref(), Some("{\"path\": oops"), "{}", wire.name);
+    }
+}
+
+#[tokio::test]
+async fn cohere_is_read_too() {
+    let wire = Wire { name: "cohere", adapter: Adapter::Cohere, format: Format::Ollama };
+    let lines = [
+        r#"{"is_finished":false,"event_type":"stream-start","generation_id":"g"}"#,
+        r#"{"is_finished":false,"event_type":"text-generation","text":"Hello."}"#,
+        r#"{"is_finished":true,"event_type":"stream-end","finish_reason":"COMPLETE","response":{"meta":{"tokens":{"input_tokens":3,"output_tokens":2}}}}"#,
+    ];
+    for (lines, whole) in [(&lines[..], true), (&lines[..2], false)] {
+        let reply = Reply::stream("application/stream+json", vec![lines.join("\n").into_bytes()]);
+        let told = answer(wire, reply).await.map(|(response, _)| response.text);
+        assert_eq!(told.is_ok_and(|text| text == "Hello."), whole);
     }
 }

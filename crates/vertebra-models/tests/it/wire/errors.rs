@@ -109,7 +109,7 @@ async fn a_provider_that_says_how_long_to_wait_is_heard() {
     assert_eq!(wait(&[("retry-after-ms", "1500"), ("retry-after", "2")], "").await, Some(Duration::from_millis(1500)));
     assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")], "").await, Some(Duration::ZERO));
     let far = wait(&[("retry-after", "Tue, 01 Jan 2999 00:00:00 GMT")], "").await;
-    assert_eq!(far, Some(Duration::from_secs(86_400)), "longer than anybody waits");
+    assert_eq!(far, Some(Duration::from_hours(24)), "longer than anybody waits");
     let details = r#"{"error":{"message":"quota","details":[{"@type":"x"},{"retryDelay":"23.5s"}]}}"#;
     assert_eq!(wait(&[], details).await, Some(Duration::from_millis(23_500)));
     for nonsense in ["soon", "-1", "NaN", "1e999"] {
@@ -166,6 +166,20 @@ async fn an_answer_that_is_cut_anywhere_before_its_end_is_broken() {
                     let error = failure(wire, reply).await;
                     assert_eq!(error.class(), ErrorClass::Broken, "{} behind {whole}: {error}", wire.name);
                 }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_in_the_format_of_somebody_else_is_broken_and_not_empty() {
+    for asked in formats() {
+        for answers in formats().filter(|answers| answers.format != asked.format) {
+            // Some gateways put the end of chat completions behind everything.
+            for end in ["", "data: [DONE]\n\n"] {
+                let body = answers.body(HELLO) + end;
+                let error = failure(asked, Reply::stream("text/event-stream", vec![body.into_bytes()])).await;
+                assert_eq!(error.class(), ErrorClass::Broken, "{} by {}: {error}", asked.name, answers.name);
             }
         }
     }

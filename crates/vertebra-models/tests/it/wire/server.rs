@@ -36,9 +36,11 @@ enum Then {
 impl Reply {
     /// A status, headers and a whole body.
     pub(crate) fn status(status: u16, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Self {
-        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let head =
-            format!("HTTP/1.1 {status} Whatever\r\n{headers}transfer-encoding: chunked\r\nconnection: close\r\n\r\n");
+        let mut head = format!("HTTP/1.1 {status} Whatever\r\ntransfer-encoding: chunked\r\nconnection: close\r\n");
+        for (name, value) in headers {
+            head.extend([*name, ": ", *value, "\r\n"]);
+        }
+        head.push_str("\r\n");
         Self { head, pieces: vec![body.into()], then: Then::End }
     }
 
