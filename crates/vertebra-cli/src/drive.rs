@@ -371,7 +371,7 @@ impl Desk {
             match line {
                 None => return if text.is_empty() { Said::Finished } else { Said::Text(text) },
                 Some(line) => match line.strip_suffix('\\') {
-                    Some(begun) => text.push_str(&format!("{begun}\n")),
+                    Some(begun) => text += &(begun.to_owned() + "\n"),
                     None if text.is_empty() && line.trim().is_empty() => {}
                     None => return Said::Text(text + &line),
                 },

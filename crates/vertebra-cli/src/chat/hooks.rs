@@ -45,5 +45,5 @@ fn row(hook: &Arc<HookInfo>) -> Row {
     if !hook.enabled {
         besides.push("off".to_owned());
     }
-    row.with(DIM, besides.iter().map(|words| format!("  {words}")).collect::<String>())
+    besides.into_iter().fold(row, |row, words| row.with(DIM, "  ").with(DIM, words))
 }

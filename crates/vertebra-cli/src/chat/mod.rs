@@ -84,12 +84,12 @@ impl Totals {
     fn row(self) -> Row {
         let Self { usage, steps, tool_calls } = self;
         let (read, written) = (text::tokens(usage.input_tokens), text::tokens(usage.output_tokens));
-        let mut words = format!("{}, {}", text::counted(steps, "step"), text::counted(tool_calls, "tool call"));
-        words.push_str(&format!(", {read} tokens read, {written} written"));
-        if usage.cost_micros > 0 {
-            words.push_str(&format!(", {}", text::money(usage.cost_micros)));
+        let (steps, calls) = (text::counted(steps, "step"), text::counted(tool_calls, "tool call"));
+        let row = Row::default().with(DIM, format!("{steps}, {calls}, {read} tokens read, {written} written"));
+        match usage.cost_micros {
+            0 => row,
+            cost => row.with(DIM, format!(", {}", text::money(cost))),
         }
-        Row::default().with(DIM, words)
     }
 }
 
@@ -163,9 +163,10 @@ impl Chat {
             Some(Ok(true)) => {
                 let after = self.session.state().await.messages().estimated_tokens();
                 let (from, to) = (text::tokens(before), text::tokens(after));
-                self.desk.note(&match after < before {
-                    true => format!("about {from} tokens became {to}"),
-                    false => format!("with about {from} tokens there is nothing to shorten"),
+                self.desk.note(&if after < before {
+                    format!("about {from} tokens became {to}")
+                } else {
+                    format!("with about {from} tokens there is nothing to shorten")
                 });
             }
             Some(Ok(false)) => self.desk.note("the conversation stays as it is"),

@@ -64,8 +64,8 @@ impl Editor {
             Key::WordRight => self.cursor = self.word_right(),
             Key::Home => self.cursor = self.line().start,
             Key::End => self.cursor = self.line().end,
-            Key::Up => self.to_line(|start, _| start.checked_sub(1)),
-            Key::Down => self.to_line(|_, end| Some(end + 1)),
+            Key::Up => self.go_to_line(|start, _| start.checked_sub(1)),
+            Key::Down => self.go_to_line(|_, end| Some(end + 1)),
             Key::CutBefore => self.remove(self.line().start..self.cursor),
             Key::CutAfter => self.remove(self.cursor..self.line().end),
             Key::CutWord => self.remove(self.word_left()..self.cursor),
@@ -112,8 +112,8 @@ impl Editor {
     }
 
     fn word_left(&self) -> usize {
-        let words = self.text[..self.cursor].unicode_word_indices();
-        words.last().map_or(0, |(at, _)| at)
+        let mut words = self.text[..self.cursor].unicode_word_indices();
+        words.next_back().map_or(0, |(at, _)| at)
     }
 
     fn word_right(&self) -> usize {
@@ -129,7 +129,7 @@ impl Editor {
     }
 
     /// Goes to the line that has this place, in the same column or at its end.
-    fn to_line(&mut self, place: impl FnOnce(usize, usize) -> Option<usize>) {
+    fn go_to_line(&mut self, place: impl FnOnce(usize, usize) -> Option<usize>) {
         let line = self.line();
         let column = text::width(&self.text[line.start..self.cursor]);
         if let Some(place) = place(line.start, line.end).filter(|place| *place <= self.text.len()) {

@@ -119,7 +119,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("history.jsonl");
         let mut history = History::open(Some(file.clone()));
-        for number in 0..2 * MAX_ENTRIES + 1 {
+        for number in 0..=2 * MAX_ENTRIES {
             history.add(&number.to_string());
         }
         assert_eq!(read(&file).expect("a file").len(), MAX_ENTRIES);

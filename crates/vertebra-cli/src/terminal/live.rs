@@ -179,8 +179,8 @@ mod tests {
         }
     }
 
-    fn entry(text: &str) -> Option<Entry> {
-        Some(Entry { rows: vec![text.to_owned()], cursor: Some((0, text::width(text))), alone: false })
+    fn entry(text: &str) -> Entry {
+        Entry { rows: vec![text.to_owned()], cursor: Some((0, text::width(text))), alone: false }
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         let mut screen = Screen::new(20, 6);
         screen.live.write("one\n");
         screen.live.footer(vec!["working 1 s".into()]);
-        screen.live.entry(entry("> hi"));
+        screen.live.entry(Some(entry("> hi")));
         assert_eq!(screen.shows(), "one\nworking 1 s\n> hi");
         screen.live.write("two\nthree\n");
         screen.live.footer(vec!["working 2 s".into()]);
@@ -205,7 +205,7 @@ mod tests {
     fn long_lines_scroll_and_do_not_disturb_what_changes() {
         let mut screen = Screen::new(10, 8);
         screen.live.footer(vec!["a footer that is too long".into()]);
-        screen.live.entry(entry("> "));
+        screen.live.entry(Some(entry("> ")));
         screen.live.write(&format!("{}\n", "x".repeat(25)));
         assert_eq!(screen.shows(), "xxxxxxxxxxxxxxxxxxxxxxxxx\na footer…\n> ");
         screen.live.write("你好你好你好\n");
@@ -217,7 +217,7 @@ mod tests {
         let mut screen = Screen::new(40, 8);
         screen.live.write("kept\n");
         screen.live.footer(vec!["working".into()]);
-        screen.live.entry(entry("> typing"));
+        screen.live.entry(Some(entry("> typing")));
         screen.shows();
         for (columns, rows) in [(20, 8), (12, 10), (60, 12)] {
             screen.resize(columns, rows);
@@ -231,7 +231,7 @@ mod tests {
         let mut screen = Screen::new(20, 4);
         screen.live.write("kept\n");
         screen.live.footer((0..9).map(|number| format!("row {number}")).collect());
-        screen.live.entry(entry("> x"));
+        screen.live.entry(Some(entry("> x")));
         assert_eq!(screen.shows(), "kept\nrow 7\nrow 8\n> x");
         screen.live.write("more\n");
         assert_eq!(screen.shows(), "more\nrow 7\nrow 8\n> x");

@@ -54,7 +54,7 @@ impl Place {
     /// The command on a model that plays these turns.
     pub(crate) fn command(&self, command: &str, turns: &[Value], options: &[&str]) -> Command {
         let script = self.home.path().join("script.jsonl");
-        let text: String = turns.iter().map(|turn| format!("{turn}\n")).collect();
+        let text: String = turns.iter().map(|turn| turn.to_string() + "\n").collect();
         fs::write(&script, text).expect("a script");
         let mut words = Command::new(env!("CARGO_BIN_EXE_vertebra"));
         words.arg(command).arg(format!("--model=script:{}", script.display())).args(options);
@@ -129,6 +129,8 @@ struct Seen {
 struct State {
     screen: vt100::Parser,
     bytes: Vec<u8>,
+    /// Whether the terminal is in the middle of something that it was asked to show at once.
+    drawing: bool,
 }
 
 impl Seen {
@@ -145,7 +147,7 @@ impl Person {
         let name = ptsname(&master, Vec::new()).expect("a name").into_string().expect("text");
         let terminal = File::options().read(true).write(true).open(name).expect("a terminal");
         let keyboard = File::from(master);
-        let state = State { screen: vt100::Parser::new(30, 80, 500), bytes: Vec::new() };
+        let state = State { screen: vt100::Parser::new(30, 80, 500), bytes: Vec::new(), drawing: false };
         let seen = Arc::new(Seen { state: Mutex::new(state), changed: Condvar::new() });
         tcsetwinsize(&keyboard, size(80, 30)).expect("a size");
         let end = || terminal.try_clone().expect("a descriptor");
@@ -162,6 +164,8 @@ impl Person {
                 let mut state = watching.state();
                 state.bytes.extend_from_slice(&piece[..count]);
                 state.screen.process(&piece[..count]);
+                let last = |order: &[u8]| state.bytes.windows(order.len()).rposition(|bytes| bytes == order);
+                state.drawing = last(b"\x1b[?2026h") > last(b"\x1b[?2026l");
                 drop(state);
                 watching.changed.notify_all();
             }
@@ -176,6 +180,7 @@ impl Person {
 
     /// What is on the screen.
     pub(crate) fn sees(&self) -> String {
+        self.watches("a whole screen", |_| true);
         self.seen.state().screen.screen().contents()
     }
 
@@ -207,7 +212,7 @@ impl Person {
     fn watches(&self, what: &str, holds: impl Fn(&vt100::Screen) -> bool) {
         let until = Instant::now() + PATIENCE;
         let mut state = self.seen.state();
-        while !holds(state.screen.screen()) {
+        while state.drawing || !holds(state.screen.screen()) {
             let left = until.saturating_duration_since(Instant::now());
             assert!(!left.is_zero(), "{what}: never seen. The screen:\n{}", state.screen.screen().contents());
             state = self.seen.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;

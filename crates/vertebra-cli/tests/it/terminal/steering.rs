@@ -12,11 +12,12 @@ fn what_is_typed_while_a_tool_runs_is_in_the_next_request() {
     let go = place.fifo("go");
     let turns = [bash("cat go"), json!({"expect": "rather in French", "say": "Bonjour."})];
     let mut person = place.sits("run", &turns, &["--mode=bypass", "greet me"]);
-    person.waits_for("cat go");
+    person.waits_for("$ cat go");
     person.types("rather in Frensh\x7f\x7fch");
     person.waits_for("❯ rather in French");
     person.types("\r");
     person.waits_for("waits for the next step");
+    person.waits_for("working");
     insta::assert_snapshot!("queued", place.anywhere(&person.sees()));
     fs::write(go, "gone\n").expect("the tool reads");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());

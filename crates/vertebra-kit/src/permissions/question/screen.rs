@@ -55,7 +55,9 @@ impl Screen {
                 [only] => self.within(&mut shown, "│ ", &format!("{}: {only}", name(arg))),
                 lines => {
                     self.within(&mut shown, "│ ", &format!("{}:", name(arg)));
-                    lines.iter().for_each(|text| self.within(&mut shown, "│   ", text));
+                    for text in lines {
+                        self.within(&mut shown, "│   ", text);
+                    }
                 }
             }
         }

@@ -411,5 +411,15 @@ async fn no_argument_leaves_the_margin_of_a_question() {
         asked_by: "permissions/rules".into(),
     };
     let shown = Question::about(&approval, None).await.columns(40).short();
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r"
+
+    ┌ agent wants to use bash
+    │ no rule (permissions/rules)
+    │ command: echo 你你你你你你你你你你你你
+    │ 你你你你你你你你你你你你你你你你你你你
+    │ 你你你你你你你你你└ y yes
+    │ lines:
+    │   one
+    │   two
+    ");
 }
