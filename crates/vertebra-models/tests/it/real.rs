@@ -16,6 +16,7 @@ use tokio::{
     process::{Child, ChildStdin, Command},
 };
 use vertebra::{AgentBuilder, Channel, Limits, News, RunStatus, prelude::*, testing::RecordingTool};
+use vertebra_kit::{bash::Bash, files::Files, planning::TaskPlanning};
 use vertebra_models::{Driver, Player, Provider, React, Recorder, found::Search};
 
 /// The server, for as long as this is kept.
@@ -228,4 +229,32 @@ async fn the_server_is_found_by_asking_it_and_its_recorded_answers_play_without_
     let again = agent(player.clone()).build().expect("an agent").run("Hello!").await.expect("an answer").text;
     player.assert_played();
     assert_eq!((again.as_str(), said.is_empty()), (&*said, false));
+}
+
+#[tokio::test]
+#[ignore = "talks to a real model: `cargo xtask test`"]
+async fn the_server_makes_a_grammar_of_the_schemas_that_tools_really_have() {
+    let llama = Llama::start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let odd = json!({
+        "$defs": { "Tree": { "type": "object", "properties": { "leaves": { "type": "array", "items": { "$ref": "#/$defs/Tree" } } } } },
+        "type": "object",
+        "properties": {
+            "tree": { "$ref": "#/$defs/Tree" },
+            "name": { "type": "string", "pattern": "^(?!x)\\p{L}+$", "format": "hostname", "maxLength": 1_000_000 },
+            "either": { "oneOf": [{ "const": null }, { "not": { "type": "string" } }, { "type": ["integer", "null"] }] },
+            "counts": { "type": "object", "additionalProperties": { "type": "integer", "exclusiveMinimum": 0 } },
+        },
+        "patternProperties": { "^x-": true },
+        "required": ["tree"],
+    });
+    let mut builder = agent(React::over(llama.driver()).examples(2));
+    builder.with(Files::new(folder.path()).expect("a folder")).with(TaskPlanning::default()).with(Bash::default());
+    builder.tool(RecordingTool::new("odd").with(|spec| spec.schema(odd)));
+    builder.guard(BeforeToolUse, async |_| deny("only the grammar is tried"));
+    builder.limits(Limits { steps: Some(1), ..Limits::none() });
+    let agent = builder.build().expect("an agent");
+    assert!(agent.tools().count() > 8);
+    let report = agent.run("Hello!").await.expect("a grammar");
+    assert!(report.usage.output_tokens > 0, "{report:?}");
 }
