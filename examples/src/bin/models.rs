@@ -80,10 +80,9 @@ async fn serve(listener: TcpListener) -> io::Result<()> {
         };
         let known = String::from_utf8_lossy(&bytes).contains("Bearer the-right-key");
         let reply = if known {
-            let events: String = answer(&request).iter().map(|event| format!("data: {event}\n\n")).collect();
-            format!(
-                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{events}data: [DONE]\n\n"
-            )
+            let events = answer(&request).iter().map(ToString::to_string).chain(["[DONE]".to_owned()]);
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_owned();
+            events.fold(head, |reply, event| reply + "data: " + &event + "\n\n")
         } else {
             "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n{\"error\":{\"message\":\"I do not know a-wrong-key\"}}".to_owned()
         };

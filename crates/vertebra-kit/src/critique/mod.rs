@@ -144,7 +144,8 @@ impl Hook<ShouldContinue> for SelfCritique {
         }
         let iteration: u32 = cx.note_of(JUDGE)?.unwrap_or_default();
         let run = cx.scope();
-        let judged = run.within(Some(self.timeout), self.review(cx, iteration)).await;
+        // Boxed: a question to a model is a large future, and a hook at a point that mostly proceeds must not pay for it.
+        let judged = run.within(Some(self.timeout), Box::pin(self.review(cx, iteration))).await;
         let review = match judged.unwrap_or_else(|| Err(late(self.timeout))) {
             Ok(review) => review,
             Err(error) => match self.on_failure {
