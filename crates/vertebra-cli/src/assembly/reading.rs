@@ -53,6 +53,16 @@ fn only_reads(command: &str, ground: &Ground) -> bool {
         && is_plain(&plain)
         && commands.peek().is_some()
         && commands.all(|line| reads(&line.text))
+        && plain.split_whitespace().chain([&*ground.here]).all(|word| stays(word, ground))
+}
+
+/// Whether a word names nothing outside the folder. One that only looks as if it did is asked about.
+fn stays(word: &str, ground: &Ground) -> bool {
+    let inside = |path: &str| path == ground.folder || path.starts_with(&format!("{}/", ground.folder));
+    // An option may end in a path: `--file=/etc/passwd`, `-f/etc/passwd`.
+    let path = word.find(['/', '~']).map_or(word, |start| &word[start..]);
+    let is_named = word.starts_with(['/', '~', '"', '\'', '-']);
+    !word.contains("..") && !(is_named && path.starts_with(['/', '~']) && !inside(path.trim_end_matches(['"', '\''])))
 }
 
 /// No variables, no substitutions, no redirections, nothing in the background.
@@ -87,6 +97,7 @@ mod tests {
             "git log --oneline --format=%h -n 5",
             "grep -rn 'fn main' . 2>/dev/null | wc -l",
             "cat 'a b.txt' || true",
+            "cat /home/me/project/src/main.rs src/lib.rs",
         ] {
             assert!(only_reads(free, &ground), "{free}");
         }
@@ -111,6 +122,12 @@ mod tests {
             "sort -o a b",
             "f() { rm x; }; f",
             "cat ~/.ssh/id_rsa",
+            "cat /home/me/other/notes.txt",
+            "cat ../notes.txt",
+            "grep -f/home/me/words a",
+            "cat '/home/me/a b'",
+            "cd .. && ls",
+            "ls ~",
             "",
         ] {
             assert!(!only_reads(asked, &ground), "{asked}");
