@@ -3,6 +3,7 @@
 //! One file per subcommand; each file is a list of stages, and `stage.rs` runs them. Only what measures is a folder.
 
 mod bench;
+mod bubblewrap;
 mod fix;
 mod stage;
 mod startup;

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ pub(crate) struct Stage {
     env: Vec<(&'static str, &'static str)>,
     program: OsString,
     args: Vec<OsString>,
+    folder: Option<PathBuf>,
 }
 
 impl Stage {
@@ -22,7 +24,7 @@ impl Stage {
     }
 
     pub(crate) fn program(name: &'static str, program: impl Into<OsString>) -> Self {
-        Self { name, env: vec![], program: program.into(), args: vec![] }
+        Self { name, env: vec![], program: program.into(), args: vec![], folder: None }
     }
 
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
@@ -39,6 +41,12 @@ impl Stage {
         self
     }
 
+    /// Runs it in this folder.
+    pub(crate) fn within(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         // `cargo run` describes the package it started to us. Passed on to another cargo, that description counts as a
@@ -50,11 +58,19 @@ impl Stage {
             }
         }
         command.args(&self.args).envs(self.env.iter().copied());
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
         command
     }
 
-    /// Runs the command on our own terminal, and says whether all went well.
-    pub(crate) fn succeeds(&self) -> bool {
+    /// Whether the command exists and says yes; it prints nothing.
+    pub(crate) fn answers(&self) -> bool {
+        self.command().stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    }
+
+    /// Runs the command at once, where a failure is no failure of the whole.
+    pub(crate) fn passes(&self) -> bool {
         matches!(self.run(), Outcome::Passed(_))
     }
 
@@ -75,6 +91,9 @@ impl Stage {
 
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(folder) = &self.folder {
+            write!(f, "cd {} && ", quoted(&folder.to_string_lossy()))?;
+        }
         for (key, value) in &self.env {
             write!(f, "{key}={} ", quoted(value))?;
         }
@@ -89,8 +108,7 @@ fn quoted(word: &str) -> String {
 
 /// Whether a command exists and says yes; it prints nothing.
 pub(crate) fn answers(line: &str) -> bool {
-    let mut command = Stage::new("probe", line).command();
-    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    Stage::new("probe", line).answers()
 }
 
 #[derive(Clone, Copy)]

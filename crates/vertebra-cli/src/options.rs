@@ -2,15 +2,20 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use vertebra_bridge::settings;
+
 /// The agent, its rights and its limits.
 #[derive(clap::Args, Clone)]
 pub(crate) struct AgentOptions {
-    /// The model, as PROVIDER:NAME; `script:FILE` plays a script
+    /// The model, as PROVIDER:NAME; `script:FILE` plays a script, `cassette:FILE` a recording
     #[arg(long, short, value_name = "MODEL", help_heading = "Model")]
     pub(crate) model: Option<String>,
-    /// How the model is asked for tools
-    #[arg(long, value_enum, default_value_t, help_heading = "Model")]
-    pub(crate) driver: DriverChoice,
+    /// How the model is asked for tools [default: auto]
+    #[arg(long, value_enum, help_heading = "Model")]
+    pub(crate) driver: Option<DriverChoice>,
+    /// Record what the model is asked and answers, for `--model cassette:FILE`
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    pub(crate) record: Option<PathBuf>,
     /// What the model is told besides, after the built-in prompt
     #[arg(long, value_name = "TEXT", help_heading = "Model")]
     pub(crate) system: Option<String>,
@@ -23,25 +28,27 @@ pub(crate) struct AgentOptions {
     /// Never allow these calls, as in `Read(**/.env)`; may be repeated
     #[arg(long, value_name = "RULE", help_heading = "Rights")]
     pub(crate) deny: Vec<String>,
-    /// What happens to calls that no rule speaks of
-    #[arg(long, value_enum, default_value_t, help_heading = "Rights")]
-    pub(crate) mode: ModeChoice,
-    /// End after so many steps
-    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Limits")]
-    pub(crate) max_steps: u32,
-    /// End when this many dollars are spent
-    #[arg(long, value_name = "DOLLARS", help_heading = "Limits")]
-    pub(crate) max_cost: Option<f64>,
-    /// End after so long at work, as in `90s`, `10m`, `1h`; waiting for you does not count
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1h", help_heading = "Limits")]
-    pub(crate) timeout: Duration,
+    /// What happens to calls that no rule speaks of [default: ask]
+    #[arg(long, value_enum, help_heading = "Rights")]
+    pub(crate) mode: Option<ModeChoice>,
+    /// Let the folder's own settings and instructions count, for this run
+    #[arg(long, help_heading = "Rights")]
+    pub(crate) trust: bool,
+    /// End after so many steps [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
+    pub(crate) max_steps: Option<u64>,
+    /// End when this many dollars are spent, as in `0.50`
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars, help_heading = "Limits")]
+    pub(crate) max_cost: Option<u64>,
+    /// End after so long at work, as in `90s`, `10m`, `1h`; waiting for you does not count [default: 1h]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Limits")]
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// How a model is asked for tools.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DriverChoice {
-    /// ReAct for local models, the provider's own tool calling for others
-    #[default]
+    /// As `react` for local models, as `native` for others
     Auto,
     /// The provider's own tool calling
     Native,
@@ -50,10 +57,9 @@ pub(crate) enum DriverChoice {
 }
 
 /// What happens to calls that no rule speaks of.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ModeChoice {
     /// Reading is free, the rest is asked
-    #[default]
     Ask,
     /// Changes to files in the folder are free too
     AcceptEdits,
@@ -64,14 +70,11 @@ pub(crate) enum ModeChoice {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "" | "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        other => return Err(format!("`{other}` is no unit of time; write `90s`, `10m` or `1h`")),
-    };
-    let number: u64 = digits.parse().map_err(|_| "write a number and a unit: `90s`, `10m` or `1h`".to_owned())?;
-    let seconds = number.checked_mul(unit).ok_or("that is longer than a program can count")?;
-    Ok(Duration::from_secs(seconds))
+    settings::duration(text).ok_or_else(|| "write a number and a unit: `90s`, `10m` or `1h`".to_owned())
+}
+
+/// Millionths of a dollar.
+fn dollars(text: &str) -> Result<u64, String> {
+    let dollars = text.trim_start_matches('$').parse().ok().and_then(settings::micros);
+    dollars.ok_or_else(|| "write dollars above 0: `0.50` or `3`".to_owned())
 }

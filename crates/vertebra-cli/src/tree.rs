@@ -2,19 +2,16 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use anstyle::{AnsiColor, Style};
 use vertebra::{
-    BeforeToolUse, Change, Channel, Kind, News, Point as _, Ran, Record, Role, RunEvent, RunReport, Skipped, ToolCall,
+    BeforeToolUse, Channel, Kind, News, Point as _, Ran, Record, Role, RunEvent, RunReport, Skipped, ToolCall,
     ToolResult, ToolStatus, Trace,
 };
-use vertebra_kit::is_invisible;
 
-const DIM: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
-const GREEN: Style = AnsiColor::Green.on_default();
-const RED: Style = AnsiColor::Red.on_default().bold();
-const YELLOW: Style = AnsiColor::Yellow.on_default();
-const BLUE: Style = AnsiColor::Cyan.on_default();
+use crate::view::{
+    call_row, changed,
+    rows::{BOLD, CYAN, DIM, GREEN, RED, YELLOW},
+    text,
+};
 
 /// How much of one line of output is shown.
 const WIDTH: usize = 100;
@@ -47,14 +44,15 @@ impl Tree {
         }
         match &event.news {
             News::Step { step } => anstream::println!("{DIM}│{DIM:#}\n{DIM}├─{DIM:#} {BOLD}step {step}{BOLD:#}"),
-            News::Delta { channel: Channel::Call, .. } => {}
-            News::Delta { text, .. } => self.delta(text),
-            News::ToolBegan { call } => line(1, &format!("{BLUE}▶ runs{BLUE:#}   {}", described(call))),
+            News::Delta { channel: Channel::Text | Channel::Reasoning, text, .. } => self.delta(text),
+            News::ToolBegan { call } => {
+                line(1, &format!("{CYAN}▶ runs{CYAN:#}   {}", call_row(call).cut(WIDTH).paint(true)));
+            }
             News::ToolSays { text, .. } => line(2, &format!("{DIM}{}{DIM:#}", cut(text))),
             News::ToolEnded { call, result } => ended(call, result),
-            News::Hooks { record, subject } => self.hooks(record, subject),
+            News::Hooks { record, subject, .. } => self.hooks(record, subject),
             News::Asked { approval } => line(1, &format!("{YELLOW}? asks{YELLOW:#}   {}", cut(&approval.reason))),
-            News::Decided { .. } => {}
+            News::Delta { .. } | News::Decided { .. } | News::Used { .. } => {}
             News::Notice { message, .. } => line(1, &format!("{DIM}note     {}{DIM:#}", cut(message))),
             News::Missed { events } => line(1, &format!("{DIM}… {events} events were missed{DIM:#}")),
             News::Ended { report } => end(report),
@@ -66,7 +64,7 @@ impl Tree {
         if !self.saying {
             anstream::print!("{DIM}│  ├─{DIM:#} {GREEN}model{GREEN:#}    ");
         }
-        anstream::print!("{}", clean(text));
+        anstream::print!("{}", text::visible(&text.replace('\n', " ")));
     }
 
     fn hooks(&mut self, record: &Record, subject: &str) {
@@ -88,7 +86,7 @@ impl Tree {
         let Self { rewritten, denied, watched, .. } = self;
         anstream::println!(
             "\n{BOLD}hooks:{BOLD:#} {YELLOW}{rewritten} calls rewritten{YELLOW:#}, {RED}{denied} denied{RED:#}, \
-             {BLUE}{watched} watched{BLUE:#}"
+             {CYAN}{watched} watched{CYAN:#}"
         );
         let mut files = Vec::new();
         list(folder, folder, &mut files)?;
@@ -125,23 +123,13 @@ fn hook(trace: &Trace) -> String {
         Ran::Skipped { why: Skipped::Ended { by, .. } } => {
             format!("{DIM}- {role} {} not run: {by} ended it{DIM:#}", trace.hook)
         }
-        Ran::Detached => format!("{BLUE}◉ {role} {}{BLUE:#} {DIM}behind the scenes{DIM:#}", trace.hook),
+        Ran::Detached => format!("{CYAN}◉ {role} {}{CYAN:#} {DIM}behind the scenes{DIM:#}", trace.hook),
         Ran::Dropped => format!("{YELLOW}◌ {role} {} missed it{YELLOW:#}", trace.hook),
     };
     for change in &trace.changes {
-        let _ = write!(text, "  {}", changed(change));
+        let _ = write!(text, "  {}", changed(change).paint(true));
     }
     text
-}
-
-fn changed(Change { path, before, after }: &Change) -> String {
-    let value = |value: &Option<serde_json::Value>| value.as_ref().map_or("nothing".to_owned(), ToString::to_string);
-    format!("{}: {DIM}{}{DIM:#} → {BOLD}{}{BOLD:#}", clean(path), cut(&value(before)), cut(&value(after)))
-}
-
-fn described(call: &ToolCall) -> String {
-    let argument = call.args.text("command").or_else(|| call.args.text("path")).unwrap_or_default();
-    format!("{BOLD}{}{BOLD:#} {}", clean(&call.tool), cut(argument))
 }
 
 fn ended(call: &ToolCall, result: &ToolResult) {
@@ -151,7 +139,7 @@ fn ended(call: &ToolCall, result: &ToolResult) {
         ToolStatus::Blocked => (RED, "✗ never ran"),
         ToolStatus::NotRun => (DIM, "- not run"),
     };
-    line(1, &format!("{style}{mark}{style:#}  {}", described(call)));
+    line(1, &format!("{style}{mark}{style:#}  {}", call_row(call).cut(WIDTH).paint(true)));
     for text in result.output.lines().take(4) {
         line(2, &format!("{DIM}{}{DIM:#}", cut(text)));
     }
@@ -161,17 +149,8 @@ fn line(depth: usize, text: &str) {
     anstream::println!("{DIM}{}├─{DIM:#} {text}", "│  ".repeat(depth));
 }
 
-/// Text of others, so that none of its control characters reach the terminal.
-fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() || is_invisible(c) { '·' } else { c }).collect()
-}
-
 fn cut(text: &str) -> String {
-    let text = clean(text);
-    match text.char_indices().nth(WIDTH) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    text::cut(&text::on_one_line(text), WIDTH).into_owned()
 }
 
 fn list(root: &Path, folder: &Path, files: &mut Vec<String>) -> std::io::Result<()> {

@@ -10,6 +10,11 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// The character spelled out for a screen: `⟨U+001B⟩`.
+pub fn spelled_out(c: char) -> String {
+    format!("⟨U+{:04X}⟩", u32::from(c))
+}
+
 /// Whether a character joins or parts others without being seen. In prose it belongs there; in a command or a file's name
 /// it makes two names look alike.
 pub(crate) fn is_joiner(c: char) -> bool {

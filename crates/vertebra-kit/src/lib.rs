@@ -26,10 +26,13 @@ pub mod structured;
 pub mod subagents;
 pub mod summary;
 
+mod denied;
 mod front_matter;
 mod invisible;
 mod own;
+mod protected;
 mod tool_list;
 
 pub use front_matter::Problem;
-pub use invisible::is_invisible;
+pub use invisible::{is_invisible, spelled_out};
+pub use protected::PROTECTED;

@@ -88,11 +88,6 @@ impl Prices {
         Reader { text }.prices(document.as_table())
     }
 
-    /// Prices in the shape of the built-in file, from a table within another file.
-    pub fn read(table: &dyn TableLike) -> Result<Self, PriceError> {
-        Reader { text: "" }.prices(table)
-    }
-
     /// These prices, and behind them the others.
     #[must_use]
     pub fn before(mut self, others: &Self) -> Self {
@@ -182,7 +177,7 @@ impl fmt::Display for PriceError {
 }
 
 fn line_of(text: &str, at: usize) -> Option<usize> {
-    text.get(..at).filter(|before| !before.is_empty()).map(|before| before.matches('\n').count() + 1)
+    text.get(..at).map(|before| before.matches('\n').count() + 1)
 }
 
 struct Reader<'t> {

@@ -1,9 +1,10 @@
 //! Providers: whose models can be asked, where, and under which names.
 
-mod nearest;
 mod table;
 
 use std::fmt;
+
+use vertebra::nearest;
 
 /// The wire format that a provider speaks.
 pub use genai::adapter::AdapterKind as Adapter;
@@ -104,11 +105,15 @@ impl Provider {
             }
         }
         // `deepseek-r1:8b` is a name as Ollama has them, whatever it begins with.
-        let bare = |provider: &&Self| provider.prefixes.iter().any(|prefix| text.starts_with(prefix));
-        match PROVIDERS.iter().find(bare).filter(|_| !text.contains([':', '/'])) {
+        match PROVIDERS.iter().find(|provider| provider.makes(text)).filter(|_| !text.contains([':', '/'])) {
             Some(provider) => Ok(Choice { provider, model: Some(text) }),
             None => Err(UnknownProvider::new(text)),
         }
+    }
+
+    /// Whether a model of this name is known to be one of its.
+    fn makes(&self, model: &str) -> bool {
+        self.prefixes.iter().any(|prefix| model.starts_with(prefix))
     }
 }
 
@@ -123,8 +128,10 @@ pub struct UnknownProvider {
 
 impl UnknownProvider {
     fn new(asked: &str) -> Self {
-        let nearest = nearest::to(before_the_model(asked), PROVIDERS.iter().flat_map(Provider::names));
-        Self { asked: asked.to_owned(), nearest }
+        // What begins like a model is no misspelt provider.
+        let is_a_model = PROVIDERS.iter().any(|provider| provider.makes(asked));
+        let names = PROVIDERS.iter().flat_map(Provider::names).filter(|_| !is_a_model);
+        Self { asked: asked.to_owned(), nearest: nearest(&before_the_model(asked).to_lowercase(), names) }
     }
 }
 
@@ -180,6 +187,7 @@ mod tests {
         check("olama:qwen3:8b", "`olama` is no provider; did you mean `ollama`?");
         let plain = "is no provider; write PROVIDER:NAME, as in";
         check("deepseek-r1:8b", &format!("`deepseek-r1` {plain} `ollama:deepseek-r1:8b`"));
+        check("qwen3:8b", &format!("`qwen3` {plain} `ollama:qwen3:8b`"));
         check("gpt-oss:20b", &format!("`gpt-oss` {plain} `ollama:gpt-oss:20b`"));
         check("what\u{1b}[2J", &format!("`what\\u{{1b}}[2J` {plain} `ollama:what\\u{{1b}}[2J`"));
         check("", &format!("`` {plain} `ollama:qwen3:8b`"));

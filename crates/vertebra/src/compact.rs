@@ -22,6 +22,25 @@ pub trait Compactor: Send + Sync + 'static {
         state: &mut AgentState,
         instructions: &str,
     ) -> impl Future<Output = Result<Messages, HookError>> + Send;
+
+    /// The shorter conversation that a person asked for, whether it is due or not.
+    fn compact_on_request(
+        &self,
+        run: &Run,
+        state: &mut AgentState,
+        instructions: &str,
+    ) -> impl Future<Output = Result<Messages, HookError>> + Send {
+        self.compact(run, state, instructions)
+    }
+}
+
+/// Who wants it.
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted {
+    /// The conversation is too long.
+    Due,
+    /// A person asked for it.
+    OnRequest,
 }
 
 /// [`Compactor`] with its future boxed.
@@ -29,6 +48,7 @@ pub(crate) trait ErasedCompactor: Send + Sync {
     fn due(&self, state: &AgentState) -> Option<String>;
     fn compact<'a>(
         &'a self,
+        wanted: Wanted,
         run: &'a Run,
         state: &'a mut AgentState,
         instructions: &'a str,
@@ -42,11 +62,15 @@ impl<C: Compactor> ErasedCompactor for C {
 
     fn compact<'a>(
         &'a self,
+        wanted: Wanted,
         run: &'a Run,
         state: &'a mut AgentState,
         instructions: &'a str,
     ) -> Pin<Box<dyn Future<Output = Result<Messages, HookError>> + Send + 'a>> {
-        Box::pin(Compactor::compact(self, run, state, instructions))
+        match wanted {
+            Wanted::Due => Box::pin(Compactor::compact(self, run, state, instructions)),
+            Wanted::OnRequest => Box::pin(Compactor::compact_on_request(self, run, state, instructions)),
+        }
     }
 }
 
@@ -54,21 +78,22 @@ impl<C: Compactor> ErasedCompactor for C {
 pub(crate) async fn if_due(run: &Run, desk: &mut Desk) -> Result<(), Interrupted> {
     let Some(compactor) = &run.core().compactor else { return Ok(()) };
     let Some(reason) = compactor.due(&desk.state) else { return Ok(()) };
-    shorten(run, desk, &**compactor, reason, "").await.map(drop)
+    shorten(run, desk, &**compactor, Wanted::Due, (reason, "")).await.map(drop)
 }
 
 /// Makes the conversation shorter because a person wants it. Answers with whether it was done.
 pub(crate) async fn asked_for(run: &Run, desk: &mut Desk, instructions: &str) -> Result<bool, Interrupted> {
     let Some(compactor) = &run.core().compactor else { return Ok(false) };
-    shorten(run, desk, &**compactor, "a person asked for it".to_owned(), instructions).await
+    let why = ("a person asked for it".to_owned(), instructions);
+    shorten(run, desk, &**compactor, Wanted::OnRequest, why).await
 }
 
 async fn shorten(
     run: &Run,
     desk: &mut Desk,
     compactor: &dyn ErasedCompactor,
-    reason: String,
-    instructions: &str,
+    wanted: Wanted,
+    (reason, instructions): (String, &str),
 ) -> Result<bool, Interrupted> {
     let mut event = compacting(run, BeforeCompact::NAME, desk, reason);
     instructions.clone_into(&mut event.instructions);
@@ -76,7 +101,7 @@ async fn shorten(
     if let Refusable::Deny { .. } = outcome.verdict() {
         return Ok(false);
     }
-    let shorter = run.unless_cancelled(compactor.compact(run, &mut desk.state, &event.instructions)).await?;
+    let shorter = run.unless_cancelled(compactor.compact(wanted, run, &mut desk.state, &event.instructions)).await?;
     *desk.state.messages_mut() = shorter.map_err(|error| RunError::Internal { message: error.to_string() })?;
     let mut event =
         Compacting { instructions: event.instructions, ..compacting(run, AfterCompact::NAME, desk, event.reason) };

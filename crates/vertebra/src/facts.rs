@@ -21,13 +21,20 @@ use crate::{
 /// An event of a run: it knows who, where and when.
 pub(crate) trait Located: Event {
     fn at(&self) -> &At;
+
+    /// The call it is about.
+    fn call_id(&self) -> Option<&Arc<str>>;
 }
 
 macro_rules! located {
-    ($($event:ty),* $(,)?) => {$(
+    ($($event:ty $(: $call:ident)?),* $(,)?) => {$(
         impl Located for $event {
             fn at(&self) -> &At {
                 &self.at
+            }
+
+            fn call_id(&self) -> Option<&Arc<str>> {
+                None$(.or(Some(&self.$call.call_id)))?
             }
         }
     )*};
@@ -45,10 +52,10 @@ located!(
     InferenceAsked,
     DeltaArrived,
     Inferred,
-    ToolAsked,
-    PermissionAsked,
-    ToolUsed,
-    ToolFailed,
+    ToolAsked: call,
+    PermissionAsked: call,
+    ToolUsed: call,
+    ToolFailed: call,
     Failed,
     SubagentStarted,
     SubagentStopped,

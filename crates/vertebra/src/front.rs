@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 use vertebra_hooks::Record;
 
-use crate::{Approval, CallInSight, Channel, Decision, RunInfo, RunReport, ToolCall, ToolResult};
+use crate::{Approval, CallInSight, Channel, Decision, RunInfo, RunReport, ToolCall, ToolResult, Usage};
 
 /// How many events may wait for a front end.
 const WAITING: usize = 4096;
@@ -72,6 +72,14 @@ pub enum News {
         record: Record,
         /// What the event was about: the tool and its command, where there is one.
         subject: String,
+        /// Which call, if they ran for one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        call_id: Option<Arc<str>>,
+    },
+    /// A model call has ended.
+    Used {
+        /// What it cost.
+        usage: Usage,
     },
     /// Somebody has to decide.
     Asked {

@@ -20,6 +20,7 @@ use crate::{
     clock::millis,
     delta::Shown,
     events::{InferenceAsked, Inferred},
+    front::News,
     journal::What,
     scope::{Desk, Interrupted, Leave},
 };
@@ -192,6 +193,7 @@ async fn ask(
     };
     reserved.settle(usage.total_tokens());
     run.spend(usage);
+    run.tell(|| News::Used { usage });
     run.write(What::ModelAnswered { key, usage, error }).await?;
     let shown = deltas.finish(answer.as_ref().unwrap_or(&Response::default())).await?;
     desk.state.spend(usage);

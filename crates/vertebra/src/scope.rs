@@ -412,7 +412,8 @@ impl Run {
             Leave::Never => dispatch.await,
         };
         if !outcome.record.hooks.is_empty() {
-            self.tell(|| News::Hooks { record: outcome.record.clone(), subject: subject(event) });
+            let call_id = event.call_id().cloned();
+            self.tell(|| News::Hooks { record: outcome.record.clone(), subject: subject(event), call_id });
             let event_id = event.at().event_id();
             self.write(What::Dispatched { event_id, record: outcome.record.clone() }).await?;
         }

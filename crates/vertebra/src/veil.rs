@@ -53,7 +53,7 @@ impl Veils {
                 self.call(call);
                 self.result(result);
             }
-            News::Hooks { record, subject } => {
+            News::Hooks { record, subject, .. } => {
                 self.record(record);
                 self.text(subject);
             }
@@ -68,7 +68,7 @@ impl Veils {
             },
             News::Notice { message, .. } => self.text(message),
             News::Ended { report } => self.report(report),
-            News::Step { .. } | News::Missed { .. } => {}
+            News::Step { .. } | News::Used { .. } | News::Missed { .. } => {}
         }
     }
 

@@ -1,18 +1,276 @@
 //! An agent from options: the model, the tools, the rules.
 
-use vertebra::{Agent, ModelId};
-use vertebra_kit::{permissions::Rules, steering::Steering};
+mod choice;
+mod models;
+mod project;
+mod prompt;
+mod reading;
+mod rights;
+mod script;
+mod servers;
+mod world;
+
+use std::{path::Path, time::Duration};
+
+use anyhow::Context as _;
+use vertebra::{Agent, Approver, Limits};
+use vertebra_bridge::settings::{
+    self, Driver, InstructionSettings, Level, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings, Settings,
+};
+use vertebra_kit::{
+    bash::{Bash, policy::Ground},
+    files::{Files, Undo},
+    permissions::Rules,
+    planning::TaskPlanning,
+    resilience::ModelRetry,
+    skills::Skills,
+    steering::Steering,
+    subagents::Subagents,
+    summary::Summarisation,
+};
+
+pub(crate) use self::{
+    choice::{Picked, Places},
+    models::Models,
+    project::{Brought, Trust, agrees, show},
+    world::World,
+};
+use crate::options::{AgentOptions, DriverChoice, ModeChoice};
+
+/// How many steps a run takes at most, unless told otherwise.
+const STEPS: u64 = 100;
+
+/// How long a run works at most, unless told otherwise.
+const TIME: Duration = Duration::from_hours(1);
+
+/// How long a person may take to answer.
+const PATIENCE: Duration = Duration::from_hours(24);
 
 /// An agent ready to work, and the handles a front end needs.
 pub(crate) struct Assembled {
     /// The agent.
     pub(crate) agent: Agent,
-    /// The model it asks.
-    pub(crate) model: ModelId,
+    /// The model it asks, and others that it can ask.
+    pub(crate) models: Models,
     /// Where a person's words go while it works.
     pub(crate) steering: Steering,
+    /// What can be put back of what it changed.
+    pub(crate) undo: Undo,
     /// The permission rules, to which an "always" is added.
     pub(crate) rules: Rules,
     /// What a person should know before it begins: what was found, what is missing.
     pub(crate) notices: Vec<String>,
+}
+
+/// Makes the built-in agent. Whoever approves is made from the rules, which an "always" is added to; without one, nobody
+/// says yes.
+pub(crate) async fn assemble<A: Approver>(
+    options: &AgentOptions,
+    world: &World,
+    approver: impl FnOnce(&Rules) -> Option<A>,
+) -> anyhow::Result<Assembled> {
+    let folder = std::fs::canonicalize(&options.dir).with_context(|| format!("--dir {}", options.dir.display()))?;
+    let trust = if options.trust { Trust::Once } else { Trust::Remembered };
+    let Settled { settings, brought, mut notices } = Settled::read(&folder, trust, from_options(options), world)?;
+    let permissions = rights::permissions(&settings, world.user_settings().as_deref())?;
+    let rules = permissions.rules();
+    let places = Places::new(&settings.model, world)?;
+    let picked = places.pick(None).await?;
+    let model = places.open(&picked.pick, &folder, options.record.as_deref())?;
+    if settings.model.name.is_none() {
+        notices.push(format!("model: {}, because {}", picked.pick, picked.reason));
+    }
+    let models = Models::new(model, &settings.model, world, &folder);
+    let (steering, undo) = (Steering::default(), Undo::default());
+    // A person's own come first: of two of one name the first counts.
+    let own = |name: &str| world.config.iter().map(move |config| config.join(name)).collect::<Vec<_>>();
+    let skills = own("skills").iter().chain(&brought.skills).fold(Skills::new(), Skills::folder);
+    let agents = own("agents").iter().chain(&brought.agents).fold(Subagents::new(), Subagents::folder);
+    let agents = agents.skills(&skills);
+    let skills = skills.agents(&agents);
+    notices.extend(skills.problems().iter().chain(agents.problems()).map(ToString::to_string));
+
+    let (servers, left_out) = servers::connect(&settings.mcp, world).await?;
+    notices.extend(left_out);
+    let own = rights::own_folders(&folder, world);
+    let files = own.iter().try_fold(Files::new(&folder)?.undo(&undo), |files, own| files.protect(rights::glob(own)))?;
+    let mut sandbox = rights::sandbox(&settings.sandbox);
+    sandbox.protect.extend(own);
+
+    let home = world.variables.get("HOME").map_or("/", String::as_str);
+    let mut builder = Agent::builder(models.clone());
+    builder
+        .name("vertebra")
+        .system_prompt(told(&folder, &settings, &brought.instructions, options.system.as_deref()))
+        .limits(limits(&settings.limits))
+        .approval_timeout(PATIENCE)
+        .with(permissions)
+        .with(files)
+        .with(Bash { sandbox, ..Bash::in_dir(&folder) })
+        .with(reading::FreeReading { ground: Ground::new(folder.to_string_lossy(), home) })
+        .with(TaskPlanning::default())
+        .with(skills)
+        .with(agents)
+        .with(rights::redaction(world)?)
+        .with(ModelRetry::default())
+        .with(Summarisation::default())
+        .with(steering.clone());
+    for server in servers {
+        builder.with(server);
+    }
+    if let Some(approver) = approver(&rules) {
+        builder.approver(approver);
+    }
+    Ok(Assembled { agent: builder.build()?, models, steering, undo, rules, notices })
+}
+
+/// What all levels say together.
+pub(crate) struct Settled {
+    /// The settings.
+    pub(crate) settings: Settings,
+    /// What else the folder brings.
+    pub(crate) brought: Brought,
+    /// What a person should know.
+    pub(crate) notices: Vec<String>,
+}
+
+impl Settled {
+    /// Reads every level for this folder.
+    pub(crate) fn read(folder: &Path, trust: Trust, nearest: Settings, world: &World) -> anyhow::Result<Self> {
+        let managed = settings::read(&world.managed, Level::Managed)?.settings;
+        let user = world.user_settings().map(|path| settings::read(&path, Level::User)).transpose()?;
+        let user = user.unwrap_or_default().settings;
+        let mut brought = Brought::look(folder, trust, world)?;
+        let project = std::mem::take(&mut brought.settings);
+        let (settings, overruled) = settings::merge(managed, [user, project, nearest]);
+        let notices = [overruled, std::mem::take(&mut brought.notices)].concat();
+        Ok(Self { settings, brought, notices })
+    }
+}
+
+/// What the command line says, as settings.
+fn from_options(options: &AgentOptions) -> Settings {
+    let origin = Origin::command_line();
+    let rules = |rules: &[String]| rules.iter().map(|rule| origin.said(rule.clone())).collect();
+    let mode = |mode| match mode {
+        ModeChoice::Ask => Mode::Ask,
+        ModeChoice::AcceptEdits => Mode::AcceptEdits,
+        ModeChoice::Plan => Mode::Plan,
+        ModeChoice::Bypass => Mode::Bypass,
+    };
+    let driver = |driver| match driver {
+        DriverChoice::Auto => Driver::Auto,
+        DriverChoice::Native => Driver::Native,
+        DriverChoice::React => Driver::React,
+    };
+    Settings {
+        model: ModelSettings {
+            name: options.model.clone().map(|name| origin.said(name)),
+            driver: options.driver.map(|choice| origin.said(driver(choice))),
+            ..ModelSettings::default()
+        },
+        permissions: PermissionSettings {
+            mode: options.mode.map(|choice| origin.said(mode(choice))),
+            allow: rules(&options.allow),
+            deny: rules(&options.deny),
+            ..PermissionSettings::default()
+        },
+        limits: LimitSettings {
+            steps: options.max_steps.map(|steps| origin.said(steps)),
+            time: options.timeout.map(|time| origin.said(time)),
+            cost_micros: options.max_cost.map(|cost| origin.said(cost)),
+            tokens: None,
+        },
+        ..Settings::default()
+    }
+}
+
+/// All that the model is told before the conversation: the nearer to the task, the later.
+fn told(folder: &Path, settings: &Settings, project: &[String], system: Option<&str>) -> String {
+    let InstructionSettings { text, project: wanted } = &settings.instructions;
+    let wanted = wanted.as_ref().is_none_or(|said| said.value);
+    let of_settings = text.iter().map(|said| said.value.as_str());
+    let of_project = project.iter().map(String::as_str).filter(|_| wanted);
+    let prompt = prompt::prompt(folder);
+    let parts = std::iter::once(&*prompt).chain(of_settings).chain(of_project).chain(system);
+    parts.map(str::trim_end).collect::<Vec<_>>().join("\n\n")
+}
+
+fn limits(settings: &LimitSettings) -> Limits {
+    Limits {
+        steps: Some(settings.steps.as_ref().map_or(STEPS, |said| said.value)),
+        tokens: settings.tokens.as_ref().map(|said| said.value),
+        time: Some(settings.time.as_ref().map_or(TIME, |said| said.value)),
+        cost_micros: settings.cost_micros.as_ref().map(|said| said.value),
+        deadline: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use clap::Parser as _;
+    use vertebra::{Approval, Decision};
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: AgentOptions,
+    }
+
+    struct Nobody;
+
+    impl Approver for Nobody {
+        async fn decide(&self, _: &Approval) -> Decision {
+            Decision::Deny { reason: "nobody is here".to_owned() }
+        }
+    }
+
+    fn alone(folder: &Path) -> World {
+        let config = Some(folder.join("config"));
+        World {
+            variables: BTreeMap::new(),
+            config,
+            state: None,
+            managed: folder.join("managed.toml"),
+            is_interactive: false,
+        }
+    }
+
+    async fn assembled(folder: &Path, options: &[&str]) -> anyhow::Result<Assembled> {
+        std::fs::write(folder.join("script.jsonl"), "{\"say\": \"done\"}\n").expect("a script");
+        let model = format!("--model=script:{}", folder.join("script.jsonl").display());
+        let dir = format!("--dir={}", folder.display());
+        let line = Line::parse_from([&["vertebra", &model, &dir], options].concat());
+        assemble(&line.options, &alone(folder), |_| None::<Nobody>).await
+    }
+
+    #[tokio::test]
+    async fn the_prompt_names_only_tools_that_there_are() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let agent = assembled(folder.path(), &[]).await.expect("an agent").agent;
+        let tools: BTreeSet<String> = agent.tools().map(|tool| tool.name.to_string()).collect();
+        let quoted = prompt::PROMPT.split('`').skip(1).step_by(2);
+        let named: BTreeSet<String> = quoted
+            .filter(|word| *word != "cd" && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_'))
+            .map(str::to_owned)
+            .collect();
+        assert!(named.len() > 5 && named.is_subset(&tools), "{named:?} of {tools:?}");
+    }
+
+    #[tokio::test]
+    async fn managed_settings_hold_against_the_command_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let managed = "[permissions]\nmode = \"ask\"\ndeny = [\"Bash(rm *)\"]\n";
+        std::fs::write(folder.path().join("managed.toml"), managed).expect("settings");
+        let assembled =
+            assembled(folder.path(), &["--mode", "bypass", "--allow", "Bash(rm *)"]).await.expect("an agent");
+        assert_eq!(assembled.rules.mode("any"), vertebra_kit::permissions::Mode::Ask);
+        assert!(assembled.notices.iter().any(|notice| notice.contains("permissions.mode")), "{:?}", assembled.notices);
+        let rules: Vec<String> = assembled.rules.list().iter().map(ToString::to_string).collect();
+        assert!(rules.iter().any(|rule| rule.contains("managed.toml, line 3")), "{rules:?}");
+    }
 }

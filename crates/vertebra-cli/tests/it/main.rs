@@ -2,3 +2,5 @@
 
 mod demo;
 mod explain;
+mod setup;
+mod terminal;

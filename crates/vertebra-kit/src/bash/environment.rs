@@ -192,11 +192,15 @@ impl Variables {
 
     /// The program of this name on the `PATH`, by its full path: a name alone would cost a fork instead of a spawn.
     pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
+        self.programs(name).next()
+    }
+
+    /// All programs of this name on the `PATH`, the one that counts first.
+    pub(super) fn programs(&self, name: &str) -> impl Iterator<Item = PathBuf> {
         let path = self.0.get(OsStr::new("PATH")).cloned().unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-        std::env::split_paths(&path)
-            .filter(|folder| folder.is_absolute())
-            .map(|folder| folder.join(name))
-            .find(|program| rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok())
+        let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+        let programs: Vec<PathBuf> = folders.map(|folder| folder.join(name)).collect();
+        programs.into_iter().filter(|program| rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok())
     }
 }
 

@@ -115,6 +115,7 @@ impl Capability for Bash {
         if let Some(folder) = self.folder.as_deref().and_then(|folder| std::path::absolute(folder).ok()) {
             kit.working_directory(folder.to_string_lossy());
         }
+        self.sandbox.clear(self.folder.as_deref().unwrap_or(Path::new(".")));
         if self.judged {
             self.policy().install(kit);
         }

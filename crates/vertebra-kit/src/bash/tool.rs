@@ -14,7 +14,9 @@ use super::{
     place::{Note, Places},
     process::{self, How},
     report,
+    sandbox::Tried,
 };
+use crate::denied::DeniedReads;
 
 /// How long a command may be. A program takes no longer argument than 128 KiB.
 const COMMAND_BYTES: usize = 100 * 1024;
@@ -67,11 +69,14 @@ impl BashTool {
         let temporary = variables.temporary();
         let note = Note::in_folder(&temporary)
             .map_err(|error| ToolError::new(format!("nothing can be written to {}: {error}", temporary.display())))?;
-        let begin = places.begin(&invocation.state().await);
+        let state = invocation.state().await;
+        let begin = places.begin(&state);
+        let denied = DeniedReads::noted(&state)
+            .map_err(|error| ToolError::new(format!("what may not be read is not known: {error}")))?;
         let limit = timeout.unwrap_or(bash.timeout).min(bash.max_timeout);
-        let mut no_mounts = None;
+        let mut tried = Tried::default();
         let (start, ended) = loop {
-            let start = bash.sandbox.hold(&variables, &places, no_mounts.as_deref())?;
+            let start = bash.sandbox.hold(&variables, &places, &denied, &tried)?;
             let mut command = start.command(&shell);
             command.args(["--noprofile", "--norc", "-c"]).arg(note.script(text)).current_dir(&begin.folder);
             command.env_clear().envs(&variables.0);
@@ -80,9 +85,8 @@ impl BashTool {
             let ended = process::run(&mut command, limit, captures, live, &start)
                 .await
                 .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
-            match start.lacks_mounts(&ended.word) {
-                Some(why) => no_mounts = Some(why.to_owned()),
-                None => break (start, ended),
+            if !start.try_another(&ended.word, &mut tried) {
+                break (start, ended);
             }
         };
         if let How::Exited(_) = ended.how {

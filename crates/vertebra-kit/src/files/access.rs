@@ -2,7 +2,6 @@
 
 use std::{
     fs::{File, Metadata as FileFacts},
-    io::Read as _,
     path::{Component, Path, PathBuf},
     sync::Arc,
 };
@@ -18,6 +17,7 @@ use super::{
     seen::{Writes, hash},
     show,
     text::{NotText, Text},
+    undo::Undo,
 };
 
 /// The folders, and the rules over what is in them.
@@ -32,6 +32,7 @@ pub(super) struct Access {
     pub(super) bounds: Bounds,
     pub(super) write_unread: bool,
     pub(super) writes: Writes,
+    pub(super) undo: Option<Undo>,
 }
 
 /// One call of a file tool.
@@ -40,6 +41,7 @@ pub(super) struct Job {
     pub(super) effort: Effort,
     pub(super) working_directory: Arc<str>,
     pub(super) run: Arc<str>,
+    pub(super) session: Arc<str>,
     /// What the session has kept, files seen among it.
     pub(super) kept: Metadata,
 }
@@ -104,9 +106,7 @@ impl Job {
     /// The whole file, if it is not too large.
     pub(super) fn read_whole(&self, file: File, place: &Place) -> Result<Vec<u8>, ToolError> {
         let limit = self.bounds().file_bytes;
-        let mut bytes = Vec::new();
-        let reader = self.effort.reading(file);
-        reader.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| place.failed("read", error))?;
+        let bytes = self.effort.read(file, limit.saturating_add(1)).map_err(|error| place.failed("read", error))?;
         if bytes.len() as u64 > limit {
             return Err(place.says(&format!("is larger than {limit} bytes: too large to change")));
         }

@@ -38,7 +38,7 @@ pub(super) fn edit_file(job: &Job, input: &EditFile) -> Result<ToolOutput, ToolE
         job.check_known(&place, &bytes)?;
         let edit = Edit { old: &input.old_string, new: &input.new_string, all: input.replace_all };
         let Edited { body, first_line, places } = edit.apply(&text).map_err(|problem| place.says(&problem))?;
-        let change = Change { place: &place, before: &text, after: &body, onto: Onto::This(facts) };
+        let change = Change { place: &place, was: Some(&bytes), before: &text, after: &body, onto: Onto::This(facts) };
         change.make(job, |_| match places {
             1 => format!("edited at line {first_line}"),
             _ => format!("edited in {places} places, the first at line {first_line}"),

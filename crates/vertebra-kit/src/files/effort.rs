@@ -34,6 +34,13 @@ impl Effort {
         self.over().map_or(Ok(()), |why| Err(ToolError::new(format!("given up: {why}"))))
     }
 
+    /// The first bytes of a file.
+    pub(super) fn read(&self, file: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.reading(file).take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
     /// A reader that ends with an error when it is time to end.
     pub(super) fn reading<R: Read>(&self, inner: R) -> Timed<'_, R> {
         Timed { inner, effort: self }

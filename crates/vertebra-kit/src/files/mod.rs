@@ -39,6 +39,7 @@ mod diff;
 mod edit;
 mod nearest;
 mod seen;
+mod undo;
 mod write;
 
 mod gitignore;
@@ -54,12 +55,13 @@ use std::{
     sync::Arc,
 };
 
-use vertebra::{ToolSpec, prelude::*};
+use vertebra::{Reach, ToolSpec, prelude::*};
 
-use crate::{invisible::is_joiner, is_invisible};
+use crate::{PROTECTED, invisible::is_joiner, is_invisible};
 
 pub use bounds::Bounds;
 pub use error::FilesError;
+pub use undo::{Changed, MAX_KEPT_BYTES, MAX_PROMPTS, Undo, Undone};
 
 use self::{
     access::Access,
@@ -80,30 +82,17 @@ pub struct Files {
 }
 
 impl Files {
-    /// What is not written by default: what decides how programs, this one among them, behave in the folder.
-    pub const PROTECTED: &[&str] = &[
-        ".git",
-        ".vertebra",
-        "vertebra.toml",
-        ".claude",
-        ".codex",
-        ".cursor",
-        ".mcp.json",
-        ".vscode",
-        ".idea",
-        ".husky",
-    ];
-
     /// The files below this folder. It is opened here, and stays the same folder if its path comes to mean another.
     pub fn new(folder: impl AsRef<Path>) -> Result<Self, FilesError> {
         let access = Access {
             home: Root::open(folder.as_ref(), May::Write)?,
             others: Vec::new(),
             denied: PathRules::default(),
-            protected: PathRules::new(Self::PROTECTED.iter().map(ToString::to_string).collect())?,
+            protected: PathRules::new(PROTECTED.iter().map(ToString::to_string).collect())?,
             bounds: Bounds::default(),
             write_unread: false,
             writes: Writes::default(),
+            undo: None,
         };
         Ok(Self { access, read_only: false })
     }
@@ -131,7 +120,7 @@ impl Files {
         Ok(self)
     }
 
-    /// Protects nothing, not even [`PROTECTED`](Self::PROTECTED).
+    /// Protects nothing, not even [`PROTECTED`].
     #[must_use]
     pub fn unprotected(mut self) -> Self {
         self.access.protected = PathRules::default();
@@ -156,6 +145,13 @@ impl Files {
     #[must_use]
     pub fn bounds(mut self, bounds: Bounds) -> Self {
         self.access.bounds = bounds;
+        self
+    }
+
+    /// Keeps files as they were before each prompt, for this handle to put back.
+    #[must_use]
+    pub fn undo(mut self, undo: &Undo) -> Self {
+        self.access.undo = Some(undo.clone());
         self
     }
 
@@ -206,6 +202,22 @@ impl Capability for Files {
             proceed()
         })
         .named("files/seen");
+        if let Some(undo) = access.undo.clone() {
+            let ending = undo.clone();
+            // A subagent works for the prompt that started it.
+            kit.on(ExecutionStart, async move |cx| {
+                undo.begin(&cx.at.run.session_id);
+                proceed()
+            })
+            .named("files/prompt")
+            .reach(Reach::Own);
+            kit.watch(SessionEnd, async move |cx| {
+                ending.forget(&cx.at.run.session_id);
+                Ok(())
+            })
+            .named("files/forget")
+            .reach(Reach::Own);
+        }
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) enum May {
 }
 
 /// A folder opened once.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Root {
     may: May,
     dir: Arc<OwnedFd>,

@@ -44,6 +44,7 @@ impl<I: DeserializeOwned + Send + 'static> Tool for FileTool<I> {
             access: self.access.clone(),
             working_directory: run.info().working_directory.clone(),
             run: run.info().run_id.clone(),
+            session: run.info().session_id.clone(),
             kept: invocation.state().await.metadata().clone(),
         };
         let work = self.work;

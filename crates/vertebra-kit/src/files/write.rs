@@ -12,6 +12,7 @@ use super::{
     place::Place,
     seen, show,
     text::Text,
+    undo::Made,
 };
 
 /// The arguments of `write_file`.
@@ -41,14 +42,15 @@ pub(super) fn write_file(job: &Job, input: &WriteFile) -> Result<ToolOutput, Too
                 return Ok(ToolOutput { text, data, exit_code: None });
             }
             job.check_known(&place, &bytes)?;
-            let change = Change { place: &place, before: &text, after: &content, onto: Onto::This(facts) };
+            let change =
+                Change { place: &place, was: Some(&bytes), before: &text, after: &content, onto: Onto::This(facts) };
             return change.make(job, |size| format!("replaced (bytes: {size}, lines: {lines})"));
         }
         if place.lacks_folders() && !input.create_parents {
             return Err(place.says("is in a folder that is not there: make it with create_parents=true"));
         }
         let place = place.clone().with_folders()?;
-        let change = Change { place: &place, before: &Text::new(""), after: content, onto: Onto::Nothing };
+        let change = Change { place: &place, was: None, before: &Text::new(""), after: content, onto: Onto::Nothing };
         change.make(job, |size| format!("created (bytes: {size}, lines: {lines})"))
     })
 }
@@ -56,6 +58,8 @@ pub(super) fn write_file(job: &Job, input: &WriteFile) -> Result<ToolOutput, Too
 /// A new content for a file.
 pub(super) struct Change<'a> {
     pub(super) place: &'a Place,
+    /// The file, if there is one.
+    pub(super) was: Option<&'a [u8]>,
     pub(super) before: &'a Text,
     pub(super) after: &'a str,
     pub(super) onto: Onto,
@@ -64,14 +68,19 @@ pub(super) struct Change<'a> {
 impl Change<'_> {
     /// Writes it, and says so to the model, to people and to whoever remembers what was seen.
     pub(super) fn make(self, job: &Job, say: impl FnOnce(usize) -> String) -> Result<ToolOutput, ToolError> {
-        let Self { place, before, after, onto } = self;
+        let Self { place, was, before, after, onto } = self;
         let bytes = before.encode(after);
         if bytes.len() as u64 > job.bounds().file_bytes {
             let limit = job.bounds().file_bytes;
             return Err(place.says(&format!("would have {} bytes; the limit is {limit}", bytes.len())));
         }
         commit(place, &bytes, &onto, &job.effort)?;
-        let mut data = job.access.writes.add(&job.run, &place.path().to_string_lossy(), &seen::hash(&bytes));
+        let hash = seen::hash(&bytes);
+        let mut data = job.access.writes.add(&job.run, &place.path().to_string_lossy(), &hash);
+        if let Some(undo) = &job.access.undo {
+            let made = Made { hash, bytes: bytes.len() };
+            undo.keep(&job.session, &job.access.home, place.path(), was, made);
+        }
         let shown = show(place.path());
         data["diff"] = Value::String(diff::unified(&shown, &before.body, after));
         Ok(ToolOutput { text: format!("`{shown}` {}", say(bytes.len())), data, exit_code: None })

@@ -11,9 +11,7 @@ use super::{
     rule::{Access, Effect, Part, Rule},
     subject::Subject,
 };
-
-/// Folders of a project that decide what later programs do. Nobody changes them by a mode alone.
-const PROTECTED: &[&str] = &[".git", ".vertebra"];
+use crate::protected::is_protected;
 
 /// A rule, and who gave it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -125,8 +123,7 @@ impl Rule {
     pub(super) fn hits(&self, subject: &Subject) -> bool {
         let named = || subject.places.iter();
         let touched = || subject.touched.iter();
-        let holds =
-            |pattern: &PathPattern, place: &Place| place.any(|path| pattern.refuses(path, &subject.wide_ground));
+        let holds = |pattern: &PathPattern, place: &Place| place.any(|path| pattern.refuses(path, &subject.wide_base));
         match &self.part {
             Part::All => subject.is_called(&self.tool),
             Part::Command(pattern) => {
@@ -153,14 +150,13 @@ impl Rule {
     /// Whether the rule, as a refusal to read, holds for a path that a search has found.
     pub(super) fn refuses_found(&self, subject: &Subject, path: &str) -> bool {
         let Part::Path(_, pattern) = &self.part else { return false };
-        subject.found(path).any(|place| place.any(|path| pattern.refuses(path, &subject.wide_ground)))
+        subject.found(path).any(|place| place.any(|path| pattern.refuses(path, &subject.wide_base)))
     }
 
     /// Whether the rule, as an allowance, speaks for such a path in this call.
     fn allows_path(&self, subject: &Subject, path: &str, access: Access) -> bool {
         let Part::Path(of, pattern) = &self.part else { return false };
-        (*of == access || (*of == Access::Named && subject.is_called(&self.tool)))
-            && pattern.holds(path, &subject.ground)
+        (*of == access || (*of == Access::Named && subject.is_called(&self.tool))) && pattern.holds(path, &subject.base)
     }
 }
 
@@ -222,14 +218,14 @@ fn bare(commands: &[String]) -> Vec<String> {
 }
 
 fn is_below_folder(subject: &Subject, path: &str) -> bool {
-    subject.ground.folders.iter().any(|folder| relative(folder, path).is_some())
+    subject.base.folders.iter().any(|folder| relative(folder, path).is_some())
 }
 
 /// Whether the call does nothing but change files of the working folder that are open to change.
 fn edits_within(subject: &Subject) -> bool {
     let open = |path: &str| {
-        let rest = subject.ground.folders.iter().find_map(|folder| relative(folder, path));
-        rest.is_some_and(|rest| !rest.split('/').any(|part| PROTECTED.contains(&part)))
+        let rest = subject.base.folders.iter().find_map(|folder| relative(folder, path));
+        rest.is_some_and(|rest| !is_protected(rest))
     };
     subject.is_edit() && !subject.places.is_empty() && subject.places.iter().all(|place| place.all(|path| open(path)))
 }

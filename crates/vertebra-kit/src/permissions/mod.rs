@@ -24,6 +24,8 @@ mod host;
 mod judge;
 mod names;
 mod path;
+mod question;
+mod reads;
 mod results;
 mod rule;
 mod rules;
@@ -43,11 +45,13 @@ pub(crate) use self::{
 pub use self::{
     file::FileError,
     judge::{Explanation, Listed},
+    question::{NotTaken, Question, Reply},
     rule::{Effect, Rule, RuleError},
     rules::{For, LearnError, Mode, NoBypass, Rules},
     terminal::TerminalApprover,
 };
-use self::{file::RuleFile, subject::Subject};
+use self::{file::RuleFile, reads::Reads, subject::Subject};
+use crate::denied;
 
 /// Who gave rules that the program itself has.
 const PROGRAM: &str = "the program";
@@ -90,8 +94,10 @@ pub enum PermissionsError {
 ///
 /// Every call passes the hook `permissions/allow`, which gives an explicit yes where a rule, [`Mode::AcceptEdits`] or
 /// [`Mode::Bypass`] does, so that guards of other capabilities need not ask; and the guard `permissions/rules`, which
-/// judges the final form of the call and refuses or asks. What another guard denies stays denied. What a search of a whole
-/// folder finds in paths that may not be read is left out of its result by `permissions/results`.
+/// judges the final form of the call and refuses or asks. What another guard denies stays denied.
+///
+/// What may not be read is noted by `permissions/reads`, and the sandbox of [`Bash`](crate::bash::Bash) hides it. What a
+/// search of a whole folder finds there is left out of its result by `permissions/results`.
 #[derive(Debug, Default)]
 pub struct Permissions {
     rules: Rules,
@@ -177,6 +183,7 @@ impl Permissions {
 impl Capability for Permissions {
     fn install(self, kit: &mut Kit) {
         let rules = self.rules;
+        kit.add_hook(BeforeToolUse, Reads(rules.clone())).named(denied::HOOK).priority(-1000);
         let judge = Arc::new(Judge(rules.clone()));
         // Last of the hooks, so that what it allows is what goes on; if not, the guard asks all the same.
         kit.add_hook(BeforeToolUse, judge.clone()).named(ALLOW).priority(1000).fail_open();
@@ -265,7 +272,8 @@ impl Guard<BeforeToolUse> for Judge {
 fn allowed_by_another(record: &Record) -> bool {
     let mut allowed = false;
     for trace in &record.hooks {
-        allowed &= trace.changes.is_empty();
+        // What may not be read is noted, and changes nothing of the call.
+        allowed &= trace.changes.is_empty() || &*trace.hook == denied::HOOK;
         allowed |= matches!(trace.ran, Ran::Answered { verdict: Kind::Allow, .. }) && &*trace.hook != ALLOW;
     }
     allowed

@@ -11,6 +11,7 @@ use super::rule::Wrong;
 #[derive(Debug, Clone)]
 pub(super) struct PathPattern {
     from: From,
+    parts: Vec<String>,
     set: GlobSet,
     /// The same from the root, through links that were on the way when the rule was read.
     led: GlobSet,
@@ -66,7 +67,36 @@ impl PathPattern {
             patterns.push(format!("{pattern}/**"));
         }
         let led = if from == From::Root { led(&parts, &patterns) } else { Vec::new() };
-        Ok(Self { from, set: set_of(&patterns)?, led: set_of(&led)? })
+        let parts = patterns[0].split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        Ok(Self { from, parts, set: set_of(&patterns)?, led: set_of(&led)? })
+    }
+
+    /// The places that all such paths are in, and how far below them at most: none if they are such paths themselves.
+    pub(super) fn begins(&self, base: &Base) -> (Vec<PathBuf>, usize) {
+        let plain = self.parts.iter().take_while(|part| !is_glob(part)).count();
+        let (names, rest) = self.parts.split_at(plain);
+        let depth = match rest {
+            [] => 0,
+            [all] if all == "**" => 0,
+            rest if rest.iter().any(|part| part.contains("**")) => usize::MAX,
+            rest => rest.len(),
+        };
+        let root = ["/".to_owned()];
+        let from = match self.from {
+            From::Root => &root[..],
+            From::Home => &base.home,
+            From::Folder => &base.folders,
+        };
+        let mut begins = Vec::new();
+        for folder in from {
+            // One folder may have two spellings.
+            let folder = Path::new(folder).canonicalize().unwrap_or_else(|_| folder.into());
+            let begin = names.iter().fold(folder, |path, name| path.join(name));
+            if !begins.contains(&begin) {
+                begins.push(begin);
+            }
+        }
+        (begins, depth)
     }
 
     /// Whether the pattern needs a home to be known.
@@ -76,24 +106,24 @@ impl PathPattern {
 
     /// Whether an absolute path is such a path, also by another name of the same place. For refusals only: a link does not
     /// widen what is allowed.
-    pub(super) fn refuses(&self, path: &str, ground: &Base) -> bool {
-        self.holds(path, ground) || self.led.is_match(path.trim_start_matches('/'))
+    pub(super) fn refuses(&self, path: &str, base: &Base) -> bool {
+        self.holds(path, base) || self.led.is_match(path.trim_start_matches('/'))
     }
 
     /// Whether an absolute path is such a path.
-    pub(super) fn holds(&self, path: &str, ground: &Base) -> bool {
+    pub(super) fn holds(&self, path: &str, base: &Base) -> bool {
         let below = |folder: &String| relative(folder, path).is_some_and(|rest| self.set.is_match(rest));
         match self.from {
             From::Root => self.set.is_match(path.trim_start_matches('/')),
-            From::Home => ground.home.iter().any(below),
-            From::Folder => ground.folders.iter().any(below),
+            From::Home => base.home.iter().any(below),
+            From::Folder => base.folders.iter().any(below),
         }
     }
 }
 
 /// The same patterns from where links lead on the way to them.
 fn led(parts: &[&str], patterns: &[String]) -> Vec<String> {
-    let names = parts.iter().copied().take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
+    let names = parts.iter().copied().take_while(|part| !is_glob(part));
     let written = names.collect::<Vec<_>>().join("/");
     let real = real(Path::new(&format!("/{written}"))).unwrap_or_default();
     let real = real.trim_start_matches('/');
@@ -102,6 +132,11 @@ fn led(parts: &[&str], patterns: &[String]) -> Vec<String> {
     }
     let real = globset::escape(real);
     patterns.iter().filter_map(|pattern| Some(format!("{real}{}", pattern.strip_prefix(&written)?))).collect()
+}
+
+/// Whether a part of a pattern may stand for more than one name.
+fn is_glob(part: &str) -> bool {
+    part.contains(['*', '?', '[', '{', '\\'])
 }
 
 fn set_of(patterns: &[String]) -> Result<GlobSet, Wrong> {
@@ -128,11 +163,11 @@ pub(super) struct Place(pub(super) Vec<String>);
 
 impl Place {
     /// From a path as it is written in a call or a command.
-    pub(super) fn new(folder: &str, path: &str, ground: &Base) -> Self {
+    pub(super) fn new(folder: &str, path: &str, base: &Base) -> Self {
         let mut spellings = vec![absolute(folder, path)];
         let below_home = ["~", "$HOME", "${HOME}"].iter().find_map(|home| path.strip_prefix(home));
         if let Some(rest) = below_home.filter(|rest| is_end_of_name(rest)) {
-            spellings.extend(ground.home.iter().map(|home| absolute("/", &format!("{home}{rest}"))));
+            spellings.extend(base.home.iter().map(|home| absolute("/", &format!("{home}{rest}"))));
         }
         Self(spellings)
     }
@@ -180,7 +215,7 @@ pub(super) fn real(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn ground() -> Base {
+    fn base() -> Base {
         Base { folders: vec!["/repo".to_owned()], home: vec!["/home/me".to_owned()] }
     }
 
@@ -218,13 +253,13 @@ mod tests {
         ];
         for (pattern, path, expected) in cases {
             let Ok(compiled) = PathPattern::new("Read", pattern) else { panic!("{pattern}") };
-            assert_eq!(compiled.holds(path, &ground()), expected, "{pattern}: {path}");
+            assert_eq!(compiled.holds(path, &base()), expected, "{pattern}: {path}");
         }
     }
 
     #[test]
     fn a_tilde_may_be_the_home_or_a_folder_of_that_name() {
-        let place = |path| Place::new("/repo", path, &ground()).0;
+        let place = |path| Place::new("/repo", path, &base()).0;
         assert_eq!(place("~/.ssh/../id"), ["/repo/~/id", "/home/me/id"]);
         assert_eq!(place("$HOME"), ["/repo/$HOME", "/home/me"]);
         assert_eq!(place("~x"), ["/repo/~x"]);

@@ -296,13 +296,16 @@ impl Rules {
     pub(super) fn without_refused(&self, run: &RunInfo, call: &Call, output: &str) -> Option<String> {
         let state = self.read();
         let subject = &state.pending.get(&(run.run_id.clone(), call.call_id.clone()))?.subject;
-        let reads = |held: &&Held| matches!(held.rule.part, Part::Path(Access::Read, _));
-        let denying = state.of(&run.session_id).filter(|held| held.effect == Effect::Deny).filter(reads);
-        let rules: Vec<&Rule> = denying.map(|held| &*held.rule).collect();
+        let rules = state.refusals_to_read(&run.session_id);
         if rules.is_empty() || subject.searched.is_empty() {
             return None;
         }
         without_refused(output, |path| rules.iter().any(|rule| rule.refuses_found(subject, path)))
+    }
+
+    /// The rules that refuse reading in a session.
+    pub(super) fn refusals_to_read(&self, session: &str) -> Vec<Arc<Rule>> {
+        self.read().refusals_to_read(session)
     }
 
     /// The call has ended.
@@ -366,6 +369,12 @@ impl State {
 
     fn of(&self, session: &str) -> impl Iterator<Item = &Held> {
         self.rules.iter().filter(move |held| held.session.as_deref().is_none_or(|of| of == session))
+    }
+
+    fn refusals_to_read(&self, session: &str) -> Vec<Arc<Rule>> {
+        let reads = |held: &&Held| matches!(held.rule.part, Part::Path(Access::Read, _));
+        let denying = self.of(session).filter(|held| held.effect == Effect::Deny).filter(reads);
+        denying.map(|held| held.rule.clone()).collect()
     }
 
     /// Whether a rule asks about paths or denies them.

@@ -16,6 +16,9 @@ use super::{
 /// How many paths of one call are judged.
 const MAX_PLACES: usize = 2000;
 
+/// How long a path may be.
+const MAX_PATH_BYTES: usize = 4096;
+
 /// How many names are looked at to know what the patterns of a line stand for.
 const MAX_NAMES: usize = 20_000;
 
@@ -81,9 +84,9 @@ pub(super) struct Subject {
     /// The hosts in the commands.
     pub(super) command_hosts: Vec<Option<String>>,
     /// What an allowance is relative to: the folder of the agent that a person started.
-    pub(super) ground: Base,
+    pub(super) base: Base,
     /// What a refusal is relative to: the folder of a child as well.
-    pub(super) wide_ground: Base,
+    pub(super) wide_base: Base,
     folder: String,
     /// Where its commands may be when they run: where the shell is, and wherever the line goes from there.
     here: Vec<String>,
@@ -112,14 +115,22 @@ pub(super) struct Standing {
     pub(super) refuses_paths: bool,
 }
 
+impl Standing {
+    /// What allowances are relative to, and what refusals are.
+    pub(super) fn bases(&self) -> (Base, Base) {
+        let home = self.home.as_deref().map(spellings).unwrap_or_default();
+        let base = Base { folders: spellings(&self.anchor), home };
+        let mut wide_base = base.clone();
+        wide_base.folders.extend(spellings(&self.folder));
+        (base, wide_base)
+    }
+}
+
 impl Subject {
     /// Reads the call. Asks the file system where links lead, so it may block.
     pub(super) fn new(call: &Call, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
-        let Standing { folder, anchor, shell, home, refuses_paths } = standing;
-        let home = home.as_deref().map(spellings).unwrap_or_default();
-        let ground = Base { folders: spellings(&anchor), home };
-        let mut wide_ground = ground.clone();
-        wide_ground.folders.extend(spellings(&folder));
+        let (base, wide_base) = standing.bases();
+        let Standing { folder, shell, refuses_paths, .. } = standing;
         let names: Vec<Arc<str>> = std::iter::once(&call.tool).chain(call.aliases.iter()).cloned().collect();
         let commands = commands(call);
         let mut subject = Self {
@@ -132,8 +143,8 @@ impl Subject {
             hosts: urls(&call.args).map(host_of).collect(),
             command_hosts: Vec::new(),
             commands,
-            ground,
-            wide_ground,
+            base,
+            wide_base,
             here: vec![shell.unwrap_or_else(|| folder.clone())],
             folder,
         };
@@ -146,6 +157,7 @@ impl Subject {
         }
         subject.read_commands();
         if refuses_paths {
+            subject.read_mentions(&call.args);
             subject.read_patterns()?;
         }
         if subject.places.len() + subject.touched.len() > MAX_PLACES {
@@ -164,7 +176,7 @@ impl Subject {
     /// What a path in the output of a search may mean: relative to the agent's folder, or to the one that was searched.
     pub(super) fn found(&self, path: &str) -> impl Iterator<Item = Place> {
         let folders = std::iter::once(&self.folder).chain(&self.searched);
-        folders.map(move |folder| Place::new(folder, path, &self.ground))
+        folders.map(move |folder| Place::new(folder, path, &self.base))
     }
 
     /// Whether the tool is called so, or also called so.
@@ -195,7 +207,7 @@ impl Subject {
     /// A path relative to the folder that rules are relative to, as a rule would name it.
     pub(super) fn as_rule(&self, place: &Place) -> Option<String> {
         let path = place.0.first()?;
-        let below = self.ground.folders.first().and_then(|folder| relative(folder, path));
+        let below = self.base.folders.first().and_then(|folder| relative(folder, path));
         let path = match below {
             Some("") => ".".to_owned(),
             // A name alone would hold at any depth.
@@ -208,7 +220,7 @@ impl Subject {
     }
 
     fn place(&self, path: &str) -> Place {
-        Place::new(&self.folder, path, &self.ground)
+        Place::new(&self.folder, path, &self.base)
     }
 
     fn is_lost(&self) -> bool {
@@ -218,7 +230,7 @@ impl Subject {
     /// A path in a command, from wherever the command may be.
     fn place_in_shell(&self, path: &str) -> Place {
         let mut place = Place(Vec::new());
-        for spelling in self.here.iter().flat_map(|folder| Place::new(folder, path, &self.ground).0) {
+        for spelling in self.here.iter().flat_map(|folder| Place::new(folder, path, &self.base).0) {
             if !place.0.contains(&spelling) {
                 place.0.push(spelling);
             }
@@ -273,6 +285,18 @@ impl Subject {
         self.commands = commands;
     }
 
+    /// Adds arguments that are paths by neither name nor look, and are there: a tool may call its paths anything.
+    fn read_mentions(&mut self, args: &Args) {
+        let mut texts = Vec::new();
+        args.into_iter().for_each(|(_, value)| collect_texts(value, &mut texts));
+        for text in texts.into_iter().filter(|text| is_name(text)) {
+            let place = self.place(text);
+            if place.any(|path| fs::symlink_metadata(path).is_ok()) {
+                self.touched.push(Touched { place, changes: !self.read_only });
+            }
+        }
+    }
+
     /// Adds what patterns in the commands stand for.
     fn read_patterns(&mut self) -> Result<(), String> {
         if self.is_lost() {
@@ -315,6 +339,20 @@ fn path_in(word: &str) -> Option<&str> {
     let value = word.rsplit('=').next().unwrap_or(word);
     let path = value.strip_prefix('@').unwrap_or(value);
     (!path.is_empty()).then_some(path)
+}
+
+fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(values) => values.iter().for_each(|value| collect_texts(value, texts)),
+        Value::Object(map) => map.values().for_each(|value| collect_texts(value, texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Whether a text is short enough for a path, and on one line.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_PATH_BYTES && !text.contains(['\n', '\0'])
 }
 
 fn urls(args: &Args) -> impl Iterator<Item = &str> {

@@ -119,37 +119,17 @@ impl Summarisation {
         part(self.threshold(), self.target).max(LEAST_TARGET)
     }
 
-    /// Repeated and old results, as far as they are to go.
-    fn cheaply(&self, run: &Run, messages: &mut [Message]) {
-        match self.repeated {
-            Repeated::Point => cheap::dedupe(messages),
-            Repeated::Keep => {}
-        }
-        if let Some(keep) = self.keep_tool_results
-            && self.counter.count(&messages.iter().cloned().collect()) > self.target_tokens()
-        {
-            cheap::clear(messages, keep, |name| run.tool_spec(name).is_some_and(|tool| tool.read_only));
-        }
-    }
-}
-
-/// A share of so many tokens. Shares are rough, so what a float rounds off does not matter.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-fn part(tokens: u64, share: f64) -> u64 {
-    (tokens as f64 * share.clamp(0.0, 1.0)) as u64
-}
-
-impl Compactor for Summarisation {
-    fn due(&self, state: &AgentState) -> Option<String> {
-        let (tokens, threshold) = (self.counter.count(state.messages()), self.threshold().max(LEAST_TARGET));
-        (tokens > threshold).then(|| format!("{tokens} tokens are more than {threshold}"))
-    }
-
-    async fn compact(&self, run: &Run, state: &mut AgentState, instructions: &str) -> Result<Messages, HookError> {
+    async fn shorten(
+        &self,
+        run: &Run,
+        state: &mut AgentState,
+        instructions: &str,
+        target: u64,
+    ) -> Result<Messages, HookError> {
         let mut messages: Vec<Message> = state.messages().iter().cloned().collect();
-        self.cheaply(run, &mut messages);
+        self.cheaply(run, &mut messages, target);
         let cheap: Messages = messages.iter().cloned().collect();
-        let room = Room { counter: &self.counter, target: self.target_tokens(), keep_recent: self.keep_recent };
+        let room = Room { counter: &self.counter, target, keep_recent: self.keep_recent };
         if self.counter.count(&cheap) <= room.target {
             return Ok(cheap);
         }
@@ -175,6 +155,47 @@ impl Compactor for Summarisation {
                 }
             },
         }
+    }
+
+    /// Repeated and old results, as far as they are to go.
+    fn cheaply(&self, run: &Run, messages: &mut [Message], target: u64) {
+        match self.repeated {
+            Repeated::Point => cheap::dedupe(messages),
+            Repeated::Keep => {}
+        }
+        if let Some(keep) = self.keep_tool_results
+            && self.counter.count(&messages.iter().cloned().collect()) > target
+        {
+            cheap::clear(messages, keep, |name| run.tool_spec(name).is_some_and(|tool| tool.read_only));
+        }
+    }
+}
+
+/// A share of so many tokens. Shares are rough, so what a float rounds off does not matter.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+fn part(tokens: u64, share: f64) -> u64 {
+    (tokens as f64 * share.clamp(0.0, 1.0)) as u64
+}
+
+impl Compactor for Summarisation {
+    fn due(&self, state: &AgentState) -> Option<String> {
+        let (tokens, threshold) = (self.counter.count(state.messages()), self.threshold().max(LEAST_TARGET));
+        (tokens > threshold).then(|| format!("{tokens} tokens are more than {threshold}"))
+    }
+
+    async fn compact(&self, run: &Run, state: &mut AgentState, instructions: &str) -> Result<Messages, HookError> {
+        self.shorten(run, state, instructions, self.target_tokens()).await
+    }
+
+    /// A person who asks for it wants the same share of what there is now.
+    async fn compact_on_request(
+        &self,
+        run: &Run,
+        state: &mut AgentState,
+        instructions: &str,
+    ) -> Result<Messages, HookError> {
+        let share = part(self.counter.count(state.messages()), self.target).max(LEAST_TARGET);
+        self.shorten(run, state, instructions, share.min(self.target_tokens())).await
     }
 }
 

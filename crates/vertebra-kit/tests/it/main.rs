@@ -7,6 +7,7 @@ mod bash;
 mod bash_policy;
 mod bundle;
 mod critique;
+mod denied;
 mod files;
 mod laws;
 #[cfg(feature = "mcp")]

@@ -172,3 +172,26 @@ async fn each_mode_means_the_same_to_all_tools() {
         assert_eq!(words, expected, "{shown}\n{read:?}");
     }
 }
+
+#[tokio::test]
+async fn what_is_protected_is_so_for_files_for_accepted_edits_and_for_commands() {
+    let folder = project();
+    let launcher = Some(env!("CARGO_BIN_EXE_vertebra-sandbox").into());
+    for name in vertebra_kit::PROTECTED {
+        let path = if *name == ".git" { ".git/hooks/x".to_owned() } else { (*name).to_owned() };
+        let write = [("write_file", json!({"path": path, "content": "x", "create_parents": true}))];
+        let accepted = Permissions::default().mode(Mode::AcceptEdits).expect("a mode");
+        let read = reads(&folder, accepted, &write).await;
+        assert!(read[0].contains("no rule allows this use of `write_file`"), "{name}: {read:?}");
+        let read = reads(&folder, Permissions::bypassing_questions(), &write).await;
+        assert!(read[0].starts_with("failed: "), "{name}: {read:?}");
+
+        let command = format!("mkdir -p $(dirname {path}); echo x > {path} || echo x > {path}/x");
+        let model = Script::new().call("bash", &json!({ "command": command }).to_string()).say("done");
+        let sandbox = Sandbox { launcher: launcher.clone(), ..Sandbox::required() };
+        let bash = Bash { sandbox, judged: false, ..Bash::in_dir(folder.path()) };
+        run(&built(Agent::builder(model.clone()).with(bash)), "go").await;
+        assert!(read_by_model(&model)[0].starts_with("done: exit code: 1"), "{name}: {:?}", read_by_model(&model));
+        assert!(!folder.path().join(&path).exists(), "{name}");
+    }
+}

@@ -12,7 +12,7 @@ use vertebra::{Deltas, Halted, Model, ModelError, ModelId, Request, Response};
 use super::{
     CassetteError,
     difference::Difference,
-    tape::{self, Exchange, Outcome, Piece},
+    tape::{self, Exchange, Outcome, Piece, Recording},
     wording::{self, Rewrite, Wording},
 };
 use crate::Secret;
@@ -25,6 +25,8 @@ use crate::Secret;
 #[derive(Clone)]
 pub struct Player {
     reel: Arc<Reel>,
+    /// The parts of requests, as they are compared.
+    parts: Arc<Vec<Value>>,
     wording: Wording,
     normal: Vec<Arc<Rewrite>>,
 }
@@ -37,18 +39,18 @@ struct Reel {
 
 struct Slot {
     line: usize,
-    exchange: Exchange,
-    played: bool,
+    /// None once it was played.
+    exchange: Option<Exchange>,
 }
 
 impl Player {
     /// Plays this file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, CassetteError> {
         let path = path.as_ref().to_owned();
-        let (model, exchanges) = tape::read(&path)?;
-        let slots = exchanges.into_iter().map(|(line, exchange)| Slot { line, exchange, played: false }).collect();
+        let Recording { model, parts, exchanges } = tape::read(&path)?;
+        let slots = exchanges.into_iter().map(|(line, exchange)| Slot { line, exchange: Some(exchange) }).collect();
         let reel = Arc::new(Reel { path, model, exchanges: Mutex::new(slots) });
-        Ok(Self { reel, wording: Wording::default(), normal: Vec::new() })
+        Ok(Self { reel, parts: Arc::new(parts), wording: Wording::default(), normal: Vec::new() })
     }
 
     /// See [`Recorder::secret`](super::Recorder::secret): where it is in a request, it is recorded as hidden.
@@ -75,7 +77,11 @@ impl Player {
     /// Compares requests after this has changed every text in both: to make times and the like equal.
     #[must_use]
     pub fn normalise(mut self, normal: impl for<'t> Fn(&'t str) -> Cow<'t, str> + Send + Sync + 'static) -> Self {
-        self.normal.push(Arc::new(normal));
+        let normal: Arc<Rewrite> = Arc::new(normal);
+        for part in Arc::make_mut(&mut self.parts) {
+            normalise(part, &normal);
+        }
+        self.normal.push(normal);
         self
     }
 
@@ -96,46 +102,45 @@ impl Player {
 
     fn take(&self, request: &Request) -> Result<Exchange, ModelError> {
         let mut asked = tape::asked(request, &self.wording);
-        self.normalise_value(&mut asked);
-        let mut slots = self.reel.slots();
-        let due = slots.iter_mut().find(|slot| !slot.played && *self.recorded(slot) == asked);
-        if let Some(slot) = due {
-            slot.played = true;
-            return Ok(slot.exchange.clone());
-        }
-        Err(ModelError::Rejected { message: self.why_not(&slots, &asked) })
-    }
-
-    /// The request of a slot, as it is compared.
-    fn recorded<'s>(&self, slot: &'s Slot) -> Cow<'s, Value> {
-        if self.normal.is_empty() {
-            return Cow::Borrowed(&slot.exchange.request);
-        }
-        let mut request = slot.exchange.request.clone();
-        self.normalise_value(&mut request);
-        Cow::Owned(request)
-    }
-
-    fn normalise_value(&self, value: &mut Value) {
         for normal in &self.normal {
-            wording::in_value(value, &|text| normal(text).into_owned().into());
+            normalise(&mut asked, normal);
         }
+        let mut slots = self.reel.slots();
+        let mut unplayed = slots.iter_mut().map(|slot| &mut slot.exchange);
+        let due = unplayed.find_map(|exchange| exchange.take_if(|exchange| self.is(exchange, &asked)));
+        due.ok_or_else(|| ModelError::Rejected { message: self.why_not(&slots, &asked) })
+    }
+
+    fn is(&self, exchange: &Exchange, asked: &Value) -> bool {
+        tape::is(&self.folded(exchange), &self.parts, asked)
+    }
+
+    /// The request of an exchange, as it is compared. Its parts are that already.
+    fn folded<'e>(&self, exchange: &'e Exchange) -> Cow<'e, Value> {
+        let mut request = Cow::Borrowed(&exchange.request);
+        for normal in &self.normal {
+            normalise(request.to_mut(), normal);
+        }
+        request
     }
 
     fn why_not(&self, slots: &[Slot], asked: &Value) -> String {
         let path = self.reel.path.display();
+        let recorded = |slot: &Slot| {
+            let folded = self.folded(slot.exchange.as_ref()?).into_owned();
+            Some((slot.line, tape::unfolded(folded, &self.parts)))
+        };
         // With agents side by side the next one in the file may be another's: the same task is the better guess.
-        let same_task = |slot: &&Slot| {
-            let recorded = self.recorded(slot);
+        let same_task = |(_, recorded): &(usize, Value)| {
             ["/model", "/system_prompt", "/messages/0"].iter().all(|at| recorded.pointer(at) == asked.pointer(at))
         };
-        let unplayed = || slots.iter().filter(|slot| !slot.played);
-        let Some(due) = unplayed().find(same_task).or_else(|| unplayed().next()) else {
+        let unplayed = || slots.iter().filter_map(recorded);
+        let Some((line, due)) = unplayed().find(same_task).or_else(|| unplayed().next()) else {
             return format!("{path} has been played to its end, and one more request came");
         };
-        match Difference::first(&self.recorded(due), asked) {
-            Some(difference) => format!("the request is not the one recorded in {path}:{}\n{difference}", due.line),
-            None => format!("the request is the one recorded in {path}:{}", due.line),
+        match Difference::first(&due, asked) {
+            Some(difference) => format!("the request is not the one recorded in {path}:{line}\n{difference}"),
+            None => format!("the request is the one recorded in {path}:{line}"),
         }
     }
 
@@ -149,6 +154,10 @@ impl Player {
         }
         Ok(())
     }
+}
+
+fn normalise(value: &mut Value, normal: &Arc<Rewrite>) {
+    wording::in_value(value, &|text| normal(text).into_owned().into());
 }
 
 impl Model for Player {
@@ -183,7 +192,7 @@ impl Reel {
     }
 
     fn left(&self) -> usize {
-        self.slots().iter().filter(|slot| !slot.played).count()
+        self.slots().iter().filter(|slot| slot.exchange.is_some()).count()
     }
 }
 

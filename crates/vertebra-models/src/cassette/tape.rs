@@ -189,8 +189,16 @@ impl Tape {
     }
 }
 
-/// What a recording holds: whose it is, and its exchanges with the lines they are in.
-pub(super) fn read(path: &Path) -> Result<(ModelId, Vec<(usize, Exchange)>), CassetteError> {
+/// What a file holds.
+pub(super) struct Recording {
+    pub(super) model: ModelId,
+    pub(super) parts: Vec<Value>,
+    /// Each with its line. Their requests are folded: a conversation in memory is no longer than in the file.
+    pub(super) exchanges: Vec<(usize, Exchange)>,
+}
+
+/// Reads a recording.
+pub(super) fn read(path: &Path) -> Result<Recording, CassetteError> {
     let file = |source| CassetteError::File { path: path.to_owned(), source };
     let wrong = |line, message: String| CassetteError::Line { path: path.to_owned(), line, message };
     let mut reader = BufReader::new(File::open(path).map_err(file)?.take(MAX_BYTES));
@@ -222,31 +230,60 @@ pub(super) fn read(path: &Path) -> Result<(ModelId, Vec<(usize, Exchange)>), Cas
             (Line::Part { number, .. }, Some(_)) => {
                 return Err(wrong(line, format!("part {number} where part {} is due", parts.len())));
             }
-            (Line::Exchange(mut exchange), Some(_)) => {
-                unfold(&mut exchange.request, &parts).map_err(|message| wrong(line, message))?;
+            (Line::Exchange(exchange), Some(_)) => {
+                check(&exchange.request, &parts).map_err(|message| wrong(line, message))?;
                 exchanges.push((line, exchange));
             }
         }
     }
     let model = model.ok_or_else(|| wrong(1, "the file is empty; a recording begins with its head".to_owned()))?;
-    Ok((model, exchanges))
+    Ok(Recording { model, parts, exchanges })
 }
 
-fn unfold(request: &mut Value, parts: &[Value]) -> Result<(), String> {
-    let part = |value: &mut Value| -> Result<(), String> {
-        let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
-        let part = number.and_then(|number| parts.get(number)).ok_or_else(|| format!("there is no part {value}"))?;
-        *value = part.clone();
-        Ok(())
-    };
+/// The part that a number in a folded request stands for.
+fn part<'p>(number: &Value, parts: &'p [Value]) -> Option<&'p Value> {
+    parts.get(usize::try_from(number.as_u64()?).ok()?)
+}
+
+fn check(request: &Value, parts: &[Value]) -> Result<(), String> {
     for name in FOLDED {
-        match request.get_mut(name) {
-            Some(Value::Array(items)) => items.iter_mut().try_for_each(part)?,
-            Some(whole) => part(whole)?,
+        let numbers = match request.get(name) {
+            Some(Value::Array(numbers)) => numbers,
+            Some(number) => std::slice::from_ref(number),
             None => return Err(format!("a request without `{name}`")),
+        };
+        if let Some(missing) = numbers.iter().find(|number| part(number, parts).is_none()) {
+            return Err(format!("there is no part {missing}"));
         }
     }
     Ok(())
+}
+
+/// Whether a folded request is this one.
+pub(super) fn is(folded: &Value, parts: &[Value], asked: &Value) -> bool {
+    let (Some(folded), Some(asked)) = (folded.as_object(), asked.as_object()) else { return false };
+    let same = |name: &String, folded: &Value, asked: &Value| match (folded, asked) {
+        _ if !FOLDED.contains(&name.as_str()) => folded == asked,
+        (Value::Array(numbers), Value::Array(items)) => {
+            let parts = numbers.iter().map(|number| part(number, parts));
+            numbers.len() == items.len() && parts.eq(items.iter().map(Some))
+        }
+        (number, whole) => part(number, parts) == Some(whole),
+    };
+    folded.len() == asked.len()
+        && folded.iter().all(|(name, folded)| asked.get(name).is_some_and(|asked| same(name, folded, asked)))
+}
+
+/// A folded request as it was asked.
+pub(super) fn unfolded(mut request: Value, parts: &[Value]) -> Value {
+    let unfold = |number: &mut Value| *number = part(number, parts).cloned().unwrap_or_default();
+    for name in FOLDED {
+        match &mut request[name] {
+            Value::Array(numbers) => numbers.iter_mut().for_each(unfold),
+            number => unfold(number),
+        }
+    }
+    request
 }
 
 #[cfg(test)]
@@ -294,9 +331,13 @@ mod tests {
             for exchange in &said {
                 tape.add(exchange.clone()).expect("a line");
             }
-            let (_, read) = read(&path).expect("a recording");
-            let read: Vec<Exchange> = read.into_iter().map(|(_, exchange)| exchange).collect();
-            prop_assert_eq!(read, said);
+            let Recording { parts, exchanges, .. } = read(&path).expect("a recording");
+            prop_assert_eq!(exchanges.len(), said.len());
+            for ((_, folded), said) in exchanges.into_iter().zip(said) {
+                prop_assert!(is(&folded.request, &parts, &said.request));
+                let request = unfolded(folded.request.clone(), &parts);
+                prop_assert_eq!(Exchange { request, ..folded }, said);
+            }
         }
     }
 }

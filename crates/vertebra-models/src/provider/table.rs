@@ -93,7 +93,6 @@ pub static PROVIDERS: &[Provider] = &[
         .no_tools(),
     row("qwen-cloud", "Qwen Cloud", Adapter::QwenCloud, "https://dashscope-intl.aliyuncs.com/compatible-mode/v1/")
         .keys(&["QWEN_CLOUD_API_KEY", "DASHSCOPE_API_KEY"])
-        .aka(&["qwen"])
         .model("qwen3.8-max")
         .known_by(&["qwen3.8-"])
         .images()

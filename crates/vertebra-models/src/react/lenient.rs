@@ -199,7 +199,7 @@ mod tests {
         let cases = [
             (r"{'a': 'it\'s', }", json!({"a": "it's"})),
             ("{\"a\": \"two\nlines\"}", json!({"a": "two\nlines"})),
-            (r#"[True, False, None, -1.5e3,]"#, json!([true, false, null, -1500.0])),
+            ("[True, False, None, -1.5e3,]", json!([true, false, null, -1500.0])),
             (r#""\u0041\ud83d\ude00\ud83d!""#, json!("A😀\u{fffd}!")),
             (r#"{"say": 'the "word"'}"#, json!({"say": "the \"word\""})),
         ];

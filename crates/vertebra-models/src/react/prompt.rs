@@ -133,10 +133,8 @@ fn examples(offers: &[Offer], most: usize) -> Vec<Message> {
 fn sample_object(schema: &Value, depth: usize) -> Map<String, Value> {
     let Some(properties) = schema["properties"].as_object() else { return Map::new() };
     let none_required = schema["required"].as_array().is_none_or(Vec::is_empty);
-    let shown = (0..).zip(properties).filter(|(index, (name, _))| match none_required {
-        true => *index == 0,
-        false => is_required(schema, name),
-    });
+    let is_shown = |index: u32, name: &str| if none_required { index == 0 } else { is_required(schema, name) };
+    let shown = (0..).zip(properties).filter(|(index, (name, _))| is_shown(*index, name));
     shown.map(|(index, (name, schema))| (name.clone(), sample(name, schema, index, depth + 1))).collect()
 }
 

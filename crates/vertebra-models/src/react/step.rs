@@ -39,9 +39,15 @@ pub(super) fn read(text: &str, offers: &[Offer]) -> Result<Step, Unclear> {
     match written {
         Some(written) => written.understood(offers),
         None if text.is_empty() => Err(Unclear::new("the answer was empty")),
-        None if text.contains('{') => Err(Unclear::new("there is no JSON object with a tool or an answer in it")),
+        None if is_meant_as_json(text) => Err(Unclear::new("there is no JSON object with a tool or an answer in it")),
         None => Ok(Step { answer: Some(text.to_owned()), ..Step::default() }),
     }
+}
+
+/// A bare answer may well have braces in it: code has.
+fn is_meant_as_json(text: &str) -> bool {
+    let names = ["\"thought\"", "\"tool\"", "\"arguments\"", "\"answer\""];
+    text.starts_with('{') || text.contains('{') && names.iter().any(|name| text.contains(name))
 }
 
 /// The fields of a step as they were written.
@@ -129,14 +135,12 @@ fn object_of(arguments: &Value, offer: &Offer) -> Option<Map<String, Value>> {
 
 fn no_such_tool(name: &str, offers: &[Offer]) -> String {
     let shown: String = name.chars().take(80).collect();
-    match nearest(&shown, offers.iter().map(|offer| &*offer.name)) {
-        Some(meant) => format!("there is no tool `{shown}`; did you mean `{meant}`?"),
-        None => {
-            let names: Vec<&str> = offers.iter().take(MAX_NAMES).map(|offer| &*offer.name).collect();
-            let more = if offers.len() > MAX_NAMES { ", …" } else { "" };
-            format!("there is no tool `{shown}`; the tools are: {}{more}", names.join(", "))
-        }
+    if let Some(meant) = nearest(&shown, offers.iter().map(|offer| &*offer.name)) {
+        return format!("there is no tool `{shown}`; did you mean `{meant}`?");
     }
+    let names: Vec<&str> = offers.iter().take(MAX_NAMES).map(|offer| &*offer.name).collect();
+    let more = if offers.len() > MAX_NAMES { ", …" } else { "" };
+    format!("there is no tool `{shown}`; the tools are: {}{more}", names.join(", "))
 }
 
 /// The form of the paper: a label at the start of a line, and what follows it up to the next one.
@@ -275,7 +279,9 @@ mod tests {
         ] {
             assert_eq!(shown(text), "(t) = two\nlines", "{text}");
         }
-        assert_eq!(shown("It is 42."), "() = It is 42.");
+        for text in ["It is 42.", "Write `fn main() {}`.", "```rust\nfn main() {}\n```"] {
+            assert_eq!(shown(text), format!("() = {text}"));
+        }
         assert_eq!(shown(r#"{"answer": {"total": 7}}"#), r#"() = {"total":7}"#);
     }
 

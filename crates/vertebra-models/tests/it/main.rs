@@ -3,6 +3,7 @@
 mod cassette;
 mod found;
 mod lines;
+mod picking;
 mod react;
 mod real;
 mod wire;

@@ -217,7 +217,7 @@ async fn a_call_can_be_halted_while_it_is_written_and_withheld_from_people() {
 #[tokio::test]
 async fn a_front_end_sees_steps_tools_hooks_questions_and_the_end_also_of_children() {
     let child = agent(&Script::new().say("seen")).name("child").build().expect("a child");
-    let model = Script::new().calls([("ls", "{}"), ("helper", r#"{"prompt": "look"}"#)]).stream(["done"]);
+    let model = Script::new().calls([("ls", "{}"), ("helper", r#"{"prompt": "look"}"#)]).costing(5, 2).stream(["done"]);
     let mut builder = agent(&model);
     builder.tool(RecordingTool::new("ls")).tool(vertebra::AgentTool::new("helper", "helps", child));
     builder.approver(vertebra::testing::FixedApprover::yes()).on(BeforeToolUse.tool("ls"), async |_| ask("sure?"));
@@ -230,7 +230,10 @@ async fn a_front_end_sees_steps_tools_hooks_questions_and_the_end_also_of_childr
             News::ToolBegan { call } => format!("{} begins", call.tool),
             News::ToolSays { text, .. } => format!("tool says {text}"),
             News::ToolEnded { call, result } => format!("{} ends: {}", call.tool, result.output),
-            News::Hooks { record, subject } => format!("{} on {subject}: {}", record.point, record.verdict),
+            News::Hooks { record, subject, call_id } => {
+                format!("{} on {subject} ({}): {}", record.point, call_id.unwrap_or_default(), record.verdict)
+            }
+            News::Used { usage } => format!("used {}", usage.total_tokens()),
             News::Asked { approval } => format!("asks: {}", approval.reason),
             News::Decided { .. } => "decided".to_owned(),
             News::Notice { message, .. } => message,
@@ -241,18 +244,21 @@ async fn a_front_end_sees_steps_tools_hooks_questions_and_the_end_also_of_childr
     }
     log.check(&[
         "0 tester step 1",
-        "0 tester BeforeToolUse on ls: asked",
+        "0 tester used 7",
+        "0 tester BeforeToolUse on ls (call-1): asked",
         "0 tester asks: sure?",
         "0 tester decided",
         "0 tester ls begins",
         "0 tester helper begins",
         "1 child step 1",
+        "1 child used 0",
         "1 child says seen",
         "1 child ended completed",
         "0 tester ls ends: ok",
         "0 tester helper ends: seen",
         "0 tester step 2",
         "0 tester says done",
+        "0 tester used 0",
         "0 tester ended completed",
     ]);
 }

@@ -27,7 +27,7 @@ const NEWEST: ABI = ABI::V9;
 const ENTRIES: usize = 50_000;
 
 /// Devices that hold nothing and hurt nobody. Terminals are not among them: a command has no business typing.
-const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "fd", "stdin", "stdout", "stderr"];
+pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "fd", "stdin", "stdout", "stderr"];
 
 /// What this kernel's Landlock cannot hold; an error if there is none.
 pub(super) fn lacking() -> Result<Vec<String>, String> {

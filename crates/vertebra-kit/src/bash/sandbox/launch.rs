@@ -1,4 +1,4 @@
-//! The launcher: this program, started again under another name, restricts itself and becomes the command.
+//! The launcher: this program, started again with an argument of its own, restricts itself and becomes the command.
 //!
 //! Restricting between fork and exec would be simpler, but takes the whole process off the fast way to spawn.
 
@@ -16,7 +16,7 @@ use nix::unistd::close;
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
 use super::{
-    HELD, NO_MOUNTS, calls, files, mounts,
+    HELD, NO_MOUNTS, bubblewrap, calls, files, mounts,
     rules::{Rules, UnixSockets},
 };
 
@@ -42,6 +42,8 @@ pub(super) enum LaunchError {
     Kernel(#[from] rustix::io::Errno),
     #[error("what this program inherited cannot be closed: {0}")]
     Inherited(std::io::Error),
+    #[error("the folder that the command is to begin in is gone: {0}")]
+    Here(std::io::Error),
     #[error("{NO_MOUNTS}{0}")]
     Mounts(std::io::Error),
     #[error("cannot run {program:?}: {error}")]
@@ -58,19 +60,24 @@ impl From<seccompiler::BackendError> for LaunchError {
 pub(super) fn launch(mut args: impl Iterator<Item = OsString>) -> ! {
     let rules = args.next().and_then(|rules| rules.into_string().ok()).ok_or(LaunchError::NotAsked);
     let rules = rules.and_then(|rules| Ok(serde_json::from_str::<Rules>(&rules)?));
-    let Err(error) = rules.and_then(|rules| become_command(&rules, args));
+    let Err(error) = rules.and_then(|rules| become_command(rules, args));
     eprintln!("{error}");
     exit(CANNOT_RUN);
 }
 
-fn become_command(rules: &Rules, mut args: impl Iterator<Item = OsString>) -> Result<Infallible, LaunchError> {
+fn become_command(mut rules: Rules, mut args: impl Iterator<Item = OsString>) -> Result<Infallible, LaunchError> {
     let program = args.next().ok_or(LaunchError::NotAsked)?;
     close_inherited()?;
+    if let Some(bubblewrap) = rules.bubblewrap.take() {
+        return bubblewrap::enter(&bubblewrap, rules, &program, args);
+    }
     // Processes that lose their parent become children of the shell: so they are found when the command is ended.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    let unix_sockets = rules.unix_sockets == UnixSockets::Open || files::holds_unix_sockets();
-    mounts::protect(&rules.protect).map_err(LaunchError::Mounts)?;
-    files::restrict(rules)?;
+    let unix_sockets = rules.unix_sockets == UnixSockets::Open || (rules.landlock && files::holds_unix_sockets());
+    mounts::make(&rules).map_err(LaunchError::Mounts)?;
+    if rules.landlock {
+        files::restrict(&rules)?;
+    }
     calls::restrict(rules.network, unix_sockets)?;
     drop_capabilities()?;
     // The first line that comes out is the launcher's word, and nobody else could have said it.

@@ -3,13 +3,17 @@
 //! On Linux a command is started through a launcher that takes rights away from itself (Landlock for files, signals and
 //! abstract sockets; seccomp for the network and the rest of the kernel; capabilities for a superuser) and becomes the
 //! shell. The launcher is this very program, started again: a program that wants the sandbox calls [`launch_if_asked`]
-//! first thing in `main`.
+//! first thing in `main`. Where the system gives it no namespaces, or the kernel has no Landlock, it becomes bubblewrap
+//! first, if there is one: see [`Engine`].
 //!
 //! A program that does not is never started again; its commands run without a sandbox and say so, or do not run if the
 //! sandbox is [required](Sandbox::required). What the sandbox stops and what it does not: `docs/sandbox.md`.
 
 #[cfg(target_os = "linux")]
+mod bubblewrap;
+#[cfg(target_os = "linux")]
 mod calls;
+mod engine;
 #[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
@@ -18,32 +22,36 @@ mod launch;
 mod mounts;
 mod placeholders;
 mod rules;
+mod start;
 
 use std::{
-    ffi::OsString,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
 };
 
-pub(super) use placeholders::Placeholders;
-use placeholders::Put;
-pub use rules::{DENY_READ, Network, PROTECT, UnixSockets};
-use rules::{Protected, Rules, expanded, resolved};
 use vertebra::ToolError;
 
+#[cfg(target_os = "linux")]
+use self::files::lacking;
+pub use self::{
+    engine::Engine,
+    rules::{DENY_READ, Network, UnixSockets},
+};
+pub(super) use self::{engine::Tried, placeholders::Placeholders, start::Start};
+use self::{
+    engine::{NoWay, Way, bubblewrap},
+    placeholders::Put,
+    rules::{Protected, Rules, expanded, resolved},
+    start::{Chance, Prefix},
+};
 use super::{environment::Variables, place::Places};
+use crate::{denied::DeniedReads, protected::from_commands};
 
-/// The name under which a program knows that it is to launch. No file is called that by accident.
+/// The first argument by which a program knows that it is to launch. Nobody passes that by accident.
 const ASKED: &str = "vertebra sandbox: launch";
 
 /// The line a launcher says once the rules hold. Any other says why they do not.
 const HELD: &str = "held";
-
-/// How long the rules may be: what one argument of a program may be, with some room.
-const RULES_BYTES: usize = 120 * 1024;
 
 /// How a launcher begins that could not mount. Some systems give namespaces and then no rights in them.
 const NO_MOUNTS: &str = "no mounts: ";
@@ -58,7 +66,7 @@ pub fn launch_if_asked() {
     #[cfg(target_os = "linux")]
     {
         let mut args = std::env::args_os();
-        if args.next().is_some_and(|name| name == ASKED) {
+        if args.nth(1).is_some_and(|asked| asked == ASKED) {
             launch::launch(args);
         }
     }
@@ -83,15 +91,18 @@ pub struct Sandbox {
     pub need: Need,
     /// The program that launches commands. The program itself, unless set: see [`launch_if_asked`].
     pub launcher: Option<PathBuf>,
+    /// Who makes namespaces and mounts.
+    pub engine: Engine,
     /// Folders that may be written, besides the one that commands belong to and the one for temporary files. `~/` is
     /// the home folder.
     pub write: Vec<PathBuf>,
     /// What may not be read, also if it is not there yet. `~/` is the home folder; relative paths belong to the
     /// commands' folder. [`DENY_READ`], unless set.
     pub deny_read: Vec<PathBuf>,
-    /// What may not be written in the commands' folder, also if it is not there yet; relative to it. [`PROTECT`], unless
-    /// set. It takes namespaces: where there are none, outputs say so, and a required sandbox is none. The same holds for
-    /// a path that is a link: whoever may write the folder may put another in its place.
+    /// What may not be written in the commands' folder, also if it is not there yet; relative to it.
+    /// [`PROTECTED`](crate::PROTECTED), of `.git` the hooks and the configuration, unless set. It takes namespaces: where
+    /// there are none, outputs say so, and a required sandbox is none. The same holds for a path that is a link: whoever
+    /// may write the folder may put another in its place.
     pub protect: Vec<PathBuf>,
     /// Whether commands may use the network.
     pub network: Network,
@@ -105,9 +116,10 @@ impl Default for Sandbox {
         Self {
             need: Need::IfAvailable,
             launcher: None,
+            engine: Engine::default(),
             write: Vec::new(),
             deny_read: DENY_READ.iter().map(PathBuf::from).collect(),
-            protect: PROTECT.iter().map(PathBuf::from).collect(),
+            protect: from_commands().map(PathBuf::from).collect(),
             network: Network::Off,
             unix_sockets: UnixSockets::Held,
         }
@@ -125,6 +137,13 @@ impl Sandbox {
         Self { need: Need::Off, ..Self::default() }
     }
 
+    /// Takes away what agents that were killed have left in a folder.
+    pub(super) fn clear(&self, folder: &Path) {
+        if let Ok(folder) = folder.canonicalize() {
+            Placeholders::clear(&folder, &self.protect);
+        }
+    }
+
     /// Folders that may be written besides the commands' own.
     pub(super) fn write_besides(&self, variables: &Variables, folder: &Path) -> Vec<PathBuf> {
         let home = variables.folder("HOME");
@@ -132,21 +151,25 @@ impl Sandbox {
         named.chain([variables.temporary()]).collect()
     }
 
-    /// How a program has to be started to be held; without mounts, if they were tried and there are none.
+    /// How a program has to be started to be held, by a way that was not tried in vain.
     pub(super) fn hold(
         &self,
         variables: &Variables,
         places: &Places,
-        no_mounts: Option<&str>,
+        denied: &DeniedReads,
+        tried: &Tried,
     ) -> Result<Start, ToolError> {
-        let (launcher, mut lacking) = match (self.need, self.state()) {
-            (Need::Off, _) => return Ok(Start::bare("off".to_owned(), None)),
-            (Need::IfAvailable, State::None { why }) => {
-                let remark = Some(format!("no sandbox: {why}"));
-                return Ok(Start::bare(format!("none: {why}"), remark));
+        if self.need == Need::Off {
+            return Ok(Start::bare("off".to_owned(), None));
+        }
+        let way = self.way(variables, places, tried);
+        let ((launcher, way), required) = match (way, self.need == Need::Required) {
+            (Ok(found), required) => (found, required),
+            (Err(NoWay::NotAsAsked(why)), _) => return Err(ToolError::new(format!("the command was not run: {why}"))),
+            (Err(NoWay::Nothing(why)), true) => return Err(refusal(&why)),
+            (Err(NoWay::Nothing(why)), false) => {
+                return Ok(Start::bare(format!("none: {why}"), Some(format!("no sandbox: {why}"))));
             }
-            (Need::Required, State::None { why }) => return Err(refusal(&why)),
-            (Need::IfAvailable | Need::Required, State::Some { launcher, lacking }) => (launcher, lacking),
         };
         if places.home().parent().is_none() {
             return Err(ToolError::new(
@@ -154,133 +177,97 @@ impl Sandbox {
                  set `AgentBuilder::working_directory` or `Bash::in_dir`",
             ));
         }
-        let protect = if no_mounts.is_none() { &self.protect[..] } else { &[] };
+        let protect = if let Way::NoMounts { .. } = way { &[] } else { &self.protect[..] };
         let Put { placeholders, protected, links } = Placeholders::put(places.home(), protect);
-        lacking.extend(no_mounts.map(|why| format!("writing to what is protected ({why})")));
-        lacking
-            .extend(links.iter().map(|link| format!("putting another in the place of the link `{}`", link.display())));
-        let with_mounts = !protected.is_empty();
-        let rules = self.rules(variables, places, protected)?;
-        let lacking = lacking.join(", ");
-        let (state, remark) = match self.need {
-            _ if lacking.is_empty() => ("landlock and seccomp".to_owned(), None),
-            Need::Required => return Err(refusal(&format!("it would not hold {lacking}"))),
-            Need::IfAvailable | Need::Off => (
-                format!("landlock and seccomp without {lacking}"),
-                Some(format!("partial sandbox: it does not hold {lacking}")),
-            ),
+        let rules = self.rules(variables, places, denied, protected, &way);
+        let chance = match &way {
+            Way::Bubblewrap { .. } if self.engine == Engine::Either => Chance::Bubblewrap,
+            Way::Own { .. } if rules.needs_mounts() => Chance::OwnMounts,
+            Way::Own { .. } | Way::NoMounts { .. } | Way::Bubblewrap { .. } => Chance::None,
         };
-        let placeholders = Arc::new(placeholders);
-        Ok(Start { prefix: Some(Prefix { launcher, rules, with_mounts }), placeholders, state, remark })
+        let (held_by, mut lacking) = match way {
+            Way::Own { lacking } => ("landlock and seccomp", lacking),
+            Way::NoMounts { mut lacking, why } => {
+                lacking.extend((!self.protect.is_empty()).then(|| format!("writing to what is protected ({why})")));
+                ("landlock and seccomp", lacking)
+            }
+            Way::Bubblewrap { landlock: true, .. } => ("bubblewrap, landlock and seccomp", Vec::new()),
+            Way::Bubblewrap { landlock: false, .. } => ("bubblewrap and seccomp", Vec::new()),
+        };
+        let links = links.iter().map(|link| format!("putting another in the place of the link `{}`", link.display()));
+        let beyond = denied.beyond.iter().map(|rule| format!("reading all that `{rule}` denies (too many names)"));
+        lacking.extend(links.chain(beyond));
+        let lacking = lacking.join(", ");
+        let (state, remark) = if lacking.is_empty() {
+            (held_by.to_owned(), None)
+        } else if required {
+            return Err(refusal(&format!("it would not hold {lacking}")));
+        } else {
+            let remark = format!("partial sandbox: it does not hold {lacking}");
+            (format!("{held_by} without {lacking}"), Some(remark))
+        };
+        let prefix = Prefix { launcher, rules: rules.to_text()?, chance };
+        Ok(Start::held(prefix, placeholders, state, remark))
     }
 
-    fn rules(&self, variables: &Variables, places: &Places, protect: Vec<Protected>) -> Result<OsString, ToolError> {
+    fn rules(
+        &self,
+        variables: &Variables,
+        places: &Places,
+        denied: &DeniedReads,
+        protect: Vec<Protected>,
+        way: &Way,
+    ) -> Rules {
         let home = variables.folder("HOME");
-        let denied = self.deny_read.iter().filter_map(|path| expanded(path, home.as_deref(), places.home()));
+        let named = self.deny_read.iter().filter_map(|path| expanded(path, home.as_deref(), places.home()));
         // By the name it has and by the place it leads to.
-        let deny_read = denied.flat_map(|path| [resolved(&path), path]).collect();
-        let rules = Rules {
+        let named = named.flat_map(|path| [resolved(&path), path]);
+        let mut deny_read: Vec<PathBuf> = named.chain(denied.paths.iter().map(|path| resolved(path))).collect();
+        deny_read.sort();
+        deny_read.dedup();
+        let mut hide = Vec::new();
+        if !matches!(way, Way::NoMounts { .. }) {
+            let is_real = |path: &PathBuf| path.canonicalize().is_ok_and(|real| real == *path);
+            let in_writable = |path: &PathBuf| places.writable().any(|folder| path.starts_with(folder));
+            (hide, deny_read) = deny_read.into_iter().partition(|path| in_writable(path) && is_real(path));
+        }
+        let (landlock, bubblewrap) = match way {
+            Way::Own { .. } | Way::NoMounts { .. } => (true, None),
+            Way::Bubblewrap { program, landlock } => (*landlock, Some(program.clone())),
+        };
+        Rules {
             deny_read,
             write: places.writable().cloned().collect(),
             protect,
+            hide,
             network: self.network,
             unix_sockets: self.unix_sockets,
-        };
-        let text = serde_json::to_string(&rules)
-            .map_err(|error| ToolError::new(format!("the sandbox cannot be told its rules: {error}")))?;
-        if text.len() > RULES_BYTES {
-            let bytes = text.len();
-            return Err(ToolError::new(format!(
-                "the rules of the sandbox take {bytes} bytes; at most {RULES_BYTES} fit"
-            )));
+            landlock,
+            bubblewrap,
         }
-        Ok(text.into())
     }
 
-    #[cfg(target_os = "linux")]
-    fn state(&self) -> State {
+    /// The launcher, and the way that is left to hold a command.
+    fn way(&self, variables: &Variables, places: &Places, tried: &Tried) -> Result<(PathBuf, Way), NoWay> {
         let launcher = match &self.launcher {
             Some(launcher) => launcher.clone(),
             // The very program that runs, even if its file was replaced meanwhile.
             None if CAN_LAUNCH.load(Ordering::Acquire) => "/proc/self/exe".into(),
             None => {
                 let why = "this program does not call `vertebra_kit::bash::sandbox::launch_if_asked()` in `main`";
-                return State::None { why: why.to_owned() };
+                return Err(NoWay::Nothing(why.to_owned()));
             }
         };
-        match files::lacking() {
-            Ok(lacking) => State::Some { launcher, lacking },
-            Err(why) => State::None { why },
-        }
+        let way = self.engine.way(lacking(), bubblewrap(variables, places), tried)?;
+        Ok((launcher, way))
     }
+}
 
-    #[cfg(not(target_os = "linux"))]
-    fn state(&self) -> State {
-        State::None { why: "there is none for this system, only for Linux".to_owned() }
-    }
+#[cfg(not(target_os = "linux"))]
+fn lacking() -> Result<Vec<String>, String> {
+    Err("there is none for this system, only for Linux".to_owned())
 }
 
 fn refusal(why: &str) -> ToolError {
     ToolError::new(format!("the command was not run, because a sandbox is required: {why}"))
-}
-
-/// What there is to hold commands with.
-enum State {
-    Some { launcher: PathBuf, lacking: Vec<String> },
-    None { why: String },
-}
-
-/// How a program is to be started.
-pub(super) struct Start {
-    prefix: Option<Prefix>,
-    /// Kept as long as anything of the command runs.
-    pub(super) placeholders: Arc<Placeholders>,
-    /// What holds it, in a few words.
-    pub(super) state: String,
-    /// What whoever reads the output has to know.
-    pub(super) remark: Option<String>,
-}
-
-struct Prefix {
-    launcher: PathBuf,
-    rules: OsString,
-    with_mounts: bool,
-}
-
-impl Start {
-    fn bare(state: String, remark: Option<String>) -> Self {
-        Self { prefix: None, placeholders: Arc::default(), state, remark }
-    }
-
-    /// The command that starts the program.
-    pub(super) fn command(&self, program: &Path) -> tokio::process::Command {
-        match &self.prefix {
-            None => tokio::process::Command::new(program),
-            Some(Prefix { launcher, rules, .. }) => {
-                let mut command = tokio::process::Command::new(launcher);
-                command.arg0(ASKED).arg(rules).arg(program);
-                command
-            }
-        }
-    }
-
-    /// Whether a launcher speaks first.
-    pub(super) fn is_launched(&self) -> bool {
-        self.prefix.is_some()
-    }
-
-    /// Why there are no mounts, if the launcher failed for want of them, before anything ran. It is then tried without.
-    pub(super) fn lacks_mounts<'w>(&self, word: &'w str) -> Option<&'w str> {
-        let asked = self.prefix.as_ref().is_some_and(|prefix| prefix.with_mounts);
-        word.strip_prefix(NO_MOUNTS).filter(|_| asked)
-    }
-
-    /// Takes the launcher at its word. One that is none does not say that the rules hold.
-    pub(super) fn check(&self, word: &str) -> Result<(), ToolError> {
-        if self.prefix.is_none() || word == HELD {
-            return Ok(());
-        }
-        let why = if word.is_empty() { "the launcher did not say that it holds" } else { word };
-        Err(ToolError::new(format!("the command was not run, because the sandbox failed: {why}")))
-    }
 }

@@ -1,4 +1,5 @@
-//! Mounts: what is protected in a writable folder is read-only, which Landlock cannot say.
+//! Mounts: what is protected in a writable folder is read-only, and what is denied there is empty. Landlock cannot say
+//! the first, and the second only by closing the whole folder to new names.
 //!
 //! It takes a mount namespace, and for everybody but the superuser a user namespace. Where the system gives none,
 //! commands run without this and say so, or do not run if the sandbox is required.
@@ -16,28 +17,48 @@ use nix::{
     sys::statvfs::{FsFlags, statvfs},
 };
 
-use super::rules::Protected;
+use super::rules::{Protected, Rules};
 
-/// Protects the paths in a namespace of this process and all that it will start. An error
-/// leaves it half way: it must not go on.
-pub(super) fn protect(paths: &[Protected]) -> Result<(), std::io::Error> {
-    if paths.is_empty() {
+/// Protects and hides what is to be, in a namespace of this process and all that it will start. An error leaves it half
+/// way: it must not go on.
+pub(super) fn make(rules: &Rules) -> Result<(), std::io::Error> {
+    let Rules { protect, hide, .. } = rules;
+    if !rules.needs_mounts() {
         return Ok(());
     }
     enter_namespace()?;
     // What is mounted here is nobody else's business.
     bound(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_PRIVATE)?;
     // A folder that is mounted cannot be moved out of the way and made anew.
-    let above: BTreeSet<&PathBuf> = paths.iter().flat_map(|protected| &protected.above).collect();
+    let above: BTreeSet<&PathBuf> = protect.iter().flat_map(|protected| &protected.above).collect();
     for folder in above {
         bound(Some(folder), folder, MsFlags::MS_BIND | MsFlags::MS_REC)?;
     }
-    for Protected { path, .. } in paths {
+    for Protected { path, .. } in protect {
         bound(Some(path), path, MsFlags::MS_BIND | MsFlags::MS_REC)?;
-        bound(None, path, MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY | locked(path)?)?;
+        again(path, MsFlags::MS_RDONLY)?;
+    }
+    for path in hide {
+        emptied(path)?;
     }
     // The folder this process is in was found before the mounts were there.
     env::set_current_dir(env::current_dir()?)
+}
+
+/// Puts nothing in the place of a path.
+fn emptied(path: &Path) -> Result<(), Errno> {
+    if path.is_dir() {
+        let flags = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        return mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some("mode=0,size=4k"));
+    }
+    // A device on a mount without devices: it cannot be opened.
+    bound(Some(Path::new("/dev/null")), path, MsFlags::MS_BIND)?;
+    again(path, MsFlags::MS_RDONLY | MsFlags::MS_NODEV)
+}
+
+/// Gives a mount more flags.
+fn again(path: &Path, flags: MsFlags) -> Result<(), Errno> {
+    bound(None, path, MsFlags::MS_BIND | MsFlags::MS_REMOUNT | flags | locked(path)?)
 }
 
 fn bound(source: Option<&Path>, target: &Path, flags: MsFlags) -> Result<(), Errno> {

@@ -1,8 +1,15 @@
 //! What a command may reach, as data: it travels from the agent to the launcher.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
+use vertebra::ToolError;
+
+/// How long the rules may be: what one argument of a program may be, with some room.
+const RULES_BYTES: usize = 120 * 1024;
 
 /// What no command reads unless it is taken off the list. `~/` is the home folder.
 pub const DENY_READ: &[&str] = &[
@@ -53,22 +60,6 @@ pub const DENY_READ: &[&str] = &[
     "/var/run/secrets",
 ];
 
-/// What steers agents and tools, in the folder that commands belong to: no command writes it, whether it is there or not.
-pub const PROTECT: &[&str] = &[
-    ".git/hooks",
-    ".git/config",
-    ".vertebra",
-    "vertebra.toml",
-    ".claude",
-    ".mcp.json",
-    ".codex",
-    ".gemini",
-    ".cursor",
-    ".vscode",
-    ".idea",
-    ".envrc",
-];
-
 /// Whether a command may use the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -92,14 +83,39 @@ pub enum UnixSockets {
 /// What the launcher applies.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Rules {
-    /// Readable by nobody, whether they are there yet or not.
+    /// Not readable, whether they are there yet or not.
     pub(super) deny_read: Vec<PathBuf>,
     /// Writable, with all that is below.
     pub(super) write: Vec<PathBuf>,
     /// Not writable all the same, each with the folders between it and the one it was named in.
     pub(super) protect: Vec<Protected>,
+    /// Not readable either, in writable folders. They are there, and mounts hide them.
+    pub(super) hide: Vec<PathBuf>,
     pub(super) network: Network,
     pub(super) unix_sockets: UnixSockets,
+    /// Whether the kernel has Landlock to hold files with.
+    pub(super) landlock: bool,
+    /// The program that makes the mounts, if the launcher is not to make them itself.
+    pub(super) bubblewrap: Option<PathBuf>,
+}
+
+impl Rules {
+    /// Whether they take a mount namespace.
+    pub(super) fn needs_mounts(&self) -> bool {
+        !self.protect.is_empty() || !self.hide.is_empty()
+    }
+
+    /// As a launcher reads them.
+    pub(super) fn to_text(&self) -> Result<OsString, ToolError> {
+        let text = serde_json::to_string(self)
+            .map_err(|error| ToolError::new(format!("the sandbox cannot be told its rules: {error}")))?;
+        let bytes = text.len();
+        if bytes > RULES_BYTES {
+            let limit = format!("at most {RULES_BYTES} fit: deny folders in place of files");
+            return Err(ToolError::new(format!("the rules of the sandbox take {bytes} bytes; {limit}")));
+        }
+        Ok(text.into())
+    }
 }
 
 /// A path that steers agents and tools.

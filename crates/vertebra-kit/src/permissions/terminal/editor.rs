@@ -26,8 +26,8 @@ impl Editor {
         (!words.is_empty()).then_some(Self(words))
     }
 
-    /// Lets a person change the arguments on this terminal.
-    pub(super) async fn edit(&self, args: &Args, terminal: File) -> io::Result<Args> {
+    /// Lets a person change the arguments on this terminal; they are JSON again afterwards, or should be.
+    pub(super) async fn edit(&self, args: &Args, terminal: File) -> io::Result<String> {
         // Only its owner can read it, and nobody can guess its name.
         let mut file = tempfile::Builder::new().prefix("arguments-").suffix(".json").tempfile()?;
         file.write_all(serde_json::to_string_pretty(args)?.as_bytes())?;
@@ -47,12 +47,6 @@ impl Editor {
         // Opened anew: some editors put another file in its place.
         let mut text = String::new();
         File::open(file.path())?.take(MAX_BYTES).read_to_string(&mut text)?;
-        parse(&text)
+        Ok(text)
     }
-}
-
-/// Arguments from JSON.
-pub(super) fn parse(text: &str) -> io::Result<Args> {
-    let value: serde_json::Value = serde_json::from_str(text)?;
-    Args::try_from(value).map_err(io::Error::other)
 }

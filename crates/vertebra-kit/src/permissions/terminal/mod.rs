@@ -1,28 +1,25 @@
 //! A person at a terminal decides.
 
-mod diff;
 mod editor;
-mod escape;
 mod input;
-mod screen;
 
 use std::{
     fs::File,
     io::{self, Write},
     os::fd::OwnedFd,
-    path::PathBuf,
 };
 
 use tokio::sync::Mutex;
-use vertebra::{Approval, Approver, Args, Decision};
+use vertebra::{Approval, Approver, Decision};
 
 use self::{
-    diff::Line,
     editor::Editor,
     input::{Attention, Input, Typed},
-    screen::{Screen, View},
 };
-use super::{For, Rule, Rules};
+use super::{
+    Rules,
+    question::{NotTaken, Question, Reply, no},
+};
 
 /// How many answers that are none a person may give to one question.
 const MAX_TRIES: usize = 100;
@@ -36,7 +33,7 @@ pub struct TerminalApprover {
     /// One question at a time: others wait for the lock, in the order they came.
     desk: Mutex<Desk>,
     rules: Option<Rules>,
-    screen: Screen,
+    colour: bool,
     editor: Option<Editor>,
 }
 
@@ -46,12 +43,6 @@ struct Desk {
     output: Box<dyn Write + Send>,
 }
 
-/// Rules that would answer the question for the future.
-pub(super) struct Offer {
-    rules: Vec<String>,
-    file: Option<PathBuf>,
-}
-
 impl TerminalApprover {
     /// Asks on the terminal of the process, wherever its input and output go. Arguments are edited with `$VISUAL` or
     /// `$EDITOR`; there is colour unless `$NO_COLOR` is set.
@@ -59,13 +50,13 @@ impl TerminalApprover {
         let tty = || File::options().read(true).write(true).open("/dev/tty");
         let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let editor = Editor::from_environment();
-        Ok(Self { screen: Screen { colour }, editor, ..Self::on(tty()?, tty()?) })
+        Ok(Self { colour, editor, ..Self::on(tty()?, tty()?) })
     }
 
     /// Asks on these: a pseudo-terminal, or two pipes. Without colour; arguments are edited in line.
     pub fn on(input: impl Into<OwnedFd>, output: impl Write + Send + 'static) -> Self {
         let desk = Desk { input: Input::new(input), output: Box::new(output) };
-        Self { desk: Mutex::new(desk), rules: None, screen: Screen { colour: false }, editor: None }
+        Self { desk: Mutex::new(desk), rules: None, colour: false, editor: None }
     }
 
     /// Offers to add rules to these, so that the same question does not come again.
@@ -78,7 +69,7 @@ impl TerminalApprover {
     /// Shows colours, or not.
     #[must_use]
     pub fn colour(mut self, colour: bool) -> Self {
-        self.screen.colour = colour;
+        self.colour = colour;
         self
     }
 
@@ -93,34 +84,40 @@ impl TerminalApprover {
 impl Approver for TerminalApprover {
     async fn decide(&self, approval: &Approval) -> Decision {
         let mut desk = self.desk.lock().await;
-        let change = diff::of(approval).await;
-        Asking { approver: self, approval, change: change.as_deref() }.ask(&mut desk).await
+        let question = Question::about(approval, self.rules.as_ref()).await.colour(self.colour);
+        Asking { question, editor: self.editor.as_ref() }.ask(&mut desk).await
     }
 }
 
 /// One question.
 struct Asking<'q> {
-    approver: &'q TerminalApprover,
-    approval: &'q Approval,
-    change: Option<&'q [Line]>,
+    question: Question,
+    editor: Option<&'q Editor>,
 }
 
 impl Asking<'_> {
     async fn ask(&self, desk: &mut Desk) -> Decision {
         let mut open = Open { attention: desk.input.attend(), desk, answered: false };
-        let offer = self.offer();
-        open.say(&self.approver.screen.question(self.approval, self.change, View::Short));
+        open.say(&self.question.short());
         for _ in 0..MAX_TRIES {
-            open.say(&self.approver.screen.keys(offer.as_ref()));
-            let decision = match open.desk.input.line().await {
-                Ok(Typed::Line(line)) => self.answer(&mut open, offer.as_ref(), &line).await,
-                Ok(Typed::Interrupt) => Some(no("the person pressed Ctrl-C")),
-                Ok(Typed::End) => Some(no("the terminal was closed")),
-                Err(error) => Some(no(&format!("the terminal cannot be read: {error}"))),
+            open.say(&self.question.keys());
+            let answer = match open.desk.input.line().await {
+                Ok(Typed::Line(line)) => self.answer(&mut open, &line).await,
+                Ok(Typed::Interrupt) => Ok(Some(because("the person pressed Ctrl-C"))),
+                Ok(Typed::End) => Ok(Some(because("the terminal was closed"))),
+                Err(error) => Ok(Some(because(&format!("the terminal cannot be read: {error}")))),
             };
-            if let Some(decision) = decision {
-                open.close(&decision);
-                return decision;
+            let decision = match answer {
+                Ok(Some(answer)) => self.question.decide(answer).await,
+                Ok(None) => continue,
+                Err(complaint) => Err(complaint),
+            };
+            match decision {
+                Ok(decision) => {
+                    open.close(&decision);
+                    return decision;
+                }
+                Err(complaint) => open.say(&format!("{complaint}\n")),
             }
         }
         let decision = no("no answer could be understood");
@@ -128,92 +125,58 @@ impl Asking<'_> {
         decision
     }
 
-    /// What a line decides; `None` if the question stays open.
-    async fn answer(&self, open: &mut Open<'_>, offer: Option<&Offer>, line: &str) -> Option<Decision> {
+    /// What a line answers; `None` if the question stays open.
+    async fn answer(&self, open: &mut Open<'_>, line: &str) -> Result<Option<Reply>, NotTaken> {
         let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
-        match (&*key.to_lowercase(), offer) {
-            ("y" | "yes", _) if rest.is_empty() => Some(self.approval.approve()),
-            ("n" | "no", _) if rest.is_empty() => {
+        let rule = (!rest.is_empty()).then(|| rest.to_owned());
+        let (offers, has_file) = (self.question.offered().is_some(), self.question.file().is_some());
+        Ok(match &*key.to_lowercase() {
+            "y" | "yes" if rest.is_empty() => Some(Reply::Yes),
+            "n" | "no" if rest.is_empty() => {
                 open.say("why? ");
                 match open.desk.input.line().await {
-                    Ok(Typed::Line(why)) if !why.is_empty() => Some(no(&why)),
-                    Ok(Typed::Line(_) | Typed::Interrupt | Typed::End) | Err(_) => Some(no("the person said no")),
+                    Ok(Typed::Line(why)) => Some(because(&why)),
+                    Ok(Typed::Interrupt | Typed::End) | Err(_) => Some(because("")),
                 }
             }
-            ("n" | "no", _) => Some(no(rest)),
-            ("e" | "edit", _) if rest.is_empty() => match self.edited(open).await {
-                Ok(args) => args.map(|args| Decision::Edit { args }),
+            "n" | "no" => Some(because(rest)),
+            "e" | "edit" if rest.is_empty() => match self.edited(open).await {
+                Ok(json) => json.map(|json| Reply::edited(&json)).transpose()?,
                 Err(error) => {
-                    open.say(&format!("not taken over: {}\n", escape::on_one_line(&error.to_string(), 500)));
+                    open.say(&format!("not taken over: {error}\n"));
                     None
                 }
             },
-            ("a" | "always", Some(offer)) => {
-                let session = self.approval.at.run.session_id.clone();
-                self.learn(open, offer, rest, For::Session(session)).await
-            }
-            ("f" | "file", Some(offer)) if offer.file.is_some() => self.learn(open, offer, rest, For::Good).await,
-            ("v" | "view", _) => {
-                open.say(&self.approver.screen.question(self.approval, self.change, View::Whole));
+            "a" | "always" if offers => Some(Reply::Always { rule }),
+            "f" | "file" if has_file => Some(Reply::ForGood { rule }),
+            "v" | "view" => {
+                open.say(&self.question.whole());
                 None
             }
             _ => None,
-        }
+        })
     }
 
-    async fn edited(&self, open: &mut Open<'_>) -> io::Result<Option<Args>> {
-        if let Some(editor) = &self.approver.editor {
+    /// Other arguments as JSON; `None` if the person thought better of it.
+    async fn edited(&self, open: &mut Open<'_>) -> io::Result<Option<String>> {
+        if let Some(editor) = self.editor {
             // The editor gets the terminal as it was before the question.
             open.attention = None;
-            let edited = editor.edit(&self.approval.args, open.desk.input.share()?).await;
+            let edited = editor.edit(&self.question.approval().args, open.desk.input.share()?).await;
             open.attention = open.desk.input.attend();
             return edited.map(Some);
         }
         open.say("the arguments as JSON, on one line; an empty line goes back\n> ");
         match open.desk.input.line().await? {
-            Typed::Line(line) if line.is_empty() => Ok(None),
-            Typed::Line(line) => editor::parse(&line).map(Some),
+            Typed::Line(line) => Ok((!line.is_empty()).then_some(line)),
             Typed::Interrupt | Typed::End => Ok(None),
-        }
-    }
-
-    fn offer(&self) -> Option<Offer> {
-        let rules = self.approver.rules.as_ref()?;
-        Some(Offer { rules: rules.suggestions(self.approval)?, file: rules.file() })
-    }
-
-    /// Adds the rules that were offered, or the one that was typed, if it would have allowed this call.
-    async fn learn(&self, open: &mut Open<'_>, offer: &Offer, typed: &str, hold: For) -> Option<Decision> {
-        let rules = self.approver.rules.clone()?;
-        let learned = if typed.is_empty() { offer.rules.clone() } else { vec![typed.to_owned()] };
-        let fits = match learned.iter().find_map(|rule| rule.parse::<Rule>().err()) {
-            Some(error) => Err(error.to_string()),
-            None if !rules.would_allow(self.approval, &learned) => {
-                Err(format!("`{}` would not allow this call", learned.join(", ")))
-            }
-            None => Ok(()),
-        };
-        let added = match fits {
-            Ok(()) => {
-                let learning = move || learned.iter().try_for_each(|rule| rules.learn(rule, &hold));
-                let done = tokio::task::spawn_blocking(learning).await;
-                done.map_err(|error| error.to_string()).and_then(|done| done.map_err(|error| error.to_string()))
-            }
-            Err(complaint) => Err(complaint),
-        };
-        match added {
-            Ok(()) => Some(self.approval.approve()),
-            Err(complaint) => {
-                open.say(&format!("not added: {}\n", escape::on_one_line(&complaint, 1000)));
-                None
-            }
         }
     }
 }
 
-fn no(reason: &str) -> Decision {
-    Decision::Deny { reason: reason.to_owned() }
+fn because(why: &str) -> Reply {
+    Reply::No { why: why.to_owned() }
 }
 
 /// A question that is on the screen. If it is dropped unanswered, the screen says so.

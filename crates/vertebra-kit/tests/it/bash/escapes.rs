@@ -14,7 +14,14 @@ async fn works_bare_and_not_held(attacks: &[&str]) {
     for attack in attacks {
         let bare = try_in(&Area::new().bare(), attack).await;
         assert!(bare.output.contains("ESCAPED"), "without a sandbox this should work: {attack}\n{}", bare.output);
-        let area = Area::new();
+        works_not_in(Area::new, &[attack]).await;
+    }
+}
+
+/// Tries attacks, each in a new area.
+pub(super) async fn works_not_in(area: impl Fn() -> Area, attacks: &[&str]) {
+    for attack in attacks {
+        let area = area();
         let held = try_in(&area, attack).await;
         assert_eq!(held.status, ToolStatus::Done, "{attack}\n{}", held.output);
         assert!(!held.output.contains("ESCAPED"), "{attack}\n{}", held.output);
@@ -30,55 +37,59 @@ async fn try_in(area: &Area, attack: &str) -> ToolResult {
     area.bash(&attack.replace("{outside}", &at("outside")).replace("{home}", &at("home"))).await
 }
 
+/// Ways to write what is outside.
+pub(super) const WRITES: &[&str] = &[
+    "echo x > {outside}/new && echo ESCAPED",
+    "echo x >> {outside}/precious && echo ESCAPED",
+    "truncate -s 0 {outside}/precious && echo ESCAPED",
+    "rm {outside}/precious && echo ESCAPED",
+    "mkdir {outside}/folder && echo ESCAPED",
+    "mkfifo {outside}/pipe && echo ESCAPED",
+    "ln -s x {outside}/link && echo ESCAPED",
+    "ln -s {outside} link; echo x > link/new && echo ESCAPED",
+    "ln -s {outside}/precious link; echo x > link && echo ESCAPED",
+    "ln {outside}/precious link && echo x > link && echo ESCAPED",
+    "echo x > new; ln new {outside}/new && echo ESCAPED",
+    "echo x > new; mv new {outside}/new && echo ESCAPED",
+    "echo x > new; mv -f new {outside}/precious && echo ESCAPED",
+    "mv {outside}/precious . && echo ESCAPED",
+    "mkdir d && cd d && echo x > ../../outside/new && echo ESCAPED",
+    "echo x > /proc/self/root{outside}/new && echo ESCAPED",
+    "cd {outside} && echo x > new && echo ESCAPED",
+    "exec 3< {outside}; echo x > /proc/self/fd/3/new && echo ESCAPED",
+    "exec 3< {outside}/precious; echo x > /proc/self/fd/3 && echo ESCAPED",
+    "python3 -c 'import os; open(\"n\", \"w\"); os.rename(\"n\", \"{outside}/n\"); print(\"ESCAPED\")'",
+    "python3 -c 'import os; os.truncate(\"{outside}/precious\", 0); print(\"ESCAPED\")'",
+    "python3 -c 'import os; os.open(\"{outside}/precious\", os.O_RDONLY | os.O_TRUNC); print(\"ESCAPED\")'",
+    "(setsid bash -c 'echo x > {outside}/new && echo ESCAPED'; true)",
+];
+
 #[tokio::test]
 async fn nothing_outside_is_written() {
-    works_bare_and_not_held(&[
-        "echo x > {outside}/new && echo ESCAPED",
-        "echo x >> {outside}/precious && echo ESCAPED",
-        "truncate -s 0 {outside}/precious && echo ESCAPED",
-        "rm {outside}/precious && echo ESCAPED",
-        "mkdir {outside}/folder && echo ESCAPED",
-        "mkfifo {outside}/pipe && echo ESCAPED",
-        "ln -s x {outside}/link && echo ESCAPED",
-        "ln -s {outside} link; echo x > link/new && echo ESCAPED",
-        "ln -s {outside}/precious link; echo x > link && echo ESCAPED",
-        "ln {outside}/precious link && echo x > link && echo ESCAPED",
-        "echo x > new; ln new {outside}/new && echo ESCAPED",
-        "echo x > new; mv new {outside}/new && echo ESCAPED",
-        "echo x > new; mv -f new {outside}/precious && echo ESCAPED",
-        "mv {outside}/precious . && echo ESCAPED",
-        "mkdir d && cd d && echo x > ../../outside/new && echo ESCAPED",
-        "echo x > /proc/self/root{outside}/new && echo ESCAPED",
-        "cd {outside} && echo x > new && echo ESCAPED",
-        "exec 3< {outside}; echo x > /proc/self/fd/3/new && echo ESCAPED",
-        "exec 3< {outside}/precious; echo x > /proc/self/fd/3 && echo ESCAPED",
-        "python3 -c 'import os; open(\"n\", \"w\"); os.rename(\"n\", \"{outside}/n\"); print(\"ESCAPED\")'",
-        "python3 -c 'import os; os.truncate(\"{outside}/precious\", 0); print(\"ESCAPED\")'",
-        "python3 -c 'import os; os.open(\"{outside}/precious\", os.O_RDONLY | os.O_TRUNC); print(\"ESCAPED\")'",
-        "(setsid bash -c 'echo x > {outside}/new && echo ESCAPED'; true)",
-    ])
-    .await;
+    works_bare_and_not_held(WRITES).await;
 }
+
+/// Ways to read what is denied.
+pub(super) const READS: &[&str] = &[
+    "cat {home}/.ssh/id && echo ESCAPED",
+    "cat ~/.ssh/id && echo ESCAPED",
+    "ls ~/.ssh | grep id && echo ESCAPED",
+    "cat /proc/self/root{home}/.ssh/id && echo ESCAPED",
+    "cat /proc/self/cwd/../home/.ssh/id && echo ESCAPED",
+    "ln -s ~/.ssh link; cat link/id && echo ESCAPED",
+    "ln ~/.ssh/id link && cat link && echo ESCAPED",
+    "mv ~/.ssh moved && cat moved/id && echo ESCAPED && mv moved ~/.ssh",
+    "cp -r ~/.ssh copy && [ -e copy/id ] && echo ESCAPED",
+    "tar c -C ~ .ssh | grep -a PRIVATE && echo ESCAPED",
+    "cd ~/.ssh && cat id && echo ESCAPED",
+    "bash ~/.ssh/id 2>&1 | grep -q PRIVATE && echo ESCAPED",
+    "diff ~/.ssh/id /dev/null | grep PRIVATE && echo ESCAPED",
+    "python3 -c 'print(open(\"{home}/.ssh/id\").read(), \"ESCAPED\")'",
+];
 
 #[tokio::test]
 async fn what_is_denied_is_not_read() {
-    works_bare_and_not_held(&[
-        "cat {home}/.ssh/id && echo ESCAPED",
-        "cat ~/.ssh/id && echo ESCAPED",
-        "ls ~/.ssh | grep id && echo ESCAPED",
-        "cat /proc/self/root{home}/.ssh/id && echo ESCAPED",
-        "cat /proc/self/cwd/../home/.ssh/id && echo ESCAPED",
-        "ln -s ~/.ssh link; cat link/id && echo ESCAPED",
-        "ln ~/.ssh/id link && cat link && echo ESCAPED",
-        "mv ~/.ssh moved && cat moved/id && echo ESCAPED && mv moved ~/.ssh",
-        "cp -r ~/.ssh copy && echo ESCAPED",
-        "tar c -C ~ .ssh | grep -a PRIVATE && echo ESCAPED",
-        "cd ~/.ssh && cat id && echo ESCAPED",
-        "bash ~/.ssh/id 2>&1 | grep -q PRIVATE && echo ESCAPED",
-        "diff ~/.ssh/id /dev/null | grep PRIVATE && echo ESCAPED",
-        "python3 -c 'print(open(\"{home}/.ssh/id\").read(), \"ESCAPED\")'",
-    ])
-    .await;
+    works_bare_and_not_held(READS).await;
 }
 
 #[tokio::test]
@@ -117,7 +128,7 @@ async fn a_denied_path_inside_the_folder_holds_and_the_rest_of_the_folder_works(
 }
 
 /// Python that tries each expression and says what became of it.
-fn attempts(setup: &str, expressions: &[&str]) -> String {
+pub(super) fn attempts(setup: &str, expressions: &[&str]) -> String {
     let tries = expressions.iter().map(|expression| format!("attempt({expression:?}, lambda: {expression})\n"));
     let code = format!(
         "import ctypes, fcntl, os, socket, struct
@@ -146,6 +157,17 @@ fn all_held(output: &str, expected: usize) {
     assert_eq!(held.count(), expected, "{output}");
 }
 
+/// Sockets that lead out: `tcp`, `udp` and `unix` listen there.
+pub(super) const SOCKETS: &[&str] = &[
+    "socket.create_connection(('127.0.0.1', tcp))",
+    "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', udp))",
+    "socket.socket(socket.AF_INET).bind(('127.0.0.1', 0))",
+    "socket.socket(socket.AF_INET).listen()",
+    "socket.socket(socket.AF_UNIX).connect(unix)",
+    "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).bind('named')",
+    "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)",
+];
+
 #[tokio::test]
 async fn no_socket_leads_out() {
     let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -155,15 +177,6 @@ async fn no_socket_leads_out() {
     let socket = area.path("outside/socket");
     let _listener = UnixListener::bind(&socket).expect("a socket");
     let setup = format!("tcp, udp, unix = {tcp}, {udp}, {socket:?}");
-    let works_bare = [
-        "socket.create_connection(('127.0.0.1', tcp))",
-        "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', udp))",
-        "socket.socket(socket.AF_INET).bind(('127.0.0.1', 0))",
-        "socket.socket(socket.AF_INET).listen()",
-        "socket.socket(socket.AF_UNIX).connect(unix)",
-        "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).bind('named')",
-        "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)",
-    ];
     let others = [
         "socket.socket(socket.AF_INET6)",
         "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)",
@@ -172,11 +185,11 @@ async fn no_socket_leads_out() {
         "socket.socket(socket.AF_ALG, socket.SOCK_SEQPACKET)",
         "socket.socket(31, socket.SOCK_RAW, 1)", // Bluetooth
     ];
-    let all: Vec<&str> = works_bare.iter().chain(&others).copied().collect();
+    let all: Vec<&str> = SOCKETS.iter().chain(&others).copied().collect();
     let held = area.bash(&attempts(&setup, &all)).await.output;
     all_held(&held, all.len());
-    let bare = area.bare().bash(&attempts(&setup, &works_bare)).await.output;
-    assert_eq!(bare.matches("ESCAPED").count(), works_bare.len(), "{bare}");
+    let bare = area.bare().bash(&attempts(&setup, SOCKETS)).await.output;
+    assert_eq!(bare.matches("ESCAPED").count(), SOCKETS.len(), "{bare}");
 }
 
 #[tokio::test]
@@ -197,30 +210,34 @@ async fn a_call_under_another_number_is_refused_too() {
     all_held(&Area::new().bash(&attempts("", &calls)).await.output, calls.len());
 }
 
+/// Ways to reach the process `me`.
+pub(super) const PROCESSES: &[&str] = &[
+    "os.kill(me, 0)",
+    "open(f'/proc/{me}/environ').read()",
+    "open(f'/proc/{me}/maps').read()",
+    "os.readlink(f'/proc/{me}/cwd')",
+    "os.readlink(f'/proc/{me}/fd/0')",
+    "os.stat(f'/proc/{me}/root/etc/passwd')",
+];
+
+/// Further ways, for which the right is missing anyway.
+pub(super) const MEMORY: &[&str] = &[
+    "open(f'/proc/{me}/mem', 'rb').read(1)",
+    "open(f'/proc/{me}/mem', 'wb')",
+    "open(f'/proc/{me}/oom_score_adj', 'w').write('1000')",
+    "call(getattr(os, 'SYS_ptrace', 101 if os.uname().machine == 'x86_64' else 117), 16, me, 0, 0)",
+    "call(310 if os.uname().machine == 'x86_64' else 270, me, 0, 0, 0, 0, 0)",
+    "call(438, os.pidfd_open(me), 0, 0)",
+];
+
 #[tokio::test]
 async fn other_processes_are_out_of_reach() {
     let me = std::process::id();
     let setup = format!("me = {me}");
-    let works_bare = [
-        "os.kill(me, 0)",
-        "open(f'/proc/{me}/environ').read()",
-        "open(f'/proc/{me}/maps').read()",
-        "os.readlink(f'/proc/{me}/cwd')",
-        "os.readlink(f'/proc/{me}/fd/0')",
-        "os.stat(f'/proc/{me}/root/etc/passwd')",
-    ];
-    let others = [
-        "open(f'/proc/{me}/mem', 'rb').read(1)",
-        "open(f'/proc/{me}/mem', 'wb')",
-        "open(f'/proc/{me}/oom_score_adj', 'w').write('1000')",
-        "call(getattr(os, 'SYS_ptrace', 101 if os.uname().machine == 'x86_64' else 117), 16, me, 0, 0)",
-        "call(310 if os.uname().machine == 'x86_64' else 270, me, 0, 0, 0, 0, 0)",
-        "call(438, os.pidfd_open(me), 0, 0)",
-    ];
-    let all: Vec<&str> = works_bare.iter().chain(&others).copied().collect();
+    let all: Vec<&str> = PROCESSES.iter().chain(MEMORY).copied().collect();
     all_held(&Area::new().bash(&attempts(&setup, &all)).await.output, all.len());
-    let bare = Area::new().bare().bash(&attempts(&setup, &works_bare)).await.output;
-    assert_eq!(bare.matches("ESCAPED").count(), works_bare.len(), "{bare}");
+    let bare = Area::new().bare().bash(&attempts(&setup, PROCESSES)).await.output;
+    assert_eq!(bare.matches("ESCAPED").count(), PROCESSES.len(), "{bare}");
 }
 
 #[tokio::test]

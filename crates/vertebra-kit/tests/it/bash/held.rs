@@ -3,37 +3,42 @@
 use super::*;
 
 /// The real home, where toolchains live; all else as in every area.
-fn at_home() -> Area {
+pub(super) fn at_home() -> Area {
     let area = Area::new();
     let home = std::env::var("HOME").expect("a home folder");
     let environment = area.bash.environment.clone().set("HOME", home);
     area.with(|bash| bash.environment = environment)
 }
 
+/// What people do all day.
+const WORK: &[&str] = &[
+    "git init -q repo && cd repo && git config user.email a@b.c && git config user.name a && echo x > f && git add f && git commit -qm x && git log --oneline | wc -l",
+    "python3 -c 'import json, subprocess, tempfile, multiprocessing, threading; print(json.dumps([1]))'",
+    "python3 -c 'import socket; a, b = socket.socketpair(); a.send(b\"x\"); assert b.recv(1) == b\"x\"'",
+    "python3 -c 'import asyncio; asyncio.run(asyncio.sleep(0))'",
+    "printf 'int main(void) { return 7; }' > a.c && gcc a.c -o program; ./program; [ $? = 7 ]",
+    "cargo --version && rustc --version",
+    "f=$(mktemp) && echo x > $f && cat $f && d=$(mktemp -d) && mv $f $d/ && rm -r $d",
+    "seq 5 | tee copy | wc -l && diff <(cat copy) <(seq 5)",
+    "sleep 0.1 & wait $! && echo waited",
+    "cat <<END > doc\nhere\nEND\ngrep here doc && sed -i s/here/there/ doc && grep there doc",
+    "mkdir -p a/b && echo x > a/b/f && mv a/b/f a/ && cp -r a c && ln a/f hard && ln -s a/f soft && cat soft && rm -r a c",
+    "chmod +x doc; find . -type f | sort | head; tar czf t.tgz . --exclude t.tgz; tar tzf t.tgz > /dev/null",
+    "echo x > /dev/null; head -c 4 /dev/urandom > /dev/null; echo to stderr > /dev/stderr; cat < /dev/zero | head -c 1",
+    "kill -0 $$ && (sleep 100 & kill $!; wait)",
+    "ps aux > /dev/null; id; uname -a; date; whoami; ls /usr /etc > /dev/null",
+    "mkfifo p; echo x > p & cat p",
+    "timeout 5 bash -c 'echo in time'",
+    "exec 9> lock && flock 9 && echo locked",
+];
+
 #[tokio::test]
 async fn ordinary_work_goes_on() {
-    let work = [
-        "git init -q repo && cd repo && git config user.email a@b.c && git config user.name a && echo x > f && git add f && git commit -qm x && git log --oneline | wc -l",
-        "python3 -c 'import json, subprocess, tempfile, multiprocessing, threading; print(json.dumps([1]))'",
-        "python3 -c 'import socket; a, b = socket.socketpair(); a.send(b\"x\"); assert b.recv(1) == b\"x\"'",
-        "python3 -c 'import asyncio; asyncio.run(asyncio.sleep(0))'",
-        "printf 'int main(void) { return 7; }' > a.c && gcc a.c -o program; ./program; [ $? = 7 ]",
-        "cargo --version && rustc --version",
-        "f=$(mktemp) && echo x > $f && cat $f && d=$(mktemp -d) && mv $f $d/ && rm -r $d",
-        "seq 5 | tee copy | wc -l && diff <(cat copy) <(seq 5)",
-        "sleep 0.1 & wait $! && echo waited",
-        "cat <<END > doc\nhere\nEND\ngrep here doc && sed -i s/here/there/ doc && grep there doc",
-        "mkdir -p a/b && echo x > a/b/f && mv a/b/f a/ && cp -r a c && ln a/f hard && ln -s a/f soft && cat soft && rm -r a c",
-        "chmod +x doc; find . -type f | sort | head; tar czf t.tgz . --exclude t.tgz; tar tzf t.tgz > /dev/null",
-        "echo x > /dev/null; head -c 4 /dev/urandom > /dev/null; echo to stderr > /dev/stderr; cat < /dev/zero | head -c 1",
-        "kill -0 $$ && (sleep 100 & kill $!; wait)",
-        "ps aux > /dev/null; id; uname -a; date; whoami; ls /usr /etc > /dev/null",
-        "mkfifo p; echo x > p & cat p",
-        "timeout 5 bash -c 'echo in time'",
-        "exec 9> lock && flock 9 && echo locked",
-    ];
-    let results = at_home().commands(&work).await;
-    for (command, result) in work.iter().zip(&results) {
+    works_in(&at_home()).await;
+}
+
+pub(super) async fn works_in(area: &Area) {
+    for (command, result) in WORK.iter().zip(area.commands(WORK).await) {
         assert_eq!(result.exit_code, Some(0), "{command}\n{}", result.output);
     }
 }

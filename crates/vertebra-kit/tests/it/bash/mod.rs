@@ -1,5 +1,6 @@
 //! Shell commands: the tool, the policy that judges them, the sandbox that holds them.
 
+mod bubblewrap;
 mod environment;
 mod escapes;
 mod folder;
@@ -44,6 +45,7 @@ pub(crate) fn sheet() -> Sheet {
             ("environment", format!("{} names pass, nothing that looks like a secret", PASSED.len())),
             ("judged", if bash.judged { "yes: by `BashPolicy`" } else { "no" }.to_owned()),
             ("sandbox.need", format!("{:?}", bash.sandbox.need)),
+            ("sandbox.engine", format!("{:?}", bash.sandbox.engine)),
             ("sandbox.network", format!("{:?}", bash.sandbox.network)),
             ("sandbox.unix_sockets", format!("{:?}", bash.sandbox.unix_sockets)),
             ("sandbox.write", "besides the folder and `TMPDIR`: none".to_owned()),

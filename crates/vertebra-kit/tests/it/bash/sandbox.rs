@@ -1,7 +1,7 @@
 //! Whether there is a sandbox, and what is said when there is none.
 
 use vertebra::ToolStatus;
-use vertebra_kit::bash::sandbox::Need;
+use vertebra_kit::bash::sandbox::{Engine, Need};
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn without_mounts(area: &Area) -> PathBuf {
     let launcher = area.path("launcher");
     let real = env!("CARGO_BIN_EXE_vertebra-sandbox");
     let script = format!(
-        "#!/bin/bash\ncase \"$1\" in *'\"protect\":[]'*) exec -a 'vertebra sandbox: launch' '{real}' \"$@\";; esac\n\
+        "#!/bin/bash\ncase \"$2\" in *'\"protect\":[]'*) exec '{real}' \"$@\";; esac\n\
          echo 'no mounts: Operation not permitted' >&2; exit 126\n"
     );
     fs::write(&launcher, script).expect("a new file");
@@ -67,7 +67,7 @@ fn without_mounts(area: &Area) -> PathBuf {
 async fn a_sandbox_that_cannot_protect_paths_says_so_in_every_output() {
     let area = Area::new();
     let launcher = Some(without_mounts(&area));
-    let area = area.with(|bash| bash.sandbox = Sandbox { launcher, ..Sandbox::default() });
+    let area = area.with(|bash| bash.sandbox = Sandbox { launcher, engine: Engine::Own, ..Sandbox::default() });
     for result in area.commands(&["echo ran", "echo again"]).await {
         let said = "[partial sandbox: it does not hold writing to what is protected (Operation not permitted)]";
         assert!(result.output.starts_with(said), "{}", result.output);
@@ -79,7 +79,7 @@ async fn a_sandbox_that_cannot_protect_paths_says_so_in_every_output() {
 async fn a_required_sandbox_that_cannot_protect_paths_refuses_to_run() {
     let area = Area::new();
     let launcher = Some(without_mounts(&area));
-    let area = area.with(|bash| bash.sandbox.launcher = launcher);
+    let area = area.with(|bash| (bash.sandbox.launcher, bash.sandbox.engine) = (launcher, Engine::Own));
     let result = area.bash("touch ran").await;
     let said = "the command was not run, because a sandbox is required: it would not hold writing to what is protected";
     assert!(result.output.starts_with(said), "{}", result.output);

@@ -7,6 +7,7 @@ mod races;
 mod read;
 mod rules;
 mod sequences;
+mod undo;
 mod write;
 
 use std::{
@@ -34,9 +35,10 @@ pub(crate) fn sheet() -> Sheet {
         knobs: vec![
             ("also_read", "no other folder".to_owned()),
             ("deny", "nothing".to_owned()),
-            ("protect", Files::PROTECTED.join(", ")),
+            ("protect", vertebra_kit::PROTECTED.join(", ")),
             ("write_unread", "no: a file is read before it is changed".to_owned()),
             ("read_only", "no".to_owned()),
+            ("undo", "nothing is kept".to_owned()),
             ("read_lines", read_lines.to_string()),
             ("output_bytes", output_bytes.to_string()),
             ("file_bytes", file_bytes.to_string()),

@@ -14,7 +14,7 @@ use rustix::{
 };
 use tokio::sync::mpsc;
 use vertebra::{AgentTool, Args, testing::Script};
-use vertebra_kit::permissions::{Permissions, Rules, TerminalApprover};
+use vertebra_kit::permissions::{Permissions, Question, Rules, TerminalApprover};
 
 use super::*;
 
@@ -395,4 +395,31 @@ async fn on_a_terminal_ctrl_c_is_a_no_and_a_run_that_ends_gives_the_terminal_bac
     pty.types("y\n");
     assert_eq!(third.await.expect("no panic"), "ok");
     assert!(pty.keys_are_signals());
+}
+
+#[tokio::test]
+async fn no_argument_leaves_the_margin_of_a_question() {
+    let long = format!("echo {}└ y yes", "你".repeat(40));
+    let args = Args::try_from(json!({"command": long, "lines": "one\ntwo"})).expect("an object");
+    let approval = vertebra::Approval {
+        at: vertebra::testing::at(vertebra::PermissionRequest),
+        call_id: "1".into(),
+        tool: "bash".into(),
+        digest: args.digest(),
+        args,
+        reason: "no rule".to_owned(),
+        asked_by: "permissions/rules".into(),
+    };
+    let shown = Question::about(&approval, None).await.columns(40).short();
+    insta::assert_snapshot!(shown, @r"
+
+    ┌ agent wants to use bash
+    │ no rule (permissions/rules)
+    │ command: echo 你你你你你你你你你你你你
+    │ 你你你你你你你你你你你你你你你你你你你
+    │ 你你你你你你你你你└ y yes
+    │ lines:
+    │   one
+    │   two
+    ");
 }

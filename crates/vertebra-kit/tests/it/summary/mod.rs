@@ -350,6 +350,23 @@ async fn tokens_may_be_counted_by_somebody_else() {
 }
 
 #[tokio::test]
+async fn a_person_who_asks_gets_a_shorter_conversation_before_it_is_due() {
+    let scribe = Scribe::default();
+    let knobs = Summarisation { trigger: Trigger::Tokens(100_000), ..only_summaries(&scribe) };
+    let mut state = AgentState::default();
+    for n in 0..40 {
+        state.push(Message::user(format!("{n} {}", "word ".repeat(100))));
+    }
+    assert_eq!(knobs.due(&state), None);
+    let run = scope(&Hooks::default());
+    let same = knobs.compact(&run, &mut state, "").await.expect("the same conversation");
+    assert_eq!((same.len(), scribe.given().len()), (40, 0));
+    let shorter = knobs.compact_on_request(&run, &mut state, "the names").await.expect("a shorter conversation");
+    assert!(shorter.estimated_tokens() <= state.messages().estimated_tokens() / 2);
+    assert_eq!(scribe.given()[0].instructions, "the names");
+}
+
+#[tokio::test]
 async fn what_a_summariser_reads_has_a_limit() {
     let scribe = Scribe::default();
     let knobs = Summarisation { max_input_tokens: 100, ..only_summaries(&scribe) };

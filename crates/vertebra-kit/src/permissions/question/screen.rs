@@ -1,12 +1,12 @@
 //! What a person sees when they are asked. Nothing of the model stands here raw.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::Path};
 
 use serde_json::Value;
+use unicode_width::UnicodeWidthChar as _;
 use vertebra::Approval;
 
 use super::{
-    Offer,
     diff::{self, Line},
     escape::{as_lines, cut, on_one_line},
 };
@@ -30,6 +30,8 @@ pub(super) enum View {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Screen {
     pub(super) colour: bool,
+    /// How wide a line may be.
+    pub(super) columns: usize,
 }
 
 impl Screen {
@@ -40,7 +42,7 @@ impl Screen {
         let agent = name(&approval.at.run.agent);
         let title = self.bold(&format!("{agent} wants to use {}", name(&approval.tool)));
         line(&mut shown, &format!("┌ {title}"));
-        line(&mut shown, &format!("│ {} ({})", name(&approval.reason), name(&approval.asked_by)));
+        self.within(&mut shown, "│ ", &format!("{} ({})", name(&approval.reason), name(&approval.asked_by)));
         let is_in_diff = |arg: &str| change.is_some() && diff::SHOWN.contains(&arg);
         for (arg, value) in approval.args.iter().filter(|(arg, _)| !is_in_diff(arg)) {
             let text = match value {
@@ -49,46 +51,57 @@ impl Screen {
             };
             let lines = shortened(as_lines(&text), view);
             match &lines[..] {
-                [] => line(&mut shown, &format!("│ {}: (empty)", name(arg))),
-                [only] => line(&mut shown, &format!("│ {}: {only}", name(arg))),
+                [] => self.within(&mut shown, "│ ", &format!("{}: (empty)", name(arg))),
+                [only] => self.within(&mut shown, "│ ", &format!("{}: {only}", name(arg))),
                 lines => {
-                    line(&mut shown, &format!("│ {}:", name(arg)));
-                    indented(&mut shown, lines);
+                    self.within(&mut shown, "│ ", &format!("{}:", name(arg)));
+                    for text in lines {
+                        self.within(&mut shown, "│   ", text);
+                    }
                 }
             }
         }
         if let Some(change) = change {
             line(&mut shown, "│ change:");
-            let lines = change.iter().map(|change| self.changed(change)).collect();
-            indented(&mut shown, &shortened(lines, view));
+            for text in shortened(change.iter().map(changed).collect(), view) {
+                let code = match text.chars().next() {
+                    Some('-') => Some("31"),
+                    Some('+') => Some("32"),
+                    _ => None,
+                };
+                self.painted(&mut shown, "│   ", &text, code);
+            }
         }
         shown
+    }
+
+    /// A line behind a margin; if it is too long, several.
+    fn within(self, shown: &mut String, margin: &str, text: &str) {
+        self.painted(shown, margin, text, None);
+    }
+
+    fn painted(self, shown: &mut String, margin: &str, text: &str, code: Option<&str>) {
+        let room = self.columns.saturating_sub(margin.chars().count()).max(8);
+        for row in wrapped(text, room) {
+            match code {
+                Some(code) => line(shown, &format!("{margin}{}", self.coloured(code, row))),
+                None => line(shown, &format!("{margin}{row}")),
+            }
+        }
     }
 
     /// What can be answered.
-    pub(super) fn keys(self, offer: Option<&Offer>) -> String {
+    pub(super) fn keys(self, offered: Option<String>, file: Option<String>) -> String {
         let mut shown = String::new();
         line(&mut shown, "└ y: yes    n [why]: no    e: edit the arguments    v: view all");
-        if let Some(Offer { rules, file }) = offer {
-            let rules = on_one_line(&rules.join(", "), 2 * MAX_WORDS);
+        if let Some(rules) = offered {
             line(&mut shown, &format!("  a [rule]: yes, and in this session always {}", self.bold(&rules)));
-            if let Some(file) = file {
-                let file = on_one_line(&file.display().to_string(), MAX_WORDS);
-                line(&mut shown, &format!("  f [rule]: the same for good, in {file}"));
-            }
+        }
+        if let Some(file) = file {
+            line(&mut shown, &format!("  f [rule]: the same for good, in {file}"));
         }
         shown.push_str("> ");
         shown
-    }
-
-    fn changed(self, change: &Line) -> String {
-        let text = |text: &str| cut(&on_one_line(text, usize::MAX), MAX_LINE);
-        match change {
-            Line::Same(same) => format!("  {}", text(same)),
-            Line::Gone(gone) => self.coloured("31", &format!("- {}", text(gone))),
-            Line::Come(come) => self.coloured("32", &format!("+ {}", text(come))),
-            Line::Gap => "  …".to_owned(),
-        }
     }
 
     fn bold(self, text: &str) -> String {
@@ -100,14 +113,44 @@ impl Screen {
     }
 }
 
+/// Rules on one line.
+pub(super) fn rules(rules: &[String]) -> String {
+    on_one_line(&rules.join(", "), 2 * MAX_WORDS)
+}
+
+/// A file's name on one line.
+pub(super) fn file(path: &Path) -> String {
+    on_one_line(&path.display().to_string(), MAX_WORDS)
+}
+
 fn line(shown: &mut String, text: &str) {
     writeln!(shown, "{text}").expect("a string takes everything");
 }
 
-fn indented(shown: &mut String, lines: &[String]) {
-    for text in lines {
-        line(shown, &format!("│   {text}"));
+/// A line of a difference: its first sign says what becomes of it.
+fn changed(change: &Line) -> String {
+    let text = |text: &str| cut(&on_one_line(text, usize::MAX), MAX_LINE);
+    match change {
+        Line::Same(same) => format!("  {}", text(same)),
+        Line::Gone(gone) => format!("- {}", text(gone)),
+        Line::Come(come) => format!("+ {}", text(come)),
+        Line::Gap => "  …".to_owned(),
     }
+}
+
+/// A text in pieces of so many columns.
+fn wrapped(text: &str, columns: usize) -> Vec<&str> {
+    let (mut pieces, mut begins, mut taken) = (Vec::new(), 0, 0);
+    for (at, c) in text.char_indices() {
+        let width = c.width().unwrap_or(0);
+        if taken + width > columns {
+            pieces.push(&text[begins..at]);
+            (begins, taken) = (at, 0);
+        }
+        taken += width;
+    }
+    pieces.push(&text[begins..]);
+    pieces
 }
 
 /// The beginning and the end of many lines, unless all are to be seen.

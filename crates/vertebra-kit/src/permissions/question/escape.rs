@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::is_invisible;
+use crate::{is_invisible, spelled_out};
 
 /// Blanks in a row that are shown as they are.
 const MAX_BLANKS: usize = 16;
@@ -67,7 +67,7 @@ fn escaped(text: &str, keep_lines: bool) -> String {
         match c {
             '\n' if keep_lines => shown.push('\n'),
             c if is_plain(c) && marks <= MAX_MARKS => shown.push(c),
-            c => notice(&mut shown, format_args!("U+{:04X}", u32::from(c))),
+            c => shown.push_str(&spelled_out(c)),
         }
     }
     push_blanks(&mut shown, blanks);

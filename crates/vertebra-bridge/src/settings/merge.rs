@@ -1,0 +1,133 @@
+//! Several levels as one: lists add up, the nearest value counts, and the managed level is a fence.
+
+use std::collections::BTreeMap;
+
+use super::{
+    InstructionSettings, LimitSettings, McpSettings, ModelSettings, PermissionSettings, ProviderSettings, Said,
+    SandboxSettings, Settings,
+};
+
+/// All levels as one, and a line for each value that the managed level overruled. The nearest comes last: user, project,
+/// command line.
+pub fn merge(managed: Settings, others: impl IntoIterator<Item = Settings>) -> (Settings, Vec<String>) {
+    let mut nearer = Join { fenced: false, overruled: Vec::new() };
+    let nearest = others.into_iter().fold(Settings::default(), |lower, upper| nearer.settings(lower, upper));
+    let mut fence = Join { fenced: true, overruled: Vec::new() };
+    let settings = fence.settings(managed, nearest);
+    (settings, fence.overruled)
+}
+
+/// Joins two levels. If the lower one is a fence, the upper one may only be stricter.
+struct Join {
+    fenced: bool,
+    overruled: Vec<String>,
+}
+
+impl Join {
+    fn settings(&mut self, lower: Settings, upper: Settings) -> Settings {
+        Settings {
+            model: self.model(lower.model, upper.model),
+            permissions: self.permissions(lower.permissions, upper.permissions),
+            limits: self.limits(lower.limits, upper.limits),
+            sandbox: self.sandbox(lower.sandbox, upper.sandbox),
+            instructions: InstructionSettings {
+                text: added(lower.instructions.text, upper.instructions.text),
+                project: upper.instructions.project.or(lower.instructions.project),
+            },
+            mcp: McpSettings { file: self.kept("mcp.file", lower.mcp.file, upper.mcp.file) },
+        }
+    }
+
+    fn model(&mut self, lower: ModelSettings, upper: ModelSettings) -> ModelSettings {
+        let mut providers: BTreeMap<String, Said<ProviderSettings>> = lower.providers;
+        for (name, nearer) in upper.providers {
+            let Some(known) = providers.remove(&name) else {
+                providers.insert(name, nearer);
+                continue;
+            };
+            let path = |key: &str| format!("model.provider.{name}.{key}");
+            let value = ProviderSettings {
+                base_url: self.kept(&path("base_url"), known.value.base_url, nearer.value.base_url),
+                key: self.kept(&path("key"), known.value.key, nearer.value.key),
+            };
+            providers.insert(name, Said { value, origin: nearer.origin });
+        }
+        // Which model is a matter of taste; where its requests go is not.
+        ModelSettings { name: upper.name.or(lower.name), driver: upper.driver.or(lower.driver), providers }
+    }
+
+    fn permissions(&mut self, lower: PermissionSettings, upper: PermissionSettings) -> PermissionSettings {
+        PermissionSettings {
+            mode: self.stricter("permissions.mode", lower.mode, upper.mode),
+            // A refusal is stronger than a question, a question than an allowance, whoever said it: adding weakens nothing.
+            allow: added(lower.allow, upper.allow),
+            ask: added(lower.ask, upper.ask),
+            deny: added(lower.deny, upper.deny),
+        }
+    }
+
+    fn limits(&mut self, lower: LimitSettings, upper: LimitSettings) -> LimitSettings {
+        LimitSettings {
+            steps: self.stricter("limits.steps", lower.steps, upper.steps),
+            tokens: self.stricter("limits.tokens", lower.tokens, upper.tokens),
+            time: self.stricter("limits.time", lower.time, upper.time),
+            cost_micros: self.stricter("limits.cost", lower.cost_micros, upper.cost_micros),
+        }
+    }
+
+    fn sandbox(&mut self, lower: SandboxSettings, upper: SandboxSettings) -> SandboxSettings {
+        let write = match lower.write.first() {
+            Some(fence) if self.fenced => {
+                for more in &upper.write {
+                    self.overrule("sandbox.write", fence, more);
+                }
+                lower.write
+            }
+            Some(_) | None => added(lower.write, upper.write),
+        };
+        SandboxSettings {
+            need: self.stricter("sandbox.need", lower.need, upper.need),
+            network: self.stricter("sandbox.network", lower.network, upper.network),
+            write,
+            deny_read: added(lower.deny_read, upper.deny_read),
+        }
+    }
+
+    /// The upper value, unless the lower one is a fence and stricter: smaller.
+    fn stricter<T: PartialOrd>(
+        &mut self,
+        key: &str,
+        lower: Option<Said<T>>,
+        upper: Option<Said<T>>,
+    ) -> Option<Said<T>> {
+        match (lower, upper) {
+            (Some(fence), Some(nearer)) if self.fenced && fence.value < nearer.value => {
+                self.overrule(key, &fence, &nearer);
+                Some(fence)
+            }
+            (lower, upper) => upper.or(lower),
+        }
+    }
+
+    /// The upper value, unless the lower one is a fence.
+    fn kept<T: PartialEq>(&mut self, key: &str, lower: Option<Said<T>>, upper: Option<Said<T>>) -> Option<Said<T>> {
+        match (lower, upper) {
+            (Some(fence), Some(nearer)) if self.fenced => {
+                if fence.value != nearer.value {
+                    self.overrule(key, &fence, &nearer);
+                }
+                Some(fence)
+            }
+            (lower, upper) => upper.or(lower),
+        }
+    }
+
+    fn overrule<T>(&mut self, key: &str, fence: &Said<T>, nearer: &Said<T>) {
+        self.overruled.push(format!("`{key}` of {} does not count: {} says otherwise", nearer.origin, fence.origin));
+    }
+}
+
+fn added<T>(mut lower: Vec<T>, upper: Vec<T>) -> Vec<T> {
+    lower.extend(upper);
+    lower
+}

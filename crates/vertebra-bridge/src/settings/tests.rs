@@ -1,0 +1,182 @@
+//! What files say, how levels join, and how mistakes are told.
+
+use std::time::Duration;
+
+use super::*;
+
+fn sheet(level: Level, text: &str) -> Settings {
+    parse(text, level, "vertebra.toml").expect(text).settings
+}
+
+fn value<T: Clone>(said: Option<&Said<T>>) -> Option<T> {
+    said.map(|said| said.value.clone())
+}
+
+#[test]
+fn every_value_knows_its_line() {
+    let text = r#"
+[model]
+name = "ollama:qwen"
+
+[model.provider.ollama]
+base_url = "http://localhost:11434"
+key = "OLLAMA_KEY"
+
+[permissions]
+mode = "plan"
+allow = [
+    "Read(**)",
+    "Bash(cargo *)",
+]
+
+[limits]
+steps = 30
+cost = 2.5
+time = "10m"
+"#;
+    let sheet = parse(text, Level::User, "vertebra.toml").expect("settings");
+    let Settings { model, permissions, limits, .. } = &sheet.settings;
+    assert_eq!(model.name.as_ref().expect("a name").origin.to_string(), "vertebra.toml, line 3");
+    assert_eq!(permissions.allow[1].origin.line, Some(13));
+    assert_eq!(value(limits.time.as_ref()), Some(Duration::from_mins(10)));
+    assert_eq!(value(limits.cost_micros.as_ref()), Some(2_500_000));
+    let entries: Vec<String> =
+        sheet.entries.iter().map(|Entry { key, value, line }| format!("{line}: {key} = {value}")).collect();
+    insta::assert_snapshot!(entries.join("\n"), @r#"
+    3: model.name = "ollama:qwen"
+    6: model.provider.ollama.base_url = "http://localhost:11434"
+    7: model.provider.ollama.key = "OLLAMA_KEY"
+    10: permissions.mode = "plan"
+    12: permissions.allow = "Read(**)"
+    13: permissions.allow = "Bash(cargo *)"
+    17: limits.steps = 30
+    18: limits.cost = 2.5
+    19: limits.time = "10m"
+    "#);
+}
+
+#[test]
+fn what_is_not_understood_is_an_error_that_shows_the_line_and_what_was_meant() {
+    let cases = [
+        "x = 1\n[permisions]\n",
+        "[permissions]\nalow = [\"Read\"]\n",
+        "[permissions]\nallow = \"Read\"\n",
+        "[permissions]\nmode = \"aks\"\n",
+        "[permissions]\nmode = \"bypass\"\n",
+        "[limits]\nsteps = 0\n",
+        "[limits]\n\ntime = \"1 day\"\n",
+        "[limits]\ncost = -1\n",
+        "[sandbox]\nneed = true\n",
+        "[model]\nprovider = 3\n",
+        "[model.provider.openai]\nbase_url = \"ftp://example.org\"\n",
+        "[[hook]]\npoint = \"BeforeToolUse\"\n",
+        "[instructions]\nproject = 1\n",
+        "[mcp]\nfile = \"mcp.json\"\n",
+        "[model\n",
+        "[limits]\nsteps = 1\nsteps = 2\n",
+    ];
+    let told: Vec<String> =
+        cases.iter().map(|text| parse(text, Level::Project, "vertebra.toml").expect_err(text).to_string()).collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn an_error_shows_no_key_and_no_escape_sequence() {
+    for text in [
+        "[model.provider.openai]\nkey = \"sk-live-0123456789\"\n",
+        "[model.provider.openai]\napi_key = \"sk-live-0123456789\"\n",
+        "[model.provider.openai]\nbase_url = \"https://me:sk-live-0123456789@example.org\"\n",
+    ] {
+        let told = parse(text, Level::User, "vertebra.toml").expect_err(text).to_string();
+        assert!(!told.contains("sk-live") && told.contains("line 2"), "{told}");
+    }
+    let told = parse("[limits]\nsteps = \"\u{1b}[2J\u{202e}\"\n", Level::User, "vertebra.toml").expect_err("no");
+    assert!(!told.to_string().contains(['\u{1b}', '\u{202e}']), "{told}");
+}
+
+#[test]
+fn sizes_are_bounded() {
+    let told = parse(&"#".repeat(300_000), Level::User, "vertebra.toml").expect_err("too large").to_string();
+    assert!(told.contains("262144 bytes"), "{told}");
+    let rules = format!("[permissions]\nallow = [{}]\n", "\"Read\",".repeat(5000));
+    let told = parse(&rules, Level::User, "vertebra.toml").expect_err("too many").to_string();
+    assert!(told.contains("at most 4096"), "{told}");
+    let deep = format!("[limits]\nsteps = {}", "[".repeat(100_000));
+    assert!(parse(&deep, Level::User, "vertebra.toml").is_err());
+}
+
+#[test]
+fn the_nearest_value_counts_and_lists_add_up() {
+    let user =
+        sheet(Level::User, "[model]\nname = \"a:b\"\n[limits]\nsteps = 10\n[permissions]\ndeny = [\"Bash(rm *)\"]\n");
+    let project = sheet(Level::Project, "[limits]\nsteps = 50\n[permissions]\ndeny = [\"Read(**/.env)\"]\n");
+    let (settings, overruled) = merge(Settings::default(), [user, project]);
+    assert_eq!(value(settings.model.name.as_ref()).as_deref(), Some("a:b"));
+    assert_eq!(value(settings.limits.steps.as_ref()), Some(50));
+    assert_eq!(settings.permissions.deny.len(), 2);
+    assert!(overruled.is_empty());
+}
+
+#[test]
+fn nothing_weakens_the_managed_level() {
+    let managed = r#"
+[model.provider.anthropic]
+base_url = "https://proxy.example.org"
+[permissions]
+mode = "ask"
+deny = ["Bash(curl *)"]
+[limits]
+steps = 40
+[sandbox]
+need = "required"
+network = "off"
+write = ["/srv/cache"]
+"#;
+    let below = r#"
+[model.provider.anthropic]
+base_url = "https://elsewhere.example.org"
+key = "OTHER_KEY"
+[permissions]
+mode = "accept_edits"
+[limits]
+steps = 500
+tokens = 7
+[sandbox]
+need = "off"
+network = "on"
+write = ["/"]
+"#;
+    let managed = sheet(Level::Managed, managed);
+    for level in [Level::User, Level::Project, Level::CommandLine] {
+        let (settings, overruled) = merge(managed.clone(), [sheet(level, below)]);
+        let provider = &settings.model.providers["anthropic"].value;
+        assert_eq!(value(provider.base_url.as_ref()).as_deref(), Some("https://proxy.example.org"));
+        assert_eq!(value(settings.permissions.mode.as_ref()), Some(Mode::Ask));
+        assert_eq!(value(settings.limits.steps.as_ref()), Some(40));
+        assert_eq!(value(settings.limits.tokens.as_ref()), Some(7));
+        assert_eq!(value(settings.sandbox.need.as_ref()), Some(Need::Required));
+        assert_eq!(value(settings.sandbox.network.as_ref()), Some(Network::Off));
+        assert_eq!(settings.sandbox.write.len(), 1);
+        assert_eq!(settings.permissions.deny.len(), 1);
+        assert_eq!(overruled.len(), 6, "{overruled:#?}");
+    }
+    let strict = sheet(Level::User, "[permissions]\nmode = \"plan\"\n[limits]\nsteps = 3\n");
+    let looser = sheet(Level::Project, "[limits]\nsteps = 99\n");
+    let (settings, _) = merge(managed, [strict, looser]);
+    assert_eq!(value(settings.permissions.mode.as_ref()), Some(Mode::Plan), "stricter is fine");
+    assert_eq!(value(settings.limits.steps.as_ref()), Some(40), "a level in between does not open the fence");
+}
+
+#[test]
+fn a_project_ends_at_the_root_of_its_repository() {
+    let outside = tempfile::tempdir().expect("a folder");
+    let inner = outside.path().join("repository/a/b");
+    std::fs::create_dir_all(&inner).expect("folders");
+    std::fs::write(outside.path().join(FILE_NAME), "").expect("a file");
+    assert_eq!(project_file(&inner, FILE_NAME), None, "without a repository only the folder itself is looked at");
+    std::fs::create_dir(outside.path().join("repository/.git")).expect("a repository");
+    assert_eq!(project_file(&inner, FILE_NAME), None, "what is above the repository does not belong to it");
+    let file = outside.path().join("repository/a/vertebra.toml");
+    std::fs::write(&file, "").expect("a file");
+    assert_eq!(project_file(&inner, FILE_NAME), Some(file));
+}

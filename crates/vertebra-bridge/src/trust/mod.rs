@@ -1,0 +1,29 @@
+//! Trust: what comes with a folder counts only after a person has seen it.
+//!
+//! A folder from elsewhere may bring settings, instructions, skills and agents. None of it widens a permission, moves a
+//! request or speaks to a model before a person said so, and what they said holds for exactly the bytes they were shown:
+//! each file is kept with the fingerprint of its content, so a change to one asks again.
+
+mod project;
+mod store;
+
+pub use self::{
+    project::{Kind, Project, ProjectFile},
+    store::{Store, TrustError},
+};
+
+/// How a folder stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It brings nothing.
+    Empty,
+    /// All that it brings was seen and is as it was.
+    Trusted,
+    /// Nobody was asked yet.
+    Unknown,
+    /// Somebody said yes, and these files are new or other than they were.
+    Changed(Vec<String>),
+}
+
+#[cfg(test)]
+mod tests;

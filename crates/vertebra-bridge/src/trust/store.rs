@@ -1,0 +1,146 @@
+//! What was trusted, on disk: for nobody else to read, replaced in one stroke.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Project, Standing};
+
+/// What the file is called.
+const FILE: &str = "trust.json";
+
+/// How large it may be.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Why trust cannot be looked up or kept.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// The file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is not what this program writes.
+    #[error("{}: {message}; without this file nothing is trusted, and you are asked again", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// The folder has a name that is not text.
+    #[error("{}: its name is not text, so it cannot be written down", .0.display())]
+    Name(PathBuf),
+}
+
+/// Which folders are trusted, and for which files.
+#[derive(Debug, Clone)]
+pub struct Store {
+    path: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    version: u32,
+    /// Files and their fingerprints, by folder.
+    folders: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self { version: 1, folders: BTreeMap::new() }
+    }
+}
+
+impl Store {
+    /// What is remembered in this folder. Nothing is read or made yet.
+    pub fn in_folder(folder: &Path) -> Self {
+        Self { path: folder.join(FILE) }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How a project stands. One that brings nothing needs no trust, and no file is looked at.
+    pub fn standing(&self, project: &Project) -> Result<Standing, TrustError> {
+        if project.files.is_empty() {
+            return Ok(Standing::Empty);
+        }
+        let content = self.content()?;
+        let Some(known) = project.root.to_str().and_then(|root| content.folders.get(root)) else {
+            return Ok(Standing::Unknown);
+        };
+        let files = project.files.iter();
+        let other = files.filter(|file| known.get(&file.name).is_none_or(|print| *print != file.fingerprint()));
+        let other: Vec<String> = other.map(|file| file.name.clone()).collect();
+        Ok(if other.is_empty() { Standing::Trusted } else { Standing::Changed(other) })
+    }
+
+    /// Trusts a project as it was looked at: whatever it says by now, this is what a person has seen.
+    pub fn trust(&self, project: &Project) -> Result<(), TrustError> {
+        let root = project.root.to_str().ok_or_else(|| TrustError::Name(project.root.clone()))?;
+        let mut content = self.content()?;
+        let known = content.folders.entry(root.to_owned()).or_default();
+        known.extend(project.files.iter().map(|file| (file.name.clone(), file.fingerprint())));
+        self.replace(&content)
+    }
+
+    /// Trusts a project no longer; says whether it did.
+    pub fn forget(&self, root: &Path) -> Result<bool, TrustError> {
+        let mut content = self.content()?;
+        let known = root.to_str().and_then(|root| content.folders.remove(root)).is_some();
+        if known {
+            self.replace(&content)?;
+        }
+        Ok(known)
+    }
+
+    fn content(&self) -> Result<Content, TrustError> {
+        let file = match fs::File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::default()),
+            Err(error) => return Err(self.io(error)),
+        };
+        let mut text = String::new();
+        file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| self.io(error))?;
+        let wrong = |message: String| TrustError::Content { path: self.path.clone(), message };
+        if text.len() as u64 > MAX_BYTES {
+            return Err(wrong(format!("it is larger than {MAX_BYTES} bytes")));
+        }
+        let content: Content = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        if content.version != 1 {
+            return Err(wrong(format!("version {} is not known", content.version)));
+        }
+        Ok(content)
+    }
+
+    fn replace(&self, content: &Content) -> Result<(), TrustError> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let write = || {
+            fs::create_dir_all(folder)?;
+            // For its owner alone, as all temporary files are.
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            serde_json::to_writer_pretty(&mut file, content)?;
+            file.write_all(b"\n")?;
+            file.as_file().sync_all()?;
+            file.persist(&self.path)?;
+            Ok(())
+        };
+        write().map_err(|error: io::Error| self.io(error))
+    }
+
+    fn io(&self, source: io::Error) -> TrustError {
+        TrustError::Io { path: self.path.clone(), source }
+    }
+}

@@ -1,0 +1,160 @@
+//! What counts of a folder, before and after somebody said yes.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::{Path, PathBuf},
+};
+
+use super::*;
+
+struct Scene {
+    folder: tempfile::TempDir,
+    store: Store,
+}
+
+impl Scene {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::in_folder(&folder.path().join("state/vertebra"));
+        let scene = Self { folder, store };
+        scene.write(".git/HEAD", "ref: refs/heads/main\n");
+        for (name, text) in files {
+            scene.write(name, text);
+        }
+        scene
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.project().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn look(&self) -> Project {
+        Project::look(&self.project()).expect("a project")
+    }
+
+    fn standing(&self) -> Standing {
+        self.store.standing(&self.look()).expect("a standing")
+    }
+}
+
+#[test]
+fn a_folder_that_brings_nothing_needs_no_trust() {
+    let scene = Scene::new(&[("src/main.rs", "fn main() {}"), ("vertebra.toml", "# nothing yet\n[model]\n")]);
+    assert_eq!(scene.standing(), Standing::Empty);
+    assert!(!scene.store.path().exists());
+}
+
+#[test]
+fn what_is_shown_is_all_that_would_count() {
+    let scene = Scene::new(&[
+        (
+            "vertebra.toml",
+            "[model.provider.anthropic]\nbase_url = \"http://127.0.0.1:9\"\n[permissions]\nallow = [\"Bash\", \"Edit(\u{202e})\"]\n",
+        ),
+        ("AGENTS.md", "one\ntwo\u{202e}\nthree\nfour\nfive\nsix\n"),
+        ("CLAUDE.md", "one\ntwo\u{202e}\nthree\nfour\nfive\nsix\n"),
+        (".claude/skills/deploy/SKILL.md", "---\nname: deploy\n---\n"),
+        (".claude/agents/helper.md", "---\nname: helper\n---\n"),
+    ]);
+    let project = scene.look();
+    insta::assert_snapshot!(project.effects().join("\n"), @r#"
+    vertebra.toml sets
+      line 2: model.provider.anthropic.base_url = "http://127.0.0.1:9"
+      line 4: permissions.allow = "Bash"
+      line 4: permissions.allow = "Edit(⟨U+202E⟩)"
+    AGENTS.md tells the model (31 bytes)
+      | one
+      | two⟨U+202E⟩
+      | three
+      | four
+      | five
+      | …
+    .claude/skills/deploy/SKILL.md is a skill that the model may load (21 bytes)
+    .claude/agents/helper.md is an agent that the model may start (21 bytes)
+    "#);
+    assert!(project.problems.is_empty());
+}
+
+#[test]
+fn a_change_of_one_byte_asks_again() {
+    let files = ["vertebra.toml", "AGENTS.md", ".claude/skills/deploy/SKILL.md", ".vertebra/agents/helper.md"];
+    let (before, after) = ("[limits]\nsteps = 1\n", "[limits]\nsteps = 2\n");
+    let scene = Scene::new(&files.map(|name| (name, before)));
+    assert_eq!(scene.standing(), Standing::Unknown);
+    scene.store.trust(&scene.look()).expect("kept");
+    assert_eq!(scene.standing(), Standing::Trusted);
+    for name in files {
+        scene.write(name, after);
+        assert_eq!(scene.standing(), Standing::Changed(vec![name.to_owned()]));
+        scene.write(name, before);
+    }
+    assert_eq!(scene.standing(), Standing::Trusted);
+    scene.write("CLAUDE.md", "# new\n");
+    assert_eq!(scene.standing(), Standing::Changed(vec!["CLAUDE.md".to_owned()]));
+}
+
+#[test]
+fn trust_is_in_what_was_seen_and_not_in_what_is_there_by_now() {
+    let scene = Scene::new(&[("AGENTS.md", "seen")]);
+    let seen = scene.look();
+    scene.write("AGENTS.md", "swapped");
+    scene.store.trust(&seen).expect("kept");
+    assert_eq!(scene.standing(), Standing::Changed(vec!["AGENTS.md".to_owned()]));
+}
+
+#[test]
+fn trust_in_one_folder_is_not_trust_in_its_copy() {
+    let (scene, other) = (Scene::new(&[("AGENTS.md", "a")]), Scene::new(&[("AGENTS.md", "a")]));
+    scene.store.trust(&scene.look()).expect("kept");
+    assert_eq!(scene.store.standing(&other.look()).expect("a standing"), Standing::Unknown);
+    assert!(scene.store.forget(&scene.look().root).expect("forgotten"));
+    assert_eq!(scene.standing(), Standing::Unknown);
+}
+
+#[test]
+fn what_leads_out_of_the_project_or_is_no_file_does_not_count() {
+    let scene = Scene::new(&[(".claude/skills/fine/SKILL.md", "x")]);
+    fs::write(scene.folder.path().join("secret"), "a key").expect("a file");
+    symlink("../secret", scene.project().join("AGENTS.md")).expect("a link");
+    fs::create_dir(scene.project().join("CLAUDE.md")).expect("a folder");
+    fs::create_dir_all(scene.project().join(".claude/skills/odd")).expect("a folder");
+    symlink("../../../../secret", scene.project().join(".claude/skills/odd/SKILL.md")).expect("a link");
+    let project = scene.look();
+    assert_eq!(project.of(Kind::Instructions).count(), 0);
+    assert!(project.skills.is_empty(), "a folder counts with all of its skills or not at all");
+    let told = project.problems.join("\n");
+    assert!(told.contains("AGENTS.md: it is a link that leads out"), "{told}");
+    assert!(told.contains("CLAUDE.md: it is not a file"), "{told}");
+}
+
+#[test]
+fn the_file_is_for_its_owner_and_one_that_was_tampered_with_trusts_nothing() {
+    let scene = Scene::new(&[("AGENTS.md", "a")]);
+    scene.store.trust(&scene.look()).expect("kept");
+    let mode = fs::metadata(scene.store.path()).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    for text in ["{", "{\"version\": 2, \"folders\": {}}", "{\"version\": 1, \"folders\": {}, \"all\": true}"] {
+        fs::write(scene.store.path(), text).expect("written");
+        let told = scene.store.standing(&scene.look()).expect_err(text).to_string();
+        assert!(told.contains("nothing is trusted"), "{told}");
+    }
+}
+
+#[test]
+fn a_folder_inside_is_asked_about_for_what_it_adds() {
+    let scene = Scene::new(&[("AGENTS.md", "a"), ("inner/vertebra.toml", "[limits]\nsteps = 3\n")]);
+    scene.store.trust(&scene.look()).expect("kept");
+    let inner = Project::look(&scene.project().join("inner")).expect("a project");
+    assert_eq!(inner.root, scene.look().root);
+    let other = vec![Path::new("inner").join("vertebra.toml").display().to_string()];
+    assert_eq!(scene.store.standing(&inner).expect("a standing"), Standing::Changed(other));
+    scene.store.trust(&inner).expect("kept");
+    assert_eq!(scene.standing(), Standing::Trusted, "the rest is still known");
+}

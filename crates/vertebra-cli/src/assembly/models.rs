@@ -1,0 +1,71 @@
+//! The models of a session: one to begin with, others when a person asks for them.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use anyhow::bail;
+use vertebra::{Deltas, Model, ModelError, ModelId, Request, Response, SharedModel};
+use vertebra_bridge::settings::{Level, ModelSettings, Origin};
+use vertebra_models::Provider;
+
+use super::{Places, World};
+
+/// A model made of several: a request goes to the one of its provider. A clone is the same.
+#[derive(Clone)]
+pub(crate) struct Models(Arc<Inner>);
+
+struct Inner {
+    first: ModelId,
+    drivers: RwLock<BTreeMap<Arc<str>, SharedModel>>,
+    settings: ModelSettings,
+    world: World,
+    folder: PathBuf,
+}
+
+impl Models {
+    pub(super) fn new(first: SharedModel, settings: &ModelSettings, world: &World, folder: &Path) -> Self {
+        let (id, settings) = (first.id(), settings.clone());
+        let drivers = RwLock::new([(id.provider.clone(), first)].into());
+        Self(Arc::new(Inner { first: id, drivers, settings, world: world.clone(), folder: folder.to_owned() }))
+    }
+
+    /// The model of this name, ready to be asked: `PROVIDER:NAME`, or a name alone for the provider of `now`.
+    pub(crate) async fn choose(&self, name: &str, now: &ModelId) -> anyhow::Result<ModelId> {
+        let Inner { settings, world, folder, .. } = &*self.0;
+        if let Some(named) = settings.name.as_ref().filter(|named| named.origin.level == Level::Managed) {
+            bail!("the model is set by {}", named.origin);
+        }
+        let own = format!("{}:", now.provider);
+        let known = Provider::parse(name).ok().filter(|choice| *choice.provider.name != *now.provider);
+        let other = known.is_some_and(|_| name.contains([':', '/']));
+        if !other {
+            return Ok(ModelId::new(now.provider.clone(), name.strip_prefix(&own).unwrap_or(name)));
+        }
+        let name = Some(Origin::command_line().said(name.to_owned()));
+        let settings = ModelSettings { name, ..settings.clone() };
+        let places = Places::new(&settings, world)?;
+        let driver = places.open(&places.pick(None).await?.pick, folder, None)?;
+        let id = driver.id();
+        let mut drivers = self.0.drivers.write().unwrap_or_else(PoisonError::into_inner);
+        drivers.insert(id.provider.clone(), driver);
+        Ok(id)
+    }
+}
+
+impl Model for Models {
+    fn id(&self) -> ModelId {
+        self.0.first.clone()
+    }
+
+    async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
+        let provider = &request.model.provider;
+        let driver = self.0.drivers.read().unwrap_or_else(PoisonError::into_inner).get(provider).cloned();
+        match driver {
+            Some(driver) => driver.infer(request, out).await,
+            None => Err(ModelError::Rejected { message: format!("no driver for provider `{provider}`") }),
+        }
+    }
+}

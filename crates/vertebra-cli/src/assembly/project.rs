@@ -1,0 +1,138 @@
+//! What the folder brings along, as far as it is trusted.
+
+use std::{io::Write as _, path::PathBuf};
+
+use vertebra_bridge::{
+    settings::Settings,
+    shown,
+    trust::{Kind, Project, Standing, Store},
+};
+
+use super::World;
+
+/// How much of a project's instructions a model reads.
+const MAX_INSTRUCTIONS: usize = 32 * 1024;
+
+/// What counts of what the folder brings.
+#[derive(Default)]
+pub(crate) struct Brought {
+    /// Its settings.
+    pub(crate) settings: Settings,
+    /// Its instructions, each with its origin.
+    pub(crate) instructions: Vec<String>,
+    /// Its folders of skills.
+    pub(crate) skills: Vec<PathBuf>,
+    /// Its folders of agents.
+    pub(crate) agents: Vec<PathBuf>,
+    /// What a person should know.
+    pub(crate) notices: Vec<String>,
+}
+
+/// Whether a folder is trusted for one run, whatever is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// As remembered, or as a person says who is asked.
+    Remembered,
+    /// For this run.
+    Once,
+}
+
+impl Brought {
+    /// Looks at what the folder brings. If somebody is there they are asked about what is new; otherwise it is left out.
+    pub(crate) fn look(folder: &std::path::Path, trust: Trust, world: &World) -> anyhow::Result<Self> {
+        let project = Project::look(folder)?;
+        let store = world.state.as_deref().map(Store::in_folder);
+        let mut notices = Vec::new();
+        let standing = match &store {
+            _ if trust == Trust::Once => Standing::Trusted,
+            Some(store) => store.standing(&project).unwrap_or_else(|error| {
+                notices.push(error.to_string());
+                Standing::Unknown
+            }),
+            None if project.files.is_empty() => Standing::Empty,
+            None => Standing::Unknown,
+        };
+        let trusted = match &standing {
+            Standing::Empty | Standing::Trusted => true,
+            Standing::Unknown | Standing::Changed(_) if world.is_interactive => {
+                let agreed = agrees(&project, &standing)?;
+                if let (true, Some(store)) = (agreed, &store)
+                    && let Err(error) = store.trust(&project)
+                {
+                    notices.push(format!("trust holds for this run only: {error}"));
+                }
+                agreed
+            }
+            Standing::Unknown | Standing::Changed(_) => false,
+        };
+        if !trusted {
+            let names: Vec<String> = project.files.iter().map(|file| shown(&file.name)).collect();
+            let why = if matches!(standing, Standing::Changed(_)) {
+                "changed since it was trusted"
+            } else {
+                "is not trusted"
+            };
+            notices.push(format!(
+                "left out, because the folder {why}: {}. See and trust: vertebra trust. For one run: --trust",
+                names.join(", ")
+            ));
+            return Ok(Self { notices, ..Self::default() });
+        }
+        notices.extend(project.problems.iter().map(|problem| format!("left out: {problem}")));
+        let instructions = project.of(Kind::Instructions).map(|file| {
+            let (text, rest) = cut(&file.text, MAX_INSTRUCTIONS);
+            let name = shown(&file.name);
+            if rest > 0 {
+                notices
+                    .push(format!("of {name} the model reads the first {MAX_INSTRUCTIONS} bytes; {rest} are left out"));
+            }
+            format!("# Instructions of the project, from {name}\n\n{text}")
+        });
+        let instructions = instructions.collect();
+        Ok(Self {
+            settings: project.settings()?.settings,
+            instructions,
+            skills: project.skills,
+            agents: project.agents,
+            notices,
+        })
+    }
+}
+
+/// Shows what would take effect, and asks. Nothing but a plain yes is one.
+pub(crate) fn agrees(project: &Project, standing: &Standing) -> anyhow::Result<bool> {
+    let mut out = std::io::stderr().lock();
+    show(&mut out, project, standing)?;
+    write!(out, "Trust this? Without it the agent works by your own settings alone. [y/N] ")?;
+    out.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "Yes"))
+}
+
+/// Shows exactly what would take effect.
+pub(crate) fn show(out: &mut impl std::io::Write, project: &Project, standing: &Standing) -> std::io::Result<()> {
+    let root = shown(&project.root.to_string_lossy());
+    match standing {
+        Standing::Empty => writeln!(out, "{root} brings nothing that needs trust.")?,
+        Standing::Trusted => writeln!(out, "{root} is trusted. In effect:")?,
+        Standing::Unknown => writeln!(out, "{root} brings things that count only if you trust them:")?,
+        Standing::Changed(files) => {
+            let files: Vec<String> = files.iter().map(|file| shown(file)).collect();
+            writeln!(out, "{root} changed since you trusted it ({}). It brings:", files.join(", "))?;
+        }
+    }
+    for line in project.effects() {
+        writeln!(out, "  {line}")?;
+    }
+    for problem in &project.problems {
+        writeln!(out, "  left out in any case: {problem}")?;
+    }
+    Ok(())
+}
+
+/// The first bytes of a text, and how many more there are.
+fn cut(text: &str, limit: usize) -> (&str, usize) {
+    let end = text.floor_char_boundary(limit);
+    (&text[..end], text.len() - end)
+}

@@ -1,0 +1,87 @@
+//! What the model is told before the conversation: the prompt in `prompt.md`, and where it is.
+
+use std::{borrow::Cow, fs, io::Read as _, path::Path};
+
+use vertebra::{Clock as _, SystemClock};
+use vertebra_bridge::{settings::project_root, shown};
+
+/// The prompt of the built-in agent.
+pub(super) const PROMPT: &str = include_str!("prompt.md");
+
+/// How much of a file of git is read.
+const GIT_BYTES: u64 = 4096;
+
+/// The prompt, and where and when it is.
+pub(super) fn prompt(folder: &Path) -> String {
+    // The day and not the minute: what stands in front of a conversation is kept by providers as long as it is the same.
+    let today = SystemClock::default().now().to_string();
+    let today = today.split('T').next().unwrap_or_default();
+    let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
+    let mut lines = vec![
+        format!("{PROMPT}\n# Where you are\n"),
+        format!("- Folder: {}", shown(&folder.display().to_string())),
+        format!("- System: {system}, {machine}"),
+        format!("- Date: {today}"),
+    ];
+    lines.extend(branch(folder).map(|branch| format!("- Git branch: {}", shown(&branch))));
+    lines.join("\n") + "\n"
+}
+
+/// The prompt of any other day: what was recorded once is played back later.
+pub(super) fn without_date(text: &str) -> Cow<'_, str> {
+    let Some((before, after)) = text.split_once("\n- Date: ").filter(|_| text.starts_with(PROMPT)) else {
+        return text.into();
+    };
+    let rest = after.split_once('\n').map_or("", |(_, rest)| rest);
+    format!("{before}\n{rest}").into()
+}
+
+/// The branch that is checked out, read from the repository's files: nothing of a repository is run to begin with.
+fn branch(folder: &Path) -> Option<String> {
+    let git = project_root(folder).join(".git");
+    let git = match beginning(&git) {
+        Some(pointer) => folder.join(pointer.strip_prefix("gitdir:")?.trim()),
+        None => git,
+    };
+    let head = beginning(&git.join("HEAD"))?;
+    let head = head.trim();
+    Some(head.strip_prefix("ref: refs/heads/").unwrap_or("none: a commit is checked out").to_owned())
+}
+
+fn beginning(path: &Path) -> Option<String> {
+    let is_file = fs::metadata(path).ok()?.is_file();
+    let mut text = String::new();
+    fs::File::open(path).ok().filter(|_| is_file)?.take(GIT_BYTES).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prompt_is_about_a_page() {
+        assert!(PROMPT.len() < 3000, "{} bytes", PROMPT.len());
+        assert!(PROMPT.lines().count() < 40);
+    }
+
+    #[test]
+    fn the_branch_is_read_from_repositories_and_their_worktrees() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("repository/src");
+        fs::create_dir_all(&inner).expect("folders");
+        assert!(!prompt(&inner).contains("Git branch"));
+        let git = folder.path().join("repository/.git");
+        fs::create_dir(&git).expect("a repository");
+        fs::write(git.join("HEAD"), "ref: refs/heads/fix/\u{1b}it\n").expect("a head");
+        assert_eq!(prompt(&inner).lines().last(), Some("- Git branch: fix/⟨U+001B⟩it"));
+        fs::write(git.join("HEAD"), "0123456789abcdef\n").expect("a head");
+        assert_eq!(branch(&inner).as_deref(), Some("none: a commit is checked out"));
+
+        let other = folder.path().join("worktree");
+        fs::create_dir(&other).expect("a folder");
+        fs::write(other.join(".git"), format!("gitdir: {}\n", git.display())).expect("a pointer");
+        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").expect("a head");
+        assert_eq!(branch(&other).as_deref(), Some("main"));
+    }
+}

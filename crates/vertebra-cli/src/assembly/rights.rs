@@ -1,0 +1,94 @@
+//! Rules, the sandbox and what is hidden, from settings and the environment.
+
+use std::path::{Path, PathBuf};
+
+use vertebra_bridge::settings::{self, Level, PermissionSettings, Said, SandboxSettings, Settings};
+use vertebra_kit::{
+    bash::{Sandbox, sandbox},
+    permissions::{Effect, Mode, Permissions, PermissionsError, RuleTexts},
+    redaction::{Redaction, RedactionError},
+};
+use vertebra_models::PROVIDERS;
+
+use super::World;
+
+/// The rules of all levels. What a person allows for good goes to the file, from where the user's own rules are read.
+pub(super) fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissions, PermissionsError> {
+    let PermissionSettings { mode, allow, ask, deny } = &settings.permissions;
+    let mode = mode.as_ref().map_or(Mode::Ask, |said| match said.value {
+        settings::Mode::Plan => Mode::Plan,
+        settings::Mode::Ask => Mode::Ask,
+        settings::Mode::AcceptEdits => Mode::AcceptEdits,
+        settings::Mode::Bypass => Mode::Bypass,
+    });
+    let mut permissions =
+        if mode == Mode::Bypass { Permissions::bypassing_questions() } else { Permissions::default() };
+    if let Some(file) = file {
+        permissions = permissions.file(file)?;
+    }
+    let one = |effect, rule: &Said<String>| {
+        let (mut texts, rule) = (RuleTexts::default(), rule.value.clone());
+        match effect {
+            Effect::Allow => texts.allow.push(rule),
+            Effect::Ask => texts.ask.push(rule),
+            Effect::Deny => texts.deny.push(rule),
+        }
+        texts
+    };
+    for (effect, rules) in [(Effect::Allow, allow), (Effect::Ask, ask), (Effect::Deny, deny)] {
+        for rule in rules.iter().filter(|rule| file.is_none() || rule.origin.level != Level::User) {
+            permissions = permissions.texts(&rule.origin.to_string(), &one(effect, rule))?;
+        }
+    }
+    // What commands may not read, no other tool reads for them.
+    for denied in &settings.sandbox.deny_read {
+        let path = denied.value.trim_end_matches('/');
+        let deny = vec![format!("Read({path})"), format!("Read({path}/**)")];
+        permissions = permissions.texts(&denied.origin.to_string(), &RuleTexts { deny, ..RuleTexts::default() })?;
+    }
+    Ok(permissions.mode(mode)?)
+}
+
+/// What holds commands.
+pub(super) fn sandbox(settings: &SandboxSettings) -> Sandbox {
+    let SandboxSettings { need, network, write, deny_read } = settings;
+    let mut sandbox = Sandbox::default();
+    if let Some(need) = need {
+        sandbox.need = match need.value {
+            settings::Need::Required => sandbox::Need::Required,
+            settings::Need::IfAvailable => sandbox::Need::IfAvailable,
+            settings::Need::Off => sandbox::Need::Off,
+        };
+    }
+    if let Some(network) = network {
+        sandbox.network = match network.value {
+            settings::Network::Off => sandbox::Network::Off,
+            settings::Network::On => sandbox::Network::On,
+        };
+    }
+    sandbox.write.extend(write.iter().map(|said| said.value.clone().into()));
+    sandbox.deny_read.extend(deny_read.iter().map(|said| said.value.clone().into()));
+    sandbox
+}
+
+/// The folders of this program that are inside the one that is worked in, relative to it. No agent writes its own rules.
+pub(super) fn own_folders(folder: &Path, world: &World) -> Vec<PathBuf> {
+    let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    let own = [&world.config, &world.state].into_iter().flatten().map(real);
+    own.filter_map(|own| own.strip_prefix(folder).ok().map(Path::to_owned)).collect()
+}
+
+/// A glob that holds for this path alone.
+pub(super) fn glob(path: &Path) -> String {
+    let plain = |letter: char| if "*?[]{}".contains(letter) { format!("[{letter}]") } else { letter.to_string() };
+    path.to_string_lossy().chars().map(plain).collect()
+}
+
+/// Hides secrets, the keys in the environment among them.
+pub(super) fn redaction(world: &World) -> Result<Redaction, RedactionError> {
+    let names = PROVIDERS.iter().flat_map(|provider| provider.keys);
+    let keys = names.filter_map(|name| Some((*name, world.variables.get(*name)?.trim())));
+    // Shorter ones would be found in every other word, and are no keys.
+    keys.filter(|(_, key)| key.chars().count() >= 8)
+        .try_fold(Redaction::default(), |redaction, (name, key)| redaction.value(name, key))
+}

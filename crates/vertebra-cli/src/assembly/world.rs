@@ -1,0 +1,48 @@
+//! What this process knows of the machine: variables and folders. The only place that reads them.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+};
+
+/// Variables and folders.
+#[derive(Clone)]
+pub(crate) struct World {
+    /// The environment, as far as it is text.
+    pub(crate) variables: BTreeMap<String, String>,
+    /// Where the user's settings are: `~/.config/vertebra`.
+    pub(crate) config: Option<PathBuf>,
+    /// Where this program keeps what it remembers: `~/.local/state/vertebra`.
+    pub(crate) state: Option<PathBuf>,
+    /// The settings of whoever keeps the machine.
+    pub(crate) managed: PathBuf,
+    /// Whether somebody is there to answer.
+    pub(crate) is_interactive: bool,
+}
+
+impl World {
+    /// What there is.
+    pub(crate) fn of_process() -> Self {
+        let text = |text: std::ffi::OsString| text.into_string().ok();
+        let variables: BTreeMap<String, String> =
+            std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        let folder = |variable: &str, usual: &str| {
+            let named = variables.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+            Some(named.or_else(|| Some(home.as_ref()?.join(usual)))?.join("vertebra"))
+        };
+        Self {
+            config: folder("XDG_CONFIG_HOME", ".config"),
+            state: folder("XDG_STATE_HOME", ".local/state"),
+            managed: vertebra_bridge::settings::MANAGED.into(),
+            is_interactive: io::stdin().is_terminal() && io::stderr().is_terminal(),
+            variables,
+        }
+    }
+
+    /// The user's settings.
+    pub(crate) fn user_settings(&self) -> Option<PathBuf> {
+        Some(self.config.as_ref()?.join(vertebra_bridge::settings::FILE_NAME))
+    }
+}

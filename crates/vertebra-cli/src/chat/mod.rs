@@ -1,0 +1,199 @@
+//! `vertebra chat`: one prompt after another, in one session.
+
+mod command;
+mod hooks;
+mod model;
+
+use std::process::ExitCode;
+
+use vertebra::{Agent, RunStatus, Session, SessionReport, Usage};
+use vertebra_kit::files::Undo;
+
+use self::{command::Command, model::ModelSwitch};
+use crate::{
+    drive::{self, Desk, Left, Said},
+    options::AgentOptions,
+    view::{
+        Output,
+        rows::{BOLD, DIM, Row},
+        text,
+    },
+};
+
+/// What stands under an empty prompt.
+const HINT: &str = "/help · alt-enter: new line · ctrl-d leaves";
+/// The same after a run was stopped.
+const STOPPED: &str = "stopped, the session goes on · /help · ctrl-c again leaves";
+
+/// Whom to talk to.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Enter sends, Alt-Enter or a backslash before Enter begins a new line, the arrows find what was sent before. While it works,
+what you type is read at the next step; Esc or Ctrl-C stops it, Ctrl-C twice or Ctrl-D leaves. /help lists the commands.")]
+pub(crate) struct Options {
+    /// The first prompt
+    #[arg(value_name = "PROMPT")]
+    prompt: Vec<String>,
+    #[command(flatten)]
+    agent: AgentOptions,
+}
+
+/// Talks until the person has enough.
+pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
+    let (desk, assembled) = match Desk::open(&options.agent, Output::Text, false).await {
+        Ok(opened) => opened,
+        Err(error) => return Ok(drive::cannot_begin(&error)),
+    };
+    let session = assembled.agent.session().await;
+    let model = ModelSwitch::new(&assembled.agent, assembled.models)?;
+    let (agent, undo) = (assembled.agent, assembled.undo);
+    let mut chat = Chat { desk, agent, session, model, undo, before: Totals::default() };
+    let first = options.prompt.join(" ");
+    let code = chat.talk((!first.trim().is_empty()).then_some(first)).await;
+    Ok(chat.close(code).await.into())
+}
+
+struct Chat {
+    desk: Desk,
+    agent: Agent,
+    session: Session,
+    model: ModelSwitch,
+    undo: Undo,
+    /// What sessions that were cleared away have cost.
+    before: Totals,
+}
+
+/// What was used so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Totals {
+    usage: Usage,
+    steps: u64,
+    tool_calls: u64,
+}
+
+impl Totals {
+    fn and(self, usage: Usage, steps: u32, tool_calls: u64) -> Self {
+        let steps = self.steps + u64::from(steps);
+        Self { usage: self.usage + usage, steps, tool_calls: self.tool_calls + tool_calls }
+    }
+
+    fn with(self, report: &SessionReport) -> Self {
+        self.and(report.usage, report.steps, report.tool_calls)
+    }
+
+    fn row(self) -> Row {
+        let Self { usage, steps, tool_calls } = self;
+        let (read, written) = (text::tokens(usage.input_tokens), text::tokens(usage.output_tokens));
+        let (steps, calls) = (text::counted(steps, "step"), text::counted(tool_calls, "tool call"));
+        let row = Row::default().with(DIM, format!("{steps}, {calls}, {read} tokens read, {written} written"));
+        match usage.cost_micros {
+            0 => row,
+            cost => row.with(DIM, format!(", {}", text::money(cost))),
+        }
+    }
+}
+
+impl Chat {
+    /// Prompt after prompt. Answers with the exit code.
+    async fn talk(&mut self, first: Option<String>) -> u8 {
+        let (mut next, mut hint) = (first.map(Into::into), HINT);
+        loop {
+            let prompt = match next.take() {
+                Some(prompt) => prompt,
+                None => match self.desk.ask(std::mem::replace(&mut hint, HINT)).await {
+                    Said::Text(text) => match Command::parse(&text) {
+                        None => text.into(),
+                        Some(Ok(Command::Quit)) => return 0,
+                        Some(Ok(command)) => {
+                            self.obey(command).await;
+                            continue;
+                        }
+                        Some(Err(complaint)) => {
+                            self.desk.complain(&complaint);
+                            continue;
+                        }
+                    },
+                    Said::Finished => return 0,
+                    Said::Exit(code) => return code,
+                },
+            };
+            match self.desk.drive(self.session.stream(prompt)).await {
+                Left::Ended(report) => {
+                    next = self.desk.unheard();
+                    hint = if report.status == RunStatus::Cancelled { STOPPED } else { HINT };
+                }
+                Left::Exit(code) => return code,
+            }
+        }
+    }
+
+    async fn obey(&mut self, command: Command) {
+        match command {
+            Command::Help => self.desk.say(&command::help()),
+            Command::Model(None) => self.desk.tell(&self.model.told()),
+            Command::Model(Some(name)) => match self.desk.wait("looking for it", self.model.choose(&name)).await {
+                Some(Ok(())) => self.desk.tell(&self.model.told()),
+                Some(Err(error)) => self.desk.complain(&format!("{error:#}")),
+                None => {}
+            },
+            Command::Hooks => self.desk.say(&hooks::table(&self.agent)),
+            Command::Undo => self.undo().await,
+            Command::Compact(keep) => self.compact(&keep).await,
+            Command::Clear => self.clear().await,
+            Command::Cost => {
+                let totals = self.totals().await;
+                self.desk.say(&[totals.row()]);
+            }
+            Command::Quit => {}
+        }
+    }
+
+    async fn undo(&mut self) {
+        let (undo, session) = (self.undo.clone(), self.session.id().to_owned());
+        match tokio::task::spawn_blocking(move || undo.undo(&session)).await {
+            Ok(undone) => self.desk.tell(&undone.to_string()),
+            Err(error) => self.desk.complain(&error.to_string()),
+        }
+    }
+
+    async fn compact(&mut self, keep: &str) {
+        let before = self.session.state().await.messages().estimated_tokens();
+        let done = self.desk.wait("making the conversation shorter", self.session.compact(keep)).await;
+        match done {
+            Some(Ok(true)) => {
+                let after = self.session.state().await.messages().estimated_tokens();
+                let (from, to) = (text::tokens(before), text::tokens(after));
+                self.desk.note(&if after < before {
+                    format!("about {from} tokens became {to}")
+                } else {
+                    format!("with about {from} tokens there is nothing to shorten")
+                });
+            }
+            Some(Ok(false)) => self.desk.note("the conversation stays as it is"),
+            Some(Err(error)) => self.desk.complain(&error.to_string()),
+            None => self.desk.note("given up: the conversation stays as it is"),
+        }
+    }
+
+    /// Begins a new session. What the old one used still counts.
+    async fn clear(&mut self) {
+        let old = std::mem::replace(&mut self.session, self.agent.session().await);
+        self.before = self.before.with(&old.close().await);
+        self.desk.note("a new session: the model knows nothing of what was said before");
+    }
+
+    async fn totals(&self) -> Totals {
+        let state = self.session.state().await;
+        self.before.and(state.usage(), state.steps(), state.tool_calls())
+    }
+
+    async fn close(mut self, code: u8) -> u8 {
+        if code == 0 {
+            let totals = self.totals().await;
+            self.desk.say(&[Row::default(), Row::default().with(BOLD, "in all ").then(totals.row())]);
+        }
+        drop(self.desk);
+        drive::leave(self.session).await;
+        code
+    }
+}

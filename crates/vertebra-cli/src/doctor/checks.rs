@@ -1,0 +1,182 @@
+//! What is looked at, one function each.
+
+use std::{
+    io::IsTerminal as _,
+    path::{Path, PathBuf},
+};
+
+use vertebra::{Agent, Message, testing::Script};
+use vertebra_bridge::{
+    settings::{self, Level, Settings},
+    shown,
+    trust::{Kind, Project, Standing, Store},
+};
+use vertebra_kit::bash::Bash;
+
+use super::Finding;
+use crate::assembly::{Places, Settled, Trust, World};
+
+/// Looks at everything.
+pub(super) async fn all(folder: &Path, world: &World) -> Vec<Finding> {
+    let mut findings = vec![version(), terminal(world)];
+    findings.extend([sandbox().await, program(world, "bash"), program(world, "git"), state(world)]);
+    findings.push(settings("managed settings", Some(world.managed.clone()), Level::Managed));
+    findings.push(settings("your settings", world.user_settings(), Level::User));
+    findings.extend(project(folder, world));
+    findings.extend(models(folder, world).await);
+    findings
+}
+
+fn version() -> Finding {
+    let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
+    Finding::good("version", format!("vertebra {} on {system}, {machine}", env!("CARGO_PKG_VERSION")))
+}
+
+fn terminal(world: &World) -> Finding {
+    let named = world.variables.get("TERM").map_or("", String::as_str);
+    match (std::io::stdout().is_terminal(), named) {
+        (false, _) => Finding::good("terminal", "none: output goes to a file or a pipe, as plain text"),
+        (true, "" | "dumb") => Finding::lacking(
+            "terminal",
+            "one without colours and moving parts",
+            "set TERM to what your terminal is, such as xterm-256color",
+        ),
+        (true, name) => Finding::good("terminal", shown(name)),
+    }
+}
+
+/// Runs a command in the sandbox: what is said about it is what was done.
+async fn sandbox() -> Finding {
+    const ADVICE: &str = "commands run with less protection than they could; see docs/sandbox.md, or refuse to run \
+                          them: `need = \"required\"` under `[sandbox]`";
+    let failed = |why: String| Finding::broken("sandbox", why, "no command can be run like this");
+    let folder = match tempfile::tempdir() {
+        Ok(folder) => folder,
+        Err(error) => return failed(format!("no folder for temporary files: {error}")),
+    };
+    let model = Script::new().call("bash", r#"{"command": "true"}"#).say("done");
+    let agent = match Agent::builder(model).with(Bash::in_dir(folder.path())).build() {
+        Ok(agent) => agent,
+        Err(error) => return failed(error.to_string()),
+    };
+    let mut session = agent.session().await;
+    if let Err(error) = session.prompt("try it").await {
+        return failed(error.to_string());
+    }
+    let state = session.state().await;
+    let mut results = state.messages().iter().filter_map(|message| match message {
+        Message::Tool { result, .. } => Some(result.clone()),
+        Message::User { .. } | Message::Instruction { .. } | Message::Assistant { .. } => None,
+    });
+    let Some(result) = results.next_back() else { return failed("no command was run".to_owned()) };
+    if !result.success {
+        return failed(result.output);
+    }
+    match result.data["sandbox"].as_str().unwrap_or_default() {
+        "landlock and seccomp and mounts" => Finding::good("sandbox", "Landlock, seccomp and namespaces"),
+        part => Finding::lacking("sandbox", part, ADVICE),
+    }
+}
+
+fn program(world: &World, name: &'static str) -> Finding {
+    let path = world.variables.get("PATH").map(String::as_str).unwrap_or_default();
+    let found = std::env::split_paths(path).map(|folder| folder.join(name)).find(|path| path.is_file());
+    match (found, name) {
+        (Some(path), _) => Finding::good(name, path.display().to_string()),
+        (None, "bash") => Finding::broken(name, "not on the PATH", "install it: commands are run by it"),
+        (None, _) => Finding::lacking(name, "not on the PATH", "install it if your projects are repositories"),
+    }
+}
+
+fn state(world: &World) -> Finding {
+    const WHAT: &str = "state";
+    let Some(folder) = &world.state else {
+        return Finding::lacking(WHAT, "no folder", "set HOME or XDG_STATE_HOME: trust cannot be remembered without");
+    };
+    let mut there = folder.as_path();
+    while !there.exists() {
+        let Some(above) = there.parent() else { break };
+        there = above;
+    }
+    match tempfile::NamedTempFile::new_in(there) {
+        Ok(_) => Finding::good(WHAT, format!("{} can be written", folder.display())),
+        Err(error) => Finding::broken(WHAT, format!("{}: {error}", folder.display()), "make the folder writable"),
+    }
+}
+
+fn settings(what: &'static str, path: Option<PathBuf>, level: Level) -> Finding {
+    let Some(path) = path else {
+        return Finding::lacking(what, "no folder for them", "set HOME or XDG_CONFIG_HOME");
+    };
+    match settings::read(&path, level) {
+        _ if !path.exists() => Finding::good(what, format!("none ({} is not there)", path.display())),
+        Ok(sheet) => Finding::good(what, format!("{}: {}", path.display(), values(sheet.entries.len()))),
+        Err(error) => Finding::broken(what, error.to_string(), "mend the line"),
+    }
+}
+
+fn values(count: usize) -> String {
+    if count == 1 { "1 value".to_owned() } else { format!("{count} values") }
+}
+
+/// What the folder brings, and whether it counts.
+fn project(folder: &Path, world: &World) -> Vec<Finding> {
+    const WHAT: &str = "this folder";
+    let project = match Project::look(folder) {
+        Ok(project) => project,
+        Err(error) => return vec![Finding::broken(WHAT, error.to_string(), "name a folder that is there")],
+    };
+    let mut findings = Vec::new();
+    if project.of(Kind::Settings).next().is_some()
+        && let Err(error) = project.settings()
+    {
+        findings.push(Finding::broken(WHAT, error.to_string(), "mend the line"));
+    }
+    for problem in &project.problems {
+        findings.push(Finding::lacking(WHAT, format!("left out: {problem}"), "it counts once that is mended"));
+    }
+    let names: Vec<String> = project.files.iter().map(|file| shown(&file.name)).collect();
+    let names = names.join(", ");
+    let store = world.state.as_deref().map(Store::in_folder);
+    findings.push(match store.map_or(Ok(Standing::Unknown), |store| store.standing(&project)) {
+        _ if project.files.is_empty() => Finding::good(WHAT, "brings no settings and no instructions"),
+        Ok(Standing::Empty | Standing::Trusted) => Finding::good(WHAT, format!("trusted: {names}")),
+        Ok(Standing::Unknown) => {
+            Finding::lacking(WHAT, format!("not trusted, so this does not count: {names}"), "vertebra trust")
+        }
+        Ok(Standing::Changed(_)) => Finding::lacking(
+            WHAT,
+            format!("changed since it was trusted, so this does not count: {names}"),
+            "vertebra trust",
+        ),
+        Err(error) => Finding::broken(WHAT, error.to_string(), "remove that file"),
+    });
+    findings
+}
+
+/// Which models can be asked, and which one would be. Keys are named, never shown.
+async fn models(folder: &Path, world: &World) -> Vec<Finding> {
+    const WHAT: &str = "model";
+    let world = World { is_interactive: false, ..world.clone() };
+    // What is wrong with files was said already.
+    let Ok(settled) = Settled::read(folder, Trust::Remembered, Settings::default(), &world) else { return Vec::new() };
+    let places = match Places::new(&settled.settings.model, &world) {
+        Ok(places) => places,
+        Err(error) => return vec![Finding::broken(WHAT, format!("{error:#}"), "set it, or mend the line")],
+    };
+    let found = places.look().await;
+    let usable = found.iter().filter_map(|finding| Some((finding.provider, finding.usable.as_ref().ok()?)));
+    let mut findings: Vec<Finding> = usable
+        .map(|(provider, usable)| {
+            Finding::good("provider", format!("{}: {}", provider.label, places.why(provider, &usable.why)))
+        })
+        .collect();
+    findings.push(match places.pick(Some(&found)).await {
+        Ok(picked) => Finding::good(WHAT, format!("{}: {}", picked.pick, picked.reason)),
+        Err(error) if settled.settings.model.name.is_some() => {
+            Finding::broken(WHAT, format!("{error:#}"), "vertebra models --all shows what can be used, and why not")
+        }
+        Err(_) => Finding::broken(WHAT, "none: no key is set, and no server answers here", "vertebra models --all"),
+    });
+    findings
+}

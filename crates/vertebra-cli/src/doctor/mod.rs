@@ -1,0 +1,98 @@
+//! `vertebra doctor`: is everything there that an agent needs?
+
+mod checks;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use crate::assembly::World;
+
+/// Where to look.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Nothing is changed and no key is shown. ✓ works, ! works with less, ✗ does not work. The exit code is 1 if anything does not
+work.")]
+pub(crate) struct Options {
+    /// The folder to look at
+    #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
+    dir: PathBuf,
+    /// As JSON, for programs
+    #[arg(long)]
+    json: bool,
+}
+
+/// One thing that was looked at.
+#[derive(Serialize)]
+struct Finding {
+    /// What was looked at: `sandbox`.
+    what: &'static str,
+    health: Health,
+    /// What was found.
+    found: String,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Health {
+    /// Fine.
+    Good,
+    /// It works, with less.
+    Lacking,
+    /// It does not work.
+    Broken,
+}
+
+impl Finding {
+    fn good(what: &'static str, found: impl Into<String>) -> Self {
+        Self { what, health: Health::Good, found: found.into(), advice: None }
+    }
+
+    fn lacking(what: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { what, health: Health::Lacking, found: found.into(), advice: Some(advice.into()) }
+    }
+
+    fn broken(what: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { what, health: Health::Broken, found: found.into(), advice: Some(advice.into()) }
+    }
+}
+
+/// Runs the command. It fails if something does not work.
+pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
+    let world = World::of_process();
+    let findings = checks::all(&options.dir, &world).await;
+    let broken = findings.iter().filter(|finding| finding.health == Health::Broken).count();
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&findings)?);
+    } else {
+        show(&mut anstream::stdout().lock(), &findings, broken)?;
+    }
+    Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn show(out: &mut impl std::io::Write, findings: &[Finding], broken: usize) -> std::io::Result<()> {
+    let width = findings.iter().map(|finding| finding.what.len()).max().unwrap_or_default();
+    let dim = Style::new().dimmed();
+    for Finding { what, health, found, advice } in findings {
+        let (mark, colour) = match health {
+            Health::Good => ("✓", AnsiColor::Green),
+            Health::Lacking => ("!", AnsiColor::Yellow),
+            Health::Broken => ("✗", AnsiColor::Red),
+        };
+        let colour = colour.on_default();
+        let found = found.replace('\n', &format!("\n  {:width$}  ", ""));
+        writeln!(out, "{colour}{mark}{colour:#} {what:width$}  {found}")?;
+        if let Some(advice) = advice {
+            writeln!(out, "  {:width$}  {dim}→ {advice}{dim:#}", "")?;
+        }
+    }
+    match broken {
+        0 => writeln!(out, "\nEverything that has to work does."),
+        1 => writeln!(out, "\nOne thing does not work."),
+        _ => writeln!(out, "\n{broken} things do not work."),
+    }
+}

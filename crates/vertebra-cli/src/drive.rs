@@ -1,0 +1,507 @@
+//! One person and one agent: here runs are shown, steered, answered and stopped, and prompts are typed.
+
+use std::{
+    collections::VecDeque,
+    future::pending,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    sync::mpsc,
+    time::{Instant, MissedTickBehavior, interval, timeout},
+};
+use vertebra::{Approval, Approver, Decision, Model as _, Prompt, RunReport, RunStream, Session, SystemClock};
+use vertebra_kit::{
+    permissions::{Rules, TerminalApprover},
+    steering::{Full, Steering},
+};
+
+use crate::{
+    assembly::{self, Assembled, World},
+    options::AgentOptions,
+    surface::Surface,
+    terminal::{self, Asked, Asking, Editor, History, Inline, Key, Step, Terminal},
+    view::{
+        self, About, Aside, Canvas, Output, Showing, View,
+        rows::{BOLD, DIM, RED, Row, lines},
+        text,
+    },
+};
+
+/// How often what moves moves on.
+const TICK: Duration = Duration::from_millis(100);
+/// A second Ctrl-C within this time leaves.
+const TWICE: Duration = Duration::from_secs(2);
+/// How long a session may take to end when a person wants to leave.
+const GRACE: Duration = Duration::from_secs(2);
+/// How many questions of several agents may wait.
+const QUESTIONS: usize = 64;
+/// What stands before what a person types.
+const MARK: &str = "❯ ";
+/// The code of a program that was interrupted.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// A person at a terminal, or a pipe in place of one.
+pub(crate) struct Desk {
+    terminal: Terminal,
+    view: Box<dyn View>,
+    steering: Steering,
+    questions: mpsc::Receiver<Asked>,
+    history: History,
+    canvas: Canvas,
+    colour: bool,
+    /// What is being typed.
+    draft: Editor,
+    /// What was sent and not read yet.
+    queued: VecDeque<String>,
+    interrupted: Option<Instant>,
+    unanswered: Arc<AtomicBool>,
+}
+
+/// How a run was left.
+pub(crate) enum Left {
+    /// It has ended.
+    Ended(Box<RunReport>),
+    /// The person wants to leave, with this code.
+    Exit(u8),
+}
+
+/// What a person said when they were asked for it.
+pub(crate) enum Said {
+    /// This.
+    Text(String),
+    /// That this is all.
+    Finished,
+    /// That they want to leave, with this code.
+    Exit(u8),
+}
+
+impl Desk {
+    /// Makes the agent, and takes over the terminal.
+    pub(crate) async fn open(options: &AgentOptions, output: Output, quiet: bool) -> anyhow::Result<(Self, Assembled)> {
+        let world = World::of_process();
+        let canvas = match output {
+            Output::Text => terminal::canvas(&world.variables),
+            // Programs read objects, not what moves.
+            Output::Json | Output::StreamJson => Canvas::Pipe,
+        };
+        let colour = terminal::has_colour(canvas, &world.variables);
+        let (into, questions) = mpsc::channel(QUESTIONS);
+        let unanswered = Arc::<AtomicBool>::default();
+        let nobody = unanswered.clone();
+        let assembled = assembly::assemble(options, &world, move |rules| {
+            Some(match canvas {
+                Canvas::Terminal => Person::AtDesk(Inline::new(into, rules.clone(), colour)),
+                Canvas::Dumb => Person::at_terminal(rules, nobody),
+                Canvas::Pipe => Person::Nobody(nobody),
+            })
+        })
+        .await?;
+        let clock = Arc::new(SystemClock::default());
+        let mut desk = Self {
+            terminal: Terminal::open(canvas)?,
+            view: view::for_output(&Showing { output, quiet, canvas, colour, clock }),
+            steering: assembled.steering.clone(),
+            questions,
+            history: History::open(world.state.as_deref().map(history_file)),
+            canvas,
+            colour,
+            draft: Editor::default(),
+            queued: VecDeque::new(),
+            interrupted: None,
+            unanswered,
+        };
+        let folder = options.dir.canonicalize().unwrap_or_else(|_| options.dir.clone());
+        let mode = assembled.rules.mode("");
+        let mode = serde_json::to_value(mode).ok().and_then(|mode| Some(mode.as_str()?.replace('_', " ")));
+        let about = About {
+            model: &assembled.models.id(),
+            folder: &folder,
+            mode: &mode.unwrap_or_default(),
+            notices: &assembled.notices,
+        };
+        desk.view.begin(&about, &mut desk.terminal);
+        desk.terminal.flush();
+        Ok((desk, assembled))
+    }
+
+    /// Whether somebody is there who can type.
+    pub(crate) fn is_live(&self) -> bool {
+        self.terminal.is_live()
+    }
+
+    /// Whether something was refused only because nobody was there to ask.
+    pub(crate) fn was_unanswered(&self) -> bool {
+        self.unanswered.load(Ordering::Relaxed)
+    }
+
+    /// Shows a run until it ends, or until the person leaves.
+    pub(crate) async fn drive(&mut self, mut stream: RunStream) -> Left {
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut driving = Driving::default();
+        let left = loop {
+            self.draw(&driving);
+            if !self.terminal.flush() && !driving.stopping {
+                // Nobody reads any more.
+                driving.stopping = true;
+                stream.cancel();
+            }
+            // What happened is shown before what is asked about it, and a key comes before everything.
+            tokio::select! {
+                biased;
+                key = self.terminal.key() => {
+                    if let Some(code) = self.pressed(key, &mut driving, &stream).await {
+                        break Left::Exit(code);
+                    }
+                }
+                event = stream.next() => match event {
+                    Some(event) => {
+                        self.heard();
+                        self.view.show(&event, &mut self.terminal);
+                    }
+                    None => break Left::Ended(Box::new(stream.finish().await.unwrap_or_else(|failed| *failed.0))),
+                },
+                waits = still_waiting(&mut driving.asking) => {
+                    if !waits && let Some(asking) = driving.asking.take() {
+                        asking.take_back(&mut self.terminal);
+                    }
+                }
+                Some(asked) = self.questions.recv() => driving.asked.push_back(asked),
+                _ = ticks.tick() => self.view.tick(&mut self.terminal),
+            }
+            if driving.asking.is_none() {
+                let next = driving.asked.pop_front();
+                driving.asking = next.map(|asked| Asking::begin(asked, self.colour, &mut self.terminal));
+            }
+        };
+        if let Some(asking) = driving.asking.take() {
+            asking.take_back(&mut self.terminal);
+        }
+        self.heard();
+        self.queued.clear();
+        self.view.aside(Aside::default(), &mut self.terminal);
+        self.view.end(&mut self.terminal);
+        self.terminal.entry(None);
+        self.terminal.flush();
+        left
+    }
+
+    /// What was said too late for the run: the next prompt.
+    pub(crate) fn unheard(&mut self) -> Option<Prompt> {
+        let prompt = self.steering.take().into_iter().reduce(|mut all, next| {
+            all.text = format!("{}\n\n{}", all.text, next.text);
+            all.images.extend(next.images);
+            all
+        })?;
+        self.repeat(&prompt.text);
+        Some(prompt)
+    }
+
+    /// Whether somebody is in the middle of typing something.
+    pub(crate) fn has_draft(&self) -> bool {
+        !self.draft.is_empty()
+    }
+
+    /// Does what a key says while a run is under way. Answers with a code if the person wants to leave.
+    async fn pressed(&mut self, key: Key, driving: &mut Driving, stream: &RunStream) -> Option<u8> {
+        if let Key::Leave(code) = key {
+            return Some(code);
+        }
+        let key = match driving.asking.take() {
+            None => key,
+            Some(asking) => match asking.press(key, &mut self.terminal).await {
+                Step::Open(asking) => {
+                    driving.asking = Some(asking);
+                    return None;
+                }
+                Step::NotForIt(asking, key) => {
+                    driving.asking = Some(asking);
+                    key
+                }
+                Step::Answered => return None,
+                Step::Stop => Key::Interrupt,
+            },
+        };
+        match key {
+            Key::Interrupt if driving.stopping || self.interrupts_again() => return Some(INTERRUPTED),
+            Key::Interrupt | Key::Escape if !driving.stopping => {
+                driving.stopping = true;
+                stream.cancel();
+                if !self.terminal.is_live() {
+                    self.note("stopping: once more leaves at once");
+                }
+            }
+            Key::Enter if self.draft.continue_line() => {}
+            Key::Enter => self.send(),
+            Key::Resized => self.view.tick(&mut self.terminal),
+            key => {
+                self.draft.press(&key);
+            }
+        }
+        None
+    }
+
+    /// Sends what was typed to the agent at work.
+    fn send(&mut self) {
+        let text = self.draft.take();
+        if text.trim().is_empty() {
+            return;
+        }
+        match self.steering.say(&text) {
+            Ok(()) => {
+                self.history.add(&text);
+                self.queued.push_back(text);
+            }
+            Err(full @ Full(_)) => {
+                self.complain(&full.to_string());
+                self.draft = Editor::of(text);
+            }
+        }
+    }
+
+    /// What was read by the model stands among the rest from then on.
+    fn heard(&mut self) {
+        while self.queued.len() > self.steering.waiting() {
+            let Some(text) = self.queued.pop_front() else { break };
+            self.repeat(&text);
+        }
+    }
+
+    fn draw(&mut self, driving: &Driving) {
+        if !self.terminal.is_live() {
+            return;
+        }
+        let keys = match (driving.stopping, &driving.asking) {
+            (true, _) => "stopping, the session is kept · ctrl-c again leaves",
+            (false, Some(_)) => "",
+            (false, None) => "esc stops · what you type is read at the next step",
+        };
+        self.view
+            .aside(Aside { keys: keys.to_owned(), waiting: self.queued.iter().cloned().collect() }, &mut self.terminal);
+        let (columns, height) = (self.terminal.width(), self.terminal.entry_rows());
+        let draft = self.draft.shown(MARK, columns, height);
+        let entry = match &driving.asking {
+            Some(asking) => {
+                let draft = (!self.draft.is_empty()).then_some(draft);
+                asking.entry(draft, columns, height)
+            }
+            None => draft,
+        };
+        self.terminal.entry(Some(entry));
+    }
+
+    /// Asks the person for the next prompt.
+    pub(crate) async fn ask(&mut self, hint: &str) -> Said {
+        if self.terminal.is_live() { self.ask_keys(hint).await } else { self.ask_lines().await }
+    }
+
+    async fn ask_keys(&mut self, hint: &str) -> Said {
+        let mut hint = hint.to_owned();
+        loop {
+            let (columns, height) = (self.terminal.width(), self.terminal.entry_rows());
+            let entry = self.draft.shown(MARK, columns, height);
+            let mut entry = entry.under(vec![String::new()]);
+            let told = Row::default().with(DIM, format!("  {hint}")).cut(columns.saturating_sub(1));
+            entry.rows.push(told.paint(self.colour));
+            self.terminal.entry(Some(entry));
+            self.terminal.flush();
+            let said = match self.terminal.key().await {
+                Key::Leave(code) => Some(Said::Exit(code)),
+                Key::Interrupt if self.interrupts_again() => Some(Said::Exit(INTERRUPTED)),
+                Key::Interrupt => {
+                    self.draft.take();
+                    "ctrl-c again leaves".clone_into(&mut hint);
+                    None
+                }
+                Key::Finish if self.draft.is_empty() => Some(Said::Finished),
+                Key::Finish => {
+                    self.draft.press(&Key::Delete);
+                    None
+                }
+                Key::Enter if self.draft.continue_line() || self.draft.text().trim().is_empty() => None,
+                Key::Enter => Some(Said::Text(self.draft.take())),
+                key => {
+                    self.edit(&key);
+                    None
+                }
+            };
+            if let Some(said) = said {
+                self.terminal.entry(None);
+                if let Said::Text(text) = &said {
+                    self.history.add(text);
+                    self.repeat(&text.clone());
+                }
+                self.terminal.flush();
+                return said;
+            }
+        }
+    }
+
+    /// Edits the draft; where there is no line above or below, leafs in what was typed before.
+    fn edit(&mut self, key: &Key) {
+        let other = match key {
+            key if self.draft.press(key) => return,
+            Key::Up => self.history.earlier(self.draft.text()),
+            Key::Down => self.history.later(),
+            _ => return,
+        };
+        if let Some(text) = other {
+            self.draft = Editor::of(text);
+        }
+    }
+
+    async fn ask_lines(&mut self) -> Said {
+        let mut text = String::new();
+        loop {
+            if self.canvas == Canvas::Dumb {
+                self.terminal.write(if text.is_empty() { "> " } else { "  " });
+            }
+            let line = match self.terminal.line().await {
+                Ok(line) => line,
+                Err(Key::Leave(code)) => return Said::Exit(code),
+                Err(_) => return Said::Exit(INTERRUPTED),
+            };
+            match line {
+                None => return if text.is_empty() { Said::Finished } else { Said::Text(text) },
+                Some(line) => match line.strip_suffix('\\') {
+                    Some(begun) => text += &(begun.to_owned() + "\n"),
+                    None if text.is_empty() && line.trim().is_empty() => {}
+                    None => return Said::Text(text + &line),
+                },
+            }
+        }
+    }
+
+    /// Whether this is the second Ctrl-C in a row.
+    fn interrupts_again(&mut self) -> bool {
+        let before = self.interrupted.replace(Instant::now());
+        before.is_some_and(|before| before.elapsed() < TWICE)
+    }
+
+    /// Writes what the person said among the rest.
+    fn repeat(&mut self, said: &str) {
+        if !self.terminal.is_live() {
+            return;
+        }
+        let shown = text::visible(said).into_owned();
+        let rows: Vec<Row> = (0..)
+            .zip(shown.lines())
+            .map(|(number, line)| Row::default().with(BOLD, if number == 0 { MARK } else { "  " }).with(BOLD, line))
+            .collect();
+        self.terminal.write(&format!("\n{}", lines(&rows, self.colour)));
+    }
+
+    /// Writes lines for the person.
+    pub(crate) fn say(&mut self, rows: &[Row]) {
+        self.terminal.write(&lines(rows, self.colour));
+    }
+
+    /// Writes what came of something, whoever's words it has in it.
+    pub(crate) fn tell(&mut self, words: &str) {
+        self.terminal.write(&format!("{}\n", text::visible(words)));
+    }
+
+    /// Writes a line that is not important.
+    pub(crate) fn note(&mut self, words: &str) {
+        self.say(&[Row::default().with(DIM, words)]);
+    }
+
+    /// Writes what went wrong.
+    pub(crate) fn complain(&mut self, words: &str) {
+        self.say(&[Row::default().with(RED, text::visible(words))]);
+    }
+
+    /// Waits for something that is no run, and can be given up.
+    pub(crate) async fn wait<T>(&mut self, what: &str, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = std::pin::pin!(work);
+        let told = Row::default().with(DIM, format!("{what} · esc gives up")).paint(self.colour);
+        self.terminal.footer(vec![told]);
+        let done = loop {
+            self.terminal.flush();
+            tokio::select! {
+                done = &mut work => break Some(done),
+                key = self.terminal.key() => match key {
+                    Key::Interrupt | Key::Escape | Key::Leave(_) => break None,
+                    key => {
+                        self.draft.press(&key);
+                    }
+                },
+            }
+        };
+        self.terminal.footer(Vec::new());
+        self.terminal.flush();
+        done
+    }
+}
+
+/// Says why there is nothing to drive. That is a matter of how the program was called.
+pub(crate) fn cannot_begin(error: &anyhow::Error) -> ExitCode {
+    eprintln!("error: {error:#}");
+    ExitCode::from(2)
+}
+
+/// Ends a session for a person who wants to leave: its tools are stopped, but nobody waits for it for long.
+pub(crate) async fn leave(session: Session) {
+    let _ = timeout(GRACE, session.close()).await;
+}
+
+/// A run under way.
+#[derive(Default)]
+struct Driving {
+    asking: Option<Asking>,
+    /// Questions that come after it.
+    asked: VecDeque<Asked>,
+    stopping: bool,
+}
+
+async fn still_waiting(asking: &mut Option<Asking>) -> bool {
+    match asking {
+        Some(asking) => asking.wait().await,
+        None => pending().await,
+    }
+}
+
+/// Where what was typed is kept.
+fn history_file(state: &Path) -> PathBuf {
+    state.join("history.jsonl")
+}
+
+/// Whoever is asked.
+enum Person {
+    /// Somebody whose keys are read here.
+    AtDesk(Inline),
+    /// Somebody who types lines.
+    AtTerminal(TerminalApprover),
+    /// Nobody. It is remembered that somebody was missing.
+    Nobody(Arc<AtomicBool>),
+}
+
+impl Person {
+    fn at_terminal(rules: &Rules, missing: Arc<AtomicBool>) -> Self {
+        match TerminalApprover::open() {
+            Ok(terminal) => Self::AtTerminal(terminal.colour(false).learning(rules.clone())),
+            Err(_) => Self::Nobody(missing),
+        }
+    }
+}
+
+impl Approver for Person {
+    async fn decide(&self, approval: &Approval) -> Decision {
+        match self {
+            Self::AtDesk(desk) => desk.decide(approval).await,
+            Self::AtTerminal(terminal) => terminal.decide(approval).await,
+            Self::Nobody(missing) => {
+                missing.store(true, Ordering::Relaxed);
+                let reason = "nobody is there to ask; whoever started this can allow it with --allow or --mode";
+                Decision::Deny { reason: reason.to_owned() }
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The prompt of a run: the task, what comes through a pipe, files and pictures.
+
+use std::{
+    fmt::Write as _,
+    fs::File,
+    io::{self, IsTerminal as _, Read},
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail, ensure};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use vertebra::{Image, Prompt};
+
+/// How much of standard input, or of one file, goes into a prompt.
+const MAX_TEXT_BYTES: u64 = 1 << 20;
+/// How large a picture may be.
+const MAX_IMAGE_BYTES: u64 = 10 << 20;
+/// After so long it is said that standard input is being waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The task with everything that goes with it.
+pub(super) fn prompt(task: &[String], files: &[PathBuf], images: &[PathBuf]) -> anyhow::Result<Prompt> {
+    let piped = if io::stdin().is_terminal() { String::new() } else { piped()? };
+    let task = task.join(" ");
+    let mut text = match (task.trim(), piped.trim()) {
+        ("", "") => bail!("there is no task: write one, as in `vertebra run \"fix the failing test\"`, or pipe one in"),
+        ("", piped) => piped.to_owned(),
+        (task, "") => task.to_owned(),
+        (task, _) => format!("{task}\n\n<stdin>\n{}\n</stdin>", piped.trim_end()),
+    };
+    for file in files {
+        let name = file.display();
+        let contents = text_of(file).with_context(|| format!("--file {name}"))?;
+        write!(text, "\n\n<file path=\"{name}\">\n{}\n</file>", contents.trim_end())?;
+    }
+    let mut prompt = Prompt::from(text);
+    for file in images {
+        prompt = prompt.image(image(file).with_context(|| format!("--image {}", file.display()))?);
+    }
+    Ok(prompt)
+}
+
+fn piped() -> anyhow::Result<String> {
+    let (done, reading) = std::sync::mpsc::channel::<()>();
+    thread::spawn(move || {
+        if reading.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            eprintln!("reading standard input; if there is none, add < /dev/null");
+        }
+    });
+    let bytes = bounded(io::stdin().lock(), MAX_TEXT_BYTES).context("standard input");
+    drop(done);
+    String::from_utf8(bytes?).context("standard input is not text")
+}
+
+fn text_of(file: &Path) -> anyhow::Result<String> {
+    let bytes = bounded(File::open(file)?, MAX_TEXT_BYTES)?;
+    String::from_utf8(bytes).ok().context("is not text; a picture is attached with --image")
+}
+
+fn image(file: &Path) -> anyhow::Result<Image> {
+    let bytes = bounded(File::open(file)?, MAX_IMAGE_BYTES)?;
+    let media_type = media_type(&bytes).context("is not a picture; PNG, JPEG, GIF and WebP are")?;
+    Ok(Image { media_type: media_type.into(), data: STANDARD.encode(bytes).into() })
+}
+
+/// What a picture is, by its first bytes: a name may lie.
+fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+fn bounded(from: impl Read, limit: u64) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(limit + 1).read_to_end(&mut bytes)?;
+    ensure!(bytes.len() as u64 <= limit, "longer than {limit} bytes");
+    Ok(bytes)
+}

@@ -1,0 +1,98 @@
+//! A call that has ended, as it stays on the screen.
+
+use vertebra::{ToolCall, ToolResult, ToolStatus};
+
+use super::{
+    call,
+    hooks::Note,
+    result::{self, Much},
+    rows::{DIM, PLAIN, Row, behind, wrap},
+    text::on_one_line,
+};
+
+/// How deep the lines of children are set in.
+const MAX_DEPTH: u32 = 4;
+
+/// Where a block stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) width: usize,
+    /// How many delegations deep.
+    pub(crate) depth: u32,
+    /// Which agent, where that is not plain.
+    pub(crate) agent: Option<&'a str>,
+}
+
+impl Place<'_> {
+    fn margin(self) -> Row {
+        Row::default().with(DIM, "│ ".repeat(self.depth.min(MAX_DEPTH) as usize))
+    }
+
+    fn room(self) -> usize {
+        self.width.saturating_sub(self.margin().width())
+    }
+
+    /// The rows in their place, each on one line of the screen.
+    pub(crate) fn put(self, rows: Vec<Row>) -> Vec<Row> {
+        rows.into_iter().map(|row| self.margin().then(row.cut(self.room()))).collect()
+    }
+
+    fn agent(self) -> Row {
+        self.agent.map(|agent| Row::default().with(DIM, format!(" · {}", on_one_line(agent)))).unwrap_or_default()
+    }
+}
+
+/// A call, what hooks did to it, and what came of it.
+pub(crate) fn ended(call: &ToolCall, result: &ToolResult, notes: &[Note], much: Much, place: Place<'_>) -> Vec<Row> {
+    let (style, mark) = result::mark(result);
+    let facts = result::facts(call, result).then(place.agent());
+    let mut rows = headline(&Row::default().with(style, format!("{mark} ")), call::rows(call), facts, place);
+    rows.extend(notes.iter().flat_map(|note| noted(note, place)));
+    let preview = result::preview(call, result, much);
+    if result.status == ToolStatus::Blocked {
+        let wrapped = preview.iter().flat_map(|row| wrap(&row.0, place.room().saturating_sub(2)));
+        rows.extend(set_in("  ", wrapped.collect()));
+    } else {
+        rows.extend(set_in("    ", preview));
+    }
+    place.put(rows)
+}
+
+/// A call that goes on while its child works.
+pub(crate) fn announced(call: &ToolCall, notes: &[Note], place: Place<'_>) -> Vec<Row> {
+    let mut rows = headline(&Row::default().with(DIM, "◆ "), call::rows(call), Row::default(), place);
+    rows.extend(notes.iter().flat_map(|note| noted(note, place)));
+    place.put(rows)
+}
+
+/// A call that was announced, and whose child is done.
+pub(crate) fn child_ended(call: &ToolCall, result: &ToolResult, place: Place<'_>) -> Vec<Row> {
+    let (style, mark) = result::mark(result);
+    let name = Row::default().with(PLAIN, call.args.text("agent").map_or_else(|| on_one_line(&call.tool), on_one_line));
+    let name = name.with(DIM, " is done").then(result::facts(call, result));
+    let mut rows = vec![Row::default().with(style, format!("{mark} ")).then(name)];
+    rows.extend(set_in("    ", result::preview(call, result, Much::Some)));
+    place.put(rows)
+}
+
+/// The call, with the facts where they are seen even if it is long.
+fn headline(mark: &Row, call: Vec<Row>, facts: Row, place: Place<'_>) -> Vec<Row> {
+    let room = place.room().saturating_sub(mark.width() + facts.width()).max(8);
+    let mut rows = call.into_iter();
+    let first = rows.next().unwrap_or_default().cut(room).then(facts);
+    behind(mark, [first].into_iter().chain(rows).collect())
+}
+
+/// What a hook did, over as many rows as it takes.
+pub(crate) fn noted(note: &Note, place: Place<'_>) -> Vec<Row> {
+    let rows = wrap(&note.row().0, place.room().saturating_sub(4).max(8));
+    behind(&Row::default().with(PLAIN, "  "), rows)
+        .into_iter()
+        .enumerate()
+        .map(|(number, row)| if number == 0 { row } else { Row::default().with(PLAIN, "  ").then(row) })
+        .collect()
+}
+
+fn set_in(margin: &str, rows: Vec<Row>) -> Vec<Row> {
+    rows.into_iter().map(|row| Row::default().with(PLAIN, margin).then(row)).collect()
+}

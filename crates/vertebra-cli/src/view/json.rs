@@ -1,0 +1,145 @@
+//! A run for programs: one JSON object at the end, with the events before it where they are wanted.
+//!
+//! The fields are a promise: see `docs/output.md`.
+
+use serde::Serialize;
+use vertebra::{News, RunEvent, RunReport, RunStatus, Stop, StopReason, ToolStatus, Usage};
+
+use super::{About, Aside, View};
+use crate::surface::Surface;
+
+/// How many denied calls are listed. The rest are counted.
+const MAX_DENIED: usize = 100;
+
+/// Writes objects.
+pub(crate) struct Json {
+    events: bool,
+    model: String,
+    denied: Vec<Denied>,
+    denied_calls: u64,
+    report: Option<RunReport>,
+}
+
+impl Json {
+    /// One object.
+    pub(crate) fn at_the_end() -> Self {
+        Self { events: false, model: String::new(), denied: Vec::new(), denied_calls: 0, report: None }
+    }
+
+    /// One object for each event, then the one at the end.
+    pub(crate) fn streaming() -> Self {
+        Self { events: true, ..Self::at_the_end() }
+    }
+
+    fn note(&mut self, event: &RunEvent) {
+        match &event.news {
+            News::ToolEnded { call, result } if result.status == ToolStatus::Blocked => {
+                self.denied_calls += 1;
+                if self.denied.len() < MAX_DENIED {
+                    let (tool, reason) = (call.tool.to_string(), result.output.clone());
+                    self.denied.push(Denied { tool, agent: event.agent.to_string(), reason });
+                }
+            }
+            News::Ended { report } if event.depth == 0 => self.report = Some((**report).clone()),
+            _ => {}
+        }
+    }
+}
+
+impl View for Json {
+    fn begin(&mut self, about: &About<'_>, _: &mut dyn Surface) {
+        self.model = about.model();
+    }
+
+    fn show(&mut self, event: &RunEvent, surface: &mut dyn Surface) {
+        self.note(event);
+        if self.events {
+            line(event, surface);
+        }
+    }
+
+    fn tick(&mut self, _: &mut dyn Surface) {}
+
+    fn aside(&mut self, _: Aside, _: &mut dyn Surface) {}
+
+    fn end(&mut self, surface: &mut dyn Surface) {
+        let Some(report) = self.report.take() else { return };
+        let cost = (report.usage.cost_micros > 0).then_some(Dollars(report.usage.cost_micros));
+        let result = Outcome {
+            event: "result",
+            status: report.status,
+            text: &report.text,
+            stop: Why::from(&report.stop),
+            steps: report.steps,
+            tool_calls: report.tool_calls,
+            denied_calls: self.denied_calls,
+            denied: std::mem::take(&mut self.denied),
+            usage: report.usage,
+            cost_usd: cost.map(Dollars::number),
+            duration_ms: report.duration_ms,
+            model: &self.model,
+            session_id: &report.session_id,
+            run_id: &report.run_id,
+        };
+        line(&result, surface);
+        self.denied_calls = 0;
+    }
+}
+
+/// How a run ended, for a program. Every field is always there.
+#[derive(Serialize)]
+struct Outcome<'a> {
+    event: &'static str,
+    status: RunStatus,
+    text: &'a str,
+    stop: Why<'a>,
+    steps: u32,
+    tool_calls: u64,
+    denied_calls: u64,
+    denied: Vec<Denied>,
+    usage: Usage,
+    cost_usd: Option<f64>,
+    duration_ms: u64,
+    model: &'a str,
+    session_id: &'a str,
+    run_id: &'a str,
+}
+
+/// Why it ended.
+#[derive(Serialize)]
+struct Why<'a> {
+    reason: StopReason,
+    message: &'a str,
+    source: &'a str,
+}
+
+impl<'a> From<&'a Stop> for Why<'a> {
+    fn from(stop: &'a Stop) -> Self {
+        Self { reason: stop.reason, message: &stop.message, source: &stop.source }
+    }
+}
+
+/// A call that was refused.
+#[derive(Serialize)]
+struct Denied {
+    tool: String,
+    agent: String,
+    reason: String,
+}
+
+/// Millionths of a dollar.
+struct Dollars(u64);
+
+impl Dollars {
+    #[expect(clippy::cast_precision_loss, reason = "nobody spends so much that a millionth of a dollar gets lost")]
+    fn number(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+}
+
+fn line(value: &impl Serialize, surface: &mut dyn Surface) {
+    // Nothing here has keys that are no strings, so it cannot fail; a program would rather have no line than a broken one.
+    if let Ok(text) = serde_json::to_string(value) {
+        surface.answer(&format!("{text}\n"));
+    }
+}

@@ -1,0 +1,43 @@
+//! Only the answer, and what went wrong if there is none.
+
+use vertebra::{News, RunEvent, RunStatus};
+
+use super::{About, Aside, Canvas, Showing, View, ending, plain, rows::lines};
+use crate::{markdown::Markdown, surface::Surface};
+
+/// Writes the answer.
+pub(crate) struct Quiet {
+    canvas: Canvas,
+    colour: bool,
+}
+
+impl Quiet {
+    pub(crate) fn new(showing: &Showing) -> Self {
+        Self { canvas: showing.canvas, colour: showing.colour }
+    }
+}
+
+impl View for Quiet {
+    fn begin(&mut self, _: &About<'_>, _: &mut dyn Surface) {}
+
+    fn show(&mut self, event: &RunEvent, surface: &mut dyn Surface) {
+        let RunEvent { news: News::Ended { report }, depth: 0, .. } = event else { return };
+        if self.canvas == Canvas::Terminal {
+            let mut markdown = Markdown::new(self.colour);
+            let mut rows = markdown.push(&report.text, surface.width());
+            rows.extend(markdown.finish(surface.width()));
+            surface.answer(&lines(&rows, self.colour));
+        } else {
+            plain::answer(&report.text, surface);
+        }
+        if report.status != RunStatus::Completed {
+            surface.write(&lines(&ending::rows(report, report.usage, surface.width()), self.colour));
+        }
+    }
+
+    fn tick(&mut self, _: &mut dyn Surface) {}
+
+    fn aside(&mut self, _: Aside, _: &mut dyn Surface) {}
+
+    fn end(&mut self, _: &mut dyn Surface) {}
+}

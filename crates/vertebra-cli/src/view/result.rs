@@ -1,0 +1,129 @@
+//! What came of a call: a mark, a few facts, and as much of the output as helps.
+
+use std::time::Duration;
+
+use anstyle::Style;
+use serde_json::Value;
+use vertebra::{ToolCall, ToolResult, ToolStatus};
+use vertebra_kit::planning::{Status, Task};
+
+use super::{
+    diff::Diff,
+    rows::{DIM, GREEN, PLAIN, RED, Row, YELLOW},
+    text::{counted, duration, more, on_one_line, visible},
+};
+
+/// How many rows of a difference are shown.
+const MAX_DIFF: usize = 12;
+/// How many tasks of a list are shown.
+const MAX_TASKS: usize = 20;
+/// From when on it is worth saying how long something took.
+const WORTH_SAYING: Duration = Duration::from_secs(1);
+
+/// How it went, in a mark.
+pub(crate) fn mark(result: &ToolResult) -> (Style, &'static str) {
+    match result.status {
+        ToolStatus::Done if result.success => (GREEN, "✓"),
+        ToolStatus::Done | ToolStatus::Failed => (RED, "✗"),
+        ToolStatus::Blocked => (RED, "⊘"),
+        ToolStatus::Cancelled => (YELLOW, "■"),
+        ToolStatus::NotRun => (DIM, "–"),
+    }
+}
+
+/// The facts on the call's row, each behind a dot.
+pub(crate) fn facts(call: &ToolCall, result: &ToolResult) -> Row {
+    let mut facts: Vec<Row> = Vec::new();
+    let dim = |text: String| Row::default().with(DIM, text);
+    match result.status {
+        ToolStatus::Cancelled => facts.push(dim("cancelled".to_owned())),
+        ToolStatus::NotRun => facts.push(dim("not run".to_owned())),
+        ToolStatus::Done | ToolStatus::Failed | ToolStatus::Blocked => {}
+    }
+    facts.extend(diff(result).map(|diff| diff.counts()));
+    if &*call.tool == "read_file" && result.success {
+        facts.push(dim(counted(result.output.lines().filter(|line| is_numbered(line)).count(), "line")));
+    }
+    facts.extend(
+        result.exit_code.filter(|code| *code != 0).map(|code| Row::default().with(RED, format!("exit {code}"))),
+    );
+    let took = Duration::from_millis(result.duration_ms);
+    facts.extend((took >= WORTH_SAYING).then(|| dim(duration(took))));
+    facts.into_iter().fold(Row::default(), |row, fact| row.with(DIM, " · ").then(fact))
+}
+
+fn is_numbered(line: &str) -> bool {
+    line.split_once('\t').is_some_and(|(number, _)| number.trim().parse::<u64>().is_ok())
+}
+
+/// How much of an output is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Much {
+    /// What helps to follow.
+    Some,
+    /// What one has to know.
+    Little,
+}
+
+/// What is to be seen under the call's row.
+pub(crate) fn preview(call: &ToolCall, result: &ToolResult, much: Much) -> Vec<Row> {
+    match (result.status, much) {
+        (ToolStatus::Blocked | ToolStatus::Failed, _) => {
+            let style = if result.status == ToolStatus::Blocked { RED } else { PLAIN };
+            output(&result.output, style, 2, 4)
+        }
+        (ToolStatus::Done, _) if !result.success => output(said(result), PLAIN, 2, 8),
+        (ToolStatus::Cancelled | ToolStatus::NotRun, _) | (ToolStatus::Done, Much::Little) => Vec::new(),
+        (ToolStatus::Done, Much::Some) => match &*call.tool {
+            "todo_write" => checklist(&result.data).unwrap_or_default(),
+            "read_file" => Vec::new(),
+            "write_file" | "edit_file" => diff(result).map(|diff| diff.rows(MAX_DIFF)).unwrap_or_default(),
+            "bash" => output(said(result), DIM, 2, 3),
+            _ => output(said(result), DIM, 3, 0),
+        },
+    }
+}
+
+fn diff(result: &ToolResult) -> Option<Diff<'_>> {
+    result.data.get("diff").and_then(Value::as_str).map(Diff::read)
+}
+
+/// The output, without what the facts say already.
+fn said(result: &ToolResult) -> &str {
+    let output = result.output.as_str();
+    let output = match output.split_once('\n') {
+        Some((first, rest)) if first.starts_with("exit code: ") => rest,
+        _ if output.starts_with("exit code: ") => "",
+        _ => output,
+    };
+    if output == "(no output)" { "" } else { output }
+}
+
+/// The first and the last lines, and how many are left out between them.
+fn output(text: &str, style: Style, head: usize, tail: usize) -> Vec<Row> {
+    let lines: Vec<&str> = text.trim_end().lines().filter(|line| *line != "STDERR:").collect();
+    let row = |line: &&str| Row::default().with(style, visible(line));
+    // One line that is left out would take a line to say so.
+    let Some(missing @ 2..) = lines.len().checked_sub(head + tail) else { return lines.iter().map(row).collect() };
+    let left_out = Row::default().with(DIM, more(missing, "line"));
+    lines[..head].iter().map(row).chain([left_out]).chain(lines[head + missing..].iter().map(row)).collect()
+}
+
+/// A list of tasks.
+fn checklist(data: &Value) -> Option<Vec<Row>> {
+    let tasks: Vec<Task> = serde_json::from_value(data.clone()).ok()?;
+    let missing = tasks.len().saturating_sub(MAX_TASKS);
+    let mut rows: Vec<Row> = tasks
+        .iter()
+        .take(MAX_TASKS)
+        .map(|task| match task.status {
+            Status::Completed => Row::default().with(GREEN, "☑ ").with(DIM, on_one_line(&task.content)),
+            Status::InProgress => Row::default().with(YELLOW, "▸ ").with(PLAIN, on_one_line(&task.active_form)),
+            Status::Pending => Row::default().with(PLAIN, "☐ ").with(PLAIN, on_one_line(&task.content)),
+        })
+        .collect();
+    if missing > 0 {
+        rows.push(Row::default().with(DIM, more(missing, "task")));
+    }
+    Some(rows)
+}

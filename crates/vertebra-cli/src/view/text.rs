@@ -1,0 +1,155 @@
+//! Text of others, made fit for a terminal: nothing in it moves the cursor, turns the direction or hides.
+
+use std::borrow::Cow;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+use vertebra_kit::{is_invisible, spelled_out};
+
+/// How wide a tab is.
+const TAB: &str = "    ";
+
+/// The text with its lines kept, tabs as blanks, and whatever else is not plainly seen spelled out as `⟨U+001B⟩`.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n");
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' => shown.push_str(TAB),
+            c if is_plain(c) => shown.push(c),
+            c => shown.push_str(&spelled_out(c)),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a character is seen as what it is, or is a line break. Joiners belong to emoji and to many scripts.
+pub(crate) fn is_plain(c: char) -> bool {
+    c == '\n' || !(c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}'))
+}
+
+/// The text on one line.
+pub(crate) fn on_one_line(text: &str) -> String {
+    visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+}
+
+/// How many columns a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// As much of the text as fits into so many columns, and `…` where something is missing.
+pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let end = fitting(text, columns.saturating_sub(1));
+    Cow::Owned(if columns == 0 { String::new() } else { format!("{}…", &text[..end]) })
+}
+
+/// How many bytes of the text fit into so many columns, in whole characters as people see them.
+pub(crate) fn fitting(text: &str, columns: usize) -> usize {
+    let mut taken = 0;
+    for (at, grapheme) in text.grapheme_indices(true) {
+        taken += grapheme.width();
+        if taken > columns {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// A number of bytes for people.
+pub(crate) fn bytes(count: usize) -> String {
+    match count {
+        0..1_000 => format!("{count} B"),
+        1_000..1_000_000 => format!("{}.{} kB", count / 1_000, count % 1_000 / 100),
+        _ => format!("{}.{} MB", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+/// A number of tokens for people.
+pub(crate) fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+/// A duration for people.
+pub(crate) fn duration(time: std::time::Duration) -> String {
+    match time.as_secs() {
+        0..10 => format!("{}.{} s", time.as_secs(), time.subsec_millis() / 100),
+        seconds @ 10..60 => format!("{seconds} s"),
+        seconds @ 60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        seconds => format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// Money for people, in millionths of a dollar.
+pub(crate) fn money(micros: u64) -> String {
+    match micros {
+        0..1_000_000 => format!("${}.{:04}", 0, micros / 100),
+        _ => format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000),
+    }
+}
+
+/// `1 line`, `2 lines`.
+pub(crate) fn counted(count: impl TryInto<u64>, one: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Facts, each behind a dot: ` · 2 steps · 3 s`.
+pub(crate) fn dotted(facts: &[String]) -> String {
+    format!(" · {}", facts.join(" · "))
+}
+
+/// `… 1 more line`, `… 2 more lines`.
+pub(crate) fn more(count: usize, one: &str) -> String {
+    format!("… {count} more {one}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_turns_or_hides_is_spelled_out() {
+        let cases = [
+            ("a\u{1b}[2Jb\u{7}", "a⟨U+001B⟩[2Jb⟨U+0007⟩"),
+            ("\u{9b}31m\u{7f}", "⟨U+009B⟩31m⟨U+007F⟩"),
+            ("a\u{202e}b\u{2066}c\u{200b}", "a⟨U+202E⟩b⟨U+2066⟩c⟨U+200B⟩"),
+            ("one\r\ntwo\rthree\u{2028}", "one\ntwo⟨U+000D⟩three⟨U+2028⟩"),
+            ("\tgrün 你好 👨‍👩‍👧", "    grün 你好 👨‍👩‍👧"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(visible(text), expected);
+        }
+    }
+
+    #[test]
+    fn texts_are_cut_by_columns_and_between_whole_characters() {
+        assert_eq!(cut("你好世界", 5), "你好…");
+        assert_eq!(cut("你好世界", 4), "你…");
+        assert_eq!(cut("你好世界", 8), "你好世界");
+        assert_eq!(cut("e\u{301}e\u{301}e\u{301}", 2), "e\u{301}…");
+        assert_eq!(cut("👨‍👩‍👧👨‍👩‍👧", 3), "👨‍👩‍👧…");
+        assert_eq!(cut("abc", 0), "");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        use std::time::Duration;
+        assert_eq!([bytes(12), bytes(1_234), bytes(7_654_321)], ["12 B", "1.2 kB", "7.6 MB"]);
+        assert_eq!([tokens(999), tokens(12_345), tokens(2_000_000)], ["999", "12.3k", "2.0M"]);
+        assert_eq!([money(1_234), money(1_239_999), money(0)], ["$0.0012", "$1.23", "$0.0000"]);
+        let times = [340, 12_400, 61_000, 3_661_000].map(|ms| duration(Duration::from_millis(ms)));
+        assert_eq!(times, ["0.3 s", "12 s", "1 min 01 s", "1 h 01 min"]);
+        assert_eq!([counted(1_u64, "step"), counted(3_usize, "step")], ["1 step", "3 steps"]);
+    }
+}

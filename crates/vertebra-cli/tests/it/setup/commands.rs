@@ -1,0 +1,122 @@
+//! `init`, `doctor`, `completions`, `man`, and help.
+
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+use super::Machine;
+
+#[test]
+fn init_writes_a_file_that_changes_nothing_and_never_overwrites_one() {
+    let machine = Machine::new();
+    let told = machine.runs(&["init"]);
+    assert_eq!(told.code, 0, "{}", told.err);
+    insta::assert_snapshot!(told.out, @r"
+    vertebra.toml is there. Every setting in it is a comment: take away a `#` to use a line.
+    Then: vertebra doctor
+    ");
+    let told = machine.runs(&["trust"]);
+    assert!(told.out.contains("nothing that needs trust"), "{}", told.out);
+    machine.write("project/vertebra.toml", "mine");
+    let told = machine.runs(&["init"]);
+    assert_eq!((told.code, machine.read("project/vertebra.toml").as_str()), (1, "mine"));
+    assert!(told.err.contains("--force"), "{}", told.err);
+    assert_eq!(machine.runs(&["init", "--force"]).code, 0);
+    assert!(machine.read("project/vertebra.toml").contains("[permissions]"));
+    assert_eq!(machine.runs(&["init", "--user"]).code, 0);
+    assert!(machine.read("home/.config/vertebra/vertebra.toml").contains("[permissions]"));
+}
+
+#[test]
+fn the_doctor_says_what_works_and_what_to_do_about_the_rest() {
+    let machine = Machine::without_servers();
+    machine.write("project/AGENTS.md", "Be kind.\n");
+    let told = machine.told(machine.command(&["doctor"]).env("ANTHROPIC_API_KEY", "sk-ant-0123456789"));
+    assert_eq!(told.code, 0, "{}{}", told.out, told.err);
+    assert!(!told.out.contains("sk-ant"), "{}", told.out);
+    for line in [
+        "✓ version",
+        "✓ bash",
+        "✓ managed settings  none",
+        "✓ your settings     [here]/home/.config/vertebra/vertebra.toml:",
+        "! this folder       not trusted, so this does not count: AGENTS.md",
+        "→ vertebra trust",
+        "✓ provider          Anthropic: ANTHROPIC_API_KEY is set",
+        "✓ model             anthropic:",
+    ] {
+        assert!(told.out.contains(line), "{line}:\n{}", told.out);
+    }
+}
+
+#[test]
+fn the_doctor_fails_where_something_is_broken() {
+    let machine = Machine::without_servers();
+    let settings = machine.read("home/.config/vertebra/vertebra.toml");
+    machine.write("project/vertebra.toml", "[limits]\nsteps = \"many\"\n");
+    let told = machine.runs(&["doctor", "--json"]);
+    assert_eq!(told.code, 1);
+    let findings: Vec<Value> = serde_json::from_str(&told.out).expect("JSON");
+    let broken = |what: &str| findings.iter().any(|finding| finding["what"] == what && finding["health"] == "broken");
+    assert!(broken("model") && broken("this folder"), "{}", told.out);
+    machine.user_settings(&format!("{settings}[limts]\n"));
+    let told = machine.runs(&["doctor"]);
+    assert_eq!(told.code, 1);
+    assert!(told.out.contains("✗ your settings") && told.out.contains("did you mean `limits`?"), "{}", told.out);
+}
+
+#[test]
+fn completions_are_there_for_every_shell_and_bash_can_read_its_own() {
+    let machine = Machine::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let told = machine.runs(&["completions", shell]);
+        assert!(told.code == 0 && told.out.contains("doctor") && told.out.contains("max-steps"), "{shell}");
+    }
+    let script = machine.runs(&["completions", "bash"]).out;
+    let mut bash = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn().expect("bash");
+    bash.stdin.take().expect("a pipe").write_all(script.as_bytes()).expect("written");
+    assert!(bash.wait().expect("an end").success());
+}
+
+#[test]
+fn there_is_a_manual_page_for_each_command() {
+    let machine = Machine::new();
+    let told = machine.runs(&["man"]);
+    assert!(told.out.contains(".TH vertebra 1") && told.out.contains("vertebra\\-doctor(1)"), "{}", told.out);
+    assert_eq!(machine.runs(&["man", "--dir", "../pages"]).code, 0);
+    assert!(machine.read("pages/vertebra-run.1").contains("max\\-cost"));
+}
+
+#[test]
+fn help_and_version_touch_nothing_and_need_nothing() {
+    let machine = Machine::new();
+    for arguments in [&["--help"][..], &["--version"], &["run", "--help"], &["doctor", "--help"]] {
+        let mut command = machine.command(arguments);
+        command.env_clear().env("HOME", machine.path("nowhere"));
+        assert_eq!(machine.told(&mut command).code, 0, "{arguments:?}");
+    }
+    assert!(!machine.path("nowhere").exists() && !machine.path("home/.config").exists());
+    assert!(!machine.path("home/.local").exists());
+}
+
+#[test]
+fn help_is_for_newcomers() {
+    let machine = Machine::new();
+    let commands = ["", "models", "init", "trust", "doctor", "completions", "man"];
+    let help = commands.map(|command| {
+        let words: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+        format!("--- vertebra {command}\n{}", machine.runs(&words).out)
+    });
+    insta::assert_snapshot!(help.join("\n"));
+}
+
+#[test]
+fn whoever_stops_reading_is_no_error() {
+    let machine = Machine::new();
+    let mut child = machine.command(&["man"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

@@ -1,0 +1,162 @@
+//! Settings, trust, the choice of a model and the commands around them, as a person or a pipe sees them.
+
+mod commands;
+mod models;
+mod settings;
+mod trust;
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+/// A machine of its own: a home, a project in a repository, and nothing else in the environment.
+struct Machine {
+    folder: tempfile::TempDir,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("vertebra-it-").tempdir().expect("a folder");
+        let machine = Self { folder };
+        machine.write("home/.keep", "");
+        machine.write("project/.git/HEAD", "ref: refs/heads/main\n");
+        machine
+    }
+
+    /// One on which no server of models is taken for ours, whatever runs beside the test.
+    fn without_servers() -> Self {
+        let machine = Self::new();
+        let listed: Value = serde_json::from_str(&machine.runs(&["models", "--json"]).out).expect("JSON");
+        let local = listed["providers"].as_array().expect("providers").iter().filter(|row| row["local"] == true);
+        let elsewhere =
+            |row: &Value| format!("[model.provider.{}]\nbase_url = \"http://127.0.0.1:1/v1/\"\n", row["provider"]);
+        machine.user_settings(&local.map(elsewhere).collect::<String>());
+        machine
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    fn user_settings(&self, text: &str) {
+        self.write("home/.config/vertebra/vertebra.toml", text);
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vertebra"));
+        command.args(arguments).env_clear().stdin(Stdio::null()).current_dir(self.path("project"));
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", self.path("home"));
+        command
+    }
+
+    fn runs(&self, arguments: &[&str]) -> Told {
+        self.told(&mut self.command(arguments))
+    }
+
+    fn told(&self, command: &mut Command) -> Told {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let Output { status, stdout, stderr } = child.wait_with_output().expect("the command ends");
+        let here = self.folder.path().display().to_string();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text").replace(&here, "[here]");
+        Told { code: status.code().expect("an end of its own"), out: text(stdout), err: text(stderr) }
+    }
+
+    /// `vertebra run` in a pipe, with a model that plays these turns and is recorded.
+    fn plays(&self, turns: &[Value], options: &[&str]) -> Told {
+        let script: Vec<String> = turns.iter().map(ToString::to_string).collect();
+        self.write("script.jsonl", &script.join("\n"));
+        let _ = fs::remove_file(self.path("cassette"));
+        let model = format!("--model=script:{}", self.path("script.jsonl").display());
+        let record = format!("--record={}", self.path("cassette").display());
+        self.runs(&[&["run", &model, &record], options, &["go"]].concat())
+    }
+
+    /// All that the model was told in the latest run.
+    fn heard(&self) -> String {
+        self.read("cassette")
+    }
+}
+
+/// What a command said.
+struct Told {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn bash(command: &str) -> Value {
+    json!({ "call": { "tool": "bash", "args": { "command": command } } })
+}
+
+fn say(text: &str) -> Value {
+    json!({ "say": text })
+}
+
+/// A server on this machine that writes down what it is asked, and lists one model as Ollama does.
+struct Listener {
+    port: u16,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Listener {
+    fn new() -> Self {
+        let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = socket.local_addr().expect("an address").port();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hearing = heard.clone();
+        thread::spawn(move || {
+            for stream in socket.incoming().flatten() {
+                let asked = answer(stream);
+                hearing.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+            }
+        });
+        Self { port, heard }
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+
+    fn heard(&self) -> Vec<String> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn answer(mut stream: TcpStream) -> String {
+    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    let (mut asked, mut bytes) = (Vec::new(), [0; 4096]);
+    while !asked.windows(4).any(|end| end == b"\r\n\r\n") {
+        match stream.read(&mut bytes) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => asked.extend(&bytes[..read]),
+        }
+    }
+    let asked = String::from_utf8_lossy(&asked).into_owned();
+    let (status, body) = if asked.starts_with("GET /api/tags") {
+        ("200 OK", r#"{"models": [{"name": "qwen3:8b"}]}"#)
+    } else {
+        ("401 Unauthorized", r#"{"error": "who are you?"}"#)
+    };
+    let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
+    let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
+    asked
+}

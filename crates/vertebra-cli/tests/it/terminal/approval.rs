@@ -1,0 +1,153 @@
+//! Questions are answered by one key, and only by a key that was meant for them.
+
+use std::{process::Command, thread, time::Duration};
+
+use serde_json::json;
+
+use super::pty::{Person, Place, bash, say};
+
+#[test]
+fn one_key_says_yes() {
+    let place = Place::new();
+    let mut person = place.sits("run", &[bash("echo made > made.txt"), say("All done.")], &["make it"]);
+    person.is_asked();
+    assert!(!place.path("made.txt").exists());
+    insta::assert_snapshot!("asked", place.anywhere(&person.sees()));
+    person.types("y");
+    assert_eq!(person.waits_for_the_end(), 0);
+    assert_eq!(place.read("made.txt"), "made\n");
+    insta::assert_snapshot!("answered", place.anywhere(&person.sees()));
+}
+
+#[test]
+fn a_no_may_have_a_reason_that_the_model_reads() {
+    let place = Place::new();
+    let turns = [bash("touch made.txt"), json!({"expect": "rather not today", "say": "I left it."})];
+    let mut person = place.sits("run", &turns, &["make it"]);
+    person.is_asked();
+    person.types("n");
+    person.waits_for("why not?");
+    person.types("rather not todax\x7fy\r");
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    assert!(person.sees().contains("no: rather not today"), "{}", person.sees());
+    assert!(!place.path("made.txt").exists());
+}
+
+#[test]
+fn always_answers_the_same_question_for_the_rest_of_the_session() {
+    let place = Place::new();
+    let turns = [bash("touch one.txt"), bash("touch one.txt"), bash("mkdir two"), say("All done.")];
+    let mut person = place.sits("run", &turns, &["make them"]);
+    person.is_asked();
+    person.types("a");
+    person.waits_for("mkdir two");
+    person.is_asked();
+    let asked = person.sees().matches("wants to use bash").count();
+    assert_eq!(asked, 2, "{}", person.sees());
+    person.types("y");
+    assert_eq!(person.waits_for_the_end(), 0);
+}
+
+#[test]
+fn arguments_can_be_edited_and_a_mistake_is_told() {
+    let place = Place::new();
+    let mut person = place.sits("run", &[bash("touch a.txt"), say("All done.")], &["make it"]);
+    person.is_asked();
+    person.types("e");
+    person.waits_for("the arguments");
+    // To the end of the command's line, over the quotation mark; then the name becomes another one.
+    person.types("\x1b[A\x05\x1b[D\x7f\x7f\x7f\x7f\x7fb.txt");
+    person.waits_for("touch b.txt");
+    person.types("\x1b[B\x05{\r");
+    person.waits_for("not taken over");
+    person.types("\x7f\r");
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    assert!(place.path("b.txt").exists() && !place.path("a.txt").exists(), "{}", person.sees());
+}
+
+#[test]
+fn what_is_typed_before_a_question_is_seen_is_no_answer_to_it() {
+    let place = Place::new();
+    let slow = json!({"wait_ms": 700, "call": {"tool": "bash", "args": {"command": "touch made.txt"}}});
+    let mut person = place.sits("run", &[slow, say("I left it.")], &["make it"]);
+    person.waits_for("❯");
+    // Somebody types, and goes on typing when the question comes up.
+    while !person.sees().contains("wants to use bash") {
+        person.types("y");
+        thread::park_timeout(Duration::from_millis(20));
+    }
+    person.types("yyy");
+    person.is_asked();
+    assert!(person.sees().contains("❯ yyy"), "{}", person.sees());
+    assert!(!place.path("made.txt").exists());
+    // Nor is what was pasted.
+    person.types("\x1b[200~y\x1b[201~v");
+    person.waits_until("the whole question", |shown| shown.matches("wants to use bash").count() == 2);
+    assert!(!place.path("made.txt").exists());
+    person.types("n");
+    person.waits_for("why not?");
+    person.types("\r");
+    person.waits_for("I left it.");
+    assert!(!place.path("made.txt").exists());
+}
+
+#[test]
+fn ctrl_c_at_a_question_says_no_and_stops() {
+    let place = Place::new();
+    let mut person = place.sits("run", &[bash("touch made.txt"), say("not said")], &["make it"]);
+    person.is_asked();
+    person.types("\x03");
+    person.waits_for("the session is kept: say");
+    assert!(!person.sees().contains("not said"), "{}", person.sees());
+    assert!(!place.path("made.txt").exists());
+    person.types("\x04");
+    assert_eq!(person.waits_for_the_end(), 130);
+    person.has_a_sane_terminal();
+}
+
+#[test]
+fn an_edit_is_shown_as_a_difference() {
+    let place = Place::new();
+    place.write("poem.txt", "roses are red\nviolets are red\n");
+    let args = json!({"path": "poem.txt", "old_string": "violets are red", "new_string": "violets are blue"});
+    let turns = [
+        json!({"call": {"tool": "read_file", "args": {"path": "poem.txt"}}}),
+        json!({"call": {"tool": "edit_file", "args": args}}),
+        say("Corrected."),
+    ];
+    let mut person = place.sits("run", &turns, &["correct the poem"]);
+    person.is_asked();
+    insta::assert_snapshot!("difference", place.anywhere(&person.sees()));
+    person.types("y");
+    assert_eq!(person.waits_for_the_end(), 0);
+    assert_eq!(place.read("poem.txt"), "roses are red\nviolets are blue\n");
+}
+
+#[test]
+fn a_command_cannot_look_like_an_answer_to_itself() {
+    let place = Place::new();
+    let forged = format!("touch made.txt #{}└ yes", " x".repeat(70));
+    let mut person = place.sits("run", &[bash(&forged), say("I left it.")], &["make it"]);
+    person.is_asked();
+    insta::assert_snapshot!("forged", place.anywhere(&person.sees()));
+    person.types("n");
+    person.waits_for("why not?");
+    person.types("\r");
+    assert_eq!(person.waits_for_the_end(), 0);
+}
+
+#[test]
+fn with_a_pipe_for_context_the_keyboard_still_answers() {
+    let place = Place::new();
+    let turns = [bash("echo made > made.txt"), say("All done.")];
+    let words = place.command("run", &turns, &["--mode=ask", "make it"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "echo context | \"$@\"", "sh"]).arg(words.get_program()).args(words.get_args());
+    shell.env_clear().envs(words.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut person = Person::sit(shell.current_dir(place.path(".")));
+    person.is_asked();
+    person.types("y");
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    assert_eq!(place.read("made.txt"), "made\n");
+    person.has_a_sane_terminal();
+}

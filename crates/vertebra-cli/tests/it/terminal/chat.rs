@@ -1,0 +1,156 @@
+//! `vertebra chat`: history, several lines, commands.
+
+use serde_json::json;
+
+use super::pty::{Person, Place, say};
+
+const READY: &str = "/help";
+
+fn ask(person: &mut Person, typed: &str, answer: &str) {
+    person.waits_for(READY);
+    person.types(typed);
+    person.types("\r");
+    person.waits_for(answer);
+    person.waits_for(READY);
+}
+
+fn leave(mut person: Person) {
+    person.waits_for(READY);
+    person.types("\x04");
+    assert_eq!(person.waits_for_the_end(), 0);
+    person.has_a_sane_terminal();
+}
+
+#[test]
+fn a_conversation_goes_on_and_ends_with_what_it_took() {
+    let place = Place::new();
+    let usage = json!({"input_tokens": 1500, "output_tokens": 20, "cost_micros": 12_000});
+    let turns =
+        [json!({"say": "Hello!", "usage": usage}), json!({"expect": "Hello!", "say": "Still here.", "usage": usage})];
+    let mut person = place.sits("chat", &turns, &[]);
+    ask(&mut person, "hi", "Hello!");
+    ask(&mut person, "are you there?", "Still here.");
+    ask(&mut person, "/cost", "$0.0240");
+    person.types("\x04");
+    assert_eq!(person.waits_for_the_end(), 0);
+    insta::assert_snapshot!("conversation", place.anywhere(&person.sees()));
+}
+
+#[test]
+fn what_was_typed_is_found_again_also_in_the_next_session() {
+    let place = Place::new();
+    let mut person = place.sits("chat", &[say("One."), say("Two.")], &[]);
+    ask(&mut person, "the first", "One.");
+    ask(&mut person, "the second", "Two.");
+    person.types("dra\x1b[A");
+    person.waits_until("the second", |shown| shown.trim_end().contains("❯ the second\n  /help"));
+    person.types("\x1b[A");
+    person.waits_until("the first", |shown| shown.contains("❯ the first\n  /help"));
+    person.types("\x1b[B\x1b[B");
+    person.waits_for("❯ dra");
+    person.types("\x15");
+    leave(person);
+    let mut person = place.sits("chat", &[say("Three.")], &[]);
+    person.waits_for(READY);
+    person.types("\x1b[A");
+    person.waits_for("❯ the second");
+    person.types("\x15");
+    leave(person);
+}
+
+#[test]
+fn a_prompt_may_have_several_lines_typed_or_pasted() {
+    let place = Place::new();
+    let turns = [
+        json!({"expect": "one\ntwo\nthree", "say": "Three lines."}),
+        json!({"expect": "a = 1\n\tb = 2\n", "say": "Pasted lines."}),
+    ];
+    let mut person = place.sits("chat", &turns, &[]);
+    person.waits_for(READY);
+    person.types("one\x1b\rtwo\\\rthree");
+    person.waits_for("❯ one\n  two\n  three");
+    insta::assert_snapshot!("several_lines", place.anywhere(&person.sees()));
+    ask(&mut person, "", "Three lines.");
+    ask(&mut person, "\x1b[200~a = 1\r\n\tb = 2\nc\x1b[201~", "Pasted lines.");
+    leave(person);
+}
+
+#[test]
+fn another_model_is_truly_asked() {
+    let place = Place::new();
+    let turns = [
+        json!({"expect_model": "script", "say": "I am the first."}),
+        json!({"expect_model": "larger-2", "say": "I am the second."}),
+    ];
+    let mut person = place.sits("chat", &turns, &[]);
+    ask(&mut person, "who are you?", "I am the first.");
+    ask(&mut person, "/model larger-2", "script:larger-2");
+    ask(&mut person, "and you?", "I am the second.");
+    // One of a provider that there is no key for is told, and nothing changes.
+    ask(&mut person, "/model anthropic:claude-x", "ANTHROPIC_API_KEY");
+    ask(&mut person, "/model", "script:larger-2");
+    leave(person);
+}
+
+#[test]
+fn hooks_are_listed_in_their_order() {
+    let place = Place::new();
+    let mut person = place.sits("chat", &[say("unused")], &[]);
+    person.resizes(100, 120);
+    ask(&mut person, "/hooks", "guard   permissions/rules");
+    let seen = person.sees();
+    let place_of = |name: &str| seen.find(name).unwrap_or_else(|| panic!("no {name}:\n{seen}"));
+    assert!(place_of("BeforeToolUse") < place_of("hook    permissions/allow"), "{seen}");
+    assert!(place_of("hook    permissions/allow") < place_of("guard   permissions/rules"), "{seen}");
+    leave(person);
+}
+
+#[test]
+fn files_come_back_as_they_were() {
+    let place = Place::new();
+    let turns = [
+        json!({"call": {"tool": "write_file", "args": {"path": "new.txt", "content": "hello\n"}}}),
+        say("It is written."),
+    ];
+    let mut person = place.sits("chat", &turns, &["--mode=accept-edits"]);
+    ask(&mut person, "write a file", "It is written.");
+    assert_eq!(place.read("new.txt"), "hello\n");
+    ask(&mut person, "/undo", "`new.txt` was new and is gone");
+    assert!(!place.path("new.txt").exists());
+    ask(&mut person, "/undo", "there is nothing to undo");
+    insta::assert_snapshot!("undone", place.anywhere(&person.sees()));
+    leave(person);
+}
+
+#[test]
+fn a_conversation_can_be_made_shorter_or_begun_anew() {
+    let place = Place::new();
+    let turns = [
+        say(&format!("So much. {}", "Much was said about it. ".repeat(600))),
+        say("Then little."),
+        json!({"expect": "the names", "say": "The summary: much was said."}),
+        json!({"expect": "The summary: much was said.", "say": "I remember."}),
+        say("I know nothing."),
+    ];
+    let mut person = place.sits("chat", &turns, &[]);
+    ask(&mut person, "say much", "about it.");
+    ask(&mut person, "say little", "Then little.");
+    ask(&mut person, "/compact the names", "tokens became");
+    ask(&mut person, "what do you know?", "I remember.");
+    ask(&mut person, "/clear", "a new session");
+    ask(&mut person, "/compact", "there is nothing to shorten");
+    ask(&mut person, "what do you know?", "I know nothing.");
+    leave(person);
+}
+
+#[test]
+fn a_command_that_is_not_there_is_told_with_the_nearest() {
+    let place = Place::new();
+    let mut person = place.sits("chat", &[say("unused")], &[]);
+    ask(&mut person, "/hoks", "there is no /hoks; did you mean /hooks?");
+    person.types("/help\r");
+    person.waits_for("begin a new session");
+    person.types("/quit\r");
+    assert_eq!(person.waits_for_the_end(), 0);
+    insta::assert_snapshot!("help", place.anywhere(&person.sees()));
+}

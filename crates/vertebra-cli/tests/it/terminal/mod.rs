@@ -1,0 +1,9 @@
+//! `vertebra run` and `vertebra chat` at a real terminal.
+
+mod approval;
+mod chat;
+mod drawing;
+mod pipes;
+pub(crate) mod pty;
+mod steering;
+mod stopping;

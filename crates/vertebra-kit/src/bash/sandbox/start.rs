@@ -1,0 +1,87 @@
+//! How a program is to be started so that it is held, and what came of trying.
+
+use std::{ffi::OsString, path::Path, sync::Arc};
+
+use vertebra::ToolError;
+
+use super::{ASKED, HELD, NO_MOUNTS, engine::Tried, placeholders::Placeholders};
+
+/// How bubblewrap begins what it has to say.
+const BUBBLEWRAP: &str = "bwrap: ";
+
+/// How a program is to be started.
+pub(in crate::bash) struct Start {
+    prefix: Option<Prefix>,
+    /// Kept as long as anything of the command runs.
+    pub(in crate::bash) placeholders: Arc<Placeholders>,
+    /// What holds it, in a few words.
+    pub(in crate::bash) state: String,
+    /// What whoever reads the output has to know.
+    pub(in crate::bash) remark: Option<String>,
+}
+
+/// What stands before the program.
+pub(super) struct Prefix {
+    pub(super) launcher: std::path::PathBuf,
+    pub(super) rules: OsString,
+    /// What may fail to begin, and leave another way open.
+    pub(super) chance: Chance,
+}
+
+/// What may fail before anything of a command has run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chance {
+    /// The launcher's own mounts.
+    OwnMounts,
+    /// Bubblewrap.
+    Bubblewrap,
+    /// Nothing that there is another way for.
+    None,
+}
+
+impl Start {
+    pub(super) fn bare(state: String, remark: Option<String>) -> Self {
+        Self { prefix: None, placeholders: Arc::default(), state, remark }
+    }
+
+    pub(super) fn held(prefix: Prefix, placeholders: Placeholders, state: String, remark: Option<String>) -> Self {
+        Self { prefix: Some(prefix), placeholders: Arc::new(placeholders), state, remark }
+    }
+
+    /// The command that starts the program.
+    pub(in crate::bash) fn command(&self, program: &Path) -> tokio::process::Command {
+        match &self.prefix {
+            None => tokio::process::Command::new(program),
+            Some(Prefix { launcher, rules, .. }) => {
+                let mut command = tokio::process::Command::new(launcher);
+                command.arg(ASKED).arg(rules).arg(program);
+                command
+            }
+        }
+    }
+
+    /// Whether a launcher speaks first.
+    pub(in crate::bash) fn is_launched(&self) -> bool {
+        self.prefix.is_some()
+    }
+
+    /// Whether the launcher failed, before anything ran, in a way that leaves another to try. It is then kept in mind.
+    pub(in crate::bash) fn try_another(&self, word: &str, tried: &mut Tried) -> bool {
+        let chance = self.prefix.as_ref().map_or(Chance::None, |prefix| prefix.chance);
+        match (chance, word.strip_prefix(NO_MOUNTS)) {
+            (Chance::OwnMounts, Some(why)) => tried.own = Some(why.to_owned()),
+            (Chance::Bubblewrap, _) if word.starts_with(BUBBLEWRAP) => tried.bubblewrap = Some(word.to_owned()),
+            (Chance::OwnMounts | Chance::Bubblewrap | Chance::None, _) => return false,
+        }
+        true
+    }
+
+    /// Takes the launcher at its word. One that is none does not say that the rules hold.
+    pub(in crate::bash) fn check(&self, word: &str) -> Result<(), ToolError> {
+        if self.prefix.is_none() || word == HELD {
+            return Ok(());
+        }
+        let why = if word.is_empty() { "the launcher did not say that it holds" } else { word };
+        Err(ToolError::new(format!("the command was not run, because the sandbox failed: {why}")))
+    }
+}
