@@ -3,8 +3,7 @@
 use std::{collections::HashSet, fmt::Write as _, sync::Arc};
 
 use vertebra::{Deltas, Model, Response};
-use vertebra_models::Adapter;
-use vertebra_models::Prices;
+use vertebra_models::{Adapter, Prices};
 
 use super::{
     answer,

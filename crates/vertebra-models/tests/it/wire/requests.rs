@@ -93,6 +93,18 @@ async fn the_path_is_the_one_that_the_provider_answers_on() {
     }
 }
 
+#[tokio::test]
+async fn a_proxy_is_used_if_it_is_named() {
+    let wire = WIRES[0];
+    let server = Server::start([wire.reply(DONE)]).await;
+    let driver = wire.driver(&server).base_url("http://provider.invalid/v1").expect("a URL");
+    let driver = driver.proxy(&server.url()).expect("a proxy");
+    driver.infer(&question(), &mut Deltas::collect()).await.expect("an answer");
+    assert_eq!(server.last().path, "http://provider.invalid/v1/chat/completions");
+    let error = wire.driver(&server).proxy("http://user:sk-planted@").expect_err("no proxy").to_string();
+    assert!(!error.contains("sk-planted"), "{error}");
+}
+
 /// The model that a request names, wherever this provider has it.
 pub(super) fn model_of(received: &Received) -> String {
     let in_path = || received.path.split("models/").nth(1)?.split(':').next().map(str::to_owned);
