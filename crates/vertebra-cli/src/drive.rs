@@ -281,7 +281,7 @@ impl Desk {
         let keys = match (driving.stopping, &driving.asking) {
             (true, _) => "stopping, the session is kept · ctrl-c again leaves",
             (false, Some(_)) => "",
-            (false, None) => "esc stops · what you type is read at the next step",
+            (false, None) => "esc stops · type to steer",
         };
         self.view
             .aside(Aside { keys: keys.to_owned(), waiting: self.queued.iter().cloned().collect() }, &mut self.terminal);

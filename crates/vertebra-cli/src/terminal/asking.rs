@@ -204,11 +204,11 @@ impl Asking {
         let (mut rows, below) = match &self.stage {
             Stage::Key => (self.keys(), draft.unwrap_or_default()),
             Stage::Why(editor) => (
-                told("why not? ", "the model reads it, it may be empty · enter says no · esc goes back"),
+                told("why not? ", "the model reads it; it may be empty · enter says no · esc goes back"),
                 editor.shown("  ", columns, height),
             ),
             Stage::Edit(editor) => (
-                told("the arguments ", "alt-enter is a new line · enter runs it like this · esc goes back"),
+                told("the arguments: ", "enter runs it like this · alt-enter: new line · esc goes back"),
                 editor.shown("  ", columns, height),
             ),
         };

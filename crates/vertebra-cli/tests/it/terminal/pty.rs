@@ -251,11 +251,27 @@ impl Person {
         // A process that ends closes its ends of the terminal; ours stays open, so it is asked for.
         loop {
             if let Some(status) = self.program.try_wait().expect("a child") {
+                self.sees_the_rest();
                 return status.code().expect("it was not killed");
             }
             assert!(Instant::now() < until, "it does not end. The screen:\n{}", self.sees());
             thread::park_timeout(Duration::from_millis(5));
         }
+    }
+}
+
+impl Person {
+    /// Waits for what is still on its way: a sign that no terminal shows comes after it.
+    fn sees_the_rest(&mut self) {
+        self.terminal.write_all(&[0]).expect("a terminal");
+        let until = Instant::now() + PATIENCE;
+        let mut state = self.seen.state();
+        while state.bytes.last() != Some(&0) {
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "the terminal does not come to its end");
+            state = self.seen.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.bytes.pop();
     }
 }
 
