@@ -61,8 +61,8 @@ fn stays(word: &str, ground: &Ground) -> bool {
     let inside = |path: &str| path == ground.folder || path.starts_with(&format!("{}/", ground.folder));
     // An option may end in a path: `--file=/etc/passwd`, `-f/etc/passwd`.
     let path = word.find(['/', '~']).map_or(word, |start| &word[start..]);
-    let is_named = word.starts_with(['/', '~', '"', '\'', '-']);
-    !word.contains("..") && !(is_named && path.starts_with(['/', '~']) && !inside(path.trim_end_matches(['"', '\''])))
+    let names_a_root = path.starts_with(['/', '~']) && word.starts_with(['/', '~', '"', '\'', '-']);
+    !word.contains("..") && (!names_a_root || inside(path.trim_end_matches(['"', '\''])))
 }
 
 /// No variables, no substitutions, no redirections, nothing in the background.
