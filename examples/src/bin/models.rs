@@ -80,7 +80,8 @@ async fn serve(listener: TcpListener) -> io::Result<()> {
         };
         let known = String::from_utf8_lossy(&bytes).contains("Bearer the-right-key");
         let reply = if known {
-            let events = answer(&request).iter().map(ToString::to_string).chain(["[DONE]".to_owned()]);
+            let said = answer(&request);
+            let events = said.iter().map(ToString::to_string).chain(["[DONE]".to_owned()]);
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_owned();
             events.fold(head, |reply, event| reply + "data: " + &event + "\n\n")
         } else {
