@@ -1,6 +1,10 @@
 //! `vertebra models`: what is usable here and now, and which of it would be used.
 
-use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode};
+use std::{
+    io::{IsTerminal as _, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -81,7 +85,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let providers = found.iter().map(|finding| row(finding, &places)).collect();
     let listing = Listing { chosen, problem, providers, notices };
     if options.json || !std::io::stdout().is_terminal() {
-        println!("{}", serde_json::to_string_pretty(&listing)?);
+        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&listing)?)?;
     } else {
         show(&mut anstream::stdout().lock(), &listing, options.all)?;
     }

@@ -4,7 +4,10 @@
 
 mod scene;
 
-use std::{io::IsTerminal, process::ExitCode};
+use std::{
+    io::{IsTerminal as _, Write as _},
+    process::ExitCode,
+};
 
 use vertebra::{News, RunEvent, RunStatus};
 
@@ -41,7 +44,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
         }
         match &mut tree {
             Some(tree) => tree.show(&event),
-            None => anstream::println!("{}", serde_json::to_string(&event)?),
+            None => writeln!(std::io::stdout(), "{}", serde_json::to_string(&event)?)?,
         }
     }
     if let Some(tree) = tree {

@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{}", object(command, &judgement))?;
     } else {
-        anstream::print!("{}", page::page(command, &judgement));
+        write!(anstream::stdout(), "{}", page::page(command, &judgement))?;
     }
     Ok(ExitCode::SUCCESS)
 }

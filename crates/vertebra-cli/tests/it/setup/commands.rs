@@ -115,8 +115,11 @@ fn help_is_for_newcomers() {
 #[test]
 fn whoever_stops_reading_is_no_error() {
     let machine = Machine::new();
-    let mut child = machine.command(&["man"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
-    drop(child.stdout.take());
-    let output = child.wait_with_output().expect("an end");
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    for arguments in [&["man"][..], &["models", "--json"], &["doctor", "--json"], &["demo", "--fast"]] {
+        let mut command = machine.command(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("an end");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+    }
 }

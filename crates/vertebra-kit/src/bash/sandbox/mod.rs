@@ -229,7 +229,12 @@ impl Sandbox {
         if !matches!(way, Way::NoMounts { .. }) {
             let is_real = |path: &PathBuf| path.canonicalize().is_ok_and(|real| real == *path);
             let in_writable = |path: &PathBuf| places.writable().any(|folder| path.starts_with(folder));
-            (hide, deny_read) = deny_read.into_iter().partition(|path| in_writable(path) && is_real(path));
+            (hide, deny_read) = deny_read.into_iter().partition(|path| in_writable(path));
+            // What is not there has nothing to hide, and left to Landlock it would close the folder around it: an agent
+            // in the home folder could neither list it nor make a file.
+            let (real, absent): (Vec<_>, Vec<_>) = hide.into_iter().partition(is_real);
+            deny_read.extend(absent.into_iter().filter(|path| path.symlink_metadata().is_ok()));
+            hide = real;
         }
         let (landlock, bubblewrap) = match way {
             Way::Own { .. } | Way::NoMounts { .. } => (true, None),

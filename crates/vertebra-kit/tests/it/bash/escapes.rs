@@ -93,6 +93,15 @@ async fn what_is_denied_is_not_read() {
 }
 
 #[tokio::test]
+async fn work_in_the_home_folder_goes_on_around_what_is_denied_there() {
+    let area = Area::new();
+    let home = area.path("home");
+    let area = area.with(|bash| bash.folder = Some(home.clone()));
+    let result = area.bash("touch new; mkdir folder; ls; cat .ssh/id").await;
+    assert!(result.output.contains("folder\nnew\n") && !result.output.contains("PRIVATE"), "{}", result.output);
+}
+
+#[tokio::test]
 async fn a_denied_path_that_appears_later_is_not_read_either() {
     let area = Area::new();
     let (ready, secret) = (area.path("work/ready"), area.path("home/.netrc"));
