@@ -298,13 +298,16 @@ mod tests {
         let (http, base) = (Http::default(), Url::parse("http://127.0.0.1:1/v1/").expect("a URL"));
         let relay = Relay::open(&http, &base, None, Bounds::default(), Map::new()).await.expect("a relay");
         let mut strangers = Vec::new();
-        for says in ["", "POST /", "GET /v1/ HTTP/1.1\r\n\r\n", "POST /guessed/v1/ HTTP/1.1\r\ncontent-length: 9\r\n\r\n"] {
+        for says in
+            ["", "POST /", "GET /v1/ HTTP/1.1\r\n\r\n", "POST /guessed/v1/ HTTP/1.1\r\ncontent-length: 9\r\n\r\n"]
+        {
             strangers.push(connect(&relay, says).await);
         }
         let path = relay.secret_path.clone();
         let known = format!("POST {path}/v1/chat HTTP/1.1\r\nx-of: genai\r\ncontent-length: 4\r\n\r\nbody");
         let _known = connect(&relay, &known).await;
-        let (_, asked) = timeout(HEAD_TIMEOUT, relay.accept()).await.expect("no stranger's time is waited for").expect("it");
+        let (_, asked) =
+            timeout(HEAD_TIMEOUT, relay.accept()).await.expect("no stranger's time is waited for").expect("it");
         assert_eq!((&*asked.target, &*asked.body), ("/v1/chat", &b"body"[..]));
         assert_eq!(asked.headers.get("x-of").map(HeaderValue::as_bytes), Some(&b"genai"[..]));
     }
