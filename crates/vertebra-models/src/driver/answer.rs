@@ -25,7 +25,7 @@ pub(super) async fn read(
         let event = event.map_err(|error| failure::of_genai(&error, key))?;
         if let ChatStreamEvent::End(end) = event {
             // Some adapters of `genai` end a stream by themselves when its bytes end, and pass over what they do not know.
-            if !seen.ended() || answer.is_nothing(&end) {
+            if !seen.ended(&end) || answer.is_nothing(&end) {
                 break;
             }
             // What is left of the pieces is shown before the answer is.

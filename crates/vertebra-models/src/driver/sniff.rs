@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use genai::chat::StreamEnd;
 use serde_json::Value;
 use vertebra::ModelError;
 
@@ -25,6 +26,7 @@ pub(super) struct Seen(Mutex<Facts>);
 struct Facts {
     request_id: Option<String>,
     ended: bool,
+    unread: bool,
     /// The indices of calls, in the order in which they came.
     calls: Vec<u64>,
 }
@@ -35,14 +37,15 @@ impl Seen {
         self.facts().request_id.clone()
     }
 
-    /// Whether the provider said that the answer is over.
-    pub(super) fn ended(&self) -> bool {
-        self.facts().ended
+    /// Whether the provider said that the answer is over: in a format that is not read here, by giving a reason.
+    pub(super) fn ended(&self, end: &StreamEnd) -> bool {
+        let facts = self.facts();
+        facts.ended || facts.unread && end.captured_stop_reason.is_some()
     }
 
     /// Notes that the answer comes in a format that is not read here, so that its end cannot be seen.
     pub(super) fn unread(&self) {
-        self.facts().ended = true;
+        self.facts().unread = true;
     }
 
     /// Notes a name, unless there is one.
@@ -129,7 +132,7 @@ mod tests {
     fn looked(data: &str) -> (Result<(), ModelError>, bool, Option<String>) {
         let seen = Seen::default();
         let looked = seen.look(&mut Frame { event: None, data: data.to_owned() }, None);
-        (looked, seen.ended(), seen.request_id())
+        (looked, seen.ended(&StreamEnd::default()), seen.request_id())
     }
 
     #[test]
