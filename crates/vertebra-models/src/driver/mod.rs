@@ -198,6 +198,11 @@ impl Model for Driver {
             let message = format!("{} has no address of its own: give it a base URL", self.provider);
             return Err(ModelError::Rejected { message });
         };
+        // Line breaks, and quotation marks of a text processor.
+        if self.key.as_ref().is_some_and(|key| !key.reveal().bytes().all(|byte| matches!(byte, b' '..=b'~'))) {
+            let message = format!("the key of {} has characters that no key has; was it copied whole?", self.provider);
+            return Err(ModelError::Unauthorised { message });
+        }
         let relay = Relay::open(&self.http, base, self.key.as_ref(), self.bounds, call.patch).await?;
         let target = ServiceTarget {
             endpoint: Endpoint::from_owned(relay.address()),
