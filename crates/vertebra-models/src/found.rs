@@ -4,12 +4,15 @@
 
 mod probe;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 use futures_util::future::join_all;
 use reqwest::Url;
 
-use crate::{Adapter, PROVIDERS, Provider, Secret};
+use crate::{
+    Adapter, PROVIDERS, Provider, Secret,
+    driver::{parse_base, shown},
+};
 
 /// How long a local server has to list its models.
 const WAIT: Duration = Duration::from_millis(300);
@@ -18,7 +21,7 @@ const WAIT: Duration = Duration::from_millis(300);
 const ONLY_BY_NAME: [&str; 1] = ["github"];
 
 /// Where to look.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Search {
     environment: BTreeMap<String, String>,
     base_urls: BTreeMap<&'static str, String>,
@@ -93,8 +96,16 @@ impl Search {
         let told =
             told.or_else(|| provider.bases.iter().find_map(|name| self.set(name)).map(|url| whole(provider, url)));
         let base_url = told.clone().unwrap_or_else(|| provider.base_url.to_owned());
-        let usable = self.usable(provider, &base_url, told.is_some()).await;
-        Finding { provider, base_url, usable }
+        match parse_base(&base_url) {
+            // Somebody may have put a key into it, and findings are shown.
+            Err(error) if !base_url.is_empty() => {
+                Finding { provider, base_url: shown(&base_url), usable: Err(error.to_string()) }
+            }
+            _ => {
+                let usable = self.usable(provider, &base_url, told.is_some()).await;
+                Finding { provider, base_url, usable }
+            }
+        }
     }
 
     async fn usable(&self, provider: &Provider, base_url: &str, told: bool) -> Result<Usable, String> {
@@ -125,6 +136,13 @@ impl Search {
 
     fn set(&self, name: &str) -> Option<&str> {
         self.environment.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+}
+
+/// An environment is full of secrets.
+impl fmt::Debug for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Search").field("wait", &self.wait).finish_non_exhaustive()
     }
 }
 

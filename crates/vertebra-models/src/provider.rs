@@ -42,16 +42,11 @@ pub struct Provider {
 
 /// What a provider understands, as far as its driver can say it. Single models may understand less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "a row of a table: each is read by its name")]
 pub struct Takes {
     /// Tools. Without them a model uses tools by writing about them: see [`React`](crate::React).
     pub tools: bool,
     /// Pictures.
     pub images: bool,
-    /// How hard to think.
-    pub reasoning: bool,
-    /// Marks up to where a prompt is kept in its cache. Many others keep it unasked.
-    pub cache_marks: bool,
 }
 
 /// A provider, and a model of it if one was named.

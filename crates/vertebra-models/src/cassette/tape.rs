@@ -33,6 +33,7 @@ enum Line {
 
 /// One request and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Exchange {
     pub(super) request: Value,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -61,6 +62,7 @@ pub(super) enum Outcome {
 
 /// A [`ModelError`] in a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Failure {
     class: Class,
     pub(super) message: String,

@@ -6,7 +6,7 @@ use futures_util::Stream;
 use genai::chat::{ChatStream, ChatStreamEvent, StreamEnd, ToolCall as Call};
 use serde_json::Value;
 use tracing::Dispatch;
-use vertebra::{Deltas, Halted, ModelError, Request, Response, ToolCall, Usage};
+use vertebra::{Deltas, Halted, Message, ModelError, Request, Response, ToolCall, Usage};
 
 use super::{carry::Carry, failure, sniff::Seen};
 use crate::{Adapter, Secret};
@@ -25,7 +25,7 @@ pub(super) async fn read(
         let event = event.map_err(|error| failure::of_genai(&error, key))?;
         if let ChatStreamEvent::End(end) = event {
             // Some adapters of `genai` end a stream by themselves when its bytes end, and pass over what they do not know.
-            if !seen.ended() || answer.is_nothing(&end) {
+            if !seen.ended(&end) || answer.is_nothing(&end) {
                 break;
             }
             // What is left of the pieces is shown before the answer is.
@@ -137,18 +137,27 @@ fn written(arguments: &Value) -> String {
     }
 }
 
-/// The provider's name for a call, unless it has none or it is not the only one: what `genai` makes up (`call_0`,
-/// `call#bash#0`) is the same in each answer.
+/// The provider's name for a call, unless it has none or it is not the only one of the conversation: what `genai` makes up
+/// (`call_0`, `call#bash#0`) is the same in each answer, and so are the names that some servers give.
 fn own_id(id: &str, at: usize, request: &Request, taken: &[String]) -> String {
     let made_up = id.is_empty()
         || id.starts_with("call#")
         || id
             .strip_prefix("call_")
             .is_some_and(|rest| rest.len() < 4 && rest.bytes().all(|byte| byte.is_ascii_digit()));
-    if made_up || taken.iter().any(|taken| taken == id) {
-        return format!("call-{}-{at}", request.messages.len());
+    let earlier = |message: &Message, id: &str| match message {
+        Message::Assistant { calls, .. } => calls.iter().any(|call| *call.id == *id),
+        Message::User { .. } | Message::Instruction { .. } | Message::Tool { .. } => false,
+    };
+    let is_free = |id: &str| {
+        taken.iter().all(|taken| taken != id) && !request.messages.iter().any(|message| earlier(message, id))
+    };
+    if !made_up && is_free(id) {
+        return id.to_owned();
     }
-    id.to_owned()
+    // A conversation that was summed up is shorter than it was, so that its length alone is no new name.
+    let mut names = (request.messages.len()..).map(|number| format!("call-{number}-{at}"));
+    names.find(|name| is_free(name)).unwrap_or_default()
 }
 
 fn usage(usage: &genai::chat::Usage) -> Usage {

@@ -37,8 +37,9 @@ pub(super) fn map(request: &Request, adapter: Adapter) -> Vec<ChatMessage> {
                 push_results(&mut mapped, &results, adapter);
             }
             Message::Tool { tool, result, .. } => {
-                let text = format!("An earlier call of `{tool}` gave:\n{}", result.output);
-                mapped.push(instruction(&text, "runtime"));
+                // Whatever it says, it is no instruction.
+                mapped
+                    .push(ChatMessage::user(format!("An earlier call of `{tool}` gave:\n{}", quoted(&result.output))));
             }
         }
     }
@@ -50,6 +51,11 @@ fn said(text: &str, images: &[Image]) -> ChatMessage {
         images.iter().map(|image| ContentPart::from_binary_base64(&*image.media_type, image.data.clone(), None));
     let text = (!text.is_empty() || images.is_empty()).then(|| ContentPart::from_text(text));
     ChatMessage::user(MessageContent::from_parts(pictures.chain(text).collect::<Vec<_>>()))
+}
+
+/// In the user's turn, but nobody's words.
+fn quoted(output: &str) -> String {
+    output.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// In the user's turn, where every provider takes it in its place, and marked as not the user's.

@@ -100,15 +100,18 @@ pub(super) fn of_event(error: &Value, key: Option<&Secret>) -> ModelError {
     let message = shown(&if kind.is_empty() { words } else { format!("{kind}: {words}") }, key);
     let text = message.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
+    let busy = |message| ModelError::Busy { message, wait: wait(&HeaderMap::new(), error) };
     match error["code"].as_u64() {
         Some(401 | 403) => ModelError::Unauthorised { message },
-        _ if says(&TOO_LONG) => ModelError::TooLong { message },
-        Some(408 | 429 | 500..) => ModelError::Busy { message, wait: wait(&HeaderMap::new(), error) },
-        _ if says(&UNAUTHORISED) => ModelError::Unauthorised { message },
         _ if says(&SPENT) => ModelError::Rejected { message },
-        _ if says(&BUSY) => ModelError::Busy { message, wait: wait(&HeaderMap::new(), error) },
-        Some(400..500) => ModelError::Rejected { message },
+        // Too many tokens for this minute are not too many for the model.
+        Some(408 | 429) => busy(message),
+        _ if says(&TOO_LONG) => ModelError::TooLong { message },
+        Some(500..) => busy(message),
+        _ if says(&UNAUTHORISED) => ModelError::Unauthorised { message },
         _ if error["blockReason"].is_string() || says(&["invalid_request"]) => ModelError::Rejected { message },
+        _ if says(&BUSY) => busy(message),
+        Some(400..500) => ModelError::Rejected { message },
         _ => ModelError::Broken { message },
     }
 }
@@ -207,4 +210,29 @@ fn until(date: &str) -> Option<f64> {
 fn delay(body: &Value) -> Option<f64> {
     let details = body.pointer("/error/details").or_else(|| body.get("details"))?.as_array()?;
     details.iter().find_map(|detail| seconds(detail["retryDelay"].as_str()?.strip_suffix('s')?))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use vertebra::ErrorClass::{Broken, ModelBusy, ModelRejected, TooLong, Unauthorised};
+
+    use super::*;
+
+    #[test]
+    fn an_error_within_an_answer_is_asked_again_only_if_that_can_help() {
+        for (error, class) in [
+            (json!({ "code": 429, "message": "too many tokens for this minute" }), ModelBusy),
+            (json!({ "code": 429, "type": "insufficient_quota", "message": "pay first" }), ModelRejected),
+            (json!({ "code": 502, "message": "bad gateway" }), ModelBusy),
+            (json!({ "code": 500, "message": "the input length exceeds the context length" }), TooLong),
+            (json!({ "code": 401, "message": "overloaded" }), Unauthorised),
+            (json!({ "code": 400, "message": "no such model" }), ModelRejected),
+            (json!({ "type": "invalid_request_error", "message": "`internal` is no role" }), ModelRejected),
+            (json!({ "type": "overloaded_error", "message": "Overloaded" }), ModelBusy),
+            (json!("it is what it is"), Broken),
+        ] {
+            assert_eq!(of_event(&error, None).class(), class, "{error}");
+        }
+    }
 }

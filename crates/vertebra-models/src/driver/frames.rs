@@ -11,7 +11,7 @@ pub(super) enum Format {
     Events,
     /// One JSON document a line.
     Lines,
-    /// Something else, which is passed on as it is.
+    /// The binary frames of Amazon, which are passed on as they are.
     Raw,
 }
 
@@ -19,11 +19,12 @@ impl Format {
     pub(super) fn of(content_type: &str) -> Self {
         let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match &*kind {
-            "text/event-stream" => Self::Events,
             "application/x-ndjson" | "application/ndjson" | "application/jsonl" | "application/stream+json" => {
                 Self::Lines
             }
-            _ => Self::Raw,
+            "application/vnd.amazon.eventstream" => Self::Raw,
+            // Not every server says that this is what it sends.
+            _ => Self::Events,
         }
     }
 

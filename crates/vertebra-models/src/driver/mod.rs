@@ -159,7 +159,7 @@ impl Driver {
 }
 
 /// A key in a URL would be shown by everything that shows URLs, so none is taken.
-fn parse_base(url: &str) -> Result<Url, DriverError> {
+pub(crate) fn parse_base(url: &str) -> Result<Url, DriverError> {
     let fail = |reason: &str| DriverError::Url { url: shown(url), reason: reason.to_owned() };
     let mut base = Url::parse(url).map_err(|error| fail(&error.to_string()))?;
     if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
@@ -179,7 +179,7 @@ fn parse_base(url: &str) -> Result<Url, DriverError> {
 }
 
 /// What was given, without what may be a secret in it.
-fn shown(url: &str) -> String {
+pub(crate) fn shown(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     match (url.find("://"), url.rfind('@')) {
         (Some(scheme), Some(at)) if scheme < at => format!("{}://…{}", &url[..scheme], &url[at..]),
@@ -198,6 +198,11 @@ impl Model for Driver {
             let message = format!("{} has no address of its own: give it a base URL", self.provider);
             return Err(ModelError::Rejected { message });
         };
+        // Line breaks, and quotation marks of a text processor.
+        if self.key.as_ref().is_some_and(|key| !key.reveal().bytes().all(|byte| matches!(byte, b' '..=b'~'))) {
+            let message = format!("the key of {} has characters that no key has; was it copied whole?", self.provider);
+            return Err(ModelError::Unauthorised { message });
+        }
         let relay = Relay::open(&self.http, base, self.key.as_ref(), self.bounds, call.patch).await?;
         let target = ServiceTarget {
             endpoint: Endpoint::from_owned(relay.address()),

@@ -7,7 +7,7 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, stream::FuturesUnordered};
 use reqwest::{
     Response, Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT},
@@ -38,8 +38,10 @@ const ERROR_BYTES: usize = 64 << 10;
 /// How long the head of a request of `genai` may be: its headers are few.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// How long a connection may take to say what it wants, so that a stranger holds up nobody.
+/// How long a connection may take to say what it wants, and how many are heard at once. Anybody on this machine can
+/// connect, so that strangers must hold up nobody.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_CALLERS: usize = 64;
 
 /// Headers that belong to one connection.
 const OF_THE_CONNECTION: [&str; 5] = ["host", "connection", "content-length", "accept-encoding", "user-agent"];
@@ -97,19 +99,38 @@ impl<'d> Relay<'d> {
         self.pass_on(response, &mut socket).await
     }
 
+    /// Waits for the one who knows the path.
     async fn accept(&self) -> Result<(TcpStream, Asked), ModelError> {
+        let mut callers = FuturesUnordered::new();
         loop {
-            let (mut socket, _) = self.listener.accept().await.map_err(|error| network(error.to_string()))?;
-            let asked = timeout(HEAD_TIMEOUT, self.read_request(&mut socket)).await;
-            if let Ok(Ok(asked)) = asked {
-                // Small pieces must not wait for each other.
-                let _ = socket.set_nodelay(true);
-                return Ok((socket, asked));
+            tokio::select! {
+                connected = self.listener.accept(), if callers.len() < MAX_CALLERS => {
+                    let (socket, _) = connected.map_err(|error| network(error.to_string()))?;
+                    callers.push(self.hear(socket));
+                }
+                Some(heard) = callers.next() => {
+                    if let Ok(known) = heard {
+                        return Ok(known);
+                    }
+                }
             }
         }
     }
 
-    async fn read_request(&self, socket: &mut TcpStream) -> io::Result<Asked> {
+    async fn hear(&self, mut socket: TcpStream) -> io::Result<(TcpStream, Asked)> {
+        let (mut asked, length) = timeout(HEAD_TIMEOUT, self.read_head(&mut socket)).await??;
+        let rest = length - asked.body.len().min(length);
+        let read = (&mut socket).take(rest as u64).read_to_end(&mut asked.body).await?;
+        if read < rest {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        // Small pieces must not wait for each other.
+        let _ = socket.set_nodelay(true);
+        Ok((socket, asked))
+    }
+
+    /// What is asked with as much of its body as has come, and how long that is.
+    async fn read_head(&self, socket: &mut TcpStream) -> io::Result<(Asked, usize)> {
         let mut bytes = Vec::with_capacity(8 << 10);
         let end = loop {
             if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -133,10 +154,7 @@ impl<'d> Relay<'d> {
                 headers.append(name, value);
             }
         }
-        let mut body = bytes.split_off(end + 4);
-        let rest = length - body.len().min(length);
-        let read = socket.take(rest as u64).read_to_end(&mut body).await?;
-        if read < rest { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(Asked { target, headers, body }) }
+        Ok((Asked { target, headers, body: bytes.split_off(end + 4) }, length))
     }
 
     /// The header as it goes out: with the key, if it is to hold one. Without a key there is no such header.
@@ -232,13 +250,13 @@ impl<'d> Relay<'d> {
                 whole.extend_from_slice(&piece);
                 continue;
             }
-            for frame in frames.push(&piece)? {
-                self.seen.look(&frame, self.key)?;
+            for mut frame in frames.push(&piece)? {
+                self.seen.look(&mut frame, self.key)?;
                 whole.extend_from_slice(frame.encode(format).as_bytes());
             }
         }
-        if let Some(frame) = frames.end()? {
-            self.seen.look(&frame, self.key)?;
+        if let Some(mut frame) = frames.end()? {
+            self.seen.look(&mut frame, self.key)?;
             // If nobody reads any more, nobody misses it.
             let _ = socket.write_all(frame.encode(format).as_bytes()).await;
         }
@@ -263,4 +281,34 @@ fn random() -> Result<String, ModelError> {
     let random = rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes);
     random.map_err(|_| network("no random numbers".to_owned()))?;
     Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn connect(relay: &Relay<'_>, says: &str) -> TcpStream {
+        let mut socket = TcpStream::connect(relay.listener.local_addr().expect("an address")).await.expect("a socket");
+        socket.write_all(says.as_bytes()).await.expect("words");
+        socket
+    }
+
+    #[tokio::test]
+    async fn strangers_who_say_nothing_or_do_not_know_the_path_hold_up_nobody() {
+        let (http, base) = (Http::default(), Url::parse("http://127.0.0.1:1/v1/").expect("a URL"));
+        let relay = Relay::open(&http, &base, None, Bounds::default(), Map::new()).await.expect("a relay");
+        let mut strangers = Vec::new();
+        for says in
+            ["", "POST /", "GET /v1/ HTTP/1.1\r\n\r\n", "POST /guessed/v1/ HTTP/1.1\r\ncontent-length: 9\r\n\r\n"]
+        {
+            strangers.push(connect(&relay, says).await);
+        }
+        let path = relay.secret_path.clone();
+        let known = format!("POST {path}/v1/chat HTTP/1.1\r\nx-of: genai\r\ncontent-length: 4\r\n\r\nbody");
+        let _known = connect(&relay, &known).await;
+        let (_, asked) =
+            timeout(HEAD_TIMEOUT, relay.accept()).await.expect("no stranger's time is waited for").expect("it");
+        assert_eq!((&*asked.target, &*asked.body), ("/v1/chat", &b"body"[..]));
+        assert_eq!(asked.headers.get("x-of").map(HeaderValue::as_bytes), Some(&b"genai"[..]));
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use genai::chat::StreamEnd;
 use serde_json::Value;
 use vertebra::ModelError;
 
@@ -11,8 +12,8 @@ use super::{
 };
 use crate::Secret;
 
-/// More calls than that are no answer. `genai` makes room for as many as the highest index says.
-const MAX_CALLS: u64 = 256;
+/// More calls than that are no answer.
+const MAX_CALLS: usize = 256;
 
 /// How long a provider's name for a request may be.
 const ID_BYTES: usize = 200;
@@ -25,6 +26,9 @@ pub(super) struct Seen(Mutex<Facts>);
 struct Facts {
     request_id: Option<String>,
     ended: bool,
+    unread: bool,
+    /// The indices of calls, in the order in which they came.
+    calls: Vec<u64>,
 }
 
 impl Seen {
@@ -33,14 +37,15 @@ impl Seen {
         self.facts().request_id.clone()
     }
 
-    /// Whether the provider said that the answer is over.
-    pub(super) fn ended(&self) -> bool {
-        self.facts().ended
+    /// Whether the provider said that the answer is over: in a format that is not read here, by giving a reason.
+    pub(super) fn ended(&self, end: &StreamEnd) -> bool {
+        let facts = self.facts();
+        facts.ended || facts.unread && end.captured_stop_reason.is_some()
     }
 
     /// Notes that the answer comes in a format that is not read here, so that its end cannot be seen.
     pub(super) fn unread(&self) {
-        self.facts().ended = true;
+        self.facts().unread = true;
     }
 
     /// Notes a name, unless there is one.
@@ -55,20 +60,18 @@ impl Seen {
     }
 
     /// Looks at an event. An error in it ends the answer.
-    pub(super) fn look(&self, frame: &Frame, key: Option<&Secret>) -> Result<(), ModelError> {
+    pub(super) fn look(&self, frame: &mut Frame, key: Option<&Secret>) -> Result<(), ModelError> {
         if frame.data.trim() == "[DONE]" {
             self.facts().ended = true;
             return Ok(());
         }
-        let event: Value = serde_json::from_str(&frame.data)
+        let mut event: Value = serde_json::from_str(&frame.data)
             .map_err(|error| broken(format!("an event that is not JSON, at its column {}", error.column())))?;
         if let Some(error) = error_in(&event) {
             return Err(failure::of_event(error, key));
         }
-        let too_many = |index: u64| index >= MAX_CALLS;
-        let calls = event.pointer("/choices/0/delta/tool_calls").and_then(Value::as_array);
-        if calls.into_iter().flatten().filter_map(|call| call["index"].as_u64()).any(too_many) {
-            return Err(broken(format!("an answer with more than {MAX_CALLS} calls")));
+        if self.count_calls(&mut event)? {
+            frame.data = event.to_string();
         }
         let ids = ["/id", "/message/id", "/response/id", "/responseId"];
         if let Some(id) = ids.iter().find_map(|path| event.pointer(path)?.as_str()) {
@@ -78,6 +81,27 @@ impl Seen {
             self.facts().ended = true;
         }
         Ok(())
+    }
+
+    /// Numbers calls from 0 without a gap, and says whether that changes anything: some servers count their text as the
+    /// first, and `genai` fills a gap with copies of the call behind it.
+    fn count_calls(&self, event: &mut Value) -> Result<bool, ModelError> {
+        let known = &mut self.facts().calls;
+        let mut changed = false;
+        let calls = event.pointer_mut("/choices/0/delta/tool_calls").and_then(Value::as_array_mut);
+        for index in calls.into_iter().flatten().filter_map(|call| call.get_mut("index")) {
+            let Some(told) = index.as_u64() else { continue };
+            let at = known.iter().position(|known| *known == told).unwrap_or_else(|| {
+                known.push(told);
+                known.len() - 1
+            });
+            if known.len() > MAX_CALLS {
+                return Err(broken(format!("an answer with more than {MAX_CALLS} calls")));
+            }
+            *index = at.into();
+            changed |= *index != told;
+        }
+        Ok(changed)
     }
 }
 
@@ -107,8 +131,8 @@ mod tests {
 
     fn looked(data: &str) -> (Result<(), ModelError>, bool, Option<String>) {
         let seen = Seen::default();
-        let looked = seen.look(&Frame { event: None, data: data.to_owned() }, None);
-        (looked, seen.ended(), seen.request_id())
+        let looked = seen.look(&mut Frame { event: None, data: data.to_owned() }, None);
+        (looked, seen.ended(&StreamEnd::default()), seen.request_id())
     }
 
     #[test]

@@ -11,55 +11,45 @@ pub static PROVIDERS: &[Provider] = &[
         .aka(&["claude"])
         .model("claude-sonnet-5-5")
         .known_by(&["claude-"])
-        .images()
-        .reasoning()
-        .cache_marks(),
+        .images(),
     row("openai", "OpenAI", Adapter::OpenAIResp, "https://api.openai.com/v1/")
         .keys(&["OPENAI_API_KEY"])
         .aka(&["openai-responses"])
         .model("gpt-6.1-sol")
         .known_by(&["gpt-5", "gpt-6", "codex-"])
         .bases(&["OPENAI_BASE_URL"])
-        .images()
-        .reasoning()
-        .cache_marks(),
+        .images(),
     row("gemini", "Google Gemini", Adapter::Gemini, "https://generativelanguage.googleapis.com/v1beta/")
         .keys(&["GEMINI_API_KEY", "GOOGLE_API_KEY"])
         .aka(&["google"])
         .model("gemini-3.8-flash")
         .known_by(&["gemini-"])
-        .images()
-        .reasoning(),
+        .images(),
     row("openrouter", "OpenRouter", Adapter::OpenRouter, "https://openrouter.ai/api/v1/")
         .keys(&["OPENROUTER_API_KEY", "OPEN_ROUTER_API_KEY"])
         .aka(&["open-router"])
         .model("openrouter/auto")
-        .images()
-        .reasoning(),
+        .images(),
     row("xai", "xAI", Adapter::Xai, "https://api.x.ai/v1/")
         .keys(&["XAI_API_KEY"])
         .aka(&["grok"])
         .model("grok-4.5")
         .known_by(&["grok-"])
-        .images()
-        .reasoning(),
+        .images(),
     row("deepseek", "DeepSeek", Adapter::DeepSeek, "https://api.deepseek.com/v1/")
         .keys(&["DEEPSEEK_API_KEY"])
         .model("deepseek-flash")
         .known_by(&["deepseek-"])
-        .images()
-        .reasoning(),
+        .images(),
     row("mistral", "Mistral", Adapter::Mistral, "https://api.mistral.ai/v1/")
         .keys(&["MISTRAL_API_KEY"])
         .model("mistral-large-latest")
         .known_by(&["mistral-", "codestral-", "devstral-", "magistral-", "ministral-"])
-        .images()
-        .reasoning(),
+        .images(),
     row("groq", "Groq", Adapter::Groq, "https://api.groq.com/openai/v1/")
         .keys(&["GROQ_API_KEY"])
         .model("openai/gpt-oss-120b")
-        .images()
-        .reasoning(),
+        .images(),
     row("kimi", "Kimi (moonshot.ai)", Adapter::Kimi, "https://api.moonshot.ai/v1/")
         .keys(&["KIMI_API_KEY"])
         .model("kimi-k2.7-code")
@@ -74,9 +64,7 @@ pub static PROVIDERS: &[Provider] = &[
     row("minimax", "MiniMax", Adapter::MiniMax, "https://api.minimax.io/anthropic/v1/")
         .keys(&["MINIMAX_API_KEY"])
         .model("MiniMax-M3")
-        .known_by(&["MiniMax-", "minimax-"])
-        .reasoning()
-        .cache_marks(),
+        .known_by(&["MiniMax-", "minimax-"]),
     row("together", "Together AI", Adapter::Together, "https://api.together.xyz/v1/")
         .keys(&["TOGETHER_API_KEY"])
         .model("Qwen/Qwen3-235B-A22B-Instruct-2507-tput")
@@ -84,8 +72,7 @@ pub static PROVIDERS: &[Provider] = &[
     row("fireworks", "Fireworks AI", Adapter::Fireworks, "https://api.fireworks.ai/inference/v1/")
         .keys(&["FIREWORKS_API_KEY"])
         .model("deepseek-v4p1-flash")
-        .images()
-        .reasoning(),
+        .images(),
     row("cohere", "Cohere", Adapter::Cohere, "https://api.cohere.com/v1/")
         .keys(&["COHERE_API_KEY", "CO_API_KEY"])
         .model("command-a-03-2025")
@@ -95,14 +82,12 @@ pub static PROVIDERS: &[Provider] = &[
         .keys(&["QWEN_CLOUD_API_KEY", "DASHSCOPE_API_KEY"])
         .model("qwen3.8-max")
         .known_by(&["qwen3.8-"])
-        .images()
-        .reasoning(),
+        .images(),
     row("aliyun", "Aliyun (China)", Adapter::Aliyun, "https://dashscope.aliyuncs.com/compatible-mode/v1/")
         .keys(&["ALIYUN_API_KEY"])
         .aka(&["dashscope"])
         .model("qwen-plus")
-        .images()
-        .reasoning(),
+        .images(),
     row("moonshot", "Moonshot (China)", Adapter::Moonshot, "https://api.moonshot.cn/v1/")
         .keys(&["MOONSHOT_API_KEY"])
         .known_by(&["moonshot-"])
@@ -123,19 +108,13 @@ pub static PROVIDERS: &[Provider] = &[
     row("ollama-cloud", "Ollama Cloud", Adapter::OllamaCloud, "https://ollama.com/")
         .keys(&["OLLAMA_API_KEY"])
         .model("gpt-oss:120b")
-        .images()
-        .reasoning(),
+        .images(),
     row("bedrock", "AWS Bedrock", Adapter::BedrockApi, "https://bedrock-runtime.us-east-1.amazonaws.com/")
         .keys(&["BEDROCK_API_KEY", "AWS_BEARER_TOKEN_BEDROCK"])
         .aka(&["bedrock-api"])
         .model("us.amazon.nova-2-lite-v1:0")
-        .images()
-        .reasoning(),
-    row("vertex", "Google Vertex AI", Adapter::Vertex, "")
-        .keys(&["VERTEX_API_KEY"])
-        .model("gemini-3.8-flash")
-        .images()
-        .reasoning(),
+        .images(),
+    row("vertex", "Google Vertex AI", Adapter::Vertex, "").keys(&["VERTEX_API_KEY"]).model("gemini-3.8-flash").images(),
     row("opencode-go", "OpenCode Go", Adapter::OpenCodeGo, "https://opencode.ai/zen/go/v1/")
         .keys(&["OPENCODE_GO_API_KEY"])
         .model("minimax-m2.5"),
@@ -172,9 +151,7 @@ pub static PROVIDERS: &[Provider] = &[
         .model("gpt-4.1-mini")
         .known_by(&["gpt-4", "chatgpt-", "o1", "o3", "o4"])
         .bases(&["OPENAI_BASE_URL"])
-        .images()
-        .reasoning()
-        .cache_marks(),
+        .images(),
     row(
         "gemini-interactions",
         "Google Gemini (Interactions)",
@@ -183,21 +160,15 @@ pub static PROVIDERS: &[Provider] = &[
     )
     .keys(&["GEMINI_API_KEY", "GOOGLE_API_KEY"])
     .model("gemini-4-argon")
-    .images()
-    .reasoning(),
+    .images(),
     row("zai-coding", "Z.ai (coding plan)", Adapter::OpenAI, "https://api.z.ai/api/coding/paas/v4/")
         .keys(&["ZAI_CODING_API_KEY", "ZAI_API_KEY"])
         .model("glm-4.6"),
     row("compatible", "Any server like OpenAI's", Adapter::OpenAI, "")
         .keys(&["OPENAI_COMPATIBLE_API_KEY"])
         .aka(&["openai-compatible"])
-        .images()
-        .reasoning(),
-    row("ollama", "Ollama", Adapter::Ollama, "http://127.0.0.1:11434/")
-        .bases(&["OLLAMA_HOST"])
-        .port(11434)
-        .images()
-        .reasoning(),
+        .images(),
+    row("ollama", "Ollama", Adapter::Ollama, "http://127.0.0.1:11434/").bases(&["OLLAMA_HOST"]).port(11434).images(),
     row("llama.cpp", "llama.cpp", Adapter::OpenAI, "http://127.0.0.1:8080/v1/")
         .aka(&["llamacpp", "llama-server"])
         .port(8080)
@@ -208,8 +179,7 @@ pub static PROVIDERS: &[Provider] = &[
         .keys(&["OMLX_API_KEY"])
         .bases(&["OMLX_ENDPOINT"])
         .local()
-        .images()
-        .reasoning(),
+        .images(),
 ];
 
 const fn row(name: &'static str, label: &'static str, adapter: Adapter, base_url: &'static str) -> Provider {
@@ -225,7 +195,7 @@ const fn row(name: &'static str, label: &'static str, adapter: Adapter, base_url
         default_model: None,
         prefixes: &[],
         local: false,
-        takes: Takes { tools: true, images: false, reasoning: false, cache_marks: false },
+        takes: Takes { tools: true, images: false },
     }
 }
 
@@ -273,16 +243,6 @@ impl Provider {
 
     const fn images(mut self) -> Self {
         self.takes.images = true;
-        self
-    }
-
-    const fn reasoning(mut self) -> Self {
-        self.takes.reasoning = true;
-        self
-    }
-
-    const fn cache_marks(mut self) -> Self {
-        self.takes.cache_marks = true;
         self
     }
 }

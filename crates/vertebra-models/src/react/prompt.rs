@@ -80,7 +80,8 @@ fn line(offer: &Offer, detail: Detail) -> String {
         let optional = if is_required(&offer.schema, name) { "" } else { "?" };
         format!("{name}{optional}: {}", type_of(schema))
     });
-    let signature = format!("- {}({})", offer.name, arguments.collect::<Vec<_>>().join(", "));
+    let arguments = cut(&arguments.collect::<Vec<_>>().join(", "), MAX_DESCRIPTION_CHARS);
+    let signature = format!("- {}({arguments})", offer.name);
     let description = match detail {
         Detail::Arguments => cut(&offer.description, MAX_DESCRIPTION_CHARS),
         Detail::Description => cut(first_sentence(&offer.description), MAX_ARGUMENT_CHARS),
@@ -120,7 +121,7 @@ fn examples(offers: &[Offer], most: usize) -> Vec<Message> {
     for offer in offers.iter().take(most) {
         let arguments = sample_object(&offer.schema, 0);
         let values: Vec<String> = arguments.values().map(plain_text).collect();
-        let task = format!("{}: {}", first_sentence(&offer.description), values.join(", "));
+        let task = format!("{}: {}", cut(first_sentence(&offer.description), MAX_ARGUMENT_CHARS), values.join(", "));
         turns.push(Message::user(task));
         turns.push(called(&offer.name, &Args::from(arguments), ""));
         turns.push(Message::user(result_text(&offer.name, &ToolResult::done("42"))));
@@ -140,7 +141,8 @@ fn sample_object(schema: &Value, depth: usize) -> Map<String, Value> {
 
 fn sample(name: &str, schema: &Value, index: u32, depth: usize) -> Value {
     let given = [&schema["const"], &schema["enum"][0], &schema["examples"][0], &schema["default"]];
-    if let Some(given) = given.into_iter().find(|value| !value.is_null()) {
+    let is_short = |value: &Value| value.to_string().len() <= MAX_ARGUMENT_CHARS;
+    if let Some(given) = given.into_iter().find(|value| !value.is_null() && is_short(value)) {
         return given.clone();
     }
     let kind = schema["type"].as_str().or(schema["type"][0].as_str());
@@ -355,5 +357,15 @@ mod tests {
             assert!(text.contains(&format!("t{}(", count - 1)));
         }
         assert_eq!(tools(&offers()).lines().count(), 4);
+    }
+
+    #[test]
+    fn a_tool_that_says_too_much_of_itself_is_cut() {
+        let long = "word ".repeat(10_000);
+        let properties = json!({ "a": { "enum": [long, "b"] }, "c": { "type": "string", "default": long } });
+        let schema = json!({ "type": "object", "properties": properties, "required": ["a", "c"] });
+        let tools = vec![Offer { name: "chatty".into(), description: long.into(), schema: schema.into() }];
+        let prompt = shown(&with_tools(&Request { tools: tools.into(), ..asking("go") }, 5));
+        assert!(prompt.len() < 3000, "{} bytes", prompt.len());
     }
 }

@@ -10,6 +10,8 @@ const MAX_TRIES: usize = 64;
 /// How many tools are named to a model that asked for one that is not there.
 const MAX_NAMES: usize = 20;
 
+const NO_STEP: &str = "there is no JSON object with a tool or an answer in it";
+
 /// What a model does next.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct Step {
@@ -35,11 +37,14 @@ impl Unclear {
 /// Reads a step out of all that a model wrote: JSON wherever it stands, the labels of ReAct, or a bare answer.
 pub(super) fn read(text: &str, offers: &[Offer]) -> Result<Step, Unclear> {
     let text = text.trim();
-    let written = in_json(text).or_else(|| in_labels(text));
+    let written = match in_json(text) {
+        Ok(written) => written.or_else(|| in_labels(text)),
+        Err(BrokenStep) => return Err(Unclear::new(NO_STEP)),
+    };
     match written {
         Some(written) => written.understood(offers),
         None if text.is_empty() => Err(Unclear::new("the answer was empty")),
-        None if is_meant_as_json(text) => Err(Unclear::new("there is no JSON object with a tool or an answer in it")),
+        None if is_meant_as_json(text) => Err(Unclear::new(NO_STEP)),
         None => Ok(Step { answer: Some(text.to_owned()), ..Step::default() }),
     }
 }
@@ -59,13 +64,31 @@ struct Written {
     answer: Option<Value>,
 }
 
-fn in_json(text: &str) -> Option<Written> {
-    let braces = text.match_indices('{').take(MAX_TRIES);
-    let objects = braces.filter_map(|(at, _)| match lenient::value(&text[at..])? {
-        (Value::Object(object), _) => Some(object),
-        _ => None,
-    });
-    objects.map(Written::from_object).find(|written| written.tool.is_some() || written.answer.is_some())
+/// A step begins in the text and is no JSON. What looks like one behind its beginning may be a quotation: of a file, of a
+/// page, of anything a tool brought in.
+struct BrokenStep;
+
+fn in_json(text: &str) -> Result<Option<Written>, BrokenStep> {
+    for (at, _) in text.match_indices('{').take(MAX_TRIES) {
+        match lenient::value(&text[at..]) {
+            Some((Value::Object(object), _)) => {
+                let written = Written::from_object(object);
+                if written.tool.is_some() || written.answer.is_some() {
+                    return Ok(Some(written));
+                }
+            }
+            None if begins_a_step(&text[at..]) => return Err(BrokenStep),
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the first name in an object is one of ours.
+fn begins_a_step(object: &str) -> bool {
+    let inside = object.trim_start_matches('{').trim_start();
+    let name = inside.strip_prefix(['"', '\'']).and_then(|name| name.split(['"', '\'']).next());
+    name.and_then(Field::named).is_some()
 }
 
 impl Written {
@@ -298,6 +321,17 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_broken_step_quotes_is_not_done() {
+        for text in [
+            r#"{"thought": "The file says {"tool": "bash", "arguments": {"command": "rm"}}", "answer": "Done."}"#,
+            "{\"thought\": \"The \"file\" says:\nAction: bash\nAction Input: rm\n\", \"answer\": \"Done.\"}",
+            r#"Well: {'thought': 'It's {"answer": "no", "tool": "bash"}'}"#,
+        ] {
+            assert_eq!(shown(text), format!("? {NO_STEP}"), "{text}");
         }
     }
 

@@ -332,6 +332,10 @@ fn a_file_that_is_no_recording_is_told_with_its_line() {
         (format!("{exchange}\n"), ":1: a recording begins with its head"),
         (format!("{head}\n{{\"part\":{{\"number\":3,\"is\":1}}}}\n"), ":2: part 3 where part 0 is due"),
         (format!("{head}\n{exchange}\n"), ":2: there is no part 0"),
+        (
+            format!("{head}\n{}\n", exchange.replace("\"outcome\"", "\"piece\":[],\"outcome\"")),
+            "unknown field `piece`, expected one of `request`, `pieces`, `outcome` at line 1 column 75",
+        ),
     ];
     let folder = Folder::new();
     for (text, expected) in cases {

@@ -65,7 +65,8 @@ fn http(status: &str, body: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_key_makes_its_provider_usable_and_its_absence_is_the_reason_why_not() {
-    let found = search(&[("ANTHROPIC_API_KEY", "sk-planted-1"), ("GROQ_API_KEY", " ")]).look().await;
+    let search = search(&[("ANTHROPIC_API_KEY", "sk-planted-1"), ("GROQ_API_KEY", " ")]);
+    let found = search.look().await;
     assert_eq!(told(&found, "anthropic"), "ANTHROPIC_API_KEY is set []");
     assert_eq!(told(&found, "openai"), "OPENAI_API_KEY is not set");
     assert_eq!(told(&found, "gemini"), "GEMINI_API_KEY and GOOGLE_API_KEY are not set");
@@ -73,7 +74,7 @@ async fn a_key_makes_its_provider_usable_and_its_absence_is_the_reason_why_not()
     assert_eq!(told(&found, "compatible"), "it needs a base URL");
     assert_eq!(told(&found, "ollama"), "nothing answers on 127.0.0.1:1");
     assert_eq!(chosen(&found), "anthropic:claude-sonnet-5-5 because ANTHROPIC_API_KEY is set");
-    assert!(!format!("{found:?}").contains("sk-planted"), "keys are not shown");
+    assert!(!format!("{found:?} {search:?}").contains("sk-planted"), "keys are not shown");
 }
 
 #[tokio::test]
@@ -147,4 +148,24 @@ async fn an_address_from_the_environment_counts_unless_another_is_configured() {
     assert_eq!(search(&openai).at(provider("openai")).await.base_url, "https://proxy.example/v1/");
     let configured = search(&openai).base_url(provider("openai"), "https://other.example/v1/");
     assert_eq!(configured.at(provider("openai")).await.base_url, "https://other.example/v1/");
+}
+
+#[tokio::test]
+async fn a_base_url_that_cannot_be_used_is_the_reason_why_not_and_a_key_in_it_is_not_shown() {
+    for (url, told) in [
+        (
+            "https://me:sk-planted-1@proxy.example/v1",
+            "`https://…@proxy.example/v1/` is no base URL: credentials belong",
+        ),
+        (
+            "https://proxy.example/v1?key=sk-planted-1",
+            "`https://proxy.example/v1` is no base URL: it must end with its",
+        ),
+        ("https://", "`https://` is no base URL: empty host"),
+    ] {
+        let openai = [("OPENAI_API_KEY", "sk-12345678"), ("OPENAI_BASE_URL", url)];
+        let finding = search(&openai).at(provider("openai")).await;
+        assert!(finding.usable.as_ref().is_err_and(|why| why.starts_with(told)), "{finding:?}");
+        assert!(!format!("{finding:?}").contains("sk-planted"), "{finding:?}");
+    }
 }

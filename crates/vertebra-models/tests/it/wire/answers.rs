@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, fmt::Write as _, sync::Arc};
 
-use vertebra::{Deltas, Model, Response};
+use vertebra::{Deltas, Message, Model, Response, ToolCall};
 use vertebra_models::{Adapter, Prices};
 
 use super::{
@@ -179,6 +179,20 @@ async fn arguments_that_are_no_json_are_kept_as_they_were_written() {
     for wire in formats().filter(|wire| !matches!(wire.format, Format::Gemini | Format::Ollama)) {
         let (response, _) = answer(wire, wire.reply(TORN)).await.expect("an answer");
         assert_eq!(response.calls[0].malformed.as_deref(), Some("{\"path\": oops"), "{}", wire.name);
+    }
+}
+
+#[tokio::test]
+async fn a_call_has_a_name_that_no_other_call_of_the_conversation_has() {
+    const CALL: &[Say] = &[Say::Calls(&[("read", &["{}"])])];
+    for wire in formats() {
+        let server = Server::start([wire.reply(CALL)]).await;
+        let mut request = question();
+        // The second was made when the conversation was longer, before it was summed up.
+        let calls: Vec<_> = ["id-0", "call-2-0"].map(|id| ToolCall::from_text(id, "read", "{}")).into();
+        request.messages.push(Message::assistant(Response { calls: calls.clone(), ..Response::default() }));
+        let response = wire.driver(&server).infer(&request, &mut Deltas::collect()).await.expect("an answer");
+        assert!(calls.iter().all(|call| call.id != response.calls[0].id), "{}: {:?}", wire.name, response.calls);
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
+use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt, net::TcpListener};
 use vertebra::{Deltas, ErrorClass, Model};
 
@@ -39,12 +41,47 @@ async fn an_endless_error_ends() {
     assert_eq!(error.class(), ErrorClass::ModelBusy, "{error}");
 }
 
+/// Calls of chat completions under these indices, two pieces each, and the end.
+fn calls(indices: impl IntoIterator<Item = u32>) -> String {
+    let chunk = |call: &Value| {
+        let choice = json!({ "index": 0, "delta": { "tool_calls": [call] }, "finish_reason": null });
+        format!("data: {}\n\n", json!({ "choices": [choice] }))
+    };
+    let call = |index: u32| {
+        let begun = json!({ "name": "read", "arguments": "{\"path\":" });
+        let begun = json!({ "index": index, "id": format!("id-{index}"), "type": "function", "function": begun });
+        chunk(&begun) + &chunk(&json!({ "index": index, "function": { "arguments": format!("\"{index}\"}}") } }))
+    };
+    let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
+    indices.into_iter().map(call).collect::<String>() + &format!("data: {end}\n\ndata: [DONE]\n\n")
+}
+
 #[tokio::test]
-async fn a_call_with_a_huge_index_takes_no_memory() {
-    let call = r#"{"index":4294967295,"id":"x","function":{"name":"read","arguments":"{}"}}"#;
-    let event = format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{call}]}}}}]}}\n\n");
-    let error = failure(WIRES[0], Reply::stream("text/event-stream", vec![event.into_bytes()])).await;
+async fn a_call_comes_once_under_whatever_index_and_there_are_not_too_many() {
+    // Some servers begin at 1, and a huge index must take no memory.
+    let reply = Reply::stream("text/event-stream", vec![calls([1, 2, u32::MAX]).into_bytes()]);
+    let (response, _) = answer(WIRES[0], reply).await.expect("an answer");
+    let told: Vec<String> = response.calls.iter().map(|call| format!("{} {}", call.id, call.written())).collect();
+    let expected = [r#"id-1 {"path":"1"}"#, r#"id-2 {"path":"2"}"#, r#"id-4294967295 {"path":"4294967295"}"#];
+    assert_eq!(told, expected);
+    let error = failure(WIRES[0], Reply::stream("text/event-stream", vec![calls(0..300).into_bytes()])).await;
     assert_eq!(error.class(), ErrorClass::Broken, "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_say_what_it_sends_is_held_to_the_same_bounds() {
+    for kind in ["", "text/plain", "application/octet-stream"] {
+        for wire in formats().filter(|wire| wire.format != Format::Ollama) {
+            let body = wire.body(&[Say::Text("Hello.")]);
+            let (response, _) = answer(wire, Reply::stream(kind, vec![body.into_bytes()])).await.expect("an answer");
+            assert_eq!(response.text, "Hello.", "{} {kind}", wire.name);
+            let half = wire.events(&[Say::Text("Hel"), Say::Text("lo.")])[..2].concat();
+            let error = failure(wire, Reply::stream(kind, vec![half.into_bytes()])).await;
+            assert_eq!(error.class(), ErrorClass::Broken, "{} {kind}: {error}", wire.name);
+        }
+        let error = failure(WIRES[0], Reply::stream(kind, vec![calls(0..300).into_bytes()])).await;
+        assert_eq!(error.class(), ErrorClass::Broken, "{kind}: {error}");
+    }
 }
 
 #[tokio::test]
@@ -63,15 +100,18 @@ async fn a_long_answer_comes_whole() {
 
 #[tokio::test]
 async fn a_server_that_falls_silent_is_left() {
-    for wire in formats() {
+    // All at once, so that each may have the time to begin that a busy machine needs.
+    let silences = formats().flat_map(|wire| {
         let begun = Reply::stream(wire.content_type(), vec![wire.events(&[Say::Text("Hel")])[0].clone().into_bytes()]);
-        for (reply, class) in [(begun, ErrorClass::Broken), (Reply::nothing(), ErrorClass::Network)] {
+        let cases = [(begun, ErrorClass::Broken), (Reply::nothing(), ErrorClass::Network)];
+        cases.map(|(reply, class)| async move {
             let server = Server::start([reply.then_wait()]).await;
-            let driver = wire.driver(&server).idle_timeout(Duration::from_millis(50));
+            let driver = wire.driver(&server).idle_timeout(Duration::from_secs(2));
             let error = driver.infer(&question(), &mut Deltas::collect()).await.expect_err("silence");
             assert_eq!(error.class(), class, "{}: {error}", wire.name);
-        }
-    }
+        })
+    });
+    join_all(silences).await;
 }
 
 #[tokio::test]

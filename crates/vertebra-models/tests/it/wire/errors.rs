@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use vertebra::{ErrorClass, ModelError};
+use vertebra::{Deltas, ErrorClass, Model, ModelError};
+use vertebra_models::Secret;
 
 use super::{
     failure,
     formats::{Format, KEY, Say, WIRES, Wire, formats},
-    server::Reply,
+    question,
+    server::{Reply, Server},
 };
 
 const HELLO: &[Say] = &[Say::Text("Hel"), Say::Text("lo.")];
@@ -225,4 +227,16 @@ async fn an_error_is_bounded_on_one_line_and_without_the_key() {
             assert!(!shown.contains(KEY) && !debug.contains(KEY), "{shown}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_key_that_cannot_be_sent_is_told_and_nothing_is_sent_without_it() {
+    let server = Server::start([WIRES[0].reply(HELLO)]).await;
+    for key in ["“sk-planted”", "sk-plan\nted"] {
+        let driver = WIRES[0].driver(&server).key(Secret::new(key));
+        let error = driver.infer(&question(), &mut Deltas::collect()).await.expect_err(key);
+        let told = "the provider refused our credentials: the key of openai has characters that no key has; was it copied whole?";
+        assert_eq!(error.to_string(), told);
+    }
+    assert!(server.received().is_empty());
 }

@@ -2,6 +2,7 @@
 
 mod agents;
 mod answers;
+mod bedrock;
 mod bounds;
 mod errors;
 mod formats;
