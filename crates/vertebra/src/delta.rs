@@ -5,7 +5,7 @@ use std::{future::Future, pin::Pin};
 use vertebra_hooks::{Kind, Point, Retries};
 
 use crate::{
-    AgentState, CallInSight, Channel, InferenceDelta, ModelId, Purpose, Response, Run,
+    AgentState, CallInSight, Channel, InferenceDelta, ModelId, Purpose, Response, Run, Usage,
     events::{DeltaArrived, InferenceAsked},
     front::News,
     scope::{Interrupted, Leave},
@@ -24,6 +24,7 @@ pub struct Deltas<'a> {
     text: Flow,
     reasoning: Flow,
     calls: Vec<(CallInSight, Flow)>,
+    spent: Usage,
     ended: Option<Ended>,
 }
 
@@ -113,6 +114,7 @@ impl<'a> Deltas<'a> {
             text: Flow::default(),
             reasoning: Flow::default(),
             calls: Vec::new(),
+            spent: Usage::default(),
             ended: None,
         }
     }
@@ -120,6 +122,15 @@ impl<'a> Deltas<'a> {
     /// Hands every piece to a reader: for a model around another one.
     pub fn to(reader: &'a mut impl DeltaReader) -> Self {
         Self { reader: Some(reader), ..Self::collect() }
+    }
+
+    /// Says what the call has cost so far. It counts if no answer comes of it; an answer says so itself.
+    pub fn spend(&mut self, usage: Usage) {
+        self.spent += usage;
+    }
+
+    pub(crate) fn spent(&self) -> Usage {
+        self.spent
     }
 
     /// What was let through of what the model said.

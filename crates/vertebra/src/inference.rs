@@ -178,30 +178,31 @@ async fn ask(
     // Called inside the barrier: a driver may panic before it returns a future.
     let call = AssertUnwindSafe(async { run.core().model.infer(&asked.request, &mut deltas).await }).catch_unwind();
     let answer = match run.unless_cancelled(call).await {
-        Ok(Ok(answer)) => answer.map_err(RunError::from),
-        Ok(Err(_panic)) => Err(RunError::Internal { message: "the model's driver panicked".to_owned() }),
-        Err(interrupt) => {
-            let usage = crate::Usage::default();
-            run.write(What::ModelAnswered { key, usage, error: Some("cancelled".to_owned()) }).await?;
-            return Err(interrupt);
-        }
+        Ok(Ok(answer)) => answer.map_err(|error| RunError::from(error).into()),
+        Ok(Err(_panic)) => Err(RunError::Internal { message: "the model's driver panicked".to_owned() }.into()),
+        Err(interrupt) => Err(interrupt),
     };
     // Paid for as soon as it is known, whatever becomes of the answer.
     let (usage, error) = match &answer {
         Ok(response) => (response.usage, None),
-        Err(error) => (crate::Usage::default(), Some(error.to_string())),
+        Err(Interrupted::Failed(error)) => (deltas.spent(), Some(error.to_string())),
+        Err(Interrupted::Cancelled) => (deltas.spent(), Some("cancelled".to_owned())),
     };
     reserved.settle(usage.total_tokens());
     run.spend(usage);
     run.tell(|| News::Used { usage });
     run.write(What::ModelAnswered { key, usage, error }).await?;
+    if let Err(Interrupted::Cancelled) = answer {
+        desk.state.spend(usage);
+        return Err(Interrupted::Cancelled);
+    }
     let shown = deltas.finish(answer.as_ref().unwrap_or(&Response::default())).await?;
     desk.state.spend(usage);
     let response = match answer {
         Ok(response) => response,
         // A driver that was told to stop may well end with an error; what it was told counts.
         Err(_) if shown.halted.is_some() => Response::default(),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
     };
     Ok(as_shown(desk, response, shown))
 }

@@ -120,6 +120,8 @@ impl<M: Model> Model for React<M> {
             let mut reader = Reader::new(out, &request.tools, attempt);
             let raw = self.model.infer(&question, &mut Deltas::to(&mut reader)).await?;
             let heard = reader.finish(&raw).await;
+            // Whatever becomes of it: an attempt that is of no use is paid for as well.
+            out.spend(raw.usage);
             usage += raw.usage;
             reasoning.push_str(&heard.thought);
             let unspoken = heard.thought.is_empty();

@@ -141,11 +141,12 @@ async fn after_its_retries_a_call_goes_to_the_runtime_as_it_is_and_nonsense_is_a
     let last = model.requests().pop().expect("a request");
     assert!(last.messages.last().is_some_and(|message| message.text().starts_with("Result of bash (failed): ")));
 
-    let model = Script::new().say("{}").say("{}");
+    let model = Script::new().say("{}").costing(10, 1).say("{}").costing(20, 2);
     let mut builder = Agent::builder(React::over(model).retries(1));
     builder.error_policy(ErrorPolicy::default().on(ErrorClass::Broken, OnFailure::Stop));
     let failed = builder.tool(bash()).build().expect("an agent").run("go").await.expect_err("no answer");
     assert!(failed.to_string().contains("2 answers could not be understood"), "{failed}");
+    assert_eq!(failed.0.usage.total_tokens(), 33, "what came to nothing is paid for as well");
 }
 
 #[tokio::test]

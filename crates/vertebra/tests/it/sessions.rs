@@ -4,7 +4,8 @@ use std::{future::pending, sync::Arc};
 
 use serde_json::Value;
 use vertebra::{
-    AgentBuilder, Capability, Image, Kit, Lasting, News, Prompt, Reach, Response, StopReason, ToolCall, ToolOutput,
+    AgentBuilder, Capability, Deltas, Image, Kit, Lasting, ModelError, ModelId, News, Prompt, Reach, Request, Response,
+    StopReason, ToolCall, ToolOutput, Usage,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script},
 };
@@ -322,6 +323,44 @@ async fn what_a_provider_wants_back_stays_with_the_answer() {
     builder.build().expect("an agent").run("go").await.expect("a run");
     let request = model.requests().pop().expect("a request");
     assert!(matches!(request.messages.get(1), Some(Message::Assistant { carry: kept, .. }) if *kept == carry));
+}
+
+/// Pays, and then fails or never answers.
+struct Spender {
+    answers: bool,
+}
+
+impl Model for Spender {
+    fn id(&self) -> ModelId {
+        ModelId::new("test", "spender")
+    }
+
+    async fn infer(&self, _request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
+        out.spend(Usage::tokens(7, 0));
+        let _ = out.text("well").await;
+        if !self.answers {
+            pending::<()>().await;
+        }
+        Err(ModelError::Rejected { message: "no".to_owned() })
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_fails_or_is_cancelled_is_paid_for() {
+    for answers in [true, false] {
+        let built = Agent::builder(Spender { answers }).build().expect("an agent");
+        let mut stream = built.stream("go");
+        let mut last = None;
+        while let Some(event) = stream.next().await {
+            if let News::Delta { .. } = event.news {
+                stream.cancel();
+            }
+            last = Some(event.news);
+        }
+        let Some(News::Ended { report }) = last else { panic!("no end: {last:?}") };
+        assert!(answers || report.stop.reason == StopReason::Cancelled, "{report:?}");
+        assert_eq!(report.usage.total_tokens(), 7, "{report:?}");
+    }
 }
 
 #[tokio::test]
