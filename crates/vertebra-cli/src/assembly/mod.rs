@@ -2,6 +2,7 @@
 
 mod choice;
 mod models;
+mod outside;
 mod project;
 mod prompt;
 mod reading;
