@@ -131,6 +131,8 @@ steps = 40
 need = "required"
 network = "off"
 write = ["/srv/cache"]
+[instructions]
+project = false
 "#;
     let below = r#"
 [model.provider.anthropic]
@@ -145,6 +147,8 @@ tokens = 7
 need = "off"
 network = "on"
 write = ["/"]
+[instructions]
+project = true
 "#;
     let managed = sheet(Level::Managed, managed);
     for level in [Level::User, Level::Project, Level::CommandLine] {
@@ -158,7 +162,8 @@ write = ["/"]
         assert_eq!(value(settings.sandbox.network.as_ref()), Some(Network::Off));
         assert_eq!(settings.sandbox.write.len(), 1);
         assert_eq!(settings.permissions.deny.len(), 1);
-        assert_eq!(overruled.len(), 6, "{overruled:#?}");
+        assert_eq!(value(settings.instructions.project.as_ref()), Some(false));
+        assert_eq!(overruled.len(), 7, "{overruled:#?}");
     }
     let strict = sheet(Level::User, "[permissions]\nmode = \"plan\"\n[limits]\nsteps = 3\n");
     let looser = sheet(Level::Project, "[limits]\nsteps = 99\n");
