@@ -112,7 +112,7 @@ pub(crate) async fn assemble<A: Approver>(
         .with(TaskPlanning::default())
         .with(skills)
         .with(agents)
-        .with(rights::redaction(world)?)
+        .with(rights::redaction(&settings.model, world)?)
         .with(ModelRetry::default())
         .with(Summarisation::default())
         .with(steering.clone());
