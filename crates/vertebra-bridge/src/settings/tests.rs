@@ -90,8 +90,10 @@ fn an_error_shows_no_key_and_no_escape_sequence() {
         let told = parse(text, Level::User, "vertebra.toml").expect_err(text).to_string();
         assert!(!told.contains("sk-live") && told.contains("line 2"), "{told}");
     }
-    let told = parse("[limits]\nsteps = \"\u{1b}[2J\u{202e}\"\n", Level::User, "vertebra.toml").expect_err("no");
-    assert!(!told.to_string().contains(['\u{1b}', '\u{202e}']), "{told}");
+    for text in ["[limits]\nsteps = \"\u{1b}[2J\u{202e}\"\n", "[limits]\n\"\\u001b\" = 1\n\"\\u001b\" = 2\n"] {
+        let told = parse(text, Level::User, "\u{1b}/vertebra.toml").expect_err("no").to_string();
+        assert!(!told.contains(['\u{1b}', '\u{202e}']), "{told}");
+    }
 }
 
 #[test]
