@@ -121,8 +121,8 @@ impl Undo {
         latest.map(|files| files.iter().map(changed).collect()).unwrap_or_default()
     }
 
-    /// Puts back what the latest prompt changed; the next time, what the one before it changed. A file that somebody
-    /// changed since is left alone.
+    /// Puts back what the latest prompt changed; the next time, what the one before it changed. A file that something else
+    /// changed since, or between two changes, is left alone.
     ///
     /// Call it between runs. It writes files, and so may block.
     pub fn undo(&self, session: &str) -> Undone {
