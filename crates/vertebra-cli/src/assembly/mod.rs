@@ -93,7 +93,7 @@ pub(crate) async fn assemble<A: Approver>(
 
     let (servers, left_out) = servers::connect(&settings.mcp, world).await?;
     notices.extend(left_out);
-    let own = rights::own_folders(&folder, world);
+    let own = rights::own_folders(&folder, world)?;
     let files = own.iter().try_fold(Files::new(&folder)?.undo(&undo), |files, own| files.protect(rights::glob(own)))?;
     let mut sandbox = rights::sandbox(&settings.sandbox);
     sandbox.protect.extend(own);

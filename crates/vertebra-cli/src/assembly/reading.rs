@@ -68,7 +68,8 @@ fn stays(word: &str, ground: &Ground) -> bool {
     // An option may end in a path: `--file=/etc/passwd`, `-f/etc/passwd`.
     let path = word.find(['/', '~']).map_or(word, |start| &word[start..]);
     let is_named = word.starts_with(['/', '~', '"', '\'', '-']);
-    !word.contains("..") && !(is_named && path.starts_with(['/', '~']) && !inside(path.trim_end_matches(['"', '\''])))
+    let leaves = is_named && path.starts_with(['/', '~']) && !inside(path.trim_end_matches(['"', '\'']));
+    !word.contains("..") && !leaves
 }
 
 /// No variables, no substitutions, no redirections, nothing in the background.

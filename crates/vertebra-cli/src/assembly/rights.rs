@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use vertebra_bridge::settings::{self, Level, ModelSettings, PermissionSettings, Said, SandboxSettings, Settings};
 use vertebra_kit::{
     bash::{Sandbox, sandbox},
@@ -72,15 +73,18 @@ pub(super) fn sandbox(settings: &SandboxSettings) -> Sandbox {
 }
 
 /// The folders of this program that are inside the one that is worked in, relative to it. No agent writes its own rules.
-pub(super) fn own_folders(folder: &Path, world: &World) -> Vec<PathBuf> {
+pub(super) fn own_folders(folder: &Path, world: &World) -> anyhow::Result<Vec<PathBuf>> {
     // What is not there yet will be below what is.
     let real = |path: &PathBuf| {
         let mut above =
             path.ancestors().filter_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
         above.next().map_or_else(|| path.clone(), |(above, rest)| above.join(rest))
     };
-    let own = [&world.config, &world.state].into_iter().flatten().map(real);
-    own.filter_map(|own| own.strip_prefix(folder).ok().map(Path::to_owned)).collect()
+    let own: Vec<PathBuf> = [&world.config, &world.state].into_iter().flatten().map(real).collect();
+    if own.iter().any(|own| folder.starts_with(own)) {
+        bail!("{}: no agent works where its own rules are kept", folder.display());
+    }
+    Ok(own.iter().filter_map(|own| own.strip_prefix(folder).ok().map(Path::to_owned)).collect())
 }
 
 /// A glob that holds for this path alone.

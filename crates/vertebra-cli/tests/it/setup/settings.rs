@@ -79,6 +79,17 @@ fn what_is_not_there_yet_is_protected_in_a_home_behind_a_link_too() {
 }
 
 #[test]
+fn no_agent_works_where_its_own_rules_are_kept() {
+    let machine = Machine::new();
+    for folder in ["home/.config/vertebra", "home/.config/vertebra/skills", "home/.local/state/vertebra"] {
+        machine.write(&format!("{folder}/.keep"), "");
+        let told = machine.plays(&[say("done")], &["--dir", &machine.path(folder).display().to_string()]);
+        assert_eq!(told.code, 2, "{folder}");
+        assert!(told.err.contains("no agent works where its own rules are kept"), "{}", told.err);
+    }
+}
+
+#[test]
 fn a_key_under_a_name_of_its_own_is_hidden_from_the_model_as_the_usual_ones_are() {
     let machine = Machine::new();
     machine.user_settings("[model.provider.vllm]\nkey = \"OUR_GATEWAY\"\n");
