@@ -443,7 +443,7 @@ impl Desk {
 
 /// Says why there is nothing to drive. That is a matter of how the program was called.
 pub(crate) fn cannot_begin(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {error:#}");
+    crate::complain(error);
     ExitCode::from(2)
 }
 

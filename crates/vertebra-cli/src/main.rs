@@ -74,8 +74,13 @@ fn told(error: &anyhow::Error) -> ExitCode {
     if error.downcast_ref().is_some_and(unread) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("error: {error:#}");
+    complain(error);
     ExitCode::FAILURE
+}
+
+/// Writes an error. Names of files and what stands in them may be anybody's.
+fn complain(error: &anyhow::Error) {
+    eprintln!("error: {}", view::text::visible(&format!("{error:#}")));
 }
 
 fn asynchronously(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {

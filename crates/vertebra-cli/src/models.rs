@@ -11,7 +11,10 @@ use serde::Serialize;
 use vertebra_bridge::{settings::Settings, shown};
 use vertebra_models::found::Finding;
 
-use crate::assembly::{Picked, Places, Settled, Trust, World};
+use crate::{
+    assembly::{Picked, Places, Settled, Trust, World},
+    view::text,
+};
 
 /// How many models of one server are shown in a table.
 const SHOWN: usize = 8;
@@ -113,7 +116,7 @@ fn row(finding: &Finding, places: &Places<'_>) -> Row {
 fn show(out: &mut impl std::io::Write, listing: &Listing, all: bool) -> std::io::Result<()> {
     let (dim, bold) = (Style::new().dimmed(), Style::new().bold());
     for notice in &listing.notices {
-        writeln!(out, "{dim}{notice}{dim:#}")?;
+        writeln!(out, "{dim}{}{dim:#}", text::visible(notice))?;
     }
     let rows = || listing.providers.iter().filter(|row| all || row.usable);
     let width = rows().map(|row| row.provider.len()).max().unwrap_or_default();
@@ -139,9 +142,9 @@ fn show(out: &mut impl std::io::Write, listing: &Listing, all: bool) -> std::io:
     }
     match (&listing.chosen, &listing.problem) {
         (Some(Chosen { model, because }), _) => {
-            writeln!(out, "\nvertebra run would ask {bold}{model}{bold:#}: {because}")
+            writeln!(out, "\nvertebra run would ask {bold}{model}{bold:#}: {}", text::visible(because))
         }
-        (None, Some(problem)) => writeln!(out, "\n{problem}"),
+        (None, Some(problem)) => writeln!(out, "\n{}", text::visible(problem)),
         (None, None) => Ok(()),
     }
 }

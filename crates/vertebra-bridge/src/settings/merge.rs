@@ -32,7 +32,7 @@ impl Join {
             sandbox: self.sandbox(lower.sandbox, upper.sandbox),
             instructions: InstructionSettings {
                 text: added(lower.instructions.text, upper.instructions.text),
-                project: upper.instructions.project.or(lower.instructions.project),
+                project: self.stricter("instructions.project", lower.instructions.project, upper.instructions.project),
             },
             mcp: McpSettings { file: self.kept("mcp.file", lower.mcp.file, upper.mcp.file) },
         }

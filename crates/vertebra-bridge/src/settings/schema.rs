@@ -10,6 +10,7 @@ use super::{
     error::Values,
     reader::{File, Section},
 };
+use crate::wholly_shown;
 
 /// One file of settings, read.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,7 +23,7 @@ pub struct Sheet {
 
 /// Reads a file. One that is not there sets nothing.
 pub fn read(path: &Path, level: Level) -> Result<Sheet, SettingsError> {
-    let place: Arc<str> = path.display().to_string().into();
+    let place: Arc<str> = wholly_shown(&path.display().to_string()).into();
     let failed = |source| SettingsError::Io { place: place.clone(), source };
     let file = match fs::File::open(path) {
         Ok(file) => file,
@@ -36,13 +37,17 @@ pub fn read(path: &Path, level: Level) -> Result<Sheet, SettingsError> {
 
 /// Reads the text of a file.
 pub fn parse(text: &str, level: Level, place: &str) -> Result<Sheet, SettingsError> {
-    let file = File { text, level, place: place.into(), entries: RefCell::default() };
+    let file = File { text, level, place: wholly_shown(place).into(), entries: RefCell::default() };
     if text.len() as u64 > MAX_BYTES {
         return Err(file.error(0, Values::Shown, format!("a file of settings has at most {MAX_BYTES} bytes")));
     }
     let document = Document::parse(text).map_err(|error| {
         let byte = error.span().map_or(0, |span| span.start);
-        file.error(byte, Values::Shown, format!("this is not TOML: {}", error.message().replace('\n', ", ")))
+        file.error(
+            byte,
+            Values::Shown,
+            format!("this is not TOML: {}", wholly_shown(&error.message().replace('\n', ", "))),
+        )
     })?;
     let mut root = Section::new(&file, String::new(), document.as_table());
     let settings = settings(&mut root)?;

@@ -90,8 +90,10 @@ fn an_error_shows_no_key_and_no_escape_sequence() {
         let told = parse(text, Level::User, "vertebra.toml").expect_err(text).to_string();
         assert!(!told.contains("sk-live") && told.contains("line 2"), "{told}");
     }
-    let told = parse("[limits]\nsteps = \"\u{1b}[2J\u{202e}\"\n", Level::User, "vertebra.toml").expect_err("no");
-    assert!(!told.to_string().contains(['\u{1b}', '\u{202e}']), "{told}");
+    for text in ["[limits]\nsteps = \"\u{1b}[2J\u{202e}\"\n", "[limits]\n\"\\u001b\" = 1\n\"\\u001b\" = 2\n"] {
+        let told = parse(text, Level::User, "\u{1b}/vertebra.toml").expect_err("no").to_string();
+        assert!(!told.contains(['\u{1b}', '\u{202e}']), "{told}");
+    }
 }
 
 #[test]
@@ -131,6 +133,8 @@ steps = 40
 need = "required"
 network = "off"
 write = ["/srv/cache"]
+[instructions]
+project = false
 "#;
     let below = r#"
 [model.provider.anthropic]
@@ -145,6 +149,8 @@ tokens = 7
 need = "off"
 network = "on"
 write = ["/"]
+[instructions]
+project = true
 "#;
     let managed = sheet(Level::Managed, managed);
     for level in [Level::User, Level::Project, Level::CommandLine] {
@@ -158,7 +164,8 @@ write = ["/"]
         assert_eq!(value(settings.sandbox.network.as_ref()), Some(Network::Off));
         assert_eq!(settings.sandbox.write.len(), 1);
         assert_eq!(settings.permissions.deny.len(), 1);
-        assert_eq!(overruled.len(), 6, "{overruled:#?}");
+        assert_eq!(value(settings.instructions.project.as_ref()), Some(false));
+        assert_eq!(overruled.len(), 7, "{overruled:#?}");
     }
     let strict = sheet(Level::User, "[permissions]\nmode = \"plan\"\n[limits]\nsteps = 3\n");
     let looser = sheet(Level::Project, "[limits]\nsteps = 99\n");

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    settings::{FILE_NAME, Level, SettingsError, Sheet, parse, project_file, project_root},
+    settings::{FILE_NAME, Level, ModelSettings, SettingsError, Sheet, parse, project_file, project_root},
     shown,
 };
 
@@ -109,6 +109,7 @@ impl Project {
                                 .iter()
                                 .map(|entry| format!("  line {}: {} = {}", entry.line, entry.key, entry.value)),
                         );
+                        lines.extend(elsewhere(&sheet.settings.model));
                     }
                     Err(error) => lines.push(format!("{name} cannot be used: {error}")),
                 },
@@ -200,6 +201,15 @@ impl Project {
         }
         Ok((name.to_owned(), text))
     }
+}
+
+/// Where requests would go, in words: whoever reads the address alone may not think of their key.
+fn elsewhere(model: &ModelSettings) -> impl Iterator<Item = String> {
+    model.providers.iter().filter_map(|(name, said)| {
+        let url = said.value.base_url.as_ref()?;
+        let (name, url) = (shown(name), shown(&url.value));
+        Some(format!("  so all that {name} is asked, and your key for it, would go to {url}"))
+    })
 }
 
 impl ProjectFile {

@@ -69,6 +69,7 @@ fn what_is_shown_is_all_that_would_count() {
       line 2: model.provider.anthropic.base_url = "http://127.0.0.1:9"
       line 4: permissions.allow = "Bash"
       line 4: permissions.allow = "Edit(⟨U+202E⟩)"
+      so all that anthropic is asked, and your key for it, would go to http://127.0.0.1:9
     AGENTS.md tells the model (31 bytes)
       | one
       | two⟨U+202E⟩

@@ -2,6 +2,7 @@
 
 mod choice;
 mod models;
+mod outside;
 mod project;
 mod prompt;
 mod reading;
@@ -92,7 +93,7 @@ pub(crate) async fn assemble<A: Approver>(
 
     let (servers, left_out) = servers::connect(&settings.mcp, world).await?;
     notices.extend(left_out);
-    let own = rights::own_folders(&folder, world);
+    let own = rights::own_folders(&folder, world)?;
     let files = own.iter().try_fold(Files::new(&folder)?.undo(&undo), |files, own| files.protect(rights::glob(own)))?;
     let mut sandbox = rights::sandbox(&settings.sandbox);
     sandbox.protect.extend(own);
@@ -111,7 +112,7 @@ pub(crate) async fn assemble<A: Approver>(
         .with(TaskPlanning::default())
         .with(skills)
         .with(agents)
-        .with(rights::redaction(world)?)
+        .with(rights::redaction(&settings.model, world)?)
         .with(ModelRetry::default())
         .with(Summarisation::default())
         .with(steering.clone());

@@ -2,6 +2,7 @@
 
 use std::{io::Write as _, path::PathBuf};
 
+use rustix::termios::{QueueSelector, tcflush};
 use vertebra_bridge::{
     settings::Settings,
     shown,
@@ -55,7 +56,12 @@ impl Brought {
         let trusted = match &standing {
             Standing::Empty | Standing::Trusted => true,
             Standing::Unknown | Standing::Changed(_) if world.is_interactive => {
-                let agreed = agrees(&project, &standing)?;
+                let mut agreed = agrees(&project, &standing)?;
+                // Skills and agents are read again, where they stand: a yes was not about what they say by now.
+                if agreed && Project::look(folder)? != project {
+                    notices.push("what the folder brings changed while you were asked".to_owned());
+                    agreed = false;
+                }
                 if let (true, Some(store)) = (agreed, &store)
                     && let Err(error) = store.trust(&project)
                 {
@@ -103,6 +109,8 @@ impl Brought {
 pub(crate) fn agrees(project: &Project, standing: &Standing) -> anyhow::Result<bool> {
     let mut out = std::io::stderr().lock();
     show(&mut out, project, standing)?;
+    // What was typed before the question was seen is no answer to it.
+    let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
     write!(out, "Trust this? Without it the agent works by your own settings alone. [y/N] ")?;
     out.flush()?;
     let mut answer = String::new();

@@ -6,6 +6,8 @@ use vertebra_kit::bash::{
     policy::{Decision, Ground, judge},
 };
 
+use super::outside::{git_starts_programs, leads_out};
+
 /// Programs that write nothing, whatever they are told.
 const READ: &[&str] = &[
     "basename", "cat", "cd", "cmp", "cut", "df", "diff", "dirname", "du", "echo", "grep", "head", "ls", "nl", "pwd",
@@ -48,12 +50,16 @@ impl Capability for FreeReading {
 fn only_reads(command: &str, ground: &Ground) -> bool {
     let plain = command.replace("2>/dev/null", "").replace("2>&1", "");
     let judged = judge(command, ground);
-    let mut commands = judged.outline.iter().filter(|line| line.what == "command").peekable();
+    let commands = judged.outline.iter().filter(|line| line.what == "command");
+    let commands: Vec<&str> = commands.map(|line| line.text.as_str()).collect();
+    let calls = |program: &str| commands.iter().any(|command| command.split_whitespace().next() == Some(program));
     judged.decision == Decision::Allow
         && is_plain(&plain)
-        && commands.peek().is_some()
-        && commands.all(|line| reads(&line.text))
+        && !commands.is_empty()
+        && commands.iter().all(|command| reads(command))
         && plain.split_whitespace().chain([&*ground.here]).all(|word| stays(word, ground))
+        && !leads_out(&plain, ground)
+        && !(calls("git") && (calls("cd") || git_starts_programs(ground.here.as_ref())))
 }
 
 /// Whether a word names nothing outside the folder. One that only looks as if it did is asked about.
@@ -61,8 +67,9 @@ fn stays(word: &str, ground: &Ground) -> bool {
     let inside = |path: &str| path == ground.folder || path.starts_with(&format!("{}/", ground.folder));
     // An option may end in a path: `--file=/etc/passwd`, `-f/etc/passwd`.
     let path = word.find(['/', '~']).map_or(word, |start| &word[start..]);
-    let names_a_root = path.starts_with(['/', '~']) && word.starts_with(['/', '~', '"', '\'', '-']);
-    !word.contains("..") && (!names_a_root || inside(path.trim_end_matches(['"', '\''])))
+    let is_named = word.starts_with(['/', '~', '"', '\'', '-']);
+    let leaves = is_named && path.starts_with(['/', '~']) && !inside(path.trim_end_matches(['"', '\'']));
+    !word.contains("..") && !leaves
 }
 
 /// No variables, no substitutions, no redirections, nothing in the background.
@@ -79,8 +86,18 @@ fn reads(command: &str) -> bool {
         (Some("git"), Some(what)) => {
             GIT.contains(&what) && !words.any(|word| GIT_MORE.iter().any(|more| word.starts_with(more)))
         }
-        (Some(program), _) => READ.contains(&program),
+        (Some(program), _) => READ.contains(&program) && !command.split_whitespace().any(|word| follows(program, word)),
         (None, _) => false,
+    }
+}
+
+/// Whether with this option a program goes through folders and follows the links in them.
+fn follows(program: &str, word: &str) -> bool {
+    let short = |letter: char| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
+    match program {
+        "grep" => short('R') || word.starts_with("--d"),
+        "diff" => short('r') || word.starts_with("--r"),
+        _ => false,
     }
 }
 
@@ -128,6 +145,10 @@ mod tests {
             "cat '/home/me/a b'",
             "cd .. && ls",
             "ls ~",
+            "grep -Rn x .",
+            "grep --dereference-recursive x .",
+            "diff -ru a b",
+            "cd src && git log",
             "",
         ] {
             assert!(!only_reads(asked, &ground), "{asked}");

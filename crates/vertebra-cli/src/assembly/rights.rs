@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use vertebra_bridge::settings::{self, Level, PermissionSettings, Said, SandboxSettings, Settings};
+use anyhow::bail;
+use vertebra_bridge::settings::{self, Level, ModelSettings, PermissionSettings, Said, SandboxSettings, Settings};
 use vertebra_kit::{
     bash::{Sandbox, sandbox},
     permissions::{Effect, Mode, Permissions, PermissionsError, RuleTexts},
@@ -72,10 +73,18 @@ pub(super) fn sandbox(settings: &SandboxSettings) -> Sandbox {
 }
 
 /// The folders of this program that are inside the one that is worked in, relative to it. No agent writes its own rules.
-pub(super) fn own_folders(folder: &Path, world: &World) -> Vec<PathBuf> {
-    let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
-    let own = [&world.config, &world.state].into_iter().flatten().map(real);
-    own.filter_map(|own| own.strip_prefix(folder).ok().map(Path::to_owned)).collect()
+pub(super) fn own_folders(folder: &Path, world: &World) -> anyhow::Result<Vec<PathBuf>> {
+    // What is not there yet will be below what is.
+    let real = |path: &PathBuf| {
+        let mut above =
+            path.ancestors().filter_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
+        above.next().map_or_else(|| path.clone(), |(above, rest)| above.join(rest))
+    };
+    let own: Vec<PathBuf> = [&world.config, &world.state].into_iter().flatten().map(real).collect();
+    if own.iter().any(|own| folder.starts_with(own)) {
+        bail!("{}: no agent works where its own rules are kept", folder.display());
+    }
+    Ok(own.iter().filter_map(|own| own.strip_prefix(folder).ok().map(Path::to_owned)).collect())
 }
 
 /// A glob that holds for this path alone.
@@ -85,9 +94,10 @@ pub(super) fn glob(path: &Path) -> String {
 }
 
 /// Hides secrets, the keys in the environment among them.
-pub(super) fn redaction(world: &World) -> Result<Redaction, RedactionError> {
-    let names = PROVIDERS.iter().flat_map(|provider| provider.keys);
-    let keys = names.filter_map(|name| Some((*name, world.variables.get(*name)?.trim())));
+pub(super) fn redaction(settings: &ModelSettings, world: &World) -> Result<Redaction, RedactionError> {
+    let usual = PROVIDERS.iter().flat_map(|provider| provider.keys).copied();
+    let named = settings.providers.values().filter_map(|said| said.value.key.as_ref()).map(|key| &*key.value);
+    let keys = usual.chain(named).filter_map(|name| Some((name, world.variables.get(name)?.trim())));
     // Shorter ones would be found in every other word, and are no keys.
     keys.filter(|(_, key)| key.chars().count() >= 8)
         .try_fold(Redaction::default(), |redaction, (name, key)| redaction.value(name, key))

@@ -7,7 +7,7 @@ use std::{io::Write as _, path::PathBuf, process::ExitCode};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use crate::assembly::World;
+use crate::{assembly::World, view::text};
 
 /// Where to look.
 #[derive(clap::Args)]
@@ -84,7 +84,7 @@ fn show(out: &mut impl std::io::Write, findings: &[Finding], broken: usize) -> s
             Health::Broken => ("✗", AnsiColor::Red),
         };
         let colour = colour.on_default();
-        let found = found.replace('\n', &format!("\n  {:width$}  ", ""));
+        let found = text::visible(found).replace('\n', &format!("\n  {:width$}  ", ""));
         writeln!(out, "{colour}{mark}{colour:#} {what:width$}  {found}")?;
         if let Some(advice) = advice {
             writeln!(out, "  {:width$}  {dim}→ {advice}{dim:#}", "")?;
@@ -94,5 +94,18 @@ fn show(out: &mut impl std::io::Write, findings: &[Finding], broken: usize) -> s
         0 => writeln!(out, "\nEverything that has to work does."),
         1 => writeln!(out, "\nOne thing does not work."),
         _ => writeln!(out, "\n{broken} things do not work."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_files_of_others_is_harmless_to_show() {
+        let mut out = Vec::new();
+        show(&mut out, &[Finding::broken("this folder", "a\u{1b}[2Jb", "mend it")], 1).expect("shown");
+        let out = String::from_utf8(out).expect("text");
+        assert!(out.contains("a⟨U+001B⟩[2Jb"), "{out}");
     }
 }

@@ -153,7 +153,7 @@ impl Asking {
     }
 
     async fn choose(mut self, key: Key, surface: &mut dyn Surface) -> Step {
-        let letter = match key {
+        let letter = match &key {
             Key::Char(letter) => letter.to_ascii_lowercase(),
             Key::Escape => return self.stop(surface).await,
             _ => return Step::Open(self),
@@ -165,7 +165,11 @@ impl Asking {
             'n' => self.stage = Stage::Why(Editor::default()),
             'e' => self.stage = Stage::Edit(Editor::of(written(&self.question))),
             'v' => surface.write(&self.question.whole()),
-            _ => {}
+            _ => {
+                // A word begins, or a terminal answers a program: the letters after this one are no answers either.
+                self.answers_from = Instant::now() + QUIET;
+                return Step::NotForIt(self, key);
+            }
         }
         Step::Open(self)
     }

@@ -88,6 +88,8 @@ enum Was {
     Content(Vec<u8>),
     /// There was no room to keep it.
     Lost,
+    /// Between two changes somebody else changed it too.
+    Mixed,
 }
 
 /// A file that was changed after the latest prompt.
@@ -119,8 +121,8 @@ impl Undo {
         latest.map(|files| files.iter().map(changed).collect()).unwrap_or_default()
     }
 
-    /// Puts back what the latest prompt changed; the next time, what the one before it changed. A file that somebody
-    /// changed since is left alone.
+    /// Puts back what the latest prompt changed; the next time, what the one before it changed. A file that something else
+    /// changed since, or between two changes, is left alone.
     ///
     /// Call it between runs. It writes files, and so may block.
     pub fn undo(&self, session: &str) -> Undone {
@@ -161,6 +163,11 @@ impl History {
             self.prompts.push_back(Vec::new());
         }
         if let Some(file) = self.prompts.back_mut().and_then(|files| files.iter_mut().find(|file| file.path == path)) {
+            // What somebody else made of it in between would be lost.
+            if was.is_some_and(|was| hash(was) != file.now.hash) {
+                self.bytes -= file.bytes();
+                file.was = Was::Mixed;
+            }
             file.now = now;
             return;
         }
@@ -192,7 +199,7 @@ impl Before {
     fn bytes(&self) -> usize {
         match &self.was {
             Was::Content(bytes) => bytes.len(),
-            Was::Absent | Was::Lost => 0,
+            Was::Absent | Was::Lost | Was::Mixed => 0,
         }
     }
 
@@ -219,6 +226,7 @@ impl Before {
                 unlinkat(place.folder(), place.name(), AtFlags::empty()).map_err(|errno| place.failed("remove", errno))
             }
             Was::Lost => Err(place.says("stays as it is: it was too large to be kept")),
+            Was::Mixed => Err(place.says("stays as it is: between two changes something else changed it too")),
         }
     }
 }

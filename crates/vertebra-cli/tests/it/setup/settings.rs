@@ -63,6 +63,63 @@ fn the_agent_changes_neither_its_settings_nor_what_is_trusted() {
 }
 
 #[test]
+fn what_is_not_there_yet_is_protected_in_a_home_behind_a_link_too() {
+    let machine = Machine::new();
+    std::os::unix::fs::symlink(machine.path("home"), machine.path("link")).expect("a link");
+    let args =
+        serde_json::json!({ "path": ".local/state/vertebra/trust.json", "content": "x", "create_parents": true });
+    let write = serde_json::json!({ "call": { "tool": "write_file", "args": args } });
+    machine.write("script.jsonl", &format!("{write}\n{}\n", say("done")));
+    let model = format!("--model=script:{}", machine.path("script.jsonl").display());
+    let home = machine.path("link").display().to_string();
+    let mut command = machine.command(&["run", &model, "--mode", "bypass", "--dir", &home, "go"]);
+    let told = machine.told(command.env("HOME", &home));
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert!(!machine.path("home/.local/state/vertebra/trust.json").exists());
+}
+
+#[test]
+fn no_agent_works_where_its_own_rules_are_kept() {
+    let machine = Machine::new();
+    for folder in ["home/.config/vertebra", "home/.config/vertebra/skills", "home/.local/state/vertebra"] {
+        machine.write(&format!("{folder}/.keep"), "");
+        let told = machine.plays(&[say("done")], &["--dir", &machine.path(folder).display().to_string()]);
+        assert_eq!(told.code, 2, "{folder}");
+        assert!(told.err.contains("no agent works where its own rules are kept"), "{}", told.err);
+    }
+}
+
+#[test]
+fn a_key_under_a_name_of_its_own_is_hidden_from_the_model_as_the_usual_ones_are() {
+    let machine = Machine::new();
+    machine.user_settings("[model.provider.vllm]\nkey = \"OUR_GATEWAY\"\n");
+    machine.write("project/notes.txt", "correct-horse-battery\n");
+    machine.write("script.jsonl", &format!("{}\n{}\n", bash("cat notes.txt"), say("done")));
+    let model = format!("--model=script:{}", machine.path("script.jsonl").display());
+    let record = format!("--record={}", machine.path("cassette").display());
+    let mut command = machine.command(&["run", &model, &record, "go"]);
+    let told = machine.told(command.env("OUR_GATEWAY", "correct-horse-battery"));
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert!(!machine.heard().contains("correct-horse-battery"), "{}", machine.heard());
+}
+
+#[test]
+fn an_error_about_a_folder_says_nothing_that_a_terminal_would_obey() {
+    let machine = Machine::new();
+    let name = "sub\u{1b}[2J";
+    machine.write(&format!("project/{name}/vertebra.toml"), "[limits]\n\"\\u001b[2J\" = 1\n\"\\u001b[2J\" = 2\n");
+    let missing = "none\u{1b}[2J";
+    for arguments in
+        [&["run", "--trust", "--dir", name, "go"][..], &["chat", "--trust", "--dir", name], &["trust", missing]]
+    {
+        let told = machine.runs(arguments);
+        assert!(told.err.contains("error: ") && told.code > 0, "{}", told.err);
+        assert!(!told.err.contains('\u{1b}'), "{:?}", told.err);
+    }
+    assert!(!machine.runs(&["trust", "--show", name]).out.contains('\u{1b}'));
+}
+
+#[test]
 fn every_rule_of_the_agent_is_known_by_where_it_was_written() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", "[permissions]\n\ndeny = [\"Bash(touch *)\"]\n");

@@ -132,6 +132,66 @@ fn somebody_at_a_terminal_is_shown_all_of_it_and_asked_once() {
 }
 
 #[test]
+fn what_reads_for_free_runs_no_program_of_a_repository_and_follows_no_link_out_of_it() {
+    let machine = Machine::new();
+    let made = Command::new("git").args(["init", "--quiet"]).current_dir(machine.path("project")).status();
+    assert!(made.expect("git starts").success());
+    assert_eq!(machine.plays(&[bash("git status"), say("clean")], &[]).code, 0, "it is free otherwise");
+    machine.write("private.txt", "the-private-canary\n");
+    std::os::unix::fs::symlink(machine.path("private.txt"), machine.path("project/notes.txt")).expect("a link");
+    assert_eq!(machine.plays(&[bash("cat notes.txt"), say("I could not.")], &[]).code, 4);
+    assert!(!machine.heard().contains("the-private-canary"), "{}", machine.heard());
+    let config = machine.read("project/.git/config") + "[core]\n\tfsmonitor = touch ran.txt; false\n";
+    machine.write("project/.git/config", &config);
+    assert_eq!(machine.plays(&[bash("git status"), say("I could not.")], &[]).code, 4);
+    assert!(!machine.path("project/ran.txt").exists());
+    machine.plays(&[bash("git status"), say("clean")], &["--allow", "Bash(git status)"]);
+    assert!(machine.path("project/ran.txt").exists(), "the test would not notice otherwise");
+}
+
+/// Runs the program at a terminal, with something typed before it could ask for anything.
+fn typed_ahead(machine: &Machine, arguments: &[&str], keys: &str) -> Person {
+    let words = machine.command(arguments);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "mkfifo gate; echo ready; cat gate; exec \"$@\"", "sh"]).arg(words.get_program());
+    shell.args(words.get_args()).env_clear().env("TERM", "xterm-256color").current_dir(machine.path("project"));
+    shell.envs(words.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut person = Person::sit(&shell);
+    person.waits_for("ready");
+    person.types(keys);
+    fs::write(machine.path("project/gate"), "").expect("an open gate");
+    person
+}
+
+#[test]
+fn what_is_typed_before_somebody_is_asked_for_trust_is_no_answer() {
+    let machine = Machine::new();
+    machine.write("project/AGENTS.md", "Be kind.\n");
+    let mut person = typed_ahead(&machine, &["trust"], "y\r");
+    person.waits_for("Trust this?");
+    person.types("\r");
+    assert_eq!(person.waits_for_the_end(), 1, "{}", person.sees());
+    assert!(person.sees().contains("Not trusted."), "{}", person.sees());
+}
+
+#[test]
+fn what_changes_while_somebody_is_asked_does_not_count() {
+    let machine = Machine::new();
+    let skill = |what: &str| format!("---\nname: sing\ndescription: {what}\n---\nSing.\n");
+    machine.write("project/.claude/skills/sing/SKILL.md", &skill("harmless"));
+    machine.write("script.jsonl", &format!("{}\n", say("All done.")));
+    let model = format!("--model=script:{}", machine.path("script.jsonl").display());
+    let record = format!("--record={}", machine.path("cassette").display());
+    let mut person = Person::sit(machine.command(&["run", &model, &record, "go"]).env("TERM", "xterm-256color"));
+    person.waits_for("Trust this?");
+    machine.write("project/.claude/skills/sing/SKILL.md", &skill("the-skill-canary"));
+    person.types("y\r");
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    assert!(person.sees().contains("changed while you were asked"), "{}", person.sees());
+    assert!(!machine.heard().contains("the-skill-canary"));
+}
+
+#[test]
 fn nobody_is_asked_in_a_pipe() {
     let machine = Machine::new();
     machine.write("project/AGENTS.md", "Be kind.\n");

@@ -92,6 +92,27 @@ fn what_is_typed_before_a_question_is_seen_is_no_answer_to_it() {
 }
 
 #[test]
+fn a_word_or_a_terminals_own_reply_at_a_question_is_no_answer_to_it() {
+    let place = Place::new();
+    let mut person = place.sits("run", &[bash("touch made.txt"), say("I left it.")], &["make it"]);
+    person.is_asked();
+    // Its second letter would be "always".
+    person.types("wait, why?");
+    person.waits_for("❯ wait, why?");
+    person.is_asked();
+    // What a terminal says to a program that asked for its colours.
+    person.types("\x1b]11;rgb:fafa/fafa/fafa\x1b\\");
+    person.waits_for("❯ wait, why?11;rgb:fafa/fafa/fafa");
+    person.is_asked();
+    assert!(!place.path("made.txt").exists(), "{}", person.sees());
+    person.types("n");
+    person.waits_for("why not?");
+    person.types("\r");
+    person.waits_for("I left it.");
+    assert!(!place.path("made.txt").exists());
+}
+
+#[test]
 fn ctrl_c_at_a_question_says_no_and_stops() {
     let place = Place::new();
     let mut person = place.sits("run", &[bash("touch made.txt"), say("not said")], &["make it"]);

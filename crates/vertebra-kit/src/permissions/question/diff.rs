@@ -22,28 +22,38 @@ pub(super) enum Line {
     Gap,
 }
 
-/// The arguments that a diff shows better.
-pub(super) const SHOWN: &[&str] = &["old_string", "new_string", "content", "edits"];
+/// What an edit would change.
+pub(super) struct Change {
+    pub(super) lines: Vec<Line>,
+    /// The arguments that the lines show, all of them. Any other has to be shown besides.
+    pub(super) shows: &'static [&'static str],
+}
 
 /// What the call would change, if it is an edit.
-pub(super) async fn of(approval: &Approval) -> Option<Vec<Line>> {
+pub(super) async fn of(approval: &Approval) -> Option<Change> {
     let args = &approval.args;
     if let Some(pair) = replacement(args) {
-        return Some(between(&pair.0, &pair.1));
+        return Some(Change { lines: between(&pair.0, &pair.1), shows: &["old_string", "new_string"] });
     }
     if let Some(edits) = args.get("edits").and_then(serde_json::Value::as_array) {
-        let pairs = edits.iter().filter_map(|edit| replacement(&Args::try_from(edit.clone()).ok()?));
-        let lines = pairs.flat_map(|(old, new)| [vec![Line::Gap], between(&old, &new)].concat());
-        return Some(lines.skip(1).collect());
+        let pairs: Option<Vec<_>> = edits.iter().map(only_replacement).collect();
+        let lines = pairs?.into_iter().flat_map(|(old, new)| [vec![Line::Gap], between(&old, &new)].concat());
+        return Some(Change { lines: lines.skip(1).collect(), shows: &["edits"] });
     }
     let new = args.text("content")?;
     let path = ["path", "file_path", "file"].iter().find_map(|name| args.text(name))?;
     let path = PathBuf::from(absolute(&approval.at.run.working_directory, path));
-    Some(between(&text_of(path).await.unwrap_or_default(), new))
+    Some(Change { lines: between(&text_of(path).await.unwrap_or_default(), new), shows: &["content"] })
 }
 
 fn replacement(args: &Args) -> Option<(String, String)> {
     Some((args.text("old_string")?.to_owned(), args.text("new_string")?.to_owned()))
+}
+
+/// A replacement of which nothing would remain hidden: tools of others may write edits otherwise.
+fn only_replacement(edit: &serde_json::Value) -> Option<(String, String)> {
+    let args = Args::try_from(edit.clone()).ok()?;
+    replacement(&args).filter(|_| args.iter().count() == 2)
 }
 
 /// The text of a plain file. A pipe or a device is not opened: that could wait for ever.

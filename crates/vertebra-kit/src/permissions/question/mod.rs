@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use vertebra::{Approval, Args, Decision};
 
 use self::{
-    diff::Line,
+    diff::Change,
     screen::{Screen, View},
 };
 use super::{For, Rule, Rules};
@@ -23,7 +23,7 @@ const MAX_COMPLAINT: usize = 1000;
 /// edits are shown as a difference.
 pub struct Question {
     approval: Approval,
-    change: Option<Vec<Line>>,
+    change: Option<Change>,
     rules: Option<Rules>,
     offer: Option<Offer>,
     screen: Screen,
@@ -112,12 +112,12 @@ impl Question {
 
     /// Who wants what, and why: long arguments with their middle left out.
     pub fn short(&self) -> String {
-        self.screen.question(&self.approval, self.change.as_deref(), View::Short)
+        self.screen.question(&self.approval, self.change.as_ref(), View::Short)
     }
 
     /// Who wants what, and why, with all of the arguments.
     pub fn whole(&self) -> String {
-        self.screen.question(&self.approval, self.change.as_deref(), View::Whole)
+        self.screen.question(&self.approval, self.change.as_ref(), View::Whole)
     }
 
     /// The rules that [`Reply::Always`] would add.

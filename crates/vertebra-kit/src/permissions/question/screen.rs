@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthChar as _;
 use vertebra::Approval;
 
 use super::{
-    diff::{self, Line},
+    diff::{Change, Line},
     escape::{as_lines, cut, on_one_line},
 };
 
@@ -36,14 +36,14 @@ pub(super) struct Screen {
 
 impl Screen {
     /// The question: who, what with which arguments, why.
-    pub(super) fn question(self, approval: &Approval, change: Option<&[Line]>, view: View) -> String {
+    pub(super) fn question(self, approval: &Approval, change: Option<&Change>, view: View) -> String {
         let name = |text: &str| on_one_line(text, MAX_WORDS);
         let mut shown = String::from("\n");
         let agent = name(&approval.at.run.agent);
         let title = self.bold(&format!("{agent} wants to use {}", name(&approval.tool)));
         line(&mut shown, &format!("┌ {title}"));
         self.within(&mut shown, "│ ", &format!("{} ({})", name(&approval.reason), name(&approval.asked_by)));
-        let is_in_diff = |arg: &str| change.is_some() && diff::SHOWN.contains(&arg);
+        let is_in_diff = |arg: &str| change.is_some_and(|change| change.shows.contains(&arg));
         for (arg, value) in approval.args.iter().filter(|(arg, _)| !is_in_diff(arg)) {
             let text = match value {
                 Value::String(text) => text.clone(),
@@ -63,7 +63,7 @@ impl Screen {
         }
         if let Some(change) = change {
             line(&mut shown, "│ change:");
-            for text in shortened(change.iter().map(changed).collect(), view) {
+            for text in shortened(change.lines.iter().map(changed).collect(), view) {
                 let code = match text.chars().next() {
                     Some('-') => Some("31"),
                     Some('+') => Some("32"),
@@ -129,7 +129,7 @@ fn line(shown: &mut String, text: &str) {
 
 /// A line of a difference: its first sign says what becomes of it.
 fn changed(change: &Line) -> String {
-    let text = |text: &str| cut(&on_one_line(text, usize::MAX), MAX_LINE);
+    let text = |text: &str| on_one_line(text, usize::MAX);
     match change {
         Line::Same(same) => format!("  {}", text(same)),
         Line::Gone(gone) => format!("- {}", text(gone)),

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use vertebra::{Agent, testing::Script};
+use vertebra::{Agent, prelude::*, testing::Script};
 use vertebra_kit::{
     files::{Bounds, Changed, Undo, Undone},
     subagents::{Subagent, Subagents},
@@ -94,6 +94,31 @@ async fn what_somebody_changed_since_stays_and_the_rest_is_undone() {
     }
     assert_eq!((world.text("a.txt").as_str(), world.text("b.txt").as_str()), ("one", "a person's"));
     assert!(!world.root().join("gone.txt").exists());
+}
+
+#[tokio::test]
+async fn what_somebody_changed_between_two_changes_of_one_prompt_is_not_lost() {
+    let (world, undo) = (World::with("one"), Undo::default());
+    let path = world.root().join("a.txt");
+    let mut talk = Talk::new(world.files().write_unread().undo(&undo), |builder| {
+        builder.on(BeforeToolUse, async move |_cx| {
+            if fs::read(&path).is_ok_and(|text| text == b"two") {
+                fs::write(&path, "a person's").expect("written");
+            }
+            proceed()
+        });
+    })
+    .await;
+    for content in ["two", "a person's, and more"] {
+        let args = json!({ "path": "a.txt", "content": content }).to_string();
+        let _ = talk.script.clone().call("write_file", &args);
+    }
+    let _ = talk.script.clone().say("done");
+    talk.session.prompt("go").await.expect("a run");
+    assert_eq!(world.text("a.txt"), "a person's, and more");
+    let undone = talk.undo(&undo);
+    assert!(undone.refused[0].contains("something else changed it"), "{undone}");
+    assert_eq!(world.text("a.txt"), "a person's, and more");
 }
 
 #[tokio::test]

@@ -148,6 +148,21 @@ async fn much_is_cut_with_a_notice_and_shown_whole_on_demand() {
 }
 
 #[tokio::test]
+async fn no_argument_hides_behind_a_difference() {
+    let long = format!("{}the-canary{}", "x".repeat(1500), "x".repeat(1500));
+    for args in [
+        json!({ "path": "a.txt", "content": "the-canary", "old_string": "a", "new_string": "a" }),
+        json!({ "path": "a.txt", "content": "the-canary", "edits": [] }),
+        json!({ "path": "a.txt", "edits": [{ "oldText": "a", "newText": "the-canary" }] }),
+        json!({ "path": "a.txt", "edits": [{ "old_string": "a", "new_string": "b", "also": "the-canary" }] }),
+        json!({ "path": "a.txt", "content": long }),
+    ] {
+        let (_, shown) = answered("v\nn no\n", "write_file", args.clone()).await;
+        assert!(shown.contains("the-canary"), "{args}: {shown}");
+    }
+}
+
+#[tokio::test]
 async fn an_edit_is_shown_as_a_difference() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("a.txt"), "one\ntwo\nthree\n").expect("a file");

@@ -1,0 +1,227 @@
+//! What a command that only reads may do all the same: follow a link out of the folder, or let git start a program.
+
+use std::{
+    fs,
+    io::{ErrorKind, Read as _},
+    path::{Path, PathBuf},
+};
+
+use vertebra_kit::bash::policy::Ground;
+
+use super::prompt::git_folder;
+
+/// How many folders the words of one command may be in.
+const MAX_FOLDERS: usize = 64;
+
+/// How many entries of a folder are looked at.
+const MAX_ENTRIES: usize = 10_000;
+
+/// How much of a repository's configuration is read.
+const MAX_CONFIG_BYTES: u64 = 256 * 1024;
+
+/// What stands for several names.
+const GLOB: [char; 3] = ['*', '?', '['];
+
+/// What a repository may set without naming a program. Whatever else it sets may be one.
+const HARMLESS: &[(&str, &[&str])] = &[
+    (
+        "core",
+        &[
+            "repositoryformatversion",
+            "filemode",
+            "bare",
+            "logallrefupdates",
+            "ignorecase",
+            "precomposeunicode",
+            "symlinks",
+            "autocrlf",
+            "eol",
+        ],
+    ),
+    ("extensions", &["objectformat", "refstorage", "worktreeconfig"]),
+    ("remote", &["url", "fetch", "pushurl", "tagopt"]),
+    ("branch", &["remote", "merge", "rebase", "pushremote", "description"]),
+    ("user", &["name", "email"]),
+];
+
+/// Whether a word of the command may be a link that leads out of the folder. Any word may be a folder that the words
+/// after it are in: `cd a && cat b`.
+pub(super) fn leads_out(command: &str, ground: &Ground) -> bool {
+    // In a folder that is not there are no links.
+    let Ok(root) = fs::canonicalize(&ground.folder) else { return false };
+    let words = words(command);
+    let mut folders = vec![PathBuf::from(&ground.here)];
+    for word in &words {
+        // An option may end in a path.
+        let behind = word.split_once('=').map_or("", |(_, path)| path);
+        let glued = if word.starts_with('-') { word.get(2..).unwrap_or_default() } else { "" };
+        for name in [word, behind, glued].into_iter().filter(|name| !name.is_empty()) {
+            for folder in folders.clone() {
+                let path = folder.join(name);
+                if name.contains(GLOB) {
+                    if words.iter().any(|word| word == "cd") || several_lead_out(&path, &root) {
+                        return true;
+                    }
+                } else if let Ok(real) = path.canonicalize() {
+                    if !real.starts_with(&root) || folders.len() == MAX_FOLDERS {
+                        return true;
+                    }
+                    if real.is_dir() && !folders.contains(&real) {
+                        folders.push(real);
+                    }
+                }
+            }
+        }
+    }
+    false
+}
+
+/// Whether one of the names that a pattern may stand for leads out.
+fn several_lead_out(pattern: &Path, root: &Path) -> bool {
+    let Some(folder) = pattern.parent().filter(|folder| !folder.to_string_lossy().contains(GLOB)) else { return true };
+    let Ok(listed) = fs::read_dir(folder) else { return false };
+    let leads_out = |path: PathBuf| path.canonicalize().is_ok_and(|real| !real.starts_with(root));
+    listed.zip(0..).any(|(entry, number)| number == MAX_ENTRIES || entry.is_ok_and(|entry| leads_out(entry.path())))
+}
+
+/// The words of a plain command, without their quotation marks.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for letter in command.chars() {
+        match letter {
+            '"' | '\'' if quote.is_none() => quote = Some(letter),
+            _ if quote == Some(letter) => quote = None,
+            ' ' | '\t' | ';' | '|' | '&' if quote.is_none() => words.push(std::mem::take(&mut word)),
+            _ => word.push(letter),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether git, called here, may start a program that somebody else named. The configuration of a repository can name
+/// many, and a folder with the right files in it is a repository too.
+pub(super) fn git_starts_programs(here: &Path) -> bool {
+    for folder in here.ancestors() {
+        if folder.join(".git").symlink_metadata().is_ok() {
+            return !git_folder(folder).is_some_and(|git| is_harmless(&git));
+        }
+        if folder.join("HEAD").symlink_metadata().is_ok() {
+            return true;
+        }
+    }
+    false
+}
+
+fn is_harmless(git: &Path) -> bool {
+    // Worktrees share most of it with their repository.
+    let common = fs::read_to_string(git.join("commondir")).map_or(git.to_owned(), |path| git.join(path.trim()));
+    [common.join("config"), git.join("config.worktree")].iter().all(|file| {
+        let mut text = String::new();
+        match fs::File::open(file).and_then(|file| file.take(MAX_CONFIG_BYTES).read_to_string(&mut text)) {
+            Ok(read) => (read as u64) < MAX_CONFIG_BYTES && names_no_program(&text),
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        }
+    })
+}
+
+fn names_no_program(config: &str) -> bool {
+    let mut harmless: &[&str] = &[];
+    config.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])).all(|line| {
+        let Some(title) = line.strip_prefix('[') else {
+            let key = line.split(['=', ' ', '\t']).next().unwrap_or_default().to_ascii_lowercase();
+            return harmless.contains(&&*key);
+        };
+        let section = title.split([' ', '\t', ']']).next().unwrap_or_default().to_ascii_lowercase();
+        harmless = HARMLESS.iter().find(|(name, _)| *name == section).map_or(&[], |(_, keys)| keys);
+        // What follows on the same line would not be looked at.
+        title.find(']') == Some(title.len() - 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn there(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
+        let outer = tempfile::tempdir().expect("a folder");
+        let folder = outer.path().canonicalize().expect("a path").join("project");
+        for (name, text) in files.iter().chain(&[("project/src/a.rs", ""), ("private.txt", "")]) {
+            let path = outer.path().join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            fs::write(path, text).expect("a file");
+        }
+        (outer, folder)
+    }
+
+    #[test]
+    fn a_link_that_leads_out_is_found_wherever_it_stands_in_a_command() {
+        let (outer, folder) = there(&[]);
+        let ground = Ground::new(folder.to_string_lossy(), "/home/me");
+        for fine in ["cat src/a.rs", "cd src && cat a.rs", "cat src/*.rs | head", "grep -rn 'fn *main' .", "ls *"] {
+            assert!(!leads_out(fine, &ground), "{fine}");
+        }
+        symlink(outer.path().join("private.txt"), folder.join("a link")).expect("a link");
+        symlink(outer.path(), folder.join("src/out")).expect("a link");
+        symlink("a.rs", folder.join("src/b.rs")).expect("a link");
+        assert!(!leads_out("cat src/b.rs", &ground), "it stays inside");
+        for out in [
+            "cat 'a link'",
+            "cat src/a.rs;cat a\" link\"",
+            "cat a*",
+            "cat src/out/private.txt",
+            "cd src && cat out/private.txt",
+            "cd src && cd out && cat private.txt",
+            "ls s*/out",
+            "cd s* && ls out",
+            "grep --file='a link' -r x",
+            "grep -f'a link' x",
+        ] {
+            assert!(leads_out(out, &ground), "{out}");
+        }
+    }
+
+    #[test]
+    fn a_repository_may_name_remotes_and_branches_but_no_program() {
+        for fine in [
+            "",
+            "[core]\n\tbare = false\r\n# note\n[remote \"origin\"]\n\turl = x\n[branch \"main\"]\n\tmerge = y\n",
+            "[CORE]\n  FileMode=true\n",
+        ] {
+            assert!(names_no_program(fine), "{fine:?}");
+        }
+        for other in [
+            "[core]\n\tfsmonitor = x\n",
+            "[core] fsmonitor = x\n",
+            "[core]fsmonitor=x # ]\n",
+            "[core]\nbare = false \\\nfsmonitor = x\n",
+            "[include]\n\tpath = x\n",
+            "[diff \"x\"]\n\ttextconv = x\n",
+            "[filter \"x\"]\n\tclean = x\n",
+            "bare = true\n",
+        ] {
+            assert!(!names_no_program(other), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn git_is_looked_at_where_it_would_look_itself() {
+        let named = "[core]\n\tfsmonitor = x\n";
+        let (_outer, folder) = there(&[
+            ("project/.git/config", "[core]\n\tbare = false\n"),
+            ("project/data/HEAD", "ref: refs/heads/main\n"),
+            ("named/.git/config", named),
+            ("named/src/a.rs", ""),
+            ("worktree/.git", "gitdir: ../named/.git/worktrees/one\n"),
+            ("named/.git/worktrees/one/commondir", "../..\n"),
+        ]);
+        let outer = folder.parent().expect("a folder");
+        assert!(!git_starts_programs(&folder.join("src")));
+        for other in ["project/data", "named", "named/src", "worktree"] {
+            assert!(git_starts_programs(&outer.join(other)), "{other}");
+        }
+    }
+}
