@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use vertebra_bridge::settings::{self, Level, ModelSettings, PermissionSettings, Said, SandboxSettings, Settings};
 use vertebra_kit::{
     bash::{Sandbox, sandbox},
@@ -84,7 +84,13 @@ pub(super) fn own_folders(folder: &Path, world: &World) -> anyhow::Result<Vec<Pa
     if own.iter().any(|own| folder.starts_with(own)) {
         bail!("{}: no agent works where its own rules are kept", folder.display());
     }
-    Ok(own.iter().filter_map(|own| own.strip_prefix(folder).ok().map(Path::to_owned)).collect())
+    let inside: Vec<PathBuf> = own.iter().filter_map(|own| own.strip_prefix(folder).ok().map(Path::to_owned)).collect();
+    for own in &inside {
+        // A sandbox protects what is there. Whoever makes a folder may fill it, so it is made before any command runs.
+        let own = folder.join(own);
+        std::fs::create_dir_all(&own).with_context(|| format!("cannot protect {}", own.display()))?;
+    }
+    Ok(inside)
 }
 
 /// A glob that holds for this path alone.

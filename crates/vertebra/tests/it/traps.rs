@@ -223,25 +223,21 @@ async fn nothing_changes_between_the_check_and_the_use() {
 #[tokio::test]
 async fn rewrites_of_parallel_calls_do_not_mix_and_those_of_one_call_add_up() {
     let ran = Log::default();
-    let model = Script::new().calls([("ls", r#"{"n": 1}"#), ("ls", r#"{"n": 2}"#), ("ls", r#"{"n": 3}"#)]).say("done");
+    let model = Script::new().calls([("ls", r#"{"a": 1}"#), ("ls", r#"{"a": 2}"#), ("ls", r#"{"a": 3}"#)]).say("done");
     let mut builder = agent(&model);
     builder.tool(logged("ls", "files", &ran));
     builder.on(BeforeToolUse, async |cx| {
-        let n = cx.args.get("n").and_then(Value::as_u64).unwrap_or_default();
+        let n = cx.args.get("a").and_then(Value::as_u64).unwrap_or_default();
         tokio::task::yield_now().await;
-        cx.args_mut().set("double", 2 * n);
+        cx.args_mut().set("b", 2 * n);
         proceed()
     });
     builder.on(BeforeToolUse, async |cx| {
-        let double = cx.args.get("double").and_then(Value::as_u64).unwrap_or_default();
+        let double = cx.args.get("b").and_then(Value::as_u64).unwrap_or_default();
         tokio::task::yield_now().await;
-        cx.args_mut().set("triple", double / 2 * 3);
+        cx.args_mut().set("c", double / 2 * 3);
         proceed()
     });
     run(&mut builder).await;
-    ran.check(&[
-        r#"ls {"double":2,"n":1,"triple":3}"#,
-        r#"ls {"double":4,"n":2,"triple":6}"#,
-        r#"ls {"double":6,"n":3,"triple":9}"#,
-    ]);
+    ran.check(&[r#"ls {"a":1,"b":2,"c":3}"#, r#"ls {"a":2,"b":4,"c":6}"#, r#"ls {"a":3,"b":6,"c":9}"#]);
 }
