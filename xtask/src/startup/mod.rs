@@ -75,12 +75,14 @@ fn median(mut samples: Vec<Duration>) -> Duration {
 
 /// Starts a program once, and answers with how long it took.
 fn once(program: &Program, case: Case) -> anyhow::Result<Duration> {
-    let place = target_dir().join("startup");
+    // Whole: programs distrust a home that depends on where they are.
+    let place = std::env::current_dir()?.join(target_dir()).join("startup");
     let (home, work) = (place.join("home").join(&program.name), place.join("work"));
     for folder in [&home, &work] {
         fs::create_dir_all(folder)?;
     }
     let listener = Listener::open()?;
+    program.settle(listener.port(), &home)?;
     let mut command = program.command(case, listener.port());
     command.env_clear().envs(program::environment(listener.port(), &home)).current_dir(&work);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

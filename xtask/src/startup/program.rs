@@ -1,6 +1,7 @@
 //! What is started, and how.
 
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -41,9 +42,25 @@ pub(crate) struct Program {
     binary: PathBuf,
     /// How it is told a task for a model behind this port.
     task: fn(u16) -> Vec<String>,
+    /// What it finds in the home folder.
+    settings: Option<Settings>,
+}
+
+/// A file, and what it says of a model behind this port.
+struct Settings {
+    path: &'static str,
+    text: fn(u16) -> String,
 }
 
 impl Program {
+    /// Puts its settings into the home folder.
+    pub(crate) fn settle(&self, port: u16, home: &Path) -> anyhow::Result<()> {
+        let Some(Settings { path, text }) = &self.settings else { return Ok(()) };
+        let path = home.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(home))?;
+        Ok(fs::write(path, text(port))?)
+    }
+
     pub(crate) fn command(&self, case: Case, port: u16) -> Command {
         let mut command = Command::new(&self.binary);
         match case {
@@ -87,12 +104,17 @@ pub(crate) fn build() -> anyhow::Result<Vec<Program>> {
             name: "Vertebra".to_owned(),
             binary: root.join(target_dir()).join("release/vertebra"),
             task: |_| words("run --model anthropic:claude-sonnet-4-5 hi"),
+            settings: Some(Settings {
+                path: ".config/vertebra/vertebra.toml",
+                text: |port| format!("[model.provider.anthropic]\nbase_url = \"http://127.0.0.1:{port}/v1/\"\n"),
+            }),
         },
-        Program { name: format!("Codex {}", CODEX.1), binary: installed("codex"), task: codex },
+        Program { name: format!("Codex {}", CODEX.1), binary: installed("codex"), task: codex, settings: None },
         Program {
             name: format!("Claude Code {}", CLAUDE_CODE.1),
             binary: installed("claude"),
             task: |_| words("-p hi"),
+            settings: None,
         },
     ])
 }
