@@ -24,6 +24,9 @@ pub(super) fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Pe
     });
     let mut permissions =
         if mode == Mode::Bypass { Permissions::bypassing_questions() } else { Permissions::default() };
+    // What these do is asked about in its own place: a skill is text, and the calls of a subagent pass the same rules.
+    let free = ["load_skill", "spawn_subagent"].map(str::to_owned).to_vec();
+    permissions = permissions.texts("built in", &RuleTexts { allow: free, ..RuleTexts::default() })?;
     if let Some(file) = file {
         permissions = permissions.file(file)?;
     }

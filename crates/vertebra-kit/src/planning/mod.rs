@@ -64,7 +64,8 @@ impl Capability for TaskPlanning {
             let list = TaskList::new(&input.todos, &judge).map_err(ToolError::new)?;
             Ok(ToolOutput { text: list.to_string(), exit_code: None, data: serde_json::to_value(&list)? })
         })
-        .with(|spec| spec.alias("TodoWrite"));
+        // It changes the list, and nothing outside.
+        .with(|spec| spec.alias("TodoWrite").read_only());
         let name = tool.spec().name;
         kit.tool(tool);
         hooks::attach(kit, &name, &policy);

@@ -40,6 +40,17 @@ fn a_refusal_in_a_file_is_stronger_than_an_allowance_on_the_command_line() {
 }
 
 #[test]
+fn nobody_is_asked_about_a_list_of_tasks() {
+    let machine = Machine::new();
+    let tasks = serde_json::json!([{ "content": "look", "activeForm": "looking", "status": "in_progress" }]);
+    let turn = serde_json::json!({ "call": { "tool": "todo_write", "args": { "todos": tasks } } });
+    for mode in ["ask", "plan"] {
+        let told = machine.plays(&[turn.clone(), say("done")], &["--mode", mode]);
+        assert_eq!(told.code, 0, "{mode}: {}", told.err);
+    }
+}
+
+#[test]
 fn the_agent_changes_neither_its_settings_nor_what_is_trusted() {
     let machine = Machine::new();
     machine.user_settings("[permissions]\nallow = [\"Read(**)\"]\n");
