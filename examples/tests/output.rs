@@ -36,6 +36,7 @@ examples! {
     "streaming": a_secret_that_comes_in_pieces_is_never_shown;
     "own_points": a_tool_fires_a_point_of_its_own_through_the_agents_hooks;
     "test_a_hook": a_hook_is_tested_without_a_model;
+    "steering": a_person_steers_an_agent_at_work;
     "metadata": a_model_remembers_within_limits_and_reaches_nothing_of_the_hooks;
     "planning": a_task_list_is_judged_shown_again_and_reminded_of;
     "registry": of_two_hundred_tools_the_model_is_offered_what_it_looked_up;
