@@ -1,10 +1,12 @@
-//! Vertebra from outside the process: what a file says, and whether it is trusted.
+//! Vertebra from outside the process: what files say, what hooks outside answer, and whether all that is trusted.
 
 #![warn(missing_docs)]
 
 mod shown;
 
+pub mod handler;
 pub mod settings;
 pub mod trust;
+pub mod wire;
 
 pub use shown::{shown, wholly_shown};

@@ -216,6 +216,7 @@ fn run<'a, O: Operation>(
         let next = Next { inner, core };
         Supervised::new(slot.info.timeout, || slot.around.wrap(&mut cx, next))
             .await
+            .answer
             .map_err(|failure| WrapError { around: slot.info.name.clone(), failure })
     })
 }

@@ -84,13 +84,26 @@ impl<'a, P: Point> Cx<'a, P> {
         self.inner.state.notes()
     }
 
+    /// Says what the hook wrote, and undoes it.
+    pub(crate) fn undone(self) -> Vec<Change> {
+        self.inner.written().unwrap_or_default()
+    }
+
     /// Keeps what the hook wrote, and says what that was; `None` if it wrote nothing.
     pub(crate) fn commit(mut self) -> Option<Changed> {
-        let Inner { event, state, undo, .. } = &mut self.inner;
-        let before = undo.take()?;
-        let mut changes = before.event.map(|before| before.changes(event)).unwrap_or_default();
-        changes.extend(before.state.into_iter().flat_map(|before| before.changes(state)));
+        let changes = self.inner.written()?;
+        self.inner.undo = None;
         Some(Changed { changes })
+    }
+}
+
+impl<P: Point> Inner<'_, P> {
+    /// How event and state differ from what they were; `None` if nothing was written.
+    fn written(&self) -> Option<Vec<Change>> {
+        let before = self.undo.as_ref()?;
+        let mut changes = before.event.as_ref().map(|before| before.changes(self.event)).unwrap_or_default();
+        changes.extend(before.state.iter().flat_map(|before| before.changes(self.state)));
+        Some(changes)
     }
 }
 

@@ -7,13 +7,14 @@ use std::{
 };
 
 use futures_util::future::join_all;
+use serde_json::Value;
 
 use crate::{
-    Cx, Failure, FailurePolicy, HookInfo, Kind, Lasting, Name, Point, Ran, Record, Role, Skipped, State, Trace,
+    Change, Cx, Failure, FailurePolicy, HookInfo, Kind, Lasting, Name, Point, Ran, Record, Skipped, State, Trace,
     Verdict,
     cx::Changed,
     hook::{ErasedGuard, ErasedHook, ErasedWatch},
-    supervise::Supervised,
+    supervise::{Ended, Supervised},
     table::{Body, Lane, Slot, Table},
 };
 
@@ -137,11 +138,10 @@ impl<'a, P: Point> Dispatch<'a, P> {
                 continue;
             }
             let Body::Hook(hook) = &slot.entry.body else { continue };
-            let (answer, changed, attempts) = self.run_hook(&slot.info, &**hook).await;
-            let took = self.lap();
-            let touched = changed.is_some();
-            let wrote = changed.map(|changed| changed.changes).unwrap_or_default();
-            let verdict = self.rule(&slot.info, answer, attempts, wrote, took);
+            let mut judged = self.run_hook(&slot.info, &**hook).await;
+            judged.took = self.lap();
+            let touched = judged.touched;
+            let verdict = self.rule(&slot.info, judged);
             if matches!(verdict, Kind::Deny | Kind::Skip | Kind::Retry) {
                 let by = slot.info.name.clone();
                 for rest in &places[next..] {
@@ -157,25 +157,27 @@ impl<'a, P: Point> Dispatch<'a, P> {
         }
     }
 
-    async fn run_hook(
-        &mut self,
-        info: &HookInfo,
-        hook: &dyn ErasedHook<P>,
-    ) -> (Result<P::Verdict, Failure>, Option<Changed>, u32) {
+    async fn run_hook(&mut self, info: &HookInfo, hook: &dyn ErasedHook<P>) -> Judged<P> {
         let Frame { event, state, scope, retries } = &mut self.frame;
         let mut attempts = 0;
         loop {
             attempts += 1;
             let mut cx = Cx::<P>::new(event, state, scope, &self.record, &info.name);
-            let answer = Supervised::new(info.timeout, || hook.run(&mut cx)).await;
-            match within(*retries, answer) {
-                Ok(verdict) => return (Ok(verdict), cx.commit(), attempts),
-                Err(failure) if attempts > info.max_retries || failure == Failure::RetriesExhausted => {
-                    return (Err(failure), None, attempts);
+            let Ended { answer, account } = Supervised::new(info.timeout, || hook.run(&mut cx)).await;
+            let answer = within(*retries, answer);
+            let mut judged = Judged { answer, account, attempts, ..Judged::nothing() };
+            match &judged.answer {
+                Ok(_) if info.shadow => judged.changes = cx.undone(),
+                Ok(_) => {
+                    if let Some(Changed { changes }) = cx.commit() {
+                        (judged.changes, judged.touched) = (changes, true);
+                    }
                 }
+                Err(failure) if attempts > info.max_retries || *failure == Failure::RetriesExhausted => {}
                 // Dropping `cx` undoes what the attempt wrote.
-                Err(_) => {}
+                Err(_) => continue,
             }
+            return judged;
         }
     }
 
@@ -195,8 +197,8 @@ impl<'a, P: Point> Dispatch<'a, P> {
         for (place, judged) in places.into_iter().zip(judged) {
             let info = &lane.slot(place).info;
             match judged {
-                Some(Judged { answer, attempts, took }) => {
-                    self.rule(info, answer, attempts, Vec::new(), took);
+                Some(judged) => {
+                    self.rule(info, judged);
                 }
                 None => self.skipped(info, Skipped::Disabled),
             }
@@ -211,6 +213,7 @@ impl<'a, P: Point> Dispatch<'a, P> {
         for slot in places.into_iter().map(|place| lane.slot(place)) {
             let Body::Watch(watch, queue) = &slot.entry.body else { continue };
             let info = &slot.info;
+            let mut told = None;
             let ran = if !info.enabled {
                 Ran::Skipped { why: Skipped::Disabled }
             } else if info.detached {
@@ -220,7 +223,9 @@ impl<'a, P: Point> Dispatch<'a, P> {
             } else {
                 let Frame { event, state, scope, .. } = &mut self.frame;
                 let cx = Cx::<P>::new(event, state, scope, &self.record, &info.name);
-                match Supervised::new(info.timeout, || watch.see(&cx)).await {
+                let Ended { answer, account } = Supervised::new(info.timeout, || watch.see(&cx)).await;
+                told = account;
+                match answer {
                     Ok(()) => Ran::Answered { verdict: Kind::Proceed, reason: None },
                     Err(failure) => {
                         tracing::warn!(watch = &*info.name, point = P::NAME, %failure, "a watch failed");
@@ -229,20 +234,14 @@ impl<'a, P: Point> Dispatch<'a, P> {
                 }
             };
             let took = self.lap();
-            traces.push(Trace { hook: info.name.clone(), role: Role::Watch, ran, changes: Vec::new(), took });
+            traces.push(Trace { account: told, ..trace(info, ran, took) });
         }
         self.record.hooks.append(&mut traces);
     }
 
     /// Takes a hook's answer, or what its failure comes to, into the rulings and the record.
-    fn rule(
-        &mut self,
-        info: &HookInfo,
-        answer: Result<P::Verdict, Failure>,
-        attempts: u32,
-        changes: Vec<crate::Change>,
-        took: Duration,
-    ) -> Kind {
+    fn rule(&mut self, info: &HookInfo, judged: Judged<P>) -> Kind {
+        let Judged { answer, account, attempts, changes, took, .. } = judged;
         let (verdict, ran) = match answer {
             Ok(verdict) => {
                 let ran = Ran::Answered { verdict: verdict.kind(), reason: verdict.reason().map(str::to_owned) };
@@ -254,8 +253,8 @@ impl<'a, P: Point> Dispatch<'a, P> {
                 (verdict, ran)
             }
         };
-        let kind = verdict.kind();
-        self.record.hooks.push(Trace { hook: info.name.clone(), role: info.role, ran, changes, took });
+        self.record.hooks.push(Trace { changes, shadow: info.shadow, account, ..trace(info, ran, took) });
+        let kind = if info.shadow { Kind::Proceed } else { verdict.kind() };
         if !matches!(kind, Kind::Proceed | Kind::Skip) {
             self.rulings.push(Ruling { by: info.name.clone(), verdict });
         }
@@ -263,13 +262,7 @@ impl<'a, P: Point> Dispatch<'a, P> {
     }
 
     fn skipped(&mut self, info: &HookInfo, why: Skipped) {
-        self.record.hooks.push(Trace {
-            hook: info.name.clone(),
-            role: info.role,
-            ran: Ran::Skipped { why },
-            changes: Vec::new(),
-            took: Duration::ZERO,
-        });
+        self.record.hooks.push(trace(info, Ran::Skipped { why }, Duration::ZERO));
     }
 
     /// Writes the decision into the record, for the watches to see.
@@ -293,10 +286,33 @@ impl<'a, P: Point> Dispatch<'a, P> {
     }
 }
 
+/// What a hook or guard came to.
 struct Judged<P: Point> {
     answer: Result<P::Verdict, Failure>,
+    account: Option<Box<Value>>,
     attempts: u32,
+    changes: Vec<Change>,
+    /// Whether event or state are other than before.
+    touched: bool,
     took: Duration,
+}
+
+impl<P: Point> Judged<P> {
+    fn nothing() -> Self {
+        Self {
+            answer: Ok(P::Verdict::proceed()),
+            account: None,
+            attempts: 0,
+            changes: Vec::new(),
+            touched: false,
+            took: Duration::ZERO,
+        }
+    }
+}
+
+fn trace(info: &HookInfo, ran: Ran, took: Duration) -> Trace {
+    let (hook, role) = (info.name.clone(), info.role);
+    Trace { hook, role, ran, changes: Vec::new(), took, shadow: false, account: None }
 }
 
 /// One guard's judgement; `None` if it is switched off.
@@ -311,9 +327,10 @@ async fn judge<P: Point>(slot: &Slot<P>, cx: &Cx<'_, P>, retries: Retries) -> Op
     let mut attempts = 0;
     loop {
         attempts += 1;
-        let answer = within(retries, Supervised::new(info.timeout, || guard.check(cx)).await);
+        let Ended { answer, account } = Supervised::new(info.timeout, || guard.check(cx)).await;
+        let answer = within(retries, answer);
         if answer.is_ok() || attempts > info.max_retries || matches!(answer, Err(Failure::RetriesExhausted)) {
-            return Some(Judged { answer, attempts, took: began.elapsed() });
+            return Some(Judged { answer, account, attempts, took: began.elapsed(), ..Judged::nothing() });
         }
     }
 }
@@ -359,7 +376,7 @@ impl<P: Point> Snapshot<P> {
 async fn see_later<P: Point>(snapshot: Arc<Snapshot<P>>, info: Arc<HookInfo>, watch: Arc<dyn ErasedWatch<P>>) {
     let (mut event, mut state) = (snapshot.event.clone(), snapshot.state.clone());
     let cx = Cx::<P>::new(&mut event, &mut state, &snapshot.scope, &snapshot.record, &info.name);
-    if let Err(failure) = Supervised::new(info.timeout, || watch.see(&cx)).await {
+    if let Err(failure) = Supervised::new(info.timeout, || watch.see(&cx)).await.answer {
         tracing::warn!(watch = &*info.name, point = P::NAME, %failure, "a detached watch failed");
     }
 }

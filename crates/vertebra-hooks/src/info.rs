@@ -57,6 +57,7 @@ pub enum FailurePolicy {
 }
 
 /// A registered hook, as people see it.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, by its own name")]
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HookInfo {
     /// Its name, unique at its point.
@@ -84,6 +85,8 @@ pub struct HookInfo {
     pub detached: bool,
     /// Whether it runs at all.
     pub enabled: bool,
+    /// Whether it only stands beside: what it would answer and change is recorded, and nothing comes of it.
+    pub shadow: bool,
     /// Whether children have it too.
     pub reach: Reach,
     /// When it runs; `None` means always.
@@ -112,6 +115,9 @@ impl HookInfo {
         };
         if self.max_retries > 0 {
             return Some("max_retries");
+        }
+        if self.shadow {
+            return Some("shadow");
         }
         (self.on_failure != usual).then_some("a failure policy")
     }

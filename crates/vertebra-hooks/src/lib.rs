@@ -46,6 +46,7 @@
 
 #![warn(missing_docs)]
 
+mod account;
 mod point;
 #[macro_use]
 mod verdict;
@@ -72,6 +73,7 @@ mod dispatch;
 mod registry;
 mod supervise;
 
+pub use account::account;
 pub use around::{Around, AroundFn, Next, OpCx, Operation, WrapError};
 pub use change::{Change, below as changes_below, between as changes_between};
 pub use cx::Cx;

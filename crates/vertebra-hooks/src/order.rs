@@ -98,17 +98,18 @@ pub fn nearest<'n, N: AsRef<str> + ?Sized>(name: &str, names: impl IntoIterator<
         .map(|(_, other)| other)
 }
 
-/// How many letters have to change to make one word the other (Levenshtein).
+/// How many letters have to change, or change places with the next, to make one word the other.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, other) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(letter != *other);
-            let cheapest = substituted.min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], cheapest);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let substituted = rows[i][j] + usize::from(a[i] != b[j]);
+            let swapped = (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j]).then(|| rows[i - 1][j - 1] + 1);
+            row.push(substituted.min(row[j] + 1).min(rows[i][j + 1] + 1).min(swapped.unwrap_or(usize::MAX)));
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Change, Failure, FailurePolicy, Kind, Name, Role};
 
@@ -39,6 +40,12 @@ pub struct Trace {
     pub changes: Vec<Change>,
     /// How long it took, all attempts together.
     pub took: Duration,
+    /// Whether it only stands beside: what it answered and changed is what it would have, and nothing came of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shadow: bool,
+    /// What it told of its work: see [`account`](crate::account()).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<Box<Value>>,
 }
 
 /// What became of a hook that matched.
@@ -102,9 +109,14 @@ impl Record {
         }
     }
 
+    /// The hooks whose word counts: those that only stand beside are left out.
+    fn counting(&self) -> impl Iterator<Item = &Trace> {
+        self.hooks.iter().filter(|trace| !trace.shadow)
+    }
+
     /// The verdicts given so far, in order, with their authors.
     pub fn verdicts(&self) -> impl Iterator<Item = (&str, Kind)> {
-        self.hooks.iter().filter_map(|trace| match &trace.ran {
+        self.counting().filter_map(|trace| match &trace.ran {
             Ran::Answered { verdict, .. } | Ran::Failed { verdict, .. } => Some((&*trace.hook, *verdict)),
             Ran::Skipped { .. } | Ran::Detached | Ran::Dropped => None,
         })
@@ -117,7 +129,7 @@ impl Record {
 
     /// The failures in this dispatch, with the hooks that failed.
     pub fn failures(&self) -> impl Iterator<Item = (&str, &Failure)> {
-        self.hooks.iter().filter_map(|trace| match &trace.ran {
+        self.counting().filter_map(|trace| match &trace.ran {
             Ran::Failed { failure, .. } => Some((&*trace.hook, failure)),
             Ran::Answered { .. } | Ran::Skipped { .. } | Ran::Detached | Ran::Dropped => None,
         })
@@ -125,7 +137,7 @@ impl Record {
 
     /// Every change, with its author.
     pub fn changes(&self) -> impl Iterator<Item = (&str, &Change)> {
-        self.hooks.iter().flat_map(|trace| trace.changes.iter().map(move |change| (&*trace.hook, change)))
+        self.counting().flat_map(|trace| trace.changes.iter().map(move |change| (&*trace.hook, change)))
     }
 
     /// Whether the decision was a failure that failed closed, and not an opinion.

@@ -203,6 +203,7 @@ fn blank(point: &'static str, role: Role, on_failure: FailurePolicy, timeout: Op
         on_failure,
         detached: false,
         enabled: true,
+        shadow: false,
         reach: Reach::Children,
         matcher: None,
         has_condition: false,
@@ -374,6 +375,13 @@ pub trait Attach {
     /// delegation.
     fn reach(&mut self, reach: Reach) -> &mut Self {
         self.hook_set().last("reach", |draft| draft.info.reach = reach);
+        self
+    }
+
+    /// Lets the hook or guard only stand beside: it runs, and what it would answer and change is in the record, but nothing
+    /// comes of it, not even of its failure.
+    fn shadow(&mut self) -> &mut Self {
+        self.hook_set().last("shadow", |draft| draft.info.shadow = true);
         self
     }
 

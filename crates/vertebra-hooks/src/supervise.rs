@@ -11,7 +11,9 @@ use std::{
 
 use tokio::time::{Sleep, sleep};
 
-use crate::{Failure, HookError, hook::BoxFuture};
+use serde_json::Value;
+
+use crate::{Failure, HookError, account::listen, hook::BoxFuture};
 
 /// A hook under a panic barrier and a timeout.
 ///
@@ -21,6 +23,14 @@ pub(crate) struct Supervised<'a, T, F> {
     limit: Option<Duration>,
     start: Option<F>,
     waiting: Option<Waiting<'a, T>>,
+    account: Option<Box<Value>>,
+}
+
+/// What became of a hook.
+pub(crate) struct Ended<T> {
+    pub(crate) answer: Result<T, Failure>,
+    /// What it told of its work.
+    pub(crate) account: Option<Box<Value>>,
 }
 
 /// A hook that did not answer at once.
@@ -31,7 +41,7 @@ struct Waiting<'a, T> {
 
 impl<'a, T, F: FnOnce() -> BoxFuture<'a, Result<T, HookError>> + Unpin> Supervised<'a, T, F> {
     pub(crate) fn new(limit: Option<Duration>, start: F) -> Self {
-        Self { limit, start: Some(start), waiting: None }
+        Self { limit, start: Some(start), waiting: None, account: None }
     }
 
     /// Starts the hook and polls it once.
@@ -90,13 +100,17 @@ impl<'a, T, F: FnOnce() -> BoxFuture<'a, Result<T, HookError>> + Unpin> Supervis
 }
 
 impl<'a, T, F: FnOnce() -> BoxFuture<'a, Result<T, HookError>> + Unpin> Future for Supervised<'a, T, F> {
-    type Output = Result<T, Failure>;
+    type Output = Ended<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.start.take() {
+        let (polled, told) = listen(|| match self.start.take() {
             Some(start) => self.first_poll(start, cx),
             None => self.poll_again(cx),
+        });
+        if told.is_some() {
+            self.account = told;
         }
+        polled.map(|answer| Ended { answer, account: self.account.take() })
     }
 }
 

@@ -76,12 +76,14 @@ mod turns;
 mod veil;
 
 mod agent;
+mod alone;
 mod builder;
 mod session;
 
 pub mod testing;
 
 pub use agent::Agent;
+pub use alone::Alone;
 pub use approver::{Approval, Approver, Decision};
 pub use args::{ArgEntry, Args, NotAnObject};
 pub use at::{At, RunInfo};

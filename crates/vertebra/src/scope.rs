@@ -412,8 +412,11 @@ impl Run {
             Leave::Never => dispatch.await,
         };
         if !outcome.record.hooks.is_empty() {
-            let call_id = event.call_id().cloned();
-            self.tell(|| News::Hooks { record: outcome.record.clone(), subject: subject(event), call_id });
+            self.tell(|| News::Hooks {
+                record: outcome.record.clone(),
+                subject: subject(event),
+                call_id: event.call_id().cloned(),
+            });
             let event_id = event.at().event_id();
             self.write(What::Dispatched { event_id, record: outcome.record.clone() }).await?;
         }

@@ -31,6 +31,7 @@ fn every_crate_is_named_after_what_it_is_for() {
 fn an_arrow_off_the_map_is_noticed() {
     let cases = [
         ("vertebra-kit", "vertebra-models"),    // the middle knows no neighbour
+        ("vertebra-kit", "vertebra-bridge"),    // …the kit does not know who makes policies of it
         ("vertebra-journal", "vertebra-hooks"), // …and reaches the mechanism through the agent
         ("vertebra-hooks", "vertebra"),         // upwards
         ("vertebra-server", "vertebra-cli"),    // nobody uses the command
@@ -56,6 +57,8 @@ fn is_allowed(from: &str, to: &str) -> bool {
             "vertebra-hooks" => false,
             "vertebra" => to == "vertebra-hooks",
             "vertebra-cli" => to == "vertebra" || MIDDLE.contains(&to),
+            // One policy is hooks and rules: see decision 0009.
+            "vertebra-bridge" => to == "vertebra" || to == "vertebra-kit",
             _ if MIDDLE.contains(&from) => to == "vertebra",
             _ => OUTSIDE.contains(&from),
         }

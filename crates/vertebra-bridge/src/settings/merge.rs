@@ -35,6 +35,7 @@ impl Join {
                 project: self.stricter("instructions.project", lower.instructions.project, upper.instructions.project),
             },
             mcp: McpSettings { file: self.kept("mcp.file", lower.mcp.file, upper.mcp.file) },
+            hooks: added(lower.hooks, upper.hooks),
         }
     }
 

@@ -8,6 +8,7 @@
 //! To add a setting: a field below, a line in `schema`, a line in `merge`.
 
 mod error;
+mod hook;
 mod merge;
 mod place;
 mod reader;
@@ -17,9 +18,10 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 pub use self::{
     error::SettingsError,
+    hook::{Action, Contract, HookSettings, RunSettings, Words},
     merge::merge,
     place::{FILE_NAME, MANAGED, project_file, project_root},
-    reader::{Entry, nearest},
+    reader::Entry,
     schema::{Sheet, duration, micros, parse, read},
 };
 
@@ -41,6 +43,8 @@ pub struct Settings {
     pub instructions: InstructionSettings,
     /// Servers of tools.
     pub mcp: McpSettings,
+    /// Hooks, in the order they are written.
+    pub hooks: Vec<Said<HookSettings>>,
 }
 
 /// `[model]`.

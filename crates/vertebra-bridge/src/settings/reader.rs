@@ -3,6 +3,7 @@
 use std::{cell::RefCell, sync::Arc};
 
 use toml_edit::{Item, TableLike};
+use vertebra::nearest;
 
 use super::{
     Level, Origin, Said, SettingsError,
@@ -172,7 +173,8 @@ impl<'f> Section<'f> {
             let all = || names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
             let word = item.as_str().ok_or_else(|| format!("`{key}` is one of {}", all()))?;
             words.iter().find(|(name, _)| *name == word).map(|(_, value)| *value).ok_or_else(|| {
-                let meant = nearest(word, &names).map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+                let meant = nearest(word, names.iter().copied())
+                    .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
                 format!("`{key}` is one of {}{meant}", all())
             })
         })
@@ -200,7 +202,7 @@ impl<'f> Section<'f> {
                 let span = self.table.key(key).and_then(toml_edit::Key::span).or(item.span());
                 let (byte, key) = (span.map_or(0, |span| span.start), shown(key));
                 let known = self.known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-                let meant = nearest(&key, &self.known).map(|name| format!("did you mean `{name}`?"));
+                let meant = nearest(&key, self.known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
                 let hint = meant.unwrap_or_else(|| format!("there are {known}"));
                 let what = match &*self.name {
                     "" => format!("there is no section `{key}`"),
@@ -215,9 +217,4 @@ impl<'f> Section<'f> {
     fn path(&self, key: &str) -> String {
         if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
     }
-}
-
-/// The name that was most likely meant.
-pub fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
-    similar::get_close_matches(word, names, 1, 0.6).first().copied()
 }

@@ -69,6 +69,7 @@ fn settings(root: &mut Section<'_>) -> Result<Settings, SettingsError> {
         sandbox: root.section("sandbox", sandbox)?,
         instructions: root.section("instructions", instructions)?,
         mcp: root.section("mcp", mcp)?,
+        hooks: Vec::new(),
     })
 }
 

@@ -1,7 +1,6 @@
 //! The models of a session: one to begin with, others when a person asks for them.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
 };
@@ -9,6 +8,7 @@ use std::{
 use anyhow::bail;
 use vertebra::{Deltas, Model, ModelError, ModelId, Request, Response, SharedModel};
 use vertebra_bridge::settings::{Level, ModelSettings, Origin};
+use vertebra_kit::resilience::Router;
 use vertebra_models::Provider;
 
 use super::{Places, World};
@@ -18,8 +18,7 @@ use super::{Places, World};
 pub(crate) struct Models(Arc<Inner>);
 
 struct Inner {
-    first: ModelId,
-    drivers: RwLock<BTreeMap<Arc<str>, SharedModel>>,
+    router: RwLock<Router>,
     settings: ModelSettings,
     world: World,
     folder: PathBuf,
@@ -27,9 +26,12 @@ struct Inner {
 
 impl Models {
     pub(super) fn new(first: SharedModel, settings: &ModelSettings, world: &World, folder: &Path) -> Self {
-        let (id, settings) = (first.id(), settings.clone());
-        let drivers = RwLock::new([(id.provider.clone(), first)].into());
-        Self(Arc::new(Inner { first: id, drivers, settings, world: world.clone(), folder: folder.to_owned() }))
+        let (router, settings) = (RwLock::new(Router::new(first)), settings.clone());
+        Self(Arc::new(Inner { router, settings, world: world.clone(), folder: folder.to_owned() }))
+    }
+
+    fn router(&self) -> Router {
+        self.0.router.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The model of this name, ready to be asked: `PROVIDER:NAME`, or a name alone for the provider of `now`.
@@ -49,23 +51,18 @@ impl Models {
         let places = Places::new(&settings, world)?;
         let driver = places.open(&places.pick(None).await?.pick, folder, None)?;
         let id = driver.id();
-        let mut drivers = self.0.drivers.write().unwrap_or_else(PoisonError::into_inner);
-        drivers.insert(id.provider.clone(), driver);
+        let mut router = self.0.router.write().unwrap_or_else(PoisonError::into_inner);
+        *router = router.clone().with(driver);
         Ok(id)
     }
 }
 
 impl Model for Models {
     fn id(&self) -> ModelId {
-        self.0.first.clone()
+        self.router().id()
     }
 
     async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
-        let provider = &request.model.provider;
-        let driver = self.0.drivers.read().unwrap_or_else(PoisonError::into_inner).get(provider).cloned();
-        match driver {
-            Some(driver) => driver.infer(request, out).await,
-            None => Err(ModelError::Rejected { message: format!("no driver for provider `{provider}`") }),
-        }
+        self.router().infer(request, out).await
     }
 }

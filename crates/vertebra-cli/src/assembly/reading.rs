@@ -49,15 +49,17 @@ impl Capability for FreeReading {
 /// Whether a command is plain to see and does nothing but read.
 fn only_reads(command: &str, ground: &Ground) -> bool {
     let plain = command.replace("2>/dev/null", "").replace("2>&1", "");
+    // What is dear comes last: the parse, then the file system.
+    if !is_plain(&plain) || !plain.split_whitespace().chain([&*ground.here]).all(|word| stays(word, ground)) {
+        return false;
+    }
     let judged = judge(command, ground);
     let commands = judged.outline.iter().filter(|line| line.what == "command");
     let commands: Vec<&str> = commands.map(|line| line.text.as_str()).collect();
     let calls = |program: &str| commands.iter().any(|command| command.split_whitespace().next() == Some(program));
     judged.decision == Decision::Allow
-        && is_plain(&plain)
         && !commands.is_empty()
         && commands.iter().all(|command| reads(command))
-        && plain.split_whitespace().chain([&*ground.here]).all(|word| stays(word, ground))
         && !leads_out(&plain, ground)
         && !(calls("git") && (calls("cd") || git_starts_programs(ground.here.as_ref())))
 }

@@ -161,7 +161,15 @@ mod tests {
     use super::*;
 
     fn told(told: &mut Told, hook: &str, ran: Ran, changes: Vec<Change>) -> Vec<String> {
-        let trace = Trace { hook: hook.into(), role: Role::Hook, ran, changes, took: Duration::ZERO };
+        let trace = Trace {
+            hook: hook.into(),
+            role: Role::Hook,
+            ran,
+            changes,
+            took: Duration::ZERO,
+            shadow: false,
+            account: None,
+        };
         let record = Record {
             point: BeforeInference::NAME.into(),
             hooks: vec![trace],

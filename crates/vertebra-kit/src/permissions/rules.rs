@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use vertebra::{Approval, Args, Call, RunInfo, ToolSpec};
+use vertebra::{Approval, Args, Call, RunInfo, ToolSpec, nearest};
 
 use super::{
     file::{FileError, RuleFile},
@@ -205,8 +205,8 @@ impl Rules {
         let dead = state.rules.iter().filter(|held| !tools.iter().any(|spec| can_hold(&held.rule, spec)));
         let describe = |held: &Held| {
             let written = held.rule.text().split('(').next().unwrap_or_default();
-            let nearest = similar::get_close_matches(written, &names, 1, 0.6);
-            let hint = nearest.first().map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+            let meant = nearest(written, names.iter().copied());
+            let hint = meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
             format!("{} holds for no tool{hint}", held.listed())
         };
         dead.map(describe).collect()

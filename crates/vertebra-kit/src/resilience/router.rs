@@ -6,6 +6,7 @@ use vertebra::{Deltas, Model, ModelError, ModelId, Request, Response, SharedMode
 
 /// A model made of several drivers: each request goes to the driver of its provider. A hook that changes `request.model`
 /// thereby changes who is asked.
+#[derive(Clone)]
 pub struct Router {
     first: ModelId,
     drivers: BTreeMap<Arc<str>, SharedModel>,

@@ -2,13 +2,10 @@
 
 use std::fmt;
 
-use tokio_util::sync::CancellationToken;
 use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
-    Agent, AgentState, Budget, Limits, Run, RunInfo,
-    front::Front,
-    scope::Parts,
+    Agent, AgentState, Alone, Run, RunInfo,
     testing::{FakeClock, Script},
 };
 
@@ -75,7 +72,6 @@ pub async fn fire_with<P: Point<State = AgentState>>(
 /// Never: an agent without hooks or tools can always be built.
 pub fn scope(hooks: &Hooks) -> Run {
     let agent = Agent::builder(Script::new()).clock(FakeClock::new()).build().expect("an agent without hooks or tools");
-    let core = agent.core().clone();
     let info = RunInfo {
         session_id: "session-1".into(),
         run_id: "run-1".into(),
@@ -83,14 +79,5 @@ pub fn scope(hooks: &Hooks) -> Run {
         depth: 0,
         working_directory: "/repo".into(),
     };
-    let parts = Parts {
-        info,
-        hooks: hooks.clone(),
-        budget: Budget::new("test", Limits::default()),
-        cancel: CancellationToken::new(),
-        front: Front::default(),
-        system_prompt: core.system_prompt.clone(),
-        core,
-    };
-    Run::new(parts, None)
+    Alone::with_hooks(&agent, hooks.clone(), info).run().clone()
 }

@@ -1,5 +1,8 @@
 //! One person and one agent: here runs are shown, steered, answered and stopped, and prompts are typed.
 
+mod person;
+mod typing;
+
 use std::{
     collections::VecDeque,
     future::pending,
@@ -16,12 +19,11 @@ use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
-use vertebra::{Approval, Approver, Decision, Model as _, Prompt, RunReport, RunStream, Session, SystemClock};
-use vertebra_kit::{
-    permissions::{Rules, TerminalApprover},
-    steering::{Full, Steering},
-};
+use vertebra::{Model as _, Prompt, RunReport, RunStream, Session, SystemClock};
+use vertebra_kit::steering::{Full, Steering};
 
+use self::person::Person;
+pub(crate) use self::typing::Said;
 use crate::{
     assembly::{self, Assembled, World},
     options::AgentOptions,
@@ -69,16 +71,6 @@ pub(crate) enum Left {
     /// It has ended.
     Ended(Box<RunReport>),
     /// The person wants to leave, with this code.
-    Exit(u8),
-}
-
-/// What a person said when they were asked for it.
-pub(crate) enum Said {
-    /// This.
-    Text(String),
-    /// That this is all.
-    Finished,
-    /// That they want to leave, with this code.
     Exit(u8),
 }
 
@@ -297,88 +289,6 @@ impl Desk {
         self.terminal.entry(Some(entry));
     }
 
-    /// Asks the person for the next prompt.
-    pub(crate) async fn ask(&mut self, hint: &str) -> Said {
-        if self.terminal.is_live() { self.ask_keys(hint).await } else { self.ask_lines().await }
-    }
-
-    async fn ask_keys(&mut self, hint: &str) -> Said {
-        let mut hint = hint.to_owned();
-        loop {
-            let (columns, height) = (self.terminal.width(), self.terminal.entry_rows());
-            let entry = self.draft.shown(MARK, columns, height);
-            let mut entry = entry.under(vec![String::new()]);
-            let told = Row::default().with(DIM, format!("  {hint}")).cut(columns.saturating_sub(1));
-            entry.rows.push(told.paint(self.colour));
-            self.terminal.entry(Some(entry));
-            self.terminal.flush();
-            let said = match self.terminal.key().await {
-                Key::Leave(code) => Some(Said::Exit(code)),
-                Key::Interrupt if self.interrupts_again() => Some(Said::Exit(INTERRUPTED)),
-                Key::Interrupt => {
-                    self.draft.take();
-                    "ctrl-c again leaves".clone_into(&mut hint);
-                    None
-                }
-                Key::Finish if self.draft.is_empty() => Some(Said::Finished),
-                Key::Finish => {
-                    self.draft.press(&Key::Delete);
-                    None
-                }
-                Key::Enter if self.draft.continue_line() || self.draft.text().trim().is_empty() => None,
-                Key::Enter => Some(Said::Text(self.draft.take())),
-                key => {
-                    self.edit(&key);
-                    None
-                }
-            };
-            if let Some(said) = said {
-                self.terminal.entry(None);
-                if let Said::Text(text) = &said {
-                    self.history.add(text);
-                    self.repeat(&text.clone());
-                }
-                self.terminal.flush();
-                return said;
-            }
-        }
-    }
-
-    /// Edits the draft; where there is no line above or below, leafs in what was typed before.
-    fn edit(&mut self, key: &Key) {
-        let other = match key {
-            key if self.draft.press(key) => return,
-            Key::Up => self.history.earlier(self.draft.text()),
-            Key::Down => self.history.later(),
-            _ => return,
-        };
-        if let Some(text) = other {
-            self.draft = Editor::of(text);
-        }
-    }
-
-    async fn ask_lines(&mut self) -> Said {
-        let mut text = String::new();
-        loop {
-            if self.canvas == Canvas::Dumb {
-                self.terminal.write(if text.is_empty() { "> " } else { "  " });
-            }
-            let line = match self.terminal.line().await {
-                Ok(line) => line,
-                Err(Key::Leave(code)) => return Said::Exit(code),
-                Err(_) => return Said::Exit(INTERRUPTED),
-            };
-            match line {
-                None => return if text.is_empty() { Said::Finished } else { Said::Text(text) },
-                Some(line) => match line.strip_suffix('\\') {
-                    Some(begun) => text += &(begun.to_owned() + "\n"),
-                    None if text.is_empty() && line.trim().is_empty() => {}
-                    None => return Said::Text(text + &line),
-                },
-            }
-        }
-    }
-
     /// Whether this is the second Ctrl-C in a row.
     fn interrupts_again(&mut self) -> bool {
         let before = self.interrupted.replace(Instant::now());
@@ -471,37 +381,4 @@ async fn still_waiting(asking: &mut Option<Asking>) -> bool {
 /// Where what was typed is kept.
 fn history_file(state: &Path) -> PathBuf {
     state.join("history.jsonl")
-}
-
-/// Whoever is asked.
-enum Person {
-    /// Somebody whose keys are read here.
-    AtDesk(Inline),
-    /// Somebody who types lines.
-    AtTerminal(TerminalApprover),
-    /// Nobody. It is remembered that somebody was missing.
-    Nobody(Arc<AtomicBool>),
-}
-
-impl Person {
-    fn at_terminal(rules: &Rules, missing: Arc<AtomicBool>) -> Self {
-        match TerminalApprover::open() {
-            Ok(terminal) => Self::AtTerminal(terminal.colour(false).learning(rules.clone())),
-            Err(_) => Self::Nobody(missing),
-        }
-    }
-}
-
-impl Approver for Person {
-    async fn decide(&self, approval: &Approval) -> Decision {
-        match self {
-            Self::AtDesk(desk) => desk.decide(approval).await,
-            Self::AtTerminal(terminal) => terminal.decide(approval).await,
-            Self::Nobody(missing) => {
-                missing.store(true, Ordering::Relaxed);
-                let reason = "nobody is there to ask; whoever started this can allow it with --allow or --mode";
-                Decision::Deny { reason: reason.to_owned() }
-            }
-        }
-    }
 }

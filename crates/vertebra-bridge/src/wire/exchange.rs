@@ -1,0 +1,80 @@
+//! What went on with something outside, exactly.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// One exchange with something outside: what came back, and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Exchange {
+    /// What was asked, as people know it: a command line, an address.
+    pub handler: String,
+    /// How it ended.
+    #[serde(flatten)]
+    pub end: End,
+    /// What it wrote as its answer, with a mark where it was not UTF-8.
+    pub stdout: String,
+    /// What it wrote besides.
+    pub stderr: String,
+    /// How long it took.
+    #[serde(rename = "took_ms", serialize_with = "millis")]
+    pub took: Duration,
+}
+
+/// How an exchange ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum End {
+    /// A process exited.
+    Exited {
+        /// With this code.
+        exit_code: i32,
+    },
+    /// A process was ended by a signal that was not ours.
+    Signalled {
+        /// Which.
+        signal: i32,
+    },
+    /// Something that is no process answered: a worker, a server, a model.
+    Answered,
+    /// There was no answer in time. What was begun has been ended.
+    TimedOut {
+        /// Its limit.
+        #[serde(rename = "after_ms", serialize_with = "millis")]
+        after: Duration,
+    },
+    /// It could not be begun, or broke off.
+    Failed {
+        /// Why.
+        message: String,
+    },
+    /// It wrote more than anybody reads.
+    TooLarge {
+        /// How many bytes are read.
+        limit: usize,
+    },
+    /// What it wrote is not UTF-8.
+    NotText {
+        /// The exit code, if it was a process that exited.
+        exit_code: Option<i32>,
+    },
+}
+
+impl End {
+    /// The exit code, if it was a process that exited.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self {
+            Self::Exited { exit_code } => Some(*exit_code),
+            Self::NotText { exit_code } => *exit_code,
+            Self::Signalled { .. }
+            | Self::Answered
+            | Self::TimedOut { .. }
+            | Self::Failed { .. }
+            | Self::TooLarge { .. } => None,
+        }
+    }
+}
+
+fn millis<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,197 @@
+//! An event from a file or from another agent, in our words.
+
+use serde_json::{Map, Value, json};
+use vertebra::{Event, Limits, ModelId, POINTS, StopReason, ToolResult, Usage, nearest, point_named};
+
+use super::{Outside, Visit, at_point};
+
+/// An event that happened elsewhere: at one of our points, in our wire form, complete.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Happened {
+    /// The point.
+    pub point: &'static str,
+    /// The event, every field of it.
+    pub event: Value,
+}
+
+/// Why an event cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EventError {
+    /// It is no object.
+    #[error("an event is a JSON object")]
+    NotAnObject,
+    /// It does not say where it happened.
+    #[error("the event has no `point`: write `\"point\": \"BeforeToolUse\"`")]
+    NoPoint,
+    /// There is no such point.
+    #[error("there is no point `{name}`{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    UnknownPoint {
+        /// The name.
+        name: String,
+        /// What may have been meant.
+        nearest: Option<&'static str>,
+    },
+    /// A field is not one of the point's events, or not of its kind.
+    #[error("this is no event of {point}: {message}")]
+    Fields {
+        /// The point.
+        point: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+impl Happened {
+    /// Reads an event in our wire form. What is left out is as in an event where nothing is the matter.
+    pub fn read(value: &Value) -> Result<Self, EventError> {
+        let given = value.as_object().ok_or(EventError::NotAnObject)?;
+        let name = given.get("point").and_then(Value::as_str).ok_or(EventError::NoPoint)?;
+        let point = point_named(name).ok_or_else(|| EventError::UnknownPoint {
+            name: name.to_owned(),
+            nearest: nearest(name, POINTS.iter().copied()),
+        })?;
+        Self::at(point, given)
+    }
+
+    /// An event at this point with these fields; the others are as in an event where nothing is the matter.
+    pub fn at(point: &'static str, given: &Map<String, Value>) -> Result<Self, EventError> {
+        let mut event = usual(point);
+        event.extend(given.clone());
+        event.insert("point".to_owned(), point.into());
+        let event = at_point(point, Complete(&event))
+            .ok_or_else(|| EventError::UnknownPoint { name: point.to_owned(), nearest: None })??;
+        Ok(Self { point, event })
+    }
+
+    /// The event in the point's own type.
+    pub fn typed<P: Outside>(&self) -> Result<P::Event, EventError> {
+        typed::<P>(&self.event)
+    }
+}
+
+fn typed<P: Outside>(event: &Value) -> Result<P::Event, EventError> {
+    serde_json::from_value(event.clone())
+        .map_err(|error| EventError::Fields { point: P::NAME, message: error.to_string() })
+}
+
+/// Brings an event into its whole form, and finds what is no part of it.
+struct Complete<'e>(&'e Map<String, Value>);
+
+impl Visit for Complete<'_> {
+    type Out = Result<Value, EventError>;
+
+    fn at<P: Outside>(self, _: P) -> Self::Out {
+        fn whole<E: Event>(event: &E) -> Result<Value, serde_json::Error> {
+            serde_json::to_value(event)
+        }
+        let wrong = |message| EventError::Fields { point: P::NAME, message };
+        let event = typed::<P>(&Value::Object(self.0.clone()))?;
+        let whole = whole(&event).map_err(|error| wrong(error.to_string()))?;
+        // What serialises to nothing is left out of the whole form, and is known all the same.
+        let unknown = self.0.iter().find(|(key, value)| whole.get(key).is_none() && !is_blank(value));
+        match unknown {
+            None => Ok(whole),
+            Some((key, _)) => {
+                let known = whole.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
+                let meant = nearest(key, known).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+                Err(wrong(format!("it has no field `{key}`{meant}")))
+            }
+        }
+    }
+}
+
+fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// The fields of an event where nothing is the matter.
+fn usual(point: &'static str) -> Map<String, Value> {
+    let folder = std::env::current_dir().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut event = json!({
+        "event_id": "run-1.1", "session_id": "session-1", "run_id": "run-1", "agent": "agent", "depth": 0, "step": 1,
+        "timestamp": "1970-01-01T00:00:00Z", "working_directory": folder,
+    });
+    let model = ModelId::new("none", "none");
+    let call = json!({ "call_id": "call-1", "tool": "", "args": {} });
+    let stop = json!({ "reason": StopReason::Finished, "message": "", "source": "", "hard": false });
+    let more = match point {
+        "SessionStart" => json!({ "system_prompt": "", "model": model }),
+        "PromptSubmit" => json!({ "prompt": "" }),
+        "ExecutionStart" => json!({ "prompt": "", "limits": Limits::default() }),
+        "BeforeStep" => json!({ "messages": 0, "usage": Usage::default() }),
+        "BeforeInference" => {
+            json!({ "purpose": "step", "model": model, "system_prompt": "", "messages": [], "tools": [] })
+        }
+        "InferenceDelta" => json!({ "model": model, "channel": "text", "text": "", "last": false }),
+        "AfterInference" => json!({
+            "purpose": "step", "duration_ms": 0,
+            "request": { "model": model, "system_prompt": "", "messages": [], "tools": [] },
+            "response": { "text": "", "calls": [], "usage": Usage::default() },
+        }),
+        "BeforeToolUse" => call,
+        "PermissionRequest" => merged(call, json!({ "reason": "", "asked_by": "" })),
+        "AfterToolUse" => merged(call, json!({ "result": ToolResult::done("") })),
+        "ToolUseFailed" => merged(call, json!({ "error": "", "reached": true, "attempts": 1, "duration_ms": 0 })),
+        "AfterStep" => json!({
+            "kind": "final_response", "text": "", "tools": [], "usage": Usage::default(), "duration_ms": 0,
+        }),
+        "ShouldContinue" => json!({ "kind": "final_response", "text": "", "stops": [stop], "continuations": 0 }),
+        "OnError" => json!({ "class": "internal", "message": "", "attempts": 1 }),
+        "ExecutionEnd" => json!({
+            "status": "completed", "stop": stop, "text": "", "steps": 1, "usage": Usage::default(), "duration_ms": 0,
+        }),
+        "SessionEnd" => json!({
+            "usage": Usage::default(), "total_tokens": 0, "total_tool_calls": 0, "runs": 1, "steps": 1, "duration_ms": 0,
+        }),
+        "SubagentStart" => json!({ "subagent": "", "prompt": "", "limits": Limits::default() }),
+        "SubagentStop" => json!({
+            "subagent": "", "status": "completed", "stop": stop, "text": "", "usage": Usage::default(), "steps": 1,
+        }),
+        "BeforeCompact" | "AfterCompact" => json!({ "reason": "", "messages": 0, "tokens": 0 }),
+        "Notification" => json!({ "kind": "", "message": "" }),
+        _ => json!({}),
+    };
+    event = merged(event, more);
+    match event {
+        Value::Object(event) => event,
+        _ => Map::new(),
+    }
+}
+
+fn merged(mut one: Value, other: Value) -> Value {
+    if let (Value::Object(one), Value::Object(other)) = (&mut one, other) {
+        one.extend(other);
+    }
+    one
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_of_every_point_can_be_written_by_its_name_alone() {
+        for point in POINTS {
+            let read = Happened::read(&json!({ "point": point }));
+            assert!(read.is_ok(), "{point}: {read:?}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_not_there_is_an_error_that_says_what_was_meant() {
+        let read = Happened::read(&json!({ "point": "pre_tool_use", "tool": "bash", "arg": { "command": "ls" } }));
+        assert_eq!(
+            read.map_err(|error| error.to_string()),
+            Err("this is no event of BeforeToolUse: it has no field `arg`; did you mean `args`?".to_owned())
+        );
+        let read = Happened::read(&json!({ "point": "BeforeToolUze" }));
+        let expected = "there is no point `BeforeToolUze`; did you mean `BeforeToolUse`?".to_owned();
+        assert_eq!(read.map_err(|error| error.to_string()), Err(expected));
+    }
+}

@@ -1,0 +1,168 @@
+//! What comes back from outside, in our own contract.
+
+use serde_json::{Map, Value};
+use vertebra::{Answer, Cx, Lasting, Verdict, nearest};
+
+use super::{Open, Outside};
+
+/// The keys of an answer.
+const KEYS: &[&str] = &["verdict", "reason", "instruction", "after_ms", "with", "modified", "patch", "context", "note"];
+
+/// How many texts an answer may add for the model.
+const MAX_CONTEXTS: usize = 64;
+
+/// An answer: a verdict of the point, what changes, what the model is told besides.
+///
+/// On the wire it is an object: `{"verdict": "deny", "reason": "…"}`. `modified` replaces what the point lets be changed
+/// (the arguments of a call), `patch` is a JSON merge patch of it, `context` is a text or texts for the model, `note` is
+/// left for later hooks. An empty answer has no opinion.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reply {
+    /// The verdict as the point's own type reads it; none is no opinion.
+    pub verdict: Option<Map<String, Value>>,
+    /// What replaces that which may be changed.
+    pub modified: Option<Value>,
+    /// A merge patch of it.
+    pub patch: Option<Value>,
+    /// What the model is told besides.
+    pub context: Vec<String>,
+    /// What later hooks find under this hook's name.
+    pub note: Option<Value>,
+}
+
+/// Why an answer cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplyError {
+    /// It is not JSON, or not an object.
+    #[error("the answer is not a JSON object: {0}")]
+    NotJson(String),
+    /// It has a key that means nothing.
+    #[error("the answer has a key `{key}`, which means nothing{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// What may have been meant.
+        nearest: Option<&'static str>,
+    },
+    /// A key has a value of the wrong kind.
+    #[error("`{key}` in the answer is {expected}")]
+    WrongType {
+        /// The key.
+        key: &'static str,
+        /// What it has to be.
+        expected: &'static str,
+    },
+    /// The point cannot honour it.
+    #[error("{point} cannot honour that: {message}")]
+    NotHere {
+        /// The point.
+        point: &'static str,
+        /// Why not.
+        message: String,
+    },
+}
+
+impl Reply {
+    /// Just a verdict with a reason or instruction: `Reply::verdict("deny", "reason", "no")`.
+    pub fn verdict(verdict: &str, key: &str, text: &str) -> Self {
+        let verdict = [("verdict".to_owned(), verdict.into()), (key.to_owned(), text.into())];
+        Self { verdict: Some(verdict.into_iter().collect()), ..Self::default() }
+    }
+
+    /// Reads what was written. Nothing but blanks has no opinion.
+    pub fn read(text: &str) -> Result<Self, ReplyError> {
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let value: Value = serde_json::from_str(text).map_err(|error| ReplyError::NotJson(error.to_string()))?;
+        Self::from_value(value)
+    }
+
+    /// Reads an answer that is JSON already.
+    pub fn from_value(value: Value) -> Result<Self, ReplyError> {
+        let Value::Object(mut object) = value else {
+            return Err(ReplyError::NotJson("it is some other JSON".to_owned()));
+        };
+        if let Some(key) = object.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            return Err(ReplyError::UnknownKey { key: key.clone(), nearest: nearest(key, KEYS.iter().copied()) });
+        }
+        let context = match object.remove("context") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::String(text)) => vec![text],
+            Some(Value::Array(texts)) if texts.len() <= MAX_CONTEXTS && texts.iter().all(Value::is_string) => {
+                texts.into_iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+            }
+            Some(_) => return Err(ReplyError::WrongType { key: "context", expected: "a text, or a list of up to 64" }),
+        };
+        let (modified, patch, note) = (object.remove("modified"), object.remove("patch"), object.remove("note"));
+        if modified.is_some() && patch.is_some() {
+            return Err(ReplyError::WrongType { key: "patch", expected: "left out where there is `modified`" });
+        }
+        let verdict = match object.get("verdict") {
+            Some(Value::String(_)) => Some(object),
+            Some(_) => return Err(ReplyError::WrongType { key: "verdict", expected: "a word" }),
+            None if object.is_empty() => None,
+            None => return Err(ReplyError::WrongType { key: "verdict", expected: "there if there is a reason" }),
+        };
+        Ok(Self { verdict, modified, patch, context, note })
+    }
+
+    /// The verdict as this point has it, or why it has none such.
+    pub fn verdict_at<P: Outside>(&self) -> Result<P::Verdict, ReplyError> {
+        let Some(mut verdict) = self.verdict.clone() else { return Ok(P::Verdict::proceed()) };
+        // The words of other agents.
+        let word = match verdict.get("verdict").and_then(Value::as_str) {
+            Some("block") => Some("deny"),
+            Some("continue") => Some("go_on"),
+            _ => None,
+        };
+        if let Some(word) = word {
+            verdict.insert("verdict".to_owned(), word.into());
+        }
+        serde_json::from_value(Value::Object(verdict))
+            .map_err(|error| ReplyError::NotHere { point: P::NAME, message: error.to_string() })
+    }
+
+    /// Whether a hook at this point could ever answer this: for answers that stand in a file.
+    pub fn check<P: Outside>(&self) -> Result<(), ReplyError> {
+        self.verdict_at::<P>()?;
+        let Some(change) = self.modified.as_ref().or(self.patch.as_ref()) else { return Ok(()) };
+        let not_here = |message: String| Err(ReplyError::NotHere { point: P::NAME, message });
+        let Some(change) = change.as_object() else { return not_here("what changes is an object".to_owned()) };
+        match P::OPEN {
+            Open::Args => Ok(()),
+            Open::Nothing => not_here("nothing can be changed there".to_owned()),
+            Open::Fields(fields) => match change.keys().find(|key| !fields.contains(&key.as_str())) {
+                None => Ok(()),
+                Some(key) => not_here(format!("`{key}` cannot be changed there; what can be is {}", fields.join(", "))),
+            },
+        }
+    }
+
+    /// What a guard makes of it: a verdict, and nothing that changes.
+    pub fn judge<P: Outside>(&self) -> Result<P::Verdict, ReplyError> {
+        if self.modified.is_some() || self.patch.is_some() || !self.context.is_empty() || self.note.is_some() {
+            let message = "a guard decides and changes nothing: make it a hook, or leave the change out".to_owned();
+            return Err(ReplyError::NotHere { point: P::NAME, message });
+        }
+        self.verdict_at::<P>()
+    }
+
+    /// What a hook makes of it: the changes are made, the context is added, and the verdict is given.
+    pub fn apply<P: Outside>(self, cx: &mut Cx<'_, P>) -> Answer<P> {
+        self.check::<P>()?;
+        let verdict = self.verdict_at::<P>()?;
+        match (self.modified, self.patch) {
+            (Some(Value::Object(modified)), _) => P::replace(cx, &modified)?,
+            (None, Some(Value::Object(patch))) => P::patch(cx, &patch)?,
+            _ => {}
+        }
+        for text in self.context {
+            P::add_context(cx, text);
+        }
+        if let Some(note) = self.note {
+            cx.note(Lasting::Run, note)?;
+        }
+        Ok(verdict)
+    }
+}

@@ -1,0 +1,105 @@
+//! The next prompt, as a person types it: key by key, or line by line.
+
+use super::{Desk, INTERRUPTED, MARK};
+use crate::{
+    surface::Surface as _,
+    terminal::{Editor, Key},
+    view::{
+        Canvas,
+        rows::{DIM, Row},
+    },
+};
+
+/// What a person said when they were asked for it.
+pub(crate) enum Said {
+    /// This.
+    Text(String),
+    /// That this is all.
+    Finished,
+    /// That they want to leave, with this code.
+    Exit(u8),
+}
+
+impl Desk {
+    /// Asks the person for the next prompt.
+    pub(crate) async fn ask(&mut self, hint: &str) -> Said {
+        if self.terminal.is_live() { self.ask_keys(hint).await } else { self.ask_lines().await }
+    }
+
+    async fn ask_keys(&mut self, hint: &str) -> Said {
+        let mut hint = hint.to_owned();
+        loop {
+            let (columns, height) = (self.terminal.width(), self.terminal.entry_rows());
+            let entry = self.draft.shown(MARK, columns, height);
+            let mut entry = entry.under(vec![String::new()]);
+            let told = Row::default().with(DIM, format!("  {hint}")).cut(columns.saturating_sub(1));
+            entry.rows.push(told.paint(self.colour));
+            self.terminal.entry(Some(entry));
+            self.terminal.flush();
+            let said = match self.terminal.key().await {
+                Key::Leave(code) => Some(Said::Exit(code)),
+                Key::Interrupt if self.interrupts_again() => Some(Said::Exit(INTERRUPTED)),
+                Key::Interrupt => {
+                    self.draft.take();
+                    "ctrl-c again leaves".clone_into(&mut hint);
+                    None
+                }
+                Key::Finish if self.draft.is_empty() => Some(Said::Finished),
+                Key::Finish => {
+                    self.draft.press(&Key::Delete);
+                    None
+                }
+                Key::Enter if self.draft.continue_line() || self.draft.text().trim().is_empty() => None,
+                Key::Enter => Some(Said::Text(self.draft.take())),
+                key => {
+                    self.edit(&key);
+                    None
+                }
+            };
+            if let Some(said) = said {
+                self.terminal.entry(None);
+                if let Said::Text(text) = &said {
+                    self.history.add(text);
+                    self.repeat(&text.clone());
+                }
+                self.terminal.flush();
+                return said;
+            }
+        }
+    }
+
+    /// Edits the draft; where there is no line above or below, leafs in what was typed before.
+    fn edit(&mut self, key: &Key) {
+        let other = match key {
+            key if self.draft.press(key) => return,
+            Key::Up => self.history.earlier(self.draft.text()),
+            Key::Down => self.history.later(),
+            _ => return,
+        };
+        if let Some(text) = other {
+            self.draft = Editor::of(text);
+        }
+    }
+
+    async fn ask_lines(&mut self) -> Said {
+        let mut text = String::new();
+        loop {
+            if self.canvas == Canvas::Dumb {
+                self.terminal.write(if text.is_empty() { "> " } else { "  " });
+            }
+            let line = match self.terminal.line().await {
+                Ok(line) => line,
+                Err(Key::Leave(code)) => return Said::Exit(code),
+                Err(_) => return Said::Exit(INTERRUPTED),
+            };
+            match line {
+                None => return if text.is_empty() { Said::Finished } else { Said::Text(text) },
+                Some(line) => match line.strip_suffix('\\') {
+                    Some(begun) => text += &(begun.to_owned() + "\n"),
+                    None if text.is_empty() && line.trim().is_empty() => {}
+                    None => return Said::Text(text + &line),
+                },
+            }
+        }
+    }
+}
