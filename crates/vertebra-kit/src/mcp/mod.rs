@@ -29,7 +29,6 @@ mod client;
 mod config;
 mod http;
 mod names;
-mod process;
 mod result;
 mod server;
 mod tool;
