@@ -1,5 +1,6 @@
 //! What runs outside the process when a hook fires: a command, a worker, a server, a model.
 
+mod build;
 mod external;
 pub mod process;
 
@@ -8,7 +9,10 @@ use std::{pin::Pin, time::Duration};
 use serde_json::Value;
 use vertebra::Run;
 
-pub use self::external::External;
+pub use self::{
+    build::{HandlerError, Services, build},
+    external::External,
+};
 use crate::wire::{Exchange, Reply};
 
 /// A future in a box, so that handlers share a type.
