@@ -8,7 +8,10 @@ use std::{
     path::PathBuf,
 };
 
-pub use self::{resident::Resident, tree::Tree};
+pub use self::{
+    resident::{Resident, Said},
+    tree::Tree,
+};
 
 pub(crate) use self::tree::Namespace;
 
