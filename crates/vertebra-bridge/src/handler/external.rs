@@ -2,10 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vertebra::{Answer, Cx, Guard, Hook, HookError, Seen, Watch, account};
+use vertebra::{Answer, Cx, Event, Guard, Hook, HookError, Seen, Watch, account};
 
 use super::{Ask, Handler};
-use crate::wire::{Outside, Reply};
+use crate::wire::{Exchange, Outside, Reply};
+
+/// How much of each output the record keeps. Answers are read whole.
+const RECORDED_BYTES: usize = 16 * 1024;
 
 /// A handler that stands at a point. The record tells of the exchange.
 #[derive(Clone)]
@@ -22,11 +25,40 @@ impl External {
 
     async fn ask<P: Outside>(&self, cx: &Cx<'_, P>) -> Result<Reply, HookError> {
         let event = serde_json::to_value(&**cx)?;
-        let answered =
-            self.handler.ask(Ask { point: P::NAME, event: &event, limit: self.limit, run: cx.scope() }).await;
-        account(serde_json::to_value(&answered.exchange)?);
+        let file = only_file(&**cx);
+        let ask = Ask {
+            hook: cx.hook(),
+            point: P::NAME,
+            event: &event,
+            file: file.as_deref(),
+            limit: self.limit,
+            run: cx.scope(),
+            state: cx.state(),
+        };
+        let answered = self.handler.ask(ask).await;
+        account(serde_json::to_value(recorded(answered.exchange))?);
         answered.reply.map_err(HookError::new)
     }
+}
+
+/// The path that an event is about, if it is one. Facts have each path as it is written from the folder, too.
+fn only_file(event: &impl Event) -> Option<String> {
+    let mut paths: Vec<String> = event.paths().into_iter().filter(|path| path.starts_with('/')).collect();
+    paths.dedup();
+    let only = paths.pop();
+    only.filter(|_| paths.is_empty())
+}
+
+/// An exchange in a size that journals can keep.
+fn recorded(mut exchange: Exchange) -> Exchange {
+    for text in [&mut exchange.stdout, &mut exchange.stderr] {
+        if text.len() > RECORDED_BYTES {
+            let all = text.len();
+            text.truncate(text.floor_char_boundary(RECORDED_BYTES));
+            text.push_str(&format!("… ({all} bytes in all)"));
+        }
+    }
+    exchange
 }
 
 impl<P: Outside> Hook<P> for External {

@@ -1,6 +1,6 @@
 //! What went on with something outside, exactly.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde::Serialize;
 
@@ -71,6 +71,21 @@ impl End {
             | Self::TimedOut { .. }
             | Self::Failed { .. }
             | Self::TooLarge { .. } => None,
+        }
+    }
+}
+
+/// In words: `it exited with code 1`.
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited { exit_code } => write!(f, "it exited with code {exit_code}"),
+            Self::Signalled { signal } => write!(f, "it was ended by signal {signal}"),
+            Self::Answered => f.write_str("it answered"),
+            Self::TimedOut { after } => write!(f, "it gave no answer within {} ms", after.as_millis()),
+            Self::Failed { message } => f.write_str(message),
+            Self::TooLarge { limit } => write!(f, "it wrote more than {limit} bytes"),
+            Self::NotText { .. } => f.write_str("what it wrote is not UTF-8"),
         }
     }
 }

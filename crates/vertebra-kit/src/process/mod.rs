@@ -8,7 +8,10 @@ use std::{
     path::PathBuf,
 };
 
-pub use self::{resident::Resident, tree::Tree};
+pub use self::{
+    resident::{Resident, Said},
+    tree::Tree,
+};
 
 pub(crate) use self::tree::Namespace;
 
@@ -20,7 +23,7 @@ pub fn on_path(name: &str, path: Option<&OsStr>) -> impl Iterator<Item = PathBuf
     let path = path.map_or_else(|| USUAL_PATH.into(), OsString::from);
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     let programs: Vec<PathBuf> = folders.map(|folder| folder.join(name)).collect();
-    programs.into_iter().filter(|program| {
-        program.is_file() && rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok()
-    })
+    programs
+        .into_iter()
+        .filter(|program| program.is_file() && rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok())
 }

@@ -27,8 +27,31 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub struct Resident {
     child: Child,
     tree: Tree,
-    said: Arc<Mutex<VecDeque<u8>>>,
+    said: Said,
     listening: Listening,
+}
+
+/// The end of what a process says to its error output.
+#[derive(Clone, Default)]
+pub struct Said(Arc<Mutex<VecDeque<u8>>>);
+
+impl Said {
+    /// What there is of it so far.
+    pub fn text(&self) -> String {
+        let said: Vec<u8> = self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
+    /// Keeps the end of what is written there.
+    async fn listen(self, mut errors: impl AsyncRead + Unpin) {
+        let mut piece = [0; 1024];
+        while let Ok(read @ 1..) = errors.read(&mut piece).await {
+            let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            said.extend(&piece[..read]);
+            let over = said.len().saturating_sub(KEPT_BYTES);
+            said.drain(..over);
+        }
+    }
 }
 
 /// Ends with whom it listens to.
@@ -50,9 +73,14 @@ impl Resident {
         let output = child.stdout.take().ok_or_else(|| piped("output"))?;
         let input = child.stdin.take().ok_or_else(|| piped("input"))?;
         let errors = child.stderr.take().ok_or_else(|| piped("error output"))?;
-        let said = Arc::new(Mutex::new(VecDeque::new()));
-        let listening = Listening(tokio::spawn(listen(errors, said.clone())));
+        let said = Said::default();
+        let listening = Listening(tokio::spawn(said.clone().listen(errors)));
         Ok((Self { child, tree, said, listening }, output, input))
+    }
+
+    /// What it says to its error output.
+    pub fn said(&self) -> Said {
+        self.said.clone()
     }
 
     /// Kills it, if it has not ended, and tells how it went and what it said last.
@@ -66,18 +94,6 @@ impl Resident {
         };
         // Its error output ends with the last of its group.
         _ = timeout(LAST_WORDS, &mut listening.0).await;
-        let said: Vec<u8> = said.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
-        (how, String::from_utf8_lossy(&said).into_owned())
-    }
-}
-
-/// Keeps the end of what a process writes.
-async fn listen(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<VecDeque<u8>>>) {
-    let mut piece = [0; 1024];
-    while let Ok(read @ 1..) = errors.read(&mut piece).await {
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.extend(&piece[..read]);
-        let over = said.len().saturating_sub(KEPT_BYTES);
-        said.drain(..over);
+        (how, said.text())
     }
 }

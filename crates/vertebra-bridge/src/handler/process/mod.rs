@@ -13,10 +13,10 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
-    process::{Child, ChildStdin, Command},
+    process::{Child, ChildStdin, ChildStdout, Command},
     time::{sleep, timeout},
 };
-use vertebra_kit::process::{Tree, on_path};
+use vertebra_kit::process::{Resident, Tree, on_path};
 
 use crate::wire::{End, Exchange};
 
@@ -83,8 +83,15 @@ impl Program {
         command.process_group(0).spawn().map_err(|error| refused::why(self, command.as_std().get_program(), &error))
     }
 
+    /// Starts it to stay, and gives its output and input.
+    pub(super) fn stay(&self) -> Result<(Resident, ChildStdout, ChildStdin), String> {
+        let command = self.command()?;
+        let file = command.as_std().get_program().to_owned();
+        Resident::start(command).map_err(|error| refused::why(self, &file, &error))
+    }
+
     /// The program with its folder and environment, found on its own `PATH`.
-    pub(super) fn command(&self) -> Result<Command, String> {
+    fn command(&self) -> Result<Command, String> {
         let mut command = match &self.start {
             Start::Shell(line) => {
                 let mut command = Command::new("/bin/sh");
