@@ -5,6 +5,7 @@
 mod shown;
 
 pub mod handler;
+pub mod host;
 pub mod settings;
 pub mod trust;
 pub mod wire;
