@@ -143,7 +143,8 @@ impl<'j> Draft<'j> {
             (true, false) => format!("The policy says no {by}"),
             (true, true) => "The policy says no".to_owned(),
         };
-        let warnings = judged.user_sees.iter().chain(&judged.warnings).cloned().collect();
+        let told = judged.user_sees.iter().filter(|told| Some(*told) != judged.reason.as_ref());
+        let warnings = told.chain(&judged.warnings).cloned().collect();
         Self { host, moment, reason, context: &judged.model_context, warnings, said: None, answer: HostAnswer::default() }
     }
 
