@@ -334,7 +334,7 @@ mod tests {
             let cells = rows.iter().map(|row| row.held[at].to_string()).collect::<Vec<_>>().join(" | ");
             writeln!(page, "| {} | {cells} |", wish.title).expect("text");
         }
-        page.push_str("\n| host | `--host` | a hook that fails lets a call pass | cases | to know |\n|");
+        page.push_str("\n| host | `--host` | if a hook fails | cases | to know |\n|");
         page.push_str(&" --- |".repeat(5));
         page.push('\n');
         for (row, cases) in rows.iter().zip(cases().expect("cases")) {

@@ -8,6 +8,8 @@ use std::{
     sync::Arc,
 };
 
+use crate::process;
+
 /// What passes unless more is named: what programs need to find themselves, and where toolchains live.
 pub const PASSED: &[&str] = &[
     "PATH",
@@ -197,10 +199,7 @@ impl Variables {
 
     /// All programs of this name on the `PATH`, the one that counts first.
     pub(super) fn programs(&self, name: &str) -> impl Iterator<Item = PathBuf> {
-        let path = self.0.get(OsStr::new("PATH")).cloned().unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-        let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-        let programs: Vec<PathBuf> = folders.map(|folder| folder.join(name)).collect();
-        programs.into_iter().filter(|program| rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok())
+        process::on_path(name, self.0.get(OsStr::new("PATH")).map(OsString::as_os_str))
     }
 }
 

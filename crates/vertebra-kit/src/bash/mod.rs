@@ -24,7 +24,6 @@ mod report;
 pub mod sandbox;
 mod text;
 mod tool;
-mod tree;
 
 use std::{
     path::{Path, PathBuf},

@@ -14,13 +14,8 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{
-    capture::Capture,
-    live::Live,
-    sandbox::Start,
-    text,
-    tree::{Namespace, Tree},
-};
+use super::{capture::Capture, live::Live, sandbox::Start, text};
+use crate::process::{Namespace, Tree};
 
 /// How long output is still read once the shell has ended. Whoever holds the pipe longer is not waited for.
 const DRAIN: Duration = Duration::from_millis(200);
@@ -70,7 +65,8 @@ pub(super) async fn run(
     let input = if start.is_launched() { Stdio::piped() } else { Stdio::null() };
     let piped = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.process_group(0).spawn()?;
-    let tree = Tree::of(&child, start.placeholders.clone());
+    // What is protected stays so until all of it is dead.
+    let tree = Tree::of(&child).keeping(start.placeholders.clone());
     let leader = child.id();
     let (input, out, mut err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let mut word = String::new();
