@@ -6,6 +6,7 @@ mod shown;
 
 pub mod claude;
 pub mod handler;
+pub mod host;
 pub mod policy;
 pub mod settings;
 pub mod trust;
