@@ -140,7 +140,8 @@ impl Project {
 
     /// What one file of settings says.
     fn sheet(&self, file: &ProjectFile) -> Result<Sheet, SettingsError> {
-        parse(&file.text, Level::Project, &self.root.join(&file.name).display().to_string())
+        let level = if file.name.ends_with(LOCAL_NAME) { Level::Local } else { Level::Project };
+        parse(&file.text, level, &self.root.join(&file.name).display().to_string())
     }
 
     /// Whether all that would count could be read, so that a yes is about something.
