@@ -102,6 +102,15 @@ pub struct PolicyHook {
 impl Policy {
     /// What these settings say.
     pub fn new(settings: &Settings, services: &Services) -> Result<Self, PolicyError> {
+        Self::made(settings, services, |_| {})
+    }
+
+    /// The same, for a program that judges one event and is gone: patterns are compiled when the event reaches them.
+    pub fn for_one_event(settings: &Settings, services: &Services) -> Result<Self, PolicyError> {
+        Self::made(settings, services, |set| _ = set.for_one_event())
+    }
+
+    fn made(settings: &Settings, services: &Services, how: fn(&mut HookSet)) -> Result<Self, PolicyError> {
         let (mut hooks, notices) = standing::stand(settings);
         for hook in hooks.iter_mut().filter(|hook| hook.standing == Standing::InForce) {
             if let Action::Run(run) = &hook.settings.action {
@@ -116,7 +125,9 @@ impl Policy {
         let rules = permissions(settings, None)?.rules();
         let has_rules = settings.permissions.mode.is_some() || !rules.list().is_empty();
         let bare = Agent::builder(NoModel).name("policy").build()?;
-        bare.hooks().install(set(&hooks, Order::Alone)).map_err(|error| placed(&error, &hooks))?;
+        let mut set = set(&hooks, Order::Alone);
+        how(&mut set);
+        bare.hooks().install(set).map_err(|error| placed(&error, &hooks))?;
         Ok(Self { hooks, notices, rules, has_rules, bare })
     }
 

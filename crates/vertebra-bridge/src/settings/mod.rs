@@ -13,6 +13,7 @@ mod merge;
 mod place;
 mod reader;
 mod schema;
+mod shape;
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -22,7 +23,7 @@ pub use self::{
     merge::merge,
     place::{FILE_NAME, MANAGED, project_file, project_root},
     reader::Entry,
-    schema::{Sheet, duration, micros, parse, read},
+    schema::{Sheet, duration, json_schema, micros, parse, read},
 };
 
 /// How large a file of settings may be.
