@@ -158,7 +158,8 @@ impl Heard<'_> {
             let input = given.find_map(|decision| decision.get("updatedInput")?.as_object());
             judgement.tool_input = input.cloned().map(Value::Object);
             // What was not asked about is looked at again: a yes to one input is none to another.
-            let call = ClaudeCall { tool: self.text("tool_name"), input: input.unwrap_or(&self.tool_input()) };
+            let original = self.tool_input();
+            let call = ClaudeCall { tool: self.text("tool_name"), input: input.unwrap_or(&original) };
             match self.rules.judge(call, self.ground) {
                 Some(ruled) if ruled.effect == RuleEffect::Deny => {
                     let by = format!("rule re-check of the new input: {}", ruled.by);
