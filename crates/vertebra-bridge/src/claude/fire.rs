@@ -19,13 +19,19 @@ use super::{
     text::capped,
     verdict::Heard,
 };
-use crate::wire::{Judgement, RanHandler};
+use crate::{
+    handler::process::{Program, Start},
+    wire::{Judgement, RanHandler},
+};
 
 /// How long the handlers at a session's end have together, unless a settings file gives one of them more.
 const END_BUDGET: Duration = Duration::from_millis(1500);
 
 /// The most that a settings file can give them.
 const MAX_END_BUDGET: Duration = Duration::from_mins(1);
+
+/// How long a shell may take to read the variables that commands left.
+const READ_VARIABLES: Duration = Duration::from_secs(5);
 
 /// A session's settings, ready to fire.
 pub struct Hooks {
@@ -115,6 +121,11 @@ impl Hooks {
 
     /// Fires one event. Handlers that run beside the agent are handed back; those that were spent do not run.
     pub(super) async fn fire(&self, event: &Value, spent: &[String]) -> Fired {
+        self.fire_in(&self.session, event, spent).await
+    }
+
+    /// The same in a session that differs in what it reaches.
+    pub(super) async fn fire_in(&self, session: &Session, event: &Value, spent: &[String]) -> Fired {
         let nothing = |warning: String| Fired {
             judgement: Judgement { goes_on: true, warnings: vec![warning], ..Judgement::default() },
             background: Vec::new(),
@@ -137,7 +148,7 @@ impl Hooks {
         let (beside, matching): (Vec<_>, Vec<_>) =
             matching.into_iter().partition(|declared| declared.handler.background().is_some());
 
-        let given = Given { event, input: &input, body: &body, cwd: &folder, settings: &self.settings, session: &self.session };
+        let given = Given { event, input: &input, body: &body, cwd: &folder, settings: &self.settings, session };
         let budget = self.end_budget(event);
         let mut running: FuturesUnordered<_> = matching
             .iter()
@@ -303,6 +314,23 @@ impl Hooks {
         let of_files = self.settings.in_force(event).filter(|declared| declared.origin.level.plugin().is_none());
         let longest = of_files.filter_map(|declared| declared.handler.limit).max().unwrap_or_default();
         Some(said.unwrap_or_else(|| longest.min(MAX_END_BUDGET).max(END_BUDGET)))
+    }
+
+    /// The variables that commands left for later commands, as a shell reads them.
+    pub(super) async fn left_variables(&self) -> Vec<(String, String)> {
+        let Some(file) = self.session.env_file.as_ref().filter(|file| file.is_file()) else { return Vec::new() };
+        let script = ". \"$1\" > /dev/null 2>&1; env -0".to_owned();
+        let words = ["sh".to_owned(), "-c".to_owned(), script, "sh".to_owned(), file.to_string_lossy().into_owned()];
+        let (folder, variables) = (self.session.project.clone(), self.session.variables.clone());
+        let program = Program { start: Start::Exec(words.into()), folder, variables };
+        let told = program.exchange(b"", READ_VARIABLES).await.stdout;
+        let is_new = |name: &str, value: &str| {
+            let before = self.session.variables.iter().find(|(of, _)| of == name);
+            !matches!(name, "_" | "PWD" | "OLDPWD" | "SHLVL") && before.is_none_or(|(_, before)| before != value)
+        };
+        let all = told.split('\0').filter_map(|line| line.split_once('='));
+        let new = all.filter(|(name, value)| is_new(name, value));
+        new.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
     /// What commands left for later commands.
