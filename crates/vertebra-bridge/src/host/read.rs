@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 use vertebra::nearest;
 
-use super::{Host, HOSTS, Moment, Sign, Source, patch, row::claude_name};
+use super::{HOSTS, Host, Moment, Sign, Source, patch, row::claude_name};
 use crate::wire::{EventError, Happened};
 
 /// Variables by name, as far as they are text.
@@ -101,6 +101,14 @@ pub fn read(
         nearest: nearest(name, host.moments.iter().map(|moment| moment.name)),
     })?;
     translated(event, host, moment, environment)
+}
+
+/// The host that an event seems to be of.
+pub fn looks_like(event: &Value, environment: Environment<'_>) -> Option<&'static Host> {
+    HOSTS.iter().find(|host| {
+        let named = host.event_at.iter().find_map(|at| event.pointer(at)?.as_str());
+        is_from(host, event, named, environment)
+    })
 }
 
 fn is_from(host: &'static Host, event: &Value, name: Option<&str>, environment: Environment<'_>) -> bool {
@@ -232,7 +240,8 @@ impl Given {
             names.push(of_server(tool));
         }
         if let Some(own) = own {
-            let rest = host.mcp_prefix.and_then(|prefix| own.strip_prefix(prefix)).filter(|_| !own.starts_with("mcp__"));
+            let rest =
+                host.mcp_prefix.and_then(|prefix| own.strip_prefix(prefix)).filter(|_| !own.starts_with("mcp__"));
             match rest.map(|rest| (rest, rest.split_once('_'))) {
                 // `mcp_github_create_issue`: where the server's name ends is a guess.
                 Some((_, Some((server, tool)))) if host.mcp_prefix == Some("mcp_") => {
