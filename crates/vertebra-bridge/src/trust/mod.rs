@@ -14,6 +14,7 @@ mod store;
 pub use self::{
     hooks::ProjectHook,
     project::{Kind, Project, ProjectFile},
+    scripts::words,
     seals::Seals,
     store::{Store, TrustError},
 };
