@@ -88,9 +88,12 @@ pub fn unread(host: Option<&'static Host>, moment: Option<&str>, why: &str) -> H
             draft.refuse(&why, "a no");
             draft.done()
         }
-        Some((host, _)) => {
-            HostAnswer { stdout: host.quiet.to_owned(), stderr: why.clone() + "\n", lost: vec![why], ..HostAnswer::default() }
-        }
+        Some((host, _)) => HostAnswer {
+            stdout: host.quiet.to_owned(),
+            stderr: why.clone() + "\n",
+            lost: vec![why],
+            ..HostAnswer::default()
+        },
         // A host that names a moment we do not know is told nothing; of all others it is not known what is about to happen.
         None if moment.is_some() && host.is_some() => {
             let quiet = host.map_or("", |host| host.quiet).to_owned();
@@ -145,7 +148,15 @@ impl<'j> Draft<'j> {
         };
         let told = judged.user_sees.iter().filter(|told| Some(*told) != judged.reason.as_ref());
         let warnings = told.chain(&judged.warnings).cloned().collect();
-        Self { host, moment, reason, context: &judged.model_context, warnings, said: None, answer: HostAnswer::default() }
+        Self {
+            host,
+            moment,
+            reason,
+            context: &judged.model_context,
+            warnings,
+            said: None,
+            answer: HostAnswer::default(),
+        }
     }
 
     fn lost(&mut self, what: String) {

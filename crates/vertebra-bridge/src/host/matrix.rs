@@ -128,8 +128,19 @@ macro_rules! files {
 
 /// The hosts in the order people know them.
 const FILES: &[&str] = files![
-    "claude-code", "codex", "gemini", "cursor", "copilot", "vscode", "windsurf", "cline", "kiro", "qwen", "factory",
-    "opencode", "amp",
+    "claude-code",
+    "codex",
+    "gemini",
+    "cursor",
+    "copilot",
+    "vscode",
+    "windsurf",
+    "cline",
+    "kiro",
+    "qwen",
+    "factory",
+    "opencode",
+    "amp",
 ];
 
 /// All cases.
@@ -184,9 +195,7 @@ impl Case {
         let variable = |name: &str| cases.environment.get(name).and_then(Value::as_str).map(str::to_owned);
         match read(&self.event(cases), host, self.moment.as_deref(), &variable) {
             Ok(event) => answer(&event, &judgement(self.judged.as_deref(), &event.happened.event)),
-            Err(error) => {
-                error.answer(host.or_else(|| super::find(&cases.host)), self.named(cases).as_deref())
-            }
+            Err(error) => error.answer(host.or_else(|| super::find(&cases.host)), self.named(cases).as_deref()),
         }
     }
 
@@ -242,7 +251,8 @@ mod tests {
                 let (answer, expected) = (case.answered(cases), &case.answer);
                 let at = format!("{}: {}: {answer:?}", cases.host, case.it);
                 assert_eq!(answer.exit_code, expected.exit, "{at}");
-                let stdout = serde_json::from_str(&answer.stdout).unwrap_or_else(|_| Value::from(answer.stdout.clone()));
+                let stdout =
+                    serde_json::from_str(&answer.stdout).unwrap_or_else(|_| Value::from(answer.stdout.clone()));
                 match &expected.stdout_has {
                     Some(part) => assert!(answer.stdout.contains(part), "{at}"),
                     None => assert_eq!(stdout, expected.stdout.clone().unwrap_or_else(|| "".into()), "{at}"),

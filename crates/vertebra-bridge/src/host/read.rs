@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 use vertebra::nearest;
 
-use super::{Host, HOSTS, Moment, Sign, Source, patch, row::claude_name};
+use super::{HOSTS, Host, Moment, Sign, Source, patch, row::claude_name};
 use crate::wire::{EventError, Happened};
 
 /// Variables by name, as far as they are text.
@@ -232,7 +232,8 @@ impl Given {
             names.push(of_server(tool));
         }
         if let Some(own) = own {
-            let rest = host.mcp_prefix.and_then(|prefix| own.strip_prefix(prefix)).filter(|_| !own.starts_with("mcp__"));
+            let rest =
+                host.mcp_prefix.and_then(|prefix| own.strip_prefix(prefix)).filter(|_| !own.starts_with("mcp__"));
             match rest.map(|rest| (rest, rest.split_once('_'))) {
                 // `mcp_github_create_issue`: where the server's name ends is a guess.
                 Some((_, Some((server, tool)))) if host.mcp_prefix == Some("mcp_") => {

@@ -24,7 +24,9 @@
 //! ```
 
 mod attach;
+mod files;
 mod judge;
+mod reload;
 mod rules;
 mod standing;
 
@@ -38,7 +40,9 @@ use vertebra_kit::permissions::{PermissionsError, Rules};
 
 use self::{attach::Add, judge::Order};
 pub use self::{
+    files::Files,
     judge::Trial,
+    reload::Reload,
     rules::permissions,
     standing::{Off, Standing},
 };
@@ -164,6 +168,17 @@ impl Policy {
             listed.extend(at_point().filter(|hook| hook.standing != Standing::InForce));
         }
         listed
+    }
+
+    /// The hooks in force.
+    pub fn in_force(&self) -> impl Iterator<Item = &PolicyHook> {
+        self.hooks.iter().filter(|hook| hook.standing == Standing::InForce)
+    }
+
+    /// Whether the same hooks stand in the same places.
+    fn says_the_same(&self, other: &Self) -> bool {
+        let said = |hook: &PolicyHook| (hook.settings.clone(), hook.origin.clone(), hook.standing.clone());
+        self.notices == other.notices && self.hooks.iter().map(said).eq(other.hooks.iter().map(said))
     }
 
     /// The hook in force that records call this, with the name of the bundle or without.

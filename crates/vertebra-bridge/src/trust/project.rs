@@ -12,12 +12,9 @@ use super::{
     scripts, seals,
 };
 use crate::{
-    settings::{FILE_NAME, Level, ModelSettings, SettingsError, Sheet, parse, project_file, project_root},
+    settings::{FILE_NAME, LOCAL_NAME, Level, ModelSettings, SettingsError, Sheet, parse, project_file, project_root},
     shown,
 };
-
-/// A person's own settings for one project, kept out of its repository by custom, which nobody can rely on.
-const LOCAL_NAME: &str = "vertebra.local.toml";
 
 /// Settings of Claude Code, whose hooks and permissions count here too.
 const CLAUDE: &[&str] = &[".claude/settings.json", ".claude/settings.local.json"];

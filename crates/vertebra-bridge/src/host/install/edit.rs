@@ -30,7 +30,9 @@ impl Edit {
         let folder = self.path.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(Path::new("/"));
         let about = fs::metadata(folder).map_err(|error| self.io(error))?;
         if !about.is_dir() {
-            return Err(self.io(io::Error::new(io::ErrorKind::NotADirectory, format!("{} is no folder", folder.display()))));
+            return Err(
+                self.io(io::Error::new(io::ErrorKind::NotADirectory, format!("{} is no folder", folder.display())))
+            );
         }
         // What permissions allow is found out by trying: the same way that the file is going to be written.
         tempfile::Builder::new().prefix(".vertebra-").tempfile_in(folder).map_err(|error| self.io(error))?;

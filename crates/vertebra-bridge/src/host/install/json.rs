@@ -95,7 +95,8 @@ pub(super) fn added(text: &str, node: &Node, key: Option<&str>, value: &Value) -
     let children = node.children();
     let close = node.span.end - 1;
     let outer = indentation(text, node.span.start);
-    let inner = children.first().map_or_else(|| format!("{outer}{}", unit(text)), |first| indentation(text, first.start));
+    let inner =
+        children.first().map_or_else(|| format!("{outer}{}", unit(text)), |first| indentation(text, first.start));
     let shown = pretty(value, &inner, &unit(text));
     let entry = key.map_or_else(|| shown.clone(), |key| format!("{}: {shown}", Value::from(key)));
     let mut out = text.to_owned();
@@ -109,7 +110,11 @@ pub(super) fn added(text: &str, node: &Node, key: Option<&str>, value: &Value) -
             let comma = if strip_comments(between).contains(',') { "" } else { "," };
             let on_one_line = !text[node.span.clone()].contains('\n');
             let tail = between.trim_end();
-            let (before, after) = if on_one_line { (" ".to_owned(), String::new()) } else { (format!("\n{inner}"), format!("\n{outer}")) };
+            let (before, after) = if on_one_line {
+                (" ".to_owned(), String::new())
+            } else {
+                (format!("\n{inner}"), format!("\n{outer}"))
+            };
             out.replace_range(last.end..close, &format!("{comma}{tail}{before}{entry}{after}"));
         }
     }
@@ -342,7 +347,11 @@ mod tests {
     }
 
     fn values() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![any::<bool>().prop_map(Value::from), any::<i32>().prop_map(Value::from), ".*".prop_map(Value::from)];
+        let leaf = prop_oneof![
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            ".*".prop_map(Value::from)
+        ];
         leaf.prop_recursive(3, 24, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),

@@ -56,7 +56,9 @@ impl Ledger {
         let folders = edit.path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned);
         let known = match known {
             // What we left is still there: what was before it is what there was.
-            Some(known) if edit.before.as_ref().is_some_and(|now| known.left(now)) => Known { left: fingerprint(after), ..known },
+            Some(known) if edit.before.as_ref().is_some_and(|now| known.left(now)) => {
+                Known { left: fingerprint(after), ..known }
+            }
             _ => Known {
                 path: edit.path.clone(),
                 before: edit.own.clone(),

@@ -81,14 +81,17 @@ pub enum Standing {
 
 /// What has to change for a host to call this program.
 pub fn plan(host: &'static Host, scope: Scope, place: &Place<'_>, program: &Path) -> Result<Vec<Edit>, InstallError> {
-    let program = program.to_str().ok_or_else(|| InstallError::Nowhere(format!("{}: its name is not text", program.display())))?;
+    let program = program
+        .to_str()
+        .ok_or_else(|| InstallError::Nowhere(format!("{}: its name is not text", program.display())))?;
     let mut edits = Vec::new();
     for file in files(host, scope, place)? {
         match host.config.form {
             Form::Json { empty, gate, entry } => {
                 let before = read(&file)?;
                 let text = before.clone().unwrap_or_else(|| fresh(empty));
-                let entry = |moment: &Moment| entry_of(host, moment, if moment.is_gate() { gate } else { entry }, program);
+                let entry =
+                    |moment: &Moment| entry_of(host, moment, if moment.is_gate() { gate } else { entry }, program);
                 let after = with_entries(&file, text, host, entry)?;
                 let own = before.clone().map(|text| without_entries(&file, text, host)).transpose()?;
                 edits.push(Edit { path: file, before, own, after: Some(after), executable: false });
@@ -163,9 +166,15 @@ pub fn take_back(edits: &[Edit], place: &Place<'_>) -> Result<(), InstallError> 
 }
 
 /// How a host stands.
-pub fn standing(host: &'static Host, scope: Scope, place: &Place<'_>, program: &Path) -> Result<Standing, InstallError> {
+pub fn standing(
+    host: &'static Host,
+    scope: Scope,
+    place: &Place<'_>,
+    program: &Path,
+) -> Result<Standing, InstallError> {
     let changed = plan(host, scope, place, program)?;
-    let known = |edit: &Edit| edit.before.as_ref().is_some_and(|text| text.contains(OURS) || text.contains(&mark(host)));
+    let known =
+        |edit: &Edit| edit.before.as_ref().is_some_and(|text| text.contains(OURS) || text.contains(&mark(host)));
     Ok(match changed.as_slice() {
         [] => Standing::Installed,
         some if some.iter().any(known) => Standing::Outdated,
@@ -182,7 +191,11 @@ pub fn files(host: &'static Host, scope: Scope, place: &Place<'_>) -> Result<Vec
             let named = spot.variable.and_then(|name| (place.environment)(name)).map(PathBuf::from);
             let folder = match named.filter(|folder| folder.is_absolute()) {
                 Some(folder) => folder,
-                None => place.home.as_ref().ok_or_else(|| nowhere("has its settings in your home: set HOME"))?.join(spot.folder),
+                None => place
+                    .home
+                    .as_ref()
+                    .ok_or_else(|| nowhere("has its settings in your home: set HOME"))?
+                    .join(spot.folder),
             };
             folder.join(spot.file)
         }
@@ -208,7 +221,8 @@ fn mark(host: &Host) -> String {
 
 fn command(host: &Host, moment: &Moment, program: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+@".contains(letter);
-    let program = if program.chars().all(plain) { program.to_owned() } else { format!("'{}'", program.replace('\'', r"'\''")) };
+    let program =
+        if program.chars().all(plain) { program.to_owned() } else { format!("'{}'", program.replace('\'', r"'\''")) };
     format!("{program}{}{}", mark(host), moment.name)
 }
 
@@ -286,7 +300,8 @@ fn without_entries(path: &Path, mut text: String, host: &Host) -> Result<String,
                 // A list that held nothing but ours goes with it.
                 let only = list.items().is_some_and(|items| items.len() == 1);
                 let member = json::position(hooks, &name).filter(|_| only);
-                text = member.map_or_else(|| json::removed(&text, list, at), |member| json::removed(&text, hooks, member));
+                text =
+                    member.map_or_else(|| json::removed(&text, list, at), |member| json::removed(&text, hooks, member));
                 touched = true;
             }
             None => {
@@ -339,7 +354,9 @@ fn read(path: &Path) -> Result<Option<String>, InstallError> {
     };
     if about.is_symlink() {
         let target = fs::read_link(path).map(|target| target.display().to_string()).unwrap_or_default();
-        return Err(content(format!("it is a link to {target}, which a replacement would cut: put a file in its place first")));
+        return Err(content(format!(
+            "it is a link to {target}, which a replacement would cut: put a file in its place first"
+        )));
     }
     if !about.is_file() {
         return Err(content("it is not a file".to_owned()));

@@ -1,7 +1,9 @@
 //! Codex CLI: Claude Code's contract, read strictly. A field it does not know, a bare `allow` or an `ask` makes the whole
 //! answer void, and the call passes.
 
-use super::claude::{CALL, CHILD, CHILD_STOP, COMPACT, INFORMED, PERMISSION, PROMPT, REFUSABLE, RESULT, STOP, TELLS, moment};
+use super::claude::{
+    CALL, CHILD, CHILD_STOP, COMPACT, INFORMED, PERMISSION, PROMPT, REFUSABLE, RESULT, STOP, TELLS, moment,
+};
 use crate::host::{Config, Form, Host, Moment, NOTHING, Rewrite, Sign, Source, Spot, Takes};
 
 const BEFORE_TOOL: Takes = Takes {

@@ -38,12 +38,13 @@ const MOMENTS: &[Moment] = &[
     moment(
         "postToolUse",
         "AfterToolUse",
-        &[("tool", "/tool_name"), ("args", "/tool_input"), ("call_id", "/tool_use_id"), ("result/output", "/tool_output")],
-        Takes {
-            refusal: Refusal::Say(r#"{"additional_context": "$reason"}"#),
-            context: Some(CONTEXT),
-            ..NOTHING
-        },
+        &[
+            ("tool", "/tool_name"),
+            ("args", "/tool_input"),
+            ("call_id", "/tool_use_id"),
+            ("result/output", "/tool_output"),
+        ],
+        Takes { refusal: Refusal::Say(r#"{"additional_context": "$reason"}"#), context: Some(CONTEXT), ..NOTHING },
     ),
     moment(
         "postToolUseFailure",

@@ -55,8 +55,7 @@ pub(in crate::host) const WINDSURF: Host = Host {
 
 const CANCEL: &str = r#"{"cancel": true, "errorMessage": "$reason"}"#;
 const LATER: &str = r#"{"cancel": false, "contextModification": "$context"}"#;
-const CANCELLED: Takes =
-    Takes { refusal: Refusal::Say(CANCEL), stop: Some(CANCEL), context: Some(LATER), ..NOTHING };
+const CANCELLED: Takes = Takes { refusal: Refusal::Say(CANCEL), stop: Some(CANCEL), context: Some(LATER), ..NOTHING };
 
 const CLINE_MOMENTS: &[Moment] = &[
     moment("TaskStart", "SessionStart", &[], Takes { refusal: Refusal::No, ..CANCELLED }),
@@ -82,10 +81,7 @@ const CLINE_MOMENTS: &[Moment] = &[
             ("result/output", "/postToolUse/result"),
             ("result/success", "/postToolUse/success"),
         ],
-        Takes {
-            refusal: Refusal::Say(r#"{"cancel": false, "contextModification": "$reason"}"#),
-            ..CANCELLED
-        },
+        Takes { refusal: Refusal::Say(r#"{"cancel": false, "contextModification": "$reason"}"#), ..CANCELLED },
     ),
     moment("PreCompact", "BeforeCompact", &[], Takes { refusal: Refusal::Say(CANCEL), ..NOTHING }),
     moment("TaskComplete", "ShouldContinue", &[], NOTHING),

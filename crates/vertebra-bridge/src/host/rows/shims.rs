@@ -61,10 +61,8 @@ pub(in crate::host) const OPENCODE: Host = Host {
     remark: "",
 };
 
-const AMP_MOMENTS: &[Moment] = &[
-    moment("tool.call", "BeforeToolUse", CALL, REFUSABLE),
-    moment("tool.result", "AfterToolUse", RESULT, NOTHING),
-];
+const AMP_MOMENTS: &[Moment] =
+    &[moment("tool.call", "BeforeToolUse", CALL, REFUSABLE), moment("tool.result", "AfterToolUse", RESULT, NOTHING)];
 
 pub(in crate::host) const AMP: Host = Host {
     name: "amp",
