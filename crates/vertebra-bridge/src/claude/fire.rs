@@ -19,13 +19,19 @@ use super::{
     text::capped,
     verdict::Heard,
 };
-use crate::wire::{Judgement, RanHandler};
+use crate::{
+    handler::process::{Program, Start},
+    wire::{Judgement, RanHandler},
+};
 
 /// How long the handlers at a session's end have together, unless a settings file gives one of them more.
 const END_BUDGET: Duration = Duration::from_millis(1500);
 
 /// The most that a settings file can give them.
 const MAX_END_BUDGET: Duration = Duration::from_mins(1);
+
+/// How long a shell may take to read the variables that commands left.
+const READ_VARIABLES: Duration = Duration::from_secs(5);
 
 /// A session's settings, ready to fire.
 pub struct Hooks {
@@ -87,8 +93,7 @@ pub async fn fire(settings: &Settings, event: &Value, session: &Session) -> Judg
 impl Hooks {
     /// These settings, for this session.
     pub fn new(settings: Settings, session: Session) -> Self {
-        let ground =
-            Ground { cwd: session.project.clone(), project: session.project.clone(), home: session.home.clone() };
+        let ground = Ground { cwd: session.project.clone(), project: session.project.clone(), home: session.home.clone() };
         let rules = PermissionRules::new(&settings, &ground);
         Self { settings, session, rules }
     }
@@ -116,6 +121,11 @@ impl Hooks {
 
     /// Fires one event. Handlers that run beside the agent are handed back; those that were spent do not run.
     pub(super) async fn fire(&self, event: &Value, spent: &[String]) -> Fired {
+        self.fire_in(&self.session, event, spent).await
+    }
+
+    /// The same in a session that differs in what it reaches.
+    pub(super) async fn fire_in(&self, session: &Session, event: &Value, spent: &[String]) -> Fired {
         let nothing = |warning: String| Fired {
             judgement: Judgement { goes_on: true, warnings: vec![warning], ..Judgement::default() },
             background: Vec::new(),
@@ -138,8 +148,7 @@ impl Hooks {
         let (beside, matching): (Vec<_>, Vec<_>) =
             matching.into_iter().partition(|declared| declared.handler.background().is_some());
 
-        let given =
-            Given { event, input: &input, body: &body, cwd: &folder, settings: &self.settings, session: &self.session };
+        let given = Given { event, input: &input, body: &body, cwd: &folder, settings: &self.settings, session };
         let budget = self.end_budget(event);
         let mut running: FuturesUnordered<_> = matching
             .iter()
@@ -169,7 +178,8 @@ impl Hooks {
         }
         self.environment(event, &mut judgement);
         ended.sort_by_key(|ended| ended.place);
-        judgement.ran = ended.into_iter().map(|ended| ran(event, matching[ended.place], ended.exchange)).collect();
+        judgement.ran =
+            ended.into_iter().map(|ended| ran(event, matching[ended.place], ended.exchange)).collect();
         cap(&mut judgement);
         let background = beside.into_iter().map(|declared| Arc::new(declared.clone())).collect();
         Fired { judgement, background, spent, input }
@@ -235,7 +245,8 @@ impl Hooks {
                 continue;
             }
             let is_same = |other: &&Declared| {
-                other.handler.is_same(&declared.handler) && other.origin.level.owner() == declared.origin.level.owner()
+                other.handler.is_same(&declared.handler)
+                    && other.origin.level.owner() == declared.origin.level.owner()
             };
             match matching.iter_mut().find(|other| is_same(other)) {
                 // Of two declarations of one handler the stricter counts.
@@ -249,24 +260,13 @@ impl Hooks {
 
     /// The event with what every event has.
     fn completed(&self, event: &Event, given: &Map<String, Value>) -> Map<String, Value> {
-        let session_id =
-            given.get("session_id").and_then(Value::as_str).unwrap_or("00000000-0000-4000-8000-000000000000");
+        let session_id = given.get("session_id").and_then(Value::as_str).unwrap_or("00000000-0000-4000-8000-000000000000");
         let cwd = given.get("cwd").and_then(Value::as_str).map_or_else(|| self.session.project.clone(), PathBuf::from);
         let transcript = std::env::temp_dir().join(format!("{session_id}.jsonl"));
         let in_a_turn = !matches!(
             event.name,
-            "SessionStart"
-                | "Setup"
-                | "SessionEnd"
-                | "ConfigChange"
-                | "InstructionsLoaded"
-                | "CwdChanged"
-                | "FileChanged"
-                | "DirectoryAdded"
-                | "WorktreeCreate"
-                | "WorktreeRemove"
-                | "Notification"
-                | "PreModelSwitch"
+            "SessionStart" | "Setup" | "SessionEnd" | "ConfigChange" | "InstructionsLoaded" | "CwdChanged" | "FileChanged"
+                | "DirectoryAdded" | "WorktreeCreate" | "WorktreeRemove" | "Notification" | "PreModelSwitch"
         );
         let mut input = Map::new();
         let mut set = |key: &str, value: Value| drop(input.insert(key.to_owned(), value));
@@ -314,6 +314,23 @@ impl Hooks {
         let of_files = self.settings.in_force(event).filter(|declared| declared.origin.level.plugin().is_none());
         let longest = of_files.filter_map(|declared| declared.handler.limit).max().unwrap_or_default();
         Some(said.unwrap_or_else(|| longest.min(MAX_END_BUDGET).max(END_BUDGET)))
+    }
+
+    /// The variables that commands left for later commands, as a shell reads them.
+    pub(super) async fn left_variables(&self) -> Vec<(String, String)> {
+        let Some(file) = self.session.env_file.as_ref().filter(|file| file.is_file()) else { return Vec::new() };
+        let script = ". \"$1\" > /dev/null 2>&1; env -0".to_owned();
+        let words = ["sh".to_owned(), "-c".to_owned(), script, "sh".to_owned(), file.to_string_lossy().into_owned()];
+        let (folder, variables) = (self.session.project.clone(), self.session.variables.clone());
+        let program = Program { start: Start::Exec(words.into()), folder, variables };
+        let told = program.exchange(b"", READ_VARIABLES).await.stdout;
+        let is_new = |name: &str, value: &str| {
+            let before = self.session.variables.iter().find(|(of, _)| of == name);
+            !matches!(name, "_" | "PWD" | "OLDPWD" | "SHLVL") && before.is_none_or(|(_, before)| before != value)
+        };
+        let all = told.split('\0').filter_map(|line| line.split_once('='));
+        let new = all.filter(|(name, value)| is_new(name, value));
+        new.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
     /// What commands left for later commands.

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_pattern_that_never_ends_cannot_be_told_either() {
-        let matcher = Matcher::new(Some(r"^(a+)+\1$"), Matched::Field("tool_name"));
-        assert!(matcher.holds(&format!("{}b", "a".repeat(2000))).is_err());
+        let matcher = Matcher::new(Some(r"^(?:(a)\1?)+$"), Matched::Field("tool_name"));
+        assert!(matcher.holds(&format!("{}b", "a".repeat(100))).is_err());
     }
 }

@@ -7,6 +7,7 @@ mod effect;
 mod event;
 mod fire;
 mod handler;
+mod in_loop;
 mod matcher;
 mod means;
 mod output;
@@ -20,6 +21,7 @@ mod verdict;
 pub use self::{
     fire::{Hooks, fire},
     handler::{Level, Origin, Plugin},
+    in_loop::ClaudeHooks,
     means::AskModel,
     run::Session,
     settings::{MANAGED, Places, Settings},

@@ -27,6 +27,9 @@ pub(super) fn from_javascript(text: &str) -> Result<String, String> {
     Ok(read.made)
 }
 
+/// A letter of a word, as JavaScript has it.
+const WORD: &str = "[0-9A-Za-z_]";
+
 struct Reading<'t> {
     rest: Peekable<Chars<'t>>,
     made: String,
@@ -54,11 +57,13 @@ impl Reading<'_> {
             'w' if place == Place::InClass => self.made.push_str("0-9A-Za-z_"),
             'd' => self.made.push_str("[0-9]"),
             'D' => self.made.push_str("[^0-9]"),
-            'w' => self.made.push_str("[0-9A-Za-z_]"),
+            'w' => self.made.push_str(WORD),
             'W' => self.made.push_str("[^0-9A-Za-z_]"),
             'b' if place == Place::InClass => self.made.push_str(r"\x08"),
-            'b' => self.made.push_str(r"(?-u:\b)"),
-            'B' if place == Place::Outside => self.made.push_str(r"(?-u:\B)"),
+            'b' => self.made.push_str(&format!("(?:(?<={WORD})(?!{WORD})|(?<!{WORD})(?={WORD}))")),
+            'B' if place == Place::Outside => {
+                self.made.push_str(&format!("(?:(?<={WORD})(?={WORD})|(?<!{WORD})(?!{WORD}))"));
+            }
             's' | 'S' | 'f' | 'n' | 'r' | 't' | 'v' => self.made.extend(['\\', c]),
             '0' => self.made.push_str(r"\x00"),
             'x' | 'u' => self.code(c),
@@ -196,6 +201,9 @@ mod tests {
             (r"(?<=a)b", "ab", true),
             (r"^(?i:BASH)$", "bash", true),
             (r"\bEdit\b", "an Edit here", true),
+            (r"\bEdit\b", "NotebookEdit", false),
+            (r"é\b", "éa", true),
+            (r"\BEdit", "NotebookEdit", true),
             ("^Bash #1$", "Bash #1", true),
         ];
         for (pattern, text, expected) in cases {

@@ -17,7 +17,7 @@ mod rows;
 pub use self::{
     answer::{HostAnswer, answer, unread},
     config::{Config, Form, Spot},
-    read::{Environment, HostError, HostEvent, find, read},
+    read::{Environment, HostError, HostEvent, find, looks_like, read},
     row::{Ask, Fields, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Takes},
     rows::HOSTS,
 };

@@ -103,6 +103,14 @@ pub fn read(
     translated(event, host, moment, environment)
 }
 
+/// The host that an event seems to be of.
+pub fn looks_like(event: &Value, environment: Environment<'_>) -> Option<&'static Host> {
+    HOSTS.iter().find(|host| {
+        let named = host.event_at.iter().find_map(|at| event.pointer(at)?.as_str());
+        is_from(host, event, named, environment)
+    })
+}
+
 fn is_from(host: &'static Host, event: &Value, name: Option<&str>, environment: Environment<'_>) -> bool {
     let holds = |sign: &Sign| match sign {
         Sign::Has(at) => event.pointer(at).is_some(),

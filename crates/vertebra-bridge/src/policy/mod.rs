@@ -106,17 +106,19 @@ pub struct PolicyHook {
 impl Policy {
     /// What these settings say.
     pub fn new(settings: &Settings, services: &Services) -> Result<Self, PolicyError> {
-        Self::made(settings, services, |_| {})
+        Self::of(settings, services, None)
     }
 
-    /// The same, for a program that judges one event and is gone: patterns are compiled when the event reaches them.
-    pub fn for_one_event(settings: &Settings, services: &Services) -> Result<Self, PolicyError> {
-        Self::made(settings, services, |set| _ = set.for_one_event())
+    /// The same for one event at this point, and then no more: what other points need is not made, and patterns are only
+    /// compiled where the event reaches them.
+    pub fn for_one_event(settings: &Settings, services: &Services, point: &str) -> Result<Self, PolicyError> {
+        Self::of(settings, services, Some(point))
     }
 
-    fn made(settings: &Settings, services: &Services, how: fn(&mut HookSet)) -> Result<Self, PolicyError> {
+    fn of(settings: &Settings, services: &Services, only: Option<&str>) -> Result<Self, PolicyError> {
         let (mut hooks, notices) = standing::stand(settings);
-        for hook in hooks.iter_mut().filter(|hook| hook.standing == Standing::InForce) {
+        let needed = |hook: &PolicyHook| only.is_none_or(|point| hook.settings.point == point);
+        for hook in hooks.iter_mut().filter(|hook| hook.standing == Standing::InForce && needed(hook)) {
             if let Action::Run(run) = &hook.settings.action {
                 let built = handler::build(run, services).map_err(|error| hook.wrong(error.to_string()))?;
                 let of_project = matches!(hook.origin.level, Level::Project | Level::Local);
@@ -129,9 +131,11 @@ impl Policy {
         let rules = permissions(settings, None)?.rules();
         let has_rules = settings.permissions.mode.is_some() || !rules.list().is_empty();
         let bare = Agent::builder(NoModel).name("policy").build()?;
-        let mut set = set(&hooks, Order::Alone);
-        how(&mut set);
-        bare.hooks().install(set).map_err(|error| placed(&error, &hooks))?;
+        let mut alone = set(hooks.iter().filter(|hook| needed(hook)), &hooks, Order::Alone);
+        if only.is_some() {
+            alone.for_one_event();
+        }
+        bare.hooks().install(alone).map_err(|error| placed(&error, &hooks))?;
         Ok(Self { hooks, notices, rules, has_rules, bare })
     }
 
@@ -142,7 +146,7 @@ impl Policy {
 
     /// The same, with more hooks in the bundle.
     pub(crate) fn hook_set_with(&self, more: HookSet) -> HookSet {
-        let mut set = set(&self.hooks, Order::WithOthers);
+        let mut set = set(&self.hooks, &self.hooks, Order::WithOthers);
         // What is added as a step begins is told in that step.
         set.on(BeforeStep, async |cx| {
             if cx.state().metadata().get(crate::wire::CONTEXT).is_some() {
@@ -211,11 +215,11 @@ impl PolicyHook {
 /// After all hooks that files may name a priority for.
 const LAST: i32 = 1_000_000;
 
-/// The hooks in force.
-fn set(hooks: &[PolicyHook], order: Order) -> HookSet {
+/// Those of these hooks that are in force.
+fn set<'h>(hooks: impl IntoIterator<Item = &'h PolicyHook>, all: &'h [PolicyHook], order: Order) -> HookSet {
     let mut set = HookSet::new();
-    for hook in hooks.iter().filter(|hook| hook.standing == Standing::InForce) {
-        at_point(hook.settings.point, Add { set: &mut set, hook, all: hooks, order });
+    for hook in hooks.into_iter().filter(|hook| hook.standing == Standing::InForce) {
+        at_point(hook.settings.point, Add { set: &mut set, hook, all, order });
     }
     set
 }
