@@ -29,6 +29,7 @@ mod judge;
 mod reload;
 mod rules;
 mod standing;
+mod words;
 
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ pub use self::{
 };
 use crate::{
     handler::{self, Handler, Services},
-    settings::{Action, HookSettings, Level, Origin, Settings},
+    settings::{Action, HookSettings, Level, Origin, Said, Settings},
     wire::{at_point, take_context},
 };
 
@@ -179,10 +180,24 @@ impl Policy {
         self.hooks.iter().filter(|hook| hook.standing == Standing::InForce)
     }
 
-    /// Whether the same hooks stand in the same places.
-    fn says_the_same(&self, other: &Self) -> bool {
-        let said = |hook: &PolicyHook| (hook.settings.clone(), hook.origin.clone(), hook.standing.clone());
-        self.notices == other.notices && self.hooks.iter().map(said).eq(other.hooks.iter().map(said))
+    /// Adds hooks that are not in force because nobody has trusted them: for a list.
+    #[must_use]
+    pub fn with_untrusted(mut self, settings: &Settings) -> Self {
+        let known = |hook: &&Said<HookSettings>| self.hooks.iter().all(|other| other.origin != hook.origin);
+        let more: Vec<PolicyHook> = settings
+            .hooks
+            .iter()
+            .filter(known)
+            .map(|hook| PolicyHook {
+                name: hook.value.name.as_str().into(),
+                settings: hook.value.clone(),
+                origin: hook.origin.clone(),
+                standing: Standing::Off(Off::Untrusted),
+                handler: None,
+            })
+            .collect();
+        self.hooks.extend(more);
+        self
     }
 
     /// The hook in force that records call this, with the name of the bundle or without.

@@ -1,13 +1,16 @@
 //! A policy that follows its files while sessions run.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+};
 
-use vertebra::{Agent, Attach as _, BeforeStep, Capability, HookSet, Hooks, Kit, Verdict as _, proceed};
+use vertebra::{Agent, Attach as _, BeforeStep, Capability, HookSet, Hooks, Kit, proceed};
 
-use super::{BUNDLE, Files, Policy};
+use super::{BUNDLE, Files, Policy, PolicyError, files::Stamp};
 use crate::{
     handler::Services,
-    settings::{Action, HookSettings, Level, Said, Settings, merge},
+    settings::{AboutHooks, Action, HookSettings, Said, Settings, merge},
     trust::Seals,
 };
 
@@ -34,20 +37,45 @@ struct Inner {
 /// What is in force, and what it was made of.
 struct Now {
     policy: Arc<Policy>,
-    services: Services,
-    stamps: Vec<super::files::Stamp>,
+    made_of: MadeOf,
+    /// What the files looked like; nothing before the first look.
+    stamps: Vec<Stamp>,
     /// The levels of the project as far as they are in force.
     project: Vec<Settings>,
-    /// The same as they were last read, trusted or not.
-    read: Vec<Settings>,
+    /// The same as they were last read, trusted or not; none before the first look.
+    read: Option<Vec<Settings>>,
+}
+
+/// All that a policy is made of. The same makes the same.
+#[derive(Clone)]
+struct MadeOf {
+    hooks: Vec<Said<HookSettings>>,
+    about: AboutHooks,
+    services: Services,
+}
+
+impl MadeOf {
+    fn new(settings: &Settings, services: Services) -> Self {
+        Self { hooks: settings.hooks.clone(), about: settings.about_hooks.clone(), services }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.hooks == other.hooks && self.about == other.about && self.services.seals == other.services.seals
+    }
 }
 
 impl Reload {
-    /// Follows these files from a policy that was made of them. `project` is what of the project's levels is in force.
-    pub fn new(files: Files, policy: Policy, project: Vec<Settings>, services: Services) -> Self {
-        let (stamps, policy) = (files.stamps(), Arc::new(policy));
-        let now = Now { policy, services, stamps, read: project.clone(), project };
-        Self(Arc::new(Inner { files, hooks: OnceLock::new(), now: Mutex::new(now) }))
+    /// Follows these files from the settings that were made of them. `project` is what of the project's levels is in force.
+    pub fn new(
+        files: Files,
+        settings: &Settings,
+        project: Vec<Settings>,
+        services: Services,
+    ) -> Result<Self, PolicyError> {
+        let policy = Arc::new(Policy::new(settings, &services)?);
+        // The first look reads everything: a file may have changed since it was read.
+        let now = Now { policy, made_of: MadeOf::new(settings, services), stamps: Vec::new(), read: None, project };
+        Ok(Self(Arc::new(Inner { files, hooks: OnceLock::new(), now: Mutex::new(now) })))
     }
 
     /// The policy in force.
@@ -112,24 +140,26 @@ impl Inner {
         }
         now.stamps = stamps;
         let broken = |error: String| vec![format!("the hooks stay as they were: {error}")];
-        let next = match next {
+        let Next { made_of, settings, project, read, mut told } = match next {
             Ok(next) => next,
             Err(error) => return broken(error),
         };
-        let Next { policy, services, project, read, mut told } = next;
-        let changed = !policy.says_the_same(&now.policy);
-        if let Some(hooks) = self.hooks.get().filter(|_| changed)
-            && let Err(error) = hooks.replace(BUNDLE, self.set(&policy))
-        {
-            return broken(error.to_string());
-        }
-        if changed {
+        if !made_of.is(&now.made_of) {
+            let policy = match Policy::new(&settings, &made_of.services) {
+                Ok(policy) => policy,
+                Err(error) => return broken(error.to_string()),
+            };
+            if let Some(hooks) = self.hooks.get()
+                && let Err(error) = hooks.replace(BUNDLE, self.set(&policy))
+            {
+                return broken(error.to_string());
+            }
             let new = |notice: &&String| !now.policy.notices().contains(notice);
             told.extend(policy.notices().iter().filter(new).cloned());
-            told.push(format!("the hooks were read again: {} are in force", policy.in_force().count()));
-            now.policy = Arc::new(policy);
+            told.push(format!("the hooks were read again: {} in force", policy.in_force().count()));
+            (now.policy, now.made_of) = (Arc::new(policy), made_of);
         }
-        (now.services, now.project, now.read) = (services, project, read);
+        (now.project, now.read) = (project, Some(read));
         told
     }
 
@@ -137,44 +167,41 @@ impl Inner {
     fn next(&self, now: &Now) -> Result<Next, String> {
         let (managed, user) = self.files.own().map_err(|error| error.to_string())?;
         let (project, trusted) = self.files.project()?;
-        let read = project.settings().map_err(|error| error.to_string());
-        let read: Vec<Settings> = read?.into_iter().map(|sheet| sheet.settings).collect();
-        let (mut services, mut told) = (now.services.clone(), Vec::new());
-        let lost = now.project.iter().any(|old| !old.hooks.is_empty() && !read.iter().any(|new| same_file(old, new)));
-        let project = if trusted && !lost {
+        let sheets = project.settings().map_err(|error| error.to_string())?;
+        let read: Vec<Settings> = sheets.into_iter().map(|sheet| sheet.settings).collect();
+        let (mut services, mut told) = (now.made_of.services.clone(), Vec::new());
+        // Trust is in what a file says, and nobody has trusted that there is none.
+        let of_project = now.project.iter().flat_map(|level| &level.hooks);
+        let is_lost = of_project.clone().any(|hook| !Path::new(&*hook.origin.place).exists());
+        let is_as_it_was = match &now.read {
+            Some(before) => *before == read,
+            None => now.project.is_empty() || now.project == read,
+        };
+        let project = if trusted && !is_lost {
             services.seals = Seals::new(&project);
             read.clone()
-        } else if read == now.read {
+        } else if is_as_it_was {
             now.project.clone()
         } else {
-            told.push(
-                "a file of the project changed, and what is new in it is not trusted: until it is, its hooks that changed \
-                 do not run, and what it refused stays refused. See and trust: vertebra trust"
-                    .to_owned(),
-            );
+            told.push(UNTRUSTED.to_owned());
             now.project.iter().map(|old| held(old, &read)).collect()
         };
         let (settings, _) = merge(managed, std::iter::once(user).chain(project.iter().cloned()));
-        let policy = Policy::new(&settings, &services).map_err(|error| error.to_string())?;
-        Ok(Next { policy, services, project, read, told })
+        Ok(Next { made_of: MadeOf::new(&settings, services), settings, project, read, told })
     }
 }
 
+/// What is said of a change that nobody has seen.
+const UNTRUSTED: &str = "a file of the project changed, and nobody has trusted what it says now: its hooks that changed do \
+                         not run, and what it refused stays refused. See and trust: vertebra trust";
+
 /// What the files say, and what is to be told of it.
 struct Next {
-    policy: Policy,
-    services: Services,
+    made_of: MadeOf,
+    settings: Settings,
     project: Vec<Settings>,
     read: Vec<Settings>,
     told: Vec<String>,
-}
-
-fn level(settings: &Settings) -> Option<Level> {
-    settings.hooks.first().map(|hook| hook.origin.level)
-}
-
-fn same_file(old: &Settings, new: &Settings) -> bool {
-    level(old) == level(new)
 }
 
 /// What of a project's level holds after a change that nobody has seen: hooks that are still there as they were, and
