@@ -1,6 +1,11 @@
 //! The files that a policy is read from, and whether one of them changed.
 
-use std::{fs, os::unix::fs::MetadataExt as _, path::PathBuf};
+use std::{
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
 
 use crate::{
     settings::{FILE_NAME, LOCAL_NAME, Level, Settings, SettingsError, project_file, read},
@@ -20,8 +25,43 @@ pub struct Files {
     pub store: Option<Store>,
 }
 
-/// What tells one state of a file from another without reading it; none if there is no file.
-pub(super) type Stamp = (PathBuf, Option<(u64, u64, u64, i64, i64, i64, i64)>);
+/// How long a file that has become empty may be one that somebody is about to write.
+const EMPTY_FOR: Duration = Duration::from_secs(1);
+
+/// A file, and what tells one state of it from another without reading it; none if it is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp {
+    path: PathBuf,
+    state: Option<State>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct State {
+    file: (u64, u64),
+    bytes: u64,
+    written: Option<SystemTime>,
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(path: PathBuf) -> Self {
+        let state = fs::metadata(&path).ok().map(|file| State {
+            file: (file.dev(), file.ino()),
+            bytes: file.size(),
+            written: file.modified().ok(),
+            changed: (file.ctime(), file.ctime_nsec()),
+        });
+        Self { path, state }
+    }
+
+    /// Whether it has just become empty: whoever writes a file in place empties it first.
+    pub(super) fn is_being_written(&self) -> bool {
+        self.state.as_ref().is_some_and(|state| {
+            let age = state.written.and_then(|written| SystemTime::now().duration_since(written).ok());
+            state.bytes == 0 && age.is_none_or(|age| age < EMPTY_FOR)
+        })
+    }
+}
 
 impl Files {
     /// What all files look like from outside.
@@ -29,7 +69,7 @@ impl Files {
         let project = [FILE_NAME, LOCAL_NAME].iter().filter_map(|name| project_file(&self.folder, name));
         let store = self.store.as_ref().map(|store| store.path().to_owned());
         let paths = std::iter::once(self.managed.clone()).chain(self.user.clone()).chain(store).chain(project);
-        paths.map(|path| (path.clone(), stamp(&path))).collect()
+        paths.map(Stamp::of).collect()
     }
 
     /// The managed level and the user's.
@@ -46,9 +86,4 @@ impl Files {
         let trusted = matches!(standing, Ok(Some(Standing::Trusted)));
         Ok((project, trusted))
     }
-}
-
-fn stamp(path: &std::path::Path) -> Option<(u64, u64, u64, i64, i64, i64, i64)> {
-    let file = fs::metadata(path).ok()?;
-    Some((file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()))
 }

@@ -130,7 +130,7 @@ impl Inner {
     fn look(self: &Arc<Self>) -> Vec<String> {
         let mut now = self.now();
         let stamps = self.files.stamps();
-        if stamps == now.stamps {
+        if stamps == now.stamps || stamps.iter().any(Stamp::is_being_written) {
             return Vec::new();
         }
         let next = self.next(&now);

@@ -73,7 +73,9 @@ impl Rule {
                     .to_owned()
             }
         };
-        format!("[[hook]]\npoint = \"BeforeToolUse\"\npriority = {priority}\nmatch = {{ args = {{ \"/n\" = {n} }} }}\n{answer}\n")
+        format!(
+            "[[hook]]\npoint = \"BeforeToolUse\"\npriority = {priority}\nmatch = {{ args = {{ \"/n\" = {n} }} }}\n{answer}\n"
+        )
     }
 }
 
@@ -104,9 +106,9 @@ fn play(rules: &[Rule], streams: bool) -> (Vec<Ran>, bool) {
             agent.run("go").await.expect("a run");
         }
         let number = |args: &vertebra::Args, key: &str| args.get(key).and_then(serde_json::Value::as_u64).expect("n");
-        let ran = tool.calls().iter().map(|args| Ran {
-            wanted: number(args, "wanted"),
-            n: number(args, "n"),
+        let ran = tool.calls().into_iter().map(|args| Ran {
+            wanted: number(&args, "wanted"),
+            n: number(&args, "n"),
             trace: args.get("trace") == Some(&json!(true)),
         });
         let requests = model.requests();

@@ -59,7 +59,7 @@ async fn a_child_is_under_the_hooks_of_its_parents_file() {
     let child = child.name("helper").tool(tool.clone()).build().expect("a child");
     let model = Script::new().call("helper", r#"{"prompt": "do it"}"#).say("Neither could I.");
     let mut builder = vertebra::Agent::builder(model);
-    builder.tool(AgentTool::new(child, "Helps")).hooks(policy(&[(Level::Project, deny)]).hook_set());
+    builder.tool(AgentTool::new("helper", "Helps", child)).hooks(policy(&[(Level::Project, deny)]).hook_set());
     builder.build().expect("an agent").run("go").await.expect("a run");
     assert!(tool.calls().is_empty());
     let heard = helper.requests().pop().expect("a request");

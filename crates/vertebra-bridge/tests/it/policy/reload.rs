@@ -16,7 +16,8 @@ use vertebra_bridge::{
 
 use super::ran;
 
-const DENY: &str = "[[hook]]\nname = \"no-two\"\npoint = \"BeforeToolUse\"\nmatch = { args = { \"/n\" = 2 } }\ndeny = \"not two\"\n";
+const DENY: &str =
+    "[[hook]]\nname = \"no-two\"\npoint = \"BeforeToolUse\"\nmatch = { args = { \"/n\" = 2 } }\ndeny = \"not two\"\n";
 const ALLOW: &str = "[[hook]]\nname = \"no-two\"\npoint = \"BeforeToolUse\"\nallow = true\n";
 const SET: &str = "[[hook]]\nname = \"mark\"\npoint = \"BeforeToolUse\"\nset = { mark = true }\n";
 
@@ -106,9 +107,12 @@ async fn a_new_hook_holds_from_the_next_call_on() {
 
 #[tokio::test]
 async fn a_hook_that_is_taken_out_of_ones_own_file_is_gone() {
-    for leave in [|scene: &Scene| scene.write("user.toml", ""), |scene: &Scene| {
-        fs::remove_file(scene.path("user.toml")).expect("removed");
-    }] {
+    for leave in [
+        |scene: &Scene| scene.write("user.toml", ""),
+        |scene: &Scene| {
+            fs::remove_file(scene.path("user.toml")).expect("removed");
+        },
+    ] {
         let scene = Scene::new();
         scene.write("user.toml", DENY);
         let (tool, news) = scene.between(leave).await;
@@ -185,4 +189,35 @@ async fn nothing_is_said_while_nothing_changes() {
     let (tool, news) = scene.between(|scene| scene.write("user.toml", DENY)).await;
     assert_eq!(ran(&tool, "n"), [json!(1)]);
     assert_eq!(news, Vec::<String>::new(), "the same bytes are no change, and an untrusted folder stays left out");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_call_ever_meets_half_of_two_files() {
+    let both = |n: u32| {
+        let hook = |key: &str| format!("[[hook]]\npoint = \"BeforeToolUse\"\nset = {{ {key} = {n} }}\n");
+        [hook("first"), "#".repeat(20_000), "\n".to_owned(), hook("second")].concat()
+    };
+    let scene = Scene::new();
+    scene.write("user.toml", &both(0));
+    let policy = scene.policy();
+    let (tool, writer) = (RecordingTool::new("work"), scene.clone());
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let stopped = stop.clone();
+    // In place, as careless editors do.
+    let writing = std::thread::spawn(move || {
+        let mut n = 0;
+        while !stopped.load(std::sync::atomic::Ordering::Relaxed) {
+            n += 1;
+            writer.write("user.toml", &both(n));
+        }
+    });
+    let model = (0..60).fold(Script::new(), |script, _| script.call("work", "{}")).say("done");
+    let mut builder = Agent::builder(model);
+    let agent = builder.tool(tool.clone()).with(policy.clone()).max_steps(100).build().expect("an agent");
+    policy.follow(&agent);
+    agent.run("go").await.expect("a run");
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    writing.join().expect("nobody panics");
+    assert_eq!(tool.calls().len(), 60);
+    assert_eq!(ran(&tool, "first"), ran(&tool, "second"));
 }
