@@ -5,8 +5,10 @@ mod explain;
 mod file;
 mod fire;
 mod import;
+mod list;
 mod new;
 mod page;
+mod schema;
 mod test;
 mod trial;
 
@@ -22,6 +24,10 @@ pub(crate) struct Options {
 
 #[derive(clap::Subcommand)]
 enum Command {
+    /// List the hooks in force in the order they run, with file and line, and those that are not, with the reason
+    List(list::Options),
+    /// Print the JSON schema of vertebra.toml, for editors
+    Schema(schema::Options),
     /// Fire one event for real, and print what comes of it
     Fire(fire::Options),
     /// Say which hooks match an event, in which order, what each says, and who decides
@@ -39,6 +45,8 @@ enum Command {
 /// Runs the command.
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     match options.command {
+        Command::List(options) => list::run(&options),
+        Command::Schema(options) => schema::run(&options),
         Command::Fire(options) => fire::run(options).await,
         Command::Explain(options) => explain::run(options).await,
         Command::Test(options) => test::run(options).await,
