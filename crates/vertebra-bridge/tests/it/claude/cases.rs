@@ -137,7 +137,7 @@ impl<'c> Scene<'c> {
             "#!/bin/sh".to_owned(),
             format!("cat > {folder}/stdin.{at}"),
             format!("env > {folder}/env.{at}; pwd > {folder}/cwd.{at}"),
-            format!("if [ -t 0 ] || [ -t 1 ] || [ -t 2 ] || : < /dev/tty; then echo yes > {folder}/tty.{at}; fi 2> /dev/null"),
+            format!("if [ -t 0 ] || [ -t 1 ] || [ -t 2 ]; then echo yes > {folder}/tty.{at}; fi"),
             format!("sleep {}", behaviour["sleep_s"].as_f64().unwrap_or_default()),
             side_effect,
             format!("cat {folder}/{out}; cat {folder}/{err} >&2"),
