@@ -11,6 +11,7 @@ mod scripts;
 mod seals;
 mod store;
 
+pub(crate) use self::hooks::does;
 pub use self::{
     hooks::ProjectHook,
     project::{Kind, Project, ProjectFile},

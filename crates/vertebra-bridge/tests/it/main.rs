@@ -1,3 +1,4 @@
 //! What comes from outside, from outside: real files, real processes, real sockets.
 
 mod claude;
+mod policy;

@@ -1,7 +1,9 @@
 //! `vertebra hooks`: what people type to see a policy, try it, test it and write it.
 
 mod explain;
+mod list;
 mod page;
+mod schema;
 mod trial;
 
 use std::process::ExitCode;
@@ -16,6 +18,10 @@ pub(crate) struct Options {
 
 #[derive(clap::Subcommand)]
 enum Command {
+    /// List the hooks in force in the order they run, with file and line, and those that are not, with the reason
+    List(list::Options),
+    /// Print the JSON schema of vertebra.toml, for editors
+    Schema(schema::Options),
     /// Say which hooks match an event, in which order, what each says, and who decides
     Explain(explain::Options),
 }
@@ -23,6 +29,8 @@ enum Command {
 /// Runs the command.
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     match options.command {
+        Command::List(options) => list::run(&options),
+        Command::Schema(options) => schema::run(&options),
         Command::Explain(options) => explain::run(options).await,
     }
 }

@@ -220,7 +220,8 @@ pub(crate) fn event_file(path: &Path) -> anyhow::Result<Value> {
     serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))
 }
 
-fn services(folder: &Path, seals: Seals, world: &World) -> Services {
+/// What answers for hooks may use where no agent is at work.
+pub(super) fn services(folder: &Path, seals: Seals, world: &World) -> Services {
     Services { folder: folder.to_owned(), variables: world.variables.clone(), seals, ..Services::default() }
 }
 
