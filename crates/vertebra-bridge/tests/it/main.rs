@@ -1,0 +1,3 @@
+//! What comes from outside the process, with real processes, sockets and files.
+
+mod handlers;
