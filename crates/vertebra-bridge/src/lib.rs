@@ -5,6 +5,7 @@
 mod shown;
 
 pub mod handler;
+pub mod policy;
 pub mod settings;
 pub mod trust;
 pub mod wire;

@@ -6,6 +6,7 @@ mod demo;
 mod doctor;
 mod drive;
 mod explain;
+mod hooks;
 mod init;
 mod manual;
 mod markdown;
@@ -41,6 +42,8 @@ enum Command {
     Init(init::Options),
     /// Look at what a folder brings along, and trust it or not
     Trust(trust::Options),
+    /// See, try, test and write the hooks of a policy
+    Hooks(hooks::Options),
     /// Check the whole set-up, and say what to do about what is missing
     Doctor(doctor::Options),
     /// Print completions for a shell
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Models(options) => asynchronously(models::run(options)),
         Command::Init(options) => init::run(&options),
         Command::Trust(options) => trust::run(&options),
+        Command::Hooks(options) => asynchronously(hooks::run(options)),
         Command::Doctor(options) => asynchronously(doctor::run(options)),
         Command::Completions(options) => manual::completions(&options, Command::command()),
         Command::Man(options) => manual::man(&options, Command::command()),

@@ -1,12 +1,15 @@
 //! Matchers compiled: patterns parsed once, facts of an event asked for once.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 use globset::{GlobBuilder, GlobMatcher};
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 use serde_json::Value;
 
-use crate::{Event, Matcher, State, Test};
+use crate::{
+    Event, Matcher, State, Test,
+    pattern::{Compile, Pattern, TooLarge},
+};
 
 /// Why a pattern was not compiled: which field, the pattern, and what its parser says.
 pub(crate) struct BadPattern {
@@ -17,8 +20,8 @@ pub(crate) struct BadPattern {
 
 pub(crate) enum Compiled {
     Tool(NamePattern),
-    Path(GlobMatcher),
-    Command(Regex),
+    Path(Pattern<GlobMatcher>),
+    Command(Pattern<Regex>),
     Session(String),
     Agent(String),
     Step(String),
@@ -32,7 +35,7 @@ pub(crate) enum Compiled {
 pub(crate) enum CompiledTest {
     Exists,
     Equals(Value),
-    Matches(Regex),
+    Matches(Pattern<Regex>),
 }
 
 /// The facts of one event, each worked out at most once per dispatch and only if a matcher asks.
@@ -42,11 +45,33 @@ pub(crate) struct Facts<'a, E, S> {
     commands: OnceCell<Vec<String>>,
     paths: OnceCell<Vec<String>>,
     arguments: OnceCell<Option<Value>>,
+    /// A pattern could not be asked.
+    unknown: Cell<bool>,
 }
 
 impl<'a, E: Event, S: State> Facts<'a, E, S> {
     pub(crate) fn new(event: &'a E, state: &'a S) -> Self {
-        Self { event, state, commands: OnceCell::new(), paths: OnceCell::new(), arguments: OnceCell::new() }
+        Self {
+            event,
+            state,
+            commands: OnceCell::new(),
+            paths: OnceCell::new(),
+            arguments: OnceCell::new(),
+            unknown: Cell::new(false),
+        }
+    }
+
+    /// Whether the matcher holds. One that cannot say so does: nobody may be spared a hook by a pattern that is too large.
+    pub(crate) fn satisfy(&self, matcher: &Compiled) -> bool {
+        let holds = matcher.holds(self);
+        holds || self.unknown.take()
+    }
+
+    fn known(&self, matches: Result<bool, TooLarge>) -> bool {
+        matches.unwrap_or_else(|TooLarge| {
+            self.unknown.set(true);
+            false
+        })
     }
 
     /// The whole command line, then each simple command inside it.
@@ -65,38 +90,51 @@ impl<'a, E: Event, S: State> Facts<'a, E, S> {
 }
 
 impl Compiled {
-    pub(crate) fn new(matcher: &Matcher) -> Result<Self, BadPattern> {
-        let each = |inner: &[Matcher]| inner.iter().map(Self::new).collect::<Result<Vec<_>, _>>();
+    pub(crate) fn new(matcher: &Matcher, when: Compile) -> Result<Self, BadPattern> {
+        let each =
+            |inner: &[Matcher]| inner.iter().map(|matcher| Self::new(matcher, when)).collect::<Result<Vec<_>, _>>();
         Ok(match matcher {
-            Matcher::Tool(pattern) => Self::Tool(NamePattern::new(pattern)?),
-            Matcher::Path(glob) => Self::Path(path_glob(glob)?.compile_matcher()),
-            Matcher::Command(pattern) => Self::Command(regex("command", pattern)?),
+            Matcher::Tool(pattern) => Self::Tool(NamePattern::new(pattern, when)?),
+            Matcher::Path(glob) => Self::Path(Pattern::glob(path_glob(glob)?, when)),
+            Matcher::Command(pattern) => Self::Command(regex("command", pattern, when)?),
             Matcher::Session(id) => Self::Session(id.clone()),
             Matcher::Agent(name) => Self::Agent(name.clone()),
             Matcher::Step(kind) => Self::Step(kind.clone()),
             Matcher::Metadata { key, is } => {
-                Self::Metadata { key: key.clone(), is: CompiledTest::new("metadata", is)? }
+                Self::Metadata { key: key.clone(), is: CompiledTest::new("metadata", is, when)? }
             }
-            Matcher::Args { at, is } => Self::Args { at: at.clone(), is: CompiledTest::new("args", is)? },
-            Matcher::All(inner) => Self::All(each(inner)?),
-            Matcher::Any(inner) => Self::Any(each(inner)?),
-            Matcher::Not(inner) => Self::Not(Box::new(Self::new(inner)?)),
+            Matcher::Args { at, is } => Self::Args { at: at.clone(), is: CompiledTest::new("args", is, when)? },
+            Matcher::All(inner) => Self::All(cheapest_first(each(inner)?)),
+            Matcher::Any(inner) => Self::Any(cheapest_first(each(inner)?)),
+            Matcher::Not(inner) => Self::Not(Box::new(Self::new(inner, when)?)),
         })
     }
 
-    pub(crate) fn holds<E: Event, S: State>(&self, facts: &Facts<'_, E, S>) -> bool {
+    /// How much work it is to ask, roughly.
+    fn cost(&self) -> u8 {
+        match self {
+            Self::Tool(_) | Self::Session(_) | Self::Agent(_) | Self::Step(_) => 0,
+            Self::Metadata { .. } | Self::Args { .. } => 1,
+            Self::Path(_) => 2,
+            Self::Command(_) => 3,
+            Self::All(inner) | Self::Any(inner) => inner.iter().map(Self::cost).max().unwrap_or_default(),
+            Self::Not(inner) => inner.cost(),
+        }
+    }
+
+    fn holds<E: Event, S: State>(&self, facts: &Facts<'_, E, S>) -> bool {
         match self {
             Self::Tool(pattern) => {
-                facts.event.tool().is_some_and(|tool| pattern.holds(tool))
-                    || facts.event.aliases().iter().any(|alias| pattern.holds(alias))
+                let asked = |name: &str| facts.known(pattern.holds(name));
+                facts.event.tool().is_some_and(asked) || facts.event.aliases().iter().any(|alias| asked(alias))
             }
-            Self::Path(glob) => facts.paths().iter().any(|path| glob.is_match(path)),
-            Self::Command(regex) => facts.commands().any(|command| regex.is_match(command)),
+            Self::Path(glob) => facts.paths().iter().any(|path| facts.known(glob.matches(path))),
+            Self::Command(regex) => facts.commands().any(|command| facts.known(regex.matches(command))),
             Self::Session(id) => facts.event.session() == Some(id),
             Self::Agent(name) => facts.event.agent().is_some_and(|agent| agent.eq_ignore_ascii_case(name)),
             Self::Step(kind) => facts.event.step().is_some_and(|step| step.eq_ignore_ascii_case(kind)),
-            Self::Metadata { key, is } => is.holds(facts.state.metadata(key)),
-            Self::Args { at, is } => is.holds(facts.argument(at)),
+            Self::Metadata { key, is } => facts.known(is.holds(facts.state.metadata(key))),
+            Self::Args { at, is } => facts.known(is.holds(facts.argument(at))),
             Self::All(inner) => inner.iter().all(|matcher| matcher.holds(facts)),
             Self::Any(inner) => inner.iter().any(|matcher| matcher.holds(facts)),
             Self::Not(inner) => !inner.holds(facts),
@@ -105,20 +143,20 @@ impl Compiled {
 }
 
 impl CompiledTest {
-    fn new(field: &'static str, test: &Test) -> Result<Self, BadPattern> {
+    fn new(field: &'static str, test: &Test, when: Compile) -> Result<Self, BadPattern> {
         Ok(match test {
             Test::Exists => Self::Exists,
             Test::Equals(value) => Self::Equals(value.clone()),
-            Test::Matches(pattern) => Self::Matches(regex(field, pattern)?),
+            Test::Matches(pattern) => Self::Matches(regex(field, pattern, when)?),
         })
     }
 
-    fn holds(&self, value: Option<&Value>) -> bool {
+    fn holds(&self, value: Option<&Value>) -> Result<bool, TooLarge> {
         match (self, value) {
-            (_, None) => false,
-            (Self::Exists, Some(_)) => true,
-            (Self::Equals(expected), Some(value)) => expected == value,
-            (Self::Matches(regex), Some(value)) => value.as_str().is_some_and(|text| regex.is_match(text)),
+            (_, None) => Ok(false),
+            (Self::Exists, Some(_)) => Ok(true),
+            (Self::Equals(expected), Some(value)) => Ok(expected == value),
+            (Self::Matches(regex), Some(value)) => value.as_str().map_or(Ok(false), |text| regex.matches(text)),
         }
     }
 }
@@ -126,21 +164,21 @@ impl CompiledTest {
 /// A pattern for a whole name, without regard to case.
 pub(crate) enum NamePattern {
     /// `a|b|read_*`: names in lower case, and globs.
-    Names { exact: Vec<String>, globs: Vec<GlobMatcher> },
+    Names { exact: Vec<String>, globs: Vec<Pattern<GlobMatcher>> },
     /// `/…/`
-    Regex(Regex),
+    Regex(Pattern<Regex>),
 }
 
 impl NamePattern {
-    pub(crate) fn new(pattern: &str) -> Result<Self, BadPattern> {
+    pub(crate) fn new(pattern: &str, when: Compile) -> Result<Self, BadPattern> {
         if let Some(inner) = pattern.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
-            return Ok(Self::Regex(name_regex(inner)?));
+            return Ok(Self::Regex(name_regex(inner, when)?));
         }
         let mut exact = Vec::new();
         let mut globs = Vec::new();
         for name in split_alternatives(pattern) {
             if name.contains(['*', '?', '[', '{']) {
-                globs.push(name_glob(name)?.compile_matcher());
+                globs.push(Pattern::glob(name_glob(name)?, when));
             } else {
                 exact.push(name.to_ascii_lowercase());
             }
@@ -148,13 +186,15 @@ impl NamePattern {
         Ok(Self::Names { exact, globs })
     }
 
-    pub(crate) fn holds(&self, name: &str) -> bool {
+    pub(crate) fn holds(&self, name: &str) -> Result<bool, TooLarge> {
         match self {
             Self::Names { exact, globs } => {
-                exact.iter().any(|exact| exact.eq_ignore_ascii_case(name))
-                    || globs.iter().any(|glob| glob.is_match(name))
+                if exact.iter().any(|exact| exact.eq_ignore_ascii_case(name)) {
+                    return Ok(true);
+                }
+                globs.iter().try_fold(false, |held, glob| Ok(held || glob.matches(name)?))
             }
-            Self::Regex(regex) => regex.is_match(name),
+            Self::Regex(regex) => regex.matches(name),
         }
     }
 }
@@ -164,13 +204,10 @@ pub(crate) fn split_alternatives(pattern: &str) -> impl Iterator<Item = &str> {
     pattern.split('|').map(str::trim)
 }
 
-pub(crate) fn name_regex(inner: &str) -> Result<Regex, BadPattern> {
+fn name_regex(inner: &str, when: Compile) -> Result<Pattern<Regex>, BadPattern> {
     // The pattern is parsed alone first: otherwise `a)(b` would pass, closed and opened by our own brackets.
-    regex("tool", inner)?;
-    RegexBuilder::new(&format!("^(?:{inner})$"))
-        .case_insensitive(true)
-        .build()
-        .map_err(|error| bad("tool", inner, &error))
+    regex("tool", inner, Compile::WhenReached)?;
+    Pattern::whole(inner, when).map_err(|error| bad("tool", inner, &error))
 }
 
 pub(crate) fn name_glob(name: &str) -> Result<globset::Glob, BadPattern> {
@@ -183,8 +220,14 @@ pub(crate) fn path_glob(glob: &str) -> Result<globset::Glob, BadPattern> {
     GlobBuilder::new(&anywhere).literal_separator(true).build().map_err(|error| bad("path", glob, error.kind()))
 }
 
-pub(crate) fn regex(field: &'static str, pattern: &str) -> Result<Regex, BadPattern> {
-    Regex::new(pattern).map_err(|error| bad(field, pattern, &error))
+fn regex(field: &'static str, pattern: &str, when: Compile) -> Result<Pattern<Regex>, BadPattern> {
+    Pattern::regex(pattern, when).map_err(|error| bad(field, pattern, &error))
+}
+
+/// Whoever is asked first may spare the others.
+fn cheapest_first(mut inner: Vec<Compiled>) -> Vec<Compiled> {
+    inner.sort_by_key(Compiled::cost);
+    inner
 }
 
 fn bad(field: &'static str, pattern: &str, error: &dyn std::fmt::Display) -> BadPattern {
@@ -214,8 +257,8 @@ mod tests {
             ("*.{ts,js}", "a.ts", true),
         ];
         for (pattern, name, expected) in cases {
-            let Ok(compiled) = NamePattern::new(pattern) else { panic!("{pattern} does not compile") };
-            assert_eq!(compiled.holds(name), expected, "{pattern} on {name}");
+            let Ok(compiled) = NamePattern::new(pattern, Compile::Now) else { panic!("{pattern} does not compile") };
+            assert_eq!(compiled.holds(name).ok(), Some(expected), "{pattern} on {name}");
         }
     }
 

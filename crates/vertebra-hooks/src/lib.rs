@@ -59,6 +59,7 @@ mod record;
 mod compiled;
 mod index;
 mod matcher;
+mod pattern;
 mod site;
 
 mod around;

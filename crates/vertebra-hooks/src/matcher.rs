@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::{compiled::NamePattern, pattern::Compile};
+
 /// Says when a hook runs. Compiled once, at registration; an invalid pattern is an error there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -97,7 +99,7 @@ impl Matcher {
 
     /// Which of these names satisfy this tool pattern. `None` if the pattern does not parse.
     pub fn names_held<'n>(pattern: &str, names: impl IntoIterator<Item = &'n str>) -> Option<Vec<&'n str>> {
-        let compiled = crate::compiled::NamePattern::new(pattern).ok()?;
-        Some(names.into_iter().filter(|name| compiled.holds(name)).collect())
+        let compiled = NamePattern::new(pattern, Compile::Now).ok()?;
+        Some(names.into_iter().filter(|name| compiled.holds(name).unwrap_or(true)).collect())
     }
 }

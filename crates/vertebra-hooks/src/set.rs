@@ -15,6 +15,7 @@ use crate::{
     compiled::Compiled,
     detached::Queue,
     hook::Closure,
+    pattern::Compile,
     table::{Body, Entry, Table, in_hook},
 };
 
@@ -26,6 +27,7 @@ pub(crate) struct Registered {
     pub(crate) entry: Arc<dyn Any + Send + Sync>,
     pub(crate) compile: fn(&[&Registered]) -> Result<AnyTable, RegisterError>,
     pub(crate) queue: Option<Arc<Queue>>,
+    pub(crate) when: Compile,
 }
 
 pub(crate) type AnyTable = Arc<dyn Any + Send + Sync>;
@@ -37,6 +39,7 @@ pub struct HookSet {
     misuse: Option<RegisterError>,
     /// So many drafts, from the first, are beyond the reach of options.
     sealed: usize,
+    is_for_one_event: bool,
     bundles: Vec<Name>,
 }
 
@@ -46,7 +49,7 @@ struct Draft {
     point: TypeId,
     location: &'static Location<'static>,
     named: bool,
-    finish: Box<dyn FnOnce(HookInfo) -> Result<Registered, RegisterError> + Send + Sync>,
+    finish: Box<dyn FnOnce(HookInfo, Compile) -> Result<Registered, RegisterError> + Send + Sync>,
 }
 
 impl HookSet {
@@ -65,6 +68,16 @@ impl HookSet {
         self.drafts.extend(other.drafts);
         self.bundles.extend(other.bundles);
         self.misuse = self.misuse.take().or(other.misuse);
+        self.is_for_one_event |= other.is_for_one_event;
+    }
+
+    /// These hooks meet one event and are gone: patterns are only checked, and compiled when the event reaches them.
+    ///
+    /// For a program that is started for each event. Everything holds as otherwise, but a pattern that parses and is too
+    /// large to compile is found out only when it is reached; its hook then runs, whatever the event.
+    pub fn for_one_event(&mut self) -> &mut Self {
+        self.is_for_one_event = true;
+        self
     }
 
     /// Makes these hooks a bundle: its name and a slash stand before theirs, so that two bundles do not collide, and
@@ -108,6 +121,7 @@ impl HookSet {
         if let Some(misuse) = self.misuse {
             return Err(misuse);
         }
+        let when = if self.is_for_one_event { Compile::WhenReached } else { Compile::Now };
         let mut bundles = HashSet::new();
         for bundle in self.bundles {
             if already.iter().any(|one| one.info.goes_by(&bundle)) || !bundles.insert(bundle.clone()) {
@@ -128,7 +142,7 @@ impl HookSet {
             }
             names.insert((draft.point, draft.info.name.clone()));
             draft.info.check()?;
-            registered.push((draft.finish)(draft.info)?);
+            registered.push((draft.finish)(draft.info, when)?);
         }
         Ok(registered)
     }
@@ -158,8 +172,8 @@ impl HookSet {
             has_condition: condition.is_some(),
             ..blank(P::NAME, role, on_failure, Some(HookInfo::DEFAULT_TIMEOUT))
         };
-        self.push(info, TypeId::of::<P>(), at, move |info| {
-            let compiled = info.matcher.as_ref().map(Compiled::new).transpose();
+        self.push(info, TypeId::of::<P>(), at, move |info, when| {
+            let compiled = info.matcher.as_ref().map(|matcher| Compiled::new(matcher, when)).transpose();
             let matcher = compiled.map_err(|bad| in_hook(&info.name, bad))?;
             let queue = match &body {
                 Body::Watch(_, queue) => Some(queue.clone()),
@@ -167,7 +181,7 @@ impl HookSet {
             };
             let entry = Arc::new(Entry { matcher, condition, body });
             let compile = |registered: &[&Registered]| Ok(Arc::new(Table::<P>::compile(registered)?) as AnyTable);
-            Ok(Registered { info: Arc::new(info), point: TypeId::of::<P>(), entry, compile, queue })
+            Ok(Registered { info: Arc::new(info), point: TypeId::of::<P>(), entry, compile, queue, when })
         });
     }
 
@@ -176,7 +190,7 @@ impl HookSet {
         info: HookInfo,
         point: TypeId,
         location: &'static Location<'static>,
-        finish: impl FnOnce(HookInfo) -> Result<Registered, RegisterError> + Send + Sync + 'static,
+        finish: impl FnOnce(HookInfo, Compile) -> Result<Registered, RegisterError> + Send + Sync + 'static,
     ) {
         self.drafts.push(Draft { info, point, location, named: false, finish: Box::new(finish) });
     }
@@ -291,10 +305,10 @@ pub trait Attach {
         let _ = operation;
         let around: Arc<dyn ErasedAround<O>> = Arc::new(around);
         let info = blank(O::NAME, Role::Around, FailurePolicy::Closed, None);
-        self.hook_set().push(info, TypeId::of::<O>(), Location::caller(), move |info| {
+        self.hook_set().push(info, TypeId::of::<O>(), Location::caller(), move |info, when| {
             let compile = |registered: &[&Registered]| Ok(Arc::new(AroundTable::<O>::compile(registered)?) as AnyTable);
             let entry = Arc::new(around);
-            Ok(Registered { info: Arc::new(info), point: TypeId::of::<O>(), entry, compile, queue: None })
+            Ok(Registered { info: Arc::new(info), point: TypeId::of::<O>(), entry, compile, queue: None, when })
         });
         self
     }

@@ -12,6 +12,7 @@ use crate::{
     hook::{ErasedGuard, ErasedHook, ErasedWatch},
     index::{Index, Places},
     order::order,
+    pattern::Compile,
     set::Registered,
     site::Condition,
     supervise::panicked,
@@ -71,7 +72,10 @@ impl<P: Point> Lane<P> {
                 entry: of_role[place].entry.clone().downcast().expect("a hook is stored under the type of its point"),
             })
             .collect();
-        let index = Index::new(slots.iter().map(|slot| slot.info.matcher.as_ref()))
+        // Whoever meets one event asks each hook: an index costs more than that.
+        let is_indexed = of_role.iter().all(|one| one.when == Compile::Now);
+        let keys = slots.iter().map(|slot| slot.info.matcher.as_ref().filter(|_| is_indexed));
+        let index = Index::new(keys)
             .map_err(|bad| in_hook(&slots.first().map_or("?".into(), |slot| slot.info.name.clone()), bad))?;
         let unconditional = slots.iter().all(|slot| slot.entry.matcher.is_none() && slot.entry.condition.is_none());
         Ok(Self { slots, index, unconditional })
@@ -94,7 +98,7 @@ impl<P: Point> Lane<P> {
         let mut places = self.index.candidates(&facts);
         places.retain(|place| {
             let entry = &self.slots[*place as usize].entry;
-            entry.matcher.as_ref().is_none_or(|matcher| matcher.holds(&facts))
+            entry.matcher.as_ref().is_none_or(|matcher| facts.satisfy(matcher))
                 && entry.condition.as_ref().is_none_or(|condition| holds::<P>(condition, event))
         });
         places

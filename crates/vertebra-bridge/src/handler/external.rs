@@ -15,12 +15,19 @@ const RECORDED_BYTES: usize = 16 * 1024;
 pub struct External {
     handler: Arc<dyn Handler>,
     limit: Duration,
+    origin: Option<Arc<str>>,
 }
 
 impl External {
     /// This handler, which has so long to answer.
     pub fn new(handler: Arc<dyn Handler>, limit: Duration) -> Self {
-        Self { handler, limit }
+        Self { handler, limit, origin: None }
+    }
+
+    /// Tells the record where the hook is written.
+    #[must_use]
+    pub fn written_at(self, origin: impl Into<Arc<str>>) -> Self {
+        Self { origin: Some(origin.into()), ..self }
     }
 
     async fn ask<P: Outside>(&self, cx: &Cx<'_, P>) -> Result<Reply, HookError> {
@@ -36,7 +43,11 @@ impl External {
             state: cx.state(),
         };
         let answered = self.handler.ask(ask).await;
-        account(serde_json::to_value(recorded(answered.exchange))?);
+        let mut told = serde_json::to_value(recorded(answered.exchange))?;
+        if let (Some(told), Some(origin)) = (told.as_object_mut(), &self.origin) {
+            told.insert("origin".to_owned(), (&**origin).into());
+        }
+        account(told);
         answered.reply.map_err(HookError::new)
     }
 }

@@ -45,6 +45,8 @@ pub struct Settings {
     pub mcp: McpSettings,
     /// Hooks, in the order they are written.
     pub hooks: Vec<Said<HookSettings>>,
+    /// What holds for all hooks.
+    pub about_hooks: AboutHooks,
 }
 
 /// `[model]`.
@@ -112,6 +114,15 @@ pub struct InstructionSettings {
     /// `text`, of every level.
     pub text: Vec<Said<String>>,
     /// `project`: whether `AGENTS.md` and `CLAUDE.md` are read.
+    pub project: Option<Said<bool>>,
+}
+
+/// `[hooks]`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AboutHooks {
+    /// `disable`: hooks of levels farther away that are not to run, by name.
+    pub disable: Vec<Said<String>>,
+    /// `project`: whether hooks of projects count at all.
     pub project: Option<Said<bool>>,
 }
 
@@ -195,6 +206,8 @@ pub enum Level {
     User,
     /// Whoever wrote the project.
     Project,
+    /// Whoever works in it, for themselves.
+    Local,
     /// Whoever typed the command.
     CommandLine,
 }
@@ -205,9 +218,29 @@ impl Origin {
         Self { level: Level::CommandLine, place: "the command line".into(), line: None }
     }
 
+    /// As editors and terminals understand it: `vertebra.toml:12`.
+    pub fn spot(&self) -> String {
+        match self.line {
+            Some(line) => format!("{}:{line}", self.place),
+            None => self.place.to_string(),
+        }
+    }
+
     /// This is said here.
     pub fn said<T>(&self, value: T) -> Said<T> {
         Said { value, origin: self.clone() }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Managed => "managed",
+            Self::User => "user",
+            Self::Project => "project",
+            Self::Local => "local",
+            Self::CommandLine => "command line",
+        })
     }
 }
 

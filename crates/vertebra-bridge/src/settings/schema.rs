@@ -70,6 +70,7 @@ fn settings(root: &mut Section<'_>) -> Result<Settings, SettingsError> {
         instructions: root.section("instructions", instructions)?,
         mcp: root.section("mcp", mcp)?,
         hooks: Vec::new(),
+        about_hooks: super::AboutHooks::default(),
     })
 }
 

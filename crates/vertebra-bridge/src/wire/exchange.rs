@@ -2,10 +2,10 @@
 
 use std::{fmt, time::Duration};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One exchange with something outside: what came back, and how it ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// What was asked, as people know it: a command line, an address.
     pub handler: String,
@@ -17,12 +17,12 @@ pub struct Exchange {
     /// What it wrote besides.
     pub stderr: String,
     /// How long it took.
-    #[serde(rename = "took_ms", serialize_with = "millis")]
+    #[serde(rename = "took_ms", with = "millis")]
     pub took: Duration,
 }
 
 /// How an exchange ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
 pub enum End {
     /// A process exited.
@@ -40,7 +40,7 @@ pub enum End {
     /// There was no answer in time. What was begun has been ended.
     TimedOut {
         /// Its limit.
-        #[serde(rename = "after_ms", serialize_with = "millis")]
+        #[serde(rename = "after_ms", with = "millis")]
         after: Duration,
     },
     /// It could not be begun, or broke off.
@@ -90,6 +90,17 @@ impl fmt::Display for End {
     }
 }
 
-fn millis<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+/// Times are whole milliseconds.
+mod millis {
+    use std::time::Duration;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_millis)
+    }
 }

@@ -16,6 +16,7 @@ mod patterns;
 mod record;
 mod refusals;
 mod roles;
+mod shadow;
 mod stress;
 mod swap;
 mod untouched;

@@ -69,6 +69,9 @@ pub(crate) fn play(scripts: &[Script], retries: Retries) -> Option<Left> {
         }
         left.look(script);
         let (kind, failed) = comes_to(script, retries);
+        if script.shadow {
+            continue;
+        }
         if let (Some(tool), false) = (script.writes, failed) {
             write(&mut left.call, tool, &script.name);
             left.trail.push(script.name.clone());
@@ -80,7 +83,9 @@ pub(crate) fn play(scripts: &[Script], retries: Retries) -> Option<Left> {
     }
     for guard in running(scripts, Role::Guard, &left.call)? {
         left.look(guard);
-        left.rule(guard, comes_to(guard, retries).0);
+        if !guard.shadow {
+            left.rule(guard, comes_to(guard, retries).0);
+        }
     }
     for watch in running(scripts, Role::Watch, &left.call)? {
         left.look(watch);

@@ -34,6 +34,7 @@ pub(crate) struct Script {
     pub(crate) waits: bool,
     pub(crate) ends: End,
     pub(crate) policy: FailurePolicy,
+    pub(crate) shadow: bool,
 }
 
 pub(crate) fn ends() -> impl Strategy<Value = End> {
@@ -66,9 +67,9 @@ pub(crate) fn script(count: usize) -> impl Strategy<Value = Script> {
     let others = || prop_oneof![3 => Just(vec![]), 1 => prop::collection::vec(0..count, 1..3)];
     let policy = prop::sample::select(vec![FailurePolicy::Open, FailurePolicy::Closed, FailurePolicy::Ask]);
     let matches = (prop::option::weighted(0.4, tool()), prop::bool::weighted(0.9));
-    let acts = (prop::option::weighted(0.5, tool()), any::<bool>(), ends(), policy);
+    let acts = (prop::option::weighted(0.5, tool()), any::<bool>(), ends(), policy, prop::bool::weighted(0.15));
     (role, 0..4, others(), others(), matches, acts).prop_map(
-        |(role, priority, before, after, (only, enabled), (writes, waits, ends, policy))| Script {
+        |(role, priority, before, after, (only, enabled), (writes, waits, ends, policy, shadow))| Script {
             name: String::new(),
             role,
             priority,
@@ -85,6 +86,7 @@ pub(crate) fn script(count: usize) -> impl Strategy<Value = Script> {
                 Role::Watch => FailurePolicy::Open,
                 Role::Hook | Role::Around => policy,
             },
+            shadow: shadow && role != Role::Watch,
         },
     )
 }
@@ -210,6 +212,9 @@ pub(crate) fn set(scripts: &[Script], seen: &Seen) -> HookSet {
         if !script.enabled {
             set.disabled();
         }
+        if script.shadow {
+            set.shadow();
+        }
         for other in &script.before {
             set.before(format!("h{other}"));
         }
@@ -222,8 +227,22 @@ pub(crate) fn set(scripts: &[Script], seen: &Seen) -> HookSet {
 
 /// Fires the call `a` at these hooks, in a time of its own. Answers what was left and who saw what.
 pub(crate) fn play(scripts: &[Script], retries: Retries) -> (Fired, Vec<String>) {
+    play_with(|seen| set(scripts, seen), retries)
+}
+
+/// The same, with hooks that meet this one event.
+pub(crate) fn play_once(scripts: &[Script], retries: Retries) -> (Fired, Vec<String>) {
+    let once = |seen: &Seen| {
+        let mut set = set(scripts, seen);
+        set.for_one_event();
+        set
+    };
+    play_with(once, retries)
+}
+
+fn play_with(set: impl FnOnce(&Seen) -> HookSet, retries: Retries) -> (Fired, Vec<String>) {
     let seen = Seen::default();
-    let hooks = hooks(set(scripts, &seen));
+    let hooks = hooks(set(&seen));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.expect("a runtime");
     let fired = runtime.block_on(fire_at(&hooks, crate::world::call("a"), Desk::default(), retries));
