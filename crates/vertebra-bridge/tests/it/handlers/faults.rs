@@ -30,11 +30,8 @@ fn fault(run: RunSettings, end: &'static str, says: &'static str) -> Fault {
 /// Each program at a guard, under each policy.
 async fn check(project: &Project, fault: Fault) {
     let handler = project.build(&fault.run);
-    let policies = [
-        (FailurePolicy::Closed, Kind::Deny),
-        (FailurePolicy::Open, Kind::Proceed),
-        (FailurePolicy::Ask, Kind::Ask),
-    ];
+    let policies =
+        [(FailurePolicy::Closed, Kind::Deny), (FailurePolicy::Open, Kind::Proceed), (FailurePolicy::Ask, Kind::Ask)];
     for (policy, verdict) in policies {
         let began = Instant::now();
         let fired = project.guards_with(&handler, policy, fault.limit, json!({ "command": "ls" })).await;

@@ -56,7 +56,8 @@ async fn read(stream: &mut TcpStream) -> String {
     loop {
         let text = String::from_utf8_lossy(&request).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+            let length =
+                head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
             if body.len() >= length.unwrap_or(0) {
                 return text;
             }
@@ -83,7 +84,7 @@ async fn asked(then: Then, limit: Duration) -> (Fired<BeforeToolUse>, Server) {
 
 #[tokio::test]
 async fn a_server_reads_the_event_and_denies() {
-    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 38\r\n\r\n{\"verdict\": \"deny\", \"reason\": \"no, no\"}";
+    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 39\r\n\r\n{\"verdict\": \"deny\", \"reason\": \"no, no\"}";
     let (fired, mut server) = asked(Then::Say(answer), LONG).await;
     assert_eq!(fired.to_string(), "denied by outside: no, no");
     let request = server.requests.recv().await.expect("a request");
@@ -103,7 +104,12 @@ async fn an_empty_answer_has_no_opinion() {
 
 #[tokio::test]
 async fn a_server_that_stalls_is_given_up_wherever_it_does() {
-    let beginnings = ["", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"];
+    let beginnings = [
+        "",
+        "HTTP/1.1 200",
+        "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{",
+    ];
     for beginning in beginnings {
         let (fired, _) = asked(Then::Stall(beginning), Duration::from_millis(300)).await;
         assert!(fired.outcome.record.decided_by_failure(), "{beginning}: {fired}");
@@ -113,7 +119,8 @@ async fn a_server_that_stalls_is_given_up_wherever_it_does() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed_and_told_as_such() {
-    let elsewhere = "HTTP/1.1 307 Temporary Redirect\r\nlocation: https://elsewhere.example/\r\ncontent-length: 0\r\n\r\n";
+    let elsewhere =
+        "HTTP/1.1 307 Temporary Redirect\r\nlocation: https://elsewhere.example/\r\ncontent-length: 0\r\n\r\n";
     let (fired, mut server) = asked(Then::Say(elsewhere), LONG).await;
     assert!(fired.outcome.record.decided_by_failure());
     assert!(fired.to_string().contains("it redirects to https://elsewhere.example/, which is not followed"), "{fired}");

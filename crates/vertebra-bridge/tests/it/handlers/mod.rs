@@ -81,12 +81,14 @@ impl Project {
         args: Value,
     ) -> Fired<BeforeToolUse> {
         let mut set = HookSet::new();
-        set.add_guard(BeforeToolUse, External::new(handler.clone(), limit)).named("outside").timeout(2 * LONG);
+        let external = External::new(handler.clone(), limit);
         match policy {
-            FailurePolicy::Open => set.fail_open(),
-            FailurePolicy::Closed => set.fail_closed(),
-            FailurePolicy::Ask => set.fail_ask(),
+            FailurePolicy::Closed => set.add_guard(BeforeToolUse, external),
+            // A guard fails closed.
+            FailurePolicy::Open => set.add_hook(BeforeToolUse, external).fail_open(),
+            FailurePolicy::Ask => set.add_hook(BeforeToolUse, external).fail_ask(),
         };
+        set.named("outside").timeout(2 * LONG);
         fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, call("bash", args)).await
     }
 

@@ -56,13 +56,15 @@ async fn a_judge_is_asked_between_the_hooks_of_the_run_under_its_own_purpose() {
     let seen = purposes.clone();
     let handler = Project::new().build(&judge("Anything goes: $EVENT"));
     let mut builder = Agent::builder(model);
-    builder.tool(RecordingTool::new("bash")).add_guard(BeforeToolUse, External::new(handler, LONG)).named("judge");
+    builder
+        .tool(RecordingTool::new("bash"))
+        .add_guard(BeforeToolUse, External::new(handler, LONG).answering_for("judge"));
     builder.watch(BeforeInference, async move |cx| {
         seen.lock().expect("seen").push(serde_json::to_value(&cx.purpose)?);
         Ok(())
     });
     builder.build().expect("an agent").run("go").await.expect("a run");
-    assert_eq!(*purposes.lock().expect("seen"), [json!("step"), json!("hook:judge"), json!("step")]);
+    assert_eq!(*purposes.lock().expect("seen"), [json!("step"), json!({ "capability": "hook:judge" }), json!("step")]);
 }
 
 #[test]

@@ -34,7 +34,9 @@ fn module(project: &Project, text: &str, fuel: u64) -> RunSettings {
 async fn a_module_reads_the_event_and_answers() {
     let project = Project::new();
     let handler = project.build(&module(&project, NO_RM, 1_000_000));
-    for (command, says) in [("rm -r x", "denied by outside: no rm"), ("ls", "proceeded"), ("rm y", "denied by outside: no rm")] {
+    for (command, says) in
+        [("rm -r x", "denied by outside: no rm"), ("ls", "proceeded"), ("rm y", "denied by outside: no rm")]
+    {
         let args = json!({ "command": command });
         let fired = project.guards_with(&handler, FailurePolicy::Closed, LONG, args).await;
         assert_eq!(fired.to_string(), says, "{command}");
