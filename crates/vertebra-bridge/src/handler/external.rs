@@ -71,9 +71,8 @@ fn only_file(event: &impl Event) -> Option<String> {
 fn recorded(mut exchange: Exchange) -> Exchange {
     for text in [&mut exchange.stdout, &mut exchange.stderr] {
         if text.len() > RECORDED_BYTES {
-            let all = text.len();
-            text.truncate(text.floor_char_boundary(RECORDED_BYTES));
-            text.push_str(&format!("… ({all} bytes in all)"));
+            let kept = text.floor_char_boundary(RECORDED_BYTES);
+            *text = format!("{}… ({} bytes in all)", &text[..kept], text.len());
         }
     }
     exchange

@@ -76,8 +76,8 @@ async fn a_command_gets_a_short_list_of_variables_and_what_its_hook_names() {
     }
     assert!(!said.contains("SOME_API_KEY") && !said.split(' ').any(|name| name == "FILE"), "{said}");
     let command = Words::Line("echo \"$SOME_API_KEY\" >&2; exit 2".to_owned());
-    let named = RunSettings::Command { command, contract: Contract::Vertebra, env: vec!["SOME_API_KEY".to_owned()] };
-    assert_eq!(names(&project.guards(&named).await), "s3cret");
+    let with_key = RunSettings::Command { command, contract: Contract::Vertebra, env: vec!["SOME_API_KEY".to_owned()] };
+    assert_eq!(names(&project.guards(&with_key).await), "s3cret");
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ use vertebra_bridge::{
 };
 
 /// Long enough that no test waits for it.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// A folder with scripts, and the hook that is under test.
 struct Project {
