@@ -4,6 +4,7 @@
 
 mod shown;
 
+pub mod claude;
 pub mod handler;
 pub mod host;
 pub mod policy;

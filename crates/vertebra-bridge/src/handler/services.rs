@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 use vertebra_kit::mcp::Servers;
 
 use super::{Handler, command::Command, http::Http, mcp_tool::McpTool, prompt::Prompt, worker::Worker};
-use crate::settings::RunSettings;
+use crate::{settings::RunSettings, trust::Seals};
 
 /// What handlers need from whoever assembles them. A model is reached through the run that an event belongs to.
 #[derive(Clone, Default)]
@@ -16,6 +16,8 @@ pub struct Services {
     pub variables: BTreeMap<String, String>,
     /// The MCP servers that are connected.
     pub servers: Servers,
+    /// The project's scripts as they were trusted.
+    pub seals: Seals,
 }
 
 /// Values of variables are nobody's business, not even a log's.

@@ -1,7 +1,8 @@
-//! Settings: what `vertebra.toml` says, at three levels and on the command line.
+//! Settings: what `vertebra.toml` says, at four levels and on the command line.
 //!
 //! `/etc/vertebra/vertebra.toml` is *managed*: nothing below weakens it. The *user's* stands in their configuration
-//! folder, the *project's* in the folder or above, up to the root of its repository. What lists say adds up; of single
+//! folder, the *project's* in the folder or above, up to the root of its repository, and what is a person's own there is
+//! *local*, in `vertebra.local.toml`. What lists say adds up; of single
 //! values the nearest counts, within what the managed level says. Every value knows the line it comes from, and what is
 //! not understood is an error: a rule that is silently left out protects nobody.
 //!
@@ -13,6 +14,7 @@ mod merge;
 mod place;
 mod reader;
 mod schema;
+mod shape;
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -20,9 +22,9 @@ pub use self::{
     error::SettingsError,
     hook::{Action, Contract, HookSettings, RunSettings, Words},
     merge::merge,
-    place::{FILE_NAME, MANAGED, project_file, project_root},
+    place::{FILE_NAME, LOCAL_NAME, MANAGED, project_file, project_root},
     reader::Entry,
-    schema::{Sheet, duration, micros, parse, read},
+    schema::{Sheet, duration, json_schema, micros, parse, read},
 };
 
 /// How large a file of settings may be.

@@ -61,6 +61,8 @@ pub(crate) struct Assembled {
     pub(crate) rules: Rules,
     /// What a person should know before it begins: what was found, what is missing.
     pub(crate) notices: Vec<String>,
+    /// What nobody may overlook: what was to hold and does not.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Makes the built-in agent. Whoever approves is made from the rules, which an "always" is added to; without one, nobody
@@ -72,7 +74,8 @@ pub(crate) async fn assemble<A: Approver>(
 ) -> anyhow::Result<Assembled> {
     let folder = std::fs::canonicalize(&options.dir).with_context(|| format!("--dir {}", options.dir.display()))?;
     let trust = if options.trust { Trust::Once } else { Trust::Remembered };
-    let Settled { settings, brought, mut notices } = Settled::read(&folder, trust, from_options(options), world)?;
+    let Settled { settings, brought, mut notices, warnings } =
+        Settled::read(&folder, trust, from_options(options), world)?;
     let permissions = rights::permissions(&settings, world.user_settings().as_deref())?;
     let rules = permissions.rules();
     let places = Places::new(&settings.model, world)?;
@@ -122,7 +125,7 @@ pub(crate) async fn assemble<A: Approver>(
     if let Some(approver) = approver(&rules) {
         builder.approver(approver);
     }
-    Ok(Assembled { agent: builder.build()?, models, steering, undo, rules, notices })
+    Ok(Assembled { agent: builder.build()?, models, steering, undo, rules, notices, warnings })
 }
 
 /// What all levels say together.
@@ -133,6 +136,8 @@ pub(crate) struct Settled {
     pub(crate) brought: Brought,
     /// What a person should know.
     pub(crate) notices: Vec<String>,
+    /// What nobody may overlook.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Settled {
@@ -143,9 +148,11 @@ impl Settled {
         let user = user.unwrap_or_default().settings;
         let mut brought = Brought::look(folder, trust, world)?;
         let project = std::mem::take(&mut brought.settings);
-        let (settings, overruled) = settings::merge(managed, [user, project, nearest]);
+        let levels = std::iter::once(user).chain(project).chain([nearest]);
+        let (settings, overruled) = settings::merge(managed, levels);
         let notices = [overruled, std::mem::take(&mut brought.notices)].concat();
-        Ok(Self { settings, brought, notices })
+        let warnings = std::mem::take(&mut brought.warnings);
+        Ok(Self { settings, brought, notices, warnings })
     }
 }
 

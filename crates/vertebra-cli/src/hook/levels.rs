@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use vertebra_bridge::{
     host::HostEvent,
     settings::{self, Level, Settings},
-    trust::{Project, Standing, Store},
+    trust::{Project, Seals, Standing, Store},
 };
 
 use crate::assembly::World;
@@ -18,6 +18,8 @@ pub(super) struct InForce {
     pub(super) settings: Settings,
     /// The folder that the policy is for.
     pub(super) folder: PathBuf,
+    /// The project's scripts as they were trusted.
+    pub(super) seals: Seals,
     /// What does not count, and why.
     pub(super) notices: Vec<String>,
 }
@@ -35,47 +37,53 @@ impl InForce {
             let named = named.with_context(|| format!("--config {}", config.display()))?;
             let sheet = settings::read(&named, Level::CommandLine)?;
             let (settings, notices) = settings::merge(managed, [sheet.settings]);
-            return Ok(Self { settings, folder, notices });
+            return Ok(Self { settings, folder, seals: Seals::default(), notices });
         }
         let user = world.user_settings().map(|path| settings::read(&path, Level::User)).transpose()?;
         let user = user.unwrap_or_default().settings;
-        let (project, left_out) = project(&folder, world);
-        let (settings, mut notices) = settings::merge(managed, [user, project]);
+        let Brought { settings: project, seals, left_out } = project(&folder, world);
+        let (settings, mut notices) = settings::merge(managed, std::iter::once(user).chain(project));
         notices.extend(left_out);
-        Ok(Self { settings, folder, notices })
+        Ok(Self { settings, folder, seals, notices })
     }
 }
 
-/// What the project says, if it is trusted. One that cannot be looked at brings nothing.
-fn project(folder: &Path, world: &World) -> (Settings, Option<String>) {
+/// What the project says, if it is trusted.
+#[derive(Default)]
+struct Brought {
+    settings: Vec<Settings>,
+    seals: Seals,
+    left_out: Option<String>,
+}
+
+/// Looks at the project. One that cannot be looked at brings nothing.
+fn project(folder: &Path, world: &World) -> Brought {
     // Most projects bring no policy, and then nothing of them is read.
-    let Ok(folder) = folder.canonicalize() else { return Default::default() };
-    if settings::project_file(&folder, settings::FILE_NAME).is_none() {
-        return Default::default();
+    let Ok(folder) = folder.canonicalize() else { return Brought::default() };
+    if [settings::FILE_NAME, settings::LOCAL_NAME].iter().all(|name| settings::project_file(&folder, name).is_none())
+    {
+        return Brought::default();
     }
-    let Ok(project) = Project::look(&folder) else { return Default::default() };
+    let Ok(project) = Project::look(&folder) else { return Brought::default() };
     let standing = match world.state.as_deref().map(Store::in_folder) {
         Some(store) => store.standing(&project),
         None => Ok(Standing::Unknown),
     };
-    let root = vertebra_bridge::shown(&project.root.to_string_lossy());
+    let without = |why: String| Brought { left_out: Some(why), ..Brought::default() };
     match standing {
-        Ok(Standing::Empty) => Default::default(),
+        Ok(Standing::Empty) => Brought::default(),
         Ok(Standing::Trusted) => match project.settings() {
-            Ok(sheet) => (sheet.settings, None),
-            Err(error) => (Settings::default(), Some(format!("the policy of {root} does not count: {error}"))),
+            Ok(sheets) => Brought {
+                settings: sheets.into_iter().map(|sheet| sheet.settings).collect(),
+                seals: Seals::new(&project),
+                left_out: None,
+            },
+            Err(error) => {
+                let root = vertebra_bridge::shown(&project.root.to_string_lossy());
+                without(format!("the policy of {root} does not count: {error}"))
+            }
         },
-        Ok(Standing::Unknown) => {
-            let notice =
-                format!("the policy of {root} does not count: it is not trusted. See and trust: vertebra trust {root}");
-            (Settings::default(), Some(notice))
-        }
-        Ok(Standing::Changed(_)) => {
-            let notice = format!(
-                "the policy of {root} does not count: it changed since it was trusted. See and trust: vertebra trust {root}"
-            );
-            (Settings::default(), Some(notice))
-        }
-        Err(error) => (Settings::default(), Some(error.to_string())),
+        Ok(standing @ (Standing::Unknown | Standing::Changed(_))) => without(project.left_out(&standing)),
+        Err(error) => without(error.to_string()),
     }
 }

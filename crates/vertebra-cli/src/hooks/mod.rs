@@ -1,5 +1,9 @@
 //! `vertebra hooks`: what people type to see a policy, try it, test it and write it.
 
+mod explain;
+mod page;
+mod trial;
+
 use std::process::ExitCode;
 
 /// What to do with hooks.
@@ -11,10 +15,14 @@ pub(crate) struct Options {
 }
 
 #[derive(clap::Subcommand)]
-enum Command {}
+enum Command {
+    /// Say which hooks match an event, in which order, what each says, and who decides
+    Explain(explain::Options),
+}
 
 /// Runs the command.
-#[expect(clippy::unused_async, reason = "its commands fire hooks")]
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
-    match options.command {}
+    match options.command {
+        Command::Explain(options) => explain::run(options).await,
+    }
 }

@@ -1,0 +1,3 @@
+//! What comes from outside, from outside: real files, real processes, real sockets.
+
+mod claude;
