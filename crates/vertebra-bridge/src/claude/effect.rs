@@ -84,7 +84,9 @@ impl Effect {
                     effect.objection.get_or_insert_with(|| format!("{shown} timed out"));
                 }
             }
-            Said::Failed { message } => effect.fail(&shown, "failed", &format!("non-blocking error: {message}"), blocks),
+            Said::Failed { message } => {
+                effect.fail(&shown, "failed", &format!("non-blocking error: {message}"), blocks)
+            }
             Said::Judged { ok: true, .. } => effect.succeeded = true,
             Said::Judged { ok: false, reason, impossible, goes_on } => {
                 effect.succeeded = true;
@@ -105,7 +107,8 @@ impl Effect {
                 if event.plain_text {
                     self.contexts.push(text.clone());
                 }
-                self.last_line = text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned());
+                self.last_line =
+                    text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned());
             }
             Written::Answer(output) => self.answer(event, output),
             Written::Invalid(error) => {

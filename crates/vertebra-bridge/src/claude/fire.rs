@@ -93,7 +93,8 @@ pub async fn fire(settings: &Settings, event: &Value, session: &Session) -> Judg
 impl Hooks {
     /// These settings, for this session.
     pub fn new(settings: Settings, session: Session) -> Self {
-        let ground = Ground { cwd: session.project.clone(), project: session.project.clone(), home: session.home.clone() };
+        let ground =
+            Ground { cwd: session.project.clone(), project: session.project.clone(), home: session.home.clone() };
         let rules = PermissionRules::new(&settings, &ground);
         Self { settings, session, rules }
     }
@@ -178,8 +179,7 @@ impl Hooks {
         }
         self.environment(event, &mut judgement);
         ended.sort_by_key(|ended| ended.place);
-        judgement.ran =
-            ended.into_iter().map(|ended| ran(event, matching[ended.place], ended.exchange)).collect();
+        judgement.ran = ended.into_iter().map(|ended| ran(event, matching[ended.place], ended.exchange)).collect();
         cap(&mut judgement);
         let background = beside.into_iter().map(|declared| Arc::new(declared.clone())).collect();
         Fired { judgement, background, spent, input }
@@ -245,8 +245,7 @@ impl Hooks {
                 continue;
             }
             let is_same = |other: &&Declared| {
-                other.handler.is_same(&declared.handler)
-                    && other.origin.level.owner() == declared.origin.level.owner()
+                other.handler.is_same(&declared.handler) && other.origin.level.owner() == declared.origin.level.owner()
             };
             match matching.iter_mut().find(|other| is_same(other)) {
                 // Of two declarations of one handler the stricter counts.
@@ -260,13 +259,24 @@ impl Hooks {
 
     /// The event with what every event has.
     fn completed(&self, event: &Event, given: &Map<String, Value>) -> Map<String, Value> {
-        let session_id = given.get("session_id").and_then(Value::as_str).unwrap_or("00000000-0000-4000-8000-000000000000");
+        let session_id =
+            given.get("session_id").and_then(Value::as_str).unwrap_or("00000000-0000-4000-8000-000000000000");
         let cwd = given.get("cwd").and_then(Value::as_str).map_or_else(|| self.session.project.clone(), PathBuf::from);
         let transcript = std::env::temp_dir().join(format!("{session_id}.jsonl"));
         let in_a_turn = !matches!(
             event.name,
-            "SessionStart" | "Setup" | "SessionEnd" | "ConfigChange" | "InstructionsLoaded" | "CwdChanged" | "FileChanged"
-                | "DirectoryAdded" | "WorktreeCreate" | "WorktreeRemove" | "Notification" | "PreModelSwitch"
+            "SessionStart"
+                | "Setup"
+                | "SessionEnd"
+                | "ConfigChange"
+                | "InstructionsLoaded"
+                | "CwdChanged"
+                | "FileChanged"
+                | "DirectoryAdded"
+                | "WorktreeCreate"
+                | "WorktreeRemove"
+                | "Notification"
+                | "PreModelSwitch"
         );
         let mut input = Map::new();
         let mut set = |key: &str, value: Value| drop(input.insert(key.to_owned(), value));

@@ -101,10 +101,13 @@ fn shapes(event: &Event) -> &'static [(&'static str, Shape)] {
             ("watchPaths", Texts),
             ("reloadSkills", Flag),
         ],
-        "UserPromptSubmit" => {
-            &[("additionalContext", Text), ("sessionTitle", Text), ("suppressOriginalPrompt", Flag)]
-        }
-        "UserPromptExpansion" | "PostToolUseFailure" | "PostToolBatch" | "SubagentStart" | "SubagentStop" | "Stop"
+        "UserPromptSubmit" => &[("additionalContext", Text), ("sessionTitle", Text), ("suppressOriginalPrompt", Flag)],
+        "UserPromptExpansion"
+        | "PostToolUseFailure"
+        | "PostToolBatch"
+        | "SubagentStart"
+        | "SubagentStop"
+        | "Stop"
         | "PostModelSwitch" => &[("additionalContext", Text)],
         "MessageDisplay" => &[("displayContent", Text)],
         "CwdChanged" | "FileChanged" => &[("watchPaths", Texts)],
@@ -125,7 +128,10 @@ impl Output {
                 match specific.get("hookEventName") {
                     Some(Value::String(name)) if name == event.name => {}
                     Some(Value::String(name)) => {
-                        return Err(format!("hookSpecificOutput.hookEventName is `{name}`, and this is {}", event.name));
+                        return Err(format!(
+                            "hookSpecificOutput.hookEventName is `{name}`, and this is {}",
+                            event.name
+                        ));
                     }
                     _ => return Err("hookSpecificOutput needs hookEventName".to_owned()),
                 }
@@ -179,7 +185,9 @@ impl Shape {
             Self::Flag => is(value.is_boolean(), "true or false"),
             Self::Object => is(value.is_object(), "an object"),
             Self::List => is(value.is_array(), "a list"),
-            Self::Texts => is(value.as_array().is_some_and(|list| list.iter().all(Value::is_string)), "a list of texts"),
+            Self::Texts => {
+                is(value.as_array().is_some_and(|list| list.iter().all(Value::is_string)), "a list of texts")
+            }
             Self::Any => Ok(()),
             Self::OneOf(words) => {
                 is(value.as_str().is_some_and(|word| words.contains(&word)), &format!("one of {}", words.join(", ")))

@@ -86,10 +86,11 @@ impl PermissionRules {
     /// What the rules say about a call: deny, then ask, then allow.
     pub(super) fn judge(&self, call: ClaudeCall<'_>, ground: &Ground) -> Option<Ruled> {
         let of_kit = self.judge_by_kit(call, ground);
-        let of_input = self.about_input.iter().filter(|(rule, _)| rule.holds(call)).map(|(_, text)| Ruled {
-            effect: effect(text.effect),
-            by: shown(text),
-        });
+        let of_input = self
+            .about_input
+            .iter()
+            .filter(|(rule, _)| rule.holds(call))
+            .map(|(_, text)| Ruled { effect: effect(text.effect), by: shown(text) });
         of_input.chain(of_kit).max_by_key(|ruled| ruled.effect)
     }
 

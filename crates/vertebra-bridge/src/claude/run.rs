@@ -62,12 +62,25 @@ pub(super) struct Ended {
 #[derive(Debug)]
 pub(super) enum Said {
     /// It ended with this code; what is no process and did its work ended with 0.
-    Exited { code: i32, written: Written, stderr: String },
+    Exited {
+        code: i32,
+        written: Written,
+        stderr: String,
+    },
     /// A model judged.
-    Judged { ok: bool, reason: String, impossible: bool, goes_on: bool },
-    TimedOut { after: Duration },
+    Judged {
+        ok: bool,
+        reason: String,
+        impossible: bool,
+        goes_on: bool,
+    },
+    TimedOut {
+        after: Duration,
+    },
     /// It could not be begun, or broke off, or said what nobody can read.
-    Failed { message: String },
+    Failed {
+        message: String,
+    },
 }
 
 /// What a handler is given.
@@ -149,17 +162,21 @@ impl Given<'_> {
         }
     }
 
-    fn program(&self, command: &str, args: Option<&[String]>, shell: Option<&str>, plugin: Option<&Arc<Plugin>>) -> Program {
+    fn program(
+        &self,
+        command: &str,
+        args: Option<&[String]>,
+        shell: Option<&str>,
+        plugin: Option<&Arc<Plugin>>,
+    ) -> Program {
         let start = match (args, shell) {
             (Some(args), _) => {
                 let words = std::iter::once(command).chain(args.iter().map(String::as_str));
                 Start::Exec(words.map(|word| self.placed(word, plugin, Quoting::None)).collect())
             }
-            (None, Some("bash")) => Start::Exec(vec![
-                "bash".to_owned(),
-                "-c".to_owned(),
-                self.placed(command, plugin, Quoting::Shell),
-            ]),
+            (None, Some("bash")) => {
+                Start::Exec(vec!["bash".to_owned(), "-c".to_owned(), self.placed(command, plugin, Quoting::Shell)])
+            }
             (None, Some("powershell")) => Start::Exec(
                 ["pwsh", "-NoProfile", "-NonInteractive", "-Command"]
                     .map(str::to_owned)

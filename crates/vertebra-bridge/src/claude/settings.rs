@@ -205,7 +205,8 @@ impl Settings {
             };
             if !event.kinds.contains(&handler.kind()) {
                 let (kind, event) = (handler.kind().name(), event.name);
-                self.warnings.push(format!("{shown}: handler type `{kind}` is not supported for {event}; it never runs"));
+                self.warnings
+                    .push(format!("{shown}: handler type `{kind}` is not supported for {event}; it never runs"));
                 continue;
             }
             if handler.condition.is_some() && !event.is_about_a_tool() {

@@ -39,7 +39,9 @@ impl Heard<'_> {
         let mut told: Vec<String> = self.effects.iter().flat_map(|effect| effect.to_person.clone()).collect();
         if let Some(stop) = self.effects.iter().find(|effect| effect.stops) {
             judgement.goes_on = false;
-            told.extend(self.effects.iter().filter(|effect| effect.stops).filter_map(|effect| effect.stop_reason.clone()));
+            told.extend(
+                self.effects.iter().filter(|effect| effect.stops).filter_map(|effect| effect.stop_reason.clone()),
+            );
             judgement.decided_by.get_or_insert_with(|| stop.by.clone());
             judgement.effects.insert("agent".to_owned(), "stopped".into());
             // Nothing that was allowed happens either.
@@ -141,9 +143,10 @@ impl Heard<'_> {
         if let Some(effect) = effects.iter().copied().find(|effect| denies(effect)) {
             let message = effect.value("decision").and_then(|decision| text(decision, "message"));
             let reason = effect.objection.clone().or(message).unwrap_or_else(|| "Blocked by hook".to_owned());
-            let interrupts = effects.iter().filter(|effect| denies(effect)).any(|effect| {
-                effect.value("decision").is_some_and(|decision| decision["interrupt"] == true)
-            });
+            let interrupts = effects
+                .iter()
+                .filter(|effect| denies(effect))
+                .any(|effect| effect.value("decision").is_some_and(|decision| decision["interrupt"] == true));
             (judgement.decision, judgement.decided_by) = (Some(Decision::Deny), Some(effect.by.clone()));
             (judgement.reason, judgement.model_sees) = (Some(reason.clone()), Some(reason));
             if interrupts {
@@ -410,7 +413,10 @@ impl Heard<'_> {
 
     /// What the last to end answered under this name.
     fn last(&self, key: &str) -> Option<&Value> {
-        self.effects.iter().max_by_key(|effect| effect.value(key).map(|_| effect.ended)).and_then(|effect| effect.value(key))
+        self.effects
+            .iter()
+            .max_by_key(|effect| effect.value(key).map(|_| effect.ended))
+            .and_then(|effect| effect.value(key))
     }
 
     fn text(&self, key: &str) -> &str {

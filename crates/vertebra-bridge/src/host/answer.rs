@@ -139,7 +139,9 @@ struct Draft<'j> {
 impl<'j> Draft<'j> {
     fn new(host: &'static Host, moment: &'static Moment, judged: &'j Judgement) -> Self {
         let reason = judged.reason.as_deref().or(judged.model_sees.as_deref()).map(str::trim).unwrap_or_default();
-        let by = judged.decided_by.as_deref().map(|by| format!("(vertebra: {by})")).unwrap_or_default();
+        // Rules name themselves in their reasons.
+        let by = judged.decided_by.as_deref().filter(|by| !reason.contains(by));
+        let by = by.map(|by| format!("(vertebra: {by})")).unwrap_or_default();
         // An empty reason would void a no in some hosts.
         let reason = match (reason, judged.decision) {
             ("", Some(Decision::Allow)) => "The policy allows it",

@@ -60,8 +60,7 @@ struct Brought {
 fn project(folder: &Path, world: &World) -> anyhow::Result<Brought> {
     // Most projects bring no policy, and then nothing of them is read.
     let Ok(folder) = folder.canonicalize() else { return Ok(Brought::default()) };
-    if [settings::FILE_NAME, settings::LOCAL_NAME].iter().all(|name| settings::project_file(&folder, name).is_none())
-    {
+    if [settings::FILE_NAME, settings::LOCAL_NAME].iter().all(|name| settings::project_file(&folder, name).is_none()) {
         return Ok(Brought::default());
     }
     let Ok(project) = Project::look(&folder) else { return Ok(Brought::default()) };

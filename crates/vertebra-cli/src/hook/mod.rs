@@ -119,8 +119,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 /// What the policy in force makes of an event.
 fn judged(options: &Options, event: &HostEvent, world: &World) -> anyhow::Result<(Judgement, InForce)> {
     let mut in_force = InForce::read(options.config.as_deref(), event, world)?;
-    let services =
-        Services { folder: in_force.folder.clone(), variables: world.variables.clone(), seals: in_force.seals.clone(), ..Services::default() };
+    let services = Services {
+        folder: in_force.folder.clone(),
+        variables: world.variables.clone(),
+        seals: in_force.seals.clone(),
+        ..Services::default()
+    };
     let policy = Policy::for_one_event(&in_force.settings, &services, event.happened.point)?;
     let mut judgement = at_once(policy.judge(&event.happened))?;
     in_force.notices.extend(policy.notices().iter().cloned());

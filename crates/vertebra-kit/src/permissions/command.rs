@@ -116,7 +116,8 @@ impl Redirection<'_> {
 }
 
 /// Wrappers that do nothing but run their command in another way.
-const WRAPPERS: &[&str] = &["builtin", "command", "env", "ionice", "nice", "noglob", "nohup", "stdbuf", "time", "timeout"];
+const WRAPPERS: &[&str] =
+    &["builtin", "command", "env", "ionice", "nice", "noglob", "nohup", "stdbuf", "time", "timeout"];
 
 /// Options of those wrappers that open no file and set nothing.
 const OPTIONS: &[&str] = &[

@@ -35,7 +35,13 @@ pub(super) struct Heard {
 
 impl Besides {
     /// Runs a handler beside the session.
-    pub(super) fn start(&self, session: &Arc<str>, hooks: Arc<Hooks>, declared: Arc<Declared>, input: Map<String, Value>) {
+    pub(super) fn start(
+        &self,
+        session: &Arc<str>,
+        hooks: Arc<Hooks>,
+        declared: Arc<Declared>,
+        input: Map<String, Value>,
+    ) {
         let (this, of) = (self.clone(), session.clone());
         let mut all = self.lock();
         let beside = all.entry(session.clone()).or_default();

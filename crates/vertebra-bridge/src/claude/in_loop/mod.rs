@@ -15,13 +15,7 @@ use vertebra::{
 use vertebra_kit::permissions::{For, Mode, Rules};
 
 use self::{beside::Besides, transcript::Transcripts};
-use super::{
-    event::Event,
-    fire::Hooks,
-    means::AskModel,
-    run::Session,
-    settings::Settings,
-};
+use super::{event::Event, fire::Hooks, means::AskModel, run::Session, settings::Settings};
 use crate::{
     handler::BoxFuture,
     wire::{Judgement, Outside},

@@ -39,7 +39,8 @@ pub(super) fn tool_name(tool: &str, aliases: &[std::sync::Arc<str>]) -> String {
 /// A call's arguments as Claude Code would write them.
 pub(super) fn tool_input(tool: &str, args: &Args, cwd: &str) -> Map<String, Value> {
     let keys = known(tool).map_or(&[][..], |known| known.keys);
-    let theirs = |key: &str| keys.iter().find(|(ours, _)| *ours == key).map_or(key.to_owned(), |(_, name)| (*name).to_owned());
+    let theirs =
+        |key: &str| keys.iter().find(|(ours, _)| *ours == key).map_or(key.to_owned(), |(_, name)| (*name).to_owned());
     let mut input: Map<String, Value> = args.iter().map(|(key, value)| (theirs(key), value.clone())).collect();
     if let Some(Value::String(path)) = input.get_mut("file_path") {
         *path = absolute(cwd, path);
@@ -53,7 +54,9 @@ pub(super) fn tool_input(tool: &str, args: &Args, cwd: &str) -> Map<String, Valu
 /// Arguments as Claude Code writes them, as the tool takes them.
 pub(super) fn args(tool: &str, input: &Map<String, Value>) -> Map<String, Value> {
     let keys = known(tool).map_or(&[][..], |known| known.keys);
-    let ours = |key: &str| keys.iter().find(|(_, theirs)| *theirs == key).map_or(key.to_owned(), |(name, _)| (*name).to_owned());
+    let ours = |key: &str| {
+        keys.iter().find(|(_, theirs)| *theirs == key).map_or(key.to_owned(), |(name, _)| (*name).to_owned())
+    };
     let mut args: Map<String, Value> = input.iter().map(|(key, value)| (ours(key), value.clone())).collect();
     if tool == "spawn_subagent" {
         args.remove("description");

@@ -289,3 +289,47 @@ fn it_explains_itself_without_answering() {
     let here = machine.path("").display().to_string();
     insta::assert_snapshot!(told.out.replace(here.trim_end_matches('/'), "[here]"));
 }
+
+/// The blocks of a page in this language, each with what stands in it.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let begin = format!("```{language}\n");
+    page.split(&begin).skip(1).filter_map(|rest| Some(rest.split_once("```")?.0.to_owned())).collect()
+}
+
+#[test]
+fn the_page_about_policies_is_true() {
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy.md")).expect("the page");
+    let machine = Machine::new();
+    machine.user_settings(&blocks(&page, "toml").concat());
+    let here = machine.path("").display().to_string();
+    let program = Path::new(env!("CARGO_BIN_EXE_vertebra")).parent().expect("a folder").display().to_string();
+    let path = format!("{program}:{}", std::env::var("PATH").unwrap_or_default());
+    let mut said = 0;
+    for block in blocks(&page, "console") {
+        let (mut commands, mut expected) = (Vec::new(), String::new());
+        for line in block.lines() {
+            match line.strip_prefix("$ ") {
+                Some(command) => commands.push(command),
+                None => expected.push_str(&format!("{line}\n")),
+            }
+        }
+        let mut out = String::new();
+        for line in commands {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]).env_clear().env("PATH", &path).env("HOME", machine.path("home"));
+            let told = fed(command.current_dir(machine.path("project")), b"");
+            assert_eq!(told.code, 0, "{line}: {}", told.err);
+            out = told.out.replace(here.trim_end_matches('/'), "[here]");
+        }
+        if !expected.is_empty() {
+            assert_eq!(out, expected);
+            said += 1;
+        }
+    }
+    assert_eq!(said, 2, "the page shows what is said");
+    assert!(
+        machine.read("home/.claude/settings.json").contains("vertebra")
+            && machine.read("home/.codex/hooks.json").contains("vertebra")
+    );
+}
