@@ -14,7 +14,7 @@ use vertebra_kit::mcp::Servers;
 
 use super::{
     event::Event,
-    handler::{Action, Plugin},
+    handler::{Action, Level, Plugin},
     means::AskModel,
     output::Written,
     rule::fits,
@@ -25,6 +25,7 @@ use crate::{
         Http,
         process::{Program, Start},
     },
+    trust::Seals,
     wire::{End, Exchange},
 };
 
@@ -45,6 +46,8 @@ pub struct Session {
     pub model: Option<Arc<dyn AskModel>>,
     /// Where commands leave variables for later commands, if they may.
     pub env_file: Option<PathBuf>,
+    /// The project's scripts as they were trusted.
+    pub seals: Seals,
 }
 
 /// How a handler ended.
@@ -102,6 +105,16 @@ impl Given<'_> {
         let answered = match &declared.handler.action {
             Action::Command { command, args, shell, .. } => {
                 let plugin = declared.origin.level.plugin();
+                if matches!(declared.origin.level, Level::Project | Level::Local) {
+                    let words: Vec<String> =
+                        std::iter::once(command).chain(args.iter().flatten()).cloned().collect();
+                    // A script that nobody trusted is not started, and a gate whose script is not started stays shut.
+                    if let Err(message) = self.session.seals.check(&words) {
+                        let exchange = Exchange { handler: shown, ..failed(message.clone(), began) };
+                        let written = Written::read("", self.event);
+                        return (exchange, Said::Exited { code: 2, written, stderr: message });
+                    }
+                }
                 let program = self.program(command, args.as_deref(), shell.as_deref(), plugin);
                 let exchange = Exchange { handler: shown, ..program.exchange(self.body.as_bytes(), limit).await };
                 let said = self.said(&exchange);

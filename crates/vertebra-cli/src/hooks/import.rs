@@ -199,7 +199,9 @@ impl Import {
         run.insert("contract", "claude-code".into());
         let name = self.name(event);
         let mut block = String::from("[[hook]]\n");
-        let mut line = |key: &str, value: toml_edit::Value| drop(writeln!(block, "{key} = {value}"));
+        let mut line = |key: &str, value: toml_edit::Value| {
+            let _ = writeln!(block, "{key} = {value}");
+        };
         line("name", name.as_str().into());
         line("point", point.into());
         if handler["async"] == true {

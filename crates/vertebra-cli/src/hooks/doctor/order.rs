@@ -16,17 +16,13 @@ const OURS: &[&str] = &[
     "read_file",
     "write_file",
     "edit_file",
-    "multi_edit",
     "list_dir",
     "search_files",
     "grep",
-    "glob",
-    "apply_patch",
-    "web_fetch",
-    "web_search",
-    "task",
-    "skill",
-    "todo_write",
+    "load_skill",
+    "spawn_subagent",
+    "plan_with_subagent",
+    "read_offloaded",
 ];
 
 /// What a hook can be behind.
