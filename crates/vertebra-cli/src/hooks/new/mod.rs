@@ -77,8 +77,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     // Whatever is appended must be as good as what was there.
     parse(&written, Level::User, &place)?;
     let scripts = scripts(name, point, *lang, refuses);
+    let mode = if matches!(lang, Lang::Sh | Lang::Python) { 0o755 } else { 0o644 };
     for (file, text) in &scripts {
-        let mode = if file.ends_with(".sh") || file.ends_with(".py") { 0o755 } else { 0o644 };
         create(&dir.join(file), text, mode)?;
     }
     replace(&settings, &written)?;
