@@ -36,7 +36,9 @@ impl Visit for Add<'_> {
         let origin: Arc<str> = hook.origin.spot().into();
         let body = match (&settings.action, &hook.handler) {
             (Action::Say(reply), _) => Body::Say { reply: reply.clone(), origin },
-            (Action::Run(_), Some(handler)) => Body::Run(External::new(handler.clone(), limit).written_at(origin)),
+            (Action::Run(_), Some(handler)) => {
+                Body::Run(External::new(handler.clone(), limit).answering_for(&*hook.name).written_at(origin))
+            }
             // Only hooks in force have a handler, and only they are added.
             (Action::Run(_), None) => return,
         };
