@@ -85,7 +85,8 @@ pub async fn fire(settings: &Settings, event: &Value, session: &Session) -> Judg
     }
     let name = event.get("hook_event_name").and_then(Value::as_str).unwrap_or_default();
     if Event::named(name).is_some_and(Event::has_env_file) {
-        let left: Map<String, Value> = hooks.left_variables().await.into_iter().map(|(name, value)| (name, value.into())).collect();
+        let left: Map<String, Value> =
+            hooks.left_variables().await.into_iter().map(|(name, value)| (name, value.into())).collect();
         if !left.is_empty() {
             judgement.effects.insert("environment".to_owned(), left.into());
         }

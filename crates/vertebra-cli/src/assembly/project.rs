@@ -27,6 +27,8 @@ pub(crate) struct Brought {
     pub(crate) agents: Vec<PathBuf>,
     /// The scripts that its hooks name, as they were trusted.
     pub(crate) seals: Seals,
+    /// Whether its settings of Claude Code count.
+    pub(super) is_trusted: bool,
     /// What a person should know.
     pub(crate) notices: Vec<String>,
     /// What nobody may overlook: hooks that were to hold and do not.
@@ -102,6 +104,7 @@ impl Brought {
             instructions,
             skills: project.skills,
             agents: project.agents,
+            is_trusted: true,
             notices,
             warnings,
         })
