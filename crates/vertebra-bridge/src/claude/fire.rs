@@ -235,7 +235,6 @@ impl Hooks {
             };
             match holds {
                 Ok(true) => {}
-                Ok(false) => continue,
                 Err(error) if event.is_gate() => {
                     let by = format!("matcher `{}` of {}", declared.written, declared.origin.file.display());
                     let objection = format!("the {by} cannot be told ({}): blocking", error.0);
@@ -243,7 +242,7 @@ impl Hooks {
                     blocking.push(Effect { by, objection, place: usize::MAX, ..Effect::default() });
                     continue;
                 }
-                Err(_) => continue,
+                Ok(false) | Err(_) => continue,
             }
             let condition = declared.handler.condition.as_deref();
             if condition.is_some_and(|rule| !condition_holds(rule, &declared.origin, call, ground)) {

@@ -14,7 +14,7 @@ use super::{
     run::Session,
     settings::Settings,
 };
-use crate::wire::Judgement;
+use crate::{trust::Seals, wire::Judgement};
 
 /// Settings that a person names, and where they are tried.
 pub struct Trial {
@@ -60,6 +60,8 @@ impl Trial {
             servers: Servers::default(),
             model: None,
             env_file: kept.as_ref().map(|kept| kept.path().join("env.sh")),
+            // Whoever names a file trusts it.
+            seals: Seals::default(),
         };
         Self { settings, session, is_placed: project.is_some(), folder: kept }
     }

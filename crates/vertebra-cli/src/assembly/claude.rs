@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use vertebra_bridge::claude::{ClaudeHooks, MANAGED, Places, Session, Settings};
+use vertebra_bridge::claude::{ClaudeHooks, Level, MANAGED, Places, Session, Settings};
 use vertebra_kit::{mcp::Servers, permissions::Rules};
 
-use super::World;
+use super::{Brought, World};
 
 /// The hooks of Claude Code's settings, and what of them was not understood; none if there are no settings.
 pub(super) fn hooks(
     folder: &Path,
-    trusts_project: bool,
+    brought: &Brought,
     servers: Servers,
     rules: &Rules,
     world: &World,
@@ -31,6 +31,7 @@ pub(super) fn hooks(
         servers,
         model: None,
         env_file: Some(kept.join(format!("env-{}.sh", std::process::id()))),
+        seals: brought.seals.clone(),
     };
     let hooks = ClaudeHooks::new(settings, session, kept.join("transcripts")).permissions(rules.clone());
     let warnings = hooks.warnings();

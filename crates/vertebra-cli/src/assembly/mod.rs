@@ -107,7 +107,7 @@ pub(crate) async fn assemble<A: Approver>(
     let services = policy::services(&folder, &brought, servers.iter(), world);
     let policy = Reload::new(policy::files(&folder, world), &settings, project, services.clone())?;
     notices.extend(policy.policy().notices().iter().cloned());
-    let (claude, not_understood) = claude::hooks(&folder, brought.is_trusted, services.servers.clone(), &rules, world);
+    let (claude, not_understood) = claude::hooks(&folder, &brought, services.servers.clone(), &rules, world);
     notices.extend(not_understood);
     let own = rights::own_folders(&folder, world)?;
     let files = own.iter().try_fold(Files::new(&folder)?.undo(&undo), |files, own| files.protect(rights::glob(own)))?;

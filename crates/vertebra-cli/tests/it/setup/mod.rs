@@ -5,6 +5,7 @@ mod hook;
 mod hooks;
 mod install;
 mod models;
+mod policy;
 mod settings;
 mod trust;
 
