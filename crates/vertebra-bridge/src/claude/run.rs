@@ -106,8 +106,7 @@ impl Given<'_> {
             Action::Command { command, args, shell, .. } => {
                 let plugin = declared.origin.level.plugin();
                 if matches!(declared.origin.level, Level::Project | Level::Local) {
-                    let words: Vec<String> =
-                        std::iter::once(command).chain(args.iter().flatten()).cloned().collect();
+                    let words: Vec<String> = std::iter::once(command).chain(args.iter().flatten()).cloned().collect();
                     // A script that nobody trusted is not started, and a gate whose script is not started stays shut.
                     if let Err(message) = self.session.seals.check(&words) {
                         let exchange = Exchange { handler: shown, ..failed(message.clone(), began) };
@@ -205,16 +204,16 @@ impl Given<'_> {
     /// The text with `${CLAUDE_PROJECT_DIR}` and its like in place.
     fn placed(&self, text: &str, plugin: Option<&Arc<Plugin>>, quoting: Quoting) -> String {
         let places = self.places(plugin);
-        let mut placed = text.to_owned();
+        let mut whole = text.to_owned();
         for (name, path) in places {
             let path = path.to_string_lossy();
             // What a shell would read as more than a path, it takes from the variable itself.
             let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,=~ ".contains(c);
             if quoting == Quoting::None || path.chars().all(plain) {
-                placed = placed.replace(&format!("${{{name}}}"), &path);
+                whole = whole.replace(&format!("${{{name}}}"), &path);
             }
         }
-        placed
+        whole
     }
 
     fn places(&self, plugin: Option<&Arc<Plugin>>) -> Vec<(&'static str, PathBuf)> {
@@ -231,7 +230,8 @@ impl Given<'_> {
         let passes = |name: &OsString| {
             let name = name.to_string_lossy();
             let ours = name.starts_with("CLAUDE_PLUGIN_") || matches!(&*name, "CLAUDE_PROJECT_DIR" | "CLAUDE_ENV_FILE");
-            !name.starts_with("OTEL_") && !ours && !(scrub && is_credential(&name))
+            let kept_back = name.starts_with("OTEL_") || ours || (scrub && is_credential(&name));
+            !kept_back
         };
         let inherited = self.session.variables.iter().filter(|(name, _)| passes(name)).cloned();
         let mut variables: Vec<(OsString, OsString)> = inherited.collect();

@@ -93,7 +93,9 @@ enum Place {
 }
 
 fn place(file: &Path, home: Option<&Path>) -> Place {
-    let name = |path: Option<&Path>| path.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    let name = |path: Option<&Path>| {
+        path.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default().to_owned()
+    };
     let (folder, above) = (file.parent(), file.parent().and_then(Path::parent));
     match (&*name(folder), &*name(Some(file))) {
         ("hooks", "hooks.json") => Place::Plugin(above.map(Path::to_owned).unwrap_or_default()),
