@@ -15,7 +15,7 @@ use vertebra_bridge::{
     policy::{Policy, Standing},
     settings::{self, Action, Level, Settings},
     trust::{self, Project, Seals, Store},
-    wire::{Happened, Judgement, Reply},
+    wire::{Happened, Judgement},
 };
 
 use crate::assembly::{Settled, Trust, World};
@@ -99,7 +99,7 @@ impl Bench {
         if handlers == Handlers::Stay {
             for hook in &mut settings.hooks {
                 if matches!(hook.value.action, Action::Run(_)) {
-                    hook.value.action = Action::Say(Reply::default());
+                    hook.value.action = Action::Say(Box::default());
                 }
             }
         }

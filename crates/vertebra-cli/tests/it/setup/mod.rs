@@ -5,7 +5,6 @@ mod hook;
 mod hooks;
 mod install;
 mod models;
-mod policy;
 mod settings;
 mod trust;
 
