@@ -98,13 +98,14 @@ impl Brought {
             format!("# Instructions of the project, from {name}\n\n{text}")
         });
         let instructions = instructions.collect();
+        let claude = project.of(Kind::Claude).map(|file| (project.root.join(&file.name), file.text.clone())).collect();
         Ok(Self {
             settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
             seals: Seals::new(&project),
             instructions,
             skills: project.skills,
             agents: project.agents,
-            claude: project.of(Kind::Claude).map(|file| (project.root.join(&file.name), file.text.clone())).collect(),
+            claude,
             notices,
             warnings,
         })
