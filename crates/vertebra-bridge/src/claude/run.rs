@@ -108,7 +108,7 @@ impl Given<'_> {
                 if matches!(declared.origin.level, Level::Project | Level::Local) {
                     let words: Vec<String> = std::iter::once(command).chain(args.iter().flatten()).cloned().collect();
                     // A script that nobody trusted is not started, and a gate whose script is not started stays shut.
-                    if let Err(message) = self.session.seals.check(&words) {
+                    if let Err(message) = self.session.seals.check_in(&words, Some(self.cwd)) {
                         let exchange = Exchange { handler: shown, ..failed(message.clone(), began) };
                         let written = Written::read("", self.event);
                         return (exchange, Said::Exited { code: 2, written, stderr: message });

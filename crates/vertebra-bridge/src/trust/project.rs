@@ -255,7 +255,7 @@ impl Project {
     fn scripts(&mut self) {
         let mut hooks = std::mem::take(&mut self.hooks);
         for hook in &mut hooks {
-            for path in scripts::named(&hook.words, &self.root, &self.folder) {
+            for path in scripts::named(&hook.words, &self.root, &[&self.folder]) {
                 let name = path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned();
                 if !self.of(Kind::Script).any(|file| file.name == name) {
                     let read = seals::fingerprint(&path);

@@ -22,10 +22,10 @@ const ENTRIES: &[&str] = &["__main__.py", "index.js", "index.mjs", "index.ts"];
 
 /// Files of a project that are there and that these words name, in any way that a shell would find them: as they stand, in
 /// the project, in a folder that was named before, behind a variable. It takes a word too many rather than one too few.
-pub(super) fn named(words: &[String], root: &Path, folder: &Path) -> Vec<PathBuf> {
-    let mut search = Search { root, bases: vec![folder.to_owned()], found: Vec::new() };
-    if folder != root {
-        search.bases.push(root.to_owned());
+pub(super) fn named(words: &[String], root: &Path, folders: &[&Path]) -> Vec<PathBuf> {
+    let mut search = Search { root, bases: vec![root.to_owned()], found: Vec::new() };
+    for folder in folders.iter().filter(|folder| **folder != root) {
+        search.bases.push((*folder).to_owned());
     }
     for word in words {
         for piece in pieces(word) {
@@ -170,7 +170,7 @@ mod tests {
             fs::write(path, "").expect("a file");
         }
         let found = |line: &str| {
-            let files = named(&[line.to_owned()], &root, &root.join("sub"));
+            let files = named(&[line.to_owned()], &root, &[&root.join("sub")]);
             let mut names: Vec<String> =
                 files.iter().map(|file| file.strip_prefix(&root).expect("inside").display().to_string()).collect();
             names.sort();
@@ -209,9 +209,9 @@ mod tests {
         fs::create_dir(&root).expect("a folder");
         fs::write(outer.path().join("evil.sh"), "").expect("a file");
         std::os::unix::fs::symlink("../evil.sh", root.join("x.sh")).expect("a link");
-        assert_eq!(named(&["./x.sh".to_owned()], &root, &root), [root.join("x.sh")]);
+        assert_eq!(named(&["./x.sh".to_owned()], &root, &[]), [root.join("x.sh")]);
         assert!(
-            named(&["../evil.sh".to_owned()], &root, &root).is_empty(),
+            named(&["../evil.sh".to_owned()], &root, &[]).is_empty(),
             "what is not the project's is not asked about"
         );
     }

@@ -41,8 +41,15 @@ impl Seals {
 
     /// Whether all that these words name is as it was trusted; otherwise, what is not.
     pub fn check(&self, words: &[String]) -> Result<(), String> {
+        self.check_in(words, None)
+    }
+
+    /// The same for a command that runs in a folder of its own, where it may find other files of the same name.
+    pub fn check_in(&self, words: &[String], here: Option<&Path>) -> Result<(), String> {
         let Some((root, folder)) = &self.ground else { return Ok(()) };
-        for path in scripts::named(words, root, folder) {
+        let here = here.and_then(|here| here.canonicalize().ok());
+        let folders: Vec<&Path> = std::iter::once(&**folder).chain(here.as_deref()).collect();
+        for path in scripts::named(words, root, &folders) {
             let name = shown(&path.strip_prefix(root).unwrap_or(&path).to_string_lossy());
             match self.prints.get(&path) {
                 Some(print) if fingerprint(&path).is_ok_and(|(now, _)| now == *print) => {}

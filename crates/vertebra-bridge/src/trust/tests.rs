@@ -239,5 +239,10 @@ fn what_a_hook_names_is_looked_at_again_right_before_each_start() {
     assert_eq!(seals.check(&new), Ok(()), "what is not there fails by itself");
     scene.write("new.sh", "true");
     assert!(seals.check(&new).expect_err("it is new").contains("new.sh is new"));
+    scene.write("sub/other.sh", "true");
+    let other = ["./other.sh".to_owned()];
+    assert_eq!(seals.check(&other), Ok(()));
+    let told = seals.check_in(&other, Some(&scene.project().join("sub"))).expect_err("it is found from there");
+    assert!(told.contains("sub/other.sh is new"), "{told}");
     assert_eq!(Seals::default().check(&line), Ok(()), "a person's own hooks are their own");
 }
