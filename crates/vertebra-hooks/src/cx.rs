@@ -61,11 +61,6 @@ impl<'a, P: Point> Cx<'a, P> {
         self.inner.scope
     }
 
-    /// The name of the hook that this was made for.
-    pub fn hook(&self) -> &str {
-        self.inner.hook
-    }
-
     /// This dispatch so far: who ran, what they answered and changed. A watch also finds the decision in it.
     pub fn record(&self) -> &Record {
         self.inner.record

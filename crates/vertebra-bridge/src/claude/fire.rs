@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     effect::Effect,
@@ -83,6 +83,15 @@ pub async fn fire(settings: &Settings, event: &Value, session: &Session) -> Judg
     if !background.is_empty() {
         judgement.effects.insert("blocks".to_owned(), judgement.decision.is_some().into());
     }
+    let name = event.get("hook_event_name").and_then(Value::as_str).unwrap_or_default();
+    if Event::named(name).is_some_and(Event::has_env_file) {
+        let left: Map<String, Value> =
+            hooks.left_variables().await.into_iter().map(|(name, value)| (name, value.into())).collect();
+        if !left.is_empty() {
+            judgement.effects.insert("environment".to_owned(), left.into());
+        }
+    }
+    judgement.warnings.extend(hooks.warnings().cloned());
     for later in later {
         judgement.warnings.extend(later.warning);
         judgement.ran.push(later.ran);
@@ -177,7 +186,6 @@ impl Hooks {
         if failed {
             judgement.effects.insert("StopFailure".to_owned(), "fires".into());
         }
-        self.environment(event, &mut judgement);
         ended.sort_by_key(|ended| ended.place);
         judgement.ran = ended.into_iter().map(|ended| ran(event, matching[ended.place], ended.exchange)).collect();
         cap(&mut judgement);
@@ -227,7 +235,6 @@ impl Hooks {
             };
             match holds {
                 Ok(true) => {}
-                Ok(false) => continue,
                 Err(error) if event.is_gate() => {
                     let by = format!("matcher `{}` of {}", declared.written, declared.origin.file.display());
                     let objection = format!("the {by} cannot be told ({}): blocking", error.0);
@@ -235,7 +242,7 @@ impl Hooks {
                     blocking.push(Effect { by, objection, place: usize::MAX, ..Effect::default() });
                     continue;
                 }
-                Err(_) => continue,
+                Ok(false) | Err(_) => continue,
             }
             let condition = declared.handler.condition.as_deref();
             if condition.is_some_and(|rule| !condition_holds(rule, &declared.origin, call, ground)) {
@@ -341,15 +348,6 @@ impl Hooks {
         let all = told.split('\0').filter_map(|line| line.split_once('='));
         let new = all.filter(|(name, value)| is_new(name, value));
         new.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
-    }
-
-    /// What commands left for later commands.
-    fn environment(&self, event: &Event, judgement: &mut Judgement) {
-        let Some(file) = self.session.env_file.as_ref().filter(|_| event.has_env_file()) else { return };
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        if !text.trim().is_empty() {
-            judgement.effects.insert("environment".to_owned(), json!({ "file": file, "text": text }));
-        }
     }
 }
 

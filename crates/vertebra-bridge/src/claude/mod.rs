@@ -16,6 +16,7 @@ mod rule;
 mod run;
 mod settings;
 mod text;
+mod trial;
 mod verdict;
 
 pub use self::{
@@ -25,4 +26,5 @@ pub use self::{
     means::AskModel,
     run::Session,
     settings::{MANAGED, Places, Settings},
+    trial::Trial,
 };

@@ -47,7 +47,7 @@ impl Handler for Command {
 pub(super) fn program(words: &Words, services: &Services) -> Result<Program, HandlerError> {
     let (start, is_empty) = match words {
         Words::Line(line) => (Start::Shell(line.clone()), line.trim().is_empty()),
-        Words::List(words) => (Start::Exec(words.clone()), words.first().is_none_or(|name| name.is_empty())),
+        Words::List(words) => (Start::Exec(words.clone()), words.first().is_none_or(String::is_empty)),
     };
     if is_empty {
         return Err(HandlerError::EmptyCommand);

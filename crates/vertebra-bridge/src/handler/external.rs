@@ -15,13 +15,20 @@ const RECORDED_BYTES: usize = 16 * 1024;
 pub struct External {
     handler: Arc<dyn Handler>,
     limit: Duration,
+    hook: Arc<str>,
     origin: Option<Arc<str>>,
 }
 
 impl External {
     /// This handler, which has so long to answer.
     pub fn new(handler: Arc<dyn Handler>, limit: Duration) -> Self {
-        Self { handler, limit, origin: None }
+        Self { handler, limit, hook: "".into(), origin: None }
+    }
+
+    /// Tells the handler which hook it answers for.
+    #[must_use]
+    pub fn answering_for(self, hook: impl Into<Arc<str>>) -> Self {
+        Self { hook: hook.into(), ..self }
     }
 
     /// Tells the record where the hook is written.
@@ -34,7 +41,7 @@ impl External {
         let event = serde_json::to_value(&**cx)?;
         let file = only_file(&**cx);
         let ask = Ask {
-            hook: cx.hook(),
+            hook: &self.hook,
             point: P::NAME,
             event: &event,
             file: file.as_deref(),
@@ -64,9 +71,8 @@ fn only_file(event: &impl Event) -> Option<String> {
 fn recorded(mut exchange: Exchange) -> Exchange {
     for text in [&mut exchange.stdout, &mut exchange.stderr] {
         if text.len() > RECORDED_BYTES {
-            let all = text.len();
-            text.truncate(text.floor_char_boundary(RECORDED_BYTES));
-            text.push_str(&format!("… ({all} bytes in all)"));
+            let kept = text.floor_char_boundary(RECORDED_BYTES);
+            *text = format!("{}… ({} bytes in all)", &text[..kept], text.len());
         }
     }
     exchange

@@ -50,7 +50,7 @@ pub trait Handler: Send + Sync + 'static {
 
 /// What a handler is asked.
 pub struct Ask<'a> {
-    /// The hook that asks.
+    /// The hook that asks, if it has told its name.
     pub hook: &'a str,
     /// The point.
     pub point: &'static str,

@@ -64,12 +64,17 @@ impl Wasm {
     }
 }
 
-/// Compiles a module, which may import nothing.
+/// Compiles a module, which may import nothing and has to export what is used of it.
 fn compiled(bytes: &[u8]) -> wasmtime::Result<InstancePre<StoreLimits>> {
     let mut config = Config::new();
     config.consume_fuel(true);
     let engine = Engine::new(&config)?;
-    Linker::new(&engine).instantiate_pre(&Module::from_binary(&engine, bytes)?)
+    let module = Module::from_binary(&engine, bytes)?;
+    let pre = Linker::new(&engine).instantiate_pre(&module)?;
+    match ["memory", "alloc", "answer"].into_iter().find(|name| module.get_export(name).is_none()) {
+        None => Ok(pre),
+        Some(name) => Err(wasmtime::format_err!("it exports no `{name}`")),
+    }
 }
 
 impl Handler for Wasm {

@@ -36,7 +36,9 @@ impl Visit for Add<'_> {
         let origin: Arc<str> = hook.origin.spot().into();
         let body = match (&settings.action, &hook.handler) {
             (Action::Say(reply), _) => Body::Say { reply: reply.clone(), origin },
-            (Action::Run(_), Some(handler)) => Body::Run(External::new(handler.clone(), limit).written_at(origin)),
+            (Action::Run(_), Some(handler)) => {
+                Body::Run(External::new(handler.clone(), limit).answering_for(&*hook.name).written_at(origin))
+            }
             // Only hooks in force have a handler, and only they are added.
             (Action::Run(_), None) => return,
         };
@@ -92,7 +94,7 @@ fn meant<'a>(name: &'a str, hook: &PolicyHook, all: &'a [PolicyHook], order: Ord
 /// What a hook of a file does.
 enum Body {
     /// It answers itself.
-    Say { reply: Reply, origin: Arc<str> },
+    Say { reply: Box<Reply>, origin: Arc<str> },
     /// Something outside answers.
     Run(External),
 }
@@ -106,7 +108,7 @@ impl<P: Outside> Hook<P> for Body {
         match self {
             Self::Say { reply, origin } => {
                 tell(origin);
-                reply.clone().apply(cx)
+                Reply::clone(reply).apply(cx)
             }
             Self::Run(external) => external.run(cx).await,
         }

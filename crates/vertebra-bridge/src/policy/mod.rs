@@ -24,9 +24,12 @@
 //! ```
 
 mod attach;
+mod files;
 mod judge;
+mod reload;
 mod rules;
 mod standing;
+mod words;
 
 use std::sync::Arc;
 
@@ -38,13 +41,15 @@ use vertebra_kit::permissions::{PermissionsError, Rules};
 
 use self::{attach::Add, judge::Order};
 pub use self::{
+    files::Files,
     judge::Trial,
+    reload::Reload,
     rules::permissions,
     standing::{Off, Standing},
 };
 use crate::{
     handler::{self, Handler, Services},
-    settings::{Action, HookSettings, Level, Origin, Settings},
+    settings::{Action, HookSettings, Level, Origin, Said, Settings},
     wire::{at_point, take_context},
 };
 
@@ -168,6 +173,31 @@ impl Policy {
             listed.extend(at_point().filter(|hook| hook.standing != Standing::InForce));
         }
         listed
+    }
+
+    /// The hooks in force.
+    pub fn in_force(&self) -> impl Iterator<Item = &PolicyHook> {
+        self.hooks.iter().filter(|hook| hook.standing == Standing::InForce)
+    }
+
+    /// Adds hooks that are not in force because nobody has trusted them: for a list.
+    #[must_use]
+    pub fn with_untrusted(mut self, settings: &Settings) -> Self {
+        let known = |hook: &&Said<HookSettings>| self.hooks.iter().all(|other| other.origin != hook.origin);
+        let more: Vec<PolicyHook> = settings
+            .hooks
+            .iter()
+            .filter(known)
+            .map(|hook| PolicyHook {
+                name: hook.value.name.as_str().into(),
+                settings: hook.value.clone(),
+                origin: hook.origin.clone(),
+                standing: Standing::Off(Off::Untrusted),
+                handler: None,
+            })
+            .collect();
+        self.hooks.extend(more);
+        self
     }
 
     /// The hook in force that records call this, with the name of the bundle or without.

@@ -11,9 +11,11 @@ mod scripts;
 mod seals;
 mod store;
 
+pub(crate) use self::hooks::does;
 pub use self::{
     hooks::ProjectHook,
     project::{Kind, Project, ProjectFile},
+    scripts::words,
     seals::Seals,
     store::{Store, TrustError},
 };

@@ -114,6 +114,13 @@ impl Mcp {
 #[derive(Clone, Default)]
 pub struct Servers(Arc<[Arc<Remote>]>);
 
+/// Several as one.
+impl FromIterator<Servers> for Servers {
+    fn from_iter<I: IntoIterator<Item = Servers>>(several: I) -> Self {
+        Self(several.into_iter().flat_map(|servers| servers.0.to_vec()).collect())
+    }
+}
+
 impl Servers {
     /// Calls a tool of a server, by the server's own names. A tool that no agent may have is not there.
     pub async fn call(&self, server: &str, tool: &str, args: Map<String, Value>) -> Result<ToolOutput, ToolError> {

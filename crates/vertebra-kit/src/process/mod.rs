@@ -1,5 +1,6 @@
 //! Programs of others: found, started in a group of their own, and ended together with all that they started.
 
+mod attend;
 mod resident;
 mod tree;
 
@@ -9,6 +10,7 @@ use std::{
 };
 
 pub use self::{
+    attend::{Ending, attend},
     resident::{Resident, Said},
     tree::Tree,
 };

@@ -4,33 +4,26 @@ mod refused;
 
 use std::{
     ffi::{OsStr, OsString},
+    fmt,
     os::unix::process::ExitStatusExt as _,
     path::PathBuf,
-    pin::pin,
-    process::{ExitStatus, Stdio},
+    process::Stdio,
     time::{Duration, Instant},
 };
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     process::{Child, ChildStdin, ChildStdout, Command},
-    time::{sleep, timeout},
 };
-use vertebra_kit::process::{Resident, Tree, on_path};
+use vertebra_kit::process::{Ending, Resident, Tree, attend, on_path};
 
 use crate::wire::{End, Exchange};
 
 /// How much a program may write, on each of its two outputs.
 pub const MAX_OUTPUT: usize = 1024 * 1024;
 
-/// How long output is still read once the program has ended. Whoever holds a pipe longer is not waited for.
-const DRAIN: Duration = Duration::from_millis(200);
-
-/// How long a killed process is waited for. Only one stuck in the kernel takes longer.
-const REAP: Duration = Duration::from_secs(2);
-
 /// A program, and where and with what it runs.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Program {
     /// What is started.
     pub start: Start,
@@ -47,6 +40,13 @@ pub enum Start {
     Shell(String),
     /// A program and its arguments.
     Exec(Vec<String>),
+}
+
+/// Values of variables are nobody's business, not even a log's.
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program").field("start", &self.start).field("folder", &self.folder).finish_non_exhaustive()
+    }
 }
 
 impl Program {
@@ -119,63 +119,28 @@ impl Program {
     }
 }
 
-/// What ends an exchange.
-enum How {
-    Exited(ExitStatus),
-    TimedOut,
-    Flooded,
-}
-
 /// Writes, reads and waits at the same time, under one deadline.
 async fn talk(mut child: Child, input: &[u8], limit: Duration, stdout: &mut Vec<u8>, stderr: &mut Vec<u8>) -> End {
     let tree = Tree::of(&child);
-    let mut writing = pin!(write(child.stdin.take(), input));
-    let (out, err) = (child.stdout.take(), child.stderr.take());
-    let mut reading = pin!(async { tokio::try_join!(read(out, stdout), read(err, stderr)).map(drop) });
-    let mut deadline = pin!(sleep(limit));
-    let (mut all_written, mut all_read) = (false, false);
-    let mut how = loop {
-        tokio::select! {
-            status = child.wait() => match status {
-                Ok(status) => break How::Exited(status),
-                Err(error) => return End::Failed { message: format!("it cannot be waited for: {error}") },
-            },
-            () = &mut writing, if !all_written => all_written = true,
-            read = &mut reading, if !all_read => match read {
-                Ok(()) => all_read = true,
-                Err(Flood) => break How::Flooded,
-            },
-            () = &mut deadline => break How::TimedOut,
-        }
-    };
-    match how {
-        How::Exited(_) => {
-            // What it wrote last is still in the pipe; who prints in the background has a moment to finish.
-            if !all_read && let Ok(Err(Flood)) = timeout(DRAIN, &mut reading).await {
-                how = How::Flooded;
-            }
-            tree.sweep();
-        }
-        How::TimedOut | How::Flooded => {
-            tree.end().await;
-            _ = timeout(REAP, child.wait()).await;
-        }
-    }
-    match how {
-        How::Exited(status) => match (status.code(), status.signal()) {
+    let (to, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let talk = async { tokio::try_join!(write(to, input), read(out, stdout), read(err, stderr)).map(drop) };
+    match attend(&mut child, tree, limit, talk).await {
+        Ok(Ending::Exited(status)) => match (status.code(), status.signal()) {
             (Some(exit_code), _) => End::Exited { exit_code },
             (None, signal) => End::Signalled { signal: signal.unwrap_or_default() },
         },
-        How::TimedOut => End::TimedOut { after: limit },
-        How::Flooded => End::TooLarge { limit: MAX_OUTPUT },
+        Ok(Ending::TimedOut) => End::TimedOut { after: limit },
+        Ok(Ending::Broken(Flood)) => End::TooLarge { limit: MAX_OUTPUT },
+        Err(error) => End::Failed { message: format!("it cannot be waited for: {error}") },
     }
 }
 
 /// Whoever does not read its input may still have an opinion, so what cannot be written is no error.
-async fn write(to: Option<ChildStdin>, input: &[u8]) {
+async fn write(to: Option<ChildStdin>, input: &[u8]) -> Result<(), Flood> {
     if let Some(mut to) = to {
         _ = to.write_all(input).await;
     }
+    Ok(())
 }
 
 /// More than anybody reads.

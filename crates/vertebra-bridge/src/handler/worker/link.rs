@@ -155,13 +155,13 @@ async fn live(process: Resident, output: ChildStdout, mut killed: mpsc::Receiver
                 Ok(()) => line.clear(),
                 Err(why) => break why,
             },
-            why = killed.recv() => match why {
-                Some(why) => break why,
-                None => {
-                    _ = timeout(FAREWELL, tokio::io::copy(&mut output, &mut tokio::io::sink())).await;
-                    return;
+            why = killed.recv() => {
+                if let Some(why) = why {
+                    break why;
                 }
-            },
+                _ = timeout(FAREWELL, tokio::io::copy(&mut output, &mut tokio::io::sink())).await;
+                return;
+            }
         }
     };
     shared.lock().died = Some(Instant::now());

@@ -2,6 +2,7 @@
 
 mod commands;
 mod hook;
+mod hooks;
 mod install;
 mod models;
 mod settings;
