@@ -12,9 +12,7 @@ mod secrets;
 use std::{
     io::Write as _,
     path::PathBuf,
-    pin::pin,
     process::ExitCode,
-    task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
@@ -24,6 +22,7 @@ use vertebra_bridge::{
     handler::Services,
     host::{self, Host, HostAnswer, HostEvent},
     policy::Policy,
+    settings::{Action, HookSettings, Said},
     wire::Judgement,
 };
 
@@ -126,7 +125,10 @@ fn judged(options: &Options, event: &HostEvent, world: &World) -> anyhow::Result
         ..Services::default()
     };
     let policy = Policy::for_one_event(&in_force.settings, &services, event.happened.point)?;
-    let mut judgement = at_once(policy.judge(&event.happened))?;
+    let here = |hook: &Said<HookSettings>| hook.value.point == event.happened.point;
+    let starts_something =
+        in_force.settings.hooks.iter().any(|hook| here(hook) && matches!(hook.value.action, Action::Run(_)));
+    let mut judgement = at_once(policy.judge(&event.happened), starts_something)?;
     in_force.notices.extend(policy.notices().iter().cloned());
     // What does not count is told once, as a session begins: at every call it would be noise.
     if event.happened.point == "SessionStart" {
@@ -135,19 +137,15 @@ fn judged(options: &Options, event: &HostEvent, world: &World) -> anyhow::Result
     Ok((judgement, in_force))
 }
 
-/// Does some work. A runtime is there in any case, but only work that has to wait also listens for signals: then what it
-/// has started is ended with it.
-fn at_once<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
+/// Does some work. Only where something outside may be started somebody also listens for signals, and from the beginning:
+/// what was started is ended with it.
+fn at_once<T>(work: impl Future<Output = T>, starts_something: bool) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut work = pin!(work);
-    {
-        let _inside = runtime.enter();
-        if let Poll::Ready(done) = work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return Ok(done);
-        }
-    }
     runtime.block_on(async {
         use tokio::signal::unix::{SignalKind, signal};
+        if !starts_something {
+            return Ok(work.await);
+        }
         let (mut interrupted, mut terminated) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         tokio::select! {
             done = work => Ok(done),
