@@ -184,9 +184,8 @@ impl<'c> Scene<'c> {
         let effect = |key: &str| got.effects.get(key).cloned().unwrap_or_default();
         match key {
             "ran" => same(got.ran.len().into()),
-            "decision" => same(decision(got)),
-            "result" => same(decision(got)),
-            "match" => same(got.decision.is_some().into()),
+            "decision" | "result" => same(decision(got)),
+            "match" | "blocks" => same(got.decision.is_some().into()),
             "reason" => same(got.reason.clone().into()),
             "reason_contains" => yes(got.reason.as_deref().is_some_and(|reason| reason.contains(word)), "reason"),
             "reason_to" => yes(got.model_sees == got.reason && got.reason.is_some(), "the model does not read it"),
@@ -248,7 +247,6 @@ impl<'c> Scene<'c> {
             "cwd" => yes(self.world.text("cwd.0").trim() == self.world.project().to_string_lossy(), "elsewhere"),
             "tty" => yes(self.world.text("tty.0").is_empty(), "there is one"),
             "mcp_args" => same(serde_json::from_str(&self.world.text("mcp-args.json")).unwrap_or_default()),
-            "blocks" => same(got.decision.is_some().into()),
             "tool" | "prompt" | "stop" | "model_next" | "label" | "tool_result" | "agent_loop" | "subagent"
             | "subagent_next" | "permission" | "session_rules" | "denial" | "model_told" | "session" | "change"
             | "worktree" | "task" | "subagent_context" | "screen" | "transcript" | "expansion" | "wakes_model_with"

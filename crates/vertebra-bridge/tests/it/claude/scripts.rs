@@ -94,7 +94,7 @@ if issues:
 
 #[tokio::test]
 async fn a_context_giver_in_node() {
-    let script = r#"#!/usr/bin/env node
+    let script = r"#!/usr/bin/env node
 const chunks = [];
 process.stdin.on('data', (chunk) => chunks.push(chunk));
 process.stdin.on('end', () => {
@@ -104,7 +104,7 @@ process.stdin.on('end', () => {
     suppressOutput: true,
   }));
 });
-"#;
+";
     let command = "node ${CLAUDE_PROJECT_DIR}/.claude/hooks/context.js";
     let (_, got) = run("UserPromptSubmit", "", "context.js", script, command, &json!({ "prompt": "hi" })).await;
     assert_eq!(got.model_context, ["You asked: hi"]);
