@@ -1,6 +1,7 @@
 //! Measures Vertebra on the work that its peers are measured on, and what only it does.
 
 mod dispatch;
+mod outside;
 mod turn;
 
 use std::process::ExitCode;
@@ -18,5 +19,5 @@ fn main() -> ExitCode {
         .case("tools_1", || dispatch::routine(dispatch::tools(1)))
         .case("tools_1000", || dispatch::routine(dispatch::tools(bench_harness::work::MANY)))
         .case("regex_1000", || dispatch::routine(dispatch::regexes()));
-    turn::cases(suite).main()
+    outside::cases(turn::cases(suite)).main()
 }

@@ -30,6 +30,7 @@ examples! {
     "mutable_context": hooks_rewrite_calls_and_requests_and_deny_wins_over_allow;
     "approval": a_person_approves_refuses_or_edits_and_guards_judge_the_edit;
     "permissions": rules_decide_a_person_at_a_terminal_adds_one_and_plan_mode_refuses_the_rest;
+    "policy_file": a_file_of_hooks_refuses_rewrites_asks_and_tells_and_its_mistakes_are_shown;
     "children": the_guard_of_a_parent_holds_in_its_child_and_they_share_a_budget;
     "subagents": agents_from_files_and_code_keep_to_their_tools_models_and_limits;
     "skills": a_loaded_skill_narrows_tools_chooses_the_model_or_runs_as_a_child;

@@ -34,8 +34,9 @@ pub(crate) fn run() -> Report {
         stages.push(tests_with_llama());
     }
     stages.extend([
-        Stage::new("doc tests", "cargo test --workspace --doc"),
-        Stage::new("documentation", "cargo doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"),
+        Stage::new("doc tests", "cargo test --workspace --all-features --doc"),
+        Stage::new("documentation", "cargo doc --workspace --all-features --no-deps")
+            .env("RUSTDOCFLAGS", "-D warnings"),
     ]);
     stages.extend(dependencies());
     let report = Report::of(stages);
@@ -102,14 +103,15 @@ fn tests_with_llama() -> Stage {
     Stage::new("real model", "cargo test --package vertebra-models --test it -- --ignored --test-threads 1 real::")
 }
 
-/// Nextest is quicker and isolates tests from each other, but nobody has to install it.
+/// Nextest is quicker and isolates tests from each other, but nobody has to install it. All stages have the same features,
+/// so that what we depend on is built once.
 fn tests(with_bubblewrap: bool) -> Stage {
     if answers("cargo nextest --version") {
-        let all = Stage::new("tests", "cargo nextest run --workspace");
+        let all = Stage::new("tests", "cargo nextest run --workspace --all-features");
         if with_bubblewrap { all } else { all.arg("-E").arg(format!("not test(/^{}/)", bubblewrap::TESTS)) }
     } else {
         // `--tests` leaves out the doc tests, which have a stage of their own.
-        let all = Stage::new("tests", "cargo test --workspace --tests");
+        let all = Stage::new("tests", "cargo test --workspace --all-features --tests");
         if with_bubblewrap { all } else { all.args(["--", "--skip", bubblewrap::TESTS]) }
     }
 }

@@ -4,7 +4,10 @@
 
 mod shown;
 
+pub mod claude;
 pub mod handler;
+pub mod host;
+pub mod policy;
 pub mod settings;
 pub mod trust;
 pub mod wire;

@@ -6,7 +6,11 @@ mod demo;
 mod doctor;
 mod drive;
 mod explain;
+mod hook;
+mod hooks;
+mod hosts;
 mod init;
+mod install;
 mod manual;
 mod markdown;
 mod models;
@@ -41,8 +45,18 @@ enum Command {
     Init(init::Options),
     /// Look at what a folder brings along, and trust it or not
     Trust(trust::Options),
+    /// See, try, test and write the hooks of a policy
+    Hooks(hooks::Options),
     /// Check the whole set-up, and say what to do about what is missing
     Doctor(doctor::Options),
+    /// Judge an event of another agent by your policy, and answer in its words
+    Hook(hook::Options),
+    /// Tell another agent to ask your policy
+    Install(install::Options),
+    /// Take that back
+    Uninstall(install::Options),
+    /// List the agents that your policy can govern, and what each can enforce
+    Hosts(hosts::Options),
     /// Print completions for a shell
     Completions(manual::Completions),
     /// Print the manual page
@@ -52,6 +66,12 @@ enum Command {
 fn main() -> ExitCode {
     // Shell commands are launched by a copy of this very program, which becomes the command here.
     vertebra_kit::bash::sandbox::launch_if_asked();
+    let words: Vec<String> = std::env::args_os().skip(1).map_while(|word| word.into_string().ok()).collect();
+    if let Some(options) =
+        words.split_first().filter(|(first, _)| *first == "hook").and_then(|(_, rest)| hook::quickly(rest))
+    {
+        return hook::run(&options).unwrap_or_else(|error| told(&error));
+    }
     let ended = match Command::parse() {
         Command::Run(options) => asynchronously(run::run(*options)),
         Command::Chat(options) => asynchronously(chat::run(*options)),
@@ -60,7 +80,12 @@ fn main() -> ExitCode {
         Command::Models(options) => asynchronously(models::run(options)),
         Command::Init(options) => init::run(&options),
         Command::Trust(options) => trust::run(&options),
+        Command::Hooks(options) => asynchronously(hooks::run(options)),
         Command::Doctor(options) => asynchronously(doctor::run(options)),
+        Command::Hook(options) => hook::run(&options),
+        Command::Install(options) => install::install(&options),
+        Command::Uninstall(options) => install::uninstall(&options),
+        Command::Hosts(options) => hosts::run(&options),
         Command::Completions(options) => manual::completions(&options, Command::command()),
         Command::Man(options) => manual::man(&options, Command::command()),
     };

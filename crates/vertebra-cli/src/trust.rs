@@ -1,31 +1,52 @@
 //! `vertebra trust`: look at what a folder brings, and say whether it counts.
 
-use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode};
+use std::{
+    io::{IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context as _, bail};
-use vertebra_bridge::trust::{Project, Standing, Store};
+use serde_json::{Value, json};
+use vertebra_bridge::{
+    shown,
+    trust::{Project, Standing, Store},
+};
 
 use crate::assembly::{World, agrees, show};
 
 /// Which folder, and what about it.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Settings (vertebra.toml), instructions (AGENTS.md, CLAUDE.md), skills and agents that come with a folder count only once
-you trust them: they could allow commands or send your requests elsewhere. Trust holds for the files as they are. When one
-changes, you are asked again.")]
+Settings and hooks (vertebra.toml, .claude/settings.json), instructions (AGENTS.md, CLAUDE.md), skills and agents that come
+with a folder count only once you trust them: they could run or allow commands, or send your requests elsewhere. Trust holds
+for the files as they are, and for the scripts that hooks name. When one changes, you are asked again.
+
+Examples:
+  vertebra trust --show             what would take effect, with the fingerprint of each script
+  vertebra trust --yes              trust it as it is now, without a question
+  vertebra trust --list             all folders that are trusted, and how they stand
+  vertebra trust --revoke           trust this folder no longer")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that people type")]
 pub(crate) struct Options {
     /// The folder
-    #[arg(value_name = "FOLDER", default_value = ".")]
-    folder: PathBuf,
+    #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
+    dir: PathBuf,
     /// Trust it without being asked
-    #[arg(long, conflicts_with_all = ["forget", "show"])]
+    #[arg(long, conflicts_with_all = ["revoke", "show", "list"])]
     yes: bool,
-    /// Trust it no longer
-    #[arg(long, conflicts_with = "show")]
-    forget: bool,
     /// Only show what it brings and how it stands
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["revoke", "list"])]
     show: bool,
+    /// List the folders that are trusted
+    #[arg(long, conflicts_with = "revoke")]
+    list: bool,
+    /// Trust a folder no longer
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = ".")]
+    revoke: Option<PathBuf>,
+    /// As JSON, for programs; nobody is asked
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command.
@@ -33,32 +54,118 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let world = World::of_process();
     let state = world.state.as_deref().context("there is no folder to remember it in: set HOME or XDG_STATE_HOME")?;
     let store = Store::in_folder(state);
-    let project = Project::look(&options.folder).with_context(|| options.folder.display().to_string())?;
-    let root = vertebra_bridge::shown(&project.root.to_string_lossy());
-    if options.forget {
-        let known = store.forget(&project.root)?;
-        println!("{root} {}", if known { "is not trusted any longer." } else { "was not trusted." });
-        return Ok(ExitCode::SUCCESS);
+    if options.list {
+        return list(&store, options.json);
     }
-    let standing = store.standing(&project)?;
-    if options.show || matches!(standing, Standing::Empty | Standing::Trusted) {
-        show(&mut std::io::stdout().lock(), &project, &standing)?;
-        return Ok(ExitCode::SUCCESS);
+    if let Some(folder) = &options.revoke {
+        let folder = if folder == Path::new(".") { &options.dir } else { folder };
+        return revoke(&store, folder, options.json);
     }
-    let agreed = if options.yes {
-        show(&mut std::io::stdout().lock(), &project, &standing)?;
-        true
-    } else if std::io::stdin().is_terminal() {
-        agrees(&project, &standing)?
+    let look = || Project::look(&options.dir).with_context(|| options.dir.display().to_string());
+    let project = look()?;
+    let mut standing = store.standing(&project)?;
+    let settled = matches!(standing, Standing::Empty | Standing::Trusted);
+    if !options.show && !settled {
+        let agreed = if options.yes {
+            true
+        } else if options.json {
+            false
+        } else if std::io::stdin().is_terminal() {
+            agrees(&project, &standing)?
+        } else {
+            show(&mut std::io::stderr().lock(), &project, &standing)?;
+            bail!("nobody is there to be asked; to trust all of this: vertebra trust --yes");
+        };
+        if agreed {
+            store.trust(&project)?;
+            standing = store.standing(&project)?;
+        }
+        if !options.json {
+            if options.yes {
+                show(&mut std::io::stdout().lock(), &project, &standing)?;
+            }
+            if agreed && standing != Standing::Trusted {
+                bail!("a script that cannot be read cannot be trusted: {}", project.problems.join("; "));
+            }
+            println!("{}", if agreed { "Trusted, as it is now." } else { "Not trusted." });
+            return Ok(if agreed { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
+    }
+    if options.json {
+        writeln!(std::io::stdout(), "{:#}", object(&project, &standing))?;
     } else {
-        show(&mut std::io::stderr().lock(), &project, &standing)?;
-        bail!("nobody is there to be asked; to trust all of this: vertebra trust --yes");
-    };
-    if !agreed {
-        println!("Not trusted.");
-        return Ok(ExitCode::FAILURE);
+        show(&mut std::io::stdout().lock(), &project, &standing)?;
     }
-    store.trust(&project)?;
-    println!("Trusted, as it is now.");
+    let failed = options.yes && !matches!(standing, Standing::Empty | Standing::Trusted);
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn revoke(store: &Store, folder: &Path, json: bool) -> anyhow::Result<ExitCode> {
+    // A folder that is gone may still be trusted.
+    let root = Project::look(folder).map_or_else(|_| folder.to_owned(), |project| project.root);
+    let known = store.forget(&root)?;
+    if json {
+        writeln!(std::io::stdout(), "{:#}", json!({ "root": root, "was_trusted": known }))?;
+    } else {
+        let root = shown(&root.to_string_lossy());
+        writeln!(
+            std::io::stdout(),
+            "{root} {}",
+            if known { "is not trusted any longer." } else { "was not trusted." }
+        )?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// All folders that are trusted, as they stand now.
+fn list(store: &Store, json: bool) -> anyhow::Result<ExitCode> {
+    let mut rows = Vec::new();
+    for (root, files) in store.folders()? {
+        let standing = match Project::look(&root) {
+            Ok(project) => word(&store.standing(&project)?),
+            Err(_) => "gone",
+        };
+        rows.push((root, files, standing));
+    }
+    let mut out = std::io::stdout().lock();
+    if json {
+        let rows: Vec<Value> = rows
+            .iter()
+            .map(|(root, files, standing)| json!({ "root": root, "files": files, "standing": standing }))
+            .collect();
+        writeln!(out, "{:#}", Value::from(rows))?;
+    } else if rows.is_empty() {
+        writeln!(out, "No folder is trusted.")?;
+    } else {
+        for (root, files, standing) in rows {
+            writeln!(out, "{standing:8} {files:3} files  {}", shown(&root.to_string_lossy()))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn word(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::Empty => "empty",
+        Standing::Trusted => "trusted",
+        Standing::Unknown => "unknown",
+        Standing::Changed(_) => "changed",
+    }
+}
+
+fn object(project: &Project, standing: &Standing) -> Value {
+    let changed: &[String] = if let Standing::Changed(files) = standing { files } else { &[] };
+    let hooks = project.hooks.iter().map(|hook| {
+        json!({
+            "file": hook.file, "line": hook.line, "name": hook.name, "point": hook.point, "does": hook.does,
+            "scripts": hook.scripts,
+        })
+    });
+    let files = project.files.iter().map(|file| {
+        json!({ "name": file.name, "kind": file.kind.name(), "bytes": file.bytes, "fingerprint": file.fingerprint })
+    });
+    json!({
+        "root": project.root, "standing": word(standing), "changed": changed, "problems": project.problems,
+        "hooks": hooks.collect::<Vec<_>>(), "files": files.collect::<Vec<_>>(),
+    })
 }

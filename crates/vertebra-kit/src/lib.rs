@@ -17,6 +17,7 @@ pub mod mcp;
 pub mod metadata;
 pub mod permissions;
 pub mod planning;
+pub mod process;
 pub mod redaction;
 pub mod registry;
 pub mod resilience;

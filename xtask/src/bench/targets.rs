@@ -32,7 +32,7 @@ pub(crate) enum Target {
 /// of the history would cost hundreds of times as much.
 const FLAT: Target = Target::NotMoreThan { times: 1.2, case: "turn_at_10", title: "at 10" };
 
-pub(crate) const CASES: [Case; 11] = [
+pub(crate) const CASES: [Case; 14] = [
     Case { name: "no_hook", title: "dispatch, no hook", targets: &[Target::Time(15.0), Target::Allocations(0.0)] },
     Case {
         name: "one_hook",
@@ -59,6 +59,17 @@ pub(crate) const CASES: [Case; 11] = [
     Case { name: "turn_at_100", title: "… after 100", targets: &[FLAT] },
     Case { name: "turn_at_1000", title: "… after 1 000", targets: &[FLAT] },
     Case { name: "turn_at_10000", title: "… after 10 000", targets: &[FLAT] },
+    Case { name: "spawn", title: "a program starts and ends", targets: &[] },
+    Case {
+        name: "command",
+        title: "one command",
+        targets: &[Target::NotMoreThan { times: 2.0, case: "spawn", title: "the program alone" }],
+    },
+    Case {
+        name: "worker",
+        title: "one worker",
+        targets: &[Target::NotMoreThan { times: 0.2, case: "spawn", title: "the program alone" }],
+    },
     Case { name: "idle_session", title: "idle session", targets: &[Target::Bytes(20.0 * 1024.0)] },
 ];
 

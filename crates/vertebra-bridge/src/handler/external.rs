@@ -2,31 +2,80 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vertebra::{Answer, Cx, Guard, Hook, HookError, Seen, Watch, account};
+use vertebra::{Answer, Cx, Event, Guard, Hook, HookError, Seen, Watch, account};
 
 use super::{Ask, Handler};
-use crate::wire::{Outside, Reply};
+use crate::wire::{Exchange, Outside, Reply};
+
+/// How much of each output the record keeps. Answers are read whole.
+const RECORDED_BYTES: usize = 16 * 1024;
 
 /// A handler that stands at a point. The record tells of the exchange.
 #[derive(Clone)]
 pub struct External {
     handler: Arc<dyn Handler>,
     limit: Duration,
+    hook: Arc<str>,
+    origin: Option<Arc<str>>,
 }
 
 impl External {
     /// This handler, which has so long to answer.
     pub fn new(handler: Arc<dyn Handler>, limit: Duration) -> Self {
-        Self { handler, limit }
+        Self { handler, limit, hook: "".into(), origin: None }
+    }
+
+    /// Tells the handler which hook it answers for.
+    #[must_use]
+    pub fn answering_for(self, hook: impl Into<Arc<str>>) -> Self {
+        Self { hook: hook.into(), ..self }
+    }
+
+    /// Tells the record where the hook is written.
+    #[must_use]
+    pub fn written_at(self, origin: impl Into<Arc<str>>) -> Self {
+        Self { origin: Some(origin.into()), ..self }
     }
 
     async fn ask<P: Outside>(&self, cx: &Cx<'_, P>) -> Result<Reply, HookError> {
         let event = serde_json::to_value(&**cx)?;
-        let answered =
-            self.handler.ask(Ask { point: P::NAME, event: &event, limit: self.limit, run: cx.scope() }).await;
-        account(serde_json::to_value(&answered.exchange)?);
+        let file = only_file(&**cx);
+        let ask = Ask {
+            hook: &self.hook,
+            point: P::NAME,
+            event: &event,
+            file: file.as_deref(),
+            limit: self.limit,
+            run: cx.scope(),
+            state: cx.state(),
+        };
+        let answered = self.handler.ask(ask).await;
+        let mut told = serde_json::to_value(recorded(answered.exchange))?;
+        if let (Some(told), Some(origin)) = (told.as_object_mut(), &self.origin) {
+            told.insert("origin".to_owned(), (&**origin).into());
+        }
+        account(told);
         answered.reply.map_err(HookError::new)
     }
+}
+
+/// The path that an event is about, if it is one. Facts have each path as it is written from the folder, too.
+fn only_file(event: &impl Event) -> Option<String> {
+    let mut paths: Vec<String> = event.paths().into_iter().filter(|path| path.starts_with('/')).collect();
+    paths.dedup();
+    let only = paths.pop();
+    only.filter(|_| paths.is_empty())
+}
+
+/// An exchange in a size that journals can keep.
+fn recorded(mut exchange: Exchange) -> Exchange {
+    for text in [&mut exchange.stdout, &mut exchange.stderr] {
+        if text.len() > RECORDED_BYTES {
+            let kept = text.floor_char_boundary(RECORDED_BYTES);
+            *text = format!("{}… ({} bytes in all)", &text[..kept], text.len());
+        }
+    }
+    exchange
 }
 
 impl<P: Outside> Hook<P> for External {

@@ -1,14 +1,30 @@
 //! What runs outside the process when a hook fires: a command, a worker, a server, a model.
 
+mod command;
+mod contract;
+mod environment;
 mod external;
+mod http;
+mod mcp_tool;
 pub mod process;
+mod prompt;
+mod services;
+mod template;
+#[cfg(feature = "wasm")]
+mod wasm;
+mod worker;
 
 use std::{pin::Pin, time::Duration};
 
 use serde_json::Value;
-use vertebra::Run;
+use vertebra::{AgentState, Run};
 
-pub use self::external::External;
+pub use self::{
+    contract::refusal,
+    external::External,
+    http::Http,
+    services::{HandlerError, Services, build},
+};
 use crate::wire::{Exchange, Reply};
 
 /// A future in a box, so that handlers share a type.
@@ -22,20 +38,32 @@ pub trait Handler: Send + Sync + 'static {
     /// What people know it as: a command line, an address.
     fn shown(&self) -> String;
 
+    /// Whether it can stand at this point. Whoever puts a hook together asks before anything happens.
+    fn fits(&self, point: &'static str) -> Result<(), HandlerError> {
+        let _ = point;
+        Ok(())
+    }
+
     /// Puts an event to it.
     fn ask<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Answered>;
 }
 
 /// What a handler is asked.
 pub struct Ask<'a> {
+    /// The hook that asks, if it has told its name.
+    pub hook: &'a str,
     /// The point.
     pub point: &'static str,
     /// The event in its wire form.
     pub event: &'a Value,
+    /// The file that the event is about, if it is about exactly one.
+    pub file: Option<&'a str>,
     /// How long it may take.
     pub limit: Duration,
     /// The run the event belongs to: a handler that asks a model does it through this.
     pub run: &'a Run,
+    /// The conversation as it stands.
+    pub state: &'a AgentState,
 }
 
 /// What a handler came to.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    InstructionSettings, LimitSettings, McpSettings, ModelSettings, PermissionSettings, ProviderSettings, Said,
-    SandboxSettings, Settings,
+    AboutHooks, InstructionSettings, LimitSettings, McpSettings, ModelSettings, PermissionSettings, ProviderSettings,
+    Said, SandboxSettings, Settings,
 };
 
 /// All levels as one, and a line for each value that the managed level overruled. The nearest comes last: user, project,
@@ -36,6 +36,10 @@ impl Join {
             },
             mcp: McpSettings { file: self.kept("mcp.file", lower.mcp.file, upper.mcp.file) },
             hooks: added(lower.hooks, upper.hooks),
+            about_hooks: AboutHooks {
+                disable: added(lower.about_hooks.disable, upper.about_hooks.disable),
+                project: self.stricter("hooks.project", lower.about_hooks.project, upper.about_hooks.project),
+            },
         }
     }
 

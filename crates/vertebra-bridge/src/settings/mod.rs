@@ -1,7 +1,8 @@
-//! Settings: what `vertebra.toml` says, at three levels and on the command line.
+//! Settings: what `vertebra.toml` says, at four levels and on the command line.
 //!
 //! `/etc/vertebra/vertebra.toml` is *managed*: nothing below weakens it. The *user's* stands in their configuration
-//! folder, the *project's* in the folder or above, up to the root of its repository. What lists say adds up; of single
+//! folder, the *project's* in the folder or above, up to the root of its repository, and what is a person's own there is
+//! *local*, in `vertebra.local.toml`. What lists say adds up; of single
 //! values the nearest counts, within what the managed level says. Every value knows the line it comes from, and what is
 //! not understood is an error: a rule that is silently left out protects nobody.
 //!
@@ -13,6 +14,7 @@ mod merge;
 mod place;
 mod reader;
 mod schema;
+mod shape;
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -20,9 +22,9 @@ pub use self::{
     error::SettingsError,
     hook::{Action, Contract, HookSettings, RunSettings, Words},
     merge::merge,
-    place::{FILE_NAME, MANAGED, project_file, project_root},
+    place::{FILE_NAME, LOCAL_NAME, MANAGED, project_file, project_root},
     reader::Entry,
-    schema::{Sheet, duration, micros, parse, read},
+    schema::{Sheet, duration, json_schema, micros, parse, read},
 };
 
 /// How large a file of settings may be.
@@ -45,6 +47,8 @@ pub struct Settings {
     pub mcp: McpSettings,
     /// Hooks, in the order they are written.
     pub hooks: Vec<Said<HookSettings>>,
+    /// What holds for all hooks.
+    pub about_hooks: AboutHooks,
 }
 
 /// `[model]`.
@@ -112,6 +116,15 @@ pub struct InstructionSettings {
     /// `text`, of every level.
     pub text: Vec<Said<String>>,
     /// `project`: whether `AGENTS.md` and `CLAUDE.md` are read.
+    pub project: Option<Said<bool>>,
+}
+
+/// `[hooks]`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AboutHooks {
+    /// `disable`: hooks of levels farther away that are not to run, by name.
+    pub disable: Vec<Said<String>>,
+    /// `project`: whether hooks of projects count at all.
     pub project: Option<Said<bool>>,
 }
 
@@ -195,6 +208,8 @@ pub enum Level {
     User,
     /// Whoever wrote the project.
     Project,
+    /// Whoever works in it, for themselves.
+    Local,
     /// Whoever typed the command.
     CommandLine,
 }
@@ -205,9 +220,29 @@ impl Origin {
         Self { level: Level::CommandLine, place: "the command line".into(), line: None }
     }
 
+    /// As editors and terminals understand it: `vertebra.toml:12`.
+    pub fn spot(&self) -> String {
+        match self.line {
+            Some(line) => format!("{}:{line}", self.place),
+            None => self.place.to_string(),
+        }
+    }
+
     /// This is said here.
     pub fn said<T>(&self, value: T) -> Said<T> {
         Said { value, origin: self.clone() }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Managed => "managed",
+            Self::User => "user",
+            Self::Project => "project",
+            Self::Local => "local",
+            Self::CommandLine => "command line",
+        })
     }
 }
 

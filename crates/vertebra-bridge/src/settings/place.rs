@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 /// What the file is called, at every level.
 pub const FILE_NAME: &str = "vertebra.toml";
 
+/// A person's own settings for one project, kept out of its repository by custom, which nobody can rely on.
+pub const LOCAL_NAME: &str = "vertebra.local.toml";
+
 /// The managed file.
 pub const MANAGED: &str = "/etc/vertebra/vertebra.toml";
 

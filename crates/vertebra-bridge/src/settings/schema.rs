@@ -2,13 +2,16 @@
 
 use std::{cell::RefCell, fs, io::Read as _, path::Path, sync::Arc, time::Duration};
 
+use serde_json::{Value, json};
 use toml_edit::{Document, Item};
 
 use super::{
-    Driver, Entry, InstructionSettings, Level, LimitSettings, MAX_BYTES, McpSettings, Mode, ModelSettings, Need,
-    Network, PermissionSettings, ProviderSettings, SandboxSettings, Settings, SettingsError,
+    AboutHooks, Driver, Entry, InstructionSettings, Level, LimitSettings, MAX_BYTES, McpSettings, Mode, ModelSettings,
+    Need, Network, PermissionSettings, ProviderSettings, Said, SandboxSettings, Settings, SettingsError,
     error::Values,
+    hook,
     reader::{File, Section},
+    shape,
 };
 use crate::wholly_shown;
 
@@ -39,26 +42,34 @@ pub fn read(path: &Path, level: Level) -> Result<Sheet, SettingsError> {
 pub fn parse(text: &str, level: Level, place: &str) -> Result<Sheet, SettingsError> {
     let file = File { text, level, place: wholly_shown(place).into(), entries: RefCell::default() };
     if text.len() as u64 > MAX_BYTES {
-        return Err(file.error(0, Values::Shown, format!("a file of settings has at most {MAX_BYTES} bytes")));
+        return Err(file.error(0..0, Values::Shown, format!("a file of settings has at most {MAX_BYTES} bytes")));
     }
     let document = Document::parse(text).map_err(|error| {
-        let byte = error.span().map_or(0, |span| span.start);
         file.error(
-            byte,
+            error.span().unwrap_or_default(),
             Values::Shown,
             format!("this is not TOML: {}", wholly_shown(&error.message().replace('\n', ", "))),
         )
     })?;
-    let mut root = Section::new(&file, String::new(), document.as_table());
+    let mut root = Section::new(&file, String::new(), 0..0, document.as_table());
     let settings = settings(&mut root)?;
-    if document.contains_key("hook") {
-        let message = "hooks in files are not read by this version, so none would hold: take `[[hook]]` out, and deny what must not happen under `[permissions]`";
-        return Err(root.wrong("hook", message));
-    }
     root.finish()?;
     let mut entries = file.entries.into_inner();
     entries.sort_by_key(|entry| entry.line);
     Ok(Sheet { settings, entries })
+}
+
+/// What may stand in a file of settings, as a JSON schema. It is made by the very functions that read one.
+pub fn json_schema() -> Value {
+    let file = File { text: "", level: Level::User, place: "".into(), entries: RefCell::default() };
+    let mut schema = Section::sketch(&file, settings).unwrap_or_default();
+    let matching = Section::sketch(&file, hook::any_match).unwrap_or_default();
+    if let Value::Object(schema) = &mut schema {
+        schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
+        schema.insert("title".to_owned(), "Settings of Vertebra".into());
+        schema.insert("$defs".to_owned(), json!({ "match": matching }));
+    }
+    schema
 }
 
 fn settings(root: &mut Section<'_>) -> Result<Settings, SettingsError> {
@@ -69,7 +80,8 @@ fn settings(root: &mut Section<'_>) -> Result<Settings, SettingsError> {
         sandbox: root.section("sandbox", sandbox)?,
         instructions: root.section("instructions", instructions)?,
         mcp: root.section("mcp", mcp)?,
-        hooks: Vec::new(),
+        about_hooks: root.section("hooks", about_hooks)?,
+        hooks: hook::read(root)?,
     })
 }
 
@@ -83,12 +95,15 @@ fn model(section: &mut Section<'_>) -> Result<ModelSettings, SettingsError> {
 }
 
 fn provider(section: &mut Section<'_>) -> Result<ProviderSettings, SettingsError> {
-    Ok(ProviderSettings { base_url: section.discreet("base_url", address)?, key: section.discreet("key", variable)? })
+    Ok(ProviderSettings {
+        base_url: section.discreet("base_url", || shape::pattern("^https?://", "http://localhost:8080/v1"), address)?,
+        key: section.discreet("key", || shape::pattern("^[A-Z_][A-Z0-9_]*$", "ANTHROPIC_API_KEY"), variable)?,
+    })
 }
 
 fn permissions(section: &mut Section<'_>) -> Result<PermissionSettings, SettingsError> {
     // The list of words would not say why this one is missing.
-    if section.item("mode").is_some_and(|item| item.as_str() == Some("bypass")) {
+    if section.is("mode", "bypass") {
         return Err(section.wrong("mode", "questions are not bypassed by a file; `--mode bypass` is for one run"));
     }
     let modes = [("ask", Mode::Ask), ("accept_edits", Mode::AcceptEdits), ("plan", Mode::Plan)];
@@ -101,24 +116,32 @@ fn permissions(section: &mut Section<'_>) -> Result<PermissionSettings, Settings
 }
 
 fn limits(section: &mut Section<'_>) -> Result<LimitSettings, SettingsError> {
-    let number = |key: &'static str, item: &Item| {
-        let number = item.as_integer().and_then(|number| u64::try_from(number).ok()).filter(|number| *number > 0);
-        number.ok_or_else(|| format!("`{key}` is a whole number above 0: write `{key} = 100`"))
+    let mut count = |key| -> Result<Option<Said<u64>>, SettingsError> {
+        let number = section.whole(key, 1..=i64::MAX, 100)?;
+        Ok(number.map(|said| Said { value: said.value.unsigned_abs(), origin: said.origin }))
     };
     Ok(LimitSettings {
-        steps: section.value("steps", |item| number("steps", item))?,
-        tokens: section.value("tokens", |item| number("tokens", item))?,
-        time: section.value("time", |item| {
-            let time = item.as_str().and_then(duration);
-            time.ok_or_else(|| {
-                "`time` is a number and a unit: write `time = \"90s\"`, `\"10m\"` or `\"1h\"`".to_owned()
-            })
-        })?,
-        cost_micros: section.value("cost", |item| {
-            #[expect(clippy::cast_precision_loss, reason = "nobody limits a run to billions of dollars")]
-            let dollars = item.as_float().or_else(|| item.as_integer().map(|whole| whole as f64));
-            dollars.and_then(micros).ok_or_else(|| "`cost` is dollars above 0: write `cost = 2.50`".to_owned())
-        })?,
+        steps: count("steps")?,
+        tokens: count("tokens")?,
+        time: section.value(
+            "time",
+            || shape::duration("10m"),
+            |item| {
+                let time = item.as_str().and_then(duration);
+                time.ok_or_else(|| {
+                    "`time` is a number and a unit: write `time = \"90s\"`, `\"10m\"` or `\"1h\"`".to_owned()
+                })
+            },
+        )?,
+        cost_micros: section.value(
+            "cost",
+            || json!({ "type": "number", "exclusiveMinimum": 0 }),
+            |item| {
+                #[expect(clippy::cast_precision_loss, reason = "nobody limits a run to billions of dollars")]
+                let dollars = item.as_float().or_else(|| item.as_integer().map(|whole| whole as f64));
+                dollars.and_then(micros).ok_or_else(|| "`cost` is dollars above 0: write `cost = 2.50`".to_owned())
+            },
+        )?,
     })
 }
 
@@ -135,37 +158,48 @@ fn sandbox(section: &mut Section<'_>) -> Result<SandboxSettings, SettingsError> 
 fn instructions(section: &mut Section<'_>) -> Result<InstructionSettings, SettingsError> {
     Ok(InstructionSettings {
         text: section.text("text", "Answer in French.")?.into_iter().collect(),
-        project: section
-            .value("project", |item| item.as_bool().ok_or_else(|| "`project` is `true` or `false`".to_owned()))?,
+        project: section.flag("project")?,
     })
 }
 
+fn about_hooks(section: &mut Section<'_>) -> Result<AboutHooks, SettingsError> {
+    let about = AboutHooks { disable: section.list("disable", "no-force-push")?, project: section.flag("project")? };
+    if about.project.is_some() && matches!(section.level(), Level::Project | Level::Local) {
+        let message =
+            "whether hooks of projects count is not for a project to say: `project` belongs into your own settings";
+        return Err(section.wrong("project", message));
+    }
+    Ok(about)
+}
+
 fn mcp(section: &mut Section<'_>) -> Result<McpSettings, SettingsError> {
-    let file = section.value("file", |item| {
+    let shape = || shape::pattern("^(/|~/)", "~/.config/vertebra/mcp.json");
+    let file = section.value("file", shape, |item| {
         let path = item.as_str().filter(|path| path.starts_with('/') || path.starts_with("~/"));
         let path = path.ok_or("`file` is a path from `/` or `~/`: write `file = \"~/.config/vertebra/mcp.json\"`")?;
         Ok(path.to_owned())
     })?;
     // What is in that file is started, and trust in a project covers the project's files alone.
     match file {
-        Some(said) if said.origin.level == Level::Project => {
+        Some(said) if matches!(said.origin.level, Level::Project | Level::Local) => {
             Err(section.wrong("file", "a project starts no servers: `[mcp]` belongs into your own settings"))
         }
         file => Ok(McpSettings { file }),
     }
 }
 
-/// A time above 0, from a number and a unit: `90s`, `10m`, `1h`.
+/// A time above 0, from a number and a unit: `500ms`, `90s`, `10m`, `1h`.
 pub fn duration(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
         _ => return None,
     };
-    let seconds = digits.parse::<u64>().ok()?.checked_mul(unit)?;
-    Some(Duration::from_secs(seconds)).filter(|time| !time.is_zero())
+    let millis = digits.parse::<u64>().ok()?.checked_mul(unit)?;
+    Some(Duration::from_millis(millis)).filter(|time| !time.is_zero())
 }
 
 /// Millionths of a dollar, from dollars above 0.

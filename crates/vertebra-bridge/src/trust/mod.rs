@@ -1,14 +1,22 @@
 //! Trust: what comes with a folder counts only after a person has seen it.
 //!
-//! A folder from elsewhere may bring settings, instructions, skills and agents. None of it widens a permission, moves a
-//! request or speaks to a model before a person said so, and what they said holds for exactly the bytes they were shown:
-//! each file is kept with the fingerprint of its content, so a change to one asks again.
+//! A folder from elsewhere may bring settings, hooks, instructions, skills and agents. None of it runs, widens a permission,
+//! moves a request or speaks to a model before a person said so, and what they said holds for exactly the bytes they were
+//! shown: each file, and each script that a hook names, is kept with the fingerprint of its content, so a change to one
+//! asks again.
 
+mod hooks;
 mod project;
+mod scripts;
+mod seals;
 mod store;
 
+pub(crate) use self::hooks::does;
 pub use self::{
+    hooks::ProjectHook,
     project::{Kind, Project, ProjectFile},
+    scripts::words,
+    seals::Seals,
     store::{Store, TrustError},
 };
 

@@ -6,10 +6,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::{
+    Standing,
+    hooks::{self, ProjectHook},
+    scripts, seals,
+};
 use crate::{
-    settings::{FILE_NAME, Level, ModelSettings, SettingsError, Sheet, parse, project_file, project_root},
+    settings::{FILE_NAME, LOCAL_NAME, Level, ModelSettings, SettingsError, Sheet, parse, project_file, project_root},
     shown,
 };
+
+/// Settings of Claude Code, whose hooks and permissions count here too.
+const CLAUDE: &[&str] = &[".claude/settings.json", ".claude/settings.local.json"];
 
 /// Files with instructions for models.
 const INSTRUCTIONS: &[&str] = &["AGENTS.md", "CLAUDE.md"];
@@ -26,6 +34,12 @@ const MAX_BYTES: u64 = 512 * 1024;
 /// How many skills or agents a folder may have.
 const MAX_FILES: usize = 256;
 
+/// How many hooks are named where they are skipped.
+const HOOKS_SHOWN: usize = 8;
+
+/// How much of a fingerprint is shown.
+const PRINT_SHOWN: usize = 16;
+
 /// How many lines of instructions are shown to whoever is asked.
 const LINES_SHOWN: usize = 5;
 
@@ -34,8 +48,12 @@ const LINES_SHOWN: usize = 5;
 pub struct Project {
     /// The folder that trust is about: the root of the repository, without links in its path.
     pub root: PathBuf,
+    /// The folder that was looked at, in it.
+    pub folder: PathBuf,
     /// The files that would count.
     pub files: Vec<ProjectFile>,
+    /// The hooks that its settings define.
+    pub hooks: Vec<ProjectHook>,
     /// Folders of skills, all of whose skills are among the files.
     pub skills: Vec<PathBuf>,
     /// Folders of agents, all of which are among the files.
@@ -51,21 +69,43 @@ pub struct ProjectFile {
     pub kind: Kind,
     /// Its path below the root.
     pub name: String,
-    /// What it says.
+    /// What it says; of a script, nothing: it may be no text.
     pub text: String,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// The fingerprint of what it is and says. Without one it cannot be trusted.
+    pub fingerprint: Option<String>,
 }
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `vertebra.toml`.
+    /// `vertebra.toml`, `vertebra.local.toml`.
     Settings,
+    /// `.claude/settings.json`, `.claude/settings.local.json`.
+    Claude,
     /// `AGENTS.md`, `CLAUDE.md`.
     Instructions,
     /// A skill.
     Skill,
     /// A subagent.
     Agent,
+    /// A file that a hook names.
+    Script,
+}
+
+impl Kind {
+    /// The kind in a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Settings => "settings",
+            Self::Claude => "claude",
+            Self::Instructions => "instructions",
+            Self::Skill => "skill",
+            Self::Agent => "agent",
+            Self::Script => "script",
+        }
+    }
 }
 
 impl Project {
@@ -73,19 +113,65 @@ impl Project {
     pub fn look(folder: &Path) -> io::Result<Self> {
         let folder = fs::canonicalize(folder)?;
         let root = project_root(&folder).to_owned();
-        let mut project =
-            Self { root, files: Vec::new(), skills: Vec::new(), agents: Vec::new(), problems: Vec::new() };
-        project.settings_and_instructions(&folder);
+        let mut project = Self {
+            root,
+            folder,
+            files: Vec::new(),
+            hooks: Vec::new(),
+            skills: Vec::new(),
+            agents: Vec::new(),
+            problems: Vec::new(),
+        };
+        project.settings_files();
+        project.scripts();
+        project.instructions();
         project.skills = project.folders(SKILLS, Kind::Skill);
         project.agents = project.folders(AGENTS, Kind::Agent);
         Ok(project)
     }
 
-    /// What its settings say, if it has any.
-    pub fn settings(&self) -> Result<Sheet, SettingsError> {
-        match self.of(Kind::Settings).next() {
-            Some(file) => parse(&file.text, Level::Project, &self.root.join(&file.name).display().to_string()),
-            None => Ok(Sheet::default()),
+    /// What its files of settings say, the nearest last.
+    pub fn settings(&self) -> Result<Vec<Sheet>, SettingsError> {
+        self.of(Kind::Settings).map(|file| self.sheet(file)).collect()
+    }
+
+    /// What one file of settings says.
+    fn sheet(&self, file: &ProjectFile) -> Result<Sheet, SettingsError> {
+        let level = if file.name.ends_with(LOCAL_NAME) { Level::Local } else { Level::Project };
+        parse(&file.text, level, &self.root.join(&file.name).display().to_string())
+    }
+
+    /// Whether all that would count could be read, so that a yes is about something.
+    pub fn can_be_trusted(&self) -> bool {
+        self.files.iter().all(|file| file.fingerprint.is_some())
+    }
+
+    /// What is left out of a project that is not trusted, and what to type about it: loud where hooks are among it, for
+    /// whoever wrote them believes that they hold.
+    pub fn left_out(&self, standing: &Standing) -> String {
+        let why = match standing {
+            Standing::Changed(_) => "changed since it was trusted",
+            Standing::Empty | Standing::Trusted | Standing::Unknown => "is not trusted",
+        };
+        let files: Vec<String> = self.files.iter().map(|file| shown(&file.name)).collect();
+        let files = files.join(", ");
+        let here = std::env::current_dir().and_then(|folder| folder.canonicalize());
+        let dir = if here.is_ok_and(|here| here == self.folder) {
+            String::new()
+        } else {
+            format!(" --dir {}", shown(&self.folder.to_string_lossy()))
+        };
+        let advice = format!("See and trust: vertebra trust{dir}");
+        let hooks: Vec<String> = self.hooks.iter().take(HOOKS_SHOWN).map(|hook| shown(&hook.name)).collect();
+        let more = if self.hooks.len() > HOOKS_SHOWN { ", …" } else { "" };
+        match self.hooks.len() {
+            0 => format!("left out, because the folder {why}: {files}. {advice}"),
+            count => format!(
+                "SKIPPED {count} hook{} of this folder, because it {why}: {}{more}. Left out with {}: {files}. {advice}",
+                if count == 1 { "" } else { "s" },
+                hooks.join(", "),
+                if count == 1 { "it" } else { "them" },
+            ),
         }
     }
 
@@ -98,9 +184,9 @@ impl Project {
     pub fn effects(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for file in &self.files {
-            let (name, bytes) = (shown(&file.name), file.text.len());
+            let (name, bytes) = (shown(&file.name), file.bytes);
             match file.kind {
-                Kind::Settings => match self.settings() {
+                Kind::Settings => match self.sheet(file) {
                     Ok(sheet) => {
                         lines.push(format!("{name} sets"));
                         lines.extend(
@@ -113,6 +199,10 @@ impl Project {
                     }
                     Err(error) => lines.push(format!("{name} cannot be used: {error}")),
                 },
+                Kind::Claude => {
+                    lines.push(format!("{name} has settings of Claude Code ({bytes} bytes)"));
+                    lines.extend(claude_rules(&file.text));
+                }
                 Kind::Instructions => {
                     lines.push(format!("{name} tells the model ({bytes} bytes)"));
                     lines.extend(file.text.lines().take(LINES_SHOWN).map(|line| format!("  | {}", shown(line))));
@@ -122,29 +212,79 @@ impl Project {
                 }
                 Kind::Skill => lines.push(format!("{name} is a skill that the model may load ({bytes} bytes)")),
                 Kind::Agent => lines.push(format!("{name} is an agent that the model may start ({bytes} bytes)")),
+                Kind::Script => {}
+            }
+            for hook in self.hooks.iter().filter(|hook| hook.file == file.name) {
+                lines.push(format!("  hook {}: {}", shown(&hook.name), shown(&hook.does)));
+                let scripts =
+                    hook.scripts.iter().filter_map(|name| self.of(Kind::Script).find(|file| file.name == *name));
+                lines.extend(scripts.map(|script| {
+                    let print = script.fingerprint.as_ref().and_then(|print| print.get(..PRINT_SHOWN));
+                    let print = print.unwrap_or("cannot be read, so nothing of this can be trusted");
+                    format!("    script {} ({} bytes, {print})", shown(&script.name), script.bytes)
+                }));
             }
         }
         lines
     }
 
-    fn settings_and_instructions(&mut self, folder: &Path) {
-        let found = |name: &&str| project_file(folder, name);
-        for path in [FILE_NAME].iter().filter_map(found) {
-            self.add(Kind::Settings, &path);
-            // A file of nothing but comments sets nothing, and nobody has to be asked about it.
-            if self.settings().is_ok_and(|sheet| sheet.entries.is_empty()) {
-                self.files.clear();
+    /// Settings, and what is said in them that counts.
+    fn settings_files(&mut self) {
+        let folder = self.folder.clone();
+        for path in [FILE_NAME, LOCAL_NAME].iter().filter_map(|name| project_file(&folder, name)) {
+            let Some(file) = self.read(Kind::Settings, &path) else { continue };
+            match self.sheet(&file) {
+                // A file of nothing but comments sets nothing, and nobody has to be asked about it.
+                Ok(sheet) if sheet.entries.is_empty() => continue,
+                Ok(sheet) => {
+                    self.hooks.extend(sheet.settings.hooks.iter().map(|hook| hooks::of_settings(&file.name, hook)));
+                }
+                // Whoever uses it will tell.
+                Err(_) => {}
+            }
+            self.files.push(file);
+        }
+        for path in CLAUDE.iter().filter_map(|name| project_file(&folder, name)) {
+            let Some(file) = self.read(Kind::Claude, &path) else { continue };
+            self.hooks.extend(hooks::of_claude(&file.name, &file.text));
+            self.files.push(file);
+        }
+    }
+
+    /// The files that hooks name. One that cannot be read has no fingerprint, and so all of it cannot be trusted.
+    fn scripts(&mut self) {
+        let mut hooks = std::mem::take(&mut self.hooks);
+        for hook in &mut hooks {
+            for path in scripts::named(&hook.words, &self.root, &[&self.folder]) {
+                let name = path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned();
+                if !self.of(Kind::Script).any(|file| file.name == name) {
+                    let read = seals::fingerprint(&path);
+                    if let Err(error) = &read {
+                        self.problems.push(format!("{}: {error}", shown(&name)));
+                    }
+                    let (fingerprint, bytes) = read.map_or((None, 0), |(print, bytes)| (Some(print), bytes));
+                    let (kind, text, name) = (Kind::Script, String::new(), name.clone());
+                    self.files.push(ProjectFile { kind, name, text, bytes, fingerprint });
+                }
+                hook.scripts.push(name);
             }
         }
-        for path in INSTRUCTIONS.iter().filter_map(found) {
-            let before = self.files.len();
-            self.add(Kind::Instructions, &path);
+        let scripts = self.of(Kind::Script).count();
+        if scripts > scripts::MAX_SCRIPTS {
+            self.problems
+                .push(format!("hooks name {scripts} files, and at most {} are looked at", scripts::MAX_SCRIPTS));
+            self.files.iter_mut().for_each(|file| file.fingerprint = None);
+        }
+        self.hooks = hooks;
+    }
+
+    fn instructions(&mut self) {
+        let folder = self.folder.clone();
+        for path in INSTRUCTIONS.iter().filter_map(|name| project_file(&folder, name)) {
+            let Some(file) = self.read(Kind::Instructions, &path) else { continue };
             // Many projects say the same under both names.
-            let twice = self.files[before..].iter().any(|new| {
-                self.files[..before].iter().any(|file| file.kind == Kind::Instructions && file.text == new.text)
-            });
-            if twice {
-                self.files.truncate(before);
+            if !self.of(Kind::Instructions).any(|other| other.text == file.text) {
+                self.files.push(file);
             }
         }
     }
@@ -167,7 +307,8 @@ impl Project {
             }
             let problems = self.problems.len();
             for path in paths.iter().filter(|path| path.symlink_metadata().is_ok_and(|file| !file.is_dir())) {
-                self.add(kind, path);
+                let file = self.read(kind, path);
+                self.files.extend(file);
             }
             if self.problems.len() == problems {
                 whole.push(folder);
@@ -176,14 +317,22 @@ impl Project {
         whole
     }
 
-    fn add(&mut self, kind: Kind, path: &Path) {
-        match self.read(path) {
-            Ok((name, text)) => self.files.push(ProjectFile { kind, name, text }),
-            Err(why) => self.problems.push(format!("{}: {why}", shown(&path.to_string_lossy()))),
+    fn read(&mut self, kind: Kind, path: &Path) -> Option<ProjectFile> {
+        match self.text(path) {
+            Ok((name, text)) => {
+                let mut hasher = blake3::Hasher::new();
+                hasher.update(kind.name().as_bytes()).update(&[0]).update(text.as_bytes());
+                let (bytes, fingerprint) = (text.len() as u64, Some(hasher.finalize().to_hex().to_string()));
+                Some(ProjectFile { kind, name, text, bytes, fingerprint })
+            }
+            Err(why) => {
+                self.problems.push(format!("{}: {why}", shown(&path.to_string_lossy())));
+                None
+            }
         }
     }
 
-    fn read(&self, path: &Path) -> Result<(String, String), String> {
+    fn text(&self, path: &Path) -> Result<(String, String), String> {
         let told = |error: io::Error| error.to_string();
         let name = path.strip_prefix(&self.root).ok().and_then(Path::to_str).ok_or("its name is not text")?;
         let target = fs::canonicalize(path).map_err(told)?;
@@ -212,17 +361,13 @@ fn elsewhere(model: &ModelSettings) -> impl Iterator<Item = String> {
     })
 }
 
-impl ProjectFile {
-    /// The fingerprint of what it is and says.
-    pub(super) fn fingerprint(&self) -> String {
-        let kind = match self.kind {
-            Kind::Settings => "settings",
-            Kind::Instructions => "instructions",
-            Kind::Skill => "skill",
-            Kind::Agent => "agent",
-        };
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(kind.as_bytes()).update(&[0]).update(self.text.as_bytes());
-        hasher.finalize().to_hex().to_string()
-    }
+/// What the settings of Claude Code allow, ask about and deny.
+fn claude_rules(text: &str) -> Vec<String> {
+    let Ok(settings) = serde_json::from_str::<serde_json::Value>(text) else { return Vec::new() };
+    let lists = ["allow", "ask", "deny"].iter().flat_map(|list| {
+        let rules =
+            settings["permissions"][list].as_array().into_iter().flatten().filter_map(serde_json::Value::as_str);
+        rules.map(move |rule| format!("  permissions.{list} = {}", shown(rule))).collect::<Vec<_>>()
+    });
+    lists.collect()
 }

@@ -82,7 +82,8 @@ impl Store {
             return Ok(Standing::Unknown);
         };
         let files = project.files.iter();
-        let other = files.filter(|file| known.get(&file.name).is_none_or(|print| *print != file.fingerprint()));
+        let other =
+            files.filter(|file| known.get(&file.name).is_none_or(|print| Some(print) != file.fingerprint.as_ref()));
         let other: Vec<String> = other.map(|file| file.name.clone()).collect();
         Ok(if other.is_empty() { Standing::Trusted } else { Standing::Changed(other) })
     }
@@ -92,7 +93,7 @@ impl Store {
         let root = project.root.to_str().ok_or_else(|| TrustError::Name(project.root.clone()))?;
         let mut content = self.content()?;
         let known = content.folders.entry(root.to_owned()).or_default();
-        known.extend(project.files.iter().map(|file| (file.name.clone(), file.fingerprint())));
+        known.extend(project.files.iter().filter_map(|file| Some((file.name.clone(), file.fingerprint.clone()?))));
         self.replace(&content)
     }
 
@@ -104,6 +105,12 @@ impl Store {
             self.replace(&content)?;
         }
         Ok(known)
+    }
+
+    /// The folders that are trusted, and how many files of each are known.
+    pub fn folders(&self) -> Result<Vec<(PathBuf, usize)>, TrustError> {
+        let content = self.content()?;
+        Ok(content.folders.into_iter().map(|(root, files)| (PathBuf::from(root), files.len())).collect())
     }
 
     fn content(&self) -> Result<Content, TrustError> {

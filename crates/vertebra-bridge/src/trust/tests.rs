@@ -159,3 +159,90 @@ fn a_folder_inside_is_asked_about_for_what_it_adds() {
     scene.store.trust(&inner).expect("kept");
     assert_eq!(scene.standing(), Standing::Trusted, "the rest is still known");
 }
+
+const CLAUDE: &str = r#"{
+  "permissions": { "allow": ["Bash(ls *)"], "deny": ["Read(src/main.rs)"] },
+  "hooks": {
+    "PreToolUse": [
+      { "matcher": "Bash", "hooks": [{ "type": "command", "command": "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/check.py" }] },
+      { "hooks": [{ "type": "command", "command": "python3", "args": ["tools/log.py"] }] }
+    ],
+    "Stop": [{ "hooks": [{ "type": "http", "url": "http://127.0.0.1:9/" }] }]
+  }
+}"#;
+
+fn with_hooks() -> Scene {
+    Scene::new(&[
+        (".claude/settings.json", CLAUDE),
+        (".claude/hooks/check.py", "print('checked')\n"),
+        ("tools/log.py", "print('logged')\n"),
+        ("src/main.rs", "fn main() {}\n"),
+    ])
+}
+
+#[test]
+fn hooks_are_shown_with_what_they_run_and_the_fingerprints_of_their_scripts() {
+    insta::assert_snapshot!(with_hooks().look().effects().join("\n"), @r#"
+    .claude/settings.json has settings of Claude Code (417 bytes)
+      permissions.allow = Bash(ls *)
+      permissions.deny = Read(src/main.rs)
+      hook PreToolUse (Bash): runs `"$CLAUDE_PROJECT_DIR"/.claude/hooks/check.py`
+        script .claude/hooks/check.py (17 bytes, 40725b91ea77cd7c)
+      hook PreToolUse: runs `python3 tools/log.py`
+        script tools/log.py (16 bytes, c0f311a7297eaacd)
+      hook Stop: posts the event to http://127.0.0.1:9/
+    "#);
+}
+
+#[test]
+fn a_changed_a_new_and_a_lost_script_are_told_apart() {
+    let scene = with_hooks();
+    scene.store.trust(&scene.look()).expect("kept");
+    assert_eq!(scene.standing(), Standing::Trusted);
+    scene.write("src/main.rs", "fn other() {}\n");
+    assert_eq!(scene.standing(), Standing::Trusted, "a rule that names a file runs nothing");
+    scene.write("tools/log.py", "print('otherwise')\n");
+    assert_eq!(scene.standing(), Standing::Changed(vec!["tools/log.py".to_owned()]));
+    fs::remove_file(scene.project().join("tools/log.py")).expect("removed");
+    assert_eq!(scene.standing(), Standing::Trusted, "what is not there runs nothing");
+    scene.write("tools/log.py", "print('once more')\n");
+    assert_eq!(scene.standing(), Standing::Changed(vec!["tools/log.py".to_owned()]));
+    scene.write(".claude/settings.local.json", "{}");
+    let told = scene.standing();
+    assert!(matches!(&told, Standing::Changed(files) if files.contains(&".claude/settings.local.json".to_owned())));
+}
+
+#[test]
+fn a_script_that_cannot_be_read_cannot_be_trusted() {
+    let scene = with_hooks();
+    fs::remove_file(scene.project().join("tools/log.py")).expect("removed");
+    fs::File::create(scene.project().join("tools/log.py"))
+        .and_then(|file| file.set_len(1 << 30))
+        .expect("a large file");
+    let project = scene.look();
+    assert!(!project.can_be_trusted());
+    scene.store.trust(&project).expect("kept");
+    assert_eq!(scene.standing(), Standing::Changed(vec!["tools/log.py".to_owned()]));
+    assert!(project.problems[0].contains("tools/log.py: it is larger than"), "{:?}", project.problems);
+}
+
+#[test]
+fn what_a_hook_names_is_looked_at_again_right_before_each_start() {
+    let scene = with_hooks();
+    let seals = Seals::new(&scene.look());
+    let line = ["python3 tools/log.py".to_owned()];
+    assert_eq!(seals.check(&line), Ok(()));
+    scene.write("tools/log.py", "print('otherwise')\n");
+    let told = seals.check(&line).expect_err("it changed");
+    assert!(told.contains("tools/log.py changed since it was trusted"), "{told}");
+    let new = ["sh new.sh".to_owned()];
+    assert_eq!(seals.check(&new), Ok(()), "what is not there fails by itself");
+    scene.write("new.sh", "true");
+    assert!(seals.check(&new).expect_err("it is new").contains("new.sh is new"));
+    scene.write("sub/other.sh", "true");
+    let other = ["./other.sh".to_owned()];
+    assert_eq!(seals.check(&other), Ok(()));
+    let told = seals.check_in(&other, Some(&scene.project().join("sub"))).expect_err("it is found from there");
+    assert!(told.contains("sub/other.sh is new"), "{told}");
+    assert_eq!(Seals::default().check(&line), Ok(()), "a person's own hooks are their own");
+}

@@ -1,11 +1,11 @@
 //! What went on with something outside, exactly.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One exchange with something outside: what came back, and how it ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// What was asked, as people know it: a command line, an address.
     pub handler: String,
@@ -17,12 +17,12 @@ pub struct Exchange {
     /// What it wrote besides.
     pub stderr: String,
     /// How long it took.
-    #[serde(rename = "took_ms", serialize_with = "millis")]
+    #[serde(rename = "took_ms", with = "millis")]
     pub took: Duration,
 }
 
 /// How an exchange ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
 pub enum End {
     /// A process exited.
@@ -40,7 +40,7 @@ pub enum End {
     /// There was no answer in time. What was begun has been ended.
     TimedOut {
         /// Its limit.
-        #[serde(rename = "after_ms", serialize_with = "millis")]
+        #[serde(rename = "after_ms", with = "millis")]
         after: Duration,
     },
     /// It could not be begun, or broke off.
@@ -75,6 +75,32 @@ impl End {
     }
 }
 
-fn millis<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+/// In words: `it exited with code 1`.
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited { exit_code } => write!(f, "it exited with code {exit_code}"),
+            Self::Signalled { signal } => write!(f, "it was ended by signal {signal}"),
+            Self::Answered => f.write_str("it answered"),
+            Self::TimedOut { after } => write!(f, "it gave no answer within {} ms", after.as_millis()),
+            Self::Failed { message } => f.write_str(message),
+            Self::TooLarge { limit } => write!(f, "it wrote more than {limit} bytes"),
+            Self::NotText { .. } => f.write_str("what it wrote is not UTF-8"),
+        }
+    }
+}
+
+/// Times are whole milliseconds.
+mod millis {
+    use std::time::Duration;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_millis)
+    }
 }

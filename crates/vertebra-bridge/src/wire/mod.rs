@@ -6,6 +6,7 @@ mod judgement;
 mod outside;
 mod reply;
 
+pub(crate) use self::outside::CONTEXT;
 pub use self::{
     exchange::{End, Exchange},
     happened::{EventError, Happened},

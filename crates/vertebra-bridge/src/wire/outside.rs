@@ -30,6 +30,9 @@ pub trait Outside: Point<State = AgentState> {
     /// Changes what is open as a JSON merge patch says.
     fn patch(cx: &mut Cx<'_, Self>, patch: &Map<String, Value>) -> Result<(), HookError>;
 
+    /// Puts single arguments, or fields, in place of those there are.
+    fn set(cx: &mut Cx<'_, Self>, with: Map<String, Value>) -> Result<(), HookError>;
+
     /// Tells the model something besides.
     fn add_context(cx: &mut Cx<'_, Self>, text: String);
 
@@ -63,7 +66,7 @@ pub trait Visit {
 }
 
 /// Where context for the model waits until the next step begins.
-const CONTEXT: &str = "bridge/context";
+pub(crate) const CONTEXT: &str = "bridge/context";
 
 /// Keeps a text for the model until the next step begins.
 pub fn later_context(state: &mut AgentState, text: String) {
@@ -97,6 +100,10 @@ macro_rules! outside {
                     outside!(@patch $open cx, patch)
                 }
 
+                fn set(cx: &mut Cx<'_, Self>, with: Map<String, Value>) -> Result<(), HookError> {
+                    outside!(@set $open cx, with)
+                }
+
                 fn add_context(cx: &mut Cx<'_, Self>, text: String) {
                     outside!(@$context cx, text);
                 }
@@ -124,6 +131,13 @@ macro_rules! outside {
         **$cx = changed;
         Ok(())
     }};
+    (@set Args $cx:ident, $with:ident) => {{
+        for (name, value) in $with {
+            $cx.args_mut().set(name, value);
+        }
+        Ok(())
+    }};
+    (@set Fields $cx:ident, $with:ident) => { Self::replace($cx, &$with) };
     (@patch Args $cx:ident, $patch:ident) => {{
         $cx.args_mut().patch($patch);
         Ok(())

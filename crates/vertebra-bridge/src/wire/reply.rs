@@ -6,7 +6,8 @@ use vertebra::{Answer, Cx, Lasting, Verdict, nearest};
 use super::{Open, Outside};
 
 /// The keys of an answer.
-const KEYS: &[&str] = &["verdict", "reason", "instruction", "after_ms", "with", "modified", "patch", "context", "note"];
+const KEYS: &[&str] =
+    &["verdict", "reason", "instruction", "after_ms", "with", "modified", "patch", "set", "context", "note"];
 
 /// How many texts an answer may add for the model.
 const MAX_CONTEXTS: usize = 64;
@@ -14,7 +15,7 @@ const MAX_CONTEXTS: usize = 64;
 /// An answer: a verdict of the point, what changes, what the model is told besides.
 ///
 /// On the wire it is an object: `{"verdict": "deny", "reason": "…"}`. `modified` replaces what the point lets be changed
-/// (the arguments of a call), `patch` is a JSON merge patch of it, `context` is a text or texts for the model, `note` is
+/// (the arguments of a call), `patch` is a JSON merge patch of it, `set` replaces single arguments or fields, `context` is a text or texts for the model, `note` is
 /// left for later hooks. An empty answer has no opinion.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
@@ -24,6 +25,8 @@ pub struct Reply {
     pub modified: Option<Value>,
     /// A merge patch of it.
     pub patch: Option<Value>,
+    /// Single arguments, or fields, in place of those there are.
+    pub set: Option<Value>,
     /// What the model is told besides.
     pub context: Vec<String>,
     /// What later hooks find under this hook's name.
@@ -94,9 +97,12 @@ impl Reply {
             }
             Some(_) => return Err(ReplyError::WrongType { key: "context", expected: "a text, or a list of up to 64" }),
         };
-        let (modified, patch, note) = (object.remove("modified"), object.remove("patch"), object.remove("note"));
-        if modified.is_some() && patch.is_some() {
-            return Err(ReplyError::WrongType { key: "patch", expected: "left out where there is `modified`" });
+        let [modified, patch, set, note] = ["modified", "patch", "set", "note"].map(|key| object.remove(key));
+        if [&modified, &patch, &set].into_iter().flatten().count() > 1 {
+            return Err(ReplyError::WrongType {
+                key: "modified",
+                expected: "left out where there is `patch` or `set`",
+            });
         }
         let verdict = match object.get("verdict") {
             Some(Value::String(_)) => Some(object),
@@ -104,7 +110,7 @@ impl Reply {
             None if object.is_empty() => None,
             None => return Err(ReplyError::WrongType { key: "verdict", expected: "there if there is a reason" }),
         };
-        Ok(Self { verdict, modified, patch, context, note })
+        Ok(Self { verdict, modified, patch, set, context, note })
     }
 
     /// The verdict as this point has it, or why it has none such.
@@ -126,7 +132,7 @@ impl Reply {
     /// Whether a hook at this point could ever answer this: for answers that stand in a file.
     pub fn check<P: Outside>(&self) -> Result<(), ReplyError> {
         self.verdict_at::<P>()?;
-        let Some(change) = self.modified.as_ref().or(self.patch.as_ref()) else { return Ok(()) };
+        let Some(change) = self.change() else { return Ok(()) };
         let not_here = |message: String| Err(ReplyError::NotHere { point: P::NAME, message });
         let Some(change) = change.as_object() else { return not_here("what changes is an object".to_owned()) };
         match P::OPEN {
@@ -139,9 +145,18 @@ impl Reply {
         }
     }
 
+    fn change(&self) -> Option<&Value> {
+        self.modified.as_ref().or(self.patch.as_ref()).or(self.set.as_ref())
+    }
+
+    /// Whether it does more than decide.
+    pub fn changes(&self) -> bool {
+        self.change().is_some() || !self.context.is_empty() || self.note.is_some()
+    }
+
     /// What a guard makes of it: a verdict, and nothing that changes.
     pub fn judge<P: Outside>(&self) -> Result<P::Verdict, ReplyError> {
-        if self.modified.is_some() || self.patch.is_some() || !self.context.is_empty() || self.note.is_some() {
+        if self.changes() {
             let message = "a guard decides and changes nothing: make it a hook, or leave the change out".to_owned();
             return Err(ReplyError::NotHere { point: P::NAME, message });
         }
@@ -152,9 +167,10 @@ impl Reply {
     pub fn apply<P: Outside>(self, cx: &mut Cx<'_, P>) -> Answer<P> {
         self.check::<P>()?;
         let verdict = self.verdict_at::<P>()?;
-        match (self.modified, self.patch) {
-            (Some(Value::Object(modified)), _) => P::replace(cx, &modified)?,
-            (None, Some(Value::Object(patch))) => P::patch(cx, &patch)?,
+        match (self.modified, self.patch, self.set) {
+            (Some(Value::Object(modified)), ..) => P::replace(cx, &modified)?,
+            (None, Some(Value::Object(patch)), _) => P::patch(cx, &patch)?,
+            (None, None, Some(Value::Object(set))) => P::set(cx, set)?,
             _ => {}
         }
         for text in self.context {

@@ -1,8 +1,10 @@
 //! An agent from options: the model, the tools, the rules.
 
 mod choice;
+mod claude;
 mod models;
 mod outside;
+mod policy;
 mod project;
 mod prompt;
 mod reading;
@@ -15,8 +17,12 @@ use std::{path::Path, time::Duration};
 
 use anyhow::Context as _;
 use vertebra::{Agent, Approver, Limits};
-use vertebra_bridge::settings::{
-    self, Driver, InstructionSettings, Level, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings, Settings,
+use vertebra_bridge::{
+    policy::Reload,
+    settings::{
+        self, Driver, InstructionSettings, Level, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings,
+        Settings,
+    },
 };
 use vertebra_kit::{
     bash::{Bash, policy::Ground},
@@ -59,8 +65,12 @@ pub(crate) struct Assembled {
     pub(crate) undo: Undo,
     /// The permission rules, to which an "always" is added.
     pub(crate) rules: Rules,
+    /// The hooks of files, which follow them.
+    pub(crate) policy: Reload,
     /// What a person should know before it begins: what was found, what is missing.
     pub(crate) notices: Vec<String>,
+    /// What nobody may overlook: what was to hold and does not.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Makes the built-in agent. Whoever approves is made from the rules, which an "always" is added to; without one, nobody
@@ -72,7 +82,8 @@ pub(crate) async fn assemble<A: Approver>(
 ) -> anyhow::Result<Assembled> {
     let folder = std::fs::canonicalize(&options.dir).with_context(|| format!("--dir {}", options.dir.display()))?;
     let trust = if options.trust { Trust::Once } else { Trust::Remembered };
-    let Settled { settings, brought, mut notices } = Settled::read(&folder, trust, from_options(options), world)?;
+    let Settled { settings, project, brought, mut notices, warnings } =
+        Settled::read(&folder, trust, from_options(options), world)?;
     let permissions = rights::permissions(&settings, world.user_settings().as_deref())?;
     let rules = permissions.rules();
     let places = Places::new(&settings.model, world)?;
@@ -93,6 +104,11 @@ pub(crate) async fn assemble<A: Approver>(
 
     let (servers, left_out) = servers::connect(&settings.mcp, world).await?;
     notices.extend(left_out);
+    let services = policy::services(&folder, &brought, servers.iter(), world);
+    let policy = Reload::new(policy::files(&folder, world), &settings, project, services.clone())?;
+    notices.extend(policy.policy().notices().iter().cloned());
+    let (claude, not_understood) = claude::hooks(&folder, &brought, services.servers.clone(), &rules, world);
+    notices.extend(not_understood);
     let own = rights::own_folders(&folder, world)?;
     let files = own.iter().try_fold(Files::new(&folder)?.undo(&undo), |files, own| files.protect(rights::glob(own)))?;
     let mut sandbox = rights::sandbox(&settings.sandbox);
@@ -106,6 +122,7 @@ pub(crate) async fn assemble<A: Approver>(
         .limits(limits(&settings.limits))
         .approval_timeout(PATIENCE)
         .with(permissions)
+        .with(policy.clone())
         .with(files)
         .with(Bash { sandbox, ..Bash::in_dir(&folder) })
         .with(reading::FreeReading { ground: Ground::new(folder.to_string_lossy(), home) })
@@ -119,20 +136,30 @@ pub(crate) async fn assemble<A: Approver>(
     for server in servers {
         builder.with(server);
     }
+    if let Some(claude) = claude {
+        builder.with(claude);
+    }
     if let Some(approver) = approver(&rules) {
         builder.approver(approver);
     }
-    Ok(Assembled { agent: builder.build()?, models, steering, undo, rules, notices })
+    let agent = builder.build()?;
+    policy.follow(&agent);
+    notices.extend(policy::unknown_tools(&policy.policy(), &agent));
+    Ok(Assembled { agent, models, steering, undo, rules, policy, notices, warnings })
 }
 
 /// What all levels say together.
 pub(crate) struct Settled {
     /// The settings.
     pub(crate) settings: Settings,
+    /// What the project says in them, as far as it is trusted.
+    pub(crate) project: Vec<Settings>,
     /// What else the folder brings.
     pub(crate) brought: Brought,
     /// What a person should know.
     pub(crate) notices: Vec<String>,
+    /// What nobody may overlook.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Settled {
@@ -143,9 +170,11 @@ impl Settled {
         let user = user.unwrap_or_default().settings;
         let mut brought = Brought::look(folder, trust, world)?;
         let project = std::mem::take(&mut brought.settings);
-        let (settings, overruled) = settings::merge(managed, [user, project, nearest]);
+        let levels = std::iter::once(user).chain(project.clone()).chain([nearest]);
+        let (settings, overruled) = settings::merge(managed, levels);
         let notices = [overruled, std::mem::take(&mut brought.notices)].concat();
-        Ok(Self { settings, brought, notices })
+        let warnings = std::mem::take(&mut brought.warnings);
+        Ok(Self { settings, project, brought, notices, warnings })
     }
 }
 

@@ -6,7 +6,7 @@ use rustix::termios::{QueueSelector, tcflush};
 use vertebra_bridge::{
     settings::Settings,
     shown,
-    trust::{Kind, Project, Standing, Store},
+    trust::{Kind, Project, Seals, Standing, Store},
 };
 
 use super::World;
@@ -17,16 +17,22 @@ const MAX_INSTRUCTIONS: usize = 32 * 1024;
 /// What counts of what the folder brings.
 #[derive(Default)]
 pub(crate) struct Brought {
-    /// Its settings.
-    pub(crate) settings: Settings,
+    /// Its settings, the nearest last.
+    pub(crate) settings: Vec<Settings>,
     /// Its instructions, each with its origin.
     pub(crate) instructions: Vec<String>,
     /// Its folders of skills.
     pub(crate) skills: Vec<PathBuf>,
     /// Its folders of agents.
     pub(crate) agents: Vec<PathBuf>,
+    /// The scripts that its hooks name, as they were trusted.
+    pub(crate) seals: Seals,
+    /// Its settings of Claude Code: where they are, and what they say.
+    pub(super) claude: Vec<(PathBuf, String)>,
     /// What a person should know.
     pub(crate) notices: Vec<String>,
+    /// What nobody may overlook: hooks that were to hold and do not.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Whether a folder is trusted for one run, whatever is remembered.
@@ -43,7 +49,7 @@ impl Brought {
     pub(crate) fn look(folder: &std::path::Path, trust: Trust, world: &World) -> anyhow::Result<Self> {
         let project = Project::look(folder)?;
         let store = world.state.as_deref().map(Store::in_folder);
-        let mut notices = Vec::new();
+        let (mut notices, mut warnings) = (Vec::new(), Vec::new());
         let standing = match &store {
             _ if trust == Trust::Once => Standing::Trusted,
             Some(store) => store.standing(&project).unwrap_or_else(|error| {
@@ -62,6 +68,10 @@ impl Brought {
                     notices.push("what the folder brings changed while you were asked".to_owned());
                     agreed = false;
                 }
+                if agreed && !project.can_be_trusted() {
+                    notices.push(format!("what cannot be read cannot be trusted: {}", project.problems.join("; ")));
+                    agreed = false;
+                }
                 if let (true, Some(store)) = (agreed, &store)
                     && let Err(error) = store.trust(&project)
                 {
@@ -72,17 +82,10 @@ impl Brought {
             Standing::Unknown | Standing::Changed(_) => false,
         };
         if !trusted {
-            let names: Vec<String> = project.files.iter().map(|file| shown(&file.name)).collect();
-            let why = if matches!(standing, Standing::Changed(_)) {
-                "changed since it was trusted"
-            } else {
-                "is not trusted"
-            };
-            notices.push(format!(
-                "left out, because the folder {why}: {}. See and trust: vertebra trust. For one run: --trust",
-                names.join(", ")
-            ));
-            return Ok(Self { notices, ..Self::default() });
+            let left_out = format!("{}. For one run: --trust", project.left_out(&standing));
+            let warns = if project.hooks.is_empty() { &mut notices } else { &mut warnings };
+            warns.push(left_out);
+            return Ok(Self { notices, warnings, ..Self::default() });
         }
         notices.extend(project.problems.iter().map(|problem| format!("left out: {problem}")));
         let instructions = project.of(Kind::Instructions).map(|file| {
@@ -95,12 +98,16 @@ impl Brought {
             format!("# Instructions of the project, from {name}\n\n{text}")
         });
         let instructions = instructions.collect();
+        let claude = project.of(Kind::Claude).map(|file| (project.root.join(&file.name), file.text.clone())).collect();
         Ok(Self {
-            settings: project.settings()?.settings,
+            settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
+            seals: Seals::new(&project),
             instructions,
             skills: project.skills,
             agents: project.agents,
+            claude,
             notices,
+            warnings,
         })
     }
 }

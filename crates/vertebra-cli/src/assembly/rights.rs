@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use vertebra_bridge::settings::{self, Level, ModelSettings, PermissionSettings, Said, SandboxSettings, Settings};
+use vertebra_bridge::{
+    policy,
+    settings::{self, ModelSettings, SandboxSettings, Settings},
+};
 use vertebra_kit::{
     bash::{Sandbox, sandbox},
-    permissions::{Effect, Mode, Permissions, PermissionsError, RuleTexts},
+    permissions::{Permissions, PermissionsError, RuleTexts},
     redaction::{Redaction, RedactionError},
 };
 use vertebra_models::PROVIDERS;
@@ -15,42 +18,9 @@ use super::World;
 
 /// The rules of all levels. What a person allows for good goes to the file, from where the user's own rules are read.
 pub(super) fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissions, PermissionsError> {
-    let PermissionSettings { mode, allow, ask, deny } = &settings.permissions;
-    let mode = mode.as_ref().map_or(Mode::Ask, |said| match said.value {
-        settings::Mode::Plan => Mode::Plan,
-        settings::Mode::Ask => Mode::Ask,
-        settings::Mode::AcceptEdits => Mode::AcceptEdits,
-        settings::Mode::Bypass => Mode::Bypass,
-    });
-    let mut permissions =
-        if mode == Mode::Bypass { Permissions::bypassing_questions() } else { Permissions::default() };
     // What these do is asked about in its own place: a skill is text, and the calls of a subagent pass the same rules.
     let free = ["load_skill", "spawn_subagent"].map(str::to_owned).to_vec();
-    permissions = permissions.texts("built in", &RuleTexts { allow: free, ..RuleTexts::default() })?;
-    if let Some(file) = file {
-        permissions = permissions.file(file)?;
-    }
-    let one = |effect, rule: &Said<String>| {
-        let (mut texts, rule) = (RuleTexts::default(), rule.value.clone());
-        match effect {
-            Effect::Allow => texts.allow.push(rule),
-            Effect::Ask => texts.ask.push(rule),
-            Effect::Deny => texts.deny.push(rule),
-        }
-        texts
-    };
-    for (effect, rules) in [(Effect::Allow, allow), (Effect::Ask, ask), (Effect::Deny, deny)] {
-        for rule in rules.iter().filter(|rule| file.is_none() || rule.origin.level != Level::User) {
-            permissions = permissions.texts(&rule.origin.to_string(), &one(effect, rule))?;
-        }
-    }
-    // What commands may not read, no other tool reads for them.
-    for denied in &settings.sandbox.deny_read {
-        let path = denied.value.trim_end_matches('/');
-        let deny = vec![format!("Read({path})"), format!("Read({path}/**)")];
-        permissions = permissions.texts(&denied.origin.to_string(), &RuleTexts { deny, ..RuleTexts::default() })?;
-    }
-    Ok(permissions.mode(mode)?)
+    policy::permissions(settings, file)?.texts("built in", &RuleTexts { allow: free, ..RuleTexts::default() })
 }
 
 /// What holds commands.

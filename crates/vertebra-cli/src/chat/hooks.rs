@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use vertebra::{Agent, HookInfo};
+use vertebra_bridge::policy::{BUNDLE, Policy};
 
 use crate::view::{
     rows::{BOLD, DIM, PLAIN, Row},
     text,
 };
 
-/// Point after point: which hooks stand there, in the order they run.
-pub(super) fn table(agent: &Agent) -> Vec<Row> {
+/// Point after point: which hooks stand there, in the order they run; those of files with their file and line.
+pub(super) fn table(agent: &Agent, policy: &Policy) -> Vec<Row> {
     let mut hooks = agent.hooks().list();
     let mut points: Vec<&str> = Vec::new();
     for hook in &hooks {
@@ -27,14 +28,18 @@ pub(super) fn table(agent: &Agent) -> Vec<Row> {
             point = hook.point;
             rows.push(Row::default().with(BOLD, point));
         }
-        rows.push(row(hook));
+        rows.push(row(hook, policy));
     }
     rows
 }
 
-fn row(hook: &Arc<HookInfo>) -> Row {
+fn row(hook: &Arc<HookInfo>, policy: &Policy) -> Row {
     let row = Row::default().with(PLAIN, format!("  {:<7} {}", hook.role.to_string(), text::on_one_line(&hook.name)));
-    let matcher = hook.matcher.as_ref().and_then(|matcher| serde_json::to_string(matcher).ok());
+    let of_file = policy.hook(&hook.name).filter(|_| hook.bundle.as_deref() == Some(BUNDLE));
+    let matcher = match of_file {
+        Some(of_file) => Some(format!("{} · {} · {}", of_file.when(), of_file.does(), of_file.origin.spot())),
+        None => hook.matcher.as_ref().and_then(|matcher| serde_json::to_string(matcher).ok()),
+    };
     let mut besides: Vec<String> = matcher.iter().map(|matcher| text::on_one_line(matcher)).collect();
     if hook.has_condition {
         besides.push("under a condition".to_owned());

@@ -7,6 +7,7 @@ mod model;
 use std::process::ExitCode;
 
 use vertebra::{Agent, RunStatus, Session, SessionReport, Usage};
+use vertebra_bridge::policy::Reload;
 use vertebra_kit::files::Undo;
 
 use self::{command::Command, model::ModelSwitch};
@@ -46,8 +47,8 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     };
     let session = assembled.agent.session().await;
     let model = ModelSwitch::new(&assembled.agent, assembled.models)?;
-    let (agent, undo) = (assembled.agent, assembled.undo);
-    let mut chat = Chat { desk, agent, session, model, undo, before: Totals::default() };
+    let (agent, undo, policy) = (assembled.agent, assembled.undo, assembled.policy);
+    let mut chat = Chat { desk, agent, session, model, undo, policy, before: Totals::default() };
     let first = options.prompt.join(" ");
     let code = chat.talk((!first.trim().is_empty()).then_some(first)).await;
     Ok(chat.close(code).await.into())
@@ -59,6 +60,7 @@ struct Chat {
     session: Session,
     model: ModelSwitch,
     undo: Undo,
+    policy: Reload,
     /// What sessions that were cleared away have cost.
     before: Totals,
 }
@@ -117,6 +119,10 @@ impl Chat {
                     Said::Exit(code) => return code,
                 },
             };
+            // Hooks look at their files as a step begins; this prompt passes what they say by now.
+            for news in self.policy.look() {
+                self.desk.tell(&news);
+            }
             match self.desk.drive(self.session.stream(prompt)).await {
                 Left::Ended(report) => {
                     next = self.desk.unheard();
@@ -136,7 +142,7 @@ impl Chat {
                 Some(Err(error)) => self.desk.complain(&format!("{error:#}")),
                 None => {}
             },
-            Command::Hooks => self.desk.say(&hooks::table(&self.agent)),
+            Command::Hooks => self.desk.say(&hooks::table(&self.agent, &self.policy.policy())),
             Command::Undo => self.undo().await,
             Command::Compact(keep) => self.compact(&keep).await,
             Command::Clear => self.clear().await,

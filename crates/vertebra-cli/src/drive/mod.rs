@@ -117,6 +117,7 @@ impl Desk {
             folder: &folder,
             mode: &mode.unwrap_or_default(),
             notices: &assembled.notices,
+            warnings: &assembled.warnings,
         };
         desk.view.begin(&about, &mut desk.terminal);
         desk.terminal.flush();

@@ -19,7 +19,17 @@ pub(crate) fn header(about: &About<'_>, width: usize) -> Vec<Row> {
     for notice in about.notices {
         rows.extend(notice_rows(notice, width));
     }
+    rows.extend(warning_rows(about.warnings, width));
     rows
+}
+
+/// What nobody may overlook.
+pub(crate) fn warning_rows(warnings: &[String], width: usize) -> Vec<Row> {
+    let rows = warnings.iter().flat_map(|warning| {
+        let text = Row::default().with(YELLOW, visible(warning));
+        behind(&Row::default().with(YELLOW, "! "), wrap(&text.0, width.saturating_sub(2)))
+    });
+    rows.collect()
 }
 
 /// Something worth knowing.

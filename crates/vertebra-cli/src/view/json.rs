@@ -15,6 +15,7 @@ const MAX_DENIED: usize = 100;
 pub(crate) struct Json {
     events: bool,
     model: String,
+    warnings: Vec<String>,
     denied: Vec<Denied>,
     denied_calls: u64,
     report: Option<RunReport>,
@@ -23,7 +24,14 @@ pub(crate) struct Json {
 impl Json {
     /// One object.
     pub(crate) fn at_the_end() -> Self {
-        Self { events: false, model: String::new(), denied: Vec::new(), denied_calls: 0, report: None }
+        Self {
+            events: false,
+            model: String::new(),
+            warnings: Vec::new(),
+            denied: Vec::new(),
+            denied_calls: 0,
+            report: None,
+        }
     }
 
     /// One object for each event, then the one at the end.
@@ -47,8 +55,12 @@ impl Json {
 }
 
 impl View for Json {
-    fn begin(&mut self, about: &About<'_>, _: &mut dyn Surface) {
+    fn begin(&mut self, about: &About<'_>, surface: &mut dyn Surface) {
         self.model = about.model();
+        self.warnings = about.warnings.to_vec();
+        for message in about.warnings.iter().filter(|_| self.events) {
+            line(&Warning { event: "warning", message }, surface);
+        }
     }
 
     fn show(&mut self, event: &RunEvent, surface: &mut dyn Surface) {
@@ -77,6 +89,7 @@ impl View for Json {
             usage: report.usage,
             cost_usd: cost.map(Dollars::number),
             duration_ms: report.duration_ms,
+            warnings: &self.warnings,
             model: &self.model,
             session_id: &report.session_id,
             run_id: &report.run_id,
@@ -100,9 +113,17 @@ struct Outcome<'a> {
     usage: Usage,
     cost_usd: Option<f64>,
     duration_ms: u64,
+    warnings: &'a [String],
     model: &'a str,
     session_id: &'a str,
     run_id: &'a str,
+}
+
+/// What nobody may overlook.
+#[derive(Serialize)]
+struct Warning<'a> {
+    event: &'static str,
+    message: &'a str,
 }
 
 /// Why it ended.

@@ -54,6 +54,8 @@ pub(crate) struct About<'a> {
     pub(crate) mode: &'a str,
     /// What a person should know before it begins.
     pub(crate) notices: &'a [String],
+    /// What nobody may overlook: what was to hold and does not.
+    pub(crate) warnings: &'a [String],
 }
 
 impl About<'_> {

@@ -18,7 +18,12 @@ impl Quiet {
 }
 
 impl View for Quiet {
-    fn begin(&mut self, _: &About<'_>, _: &mut dyn Surface) {}
+    fn begin(&mut self, about: &About<'_>, surface: &mut dyn Surface) {
+        let warnings = ending::warning_rows(about.warnings, surface.width());
+        if !warnings.is_empty() {
+            surface.write(&lines(&warnings, self.colour));
+        }
+    }
 
     fn show(&mut self, event: &RunEvent, surface: &mut dyn Surface) {
         let RunEvent { news: News::Ended { report }, depth: 0, .. } = event else { return };

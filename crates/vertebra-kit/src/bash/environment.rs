@@ -8,6 +8,11 @@ use std::{
     sync::Arc,
 };
 
+use serde_json::Value;
+use vertebra::AgentState;
+
+use crate::process;
+
 /// What passes unless more is named: what programs need to find themselves, and where toolchains live.
 pub const PASSED: &[&str] = &[
     "PATH",
@@ -179,7 +184,18 @@ impl fmt::Debug for Environment {
 /// The variables of one command.
 pub(super) struct Variables(pub(super) BTreeMap<OsString, OsString>);
 
+/// Where hooks note variables that every later command of a conversation gets: an object of texts.
+pub const VARIABLES: &str = "bash/variables";
+
 impl Variables {
+    /// With what hooks have noted.
+    pub(super) fn and_noted(mut self, state: &AgentState) -> Self {
+        let noted = state.metadata().get(VARIABLES).and_then(Value::as_object);
+        let texts = noted.into_iter().flatten().filter_map(|(name, value)| Some((name.into(), value.as_str()?.into())));
+        self.0.extend(texts);
+        self
+    }
+
     pub(super) fn folder(&self, name: &str) -> Option<PathBuf> {
         let path = PathBuf::from(self.0.get(OsStr::new(name))?);
         path.is_absolute().then_some(path)
@@ -197,10 +213,7 @@ impl Variables {
 
     /// All programs of this name on the `PATH`, the one that counts first.
     pub(super) fn programs(&self, name: &str) -> impl Iterator<Item = PathBuf> {
-        let path = self.0.get(OsStr::new("PATH")).cloned().unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-        let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-        let programs: Vec<PathBuf> = folders.map(|folder| folder.join(name)).collect();
-        programs.into_iter().filter(|program| rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok())
+        process::on_path(name, self.0.get(OsStr::new("PATH")).map(OsString::as_os_str))
     }
 }
 

@@ -24,7 +24,6 @@ mod report;
 pub mod sandbox;
 mod text;
 mod tool;
-mod tree;
 
 use std::{
     path::{Path, PathBuf},
@@ -33,7 +32,7 @@ use std::{
 
 use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _};
 
-pub use environment::{Environment, PASSED};
+pub use environment::{Environment, PASSED, VARIABLES};
 pub use place::CWD;
 pub(crate) use place::here;
 pub use policy::BashPolicy;

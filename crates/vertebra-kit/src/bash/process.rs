@@ -1,9 +1,9 @@
 //! One command as a process: one deadline over its output and its end.
 
 use std::{
+    convert::Infallible,
     io,
     os::unix::process::ExitStatusExt as _,
-    pin::pin,
     process::{ExitStatus, Stdio},
     time::Duration,
 };
@@ -11,22 +11,11 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
     process::Command,
-    time::{Instant, sleep, timeout},
+    time::Instant,
 };
 
-use super::{
-    capture::Capture,
-    live::Live,
-    sandbox::Start,
-    text,
-    tree::{Namespace, Tree},
-};
-
-/// How long output is still read once the shell has ended. Whoever holds the pipe longer is not waited for.
-const DRAIN: Duration = Duration::from_millis(200);
-
-/// How long a killed process is waited for. Only one stuck in the kernel takes longer.
-const REAP: Duration = Duration::from_secs(2);
+use super::{capture::Capture, live::Live, sandbox::Start, text};
+use crate::process::{Ending, Namespace, Tree, attend};
 
 /// How long the word of a launcher may be.
 const WORD: usize = 4096;
@@ -70,45 +59,26 @@ pub(super) async fn run(
     let input = if start.is_launched() { Stdio::piped() } else { Stdio::null() };
     let piped = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.process_group(0).spawn()?;
-    let tree = Tree::of(&child, start.placeholders.clone());
+    // What is protected stays so until all of it is dead.
+    let tree = Tree::of(&child).keeping(start.placeholders.clone());
     let leader = child.id();
     let (input, out, mut err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let mut word = String::new();
     let mut namespace = None;
-    let how = {
-        let mut reading = pin!(async {
-            if let (Some(err), true) = (&mut err, start.is_launched()) {
-                word = first_line(err).await;
-                namespace = leader.and_then(Namespace::of);
-            }
-            // From now on there is no input, and the launcher becomes the command.
-            drop(input);
-            tokio::join!(pump(out, &mut stdout, live_out), pump(err, &mut stderr, live_err));
-        });
-        let mut deadline = pin!(sleep(limit));
-        let mut all_read = false;
-        let how = loop {
-            tokio::select! {
-                status = child.wait() => break How::Exited(status?),
-                () = &mut reading, if !all_read => all_read = true,
-                () = &mut deadline => break How::TimedOut,
-            }
-        };
-        match how {
-            // What was started in the background and still prints has a moment to finish.
-            How::Exited(_) => {
-                all_read = all_read || timeout(DRAIN, &mut reading).await.is_ok();
-                tree.sweep();
-            }
-            How::TimedOut => {
-                tree.end().await;
-                _ = timeout(REAP, child.wait()).await;
-            }
+    let talk = async {
+        if let (Some(err), true) = (&mut err, start.is_launched()) {
+            word = first_line(err).await;
+            namespace = leader.and_then(Namespace::of);
         }
-        if !all_read {
-            _ = timeout(DRAIN, reading).await;
-        }
-        how
+        // From now on there is no input, and the launcher becomes the command.
+        drop(input);
+        tokio::join!(pump(out, &mut stdout, live_out), pump(err, &mut stderr, live_err));
+        Ok(())
+    };
+    let how = match attend::<Infallible>(&mut child, tree, limit, talk).await? {
+        Ending::Exited(status) => How::Exited(status),
+        Ending::TimedOut => How::TimedOut,
+        Ending::Broken(never) => match never {},
     };
     if let Some(namespace) = &namespace {
         namespace.kill();

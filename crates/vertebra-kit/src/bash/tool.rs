@@ -61,7 +61,8 @@ impl BashTool {
         let bash = &self.0;
         check(text)?;
         let folder = bash.folder.as_deref().unwrap_or_else(|| Path::new(invocation.working_directory()));
-        let variables = bash.environment.variables();
+        let state = invocation.state().await;
+        let variables = bash.environment.variables().and_noted(&state);
         let places = Places::new(folder, bash.sandbox.write_besides(&variables, folder)).map_err(|error| {
             ToolError::new(format!("the working directory {} cannot be used: {error}", folder.display()))
         })?;
@@ -69,7 +70,6 @@ impl BashTool {
         let temporary = variables.temporary();
         let note = Note::in_folder(&temporary)
             .map_err(|error| ToolError::new(format!("nothing can be written to {}: {error}", temporary.display())))?;
-        let state = invocation.state().await;
         let begin = places.begin(&state);
         let denied = DeniedReads::noted(&state)
             .map_err(|error| ToolError::new(format!("what may not be read is not known: {error}")))?;

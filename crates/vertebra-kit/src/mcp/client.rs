@@ -11,13 +11,14 @@ use rmcp::{
         streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
+use tokio::process::Command;
 
 use super::{
     config::Transport,
     http::{self, Http},
-    process::Process,
     visible,
 };
+use crate::process::Resident;
 
 /// How long one message of a server may be.
 pub(super) const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -40,7 +41,7 @@ impl ClientHandler for Client {
 /// A connection that stands. Its process, if it has one, ends with it.
 pub(super) struct Connection {
     pub(super) service: RunningService<RoleClient, Client>,
-    process: Option<Process>,
+    process: Option<Resident>,
 }
 
 impl Connection {
@@ -49,12 +50,17 @@ impl Connection {
         let client = Client { server: server.clone() };
         match transport {
             Transport::Stdio { command, args, env, cwd } => {
-                let started = Process::start(command, args, env, cwd.as_deref());
+                let mut program = Command::new(command);
+                program.args(args).env_clear().envs(env);
+                if let Some(cwd) = cwd {
+                    program.current_dir(cwd);
+                }
+                let started = Resident::start(program);
                 let (process, output, input) = started.map_err(|error| format!("cannot start `{command}`: {error}"))?;
                 let wire = AsyncRwTransport::new_client(output, input).with_max_line_length(MAX_MESSAGE_BYTES);
                 match within(limit, serve_client(client, wire)).await {
                     Ok(service) => Ok(Self { service, process: Some(process) }),
-                    Err(problem) => Err(format!("{problem}{}", process.last_words().await)),
+                    Err(problem) => Err(format!("{problem}{}", last_words(process).await)),
                 }
             }
             Transport::Http { url, headers } => {
@@ -71,13 +77,22 @@ impl Connection {
     /// Closes it, and tells how its process ended and what that said last.
     pub(super) async fn last_words(self) -> String {
         match self.process {
-            Some(process) => process.last_words().await,
+            Some(process) => last_words(process).await,
             None => String::new(),
         }
     }
 
     pub(super) fn is_closed(&self) -> bool {
         self.service.is_closed() || self.service.peer().is_transport_closed()
+    }
+}
+
+/// How a process ended and what it said last, for whoever reads the error.
+async fn last_words(process: Resident) -> String {
+    let (how, said) = process.last_words().await;
+    match visible::text(&said).trim() {
+        "" => format!(" ({how}; it wrote no errors)"),
+        said => format!(" ({how}; it wrote: {said})"),
     }
 }
 

@@ -29,7 +29,6 @@ mod client;
 mod config;
 mod http;
 mod names;
-mod process;
 mod result;
 mod server;
 mod tool;
@@ -38,12 +37,13 @@ mod visible;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use vertebra::{Capability, Kit, Tool, ToolSpec};
+use serde_json::{Map, Value};
+use vertebra::{Capability, Kit, Tool, ToolError, ToolOutput, ToolSpec};
 
 pub use config::{McpConfig, ServerConfig, Transport};
 
 use server::Server;
-use tool::McpTool;
+use tool::{McpTool, Remote};
 
 /// Connected servers and their tools: a capability.
 ///
@@ -99,9 +99,35 @@ impl Mcp {
         self.tools.iter().map(Tool::spec)
     }
 
+    /// The same tools for whoever calls one in place of a model: a hook.
+    pub fn servers(&self) -> Servers {
+        Servers(self.tools.iter().map(McpTool::remote).cloned().collect())
+    }
+
     /// Tools that no agent is given because something is wrong with them, and what that is.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
+    }
+}
+
+/// The tools of connected servers, for whoever calls one in place of a model. They live as long as this does.
+#[derive(Clone, Default)]
+pub struct Servers(Arc<[Arc<Remote>]>);
+
+/// Several as one.
+impl FromIterator<Servers> for Servers {
+    fn from_iter<I: IntoIterator<Item = Servers>>(several: I) -> Self {
+        Self(several.into_iter().flat_map(|servers| servers.0.to_vec()).collect())
+    }
+}
+
+impl Servers {
+    /// Calls a tool of a server, by the server's own names. A tool that no agent may have is not there.
+    pub async fn call(&self, server: &str, tool: &str, args: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        match self.0.iter().find(|remote| remote.is(server, tool)) {
+            Some(remote) => remote.call(args).await,
+            None => Err(ToolError::new(format!("no MCP server `{server}` with a tool `{tool}` is connected"))),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use vertebra::{Args, Invocation, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::{result, server::Server, visible};
@@ -14,10 +14,26 @@ const MAX_DESCRIPTION_BYTES: usize = 8 * 1024;
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
 
 pub(super) struct McpTool {
+    remote: Arc<Remote>,
+    spec: ToolSpec,
+}
+
+/// A tool where it is.
+pub(super) struct Remote {
     server: Arc<Server>,
     /// The server's own name for it.
     name: String,
-    spec: ToolSpec,
+}
+
+impl Remote {
+    pub(super) fn is(&self, server: &str, tool: &str) -> bool {
+        self.server.name() == server && self.name == tool
+    }
+
+    pub(super) async fn call(&self, args: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        let answer = self.server.call(&self.name, args).await.map_err(ToolError::new)?;
+        result::read(answer)
+    }
 }
 
 impl McpTool {
@@ -40,7 +56,11 @@ impl McpTool {
             hints => format!("{words}\n[The server says that this tool is {}.]", hints.join(" and ")),
         };
         let spec = ToolSpec::new(name, description).schema(schema);
-        Ok(Self { server, name: offer.name.into_owned(), spec })
+        Ok(Self { remote: Arc::new(Remote { server, name: offer.name.into_owned() }), spec })
+    }
+
+    pub(super) fn remote(&self) -> &Arc<Remote> {
+        &self.remote
     }
 }
 
@@ -50,8 +70,6 @@ impl Tool for McpTool {
     }
 
     async fn call(&self, args: Args, _invocation: Invocation) -> Result<ToolOutput, ToolError> {
-        let args = args.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        let answer = self.server.call(&self.name, args).await.map_err(ToolError::new)?;
-        result::read(answer)
+        self.remote.call(args.iter().map(|(name, value)| (name.clone(), value.clone())).collect()).await
     }
 }

@@ -116,7 +116,8 @@ impl Redirection<'_> {
 }
 
 /// Wrappers that do nothing but run their command in another way.
-const WRAPPERS: &[&str] = &["command", "env", "ionice", "nice", "nohup", "stdbuf", "time", "timeout"];
+const WRAPPERS: &[&str] =
+    &["builtin", "command", "env", "ionice", "nice", "noglob", "nohup", "stdbuf", "time", "timeout"];
 
 /// Options of those wrappers that open no file and set nothing.
 const OPTIONS: &[&str] = &[
@@ -234,6 +235,8 @@ mod tests {
             ("env LANG=C git log", true),
             ("RUST_LOG=debug git log", true),
             ("time -p git log", true),
+            ("builtin git log", true),
+            ("noglob git log", true),
             ("LD_PRELOAD=x git log", false),
             ("env PATH=. git log", false),
             ("env -C /tmp git log", false),

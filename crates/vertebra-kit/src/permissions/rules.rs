@@ -216,15 +216,7 @@ impl Rules {
     ///
     /// Asks the file system where links lead, so it may block.
     pub fn explain(&self, session: &str, spec: &ToolSpec, args: &Args, working_directory: &str) -> Explanation {
-        let call = Call {
-            call_id: "".into(),
-            tool: spec.name.clone(),
-            aliases: spec.aliases.clone(),
-            args: args.clone(),
-            malformed: None,
-            time_limit: None,
-            recent_tools: Arc::default(),
-        };
+        let call = call_of(spec, args);
         let folder = working_directory.to_owned();
         let state = self.read();
         let (home, refuses_paths) = (state.home.clone(), state.refuses_paths());
@@ -353,6 +345,37 @@ impl Rules {
 
     fn write(&self) -> RwLockWriteGuard<'_, State> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that has not been made.
+fn call_of(spec: &ToolSpec, args: &Args) -> Call {
+    Call {
+        call_id: "".into(),
+        tool: spec.name.clone(),
+        aliases: spec.aliases.clone(),
+        args: args.clone(),
+        malformed: None,
+        time_limit: None,
+        recent_tools: Arc::default(),
+    }
+}
+
+impl Rule {
+    /// Whether the rule is about such a call, made in this folder. It is read as refusals are: rather too widely. A call
+    /// that cannot be judged is one that it is about.
+    ///
+    /// Asks the file system where links lead, so it may block.
+    pub fn is_about(&self, spec: &ToolSpec, args: &Args, working_directory: &str, home: Option<&str>) -> bool {
+        let standing = Standing {
+            folder: working_directory.to_owned(),
+            anchor: working_directory.to_owned(),
+            shell: None,
+            home: home.map(str::to_owned),
+            refuses_paths: true,
+        };
+        let subject = Subject::new(&call_of(spec, args), Some(spec), standing);
+        subject.map_or(true, |subject| self.hits(&subject))
     }
 }
 

@@ -142,7 +142,7 @@ impl Schema {
     }
 
     /// Puts the schema into a request: in words for the model, and as an option for its driver.
-    pub(crate) fn ask_for(&self, request: &mut Request) {
+    pub fn ask_for(&self, request: &mut Request) {
         let told = format!(
             "Your final answer is one JSON value and nothing else: no prose, no code fence. It fits the JSON schema \
              `{}`: {}",

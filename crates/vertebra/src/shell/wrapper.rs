@@ -95,6 +95,7 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper("command", "", 0),
     wrapper("exec", "a", 0),
     wrapper("builtin", "", 0),
+    wrapper("noglob", "", 0),
     long(wrapper("time", "fo", 0), &["--format", "--output"]),
     long(wrapper("stdbuf", "ioe", 0), &["--input", "--output", "--error"]),
     wrapper("setsid", "", 0),

@@ -64,7 +64,8 @@ fn people(colour: bool) -> (Showing, FakeClock) {
 fn shown(events: &[RunEvent], showing: &Showing, width: usize) -> Paper {
     let (mut view, mut paper) = (for_output(showing), Paper::of_width(width));
     let model = ModelId::new("anthropic", "claude-sonnet-4-5");
-    let about = About { model: &model, folder: Path::new("/home/me/project"), mode: "ask", notices: &[] };
+    let about =
+        About { model: &model, folder: Path::new("/home/me/project"), mode: "ask", notices: &[], warnings: &[] };
     view.begin(&about, &mut paper);
     for event in events {
         view.show(event, &mut paper);

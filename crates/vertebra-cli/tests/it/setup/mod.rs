@@ -1,6 +1,10 @@
 //! Settings, trust, the choice of a model and the commands around them, as a person or a pipe sees them.
 
+mod claude;
 mod commands;
+mod hook;
+mod hooks;
+mod install;
 mod models;
 mod settings;
 mod trust;

@@ -76,7 +76,7 @@ fn what_is_trusted_counts_until_one_byte_of_it_changes() {
     assert_eq!(machine.plays(&turns, &[]).code, 4, "and for that one alone");
     assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
     assert_eq!(machine.plays(&turns, &[]).code, 0);
-    assert_eq!(machine.runs(&["trust", "--forget"]).code, 0);
+    assert_eq!(machine.runs(&["trust", "--revoke"]).code, 0);
     assert_eq!(machine.plays(&turns, &[]).code, 4);
 }
 

@@ -1,10 +1,8 @@
 //! A process and everything it started, ended as one.
 
-use std::{collections::HashSet, fs, os::unix::fs::MetadataExt as _, sync::Arc, time::Duration};
+use std::{any::Any, collections::HashSet, fs, os::unix::fs::MetadataExt as _, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-
-use super::sandbox::Placeholders;
 
 /// How long processes may tidy up between being asked to end and being killed.
 const GRACE: Duration = Duration::from_millis(200);
@@ -13,24 +11,33 @@ const GRACE: Duration = Duration::from_millis(200);
 const SWEEPS: usize = 10;
 
 /// A process group, and what left it. When this is dropped, all of it is asked to end, and killed a moment later.
-pub(super) struct Tree(Option<Doomed>);
+pub struct Tree(Option<Doomed>);
 
 impl Tree {
     /// The tree that begins with this process, which leads a group of its own.
-    pub(super) fn of(child: &tokio::process::Child, placeholders: Arc<Placeholders>) -> Self {
+    pub fn of(child: &tokio::process::Child) -> Self {
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Self(leader.map(|leader| Doomed { leader, strays: Vec::new(), _placeholders: placeholders }))
+        Self(leader.map(|leader| Doomed { leader, strays: Vec::new(), kept: None }))
+    }
+
+    /// Keeps something until all of it is dead.
+    #[must_use]
+    pub fn keeping(mut self, kept: impl Any + Send + Sync) -> Self {
+        if let Some(doomed) = &mut self.0 {
+            doomed.kept = Some(Box::new(kept));
+        }
+        self
     }
 
     /// Asks all of it to end, gives it a moment, kills what is left.
-    pub(super) async fn end(mut self) {
+    pub async fn end(mut self) {
         if let Some(doomed) = self.0.take() {
             doomed.end().await;
         }
     }
 
     /// Kills what the leader left behind in its group when it ended.
-    pub(super) fn sweep(mut self) {
+    pub fn sweep(mut self) {
         drop(self.0.take());
     }
 }
@@ -49,8 +56,7 @@ impl Drop for Tree {
 struct Doomed {
     leader: Pid,
     strays: Vec<Stray>,
-    /// What is protected stays so until all of it is dead.
-    _placeholders: Arc<Placeholders>,
+    kept: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Doomed {
@@ -77,6 +83,7 @@ impl Doomed {
 impl Drop for Doomed {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
+        drop(self.kept.take());
     }
 }
 
@@ -108,14 +115,14 @@ impl Stray {
 }
 
 /// A namespace for mounts that a command has for itself. While this is kept, no other gets its number.
-pub(super) struct Namespace {
+pub(crate) struct Namespace {
     _open: fs::File,
     number: u64,
 }
 
 impl Namespace {
     /// That of a process, unless it is ours too.
-    pub(super) fn of(process: u32) -> Option<Self> {
+    pub(crate) fn of(process: u32) -> Option<Self> {
         let open = fs::File::open(format!("/proc/{process}/ns/mnt")).ok()?;
         let number = open.metadata().ok()?.ino();
         let ours = fs::metadata("/proc/self/ns/mnt").ok()?.ino();
@@ -123,7 +130,7 @@ impl Namespace {
     }
 
     /// Kills every process in it, until no new one has appeared meanwhile.
-    pub(super) fn kill(&self) {
+    pub(crate) fn kill(&self) {
         for _ in 0..SWEEPS {
             let mut nobody = true;
             for stray in everybody().filter(|stray| stray.namespace() == Some(self.number)) {

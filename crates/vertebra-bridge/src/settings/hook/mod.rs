@@ -1,15 +1,22 @@
 //! `[[hook]]`: a hook that stands in a file.
 
+mod json;
+mod matching;
+mod place;
+mod reading;
+mod run;
+
 use std::{collections::BTreeMap, time::Duration};
 
 use vertebra::{FailurePolicy, Matcher, Role};
 
+pub(super) use self::{matching::any_match, reading::read};
 use crate::wire::Reply;
 
 /// `[[hook]]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookSettings {
-    /// `name`; without one, its file and line.
+    /// `name`; without one, its level and line.
     pub name: String,
     /// `point`, by any of its names.
     pub point: &'static str,
@@ -42,8 +49,8 @@ pub struct HookSettings {
 /// What a hook in a file does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// `deny`, `ask`, `allow`, `stop`, `continue`, `set`, `patch`, `add_context`: the answer itself.
-    Say(Reply),
+    /// `deny`, `ask`, `allow`, `stop`, `halt`, `continue`, `retry`, `set`, `patch`, `add_context`: the answer itself.
+    Say(Box<Reply>),
     /// `run`: something outside answers.
     Run(RunSettings),
 }
@@ -124,3 +131,6 @@ pub enum Contract {
     /// Those of Claude Code, exit codes included.
     ClaudeCode,
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,11 @@
+//! Says whether the cases that some machines have beside this repository are here, so that a test that needs them is
+//! reported as ignored where they are not.
+
+fn main() {
+    let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/claude-code-cases.json");
+    println!("cargo::rustc-check-cfg=cfg(shared_cases)");
+    println!("cargo::rerun-if-changed={cases}");
+    if std::path::Path::new(cases).exists() {
+        println!("cargo::rustc-cfg=shared_cases");
+    }
+}

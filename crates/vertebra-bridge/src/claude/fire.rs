@@ -1,0 +1,392 @@
+//! One event, from its matching handlers to what comes of it.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use serde_json::{Map, Value};
+
+use super::{
+    effect::Effect,
+    event::Event,
+    handler::{Background, Level},
+    rule::{ClaudeCall, Ground, PermissionRules, condition_holds},
+    run::{Ended, Given, Said, Session},
+    settings::{Declared, Settings},
+    text::capped,
+    verdict::Heard,
+};
+use crate::{
+    handler::process::{Program, Start},
+    wire::{Judgement, RanHandler},
+};
+
+/// How long the handlers at a session's end have together, unless a settings file gives one of them more.
+const END_BUDGET: Duration = Duration::from_millis(1500);
+
+/// The most that a settings file can give them.
+const MAX_END_BUDGET: Duration = Duration::from_mins(1);
+
+/// How long a shell may take to read the variables that commands left.
+const READ_VARIABLES: Duration = Duration::from_secs(5);
+
+/// A session's settings, ready to fire.
+pub struct Hooks {
+    settings: Settings,
+    session: Session,
+    rules: PermissionRules,
+}
+
+/// What fired: the judgement, and what is still under way.
+pub(super) struct Fired {
+    pub(super) judgement: Judgement,
+    /// Handlers beside the agent, to be run by whoever fired.
+    pub(super) background: Vec<Arc<Declared>>,
+    /// Skills' handlers that have run for the only time.
+    pub(super) spent: Vec<String>,
+    /// The input as handlers got it.
+    pub(super) input: Map<String, Value>,
+}
+
+/// What a handler beside the agent came to.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Later {
+    pub(super) ran: RanHandler,
+    /// What the model is told at its next turn.
+    pub(super) contexts: Vec<String>,
+    /// What the model is woken with.
+    pub(super) wakes: Option<String>,
+    pub(super) warning: Option<String>,
+}
+
+/// Fires one event of Claude Code at these settings, and waits for every handler that it starts.
+///
+/// The event is what hooks read on stdin; what it leaves out is filled in. Handlers run for real.
+pub async fn fire(settings: &Settings, event: &Value, session: &Session) -> Judgement {
+    let hooks = Hooks::new(settings.clone(), session.clone());
+    let fired = hooks.fire(event, &[]).await;
+    let Fired { mut judgement, background, input, .. } = fired;
+    let later: FuturesUnordered<_> = background.iter().map(|declared| hooks.run_beside(declared, &input)).collect();
+    let mut later: Vec<Later> = later.collect().await;
+    later.sort_by(|one, other| one.ran.exchange.handler.cmp(&other.ran.exchange.handler));
+    let contexts: Vec<String> = later.iter().flat_map(|later| later.contexts.clone()).collect();
+    let wakes: Vec<String> = later.iter().filter_map(|later| later.wakes.clone()).collect();
+    if !contexts.is_empty() {
+        judgement.effects.insert("next_turn_context".to_owned(), contexts.into());
+    }
+    if !wakes.is_empty() {
+        judgement.effects.insert("wakes_model_with".to_owned(), wakes.join("\n").into());
+    }
+    if !background.is_empty() {
+        judgement.effects.insert("blocks".to_owned(), judgement.decision.is_some().into());
+    }
+    let name = event.get("hook_event_name").and_then(Value::as_str).unwrap_or_default();
+    if Event::named(name).is_some_and(Event::has_env_file) {
+        let left: Map<String, Value> =
+            hooks.left_variables().await.into_iter().map(|(name, value)| (name, value.into())).collect();
+        if !left.is_empty() {
+            judgement.effects.insert("environment".to_owned(), left.into());
+        }
+    }
+    judgement.warnings.extend(hooks.warnings().cloned());
+    for later in later {
+        judgement.warnings.extend(later.warning);
+        judgement.ran.push(later.ran);
+    }
+    judgement
+}
+
+impl Hooks {
+    /// These settings, for this session.
+    pub fn new(settings: Settings, session: Session) -> Self {
+        let ground =
+            Ground { cwd: session.project.clone(), project: session.project.clone(), home: session.home.clone() };
+        let rules = PermissionRules::new(&settings, &ground);
+        Self { settings, session, rules }
+    }
+
+    /// What was not understood of the settings.
+    pub fn warnings(&self) -> impl Iterator<Item = &String> {
+        self.settings.warnings.iter().chain(&self.rules.warnings)
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(super) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(super) fn rules(&self) -> &PermissionRules {
+        &self.rules
+    }
+
+    pub(super) fn ground(&self, cwd: &Path) -> Ground {
+        Ground { cwd: cwd.to_owned(), project: self.session.project.clone(), home: self.session.home.clone() }
+    }
+
+    /// Fires one event. Handlers that run beside the agent are handed back; those that were spent do not run.
+    pub(super) async fn fire(&self, event: &Value, spent: &[String]) -> Fired {
+        self.fire_in(&self.session, event, spent).await
+    }
+
+    /// The same in a session that differs in what it reaches.
+    pub(super) async fn fire_in(&self, session: &Session, event: &Value, spent: &[String]) -> Fired {
+        let nothing = |warning: String| Fired {
+            judgement: Judgement { goes_on: true, warnings: vec![warning], ..Judgement::default() },
+            background: Vec::new(),
+            spent: Vec::new(),
+            input: Map::new(),
+        };
+        let Some(given) = event.as_object() else { return nothing("an event is a JSON object".to_owned()) };
+        let name = given.get("hook_event_name").and_then(Value::as_str).unwrap_or_default();
+        let Some(event) = Event::named(name) else {
+            return nothing(format!("`hook_event_name` is `{name}`, which is no event of Claude Code"));
+        };
+        let input = self.completed(event, given);
+        let folder = self.folder(&input);
+        let ground = self.ground(&folder);
+        let body = format!("{}\n", Value::Object(input.clone()));
+        // A turn that an error ended has not stopped by itself: that is another event.
+        let failed = event.is("Stop") && input.get("api_error").is_some_and(|error| !error.is_null());
+        let (matching, mut effects) =
+            if failed { (Vec::new(), Vec::new()) } else { self.matching(event, &input, &ground, spent) };
+        let (beside, matching): (Vec<_>, Vec<_>) =
+            matching.into_iter().partition(|declared| declared.handler.background().is_some());
+
+        let given = Given { event, input: &input, body: &body, cwd: &folder, settings: &self.settings, session };
+        let budget = self.end_budget(event);
+        let mut running: FuturesUnordered<_> = matching
+            .iter()
+            .enumerate()
+            .map(|(place, declared)| {
+                let limit = declared.handler.limit_at(event);
+                let limit = budget.map_or(limit, |budget| declared.handler.limit.unwrap_or(budget).min(budget));
+                let given = &given;
+                async move { (place, given.run(declared, limit).await) }
+            })
+            .collect();
+        let mut ended = Vec::new();
+        while let Some((place, (exchange, said))) = running.next().await {
+            ended.push(Ended { place, order: ended.len(), exchange, said });
+        }
+        drop(running);
+        effects.extend(ended.iter().map(|ended| Effect::of(event, matching[ended.place], ended)));
+        let spent = ended.iter().filter(|ended| is_spent(matching[ended.place], &ended.said));
+        let spent = spent.map(|ended| once_key(matching[ended.place])).collect();
+
+        let is_only_call = input.get("tool_calls_in_turn").and_then(Value::as_u64).is_none_or(|calls| calls == 1);
+        let may_defer = !self.session.is_attended && is_only_call;
+        let heard = Heard { event, input: &input, effects, rules: &self.rules, ground: &ground, may_defer };
+        let mut judgement = heard.judge();
+        if failed {
+            judgement.effects.insert("StopFailure".to_owned(), "fires".into());
+        }
+        ended.sort_by_key(|ended| ended.place);
+        judgement.ran = ended.into_iter().map(|ended| ran(event, matching[ended.place], ended.exchange)).collect();
+        cap(&mut judgement);
+        let background = beside.into_iter().map(|declared| Arc::new(declared.clone())).collect();
+        Fired { judgement, background, spent, input }
+    }
+
+    /// Runs a handler beside the agent.
+    pub(super) async fn run_beside(&self, declared: &Declared, input: &Map<String, Value>) -> Later {
+        let event = declared.event;
+        let folder = self.folder(input);
+        let body = format!("{}\n", Value::Object(input.clone()));
+        let given = Given { event, input, body: &body, cwd: &folder, settings: &self.settings, session: &self.session };
+        let (exchange, said) = given.run(declared, declared.handler.limit_at(event)).await;
+        let wakes = match (&said, declared.handler.background()) {
+            (Said::Exited { code: 2, .. }, Some(Background::Wakes)) => {
+                let told = [&exchange.stderr, &exchange.stdout].into_iter().find(|text| !text.trim().is_empty());
+                Some(capped(told.map_or("No stderr output", |text| text.trim()).to_owned()))
+            }
+            _ => None,
+        };
+        let ended = Ended { place: 0, order: 0, exchange, said };
+        let effect = Effect::of(event, declared, &ended);
+        let contexts = effect.contexts.into_iter().chain(effect.output.system_message).map(capped).collect();
+        Later { ran: ran(event, declared, ended.exchange), contexts, wakes, warning: effect.notice }
+    }
+
+    /// The handlers that match, each once; and what blocks because nobody can tell.
+    fn matching<'s>(
+        &'s self,
+        event: &'static Event,
+        input: &Map<String, Value>,
+        ground: &Ground,
+        spent: &[String],
+    ) -> (Vec<&'s Declared>, Vec<Effect>) {
+        let whole = Value::Object(input.clone());
+        let query = event.query(&whole);
+        let tool = input.get("tool_name").and_then(Value::as_str).unwrap_or_default();
+        let empty = Map::new();
+        let call = ClaudeCall { tool, input: input.get("tool_input").and_then(Value::as_object).unwrap_or(&empty) };
+        let mut matching: Vec<&Declared> = Vec::new();
+        let mut blocking = Vec::new();
+        for declared in self.settings.in_force(event) {
+            let holds = match query {
+                Some(query) => declared.matcher.holds(query),
+                None => Ok(true),
+            };
+            match holds {
+                Ok(true) => {}
+                Err(error) if event.is_gate() => {
+                    let by = format!("matcher `{}` of {}", declared.written, declared.origin.file.display());
+                    let objection = format!("the {by} cannot be told ({}): blocking", error.0);
+                    let objection = Some(objection);
+                    blocking.push(Effect { by, objection, place: usize::MAX, ..Effect::default() });
+                    continue;
+                }
+                Ok(false) | Err(_) => continue,
+            }
+            let condition = declared.handler.condition.as_deref();
+            if condition.is_some_and(|rule| !condition_holds(rule, &declared.origin, call, ground)) {
+                continue;
+            }
+            if event.passes_over(declared.handler.kind()) || spent.contains(&once_key(declared)) {
+                continue;
+            }
+            let is_same = |other: &&Declared| {
+                other.handler.is_same(&declared.handler) && other.origin.level.owner() == declared.origin.level.owner()
+            };
+            match matching.iter_mut().find(|other| is_same(other)) {
+                // Of two declarations of one handler the stricter counts.
+                Some(other) if declared.handler.blocks_on_failure => *other = declared,
+                Some(_) => {}
+                None => matching.push(declared),
+            }
+        }
+        (matching, blocking)
+    }
+
+    /// The event with what every event has.
+    fn completed(&self, event: &Event, given: &Map<String, Value>) -> Map<String, Value> {
+        let session_id =
+            given.get("session_id").and_then(Value::as_str).unwrap_or("00000000-0000-4000-8000-000000000000");
+        let cwd = given.get("cwd").and_then(Value::as_str).map_or_else(|| self.session.project.clone(), PathBuf::from);
+        let transcript = std::env::temp_dir().join(format!("{session_id}.jsonl"));
+        let in_a_turn = !matches!(
+            event.name,
+            "SessionStart"
+                | "Setup"
+                | "SessionEnd"
+                | "ConfigChange"
+                | "InstructionsLoaded"
+                | "CwdChanged"
+                | "FileChanged"
+                | "DirectoryAdded"
+                | "WorktreeCreate"
+                | "WorktreeRemove"
+                | "Notification"
+                | "PreModelSwitch"
+        );
+        let mut input = Map::new();
+        let mut set = |key: &str, value: Value| drop(input.insert(key.to_owned(), value));
+        set("session_id", session_id.into());
+        if in_a_turn {
+            set("prompt_id", "00000000-0000-4000-8000-000000000001".into());
+        }
+        set("transcript_path", transcript.to_string_lossy().into());
+        set("cwd", cwd.to_string_lossy().into());
+        if in_a_turn {
+            set("permission_mode", self.settings.default_mode().unwrap_or("default").into());
+        }
+        set("hook_event_name", event.name.into());
+        if event.objection == super::event::Objection::GoOn {
+            set("stop_hook_active", false.into());
+        }
+        input.extend(given.clone());
+        if event.is_about_a_tool() && !event.is("PermissionRequest") && !input.contains_key("tool_use_id") {
+            input.insert("tool_use_id".to_owned(), "toolu_01".into());
+        }
+        if let Some(Value::Object(of_tool)) = input.get_mut("tool_input")
+            && let Some(Value::String(path)) = of_tool.get_mut("file_path")
+            && !path.is_empty()
+        {
+            *path = vertebra::paths::absolute(&cwd.to_string_lossy(), path);
+        }
+        input
+    }
+
+    /// Where commands run: where the session is, or the next best place that is there.
+    fn folder(&self, input: &Map<String, Value>) -> PathBuf {
+        let cwd = input.get("cwd").and_then(Value::as_str).map(PathBuf::from);
+        let places = cwd.into_iter().chain([self.session.project.clone()]).chain(self.session.home.clone());
+        places.into_iter().find(|place| place.is_dir()).unwrap_or_else(std::env::temp_dir)
+    }
+
+    /// How long the handlers at a session's end have.
+    fn end_budget(&self, event: &Event) -> Option<Duration> {
+        if !event.is("SessionEnd") {
+            return None;
+        }
+        let variable = "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS";
+        let said = self.session.variables.iter().find(|(name, _)| name == variable);
+        let said = said.and_then(|(_, value)| value.to_str()?.parse().ok()).map(Duration::from_millis);
+        let of_files = self.settings.in_force(event).filter(|declared| declared.origin.level.plugin().is_none());
+        let longest = of_files.filter_map(|declared| declared.handler.limit).max().unwrap_or_default();
+        Some(said.unwrap_or_else(|| longest.min(MAX_END_BUDGET).max(END_BUDGET)))
+    }
+
+    /// The variables that commands left for later commands, as a shell reads them.
+    pub(super) async fn left_variables(&self) -> Vec<(String, String)> {
+        let Some(file) = self.session.env_file.as_ref().filter(|file| file.is_file()) else { return Vec::new() };
+        let script = ". \"$1\" > /dev/null 2>&1; env -0".to_owned();
+        let words = ["sh".to_owned(), "-c".to_owned(), script, "sh".to_owned(), file.to_string_lossy().into_owned()];
+        let (folder, variables) = (self.session.project.clone(), self.session.variables.clone());
+        let program = Program { start: Start::Exec(words.into()), folder, variables };
+        let told = program.exchange(b"", READ_VARIABLES).await.stdout;
+        let is_new = |name: &str, value: &str| {
+            let before = self.session.variables.iter().find(|(of, _)| of == name);
+            !matches!(name, "_" | "PWD" | "OLDPWD" | "SHLVL") && before.is_none_or(|(_, before)| before != value)
+        };
+        let all = told.split('\0').filter_map(|line| line.split_once('='));
+        let new = all.filter(|(name, value)| is_new(name, value));
+        new.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+}
+
+impl Level {
+    /// Whose copy of a handler it is: all settings files are one, each plugin and skill is another.
+    fn owner(&self) -> Option<String> {
+        match self {
+            Self::Plugin(plugin) => Some(plugin.root.display().to_string()),
+            Self::Skill(name) => Some(format!("skill {name}")),
+            Self::User | Self::Project | Self::Local | Self::CommandLine | Self::Managed => None,
+        }
+    }
+}
+
+/// Whether a handler has run for the only time: it said so where that counts, and ended well.
+fn is_spent(declared: &Declared, said: &Said) -> bool {
+    let counts = declared.handler.once && matches!(declared.origin.level, Level::Skill(_));
+    counts && matches!(said, Said::Exited { code: 0, .. } | Said::Judged { .. })
+}
+
+fn once_key(declared: &Declared) -> String {
+    format!("{} {} {}", declared.origin.file.display(), declared.event.name, declared.handler.shown())
+}
+
+fn ran(event: &Event, declared: &Declared, exchange: crate::wire::Exchange) -> RanHandler {
+    RanHandler {
+        hook: format!("claude-code/{}", event.name),
+        origin: Some(declared.origin.file.display().to_string()),
+        exit_code: exchange.end.exit_code(),
+        exchange,
+    }
+}
+
+/// No text is longer than anybody is told.
+fn cap(judgement: &mut Judgement) {
+    for text in &mut judgement.model_context {
+        *text = capped(std::mem::take(text));
+    }
+    for text in [&mut judgement.reason, &mut judgement.model_sees, &mut judgement.user_sees] {
+        *text = text.take().map(capped);
+    }
+}

@@ -1,0 +1,82 @@
+//! Handlers that run beside the agent, and what they say later.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde_json::{Map, Value};
+use tokio::task::AbortHandle;
+
+use crate::claude::{
+    fire::{Hooks, Later},
+    settings::Declared,
+};
+
+/// How many may run at once in a session.
+const MAX_BESIDE: usize = 64;
+
+/// What runs beside the agents of each session.
+#[derive(Clone, Default)]
+pub(super) struct Besides(Arc<Mutex<HashMap<Arc<str>, Beside>>>);
+
+#[derive(Default)]
+struct Beside {
+    under_way: Vec<AbortHandle>,
+    ended: Vec<Later>,
+}
+
+/// What handlers said since somebody asked.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    pub(super) contexts: Vec<String>,
+    pub(super) wakes: Vec<String>,
+}
+
+impl Besides {
+    /// Runs a handler beside the session.
+    pub(super) fn start(
+        &self,
+        session: &Arc<str>,
+        hooks: Arc<Hooks>,
+        declared: Arc<Declared>,
+        input: Map<String, Value>,
+    ) {
+        let (this, of) = (self.clone(), session.clone());
+        let mut all = self.lock();
+        let beside = all.entry(session.clone()).or_default();
+        beside.under_way.retain(|task| !task.is_finished());
+        if beside.under_way.len() >= MAX_BESIDE {
+            tracing::warn!("{MAX_BESIDE} handlers run beside the agent already: one is left out");
+            return;
+        }
+        let task = tokio::spawn(async move {
+            let later = hooks.run_beside(&declared, &input).await;
+            if let Some(beside) = this.lock().get_mut(&of) {
+                beside.ended.push(later);
+            }
+        });
+        beside.under_way.push(task.abort_handle());
+    }
+
+    /// Takes what was said.
+    pub(super) fn take(&self, session: &str) -> Heard {
+        let mut heard = Heard::default();
+        let ended = self.lock().get_mut(session).map(|beside| std::mem::take(&mut beside.ended));
+        for later in ended.unwrap_or_default() {
+            heard.contexts.extend(later.contexts);
+            heard.wakes.extend(later.wakes);
+        }
+        heard
+    }
+
+    /// Ends what is still under way.
+    pub(super) fn end(&self, session: &str) {
+        let beside = self.lock().remove(session).unwrap_or_default();
+        beside.under_way.iter().for_each(AbortHandle::abort);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Beside>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

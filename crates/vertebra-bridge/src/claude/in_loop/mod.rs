@@ -1,0 +1,216 @@
+//! Claude Code's hooks in our own loop: every event that has a place in it, one hook each.
+
+mod beside;
+mod names;
+mod points;
+mod transcript;
+
+use std::{path::PathBuf, sync::Arc};
+
+use serde_json::{Map, Value, json};
+use vertebra::{
+    AgentState, At, Call, Capability, Cx, HookError, InferenceReport, Kit, Message, Messages, Run, Stop, StopReason,
+    account,
+};
+use vertebra_kit::permissions::{For, Mode, Rules};
+
+use self::{beside::Besides, transcript::Transcripts};
+use super::{event::Event, fire::Hooks, means::AskModel, run::Session, settings::Settings};
+use crate::{
+    handler::BoxFuture,
+    wire::{Judgement, Outside},
+};
+
+/// How many messages of the conversation are in the transcript.
+const WRITTEN: &str = "claude-code/transcript";
+
+/// The handlers of skills that have run for the only time.
+const SPENT: &str = "claude-code/spent";
+
+/// What people are told under, so that it does not come back to hooks as news.
+const NEWS: &str = "claude-code";
+
+/// Claude Code's hooks as a capability.
+///
+/// Each event of Claude Code that has a place in our loop is one hook, `claude-code/PreToolUse` and its like, which runs
+/// the matching handlers as Claude Code would: at the same time, with their own contract, in Claude Code's names. The
+/// guard `claude-code/rules` holds the permission rules of the settings against the final form of a call.
+pub struct ClaudeHooks {
+    hooks: Hooks,
+    transcripts: PathBuf,
+    permissions: Option<Rules>,
+}
+
+impl ClaudeHooks {
+    /// These settings, for sessions like this one. Transcripts are written to the folder.
+    pub fn new(settings: Settings, session: Session, transcripts: impl Into<PathBuf>) -> Self {
+        Self { hooks: Hooks::new(settings, session), transcripts: transcripts.into(), permissions: None }
+    }
+
+    /// The permissions of the agent: hooks are told their mode, and add to their rules.
+    #[must_use]
+    pub fn permissions(mut self, rules: Rules) -> Self {
+        self.permissions = Some(rules);
+        self
+    }
+
+    /// What was not understood of the settings.
+    pub fn warnings(&self) -> Vec<String> {
+        self.hooks.warnings().cloned().collect()
+    }
+}
+
+impl Capability for ClaudeHooks {
+    fn install(self, kit: &mut Kit) {
+        let place = Place {
+            transcripts: Transcripts(self.transcripts),
+            hooks: Arc::new(self.hooks),
+            permissions: self.permissions,
+            beside: Besides::default(),
+        };
+        points::install(Arc::new(place), kit);
+    }
+}
+
+/// What the hooks share.
+struct Place {
+    hooks: Arc<Hooks>,
+    transcripts: Transcripts,
+    permissions: Option<Rules>,
+    beside: Besides,
+}
+
+impl Place {
+    /// Whether some handler stands at an event.
+    fn has(&self, event: &str) -> bool {
+        Event::named(event).is_some_and(|event| self.hooks.settings().in_force(event).next().is_some())
+    }
+
+    /// Whether there is anything to say about calls before they are made.
+    fn judges_calls(&self) -> bool {
+        self.has("PreToolUse") || !self.hooks.rules().is_empty()
+    }
+
+    /// Fires an event: the transcript is up to date, handlers run, the record tells of them, people and models are told.
+    async fn fire<P: Outside>(
+        &self,
+        cx: &mut Cx<'_, P>,
+        at: &At,
+        event: &str,
+        fields: Map<String, Value>,
+    ) -> Result<Judgement, HookError> {
+        let written = cx.state().metadata().read(WRITTEN)?.unwrap_or_default();
+        let now = self.transcripts.add(at, cx.state().messages(), written)?;
+        if now != written {
+            cx.state_mut().metadata_mut().set(WRITTEN, now);
+        }
+        let spent: Vec<String> = cx.state().metadata().read(SPENT)?.unwrap_or_default();
+        let input = Value::Object(self.input(at, event, fields));
+        let model: Arc<dyn AskModel> = Arc::new(OfRun { run: cx.scope().clone(), state: cx.state().clone() });
+        let session = Session { model: Some(model), ..self.hooks.session().clone() };
+        let fired = self.hooks.fire_in(&session, &input, &spent).await;
+        if !fired.spent.is_empty() {
+            let all: Vec<String> = spent.into_iter().chain(fired.spent).collect();
+            cx.state_mut().metadata_mut().set(SPENT, all);
+        }
+        for declared in fired.background {
+            self.beside.start(&at.run.session_id, self.hooks.clone(), declared, fired.input.clone());
+        }
+        let judgement = fired.judgement;
+        account(serde_json::to_value(&judgement)?);
+        for text in judgement.warnings.iter().chain(&judgement.user_sees) {
+            tracing::warn!(event, "{text}");
+            let run = cx.scope();
+            // Whoever cannot be told now has it in the record.
+            let _ = run.notify(cx.state_mut(), NEWS, format!("{event}: {text}")).await;
+        }
+        Ok(judgement)
+    }
+
+    /// What every event has, and what this one has.
+    fn input(&self, at: &At, event: &str, fields: Map<String, Value>) -> Map<String, Value> {
+        let run = &at.run;
+        let mut input = Map::new();
+        let mut set = |key: &str, value: Value| drop(input.insert(key.to_owned(), value));
+        set("session_id", (&*run.session_id).into());
+        if !matches!(event, "SessionStart" | "SessionEnd") {
+            set("prompt_id", (&*run.run_id).into());
+        }
+        set("transcript_path", self.transcripts.of_session(at).to_string_lossy().into());
+        set("cwd", (&*run.working_directory).into());
+        if !matches!(event, "SessionStart" | "SessionEnd" | "Notification") {
+            set("permission_mode", self.mode(&run.session_id).into());
+        }
+        set("hook_event_name", event.into());
+        if run.depth > 0 {
+            set("agent_id", (&*run.run_id).into());
+            set("agent_type", (&*run.agent).into());
+        }
+        input.extend(fields);
+        input
+    }
+
+    fn mode(&self, session: &str) -> &'static str {
+        match self.permissions.as_ref().map(|rules| rules.mode(session)) {
+            Some(Mode::AcceptEdits) => "acceptEdits",
+            Some(Mode::Plan) => "plan",
+            Some(Mode::Bypass) => "bypassPermissions",
+            Some(Mode::Ask) | None => "default",
+        }
+    }
+
+    /// Takes what hooks want of the rules from now on, as far as it is for this session.
+    fn learn(&self, at: &At, judgement: &Judgement) {
+        let rules = judgement.effects.get("session_rules").and_then(Value::as_array).into_iter().flatten();
+        for rule in rules.filter_map(Value::as_str) {
+            let Some(permissions) = &self.permissions else { return };
+            if let Err(error) = permissions.learn(rule, &For::Session(at.run.session_id.clone())) {
+                tracing::warn!("{error}");
+            }
+        }
+    }
+}
+
+/// The fields of an event about a call.
+fn about(call: &Call, cwd: &str) -> Map<String, Value> {
+    let name = names::tool_name(&call.tool, &call.aliases);
+    let input = names::tool_input(&call.tool, &call.args, cwd);
+    fields(json!({ "tool_name": name, "tool_input": input, "tool_use_id": call.call_id }))
+}
+
+fn fields(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// Ends the run, whatever else asks it to go on.
+fn end(run: &Run, event: &str, judgement: &Judgement) -> String {
+    let reason = judgement.user_sees.clone().or_else(|| judgement.reason.clone());
+    let reason = reason.unwrap_or_else(|| format!("a hook at {event} ended it"));
+    run.stop(Stop::hard(StopReason::Requested, format!("claude-code/{event}"), reason.clone()));
+    reason
+}
+
+/// The model of a run: asked through its own points, and out of its budget.
+struct OfRun {
+    run: Run,
+    state: AgentState,
+}
+
+impl AskModel for OfRun {
+    fn ask<'a>(&'a self, _: Option<&'a str>, prompt: String) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let mut request = self.run.request();
+            request.messages = Messages::from_iter([Message::user(prompt)]);
+            request.tools = [].into();
+            match self.run.infer(&mut self.state.clone(), "claude-code/prompt", request).await {
+                InferenceReport::Answered(response) => Ok(response.text),
+                InferenceReport::NotAsked(stop) => Err(format!("the model was not asked: {stop}")),
+                InferenceReport::Failed(error) => Err(error.to_string()),
+                InferenceReport::Cancelled => Err("the run was cancelled".to_owned()),
+            }
+        })
+    }
+}

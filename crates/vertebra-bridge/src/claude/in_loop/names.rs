@@ -1,0 +1,160 @@
+//! Our tools in Claude Code's words, and back.
+
+use serde_json::{Map, Value, json};
+use vertebra::{Args, Call, ToolResult, ToolStatus, paths::absolute};
+
+/// A tool of ours that Claude Code has, too.
+struct Known {
+    ours: &'static str,
+    theirs: &'static str,
+    /// Arguments that are called differently: ours, theirs.
+    keys: &'static [(&'static str, &'static str)],
+}
+
+const KNOWN: &[Known] = &[
+    Known { ours: "bash", theirs: "Bash", keys: &[("timeout_ms", "timeout")] },
+    Known { ours: "read_file", theirs: "Read", keys: &[("path", "file_path")] },
+    Known { ours: "write_file", theirs: "Write", keys: &[("path", "file_path")] },
+    Known { ours: "edit_file", theirs: "Edit", keys: &[("path", "file_path")] },
+    Known { ours: "list_dir", theirs: "LS", keys: &[] },
+    Known { ours: "search_files", theirs: "Glob", keys: &[] },
+    Known { ours: "grep", theirs: "Grep", keys: &[("ignore_case", "-i"), ("context", "-C")] },
+    Known { ours: "spawn_subagent", theirs: "Agent", keys: &[("agent", "subagent_type")] },
+    Known { ours: "load_skill", theirs: "Skill", keys: &[("name", "skill")] },
+];
+
+fn known(tool: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.ours == tool)
+}
+
+/// What Claude Code calls a tool. One that it has not got keeps its name.
+pub(super) fn tool_name(tool: &str, aliases: &[std::sync::Arc<str>]) -> String {
+    let alias = || aliases.iter().find(|alias| alias.starts_with(|c: char| c.is_ascii_uppercase()));
+    match known(tool) {
+        Some(known) => known.theirs.to_owned(),
+        None => alias().map_or_else(|| tool.to_owned(), ToString::to_string),
+    }
+}
+
+/// A call's arguments as Claude Code would write them.
+pub(super) fn tool_input(tool: &str, args: &Args, cwd: &str) -> Map<String, Value> {
+    let keys = known(tool).map_or(&[][..], |known| known.keys);
+    let theirs =
+        |key: &str| keys.iter().find(|(ours, _)| *ours == key).map_or(key.to_owned(), |(_, name)| (*name).to_owned());
+    let mut input: Map<String, Value> = args.iter().map(|(key, value)| (theirs(key), value.clone())).collect();
+    if let Some(Value::String(path)) = input.get_mut("file_path") {
+        *path = absolute(cwd, path);
+    }
+    if tool == "spawn_subagent" {
+        input.entry("description").or_insert_with(|| "".into());
+    }
+    input
+}
+
+/// Arguments as Claude Code writes them, as the tool takes them.
+pub(super) fn args(tool: &str, input: &Map<String, Value>) -> Map<String, Value> {
+    let keys = known(tool).map_or(&[][..], |known| known.keys);
+    let ours = |key: &str| {
+        keys.iter().find(|(_, theirs)| *theirs == key).map_or(key.to_owned(), |(name, _)| (*name).to_owned())
+    };
+    let mut args: Map<String, Value> = input.iter().map(|(key, value)| (ours(key), value.clone())).collect();
+    if tool == "spawn_subagent" {
+        args.remove("description");
+    }
+    args
+}
+
+/// What a tool gave back, in the form that Claude Code's tool of the kind has.
+pub(super) fn tool_response(call: &Call, result: &ToolResult, cwd: &str) -> Value {
+    let text = &result.output;
+    let path = || call.args.text("path").map(|path| absolute(cwd, path)).unwrap_or_default();
+    let arg = |key: &str| call.args.get(key).cloned().unwrap_or_default();
+    match &*call.tool {
+        "bash" => {
+            let interrupted = result.status == ToolStatus::Cancelled;
+            json!({ "stdout": text, "stderr": "", "interrupted": interrupted, "isImage": false })
+        }
+        "read_file" => {
+            let file = json!({ "filePath": path(), "content": text, "numLines": text.lines().count() });
+            json!({ "type": "text", "file": file })
+        }
+        "write_file" => json!({ "filePath": path(), "content": arg("content"), "success": result.success }),
+        "edit_file" => json!({
+            "filePath": path(), "oldString": arg("old_string"), "newString": arg("new_string"),
+            "replaceAll": call.args.get("replace_all") == Some(&Value::Bool(true)), "success": result.success,
+        }),
+        "search_files" => {
+            let names: Vec<&str> = text.lines().collect();
+            json!({ "numFiles": names.len(), "filenames": names })
+        }
+        "grep" => json!({ "mode": "content", "content": text }),
+        _ => Value::String(text.clone()),
+    }
+}
+
+/// The text of a result that hooks replaced.
+pub(super) fn result_text(replaced: &Value) -> String {
+    let texts = |list: &[Value]| {
+        let texts: Vec<&str> = list.iter().filter_map(|part| part.get("text")?.as_str()).collect();
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    };
+    let field = |key: &str| replaced.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    match replaced {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => texts(list).unwrap_or_else(|| replaced.to_string()),
+        Value::Object(_) if replaced.get("stdout").is_some() => {
+            [field("stdout"), field("stderr")].into_iter().flatten().collect::<Vec<_>>().join("\n")
+        }
+        Value::Object(object) => {
+            let inner = object.get("file").and_then(|file| file.get("content")?.as_str()).or_else(|| field("content"));
+            let of_list = object.get("content").and_then(Value::as_array).and_then(|list| texts(list));
+            inner.map(str::to_owned).or(of_list).unwrap_or_else(|| replaced.to_string())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => replaced.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_come_back_as_they_went() {
+        let cases = [
+            ("bash", json!({ "command": "ls", "timeout_ms": 5, "description": "d" })),
+            ("read_file", json!({ "path": "/repo/a", "offset": 1, "max_bytes": 9 })),
+            ("write_file", json!({ "path": "/repo/a", "content": "c" })),
+            ("grep", json!({ "pattern": "p", "ignore_case": true, "context": 2 })),
+            ("spawn_subagent", json!({ "agent": "explorer", "prompt": "p" })),
+            ("mcp__x__y", json!({ "path": "a" })),
+        ];
+        for (tool, given) in cases {
+            let before = Args::try_from(given.clone()).expect("an object");
+            let there = tool_input(tool, &before, "/repo");
+            assert_eq!(Value::Object(args(tool, &there)), given, "{tool} as {there:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_absolute_and_a_tool_has_the_name_that_scripts_know() {
+        let given = Args::try_from(json!({ "path": "./src/../a.rs" })).expect("an object");
+        assert_eq!(tool_input("edit_file", &given, "/repo")["file_path"], "/repo/a.rs");
+        let names = ["bash", "read_file", "edit_file", "spawn_subagent", "mcp__x__y"].map(|tool| tool_name(tool, &[]));
+        assert_eq!(names, ["Bash", "Read", "Edit", "Agent", "mcp__x__y"]);
+        assert_eq!(tool_name("task_list", &["TodoWrite".into()]), "TodoWrite");
+    }
+
+    #[test]
+    fn a_replaced_result_is_read_from_its_form() {
+        let cases = [
+            (json!("plain"), "plain"),
+            (json!({ "stdout": "a", "stderr": "b", "interrupted": false }), "a\nb"),
+            (json!([{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }]), "a\nb"),
+            (json!({ "type": "text", "file": { "content": "c" } }), "c"),
+            (json!({ "content": [{ "text": "d" }] }), "d"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(result_text(&value), expected);
+        }
+    }
+}

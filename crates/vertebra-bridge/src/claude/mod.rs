@@ -1,0 +1,30 @@
+//! Claude Code's hooks, unchanged: its settings, its contract, and a place for them in our own loop.
+//!
+//! [`Settings`] reads every level tolerantly, [`fire`] does with one event what Claude Code would do, and
+//! `docs/claude-code.md` says where the two differ.
+
+mod effect;
+mod event;
+mod fire;
+mod handler;
+mod in_loop;
+mod matcher;
+mod means;
+mod output;
+mod pattern;
+mod rule;
+mod run;
+mod settings;
+mod text;
+mod trial;
+mod verdict;
+
+pub use self::{
+    fire::{Hooks, fire},
+    handler::{Level, Origin, Plugin},
+    in_loop::ClaudeHooks,
+    means::AskModel,
+    run::Session,
+    settings::{MANAGED, Places, Settings},
+    trial::Trial,
+};

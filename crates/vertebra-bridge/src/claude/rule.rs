@@ -1,0 +1,422 @@
+//! Permission rules as Claude Code's settings write them, judged by the kit's.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use vertebra::{Args, ToolSpec};
+use vertebra_kit::permissions::{Effect, Permissions, Rule, RuleTexts, Rules};
+
+use super::{
+    handler::{Level, Origin},
+    settings::{RuleText, Settings},
+};
+
+/// Where a call is made: what rules are relative to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ground {
+    pub(super) cwd: PathBuf,
+    pub(super) project: PathBuf,
+    pub(super) home: Option<PathBuf>,
+}
+
+/// A call in Claude Code's words.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ClaudeCall<'c> {
+    pub(super) tool: &'c str,
+    pub(super) input: &'c Map<String, Value>,
+}
+
+/// What the rules say, and which of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ruled {
+    pub(super) effect: Effect,
+    pub(super) by: String,
+}
+
+/// Every permission rule of the settings.
+#[derive(Debug)]
+pub(super) struct PermissionRules {
+    kit: Rules,
+    /// As the kit has them, and as they are written.
+    written: Vec<(String, RuleText)>,
+    /// What the kit has no words for.
+    about_input: Vec<(InputRule, RuleText)>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl PermissionRules {
+    pub(super) fn new(settings: &Settings, ground: &Ground) -> Self {
+        let mut permissions = Permissions::default();
+        if let Some(home) = &ground.home {
+            permissions = permissions.home(home.to_string_lossy());
+        }
+        let (mut written, mut about_input, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+        let mut texts = RuleTexts::default();
+        for rule in settings.rules() {
+            if let Some(of_input) = InputRule::read(&rule.text) {
+                about_input.push((of_input, rule.clone()));
+                continue;
+            }
+            let ours = in_our_words(&rule.text, rule.effect != "allow", &rule.origin, ground);
+            if let Err(error) = ours.parse::<Rule>() {
+                warnings.push(format!("{}: permissions.{}: {error}", rule.origin.file.display(), rule.effect));
+                continue;
+            }
+            match rule.effect {
+                "deny" => texts.deny.push(ours.clone()),
+                "ask" => texts.ask.push(ours.clone()),
+                _ => texts.allow.push(ours.clone()),
+            }
+            written.push((ours, rule.clone()));
+        }
+        let kit = match permissions.texts("Claude Code settings", &texts) {
+            Ok(permissions) => permissions.rules(),
+            Err(error) => {
+                warnings.push(error.to_string());
+                Rules::default()
+            }
+        };
+        Self { kit, written, about_input, warnings }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.written.is_empty() && self.about_input.is_empty()
+    }
+
+    /// What the rules say about a call: deny, then ask, then allow.
+    pub(super) fn judge(&self, call: ClaudeCall<'_>, ground: &Ground) -> Option<Ruled> {
+        let of_kit = self.judge_by_kit(call, ground);
+        let of_input = self
+            .about_input
+            .iter()
+            .filter(|(rule, _)| rule.holds(call))
+            .map(|(_, text)| Ruled { effect: effect(text.effect), by: shown(text) });
+        of_input.chain(of_kit).max_by_key(|ruled| ruled.effect)
+    }
+
+    fn judge_by_kit(&self, call: ClaudeCall<'_>, ground: &Ground) -> Option<Ruled> {
+        if self.written.is_empty() {
+            return None;
+        }
+        let (spec, mut args) = (spec_of(call.tool), args_of(call.input));
+        let folder = ground.cwd.to_string_lossy();
+        let mut told = self.kit.explain("", &spec, &args, &folder);
+        if told.rules.is_empty()
+            && let Some(line) = args.text("command").filter(|_| is_shell(call.tool)).and_then(without_xargs)
+        {
+            args.set("command", line);
+            told = self.kit.explain("", &spec, &args, &folder);
+        }
+        let Some(first) = told.rules.first() else {
+            // Too much to be judged is refused, where there is anything that refuses.
+            return (told.effect == Some(Effect::Deny)).then_some(Ruled { effect: Effect::Deny, by: told.reason });
+        };
+        let is_it = |(ours, text): &&(String, RuleText)| **ours == *first.rule && effect(text.effect) == first.effect;
+        let text = &self.written.iter().find(is_it)?.1;
+        Some(Ruled { effect: told.effect?, by: shown(text) })
+    }
+}
+
+fn shown(rule: &RuleText) -> String {
+    format!("permission rule `{}` ({}) of {}", rule.text, rule.effect, rule.origin.file.display())
+}
+
+fn effect(named: &str) -> Effect {
+    match named {
+        "deny" => Effect::Deny,
+        "ask" => Effect::Ask,
+        _ => Effect::Allow,
+    }
+}
+
+/// Whether an `if` holds for a call. A call that cannot be read is one that it holds for.
+pub(super) fn condition_holds(rule: &str, origin: &Origin, call: ClaudeCall<'_>, ground: &Ground) -> bool {
+    let (name, inside) = split(rule);
+    if !names_tool(name, call.tool) {
+        return false;
+    }
+    let Some(inside) = inside else { return true };
+    if let Some(rule) = InputRule::read(rule) {
+        return rule.holds(call);
+    }
+    let line = call.input.get("command").and_then(Value::as_str).filter(|_| is_shell(call.tool));
+    if let Some(line) = line
+        && (is_broken(line) || (says_more_than_a_name(inside) && runs_or_expands(line)))
+    {
+        return true;
+    }
+    let Ok(rule) = in_our_words(rule, false, origin, ground).parse::<Rule>() else { return true };
+    let home = ground.home.as_deref().map(Path::to_string_lossy);
+    rule.is_about(&spec_of(call.tool), &args_of(call.input), &ground.cwd.to_string_lossy(), home.as_deref())
+}
+
+/// A rule's tool, and what of it.
+fn split(rule: &str) -> (&str, Option<&str>) {
+    let rule = rule.trim();
+    match rule.split_once('(') {
+        Some((name, inside)) => (name.trim(), inside.strip_suffix(')').map(str::trim).filter(|inside| *inside != "*")),
+        None => (rule, None),
+    }
+}
+
+const READS: &[&str] = &["Read", "Grep", "Glob", "LS", "NotebookRead"];
+const EDITS: &[&str] = &["Edit", "Write", "MultiEdit", "NotebookEdit"];
+
+/// Whether a rule's tool is this one: `Read` and `Edit` speak for their families, `mcp__server` for all of a server.
+fn names_tool(name: &str, tool: &str) -> bool {
+    let is_server = name.starts_with("mcp__") && tool.strip_prefix(name).is_some_and(|rest| rest.starts_with("__"));
+    let family = match name {
+        "Read" => READS.contains(&tool),
+        "Edit" => EDITS.contains(&tool),
+        "Agent" | "Task" => matches!(tool, "Agent" | "Task"),
+        _ => false,
+    };
+    name == tool || is_server || family || (name.contains('*') && fits(name, tool))
+}
+
+fn is_shell(tool: &str) -> bool {
+    matches!(tool, "Bash" | "PowerShell")
+}
+
+/// Whether a pattern of commands says more than which program.
+fn says_more_than_a_name(pattern: &str) -> bool {
+    let pattern = pattern.strip_suffix(":*").or_else(|| pattern.strip_suffix('*')).unwrap_or(pattern).trim();
+    pattern.contains(' ')
+}
+
+/// Whether what a line runs depends on what only a shell can tell.
+fn runs_or_expands(line: &str) -> bool {
+    let starts_name = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '{' | '(');
+    line.contains('`') || line.match_indices('$').any(|(at, _)| line[at + 1..].starts_with(starts_name))
+}
+
+/// The line with what a bare `xargs` runs in place of the `xargs`, as allowances read it; none if there is no such.
+fn without_xargs(line: &str) -> Option<String> {
+    let mut found = false;
+    let parts = line.split('|').map(|part| match part.trim_start().strip_prefix("xargs ") {
+        Some(rest) if !rest.trim_start().starts_with('-') => {
+            found = true;
+            format!(" {}", rest.trim_start())
+        }
+        _ => part.to_owned(),
+    });
+    let line = parts.collect::<Vec<_>>().join("|");
+    found.then_some(line)
+}
+
+/// Whether no shell would take a line: a quote or a parenthesis is left open.
+fn is_broken(line: &str) -> bool {
+    let (mut open, mut quote) = (Vec::new(), None);
+    let mut rest = line.chars();
+    while let Some(c) = rest.next() {
+        match (quote, c) {
+            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
+            (Some('\''), _) => {}
+            (_, '\\') => drop(rest.next()),
+            (None, '\'' | '"') => quote = Some(c),
+            (_, '`') if open.last() == Some(&'`') => drop(open.pop()),
+            (_, '`') => open.push('`'),
+            (None, '(') => open.push('('),
+            // `case` ends its patterns so.
+            (None, ')') if open.last() == Some(&'(') => drop(open.pop()),
+            _ => {}
+        }
+    }
+    quote.is_some() || !open.is_empty()
+}
+
+/// A rule about a field of a call's input: `Agent(Explore)`, `Skill(commit)`, `Agent(model:opus)`.
+#[derive(Debug, Clone)]
+struct InputRule {
+    tool: String,
+    fields: Vec<String>,
+    pattern: String,
+}
+
+impl InputRule {
+    fn read(rule: &str) -> Option<Self> {
+        let (name, inside) = split(rule);
+        let inside = inside?;
+        let of = |fields: &[&str], pattern: &str| {
+            let fields = fields.iter().map(|field| (*field).to_owned()).collect();
+            Some(Self { tool: name.to_owned(), fields, pattern: pattern.to_owned() })
+        };
+        let named = inside.split_once(':').filter(|(field, value)| {
+            !value.is_empty() && field.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+        });
+        match (name, named) {
+            ("Bash" | "PowerShell", Some((field @ ("run_in_background" | "timeout" | "description"), value))) => {
+                of(&[field], value)
+            }
+            ("WebFetch" | "Bash" | "PowerShell", _) => None,
+            ("Agent" | "Task", None) => of(&["subagent_type"], inside),
+            ("Skill", None) => of(&["skill", "command"], inside),
+            ("Skill", Some((skill, "*"))) => of(&["skill", "command"], &format!("{skill}*")),
+            (name, Some((field, value))) if !READS.contains(&name) && !EDITS.contains(&name) => of(&[field], value),
+            _ => None,
+        }
+    }
+
+    fn holds(&self, call: ClaudeCall<'_>) -> bool {
+        let fits_field = |value: &Value| match value {
+            Value::String(text) => fits(&self.pattern, text),
+            other => fits(&self.pattern, &other.to_string()),
+        };
+        names_tool(&self.tool, call.tool)
+            && self.fields.iter().filter_map(|field| call.input.get(field)).any(fits_field)
+    }
+}
+
+/// Whether a text fits a pattern in which `*` stands for any text.
+pub(super) fn fits(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut last = None;
+    for piece in pieces {
+        if let Some(before) = last.replace(piece) {
+            let Some(at) = rest.find(before) else { return false };
+            rest = &rest[at + before.len()..];
+        }
+    }
+    match last {
+        Some(last) => rest.ends_with(last),
+        None => rest.is_empty(),
+    }
+}
+
+/// A rule in the kit's words. Where a path begins differs, and refusals hold at any depth.
+fn in_our_words(rule: &str, refuses: bool, origin: &Origin, ground: &Ground) -> String {
+    let (name, inside) = split(rule);
+    let Some(inside) = inside else { return name.to_owned() };
+    if name == "PowerShell" {
+        return format!("Bash({inside})");
+    }
+    if !READS.contains(&name) && !EDITS.contains(&name) {
+        return format!("{name}({inside})");
+    }
+    let path = if inside.starts_with("//") || inside.starts_with("~/") || inside == "~" {
+        inside.to_owned()
+    } else if let Some(below) = inside.strip_prefix('/') {
+        format!("/{}/{below}", escaped(&root_of(origin, ground)))
+    } else if refuses && inside.contains('/') && !inside.starts_with("./") && !inside.starts_with("**/") {
+        format!("**/{inside}")
+    } else {
+        inside.to_owned()
+    };
+    format!("{name}({path})")
+}
+
+/// What `/` stands for in a rule: the folder of the settings it is in.
+fn root_of(origin: &Origin, ground: &Ground) -> PathBuf {
+    match &origin.level {
+        Level::Project | Level::Local | Level::Skill(_) => ground.project.clone(),
+        Level::CommandLine => ground.cwd.clone(),
+        Level::Plugin(plugin) => plugin.root.clone(),
+        Level::User | Level::Managed => origin.file.parent().map(Path::to_owned).unwrap_or_default(),
+    }
+}
+
+fn escaped(path: &Path) -> String {
+    let mut text = String::new();
+    for c in path.to_string_lossy().trim_matches('/').chars() {
+        if "*?[]{}\\".contains(c) {
+            text.push('\\');
+        }
+        text.push(c);
+    }
+    text
+}
+
+/// A tool of Claude Code, as the kit knows tools.
+fn spec_of(tool: &str) -> ToolSpec {
+    let spec = ToolSpec::new(tool, "");
+    let spec = if tool == "PowerShell" { spec.alias("Bash") } else { spec };
+    let only_reads = READS.contains(&tool) || matches!(tool, "WebFetch" | "WebSearch" | "TodoWrite" | "ToolSearch");
+    if only_reads { spec.read_only() } else { spec }
+}
+
+fn args_of(input: &Map<String, Value>) -> Args {
+    Args::try_from(Value::Object(input.clone())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn ground() -> Ground {
+        Ground { cwd: "/repo".into(), project: "/repo".into(), home: Some("/home/me".into()) }
+    }
+
+    fn holds(rule: &str, tool: &str, input: &Value) -> bool {
+        let origin = Origin { file: "/repo/.claude/settings.json".into(), level: Level::Project };
+        let input = input.as_object().expect("an object");
+        condition_holds(rule, &origin, ClaudeCall { tool, input }, &ground())
+    }
+
+    #[test]
+    fn a_condition_looks_at_what_a_line_runs() {
+        let cases = [
+            ("Bash(git *)", "npm test && git push", true),
+            ("Bash(git *)", "FOO=1 git push", true),
+            ("Bash(git *)", "npm test", false),
+            ("Bash(git *)", "gitk", false),
+            ("Bash(rm *)", "echo $(rm -r x)", true),
+            ("Bash(rm *)", "echo `rm -r x`", true),
+            ("Bash(rm *)", "echo $(date)", false),
+            ("Bash(rm:*)", "rm x", true),
+            ("Bash(git push *)", "echo $(date)", true),
+            ("Bash(git push *)", "echo $HOME", true),
+            ("Bash(git push *)", "echo costs 5$", false),
+            ("Bash(git *)", "echo 'unterminated", true),
+            ("Bash(git *)", "echo $(date", true),
+            ("Bash", "anything", true),
+            ("Bash(*)", "anything", true),
+            ("Edit(src/**)", "cat src/a", false),
+        ];
+        for (rule, line, expected) in cases {
+            assert_eq!(holds(rule, "Bash", &json!({ "command": line })), expected, "{rule}: {line}");
+        }
+    }
+
+    #[test]
+    fn a_condition_about_files_begins_at_the_working_folder() {
+        let cases = [
+            ("Edit(src/**)", "Edit", "/repo/src/a.rs", true),
+            ("Edit(src/**)", "Write", "/repo/src/a.rs", true),
+            ("Edit(src/**)", "Edit", "/repo/pkg/src/a.rs", false),
+            ("Edit(src/**)", "Read", "/repo/src/a.rs", false),
+            ("Edit(*.ts)", "Edit", "/repo/deep/a.ts", true),
+            ("Edit(/src/**)", "Edit", "/repo/src/a.rs", true),
+            ("Read(//etc/**)", "Read", "/etc/passwd", true),
+            ("Read(~/.ssh/**)", "Read", "/home/me/.ssh/id", true),
+            ("Write(*.md)", "Edit", "/repo/a.md", false),
+        ];
+        for (rule, tool, path, expected) in cases {
+            assert_eq!(holds(rule, tool, &json!({ "file_path": path })), expected, "{rule}: {tool} {path}");
+        }
+    }
+
+    #[test]
+    fn a_condition_names_agents_servers_and_fields() {
+        assert!(holds("Agent(Explore)", "Agent", &json!({ "subagent_type": "Explore" })));
+        assert!(holds("Task(Explore)", "Agent", &json!({ "subagent_type": "Explore" })));
+        assert!(!holds("Agent(Explore)", "Agent", &json!({ "subagent_type": "Plan" })));
+        assert!(holds("Agent(model:opus*)", "Agent", &json!({ "model": "opus-5" })));
+        assert!(holds("mcp__git", "mcp__git__log", &json!({})));
+        assert!(!holds("mcp__git", "mcp__github__log", &json!({})));
+        assert!(holds("WebFetch(domain:example.org)", "WebFetch", &json!({ "url": "https://example.org/x" })));
+        assert!(!holds("WebFetch(domain:example.org)", "WebFetch", &json!({ "url": "https://example.com/x" })));
+    }
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        let cases = [("a*", "abc", true), ("*c", "abc", true), ("a*b*c", "axxbyyc", true), ("a*b", "abc", false)];
+        for (pattern, text, expected) in cases {
+            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
+        }
+        assert!(fits("abc", "abc") && !fits("abc", "abcd") && fits("*", ""));
+    }
+}

@@ -1,0 +1,365 @@
+//! Claude Code's settings: every level, read tolerantly, and what holds after all of them.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde_json::{Map, Value};
+
+use super::{
+    event::Event,
+    handler::{Handler, Level, Origin, Plugin, texts},
+    matcher::Matcher,
+};
+
+/// How large a settings file may be.
+const MAX_FILE: u64 = 4 * 1024 * 1024;
+
+/// How many handlers may be declared in all.
+const MAX_HANDLERS: usize = 2000;
+
+/// Where the machine's managed settings lie.
+pub const MANAGED: &str = "/etc/claude-code";
+
+/// The settings of all levels together.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    files: Vec<File>,
+    /// What was not understood and left out, each with its file.
+    pub warnings: Vec<String>,
+}
+
+/// Where settings are looked for.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The folder of managed settings.
+    pub managed: PathBuf,
+    /// The person's home.
+    pub home: Option<PathBuf>,
+    /// The project, if its settings count.
+    pub project: Option<PathBuf>,
+}
+
+/// What one file says.
+#[derive(Debug, Clone)]
+struct File {
+    origin: Arc<Origin>,
+    hooks: Vec<Declared>,
+    rules: Vec<RuleText>,
+    values: Map<String, Value>,
+}
+
+/// A handler, where and when it runs.
+#[derive(Debug, Clone)]
+pub(super) struct Declared {
+    pub(super) event: &'static Event,
+    pub(super) matcher: Matcher,
+    /// The matcher as it is written.
+    pub(super) written: String,
+    pub(super) handler: Handler,
+    pub(super) origin: Arc<Origin>,
+}
+
+/// A permission rule as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RuleText {
+    pub(super) effect: &'static str,
+    pub(super) text: String,
+    pub(super) origin: Arc<Origin>,
+}
+
+impl Settings {
+    /// Reads every level that is there: managed, user, project, local. Files that are not there say nothing.
+    pub fn read(places: &Places) -> Self {
+        let mut settings = Self::default();
+        if let Some(home) = &places.home {
+            settings.add_file(&home.join(".claude/settings.json"), Level::User);
+        }
+        if let Some(project) = places.project.as_ref().filter(|project| Some(*project) != places.home.as_ref()) {
+            settings.add_file(&project.join(".claude/settings.json"), Level::Project);
+        }
+        if let Some(project) = &places.project {
+            settings.add_file(&project.join(".claude/settings.local.json"), Level::Local);
+        }
+        settings.add_file(&places.managed.join("managed-settings.json"), Level::Managed);
+        let more = fs::read_dir(places.managed.join("managed-settings.d")).into_iter().flatten().flatten();
+        let mut more: Vec<PathBuf> = more.map(|entry| entry.path()).collect();
+        more.retain(|path| path.extension().is_some_and(|end| end == "json"));
+        more.sort();
+        for path in more {
+            settings.add_file(&path, Level::Managed);
+        }
+        settings
+    }
+
+    /// Adds the settings of a file, if it is there. What is not understood is left out, and told.
+    pub fn add_file(&mut self, path: &Path, level: Level) {
+        match read(path) {
+            Ok(Some(text)) => self.add_text(&text, path, level),
+            Ok(None) => {}
+            Err(error) => self.warnings.push(format!("{}: {error}; nothing of it is used", path.display())),
+        }
+    }
+
+    /// Adds settings from their text. The path is what they are known by, and what their rules are relative to.
+    pub fn add_text(&mut self, text: &str, path: &Path, level: Level) {
+        let origin = Arc::new(Origin { file: path.to_owned(), level });
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let values = match serde_json::from_str(text) {
+            Ok(Value::Object(values)) => values,
+            _ if text.trim().is_empty() => Map::new(),
+            Ok(_) => {
+                self.warnings.push(format!("{}: settings are an object; nothing of it is used", path.display()));
+                return;
+            }
+            Err(error) => {
+                self.warnings.push(format!("{}: not JSON: {error}; nothing of it is used", path.display()));
+                return;
+            }
+        };
+        let mut file = File { rules: rules(&values, &origin), origin, hooks: Vec::new(), values };
+        if let Some(hooks) = file.values.remove("hooks") {
+            self.read_hooks(&hooks, &mut file);
+        }
+        self.files.push(file);
+    }
+
+    /// Adds the hooks of a plugin: its `hooks/hooks.json`.
+    pub fn add_plugin(&mut self, plugin: Plugin) {
+        let path = plugin.root.join("hooks/hooks.json");
+        self.add_file(&path, Level::Plugin(Arc::new(plugin)));
+    }
+
+    /// Adds the hooks of a skill's front matter.
+    pub fn add_skill(&mut self, name: &str, hooks: &Value, path: &Path) {
+        let origin = Arc::new(Origin { file: path.to_owned(), level: Level::Skill(name.into()) });
+        let mut file = File { origin, hooks: Vec::new(), rules: Vec::new(), values: Map::new() };
+        self.read_hooks(hooks, &mut file);
+        self.files.push(file);
+    }
+
+    /// What a person set for a plugin, by its name.
+    pub fn plugin_options(&self, name: &str) -> BTreeMap<String, String> {
+        let is_it = |key: &str| key == name || key.split('@').next() == Some(name);
+        let configs = self.by_strength().filter_map(|file| file.values.get("pluginConfigs")?.as_object());
+        let mut options = BTreeMap::new();
+        let found = configs.flatten().filter(|(key, _)| is_it(key)).filter_map(|(_, config)| config.get("options"));
+        for (key, value) in found.filter_map(Value::as_object).flatten() {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            options.entry(key.clone()).or_insert(value);
+        }
+        options
+    }
+
+    fn read_hooks(&mut self, hooks: &Value, file: &mut File) {
+        let shown = file.origin.file.display().to_string();
+        let Some(hooks) = hooks.as_object() else {
+            self.warnings.push(format!("{shown}: `hooks` is an object; it is left out"));
+            return;
+        };
+        for (name, groups) in hooks {
+            let Some(event) = Event::named(name) else {
+                self.warnings.push(format!("{shown}: there is no event `{name}`; it is left out"));
+                continue;
+            };
+            let Some(groups) = groups.as_array() else {
+                self.warnings.push(format!("{shown}: hooks.{name} is a list; it is left out"));
+                continue;
+            };
+            for (at, group) in groups.iter().enumerate() {
+                self.read_group(event, group, &format!("{shown}: hooks.{name}[{at}]"), file);
+            }
+        }
+    }
+
+    fn read_group(&mut self, event: &'static Event, group: &Value, shown: &str, file: &mut File) {
+        let written = match group.get("matcher") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(text.as_str()),
+            Some(_) => {
+                self.warnings.push(format!("{shown}: `matcher` is a text; the entry is left out"));
+                return;
+            }
+        };
+        let Some(handlers) = group.get("hooks").and_then(Value::as_array) else {
+            self.warnings.push(format!("{shown}: it has no list of `hooks`; the entry is left out"));
+            return;
+        };
+        let matcher = Matcher::new(written, event.matched);
+        if let Matcher::Broken(error) = &matcher {
+            let what = if event.is_gate() { "every call is blocked" } else { "it never runs" };
+            let text = written.unwrap_or_default();
+            self.warnings.push(format!("{shown}: the matcher `{text}` is no pattern ({error}): {what}"));
+        }
+        for (at, handler) in handlers.iter().enumerate() {
+            let shown = format!("{shown}.hooks[{at}]");
+            let handler = match Handler::read(handler) {
+                Ok(handler) => handler,
+                Err(error) => {
+                    self.warnings.push(format!("{shown}: {error}; it is left out"));
+                    continue;
+                }
+            };
+            if !event.kinds.contains(&handler.kind()) {
+                let (kind, event) = (handler.kind().name(), event.name);
+                self.warnings
+                    .push(format!("{shown}: handler type `{kind}` is not supported for {event}; it never runs"));
+                continue;
+            }
+            if handler.condition.is_some() && !event.is_about_a_tool() {
+                self.warnings.push(format!("{shown}: `if` is for events about tools; it never runs"));
+                continue;
+            }
+            if file.hooks.len() >= MAX_HANDLERS {
+                self.warnings.push(format!("{shown}: there are {MAX_HANDLERS} handlers already; it is left out"));
+                return;
+            }
+            let (written, origin) = (written.unwrap_or_default().to_owned(), file.origin.clone());
+            file.hooks.push(Declared { event, matcher: matcher.clone(), written, handler, origin });
+        }
+    }
+
+    /// The handlers in force at an event, as they were declared: the strongest level first.
+    pub(super) fn in_force<'s>(&'s self, event: &'s Event) -> impl Iterator<Item = &'s Declared> {
+        self.hooks().filter(|declared| declared.event.name == event.name)
+    }
+
+    /// Every handler in force.
+    pub(super) fn hooks(&self) -> impl Iterator<Item = &Declared> {
+        let off = self.hooks_off();
+        let managed_only = self.managed("allowManagedHooksOnly").is_some_and(|value| value == &Value::Bool(true));
+        let strict = self.managed("strictPluginOnlyCustomization");
+        let plugins_only = match strict {
+            Some(Value::Array(of)) => of.iter().any(|of| of == "hooks"),
+            Some(value) => value == &Value::Bool(true),
+            None => false,
+        };
+        let in_force = move |level: &Level| match (off, level) {
+            (Off::All, _) => false,
+            (_, Level::Managed) => true,
+            (Off::NotManaged, _) => false,
+            (Off::Nothing, Level::Plugin(_)) => !managed_only,
+            (Off::Nothing, _) => !managed_only && !plugins_only,
+        };
+        self.by_strength().filter(move |file| in_force(&file.origin.level)).flat_map(|file| &file.hooks)
+    }
+
+    /// Whether there are none at all.
+    pub fn is_empty(&self) -> bool {
+        self.hooks().next().is_none()
+    }
+
+    /// The files that say something.
+    pub fn files(&self) -> impl Iterator<Item = &Origin> {
+        self.files.iter().map(|file| &*file.origin)
+    }
+
+    fn hooks_off(&self) -> Off {
+        let said = self.by_strength().find_map(|file| Some((file, file.values.get("disableAllHooks")?.as_bool()?)));
+        match said {
+            Some((file, true)) if file.origin.level == Level::Managed => Off::All,
+            Some((_, true)) => Off::NotManaged,
+            Some((_, false)) | None => Off::Nothing,
+        }
+    }
+
+    /// The permission rules of all levels.
+    pub(super) fn rules(&self) -> impl Iterator<Item = &RuleText> {
+        self.by_strength().flat_map(|file| &file.rules)
+    }
+
+    /// The mode in which sessions begin, if some level says.
+    pub fn default_mode(&self) -> Option<&str> {
+        self.by_strength().find_map(|file| file.values.get("permissions")?.get("defaultMode")?.as_str())
+    }
+
+    /// The addresses that handlers may reach, if they are limited.
+    pub(super) fn allowed_urls(&self) -> Option<Vec<String>> {
+        self.limits("allowedHttpHookUrls")
+    }
+
+    /// The variables that handlers may send in headers, if they are limited.
+    pub(super) fn allowed_variables(&self) -> Option<Vec<String>> {
+        self.limits("httpHookAllowedEnvVars")
+    }
+
+    /// A list that limits what all levels may do. What managed settings say cannot be widened below them.
+    fn limits(&self, key: &str) -> Option<Vec<String>> {
+        if let Some(managed) = self.managed(key) {
+            return Some(texts(managed).unwrap_or_default());
+        }
+        let mut all = None;
+        for list in self.files.iter().filter_map(|file| file.values.get(key)) {
+            all.get_or_insert_with(Vec::new).extend(texts(list).unwrap_or_default());
+        }
+        all
+    }
+
+    fn managed(&self, key: &str) -> Option<&Value> {
+        let mut managed = self.by_strength().filter(|file| file.origin.level == Level::Managed);
+        managed.find_map(|file| file.values.get(key))
+    }
+
+    /// The strongest first; of one level, the last that was read.
+    fn by_strength(&self) -> impl Iterator<Item = &File> {
+        let mut files: Vec<&File> = self.files.iter().rev().collect();
+        files.sort_by_key(|file| std::cmp::Reverse(file.origin.level.rank()));
+        files.into_iter()
+    }
+}
+
+/// Which hooks do not run.
+#[derive(Clone, Copy)]
+enum Off {
+    Nothing,
+    NotManaged,
+    All,
+}
+
+impl Level {
+    /// How strong it is.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Plugin(_) => 0,
+            Self::Skill(_) => 1,
+            Self::User => 2,
+            Self::Project => 3,
+            Self::Local => 4,
+            Self::CommandLine => 5,
+            Self::Managed => 6,
+        }
+    }
+
+    /// The plugin, if it is one.
+    pub(super) fn plugin(&self) -> Option<&Arc<Plugin>> {
+        match self {
+            Self::Plugin(plugin) => Some(plugin),
+            _ => None,
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Option<String>, String> {
+    let length = match fs::metadata(path) {
+        Ok(metadata) => metadata.len(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    if length > MAX_FILE {
+        return Err(format!("it is larger than {MAX_FILE} bytes"));
+    }
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8".to_owned())
+}
+
+fn rules(values: &Map<String, Value>, origin: &Arc<Origin>) -> Vec<RuleText> {
+    let Some(permissions) = values.get("permissions") else { return Vec::new() };
+    let of = |effect: &'static str| {
+        let texts = permissions.get(effect).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        texts.map(move |text| RuleText { effect, text: text.to_owned(), origin: origin.clone() })
+    };
+    of("deny").chain(of("ask")).chain(of("allow")).collect()
+}

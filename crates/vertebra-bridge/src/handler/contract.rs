@@ -1,0 +1,82 @@
+//! How what something outside wrote becomes an answer.
+
+use serde_json::Value;
+use vertebra::{Kind, Verdict as _};
+
+use super::Ask;
+use crate::{
+    settings::Contract,
+    wire::{End, Exchange, Outside, Reply, Visit, at_point},
+};
+
+/// The exit code that refuses.
+const REFUSES: i32 = 2;
+
+/// How much of what a program said about its failure is told with it.
+const TOLD_BYTES: usize = 2048;
+
+impl Contract {
+    /// What goes over.
+    pub(super) fn write(self, ask: &Ask<'_>) -> Vec<u8> {
+        match self {
+            Self::Vertebra | Self::ClaudeCode => ask.event.to_string().into_bytes(),
+        }
+    }
+
+    /// What comes of what came back: an answer, or a failure in words.
+    pub(super) fn read(self, ask: &Ask<'_>, exchange: &Exchange) -> Result<Reply, String> {
+        match self {
+            Self::Vertebra | Self::ClaudeCode => read(ask.point, exchange),
+        }
+    }
+}
+
+/// Exit code 0, or no exit code where there is no process: the answer is what was written. Exit code 2 refuses, with the
+/// error output as the reason. All else is a failure.
+fn read(point: &'static str, exchange: &Exchange) -> Result<Reply, String> {
+    match &exchange.end {
+        End::Exited { exit_code: 0 } | End::Answered => {
+            Reply::read(&exchange.stdout).map_err(|error| error.to_string())
+        }
+        end if end.exit_code() == Some(REFUSES) => {
+            let reason = match exchange.stderr.trim() {
+                "" => "no reason was given",
+                said => said,
+            };
+            refusal(point, reason).ok_or_else(|| {
+                format!("it exited with code {REFUSES}, which refuses, and nothing can be refused at {point}")
+            })
+        }
+        end => match told(&exchange.stderr) {
+            "" => Err(end.to_string()),
+            said => Err(format!("{end}: {said}")),
+        },
+    }
+}
+
+/// The answer with which this point refuses what is about to happen, if it can: a call is denied, a stream halted, and
+/// where a run is about to end, it goes on with the reason as its instruction.
+pub fn refusal(point: &str, reason: &str) -> Option<Reply> {
+    at_point(point, Refuse(reason)).flatten()
+}
+
+struct Refuse<'r>(&'r str);
+
+impl Visit for Refuse<'_> {
+    type Out = Option<Reply>;
+
+    fn at<P: Outside>(self, _: P) -> Self::Out {
+        let kinds = [Kind::Deny, Kind::Halt, Kind::GoOn];
+        let verdict = kinds.into_iter().find_map(|kind| P::Verdict::with_reason(kind, self.0.to_owned()))?;
+        match serde_json::to_value(verdict) {
+            Ok(Value::Object(verdict)) => Some(Reply { verdict: Some(verdict), ..Reply::default() }),
+            _ => None,
+        }
+    }
+}
+
+/// The beginning of what was said, up to a whole character.
+fn told(said: &str) -> &str {
+    let said = said.trim();
+    &said[..said.floor_char_boundary(TOLD_BYTES)]
+}

@@ -1,0 +1,294 @@
+//! What a policy made of an event, in the words of the host.
+
+use serde_json::{Map, Value};
+
+use super::{Ask, Host, HostError, HostEvent, Moment, Refusal, patch};
+use crate::wire::{Decision, Judgement};
+
+/// What a host reads, and what of a judgement it cannot take.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostAnswer {
+    /// For stdout.
+    pub stdout: String,
+    /// For stderr.
+    pub stderr: String,
+    /// The exit code.
+    pub exit_code: u8,
+    /// Whether this keeps something from happening.
+    pub refuses: bool,
+    /// What the host has no way to take.
+    pub lost: Vec<String>,
+}
+
+/// Puts a judgement into the host's words.
+pub fn answer(event: &HostEvent, judged: &Judgement) -> HostAnswer {
+    let mut draft = Draft::new(event.host, event.moment, judged);
+    let takes = &event.moment.takes;
+    let title = event.host.title;
+    let reason = draft.reason.clone();
+    if !judged.goes_on {
+        match takes.stop {
+            Some(form) => {
+                draft.say(form);
+                draft.answer.refuses = true;
+            }
+            None => draft.refuse(&reason, "the end of the run"),
+        }
+        return draft.done();
+    }
+    match judged.decision {
+        Some(Decision::Deny | Decision::Block) => {
+            if event.moment.point == "ShouldContinue" && is_repeated(event) && !event.host.caps_stops {
+                draft.lost(format!("{title} never ends a run that hooks keep from ending, so it goes on only once"));
+                return draft.done();
+            }
+            draft.refuse(&reason, "a no");
+            return draft.done();
+        }
+        Some(Decision::Ask) => match takes.ask {
+            Ask::Say(form) => draft.say(form),
+            Ask::Anyway => {}
+            Ask::Later(tools) if is_one_of(event, tools) => {}
+            Ask::Later(_) | Ask::No => {
+                let words = format!(
+                    "{reason}\nA person has to decide this, and {title} cannot ask one here. Whoever may decide can allow it in \
+                     vertebra.toml."
+                );
+                draft.refuse(&words, "a question");
+                return draft.done();
+            }
+        },
+        Some(Decision::Allow) => match takes.allow {
+            Some(form) => draft.say(form),
+            None => draft.lost(format!("{title} takes no permission from a hook: it decides by its own rules")),
+        },
+        None => {}
+    }
+    if let Some(args) = judged.tool_input.as_ref().and_then(Value::as_object)
+        && let Err(why) = draft.rewrite(event, args)
+    {
+        let words = format!("The policy changes this call, and {title} {why}. It is denied instead. {reason}");
+        draft.refuse(words.trim_end(), "other arguments");
+        return draft.done();
+    }
+    draft.result(&judged.effects);
+    draft.done()
+}
+
+/// What a host reads when there was no judgement: the event could not be read, or the policy could not.
+///
+/// Before a tool that is a no. The moment is the one that the event or the command line names, if either does.
+pub fn unread(host: Option<&'static Host>, moment: Option<&str>, why: &str) -> HostAnswer {
+    let why = format!("vertebra cannot judge this: {why}");
+    let known = host.and_then(|host| Some((host, host.moment(moment?)?)));
+    let judged = Judgement { reason: Some(why.clone()), goes_on: true, ..Judgement::default() };
+    match known {
+        Some((host, moment)) if moment.is_gate() => {
+            let mut draft = Draft::new(host, moment, &judged);
+            draft.refuse(&why, "a no");
+            draft.done()
+        }
+        Some((host, _)) => HostAnswer {
+            stdout: host.quiet.to_owned(),
+            stderr: why.clone() + "\n",
+            lost: vec![why],
+            ..HostAnswer::default()
+        },
+        // A host that names a moment we do not know is told nothing; of all others it is not known what is about to happen.
+        None if moment.is_some() && host.is_some() => {
+            let quiet = host.map_or("", |host| host.quiet).to_owned();
+            HostAnswer { stdout: quiet, stderr: why.clone() + "\n", lost: vec![why], ..HostAnswer::default() }
+        }
+        None => HostAnswer { stderr: why + "\n", exit_code: 2, refuses: true, ..HostAnswer::default() },
+    }
+}
+
+fn is_repeated(event: &HostEvent) -> bool {
+    event.happened.event["continuations"].as_u64().is_some_and(|times| times > 0)
+}
+
+fn is_one_of(event: &HostEvent, tools: &[&str]) -> bool {
+    let tool = event.happened.event["tool"].as_str().unwrap_or_default();
+    tools.iter().any(|name| name.strip_suffix('*').map_or(tool == *name, |start| tool.starts_with(start)))
+}
+
+impl HostError {
+    /// The answer to an event that cannot be read.
+    pub fn answer(&self, host: Option<&'static Host>, moment: Option<&str>) -> HostAnswer {
+        match self {
+            // Whatever it is, it is none of the moments before a tool.
+            Self::UnknownMoment { name, .. } => unread(host, Some(name), &self.to_string()),
+            Self::NotAnObject | Self::NoHost | Self::NoMoment { .. } | Self::Fields { .. } => {
+                unread(host, moment, &self.to_string())
+            }
+        }
+    }
+}
+
+/// An answer in the making.
+struct Draft<'j> {
+    host: &'static Host,
+    moment: &'static Moment,
+    reason: String,
+    context: &'j [String],
+    warnings: Vec<String>,
+    said: Option<Value>,
+    answer: HostAnswer,
+}
+
+impl<'j> Draft<'j> {
+    fn new(host: &'static Host, moment: &'static Moment, judged: &'j Judgement) -> Self {
+        let reason = judged.reason.as_deref().or(judged.model_sees.as_deref()).map(str::trim).unwrap_or_default();
+        // Rules name themselves in their reasons.
+        let by = judged.decided_by.as_deref().filter(|by| !reason.contains(by));
+        let by = by.map(|by| format!("(vertebra: {by})")).unwrap_or_default();
+        // An empty reason would void a no in some hosts.
+        let reason = match (reason, judged.decision) {
+            ("", Some(Decision::Allow)) => "The policy allows it",
+            ("", Some(Decision::Ask)) => "The policy wants a person to decide",
+            ("", _) => "The policy says no",
+            (reason, _) => reason,
+        };
+        let reason = format!("{reason} {by}").trim_end().to_owned();
+        let told = judged.user_sees.iter().filter(|told| Some(*told) != judged.reason.as_ref());
+        let warnings = told.chain(&judged.warnings).cloned().collect();
+        Self {
+            host,
+            moment,
+            reason,
+            context: &judged.model_context,
+            warnings,
+            said: None,
+            answer: HostAnswer::default(),
+        }
+    }
+
+    fn lost(&mut self, what: String) {
+        self.answer.lost.push(what);
+    }
+
+    /// Says something in a form, together with what is said already.
+    fn say(&mut self, form: &str) {
+        self.fill(form, "$reason", self.reason.clone());
+    }
+
+    fn fill(&mut self, form: &str, what: &str, with: impl Into<Value>) {
+        let with = with.into();
+        let Ok(mut form) = serde_json::from_str::<Value>(form) else { return };
+        put(&mut form, &|word| match word {
+            "$event" => Some(self.moment.name.into()),
+            "$reason" if what != "$reason" => Some(self.reason.clone().into()),
+            word if word == what => Some(with.clone()),
+            _ => None,
+        });
+        // What was said first stands.
+        if let Some(said) = self.said.take() {
+            merge(&mut form, said);
+        }
+        self.said = Some(form);
+    }
+
+    fn refuse(&mut self, reason: &str, what: &str) {
+        self.said = None;
+        // Beside a no nothing else is read, so what the model should know is a part of it.
+        let told = std::iter::once(reason).chain(self.context.iter().map(String::as_str));
+        let told = told.collect::<Vec<_>>().join("\n\n");
+        match self.moment.takes.refusal {
+            Refusal::No => {
+                let (title, moment) = (self.host.title, self.moment.name);
+                self.lost(format!("{title} takes {what} at {moment} from no hook"));
+                return;
+            }
+            Refusal::Exit2 => {
+                self.answer.exit_code = 2;
+                self.answer.stderr = told + "\n";
+            }
+            Refusal::Say(form) => self.fill(form, "$reason", told),
+        }
+        self.answer.refuses = true;
+    }
+
+    fn rewrite(&mut self, event: &HostEvent, args: &Map<String, Value>) -> Result<(), String> {
+        let Some(old) = event.happened.event["args"].as_object() else { return Ok(()) };
+        let (mut new, mut old) = (args.clone(), old.clone());
+        if let Some(key) = &event.patch_key {
+            patch::closed(&mut new, key);
+            patch::closed(&mut old, key);
+        }
+        if new == old {
+            return Ok(());
+        }
+        let rewrite = self.moment.takes.rewrite.ok_or_else(|| "takes no other arguments from a hook".to_owned())?;
+        if !rewrite.whole {
+            if let Some(key) = old.keys().find(|key| !new.contains_key(*key)) {
+                return Err(format!("cannot be told to leave out `{key}`"));
+            }
+            new.retain(|key, value| old.get(key) != Some(value));
+        }
+        self.fill(rewrite.form, "$args", new);
+        Ok(())
+    }
+
+    fn result(&mut self, effects: &Map<String, Value>) {
+        let Some(result) = effects.get("tool_result") else { return };
+        let text = result.get("output").or(Some(result)).cloned().unwrap_or_default();
+        match self.moment.takes.result {
+            Some(form) => self.fill(form, "$result", text),
+            None => self.lost(format!("{} takes no other result from a hook", self.host.title)),
+        }
+    }
+
+    fn done(mut self) -> HostAnswer {
+        if self.answer.exit_code == 0 {
+            if !self.context.is_empty() && !self.answer.refuses {
+                let text = self.context.join("\n\n");
+                match self.moment.takes.context {
+                    Some(form) => self.fill(form, "$context", text),
+                    None => self.lost(format!("{} has no ear for context at {}", self.host.title, self.moment.name)),
+                }
+            }
+            if let (Some(form), false) = (self.moment.takes.message, self.warnings.is_empty()) {
+                self.fill(form, "$message", format!("vertebra: {}", self.warnings.join("\n")));
+            }
+            for line in self.warnings.iter().chain(&self.answer.lost) {
+                self.answer.stderr.push_str(line);
+                self.answer.stderr.push('\n');
+            }
+            self.answer.stdout = match self.said {
+                Some(Value::String(text)) => text,
+                Some(said) => said.to_string(),
+                None => self.host.quiet.to_owned(),
+            };
+        }
+        self.answer
+    }
+}
+
+/// Puts values where their names stand.
+fn put(form: &mut Value, value: &impl Fn(&str) -> Option<Value>) {
+    match form {
+        Value::String(word) => {
+            if let Some(value) = value(word) {
+                *form = value;
+            }
+        }
+        Value::Object(map) => map.values_mut().for_each(|inner| put(inner, value)),
+        Value::Array(list) => list.iter_mut().for_each(|inner| put(inner, value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Puts one answer over another.
+fn merge(one: &mut Value, other: Value) {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            for (key, value) in other {
+                match one.get_mut(&key) {
+                    Some(known) => merge(known, value),
+                    None => drop(one.insert(key, value)),
+                }
+            }
+        }
+        (one, other) => *one = other,
+    }
+}

@@ -1,0 +1,74 @@
+//! A change of one file.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use super::InstallError;
+
+/// A change of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The file.
+    pub path: PathBuf,
+    /// What it says; none if it is not there.
+    pub before: Option<String>,
+    /// What it says without us; none if then it would not be there.
+    pub own: Option<String>,
+    /// What it will say; none if it will not be there.
+    pub after: Option<String>,
+    /// Whether it will be a program.
+    pub executable: bool,
+}
+
+impl Edit {
+    /// Whether it could be made.
+    pub(super) fn check(&self) -> Result<(), InstallError> {
+        let folder = self.path.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+        let about = fs::metadata(folder).map_err(|error| self.io(error))?;
+        if !about.is_dir() {
+            return Err(
+                self.io(io::Error::new(io::ErrorKind::NotADirectory, format!("{} is no folder", folder.display())))
+            );
+        }
+        // What permissions allow is found out by trying: the same way that the file is going to be written.
+        tempfile::Builder::new().prefix(".vertebra-").tempfile_in(folder).map_err(|error| self.io(error))?;
+        Ok(())
+    }
+
+    /// Makes it, in one stroke.
+    pub(super) fn apply(&self) -> Result<(), InstallError> {
+        let Some(after) = &self.after else {
+            fs::remove_file(&self.path).map_err(|error| self.io(error))?;
+            return Ok(());
+        };
+        let write = || {
+            let folder = self.path.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(folder)?;
+            let mut file = tempfile::Builder::new().prefix(".vertebra-").tempfile_in(folder)?;
+            file.write_all(after.as_bytes())?;
+            let mode = match fs::metadata(&self.path) {
+                Ok(about) => about.permissions().mode(),
+                Err(_) => 0o644,
+            };
+            let mode = if self.executable { mode | 0o111 } else { mode };
+            file.as_file().set_permissions(fs::Permissions::from_mode(mode & 0o7777))?;
+            file.as_file().sync_all()?;
+            // Somebody else may have written since it was read.
+            let now = fs::read(&self.path).ok();
+            if now.as_deref() != self.before.as_deref().map(str::as_bytes) {
+                return Err(io::Error::other("it was changed by somebody else just now: try again"));
+            }
+            file.persist(&self.path)?;
+            Ok(())
+        };
+        write().map_err(|error| self.io(error))
+    }
+
+    pub(super) fn io(&self, source: io::Error) -> InstallError {
+        InstallError::Io { path: self.path.clone(), source }
+    }
+}

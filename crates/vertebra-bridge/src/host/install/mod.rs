@@ -1,0 +1,365 @@
+//! Telling a host of us, and taking it back: a plan first, which can be shown, and then file by file in one stroke each.
+//!
+//! What is somebody else's in a file stays as it is. What was there before is kept in the state folder until it is put back.
+
+mod edit;
+mod json;
+mod ledger;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+pub use self::edit::Edit;
+use self::{json::Node, ledger::Ledger};
+use super::{Environment, Form, Host, Moment};
+
+/// How large a configuration may be.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What the programs and plugins of ours say of themselves.
+const OURS: &str = "Written by `vertebra install";
+
+/// Whose configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// One person's, for all their projects.
+    User,
+    /// One project's.
+    Project,
+}
+
+/// Where things are on this machine.
+pub struct Place<'a> {
+    /// The person's home.
+    pub home: Option<PathBuf>,
+    /// The root of the project.
+    pub project: PathBuf,
+    /// Where we keep what was there before.
+    pub state: Option<PathBuf>,
+    /// Variables.
+    pub environment: Environment<'a>,
+}
+
+/// Why a host cannot be told of us.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// The host has no such configuration.
+    #[error("{0}")]
+    Nowhere(String),
+    /// A file cannot be read or written.
+    #[error("{}: {source}; nothing of it was changed", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{}: {message}; it is left as it is", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        message: String,
+    },
+}
+
+/// How a host stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It calls this program at every moment it should.
+    Installed,
+    /// It calls another copy of this program, or not at every moment.
+    Outdated,
+    /// It does not know of us.
+    Not,
+}
+
+/// What has to change for a host to call this program.
+pub fn plan(host: &'static Host, scope: Scope, place: &Place<'_>, program: &Path) -> Result<Vec<Edit>, InstallError> {
+    let program = program
+        .to_str()
+        .ok_or_else(|| InstallError::Nowhere(format!("{}: its name is not text", program.display())))?;
+    let mut edits = Vec::new();
+    for file in files(host, scope, place)? {
+        match host.config.form {
+            Form::Json { empty, gate, entry } => {
+                let before = read(&file)?;
+                let text = before.clone().unwrap_or_else(|| fresh(empty));
+                let entry =
+                    |moment: &Moment| entry_of(host, moment, if moment.is_gate() { gate } else { entry }, program);
+                let after = with_entries(&file, text, host, entry)?;
+                let own = before.clone().map(|text| without_entries(&file, text, host)).transpose()?;
+                edits.push(Edit { path: file, before, own, after: Some(after), executable: false });
+            }
+            Form::Programs => {
+                for moment in host.moments.iter().filter(|moment| moment.installed) {
+                    let path = file.join(moment.name);
+                    let command = command(host, moment, program);
+                    let text = format!("#!/bin/sh\n# {OURS} --host {}`.\nexec {command}\n", host.name);
+                    edits.push(own_file(path, text, Some(&command))?);
+                }
+            }
+            Form::Shim(text) => {
+                let words = json!([program, "hook", "--host", host.name]).to_string();
+                edits.push(own_file(file, text.replace("$command", &words), None)?);
+            }
+        }
+    }
+    edits.retain(|edit| edit.before != edit.after);
+    Ok(edits)
+}
+
+/// What has to change for a host to know nothing of us: what was there before, if nobody has changed it since.
+pub fn unplan(host: &'static Host, scope: Scope, place: &Place<'_>) -> Result<Vec<Edit>, InstallError> {
+    let ledger = Ledger::new(place.state.as_deref());
+    let mut edits = Vec::new();
+    for file in files(host, scope, place)? {
+        let paths = match host.config.form {
+            Form::Json { .. } | Form::Shim(_) => vec![file],
+            Form::Programs => host.moments.iter().map(|moment| file.join(moment.name)).collect(),
+        };
+        for path in paths {
+            let Some(now) = read(&path)? else { continue };
+            let after = match (ledger.known(&path), host.config.form) {
+                (Some(known), _) if known.left(&now) => known.before,
+                (known, Form::Json { empty, .. }) => {
+                    let rest = without_entries(&path, now.clone(), host)?;
+                    let was_ours = known.is_some_and(|known| known.before.is_none());
+                    let is_empty = || same(&rest, empty);
+                    (!(was_ours && is_empty())).then_some(rest)
+                }
+                (_, Form::Programs | Form::Shim(_)) => (!now.contains(OURS)).then(|| now.clone()),
+            };
+            edits.push(Edit { path, before: Some(now), own: None, after, executable: false });
+        }
+    }
+    edits.retain(|edit| edit.before != edit.after);
+    Ok(edits)
+}
+
+/// Carries a plan out. Before a file is touched, what it said is kept.
+pub fn apply(edits: &[Edit], place: &Place<'_>) -> Result<(), InstallError> {
+    let ledger = Ledger::new(place.state.as_deref());
+    // All or nothing, as far as that can be known before.
+    edits.iter().try_for_each(Edit::check)?;
+    for edit in edits {
+        ledger.keep(edit)?;
+        edit.apply()?;
+    }
+    Ok(())
+}
+
+/// Carries a plan out that takes us away. What was kept is needed no longer.
+pub fn take_back(edits: &[Edit], place: &Place<'_>) -> Result<(), InstallError> {
+    let ledger = Ledger::new(place.state.as_deref());
+    edits.iter().try_for_each(Edit::check)?;
+    edits.iter().try_for_each(Edit::apply)?;
+    // Folders that were made for one of them may have held all of them.
+    for edit in edits {
+        ledger.forget(edit);
+    }
+    Ok(())
+}
+
+/// How a host stands.
+pub fn standing(
+    host: &'static Host,
+    scope: Scope,
+    place: &Place<'_>,
+    program: &Path,
+) -> Result<Standing, InstallError> {
+    let changed = plan(host, scope, place, program)?;
+    let known =
+        |edit: &Edit| edit.before.as_ref().is_some_and(|text| text.contains(OURS) || text.contains(&mark(host)));
+    Ok(match changed.as_slice() {
+        [] => Standing::Installed,
+        some if some.iter().any(known) => Standing::Outdated,
+        _ => Standing::Not,
+    })
+}
+
+/// The files, or the folder, that a host is told of hooks in.
+pub fn files(host: &'static Host, scope: Scope, place: &Place<'_>) -> Result<Vec<PathBuf>, InstallError> {
+    let nowhere = |what: &str| InstallError::Nowhere(format!("{} {what}", host.title));
+    let path = match scope {
+        Scope::User => {
+            let spot = host.config.user.ok_or_else(|| nowhere("has no hooks for one person: try --project"))?;
+            let named = spot.variable.and_then(|name| (place.environment)(name)).map(PathBuf::from);
+            let folder = match named.filter(|folder| folder.is_absolute()) {
+                Some(folder) => folder,
+                None => place
+                    .home
+                    .as_ref()
+                    .ok_or_else(|| nowhere("has its settings in your home: set HOME"))?
+                    .join(spot.folder),
+            };
+            folder.join(spot.file)
+        }
+        Scope::Project => {
+            let path = host.config.project.ok_or_else(|| nowhere("has no hooks for one project: try --user"))?;
+            place.project.join(path)
+        }
+    };
+    let Some(folder) = path.parent().filter(|_| path.ends_with("*.json")) else { return Ok(vec![path]) };
+    let listed = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = listed.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
+    found.sort();
+    if found.is_empty() {
+        found.push(folder.join("vertebra.json"));
+    }
+    Ok(found)
+}
+
+/// What our commands for a host have in common.
+fn mark(host: &Host) -> String {
+    format!(" hook --host {} --event ", host.name)
+}
+
+fn command(host: &Host, moment: &Moment, program: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+@".contains(letter);
+    let program =
+        if program.chars().all(plain) { program.to_owned() } else { format!("'{}'", program.replace('\'', r"'\''")) };
+    format!("{program}{}{}", mark(host), moment.name)
+}
+
+fn entry_of(host: &Host, moment: &Moment, form: &str, program: &str) -> (String, Value) {
+    fn put(form: &mut Value, command: &str) {
+        match form {
+            Value::String(word) if word == "$command" => command.clone_into(word),
+            Value::Object(map) => map.values_mut().for_each(|value| put(value, command)),
+            Value::Array(list) => list.iter_mut().for_each(|value| put(value, command)),
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    let command = command(host, moment, program);
+    let mut entry = serde_json::from_str(form).unwrap_or_default();
+    put(&mut entry, &command);
+    (command, entry)
+}
+
+fn fresh(empty: &str) -> String {
+    let value: Value = serde_json::from_str(empty).unwrap_or_default();
+    serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+}
+
+fn same(text: &str, empty: &str) -> bool {
+    let value = |text| serde_json::from_str::<Value>(text).ok();
+    value(text).is_some_and(|text| Some(text) == value(empty))
+}
+
+fn with_entries(
+    path: &Path,
+    mut text: String,
+    host: &Host,
+    entry: impl Fn(&Moment) -> (String, Value),
+) -> Result<String, InstallError> {
+    for moment in host.moments.iter().filter(|moment| moment.installed) {
+        let (command, value) = entry(moment);
+        let known = |text: &str| -> Result<(Node, Option<usize>, bool), InstallError> {
+            let root = parsed(path, text)?;
+            let items = entries(path, &root, moment.name)?;
+            let ours = items.iter().position(|item| item.says(&format!("{}{}", mark(host), moment.name)));
+            let current = ours.is_some_and(|at| items[at].says(&command));
+            Ok((root, ours, current))
+        };
+        let (root, ours, current) = known(&text)?;
+        if current {
+            continue;
+        }
+        if let (Some(at), Some(list)) = (ours, root.get("hooks").and_then(|hooks| hooks.get(moment.name))) {
+            text = json::removed(&text, list, at);
+        }
+        let (root, ..) = known(&text)?;
+        text = match root.get("hooks") {
+            None => json::added(&text, &root, Some("hooks"), &json!({ moment.name: [value] })),
+            Some(hooks) => match hooks.get(moment.name) {
+                None => json::added(&text, hooks, Some(moment.name), &json!([value])),
+                Some(list) => json::added(&text, list, None, &value),
+            },
+        };
+    }
+    parsed(path, &text)?;
+    Ok(text)
+}
+
+fn without_entries(path: &Path, mut text: String, host: &Host) -> Result<String, InstallError> {
+    let mut touched = false;
+    loop {
+        let root = parsed(path, &text)?;
+        let Some(hooks) = root.get("hooks").filter(|hooks| hooks.is_object()) else { return Ok(text) };
+        let ours = hooks.members().find_map(|(name, list)| {
+            let at = list.items()?.iter().position(|item| item.says(&mark(host)))?;
+            Some((name.to_owned(), list, at))
+        });
+        let Some((name, list, at)) = ours else {
+            let empty = touched && hooks.members().next().is_none();
+            return Ok(match json::position(&root, "hooks").filter(|_| empty) {
+                Some(at) => json::removed(&text, &root, at),
+                None => text,
+            });
+        };
+        // A list that held nothing but ours goes with it.
+        let only = list.items().is_some_and(|items| items.len() == 1);
+        let member = json::position(hooks, &name).filter(|_| only);
+        text = member.map_or_else(|| json::removed(&text, list, at), |member| json::removed(&text, hooks, member));
+        touched = true;
+    }
+}
+
+fn parsed(path: &Path, text: &str) -> Result<Node, InstallError> {
+    let content = |message: String| InstallError::Content { path: path.to_owned(), message };
+    let root = json::parse(text).map_err(|error| content(format!("it is not JSON: {error}")))?;
+    if root.is_object() { Ok(root) } else { Err(content("it is JSON, but not an object".to_owned())) }
+}
+
+/// The entries of a moment, if there are any.
+fn entries<'n>(path: &Path, root: &'n Node, moment: &str) -> Result<&'n [Node], InstallError> {
+    let content = |message: String| InstallError::Content { path: path.to_owned(), message };
+    let Some(hooks) = root.get("hooks") else { return Ok(&[]) };
+    if !hooks.is_object() {
+        return Err(content("`hooks` is not an object in it".to_owned()));
+    }
+    let Some(list) = hooks.get(moment) else { return Ok(&[]) };
+    list.items().ok_or_else(|| content(format!("`hooks.{moment}` is not a list in it")))
+}
+
+/// A file that is all ours, unless somebody else's is there.
+fn own_file(path: PathBuf, text: String, call: Option<&str>) -> Result<Edit, InstallError> {
+    let before = read(&path)?;
+    if before.as_ref().is_some_and(|before| !before.contains(OURS)) {
+        let call = call.map(|command| format!(": let it end in `exec {command}`")).unwrap_or_default();
+        let message = format!("there is one already that is not ours, and there can be only one{call}");
+        return Err(InstallError::Content { path, message });
+    }
+    Ok(Edit { executable: call.is_some(), path, before, own: None, after: Some(text) })
+}
+
+/// What a file says; nothing if there is none.
+fn read(path: &Path) -> Result<Option<String>, InstallError> {
+    let wrong = |source| InstallError::Io { path: path.to_owned(), source };
+    let content = |message: String| InstallError::Content { path: path.to_owned(), message };
+    let about = match fs::symlink_metadata(path) {
+        Ok(about) => about,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound) => return Ok(None),
+        Err(error) => return Err(wrong(error)),
+    };
+    if about.is_symlink() {
+        let target = fs::read_link(path).map(|target| target.display().to_string()).unwrap_or_default();
+        return Err(content(format!(
+            "it is a link to {target}, which a replacement would cut: put a file in its place first"
+        )));
+    }
+    if !about.is_file() {
+        return Err(content("it is not a file".to_owned()));
+    }
+    if about.len() > MAX_BYTES {
+        return Err(content(format!("it is larger than {MAX_BYTES} bytes")));
+    }
+    let bytes = fs::read(path).map_err(wrong)?;
+    String::from_utf8(bytes).map(Some).map_err(|_| content("it is not UTF-8".to_owned()))
+}

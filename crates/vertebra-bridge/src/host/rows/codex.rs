@@ -1,0 +1,57 @@
+//! Codex CLI: Claude Code's contract, read strictly. A field it does not know, a bare `allow` or an `ask` makes the whole
+//! answer void, and the call passes.
+
+use super::claude::{
+    CALL, CHILD, CHILD_STOP, COMPACT, INFORMED, PERMISSION, PROMPT, REFUSABLE, RESULT, STOP, TELLS, moment,
+};
+use crate::host::{Config, Form, Host, Moment, NOTHING, Rewrite, Sign, Source, Spot, Takes};
+
+const BEFORE_TOOL: Takes = Takes {
+    rewrite: Some(Rewrite {
+        form: r#"{"hookSpecificOutput": {"hookEventName": "$event", "permissionDecision": "allow", "updatedInput": "$args"}}"#,
+        whole: true,
+    }),
+    ..REFUSABLE
+};
+
+const MOMENTS: &[Moment] = &[
+    moment("SessionStart", "SessionStart", &[], INFORMED),
+    moment("UserPromptSubmit", "PromptSubmit", PROMPT, REFUSABLE),
+    moment("PreToolUse", "BeforeToolUse", CALL, BEFORE_TOOL),
+    moment("PermissionRequest", "PermissionRequest", CALL, PERMISSION),
+    moment("PostToolUse", "AfterToolUse", RESULT, REFUSABLE),
+    moment("Stop", "ShouldContinue", STOP, Takes { context: None, ..REFUSABLE }),
+    moment("SubagentStart", "SubagentStart", CHILD, INFORMED),
+    moment("SubagentStop", "SubagentStop", CHILD_STOP, Takes { context: None, ..REFUSABLE }),
+    moment("PreCompact", "BeforeCompact", COMPACT, TELLS),
+    moment("PostCompact", "AfterCompact", COMPACT, TELLS),
+    // It gets no more than three seconds there, and a warning for every longer limit.
+    Moment { installed: false, ..moment("SessionEnd", "SessionEnd", &[], NOTHING) },
+];
+
+pub(in crate::host) const CODEX: Host = Host {
+    name: "codex",
+    title: "Codex CLI",
+    other_names: &[],
+    signs: &[&[Sign::Has("/hook_event_name"), Sign::Has("/turn_id"), Sign::Has("/model")]],
+    readers: &[],
+    project: &[Source::At("/cwd")],
+    event_at: &["/hook_event_name"],
+    moments: MOMENTS,
+    tools: &[("apply_patch", "edit_file"), ("spawn_agent", "spawn_subagent"), ("shell", "bash")],
+    mcp_prefix: None,
+    quiet: "",
+    failing: "open",
+    caps_stops: false,
+    config: Config {
+        user: Some(Spot { variable: Some("CODEX_HOME"), folder: ".codex", file: "hooks.json" }),
+        project: Some(".codex/hooks.json"),
+        form: Form::Json {
+            empty: "{}",
+            gate: r#"{"hooks": [{"type": "command", "command": "$command", "timeout": 60}]}"#,
+            entry: r#"{"hooks": [{"type": "command", "command": "$command", "timeout": 60}]}"#,
+        },
+    },
+    programs: &["codex"],
+    remark: "Codex skips hooks that nobody has approved, in silence: start it, type /hooks and approve these.",
+};

@@ -1,0 +1,176 @@
+//! GitHub Copilot CLI, which does not name the event in its own payload, and the agent of VS Code.
+
+use super::claude::{
+    BEFORE_TOOL, CALL, CHILD, CHILD_STOP, COMPACT, INFORMED, PROMPT, REFUSABLE, RESULT, STOP, TELLS, moment,
+};
+use crate::host::{Ask, Config, Fields, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
+
+const OWN_CALL: Fields = &[("tool", "/toolName"), ("args", "/toolArgs")];
+
+const OWN_BEFORE_TOOL: Takes = Takes {
+    refusal: Refusal::Exit2,
+    ask: Ask::Say(r#"{"permissionDecision": "ask", "permissionDecisionReason": "$reason"}"#),
+    allow: Some(r#"{"permissionDecision": "allow", "permissionDecisionReason": "$reason"}"#),
+    rewrite: Some(Rewrite { form: r#"{"modifiedArgs": "$args"}"#, whole: true }),
+    context: Some(r#"{"additionalContext": "$context"}"#),
+    ..NOTHING
+};
+const GO_ON: Takes = Takes { refusal: Refusal::Say(r#"{"decision": "block", "reason": "$reason"}"#), ..NOTHING };
+const AFTER_TOOL: Takes = Takes {
+    refusal: Refusal::Say(r#"{"additionalContext": "$reason"}"#),
+    context: Some(r#"{"additionalContext": "$context"}"#),
+    ..NOTHING
+};
+
+const MOMENTS: &[Moment] = &[
+    moment("sessionStart", "SessionStart", &[], NOTHING),
+    moment("userPromptSubmitted", "PromptSubmit", &[("prompt", "/prompt")], NOTHING),
+    moment("preToolUse", "BeforeToolUse", OWN_CALL, OWN_BEFORE_TOOL),
+    moment(
+        "permissionRequest",
+        "PermissionRequest",
+        OWN_CALL,
+        Takes {
+            refusal: Refusal::Say(r#"{"behavior": "deny", "message": "$reason"}"#),
+            ask: Ask::Anyway,
+            allow: Some(r#"{"behavior": "allow"}"#),
+            ..NOTHING
+        },
+    ),
+    moment(
+        "postToolUse",
+        "AfterToolUse",
+        &[("tool", "/toolName"), ("args", "/toolArgs"), ("result/output", "/toolResult/textResultForLlm")],
+        AFTER_TOOL,
+    ),
+    moment(
+        "postToolUseFailure",
+        "ToolUseFailed",
+        &[("tool", "/toolName"), ("args", "/toolArgs"), ("error", "/error")],
+        NOTHING,
+    ),
+    moment("agentStop", "ShouldContinue", &[], GO_ON),
+    moment("subagentStart", "SubagentStart", &[("subagent", "/agentName")], NOTHING),
+    moment("subagentStop", "SubagentStop", &[("subagent", "/agentName")], GO_ON),
+    moment("preCompact", "BeforeCompact", &[("reason", "/trigger")], NOTHING),
+    moment("sessionEnd", "SessionEnd", &[], NOTHING),
+    // As Copilot calls hooks that stand in Claude Code's files. Which of both forms it reads then is not written anywhere.
+    Moment {
+        installed: false,
+        ..moment(
+            "PreToolUse",
+            "BeforeToolUse",
+            CALL,
+            Takes {
+                ask: Ask::Say(
+                    r#"{"permissionDecision": "ask", "permissionDecisionReason": "$reason", "hookSpecificOutput":
+                    {"hookEventName": "$event", "permissionDecision": "ask", "permissionDecisionReason": "$reason"}}"#,
+                ),
+                allow: None,
+                rewrite: None,
+                ..OWN_BEFORE_TOOL
+            },
+        )
+    },
+    Moment { installed: false, ..moment("PostToolUse", "AfterToolUse", RESULT, AFTER_TOOL) },
+    Moment { installed: false, ..moment("Stop", "ShouldContinue", STOP, GO_ON) },
+];
+
+const TOOLS: &[(&str, &str)] = &[
+    ("bash", "bash"),
+    ("powershell", "bash"),
+    ("view", "read_file"),
+    ("create", "write_file"),
+    ("edit", "edit_file"),
+    ("str_replace", "edit_file"),
+    ("str_replace_editor", "edit_file"),
+    ("apply_patch", "edit_file"),
+    ("glob", "search_files"),
+    ("rg", "grep"),
+    ("task", "spawn_subagent"),
+];
+
+pub(in crate::host) const COPILOT: Host = Host {
+    name: "copilot",
+    title: "Copilot CLI",
+    other_names: &["copilot-cli", "github-copilot"],
+    signs: &[
+        &[Sign::Has("/toolName"), Sign::Lacks("/hook_event_name")],
+        &[Sign::Has("/sessionId"), Sign::Lacks("/hook_event_name"), Sign::Lacks("/hookEventName")],
+        &[Sign::Variable("COPILOT_CLI")],
+    ],
+    readers: &[],
+    project: &[Source::At("/cwd")],
+    event_at: &["/hook_event_name"],
+    moments: MOMENTS,
+    tools: TOOLS,
+    mcp_prefix: None,
+    quiet: "",
+    failing: "closed before a tool, but open when it takes too long",
+    caps_stops: true,
+    config: Config {
+        user: Some(Spot { variable: None, folder: ".copilot/hooks", file: "vertebra.json" }),
+        project: Some(".github/hooks/vertebra.json"),
+        form: Form::Json {
+            empty: r#"{"version": 1}"#,
+            gate: r#"{"type": "command", "bash": "$command", "timeoutSec": 60}"#,
+            entry: r#"{"type": "command", "bash": "$command", "timeoutSec": 60}"#,
+        },
+    },
+    programs: &["copilot"],
+    remark: "The cloud agent reads hooks of the project only, and takes a question for a no.",
+};
+
+const VSCODE_MOMENTS: &[Moment] = &[
+    moment("SessionStart", "SessionStart", &[], INFORMED),
+    moment("UserPromptSubmit", "PromptSubmit", PROMPT, REFUSABLE),
+    moment("PreToolUse", "BeforeToolUse", CALL, BEFORE_TOOL),
+    moment("PostToolUse", "AfterToolUse", RESULT, REFUSABLE),
+    moment("Stop", "ShouldContinue", STOP, REFUSABLE),
+    moment("SubagentStart", "SubagentStart", CHILD, INFORMED),
+    moment("SubagentStop", "SubagentStop", CHILD_STOP, REFUSABLE),
+    moment("PreCompact", "BeforeCompact", COMPACT, TELLS),
+];
+
+pub(in crate::host) const VSCODE: Host = Host {
+    name: "vscode",
+    title: "VS Code",
+    other_names: &["vs-code"],
+    signs: &[
+        &[Sign::Has("/hookEventName"), Sign::HasText("/timestamp")],
+        &[Sign::Has("/hook_event_name"), Sign::HasText("/timestamp"), Sign::Lacks("/permission_mode")],
+    ],
+    readers: &[],
+    project: &[Source::At("/cwd")],
+    event_at: &["/hook_event_name", "/hookEventName"],
+    moments: VSCODE_MOMENTS,
+    tools: &[
+        ("run_in_terminal", "bash"),
+        ("runTerminalCommand", "bash"),
+        ("create_file", "write_file"),
+        ("replace_string_in_file", "edit_file"),
+        ("multi_replace_string_in_file", "edit_file"),
+        ("insert_edit_into_file", "edit_file"),
+        ("editFiles", "edit_file"),
+        ("apply_patch", "edit_file"),
+        ("file_search", "search_files"),
+        ("grep_search", "grep"),
+        ("fetch_webpage", "web_fetch"),
+        ("runSubagent", "spawn_subagent"),
+    ],
+    mcp_prefix: Some("mcp_"),
+    quiet: "",
+    failing: "open",
+    caps_stops: false,
+    config: Config {
+        user: Some(Spot { variable: None, folder: ".copilot/hooks", file: "vertebra-vscode.json" }),
+        project: Some(".github/hooks/vertebra-vscode.json"),
+        form: Form::Json {
+            empty: "{}",
+            gate: r#"{"type": "command", "command": "$command", "timeout": 60}"#,
+            entry: r#"{"type": "command", "command": "$command", "timeout": 60}"#,
+        },
+    },
+    programs: &["code", "code-insiders"],
+    remark: "Hooks are a preview in VS Code, and its other harnesses (Copilot, Claude, Codex) read their own files.",
+};

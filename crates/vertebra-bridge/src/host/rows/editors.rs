@@ -1,0 +1,173 @@
+//! Windsurf, Cline and Kiro: a no, and little else.
+
+use super::claude::moment;
+use crate::host::{Config, Fields, Form, Host, Moment, NOTHING, Refusal, Sign, Source, Spot, Takes};
+
+const REFUSABLE: Takes = Takes { refusal: Refusal::Exit2, ..NOTHING };
+const COMMAND: Fields = &[("tool", "=run_command"), ("args/command", "/tool_info/command_line")];
+const MCP: Fields = &[
+    ("mcp_server", "/tool_info/mcp_server_name"),
+    ("mcp_tool", "/tool_info/mcp_tool_name"),
+    ("args", "/tool_info/mcp_tool_arguments"),
+];
+const READ: Fields = &[("tool", "=read_code"), ("args", "/tool_info")];
+const WRITE: Fields = &[("tool", "=write_code"), ("args", "/tool_info")];
+
+const WINDSURF_MOMENTS: &[Moment] = &[
+    moment("pre_user_prompt", "PromptSubmit", &[("prompt", "/tool_info/user_prompt")], REFUSABLE),
+    moment("pre_run_command", "BeforeToolUse", COMMAND, REFUSABLE),
+    moment("pre_read_code", "BeforeToolUse", READ, REFUSABLE),
+    moment("pre_write_code", "BeforeToolUse", WRITE, REFUSABLE),
+    moment("pre_mcp_tool_use", "BeforeToolUse", MCP, REFUSABLE),
+    moment("post_run_command", "AfterToolUse", COMMAND, NOTHING),
+    moment("post_read_code", "AfterToolUse", READ, NOTHING),
+    moment("post_write_code", "AfterToolUse", WRITE, NOTHING),
+    moment("post_mcp_tool_use", "AfterToolUse", MCP, NOTHING),
+    moment("post_cascade_response", "ShouldContinue", &[("text", "/tool_info/response")], NOTHING),
+];
+
+pub(in crate::host) const WINDSURF: Host = Host {
+    name: "windsurf",
+    title: "Windsurf",
+    other_names: &["cascade", "devin-desktop"],
+    signs: &[&[Sign::Has("/agent_action_name")]],
+    readers: &[],
+    project: &[Source::At("/tool_info/cwd")],
+    event_at: &["/agent_action_name"],
+    moments: WINDSURF_MOMENTS,
+    tools: &[("run_command", "bash"), ("read_code", "read_file"), ("write_code", "edit_file")],
+    mcp_prefix: None,
+    quiet: "",
+    failing: "open",
+    caps_stops: true,
+    config: Config {
+        user: Some(Spot { variable: None, folder: ".codeium/windsurf", file: "hooks.json" }),
+        project: Some(".windsurf/hooks.json"),
+        form: Form::Json {
+            empty: "{}",
+            gate: r#"{"command": "$command", "show_output": true}"#,
+            entry: r#"{"command": "$command", "show_output": false}"#,
+        },
+    },
+    programs: &["windsurf"],
+    remark: "",
+};
+
+const CANCEL: &str = r#"{"cancel": true, "errorMessage": "$reason"}"#;
+const LATER: &str = r#"{"cancel": false, "contextModification": "$context"}"#;
+const CANCELLED: Takes = Takes { refusal: Refusal::Say(CANCEL), stop: Some(CANCEL), context: Some(LATER), ..NOTHING };
+
+const CLINE_MOMENTS: &[Moment] = &[
+    moment("TaskStart", "SessionStart", &[], Takes { refusal: Refusal::No, ..CANCELLED }),
+    moment("TaskResume", "SessionStart", &[], Takes { refusal: Refusal::No, ..CANCELLED }),
+    moment("UserPromptSubmit", "PromptSubmit", &[("prompt", "/userPromptSubmit/prompt")], CANCELLED),
+    moment(
+        "PreToolUse",
+        "BeforeToolUse",
+        &[
+            ("tool", "/preToolUse/toolName"),
+            ("args", "/preToolUse/parameters"),
+            ("mcp_server", "/preToolUse/parameters/server_name"),
+            ("mcp_tool", "/preToolUse/parameters/tool_name"),
+        ],
+        CANCELLED,
+    ),
+    moment(
+        "PostToolUse",
+        "AfterToolUse",
+        &[
+            ("tool", "/postToolUse/toolName"),
+            ("args", "/postToolUse/parameters"),
+            ("result/output", "/postToolUse/result"),
+            ("result/success", "/postToolUse/success"),
+        ],
+        Takes { refusal: Refusal::Say(r#"{"cancel": false, "contextModification": "$reason"}"#), ..CANCELLED },
+    ),
+    moment("PreCompact", "BeforeCompact", &[], Takes { refusal: Refusal::Say(CANCEL), ..NOTHING }),
+    moment("TaskComplete", "ShouldContinue", &[], NOTHING),
+    moment("TaskCancel", "SessionEnd", &[], NOTHING),
+];
+
+pub(in crate::host) const CLINE: Host = Host {
+    name: "cline",
+    title: "Cline",
+    other_names: &[],
+    signs: &[&[Sign::Has("/clineVersion")], &[Sign::Has("/hookName"), Sign::Has("/taskId")]],
+    readers: &[],
+    project: &[Source::At("/workspaceRoots/0")],
+    event_at: &["/hookName"],
+    moments: CLINE_MOMENTS,
+    tools: &[
+        ("execute_command", "bash"),
+        ("write_to_file", "write_file"),
+        ("replace_in_file", "edit_file"),
+        ("apply_patch", "edit_file"),
+        ("list_files", "list_dir"),
+        ("search_files", "grep"),
+        ("web_fetch", "web_fetch"),
+        ("new_task", "spawn_subagent"),
+    ],
+    mcp_prefix: None,
+    quiet: r#"{"cancel":false}"#,
+    failing: "open",
+    caps_stops: true,
+    config: Config {
+        user: Some(Spot { variable: None, folder: "Documents/Cline", file: "Hooks" }),
+        project: Some(".clinerules/hooks"),
+        form: Form::Programs,
+    },
+    programs: &["cline"],
+    remark: "Hooks have to be switched on in Cline's settings.",
+};
+
+const KIRO_CALL: Fields = &[("tool", "/tool_name"), ("args", "/tool_input")];
+/// What a hook prints there is what the model reads.
+const PRINTS: Takes = Takes { context: Some(r#""$context""#), ..NOTHING };
+
+const KIRO_MOMENTS: &[Moment] = &[
+    moment("agentSpawn", "SessionStart", &[], PRINTS),
+    moment("userPromptSubmit", "PromptSubmit", &[("prompt", "/prompt")], PRINTS),
+    moment("preToolUse", "BeforeToolUse", KIRO_CALL, REFUSABLE),
+    moment(
+        "postToolUse",
+        "AfterToolUse",
+        &[("tool", "/tool_name"), ("args", "/tool_input"), ("result/output", "/tool_response")],
+        NOTHING,
+    ),
+    moment("stop", "ShouldContinue", &[], NOTHING),
+];
+
+pub(in crate::host) const KIRO: Host = Host {
+    name: "kiro",
+    title: "Kiro CLI",
+    other_names: &["kiro-cli"],
+    signs: &[&[Sign::Event(&["agentSpawn", "userPromptSubmit", "preToolUse", "postToolUse", "stop"])]],
+    readers: &[],
+    project: &[Source::At("/cwd")],
+    event_at: &["/hook_event_name"],
+    moments: KIRO_MOMENTS,
+    tools: &[
+        ("execute_bash", "bash"),
+        ("shell", "bash"),
+        ("fs_read", "read_file"),
+        ("read", "read_file"),
+        ("fs_write", "edit_file"),
+        ("write", "edit_file"),
+        ("use_subagent", "spawn_subagent"),
+    ],
+    mcp_prefix: None,
+    quiet: "",
+    failing: "open",
+    caps_stops: true,
+    config: Config {
+        user: Some(Spot { variable: None, folder: ".kiro/agents", file: "*.json" }),
+        project: Some(".kiro/agents/*.json"),
+        form: Form::Json {
+            empty: r#"{"name": "vertebra", "description": "The usual agent, under the policy of vertebra.toml", "tools": ["*"]}"#,
+            gate: r#"{"command": "$command", "timeout_ms": 60000}"#,
+            entry: r#"{"command": "$command", "timeout_ms": 60000}"#,
+        },
+    },
+    programs: &["kiro-cli", "kiro"],
+    remark: "Hooks belong to an agent in Kiro: only agents of this folder are held. Start it with `--agent NAME`.",
+};

@@ -1,0 +1,28 @@
+//! The hosts, one row each.
+
+mod claude;
+mod codex;
+mod copilot;
+mod cursor;
+mod editors;
+mod gemini;
+mod shims;
+
+use super::Host;
+
+/// All hosts. Of several that could have sent an event, the first has.
+pub static HOSTS: &[Host] = &[
+    shims::OPENCODE,
+    shims::AMP,
+    editors::CLINE,
+    editors::WINDSURF,
+    cursor::CURSOR,
+    gemini::GEMINI,
+    gemini::QWEN,
+    codex::CODEX,
+    copilot::COPILOT,
+    editors::KIRO,
+    copilot::VSCODE,
+    claude::FACTORY,
+    claude::CLAUDE_CODE,
+];

@@ -1,0 +1,30 @@
+// Written by `vertebra install --host opencode`; `vertebra uninstall --host opencode` takes it away.
+// Every tool call is put to the policy of vertebra.toml. Whatever goes wrong on the way is a no.
+import { spawnSync } from "node:child_process"
+
+const COMMAND = $command
+
+function judge(event, more) {
+  const asked = { vertebra_shim: { opencode: 1 }, event, ...more }
+  const words = [...COMMAND.slice(1), "--event", event]
+  const done = spawnSync(COMMAND[0], words, { input: JSON.stringify(asked), encoding: "utf8", timeout: 60000 })
+  if (done.error || done.signal || done.status !== 0) {
+    const why = (done.stderr ?? "").trim() || String(done.error ?? done.signal ?? `exit code ${done.status}`)
+    throw new Error(why)
+  }
+  return done.stdout.trim() ? JSON.parse(done.stdout) : {}
+}
+
+export const Vertebra = async ({ directory }) => ({
+  "tool.execute.before": async (input, output) => {
+    const call = { tool: input.tool, call_id: input.callID, session_id: input.sessionID, cwd: directory }
+    const answer = judge("tool.execute.before", { ...call, args: output.args ?? {} })
+    if (answer.args) output.args = answer.args
+  },
+  "tool.execute.after": async (input, output) => {
+    const call = { tool: input.tool, call_id: input.callID, session_id: input.sessionID, cwd: directory }
+    const answer = judge("tool.execute.after", { ...call, args: input.args ?? {}, output: output.output })
+    if (answer.output !== undefined) output.output = answer.output
+    if (answer.append) output.output = `${output.output}\n\n${answer.append}`
+  },
+})

@@ -1,0 +1,93 @@
+//! `OpenCode` and Amp: they load programs of their own language, so one of ours calls us.
+
+use super::claude::moment;
+use crate::host::{Config, Fields, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
+
+const CALL: Fields = &[("tool", "/tool"), ("args", "/args"), ("call_id", "/call_id")];
+const RESULT: Fields = &[("tool", "/tool"), ("args", "/args"), ("call_id", "/call_id"), ("result/output", "/output")];
+const REFUSABLE: Takes = Takes { refusal: Refusal::Exit2, ..NOTHING };
+
+const OPENCODE_MOMENTS: &[Moment] = &[
+    moment(
+        "tool.execute.before",
+        "BeforeToolUse",
+        CALL,
+        Takes { rewrite: Some(Rewrite { form: r#"{"args": "$args"}"#, whole: true }), ..REFUSABLE },
+    ),
+    moment(
+        "tool.execute.after",
+        "AfterToolUse",
+        RESULT,
+        Takes {
+            refusal: Refusal::Say(r#"{"append": "$reason"}"#),
+            context: Some(r#"{"append": "$context"}"#),
+            result: Some(r#"{"output": "$result"}"#),
+            ..NOTHING
+        },
+    ),
+];
+
+pub(in crate::host) const OPENCODE: Host = Host {
+    name: "opencode",
+    title: "OpenCode",
+    other_names: &[],
+    signs: &[&[Sign::Has("/vertebra_shim/opencode")]],
+    readers: &[],
+    project: &[Source::At("/cwd")],
+    event_at: &["/event"],
+    moments: OPENCODE_MOMENTS,
+    tools: &[
+        ("bash", "bash"),
+        ("read", "read_file"),
+        ("write", "write_file"),
+        ("edit", "edit_file"),
+        ("patch", "edit_file"),
+        ("apply_patch", "edit_file"),
+        ("list", "list_dir"),
+        ("glob", "search_files"),
+        ("webfetch", "web_fetch"),
+        ("task", "spawn_subagent"),
+    ],
+    mcp_prefix: None,
+    quiet: "",
+    failing: "closed: our plugin throws",
+    caps_stops: true,
+    config: Config {
+        user: Some(Spot { variable: None, folder: ".config/opencode/plugins", file: "vertebra.js" }),
+        project: Some(".opencode/plugins/vertebra.js"),
+        form: Form::Shim(include_str!("opencode.js")),
+    },
+    programs: &["opencode"],
+    remark: "",
+};
+
+const AMP_MOMENTS: &[Moment] =
+    &[moment("tool.call", "BeforeToolUse", CALL, REFUSABLE), moment("tool.result", "AfterToolUse", RESULT, NOTHING)];
+
+pub(in crate::host) const AMP: Host = Host {
+    name: "amp",
+    title: "Amp",
+    other_names: &[],
+    signs: &[&[Sign::Has("/vertebra_shim/amp")]],
+    readers: &[],
+    project: &[Source::At("/cwd")],
+    event_at: &["/event"],
+    moments: AMP_MOMENTS,
+    tools: &[
+        ("create_file", "write_file"),
+        ("apply_patch", "edit_file"),
+        ("glob", "search_files"),
+        ("read_web_page", "web_fetch"),
+    ],
+    mcp_prefix: None,
+    quiet: "",
+    failing: "closed: our plugin rejects",
+    caps_stops: true,
+    config: Config {
+        user: Some(Spot { variable: None, folder: ".config/amp/plugins", file: "vertebra.ts" }),
+        project: Some(".amp/plugins/vertebra.ts"),
+        form: Form::Shim(include_str!("amp.ts")),
+    },
+    programs: &["amp"],
+    remark: "Plugins are experimental in Amp.",
+};

@@ -1,0 +1,89 @@
+//! The files that a policy is read from, and whether one of them changed.
+
+use std::{
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
+
+use crate::{
+    settings::{FILE_NAME, LOCAL_NAME, Level, Settings, SettingsError, project_file, read},
+    trust::{Project, Standing, Store},
+};
+
+/// Where the settings of all levels stand, and where trust is remembered.
+#[derive(Debug, Clone)]
+pub struct Files {
+    /// The managed file.
+    pub managed: PathBuf,
+    /// The user's.
+    pub user: Option<PathBuf>,
+    /// The folder whose project counts, as far as it is trusted.
+    pub folder: PathBuf,
+    /// What was trusted. Without it a change of the project's files never counts.
+    pub store: Option<Store>,
+}
+
+/// How long a file that has become empty may be one that somebody is about to write.
+const EMPTY_FOR: Duration = Duration::from_secs(1);
+
+/// A file, and what tells one state of it from another without reading it; none if it is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp {
+    path: PathBuf,
+    state: Option<State>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct State {
+    file: (u64, u64),
+    bytes: u64,
+    written: Option<SystemTime>,
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(path: PathBuf) -> Self {
+        let state = fs::metadata(&path).ok().map(|file| State {
+            file: (file.dev(), file.ino()),
+            bytes: file.size(),
+            written: file.modified().ok(),
+            changed: (file.ctime(), file.ctime_nsec()),
+        });
+        Self { path, state }
+    }
+
+    /// Whether it has just become empty: whoever writes a file in place empties it first.
+    pub(super) fn is_being_written(&self) -> bool {
+        self.state.as_ref().is_some_and(|state| {
+            let age = state.written.and_then(|written| SystemTime::now().duration_since(written).ok());
+            state.bytes == 0 && age.is_none_or(|age| age < EMPTY_FOR)
+        })
+    }
+}
+
+impl Files {
+    /// What all files look like from outside.
+    pub(super) fn stamps(&self) -> Vec<Stamp> {
+        let project = [FILE_NAME, LOCAL_NAME].iter().filter_map(|name| project_file(&self.folder, name));
+        let store = self.store.as_ref().map(|store| store.path().to_owned());
+        let paths = std::iter::once(self.managed.clone()).chain(self.user.clone()).chain(store).chain(project);
+        paths.map(Stamp::of).collect()
+    }
+
+    /// The managed level and the user's.
+    pub(super) fn own(&self) -> Result<(Settings, Settings), SettingsError> {
+        let user = self.user.as_ref().map(|path| read(path, Level::User)).transpose()?;
+        Ok((read(&self.managed, Level::Managed)?.settings, user.unwrap_or_default().settings))
+    }
+
+    /// What the project brings, and whether a person has seen all of it.
+    pub(super) fn project(&self) -> Result<(Project, bool), String> {
+        let project = Project::look(&self.folder).map_err(|error| error.to_string())?;
+        let standing = self.store.as_ref().map(|store| store.standing(&project)).transpose();
+        // What cannot be looked up was not trusted.
+        let trusted = matches!(standing, Ok(Some(Standing::Trusted)));
+        Ok((project, trusted))
+    }
+}

@@ -1,0 +1,273 @@
+//! What a policy makes of one event.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::Deserialize as _;
+use serde_json::{Map, Value, json};
+use vertebra::{Agent, AgentState, Alone, Args, At, Kind, Ran, Record, ToolSpec, Verdict as _};
+use vertebra_kit::{
+    bash::policy::{self as bash, Ground},
+    permissions::Effect,
+};
+
+use super::{Policy, PolicyHook};
+use crate::{
+    handler::BoxFuture,
+    wire::{Decision, Exchange, Happened, Judgement, Open, Outside, RanHandler, Visit, at_point, take_context},
+};
+
+/// How long watches that run behind the scenes may take to finish.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Tools that read and change nothing, as events of all agents call them.
+const READING: &[&str] = &["read_file", "list_dir", "search_files", "grep", "web_search", "web_fetch"];
+
+/// Whether the hooks of an agent stand beside these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// They do, and may be named.
+    WithOthers,
+    /// There is no agent.
+    Alone,
+}
+
+/// One event, judged, and how that came about.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// What came of it.
+    pub judgement: Judgement,
+    /// Every hook that matched, in order.
+    pub record: Record,
+}
+
+impl Policy {
+    /// What comes of an event: what its hooks say, then its rules, then, of a shell command, whether it would do harm. The
+    /// strongest decides.
+    pub async fn judge(&self, happened: &Happened) -> Judgement {
+        self.fire(happened).await.judgement
+    }
+
+    /// The same, with the record of the hooks.
+    pub async fn fire(&self, happened: &Happened) -> Trial {
+        let fired = at_point(happened.point, Fire { policy: self, happened });
+        match fired {
+            Some(fired) => fired.await,
+            None => unreadable(happened, &format!("there is no point `{}`", happened.point)),
+        }
+    }
+
+    /// A name of a record for people: with its file and line where it has one.
+    pub fn author(&self, name: &str) -> String {
+        match self.hook(name) {
+            Some(PolicyHook { name, origin, .. }) => format!("{name} ({})", origin.spot()),
+            None => name.to_owned(),
+        }
+    }
+
+    /// What the rules and the kit's own judgement of commands say of a call.
+    fn on_call(&self, event: &Value) -> Option<Word> {
+        let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+        let args = Args::try_from(event.get("args")?.clone()).ok()?;
+        let mut spec = ToolSpec::new(text("tool"), "");
+        spec.read_only = READING.contains(&text("tool"));
+        let aliases = event.get("aliases").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        spec.aliases = aliases.map(Arc::from).collect();
+        let folder = text("working_directory");
+        let rule = self.has_rules.then(|| self.rules.explain(text("session_id"), &spec, &args, folder));
+        // What a mode leaves open is a question of our own agent, and no word of this policy.
+        let rule = rule.filter(|told| !told.rules.is_empty() || told.effect == Some(Effect::Deny));
+        let rule = rule.and_then(|told| {
+            let by = told.rules.first().map_or_else(|| "permissions.mode".to_owned(), ToString::to_string);
+            let decision = match told.effect? {
+                Effect::Allow => Decision::Allow,
+                Effect::Ask => Decision::Ask,
+                Effect::Deny => Decision::Deny,
+            };
+            Some(Word { decision, reason: told.reason, by })
+        });
+        let harm = || {
+            let command = (text("tool") == "bash").then(|| args.text("command")).flatten()?;
+            let home = std::env::home_dir().map_or_else(|| "/".to_owned(), |home| home.to_string_lossy().into_owned());
+            let judged = bash::judge(command, &Ground::new(folder, home));
+            let word = || Word { decision: Decision::Deny, reason: judged.reason, by: "bash policy".to_owned() };
+            (judged.decision == bash::Decision::Deny).then(word)
+        };
+        match rule {
+            Some(word) if word.decision == Decision::Deny => Some(word),
+            other => harm().or(other),
+        }
+    }
+}
+
+/// A decision, and whose.
+struct Word {
+    decision: Decision,
+    reason: String,
+    by: String,
+}
+
+/// Fires the hooks of a point.
+struct Fire<'a> {
+    policy: &'a Policy,
+    happened: &'a Happened,
+}
+
+impl<'a> Visit for Fire<'a> {
+    type Out = BoxFuture<'a, Trial>;
+
+    fn at<P: Outside>(self, point: P) -> Self::Out {
+        let Self { policy, happened } = self;
+        Box::pin(async move {
+            let read = happened.typed::<P>().map_err(|error| error.to_string());
+            let at = serde_json::from_value::<At>(happened.event.clone()).map_err(|error| error.to_string());
+            let (mut event, at) = match read.and_then(|event| Ok((event, at?))) {
+                Ok(read) => read,
+                Err(error) => return unreadable(happened, &error),
+            };
+            let alone = Alone::new(&policy.bare, (*at.run).clone());
+            let mut state = AgentState::default();
+            let outcome = alone.fire(point, &mut event, &mut state).await;
+            let drained = policy.bare.hooks().drain(DRAIN).await;
+            let after = serde_json::to_value(&event).unwrap_or_default();
+            let mut judgement = Judgement { goes_on: true, ..Judgement::default() };
+            policy.tell_of_hooks(&outcome.record, &mut judgement);
+            if drained.unfinished > 0 {
+                let message = format!("{} watches had not finished after {} s", drained.unfinished, DRAIN.as_secs());
+                judgement.warnings.push(message);
+            }
+            tell_of_changes(P::OPEN, &happened.event, &after, &mut judgement);
+            judgement.model_context.extend(take_context(&mut state));
+            if let Some(ruling) = outcome.decision() {
+                let verdict = serde_json::to_value(&ruling.verdict).unwrap_or_default();
+                decide(P::NAME, ruling.verdict.kind(), &verdict, &mut judgement);
+                judgement.reason.clone_from(&outcome.record.reason);
+                judgement.decided_by = Some(policy.author(&ruling.by));
+            }
+            if matches!(P::NAME, "BeforeToolUse" | "PermissionRequest")
+                && let Some(word) = policy.on_call(&after)
+                && judgement.decision.is_none_or(|decision| decision < word.decision)
+            {
+                judgement.decision = Some(word.decision);
+                judgement.reason = Some(word.reason);
+                judgement.decided_by = Some(word.by);
+            }
+            judgement.tell_people();
+            Trial { judgement, record: outcome.record }
+        })
+    }
+}
+
+impl Policy {
+    /// What was started outside, what failed, and what those would have said that only stand beside.
+    fn tell_of_hooks(&self, record: &Record, judgement: &mut Judgement) {
+        let mut beside = Vec::new();
+        for trace in &record.hooks {
+            let origin = self.hook(&trace.hook).map(|hook| hook.origin.spot());
+            let name = self.hook(&trace.hook).map_or(&trace.hook, |hook| &hook.name).to_string();
+            let exchange = trace.account.as_deref().and_then(|told| Exchange::deserialize(told).ok());
+            if let Some(exchange) = exchange {
+                let exit_code = exchange.end.exit_code();
+                judgement.ran.push(RanHandler { hook: name.clone(), origin, exit_code, exchange });
+            }
+            match &trace.ran {
+                _ if trace.shadow => beside.push(json!({ "hook": name, "ran": trace.ran, "changes": trace.changes })),
+                Ran::Failed { failure, .. } if record.decided_by.as_deref() != Some(&*trace.hook) => {
+                    judgement.warnings.push(format!("{} {failure}", self.author(&trace.hook)));
+                }
+                Ran::Dropped => judgement.warnings.push(format!("{} missed it", self.author(&trace.hook))),
+                Ran::Answered { .. } | Ran::Failed { .. } | Ran::Skipped { .. } | Ran::Detached => {}
+            }
+        }
+        if !beside.is_empty() {
+            judgement.effects.insert("shadow".to_owned(), beside.into());
+        }
+    }
+}
+
+impl Judgement {
+    fn tell_people(&mut self) {
+        let refused = matches!(self.decision, Some(Decision::Deny | Decision::Block));
+        if refused {
+            self.model_sees.clone_from(&self.reason);
+        }
+        if refused || self.decision == Some(Decision::Ask) || !self.goes_on {
+            self.user_sees.clone_from(&self.reason);
+        }
+    }
+}
+
+/// What a verdict comes to in the words that hosts share.
+fn decide(point: &str, kind: Kind, verdict: &Value, judgement: &mut Judgement) {
+    let gate = matches!(point, "BeforeToolUse" | "PermissionRequest" | "BeforeInference" | "SubagentStart");
+    judgement.decision = match kind {
+        Kind::Allow => Some(Decision::Allow),
+        Kind::Ask => Some(Decision::Ask),
+        // Whoever stops before something happens does not want it to happen.
+        Kind::Deny | Kind::Stop | Kind::Replace if gate => Some(Decision::Deny),
+        Kind::Deny | Kind::Halt | Kind::GoOn => Some(Decision::Block),
+        Kind::Stop | Kind::Replace | Kind::Recover | Kind::Retry | Kind::Hold | Kind::Skip | Kind::Proceed => None,
+    };
+    if kind == Kind::Stop {
+        judgement.goes_on = false;
+        judgement.effects.insert("stop".to_owned(), verdict.get("reason").cloned().unwrap_or_default());
+    }
+    if let (Kind::Replace | Kind::Recover, Some(with)) = (kind, verdict.get("with")) {
+        judgement.effects.insert("tool_result".to_owned(), with.clone());
+    }
+}
+
+/// What hooks changed of the event.
+fn tell_of_changes(open: Open, before: &Value, after: &Value, judgement: &mut Judgement) {
+    let changed = |field: &str| after.get(field).filter(|value| before.get(field) != Some(value));
+    match open {
+        Open::Nothing => {}
+        Open::Args => judgement.tool_input = changed("args").cloned(),
+        Open::Fields(fields) => {
+            for field in fields {
+                let Some(value) = changed(field) else { continue };
+                match *field {
+                    "context" => {
+                        let known = before.get(*field).and_then(Value::as_array).map_or(0, Vec::len);
+                        let texts = value.as_array().into_iter().flatten().skip(known);
+                        judgement.model_context.extend(texts.filter_map(|text| text.as_str().map(str::to_owned)));
+                    }
+                    "result" => _ = judgement.effects.insert("tool_result".to_owned(), value.clone()),
+                    field => _ = judgement.effects.insert(field.to_owned(), value.clone()),
+                }
+            }
+        }
+    }
+}
+
+/// What nobody can read passes no gate.
+fn unreadable(happened: &Happened, error: &str) -> Trial {
+    let judgement = Judgement {
+        decision: Some(Decision::Deny),
+        reason: Some(format!("the event cannot be judged: {error}")),
+        goes_on: true,
+        ..Judgement::default()
+    };
+    let record = Record {
+        point: happened.point.into(),
+        hooks: Vec::new(),
+        verdict: Kind::Deny,
+        decided_by: None,
+        reason: judgement.reason.clone(),
+        took: Duration::ZERO,
+    };
+    Trial { judgement, record }
+}
+
+/// The hooks of a point, in the order they run.
+pub(super) struct InOrder<'a>(pub(super) &'a Agent);
+
+impl Visit for InOrder<'_> {
+    type Out = Vec<Arc<str>>;
+
+    fn at<P: Outside>(self, point: P) -> Self::Out {
+        let event = Happened::at(P::NAME, &Map::new()).and_then(|happened| happened.typed::<P>());
+        let Ok(event) = event else { return Vec::new() };
+        let explained = self.0.hooks().explain(point, &event, &AgentState::default());
+        explained.into_iter().map(|one| one.hook.name.clone()).collect()
+    }
+}

@@ -1,0 +1,275 @@
+//! A policy: the hooks and rules of files, put to work.
+//!
+//! ```
+//! use vertebra_bridge::{handler::Services, policy::Policy, settings::{Level, Settings, parse}, wire::Happened};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let text = r#"
+//! [[hook]]
+//! name = "no-force-push"
+//! point = "BeforeToolUse"
+//! match = { tool = "bash", command = 'git\s+push\b.*--force' }
+//! deny = "force is for humans"
+//! "#;
+//! let settings = parse(text, Level::User, "vertebra.toml")?.settings;
+//! let policy = Policy::new(&settings, &Services::default())?;
+//! let event = serde_json::json!({
+//!     "point": "BeforeToolUse", "tool": "bash", "args": { "command": "cd a && git push --force" },
+//! });
+//! let judged = policy.judge(&Happened::read(&event)?).await;
+//! assert_eq!(judged.reason.as_deref(), Some("force is for humans"));
+//! assert_eq!(judged.decided_by.as_deref(), Some("no-force-push (vertebra.toml:2)"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+
+mod attach;
+mod files;
+mod judge;
+mod reload;
+mod rules;
+mod standing;
+mod words;
+
+use std::sync::Arc;
+
+use vertebra::{
+    Agent, Attach as _, BeforeStep, BuildError, Deltas, HookSet, Message, Model, ModelError, ModelId, Name, POINTS,
+    RegisterError, Request, Response, proceed,
+};
+use vertebra_kit::permissions::{PermissionsError, Rules};
+
+use self::{attach::Add, judge::Order};
+pub use self::{
+    files::Files,
+    judge::Trial,
+    reload::Reload,
+    rules::permissions,
+    standing::{Off, Standing},
+};
+use crate::{
+    handler::{self, Handler, Services},
+    settings::{Action, HookSettings, Level, Origin, Said, Settings},
+    wire::{at_point, take_context},
+};
+
+/// What the hooks of a policy are called together; each has this and a slash before its name.
+pub const BUNDLE: &str = "policy";
+
+/// The hook that gives the model what other hooks want to tell it.
+const CONTEXT: &str = "context";
+
+/// Why settings make no policy.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// A hook cannot stand as it is written.
+    #[error("{origin}: {message}")]
+    Hook {
+        /// Where it is written.
+        origin: Origin,
+        /// What is wrong, and what to write instead.
+        message: String,
+    },
+    /// A rule cannot be used.
+    #[error(transparent)]
+    Permissions(#[from] PermissionsError),
+    /// The hooks cannot stand together.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+/// The hooks and rules of all levels, ready to be put into an agent or to judge single events.
+#[derive(Clone)]
+pub struct Policy {
+    hooks: Vec<PolicyHook>,
+    notices: Vec<String>,
+    rules: Rules,
+    has_rules: bool,
+    /// The hooks in an agent that does nothing else.
+    bare: Agent,
+}
+
+/// A hook of a policy.
+#[derive(Clone)]
+pub struct PolicyHook {
+    /// What it is called in records, after the name of the bundle.
+    pub name: Name,
+    /// What is written.
+    pub settings: HookSettings,
+    /// Where.
+    pub origin: Origin,
+    /// Whether it is in force, and if not, why.
+    pub standing: Standing,
+    /// What answers for it, if it is in force and does not answer itself.
+    handler: Option<Arc<dyn Handler>>,
+}
+
+impl Policy {
+    /// What these settings say.
+    pub fn new(settings: &Settings, services: &Services) -> Result<Self, PolicyError> {
+        Self::of(settings, services, None)
+    }
+
+    /// The same for one event at this point, and then no more: what other points need is not made, and patterns are only
+    /// compiled where the event reaches them.
+    pub fn for_one_event(settings: &Settings, services: &Services, point: &str) -> Result<Self, PolicyError> {
+        Self::of(settings, services, Some(point))
+    }
+
+    fn of(settings: &Settings, services: &Services, only: Option<&str>) -> Result<Self, PolicyError> {
+        let (mut hooks, notices) = standing::stand(settings);
+        let needed = |hook: &PolicyHook| only.is_none_or(|point| hook.settings.point == point);
+        for hook in hooks.iter_mut().filter(|hook| hook.standing == Standing::InForce && needed(hook)) {
+            if let Action::Run(run) = &hook.settings.action {
+                let built = handler::build(run, services).map_err(|error| hook.wrong(error.to_string()))?;
+                let of_project = matches!(hook.origin.level, Level::Project | Level::Local);
+                hook.handler = Some(if of_project { services.seals.seal(built, run) } else { built });
+            }
+        }
+        for hook in &hooks {
+            standing::check_order(hook, &hooks)?;
+        }
+        let rules = permissions(settings, None)?.rules();
+        let has_rules = settings.permissions.mode.is_some() || !rules.list().is_empty();
+        let bare = Agent::builder(NoModel).name("policy").build()?;
+        let mut alone = set(hooks.iter().filter(|hook| needed(hook)), &hooks, Order::Alone);
+        if only.is_some() {
+            alone.for_one_event();
+        }
+        bare.hooks().install(alone).map_err(|error| placed(&error, &hooks))?;
+        Ok(Self { hooks, notices, rules, has_rules, bare })
+    }
+
+    /// The hooks in force, as a bundle for an agent: [`BUNDLE`].
+    pub fn hook_set(&self) -> HookSet {
+        self.hook_set_with(HookSet::new())
+    }
+
+    /// The same, with more hooks in the bundle.
+    pub(crate) fn hook_set_with(&self, more: HookSet) -> HookSet {
+        let mut set = set(&self.hooks, &self.hooks, Order::WithOthers);
+        // What is added as a step begins is told in that step.
+        set.on(BeforeStep, async |cx| {
+            if cx.state().metadata().get(crate::wire::CONTEXT).is_some() {
+                let texts = take_context(cx.state_mut());
+                cx.state_mut().push(Message::user(texts.join("\n\n")));
+            }
+            proceed()
+        })
+        .named(CONTEXT)
+        .priority(LAST)
+        .fail_open();
+        set.append(more);
+        set.bundled(BUNDLE)
+    }
+
+    /// All hooks: point after point, those in force in the order they run, then those that are not.
+    pub fn hooks(&self) -> Vec<&PolicyHook> {
+        let mut listed = Vec::with_capacity(self.hooks.len());
+        for point in POINTS {
+            let order = at_point(point, judge::InOrder(&self.bare)).unwrap_or_default();
+            let at_point = || self.hooks.iter().filter(|hook| hook.settings.point == *point);
+            listed.extend(order.iter().filter_map(|name| at_point().find(|hook| hook.in_force_as(name))));
+            listed.extend(at_point().filter(|hook| hook.standing != Standing::InForce));
+        }
+        listed
+    }
+
+    /// The hooks in force.
+    pub fn in_force(&self) -> impl Iterator<Item = &PolicyHook> {
+        self.hooks.iter().filter(|hook| hook.standing == Standing::InForce)
+    }
+
+    /// Adds hooks that are not in force because nobody has trusted them: for a list.
+    #[must_use]
+    pub fn with_untrusted(mut self, settings: &Settings) -> Self {
+        let known = |hook: &&Said<HookSettings>| self.hooks.iter().all(|other| other.origin != hook.origin);
+        let more: Vec<PolicyHook> = settings
+            .hooks
+            .iter()
+            .filter(known)
+            .map(|hook| PolicyHook {
+                name: hook.value.name.as_str().into(),
+                settings: hook.value.clone(),
+                origin: hook.origin.clone(),
+                standing: Standing::Off(Off::Untrusted),
+                handler: None,
+            })
+            .collect();
+        self.hooks.extend(more);
+        self
+    }
+
+    /// The hook in force that records call this, with the name of the bundle or without.
+    pub fn hook(&self, name: &str) -> Option<&PolicyHook> {
+        let name = name.strip_prefix(BUNDLE).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
+        self.hooks.iter().find(|hook| hook.in_force_as(name))
+    }
+
+    /// What a person should know: what does not count, and why.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+}
+
+impl PolicyHook {
+    fn in_force_as(&self, name: &str) -> bool {
+        self.standing == Standing::InForce && *self.name == *name
+    }
+
+    fn is_managed(&self) -> bool {
+        self.origin.level == Level::Managed
+    }
+
+    fn wrong(&self, message: impl Into<String>) -> PolicyError {
+        let message = format!("the hook `{}`: {}", self.settings.name, message.into());
+        PolicyError::Hook { origin: self.origin.clone(), message }
+    }
+}
+
+/// After all hooks that files may name a priority for.
+const LAST: i32 = 1_000_000;
+
+/// Those of these hooks that are in force.
+fn set<'h>(hooks: impl IntoIterator<Item = &'h PolicyHook>, all: &'h [PolicyHook], order: Order) -> HookSet {
+    let mut set = HookSet::new();
+    for hook in hooks.into_iter().filter(|hook| hook.standing == Standing::InForce) {
+        at_point(hook.settings.point, Add { set: &mut set, hook, all, order });
+    }
+    set
+}
+
+/// The file and line of a hook that could not be registered.
+fn placed(error: &RegisterError, hooks: &[PolicyHook]) -> PolicyError {
+    let name: &str = match error {
+        RegisterError::Duplicate { name, .. } => name,
+        RegisterError::UnknownName { hook, .. }
+        | RegisterError::AcrossRoles { hook, .. }
+        | RegisterError::Pattern { hook, .. }
+        | RegisterError::GuardFailsOpen { hook }
+        | RegisterError::GuardNotInherited { hook }
+        | RegisterError::WithoutEffect { hook, .. }
+        | RegisterError::NotDetachable { hook } => hook,
+        RegisterError::Cycle { names, .. } => names.first().map_or("", String::as_str),
+        RegisterError::DuplicateBundle { .. } | RegisterError::NoHookYet { .. } | RegisterError::NotFound { .. } => "",
+    };
+    let hook = hooks.iter().find(|hook| hook.in_force_as(name));
+    let origin = hook.map_or_else(|| Origin { line: None, ..Origin::command_line() }, |hook| hook.origin.clone());
+    PolicyError::Hook { origin, message: error.to_string() }
+}
+
+/// For an agent that only fires hooks.
+struct NoModel;
+
+impl Model for NoModel {
+    fn id(&self) -> ModelId {
+        ModelId::new("none", "none")
+    }
+
+    async fn infer(&self, _: &Request, _: &mut Deltas<'_>) -> Result<Response, ModelError> {
+        Err(ModelError::Rejected { message: "there is no model here that a hook could ask".to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! The rules of `[permissions]`, as the kit knows them.
+
+use std::path::Path;
+
+use vertebra_kit::permissions::{Effect, Mode, Permissions, PermissionsError, RuleTexts};
+
+use crate::settings::{self, Level, PermissionSettings, Said, Settings};
+
+/// The rules of all levels. With a file, what a person allows for good goes there, and the user's own rules are read from
+/// there.
+pub fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissions, PermissionsError> {
+    let PermissionSettings { mode, allow, ask, deny } = &settings.permissions;
+    let mode = mode.as_ref().map_or(Mode::Ask, |said| match said.value {
+        settings::Mode::Plan => Mode::Plan,
+        settings::Mode::Ask => Mode::Ask,
+        settings::Mode::AcceptEdits => Mode::AcceptEdits,
+        settings::Mode::Bypass => Mode::Bypass,
+    });
+    let mut permissions =
+        if mode == Mode::Bypass { Permissions::bypassing_questions() } else { Permissions::default() };
+    if let Some(file) = file {
+        permissions = permissions.file(file)?;
+    }
+    let one = |effect, rule: &Said<String>| {
+        let (mut texts, rule) = (RuleTexts::default(), rule.value.clone());
+        match effect {
+            Effect::Allow => texts.allow.push(rule),
+            Effect::Ask => texts.ask.push(rule),
+            Effect::Deny => texts.deny.push(rule),
+        }
+        texts
+    };
+    for (effect, rules) in [(Effect::Allow, allow), (Effect::Ask, ask), (Effect::Deny, deny)] {
+        for rule in rules.iter().filter(|rule| file.is_none() || rule.origin.level != Level::User) {
+            permissions = permissions.texts(&rule.origin.to_string(), &one(effect, rule))?;
+        }
+    }
+    // What commands may not read, no other tool reads for them.
+    for denied in &settings.sandbox.deny_read {
+        let path = denied.value.trim_end_matches('/');
+        let deny = vec![format!("Read({path})"), format!("Read({path}/**)")];
+        permissions = permissions.texts(&denied.origin.to_string(), &RuleTexts { deny, ..RuleTexts::default() })?;
+    }
+    Ok(permissions.mode(mode)?)
+}

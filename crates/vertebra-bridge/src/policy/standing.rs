@@ -1,0 +1,132 @@
+//! Which hooks are in force, and why the others are not.
+
+use std::fmt;
+
+use vertebra::nearest;
+
+use super::{PolicyError, PolicyHook};
+use crate::settings::{HookSettings, Level, Origin, Said, Settings};
+
+/// Whether a hook is in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It is.
+    InForce,
+    /// It is not.
+    Off(Off),
+}
+
+/// Why a hook is not in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Off {
+    /// It says so itself: `enabled = false`.
+    Disabled,
+    /// A nearer level says so.
+    DisabledBy(Origin),
+    /// A nearer level has a hook of the same name.
+    ReplacedBy(Origin),
+    /// Hooks of projects do not count here.
+    Forbidden(Origin),
+    /// The folder is not trusted, or it changed since it was.
+    Untrusted,
+}
+
+impl fmt::Display for Off {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disabled => f.write_str("switched off"),
+            Self::DisabledBy(origin) => write!(f, "switched off by {}", origin.spot()),
+            Self::ReplacedBy(origin) => write!(f, "replaced by {}", origin.spot()),
+            Self::Forbidden(origin) => write!(f, "no hooks of projects, says {}", origin.spot()),
+            Self::Untrusted => f.write_str("the folder is not trusted"),
+        }
+    }
+}
+
+/// All hooks with their standing, and what a person should know of it.
+pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
+    let about = &settings.about_hooks;
+    let forbidden = about.project.as_ref().filter(|said| !said.value).map(|said| &said.origin);
+    let counts = |level: Level| forbidden.is_none() || !matches!(level, Level::Project | Level::Local);
+    let disabling: Vec<_> = about.disable.iter().filter(|said| counts(said.origin.level)).collect();
+    let managed =
+        |name: &str| settings.hooks.iter().any(|hook| hook.origin.level == Level::Managed && hook.value.name == *name);
+    let mut notices = Vec::new();
+    let standing = |hook: &Said<HookSettings>| {
+        let (name, level) = (&hook.value.name, hook.origin.level);
+        let nearer = |other: Level| level != Level::Managed && other > level && counts(other);
+        let replaced = settings.hooks.iter().find(|other| other.value.name == *name && nearer(other.origin.level));
+        let disabled = disabling.iter().find(|said| said.value == *name && nearer(said.origin.level));
+        match (forbidden, replaced, disabled) {
+            (Some(origin), ..) if !counts(level) => Standing::Off(Off::Forbidden(origin.clone())),
+            _ if !hook.value.enabled => Standing::Off(Off::Disabled),
+            // Of a managed hook nothing is taken away: the other one stands beside it.
+            (_, Some(by), _) if !managed(name) => Standing::Off(Off::ReplacedBy(by.origin.clone())),
+            (_, _, Some(by)) => Standing::Off(Off::DisabledBy(by.origin.clone())),
+            _ => Standing::InForce,
+        }
+    };
+    let hooks: Vec<PolicyHook> = settings
+        .hooks
+        .iter()
+        .map(|hook| {
+            let (name, level) = (&hook.value.name, hook.origin.level);
+            let beside = level != Level::Managed && managed(name);
+            if beside {
+                let place = hook.origin.spot();
+                notices
+                    .push(format!("the hook `{name}` of {place} stands beside the managed one: it replaces nothing"));
+            }
+            let name = if beside { format!("{name} ({level})").into() } else { name.as_str().into() };
+            let settings = hook.value.clone();
+            PolicyHook { name, settings, origin: hook.origin.clone(), standing: standing(hook), handler: None }
+        })
+        .collect();
+    for said in disabling {
+        let place = said.origin.spot();
+        let known = |hook: &&PolicyHook| hook.settings.name == said.value;
+        if managed(&said.value) {
+            notices.push(format!("`{}` is managed: `hooks.disable` of {place} does not count", said.value));
+        } else if !hooks.iter().filter(known).any(|hook| hook.origin.level < said.origin.level) {
+            let farther = hooks.iter().filter(|hook| hook.origin.level < said.origin.level);
+            let meant = nearest(&said.value, farther.map(|hook| &*hook.settings.name))
+                .map(|name| format!("; did you mean `{name}`?"))
+                .unwrap_or_default();
+            notices.push(format!("{place} switches off a hook `{}` that is not there{meant}", said.value));
+        }
+    }
+    (hooks, notices)
+}
+
+/// Whether what a hook says of its order can hold. A name with a slash is a hook of the agent, which is not known here.
+pub(super) fn check_order(hook: &PolicyHook, all: &[PolicyHook]) -> Result<(), PolicyError> {
+    let HookSettings { before, after, point, .. } = &hook.settings;
+    let constraints = before.iter().map(|name| ("before", name)).chain(after.iter().map(|name| ("after", name)));
+    for (constraint, name) in constraints {
+        let at_point = || all.iter().filter(|other| other.settings.point == *point);
+        let others: Vec<&PolicyHook> = at_point().filter(|other| other.settings.name == *name).collect();
+        let known = !others.is_empty() || name.contains('/');
+        if !known {
+            let meant = nearest(
+                name,
+                at_point().map(|other| &*other.settings.name).filter(|other| *other != hook.settings.name),
+            )
+            .map(|name| format!(": did you mean `{name}`?"))
+            .unwrap_or_default();
+            return Err(
+                hook.wrong(format!("`{constraint}` names `{name}`, but no hook of that name is at {point}{meant}"))
+            );
+        }
+        let managed = others.iter().any(|other| other.is_managed());
+        if constraint == "before" && managed && !hook.is_managed() {
+            return Err(hook
+                .wrong(format!("nothing comes before a managed hook, and `{name}` is one: leave it out of `before`")));
+        }
+        if hook.is_managed() && !managed && !(constraint == "before" && name.contains('/')) {
+            let message =
+                format!("a managed hook comes before all that are not managed: leave `{name}` out of `{constraint}`");
+            return Err(hook.wrong(message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! Which hooks are in force, in which order, and what a policy makes of events.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    settings::{merge, parse},
+    wire::{Decision, Happened, Judgement},
+};
+
+fn settings(levels: &[(Level, &str)]) -> Settings {
+    let mut read = levels.iter().map(|(level, text)| {
+        parse(text, *level, &format!("{level}.toml")).unwrap_or_else(|error| panic!("{error}")).settings
+    });
+    match levels.first() {
+        Some((Level::Managed, _)) => merge(read.next().unwrap_or_default(), read).0,
+        _ => merge(Settings::default(), read).0,
+    }
+}
+
+fn policy(levels: &[(Level, &str)]) -> Policy {
+    Policy::new(&settings(levels), &Services::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A hook of this name at `BeforeToolUse`, with these lines besides.
+fn hook(name: &str, lines: &str) -> String {
+    format!("[[hook]]\nname = \"{name}\"\npoint = \"BeforeToolUse\"\n{lines}\n")
+}
+
+async fn judged(policy: &Policy, event: Value) -> Judgement {
+    policy.judge(&Happened::read(&event).expect("an event")).await
+}
+
+fn bash(command: &str) -> Value {
+    json!({ "point": "BeforeToolUse", "tool": "bash", "args": { "command": command } })
+}
+
+/// Name, and why it is not in force.
+fn listed(policy: &Policy) -> Vec<String> {
+    let line = |hook: &&PolicyHook| match &hook.standing {
+        Standing::InForce => hook.name.to_string(),
+        Standing::Off(why) => format!("{}: {why}", hook.name),
+    };
+    policy.hooks().iter().map(line).collect()
+}
+
+#[tokio::test]
+async fn a_decision_names_the_hook_and_its_line() {
+    let policy = policy(&[(
+        Level::User,
+        &hook("no-rm", "match = { command = '\\brm\\b' }\ndeny = \"deletions are for humans\""),
+    )]);
+    let denied = judged(&policy, bash("cd a && rm b")).await;
+    assert_eq!(denied.decision, Some(Decision::Deny));
+    assert_eq!(denied.decided_by.as_deref(), Some("no-rm (user.toml:1)"));
+    assert_eq!(denied.model_sees.as_deref(), Some("deletions are for humans"));
+    assert_eq!(judged(&policy, bash("ls")).await.decision, None);
+}
+
+#[test]
+fn a_nearer_level_switches_off_and_replaces_by_name() {
+    let user = [hook("a", "deny = \"no\""), hook("b", "deny = \"no\""), hook("c", "enabled = false\ndeny = \"no\"")];
+    let project = ["[hooks]\ndisable = [\"a\", \"d\", \"nothing\"]\n".to_owned(), hook("b", "ask = \"?\"")];
+    let local = [hook("d", "deny = \"no\"")];
+    let levels = [(Level::User, user.concat()), (Level::Project, project.concat()), (Level::Local, local.concat())];
+    let levels: Vec<(Level, &str)> = levels.iter().map(|(level, text)| (*level, text.as_str())).collect();
+    let policy = policy(&levels);
+    insta::assert_snapshot!(listed(&policy).join("\n"), @r"
+    b
+    d
+    a: switched off by project.toml:2
+    b: replaced by project.toml:3
+    c: switched off
+    ");
+    insta::assert_snapshot!(policy.notices().join("\n"), @r"
+    project.toml:2 switches off a hook `d` that is not there; did you mean `a`?
+    project.toml:2 switches off a hook `nothing` that is not there
+    ");
+}
+
+#[tokio::test]
+async fn a_managed_hook_is_neither_switched_off_nor_replaced_nor_put_behind() {
+    let managed = hook("fence", "role = \"hook\"\npriority = 500\nmatch = { tool = \"bash\" }\ndeny = \"no\"");
+    let project =
+        ["[hooks]\ndisable = [\"fence\"]\n".to_owned(), hook("fence", "priority = -500\nallow = true")].concat();
+    let policy = policy(&[(Level::Managed, &managed), (Level::Project, &project)]);
+    assert_eq!(listed(&policy), ["fence", "fence (project)"]);
+    let judged = judged(&policy, bash("ls")).await;
+    assert_eq!(judged.decided_by.as_deref(), Some("fence (managed.toml:1)"));
+    insta::assert_snapshot!(policy.notices().join("\n"), @r"
+    the hook `fence` of project.toml:3 stands beside the managed one: it replaces nothing
+    `fence` is managed: `hooks.disable` of project.toml:2 does not count
+    ");
+}
+
+#[test]
+fn the_managed_level_can_forbid_the_hooks_of_projects() {
+    let managed = "[hooks]\nproject = false\n";
+    let (user, project) = (hook("mine", "deny = \"no\""), hook("theirs", "allow = true"));
+    let disabling = format!("[hooks]\ndisable = [\"mine\"]\n{project}");
+    let policy = policy(&[(Level::Managed, managed), (Level::User, &user), (Level::Project, &disabling)]);
+    assert_eq!(listed(&policy), ["mine", "theirs: no hooks of projects, says managed.toml:2"]);
+}
+
+#[test]
+fn an_order_that_cannot_hold_is_told_with_its_line() {
+    let told = |levels: &[(Level, &str)]| match Policy::new(&settings(levels), &Services::default()) {
+        Ok(_) => panic!("{levels:?}"),
+        Err(error) => error.to_string(),
+    };
+    let (first, plain) = (hook("first", "deny = \"no\""), hook("plain", "deny = \"no\""));
+    let before = |name: &str| hook("x", &format!("deny = \"no\"\nbefore = \"{name}\""));
+    let circle = [hook("a", "deny = \"no\"\nbefore = \"b\""), hook("b", "deny = \"no\"\nbefore = \"a\"")].concat();
+    let across = [plain.clone(), hook("h", "allow = true\nafter = \"plain\"")].concat();
+    let errors = [
+        told(&[(Level::User, &format!("{first}{}", before("fist")))]),
+        told(&[(Level::User, &circle)]),
+        told(&[(Level::User, &across)]),
+        told(&[(Level::Managed, &first), (Level::Project, &before("first"))]),
+        told(&[(Level::Managed, &before("plain")), (Level::Project, &plain)]),
+    ];
+    insta::assert_snapshot!(errors.join("\n"), @r"
+    user.toml, line 5: the hook `x`: `before` names `fist`, but no hook of that name is at BeforeToolUse: did you mean `first`?
+    user.toml, line 1: these hooks at BeforeToolUse each have to run before the next: a → b → a
+    user.toml, line 5: `h` cannot run after `plain`: hooks run first, then guards, then watches
+    project.toml, line 1: the hook `x`: nothing comes before a managed hook, and `first` is one: leave it out of `before`
+    managed.toml, line 1: the hook `x`: a managed hook comes before all that are not managed: leave `plain` out of `before`
+    ");
+}
+
+#[tokio::test]
+async fn rules_and_the_judgement_of_commands_count_too() {
+    let text = "[permissions]\nallow = [\"Bash(rm *)\"]\nask = [\"Bash(git push *)\"]\ndeny = [\"Read(**/.env)\"]\n";
+    let policy = policy(&[(Level::User, &format!("{text}{}", hook("yes", "allow = true")))]);
+    let read = json!({ "point": "PreToolUse", "tool": "read_file", "args": { "file_path": "src/.env" } });
+    let decided = judged(&policy, read).await;
+    assert_eq!(decided.decision, Some(Decision::Deny));
+    assert_eq!(decided.decided_by.as_deref(), Some("rule `Read(**/.env)` of user.toml, line 4"));
+    let decided = judged(&policy, bash("git push --force")).await;
+    assert_eq!(decided.decision, Some(Decision::Ask), "a rule that asks is stronger than a hook that allows");
+    let decided = judged(&policy, bash("rm -rf /")).await;
+    assert_eq!((decided.decision, decided.decided_by.as_deref()), (Some(Decision::Deny), Some("bash policy")));
+    let decided = judged(&policy, bash("make")).await;
+    assert_eq!(decided.decided_by.as_deref(), Some("yes (user.toml:5)"));
+}
+
+#[tokio::test]
+async fn what_hooks_change_and_tell_is_in_the_judgement() {
+    let text = r#"
+[[hook]]
+point = "BeforeToolUse"
+set = { timeout = 5 }
+add_context = "be quick"
+
+[[hook]]
+point = "PromptSubmit"
+patch = { prompt = "rewritten" }
+add_context = ["one", "two"]
+
+[[hook]]
+point = "AfterToolUse"
+patch = { result = { output = "hidden" } }
+
+[[hook]]
+point = "Stop"
+continue = "run the tests first"
+
+[[hook]]
+point = "BeforeStep"
+stop = "enough"
+
+[[hook]]
+name = "some-day"
+point = "BeforeToolUse"
+shadow = true
+deny = "not yet"
+"#;
+    let policy = policy(&[(Level::User, text)]);
+    let call = judged(&policy, bash("ls")).await;
+    assert_eq!(call.tool_input, Some(json!({ "command": "ls", "timeout": 5 })));
+    assert_eq!((call.model_context, call.decision), (vec!["be quick".to_owned()], None));
+    assert_eq!(call.effects["shadow"][0]["hook"], "some-day");
+    let prompt = judged(&policy, json!({ "point": "UserPromptSubmit", "prompt": "x", "context": ["zero"] })).await;
+    assert_eq!(prompt.model_context, ["one", "two"]);
+    assert_eq!(prompt.effects["prompt"], "rewritten");
+    let used = judged(&policy, json!({ "point": "AfterToolUse", "tool": "bash" })).await;
+    assert_eq!(used.effects["tool_result"]["output"], "hidden");
+    let end = judged(&policy, json!({ "point": "Stop" })).await;
+    assert_eq!((end.decision, end.reason.as_deref()), (Some(Decision::Block), Some("run the tests first")));
+    let step = judged(&policy, json!({ "point": "BeforeStep" })).await;
+    assert_eq!((step.goes_on, &step.effects["stop"]), (false, &json!("enough")));
+}

@@ -1,0 +1,148 @@
+//! `match`: when a hook runs.
+
+use serde_json::json;
+use toml_edit::Item;
+use vertebra::{Attach as _, HookSet, Hooks, Match as _, Matcher, Notification, RegisterError, Test};
+
+use super::{
+    super::{SettingsError, reader::Section, shape},
+    json,
+    place::Place,
+};
+
+/// Where the shape of `match` stands in the schema.
+const SHAPE: &str = "#/$defs/match";
+
+/// Reads `match` where everything can be matched.
+pub(in super::super) fn any_match(section: &mut Section<'_>) -> Result<Option<Matcher>, SettingsError> {
+    read(section, &Place::ANY)
+}
+
+/// Reads the `match` of a hook at this point. One without fields always holds.
+pub(super) fn of_hook(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, SettingsError> {
+    let shape = || json!({ "$ref": SHAPE });
+    Ok(section.table_at("match", shape, |inner| read(inner, place))?.flatten())
+}
+
+fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, SettingsError> {
+    for key in ["tool", "path", "command", "args"] {
+        if section.has(key) && !place.call {
+            let points = Place::all_that(|place| place.call);
+            return Err(section.wrong(
+                key,
+                format!("there is no call at {}, so no `{key}` to match; there is one at {points}", place.point),
+            ));
+        }
+    }
+    if section.has("step") && !place.step {
+        let points = Place::all_that(|place| place.step);
+        return Err(
+            section.wrong("step", format!("what a step did is not known at {}; it is at {points}", place.point))
+        );
+    }
+    let mut all = Vec::new();
+    let mut patterns = |key, such_as, make: fn(String) -> Matcher| -> Result<(), SettingsError> {
+        let texts = section.one_or_more(key, such_as, |text| parses(make(text.to_owned())))?;
+        let mut any: Vec<Matcher> = texts.into_iter().map(|said| make(said.value)).collect();
+        match any.len() {
+            0 => {}
+            1 => all.append(&mut any),
+            _ => all.push(Matcher::Any(any)),
+        }
+        Ok(())
+    };
+    patterns("tool", "bash|edit_file", Matcher::Tool)?;
+    patterns("path", "src/**/*.rs", Matcher::Path)?;
+    patterns("command", r"\\brm\\b", Matcher::Command)?;
+    patterns("session", "0198…", Matcher::Session)?;
+    patterns("agent", "reviewer", Matcher::Agent)?;
+    let steps = ["tool_execution", "final_response", "no_response"].map(|kind| (kind, kind));
+    all.extend(section.word("step", &steps)?.map(|said| Matcher::Step(said.value.to_owned())));
+    all.extend(
+        section
+            .map("metadata", test_shape, |key, item| test(item, &|is| Matcher::Metadata { key: key.to_owned(), is }))?,
+    );
+    all.extend(section.map("args", test_shape, |at, item| {
+        if !at.starts_with('/') {
+            return Err(format!("a place in the arguments begins with a slash: write `args = {{ \"/{at}\" = … }}`"));
+        }
+        test(item, &|is| Matcher::Args { at: at.to_owned(), is })
+    })?);
+    let inner = || json!({ "$ref": SHAPE });
+    for (key, join) in [("all", Matcher::All as fn(Vec<Matcher>) -> Matcher), ("any", Matcher::Any)] {
+        let has = section.has(key);
+        let several = section.tables(key, Some(SHAPE), |section, _| match read(section, place)? {
+            Some(matcher) => Ok(Some(matcher)),
+            None => Err(section.lacks("an empty matcher says nothing: write `{ tool = \"bash\" }`")),
+        })?;
+        if has && several.is_empty() {
+            return Err(
+                section.wrong(key, format!("`{key}` has one matcher or more: write `{key} = [{{ tool = \"bash\" }}]`"))
+            );
+        }
+        all.extend(has.then(|| join(several.into_iter().map(|said| said.value).collect())));
+    }
+    if let Some(not) = section.table_at("not", inner, |section| match read(section, place)? {
+        Some(matcher) => Ok(matcher),
+        None => Err(section.lacks("an empty matcher says nothing: write `{ tool = \"bash\" }`")),
+    })? {
+        all.push(not.negated());
+    }
+    Ok(match all.len() {
+        0 => None,
+        1 => all.pop(),
+        _ => Some(Matcher::All(all)),
+    })
+}
+
+/// Whether the patterns in a matcher parse; if not, what their parser says in a line.
+fn parses(matcher: Matcher) -> Result<(), String> {
+    let mut set = HookSet::new();
+    set.watch(Notification.matching(matcher), async |_cx| Ok(())).for_one_event();
+    match Hooks::new(set) {
+        Ok(_) => Ok(()),
+        Err(RegisterError::Pattern { field, pattern, message, .. }) => {
+            let last = message.lines().last().unwrap_or_default();
+            let why = last.strip_prefix("error: ").unwrap_or(last).trim();
+            Err(format!("`{pattern}` is no pattern for `{field}`: {why}"))
+        }
+        Err(other) => Err(other.to_string()),
+    }
+}
+
+fn test_shape() -> serde_json::Value {
+    let tests = json!({
+        "type": "object", "additionalProperties": false, "minProperties": 1, "maxProperties": 1,
+        "properties": { "exists": shape::flag(), "equals": {}, "matches": shape::text("^src/") },
+    });
+    shape::either([json!({ "type": ["string", "number", "boolean", "array"] }), tests])
+}
+
+/// What must hold for a value: `{ exists = true }`, `{ equals = … }`, `{ matches = "…" }`, or the value itself.
+fn test(item: &Item, make: &dyn Fn(Test) -> Matcher) -> Result<Matcher, String> {
+    let tests = "`{ exists = true }`, `{ equals = … }` or `{ matches = \"…\" }`";
+    let Some(table) = item.as_table_like() else { return Ok(make(Test::Equals(json::of_item(item)?))) };
+    let mut fields = table.iter();
+    let (Some((key, value)), None) = (fields.next(), fields.next()) else {
+        return Err(format!("a test is one of {tests}"));
+    };
+    match key {
+        "exists" => match value.as_bool() {
+            Some(true) => Ok(make(Test::Exists)),
+            Some(false) => Ok(make(Test::Exists).negated()),
+            None => Err("`exists` is `true` or `false`".to_owned()),
+        },
+        "equals" => Ok(make(Test::Equals(json::of_item(value)?))),
+        "matches" => {
+            let pattern = value.as_str().ok_or("`matches` is a regular expression: write `matches = \"^src/\"`")?;
+            let matcher = make(Test::Matches(pattern.to_owned()));
+            parses(matcher.clone())?;
+            Ok(matcher)
+        }
+        other => {
+            let meant = vertebra::nearest(other, ["exists", "equals", "matches"]);
+            let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            Err(format!("there is no test `{other}`: there are {tests}{meant}"))
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What can be said at a point, as its types have it.
+
+use serde_json::Map;
+use vertebra::{Event as _, Kind, POINTS, Verdict};
+
+use crate::wire::{EventError, Happened, Open, Outside, Reply, Visit, at_point};
+
+/// What can be said at a point.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) point: &'static str,
+    pub(super) powers: &'static [Kind],
+    pub(super) open: Open,
+    /// Whether a guard can stand here.
+    pub(super) decides: bool,
+    /// Whether there is a call, so that tools, paths, commands and arguments can be matched.
+    pub(super) call: bool,
+    /// Whether the kind of step is known.
+    pub(super) step: bool,
+}
+
+impl Place {
+    /// The point of this name.
+    pub(super) fn named(point: &'static str) -> Self {
+        at_point(point, Look).unwrap_or(Self::ANY)
+    }
+
+    /// Where everything can be said: for a sketch.
+    pub(super) const ANY: Self =
+        Self { point: "", powers: &[], open: Open::Nothing, decides: false, call: true, step: true };
+
+    /// The points that fulfil something, for a hint.
+    pub(super) fn all_that(holds: impl Fn(&Self) -> bool) -> String {
+        let points = POINTS.iter().map(|point| Self::named(point)).filter(|place| holds(place));
+        points.map(|place| place.point).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether a hook here could answer this, as far as its changes go.
+    pub(super) fn takes(&self, reply: &Reply) -> Result<(), String> {
+        at_point(self.point, Check(reply)).unwrap_or(Ok(()))
+    }
+}
+
+struct Look;
+
+impl Visit for Look {
+    type Out = Place;
+
+    fn at<P: Outside>(self, _: P) -> Place {
+        let event = Happened::at(P::NAME, &Map::new()).and_then(|happened| happened.typed::<P>());
+        let (call, step) = event.map_or((false, false), |event| (event.tool().is_some(), event.step().is_some()));
+        Place { point: P::NAME, powers: P::Verdict::POWERS, open: P::OPEN, decides: P::DECIDES, call, step }
+    }
+}
+
+struct Check<'r>(&'r Reply);
+
+impl Visit for Check<'_> {
+    type Out = Result<(), String>;
+
+    fn at<P: Outside>(self, _: P) -> Self::Out {
+        self.0.check::<P>().map_err(|error| error.to_string())?;
+        // What is put in place of fields has to be of their kind.
+        let set = self.0.set.as_ref().and_then(|set| set.as_object());
+        match (P::OPEN, set) {
+            (Open::Fields(_), Some(set)) => match Happened::at(P::NAME, set) {
+                Err(EventError::Fields { message, .. }) => Err(format!("that does not fit {}: {message}", P::NAME)),
+                Ok(_) | Err(_) => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}

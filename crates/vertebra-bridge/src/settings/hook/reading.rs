@@ -1,0 +1,294 @@
+//! Reads `[[hook]]`. What could not hold is an error here: a rule that is silently left out protects nobody.
+
+use std::{cell::RefCell, collections::BTreeMap, time::Duration};
+
+use serde_json::{Map, Value, json};
+use toml_edit::Item;
+use vertebra::{FailurePolicy, HookInfo, Kind, POINTS, Role, nearest, point_named};
+
+use super::{
+    super::{Origin, Said, SettingsError, reader::Section, shape},
+    Action, HookSettings, RunSettings, json, matching,
+    place::Place,
+    run,
+};
+use crate::wire::{Open, Reply};
+
+/// How far a priority may be from 0.
+const FARTHEST: i64 = 100_000;
+
+/// How often a hook may be tried again.
+const MOST_RETRIES: i64 = 100;
+
+/// How many letters a name may have.
+const LONGEST_NAME: usize = 100;
+
+/// The verdicts that take a text: how they are written, what they are, and what the text is called on the wire.
+const VERDICTS: &[(&str, Kind, &str)] = &[
+    ("deny", Kind::Deny, "reason"),
+    ("ask", Kind::Ask, "reason"),
+    ("stop", Kind::Stop, "reason"),
+    ("halt", Kind::Halt, "reason"),
+    ("continue", Kind::GoOn, "instruction"),
+];
+
+/// What changes something.
+const CHANGES: &[&str] = &["set", "patch", "add_context"];
+
+/// Reads all hooks of a file.
+pub(in super::super) fn read(root: &mut Section<'_>) -> Result<Vec<Said<HookSettings>>, SettingsError> {
+    let names = RefCell::new(BTreeMap::new());
+    root.tables("hook", None, |section, origin| {
+        let Some(hook) = hook(section, origin)? else { return Ok(None) };
+        match names.borrow_mut().insert(hook.name.clone(), origin.line.unwrap_or_default()) {
+            None => Ok(Some(hook)),
+            Some(line) => {
+                let message = format!("the hook in line {line} is named `{}` too: give one another name", hook.name);
+                Err(section.wrong("name", message))
+            }
+        }
+    })
+}
+
+fn hook(section: &mut Section<'_>, origin: &Origin) -> Result<Option<HookSettings>, SettingsError> {
+    let shape = || json!({ "type": "string", "examples": POINTS });
+    let point = section.value("point", shape, point)?;
+    let place = match &point {
+        Some(point) => Place::named(point.value),
+        None if section.is_sketch() => Place::ANY,
+        None => return Err(section.lacks("a hook stands at a point: write `point = \"BeforeToolUse\"`")),
+    };
+    let name = section.value("name", || shape::text("no-force-push"), name)?;
+    let role = section.word("role", &[("hook", Role::Hook), ("guard", Role::Guard), ("watch", Role::Watch)])?;
+    let matcher = matching::of_hook(section, &place)?;
+    let priority = section.whole("priority", -FARTHEST..=FARTHEST, 50)?;
+    let mut names = |key| -> Result<Vec<String>, SettingsError> {
+        Ok(section.one_or_more(key, "no-force-push", |_| Ok(()))?.into_iter().map(|said| said.value).collect())
+    };
+    let (before, after) = (names("before")?, names("after")?);
+    let timeout = section.value("timeout", || shape::duration("10s"), |item| time("timeout", item))?;
+    let max_retries = section.whole("max_retries", 0..=MOST_RETRIES, 2)?;
+    let policies = [("open", FailurePolicy::Open), ("closed", FailurePolicy::Closed), ("ask", FailurePolicy::Ask)];
+    let on_failure = section.word("on_failure", &policies)?;
+    let (enabled, shadow) = (section.flag("enabled")?, section.flag("shadow")?);
+    let detached = section.flag("detached")?;
+    let reply = reply(section, &place)?;
+    let run = section.section("run", run::read)?;
+    if section.is_sketch() {
+        return Ok(None);
+    }
+    // Whoever misspelt a key should read that, and not what is missing without it.
+    section.finish()?;
+    let (action, timeout) = match (reply, run) {
+        (Some((key, _)), Some(_)) => {
+            let message = format!("what runs is what answers: take `{key}` out, or `run`");
+            return Err(section.wrong(key, message));
+        }
+        (None, None) => {
+            let message =
+                "the hook does nothing: write `deny = \"why\"`, another answer, or `run = { command = \"…\" }`";
+            return Err(section.lacks(message));
+        }
+        (Some((_, reply)), None) => (Action::Say(Box::new(reply)), None),
+        (None, Some(run)) => {
+            if timeout.is_some() && run.timeout.is_some() {
+                return Err(section.wrong("timeout", "there are two limits: leave this one out, or the one in `run`"));
+            }
+            (Action::Run(run.settings), timeout.as_ref().map(|said| said.value).or(run.timeout))
+        }
+    };
+    let role = role.map_or_else(|| usual_role(&action, &place), |said| said.value);
+    let hook = HookSettings {
+        name: name.map_or_else(|| format!("{}:{}", origin.level, origin.line.unwrap_or_default()), |said| said.value),
+        point: place.point,
+        role,
+        matcher,
+        priority: priority.map_or(HookInfo::DEFAULT_PRIORITY, |said| i32::try_from(said.value).unwrap_or_default()),
+        before,
+        after,
+        timeout,
+        max_retries: max_retries.map_or(0, |said| u32::try_from(said.value).unwrap_or_default()),
+        on_failure: on_failure.map(|said| said.value),
+        enabled: enabled.is_none_or(|said| said.value),
+        shadow: shadow.is_some_and(|said| said.value),
+        detached: detached.is_some_and(|said| said.value),
+        action,
+    };
+    check(section, &hook, &place)?;
+    Ok(Some(hook))
+}
+
+/// Whoever only refuses or asks is a guard: it sees the final form. A yes has to come before the rules are asked, and what
+/// runs may change something.
+fn usual_role(action: &Action, place: &Place) -> Role {
+    let kind = match action {
+        Action::Say(reply) if !reply.changes() => reply.verdict.as_ref().and_then(|verdict| verdict.get("verdict")),
+        Action::Say(_) | Action::Run(_) => None,
+    };
+    match kind.and_then(Value::as_str) {
+        Some("allow" | "retry") | None => Role::Hook,
+        Some(_) if place.decides => Role::Guard,
+        Some(_) => Role::Hook,
+    }
+}
+
+/// What the role or the point has no use for.
+fn check(section: &Section<'_>, hook: &HookSettings, place: &Place) -> Result<(), SettingsError> {
+    let point = place.point;
+    let wrong = |key, message: String| if section.has(key) { Err(section.wrong(key, message)) } else { Ok(()) };
+    match (hook.role, &hook.action) {
+        (Role::Guard, _) if !place.decides => {
+            wrong(
+                "role",
+                format!("nothing is decided at {point}, so there is nothing to guard: use \"hook\" or \"watch\""),
+            )?;
+        }
+        (Role::Guard, Action::Say(_)) => {
+            for key in CHANGES {
+                wrong(key, format!("a guard decides and changes nothing: make it a hook, or take `{key}` out"))?;
+            }
+        }
+        (Role::Watch, Action::Say(_)) => {
+            let keys = VERDICTS.iter().map(|(key, ..)| *key).chain(["allow", "retry"]).chain(CHANGES.iter().copied());
+            for key in keys {
+                wrong(
+                    key,
+                    format!(
+                        "a watch sees and decides nothing: make it a guard or a hook, or give it something to `run` in place of `{key}`"
+                    ),
+                )?;
+            }
+        }
+        (Role::Guard | Role::Watch, Action::Run(_)) | (Role::Hook | Role::Around, _) => {}
+    }
+    if hook.role == Role::Guard && hook.on_failure.is_some_and(|policy| policy != FailurePolicy::Closed) {
+        wrong("on_failure", "a guard that fails refuses: make it a hook if it may fail open or ask".to_owned())?;
+    }
+    if hook.role == Role::Watch {
+        for key in ["on_failure", "max_retries", "shadow"] {
+            wrong(key, format!("`{key}` means nothing to a watch, which decides nothing"))?;
+        }
+    } else if hook.detached {
+        let message = "only a watch, which decides nothing, may run behind the scenes: add `role = \"watch\"`";
+        wrong("detached", message.to_owned())?;
+    }
+    if matches!(hook.action, Action::Say(_)) {
+        for key in ["timeout", "max_retries"] {
+            wrong(key, format!("nothing runs, so there is no use for `{key}`"))?;
+        }
+    }
+    let asks_a_model = matches!(hook.action, Action::Run(RunSettings::Prompt { .. }));
+    if asks_a_model && matches!(point, "BeforeInference" | "InferenceDelta" | "AfterInference") {
+        let message = format!(
+            "a `prompt` asks a model, so it cannot stand at {point}, where a model is asked: use a `command` there"
+        );
+        wrong("run", message)?;
+    }
+    Ok(())
+}
+
+/// The answer that a hook gives itself, and the key that says so first.
+fn reply(section: &mut Section<'_>, place: &Place) -> Result<Option<(&'static str, Reply)>, SettingsError> {
+    let mut verdicts: Vec<(&'static str, Kind, Map<String, Value>)> = Vec::new();
+    let wire = |kind: Kind| serde_json::to_value(kind).unwrap_or_default();
+    for (key, kind, text) in VERDICTS {
+        if let Some(said) = section.text(key, "why")? {
+            let fields = [("verdict".to_owned(), wire(*kind)), ((*text).to_owned(), said.value.into())];
+            verdicts.push((key, *kind, fields.into_iter().collect()));
+        }
+    }
+    let yes = |item: &Item| match item.as_bool() {
+        Some(true) => Ok(()),
+        _ => Err("`allow` is `true`, or it is left out".to_owned()),
+    };
+    if section.value("allow", || json!({ "const": true }), yes)?.is_some() {
+        verdicts.push(("allow", Kind::Allow, [("verdict".to_owned(), wire(Kind::Allow))].into_iter().collect()));
+    }
+    if let Some(after) = section.value("retry", || shape::duration("2s"), |item| time("retry", item))? {
+        let millis = u64::try_from(after.value.as_millis()).unwrap_or(u64::MAX);
+        let fields = [("verdict".to_owned(), wire(Kind::Retry)), ("after_ms".to_owned(), millis.into())];
+        verdicts.push(("retry", Kind::Retry, fields.into_iter().collect()));
+    }
+    let object = |key: &'static str| {
+        move |item: &Item| {
+            let table = item
+                .as_table_like()
+                .ok_or_else(|| format!("`{key}` is a table: write `{key} = {{ timeout = 30 }}`"))?;
+            json::of_table(table).map(Value::Object)
+        }
+    };
+    let set = section.value("set", shape::object, object("set"))?;
+    let patch = section.value("patch", shape::object, object("patch"))?;
+    let context = section.one_or_more("add_context", "The tests are run with `just test`.", |_| Ok(()))?;
+    if set.is_some() && patch.is_some() {
+        return Err(section.wrong("patch", "there is `set` already: write what changes in one of them"));
+    }
+    let mut said = verdicts.into_iter();
+    let verdict = said.next();
+    if let (Some((first, ..)), Some((second, ..))) = (&verdict, said.next()) {
+        return Err(section.wrong(second, format!("a hook gives one verdict: `{first}` or `{second}`, not both")));
+    }
+    if let Some((key, kind, _)) = &verdict
+        && !place.powers.contains(kind)
+    {
+        return Err(section.wrong(key, cannot(key, *kind, place)));
+    }
+    let changed = CHANGES.iter().find(|key| section.has(key)).copied();
+    let Some(key) = verdict.as_ref().map(|(key, ..)| *key).or(changed) else { return Ok(None) };
+    let reply = Reply {
+        verdict: verdict.map(|(_, _, fields)| fields),
+        set: set.map(|said| said.value),
+        patch: patch.map(|said| said.value),
+        context: context.into_iter().map(|said| said.value).collect(),
+        ..Reply::default()
+    };
+    match (place.takes(&reply), changed) {
+        (Ok(()), _) => Ok(Some((key, reply))),
+        (Err(_), Some(changed)) if place.open == Open::Nothing => {
+            let points = Place::all_that(|place| place.open != Open::Nothing);
+            Err(section.wrong(changed, format!("nothing can be changed at {}; it can at {points}", place.point)))
+        }
+        (Err(message), changed) => Err(section.wrong(changed.unwrap_or(key), message)),
+    }
+}
+
+/// Why a verdict cannot be given at a point, what can be said there, and where it could be.
+fn cannot(key: &str, kind: Kind, place: &Place) -> String {
+    let texts = VERDICTS.iter().map(|(key, kind, _)| (*key, *kind));
+    let here =
+        texts.chain([("allow", Kind::Allow), ("retry", Kind::Retry)]).filter(|(_, kind)| place.powers.contains(kind));
+    let here: Vec<String> = here.map(|(key, _)| format!("`{key}`")).collect();
+    let here = if here.is_empty() {
+        "nothing is decided there".to_owned()
+    } else {
+        format!("there it is {}", here.join(", "))
+    };
+    let elsewhere = Place::all_that(|place| place.powers.contains(&kind));
+    format!("`{key}` cannot be honoured at {}: {here}; `{key}` is for {elsewhere}", place.point)
+}
+
+fn point(item: &Item) -> Result<&'static str, String> {
+    let name = item.as_str().ok_or("`point` is a name: write `point = \"BeforeToolUse\"`")?;
+    point_named(name).ok_or_else(|| {
+        let meant = nearest(name, POINTS.iter().copied()).map(|name| format!("did you mean `{name}`?"));
+        let all = || format!("there are {}", POINTS.join(", "));
+        format!("there is no point `{name}`; {}", meant.unwrap_or_else(all))
+    })
+}
+
+fn name(item: &Item) -> Result<String, String> {
+    let name = item.as_str().unwrap_or_default();
+    let plain = name.chars().all(|letter| !letter.is_control() && letter != '/');
+    if name.trim().is_empty() || !plain || name.chars().count() > LONGEST_NAME {
+        return Err(format!(
+            "`name` is a text of up to {LONGEST_NAME} letters without a slash: write `name = \"no-force-push\"`"
+        ));
+    }
+    Ok(name.to_owned())
+}
+
+/// A time.
+pub(super) fn time(key: &str, item: &Item) -> Result<Duration, String> {
+    let time = item.as_str().and_then(super::super::duration);
+    time.ok_or_else(|| format!("`{key}` is a number and a unit: write `{key} = \"10s\"`, `\"500ms\"` or `\"2m\"`"))
+}

@@ -1,0 +1,126 @@
+//! `run = { … }`: what answers for a hook.
+
+use std::time::Duration;
+
+use serde_json::Map;
+use toml_edit::Item;
+
+use super::{
+    super::{SettingsError, reader::Section, shape},
+    Contract, RunSettings, Words, json,
+    reading::time,
+};
+
+/// How many instructions a module may take, unless told otherwise.
+const FUEL: u64 = 1_000_000_000;
+
+/// How many bytes a module may have, unless told otherwise.
+const MEMORY: u64 = 64 * 1024 * 1024;
+
+/// What may answer, and what each of them can be told besides.
+const KINDS: &[(&str, &[&str])] = &[
+    ("command", &["contract", "env"]),
+    ("worker", &["env"]),
+    ("http", &["headers", "env", "private", "contract"]),
+    ("prompt", &["model"]),
+    ("mcp_tool", &["server", "input"]),
+    ("wasm", &["fuel", "memory"]),
+];
+
+/// What answers, and within which time.
+pub(super) struct Run {
+    pub(super) settings: RunSettings,
+    pub(super) timeout: Option<Duration>,
+}
+
+/// Reads `run`.
+pub(super) fn read(section: &mut Section<'_>) -> Result<Option<Run>, SettingsError> {
+    let (command, worker) = (words(section, "command")?, words(section, "worker")?);
+    let (http, prompt) =
+        (section.text("http", "https://policy.example.org/hooks")?, section.text("prompt", "Is this safe? $EVENT")?);
+    let (mcp_tool, wasm) = (section.text("mcp_tool", "check")?, section.text("wasm", "policy.wasm")?);
+    let contracts = [("vertebra", Contract::Vertebra), ("claude-code", Contract::ClaudeCode)];
+    let contract = section.word("contract", &contracts)?.map_or(Contract::Vertebra, |said| said.value);
+    let env = section.list("env", "GITHUB_TOKEN")?.into_iter().map(|said| said.value).collect();
+    let header = || shape::text("Bearer $POLICY_TOKEN");
+    let headers = section.map("headers", header, |name, item| {
+        let text =
+            item.as_str().ok_or("a header is a text: write `headers = { Authorization = \"Bearer $TOKEN\" }`")?;
+        Ok((name.to_owned(), text.to_owned()))
+    })?;
+    let private = section.flag("private")?.is_some_and(|said| said.value);
+    let (model, server) = (section.text("model", "PROVIDER:NAME")?, section.text("server", "checks")?);
+    let input = section.value("input", shape::object, |item| {
+        let table = item.as_table_like().ok_or("`input` is a table: write `input = { path = \"${args.path}\" }`")?;
+        json::of_table(table)
+    })?;
+    let mut most = |key, usual: u64| -> Result<u64, SettingsError> {
+        let said = section.whole(key, 1..=i64::MAX, i64::try_from(usual).unwrap_or(i64::MAX))?;
+        Ok(said.map_or(usual, |said| said.value.unsigned_abs()))
+    };
+    let (fuel, memory) = (most("fuel", FUEL)?, most("memory", MEMORY)?);
+    let timeout = section.value("timeout", || shape::duration("10s"), |item| time("timeout", item))?;
+    if section.is_sketch() {
+        return Ok(None);
+    }
+    section.finish()?;
+    let kind = only_kind(section)?;
+    let settings = match (kind, command, worker, http, prompt, mcp_tool, wasm) {
+        ("command", Some(command), ..) => RunSettings::Command { command, contract, env },
+        ("worker", _, Some(command), ..) => RunSettings::Worker { command, env },
+        ("http", _, _, Some(url), ..) => {
+            let headers = headers.into_iter().collect();
+            RunSettings::Http { url: url.value, headers, env, private, contract }
+        }
+        ("prompt", _, _, _, Some(prompt), ..) => {
+            RunSettings::Prompt { prompt: prompt.value, model: model.map(|said| said.value) }
+        }
+        ("mcp_tool", _, _, _, _, Some(tool), _) => {
+            let server = server.ok_or_else(|| {
+                section.wrong(
+                    "mcp_tool",
+                    "a tool belongs to a server: write `{ mcp_tool = \"check\", server = \"checks\" }`",
+                )
+            })?;
+            let input = input.map_or_else(Map::new, |said| said.value);
+            RunSettings::McpTool { server: server.value, tool: tool.value, input }
+        }
+        (_, _, _, _, _, _, Some(file)) => RunSettings::Wasm { file: file.value, fuel, memory },
+        _ => return Err(section.lacks(NOTHING)),
+    };
+    Ok(Some(Run { settings, timeout: timeout.map(|said| said.value) }))
+}
+
+const NOTHING: &str =
+    "nothing would run: write `run = { command = \"./check.sh\" }`, or `worker`, `http`, `prompt`, `mcp_tool`, `wasm`";
+
+/// The one thing that answers; nothing may be said that belongs to another.
+fn only_kind(section: &Section<'_>) -> Result<&'static str, SettingsError> {
+    let mut said = KINDS.iter().filter(|(kind, _)| section.has(kind));
+    let (kind, options) = said.next().ok_or_else(|| section.lacks(NOTHING))?;
+    if let Some((other, _)) = said.next() {
+        return Err(section.wrong(other, format!("one thing answers for a hook: `{kind}` or `{other}`, not both")));
+    }
+    let foreign = KINDS.iter().flat_map(|(other, options)| options.iter().map(move |option| (other, option)));
+    for (other, option) in foreign {
+        if section.has(option) && !options.contains(option) {
+            return Err(section.wrong(option, format!("`{option}` belongs to `{other}`, and this is a `{kind}`")));
+        }
+    }
+    Ok(kind)
+}
+
+/// A line for the shell, or a list of a program and its arguments.
+fn words(section: &mut Section<'_>, key: &'static str) -> Result<Option<Words>, SettingsError> {
+    let shape = || shape::either([shape::text("./check.sh"), shape::list(&shape::text("python3"))]);
+    let words = section.value(key, shape, |item: &Item| {
+        let wrong = || format!("`{key}` is a line for the shell, or a list: write `{key} = \"./check.sh\"` or `[\"python3\", \"check.py\"]`");
+        if let Some(line) = item.as_str().filter(|line| !line.trim().is_empty()) {
+            return Ok(Words::Line(line.to_owned()));
+        }
+        let list = item.as_array().filter(|list| !list.is_empty()).ok_or_else(wrong)?;
+        let texts: Option<Vec<String>> = list.iter().map(|word| word.as_str().map(str::to_owned)).collect();
+        texts.map(Words::List).ok_or_else(wrong)
+    })?;
+    Ok(words.map(|said| said.value))
+}

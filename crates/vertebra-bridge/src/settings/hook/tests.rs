@@ -1,0 +1,173 @@
+//! What hooks in files mean, and how mistakes are told.
+
+use serde_json::json;
+use vertebra::{Matcher, Test};
+
+use super::*;
+use crate::settings::{Level, parse};
+
+fn hooks(text: &str) -> Vec<HookSettings> {
+    let sheet = parse(text, Level::Project, "vertebra.toml").unwrap_or_else(|error| panic!("{error}"));
+    sheet.settings.hooks.into_iter().map(|said| said.value).collect()
+}
+
+/// A hook at a point with these lines.
+fn told(lines: &str) -> String {
+    let text = format!("[[hook]]\n{lines}\n");
+    parse(&text, Level::Project, "vertebra.toml").expect_err(&text).to_string()
+}
+
+#[test]
+fn every_field_of_a_hook_is_read() {
+    let text = r#"
+[[hook]]
+name = "check"
+point = "pre_tool_use"
+role = "hook"
+match = { tool = "bash|edit_file", path = ["src/**", "*.rs"], command = '\brm\b', session = "s", agent = "a", metadata = { "deploy/on" = { exists = false } }, args = { "/force" = true, "/n" = { equals = 3 }, "/name" = { matches = "^x" } }, not = { any = [{ tool = "read_file" }, { tool = "grep" }] } }
+priority = 5
+before = "other"
+after = ["first"]
+timeout = "500ms"
+max_retries = 2
+on_failure = "ask"
+enabled = false
+shadow = true
+run = { command = ["python3", "check.py"], contract = "claude-code", env = ["TOKEN"] }
+
+[[hook]]
+point = "AfterStep"
+role = "watch"
+detached = true
+match = { step = "tool_execution" }
+run = { worker = "./watch", timeout = "2m" }
+"#;
+    let read = hooks(text);
+    let args = |at: &str, is| Matcher::Args { at: at.to_owned(), is };
+    let tool = |name: &str| Matcher::Tool(name.to_owned());
+    let expected = HookSettings {
+        name: "check".to_owned(),
+        point: "BeforeToolUse",
+        role: Role::Hook,
+        matcher: Some(Matcher::All(vec![
+            tool("bash|edit_file"),
+            Matcher::Any(vec![Matcher::Path("src/**".to_owned()), Matcher::Path("*.rs".to_owned())]),
+            Matcher::Command(r"\brm\b".to_owned()),
+            Matcher::Session("s".to_owned()),
+            Matcher::Agent("a".to_owned()),
+            Matcher::Metadata { key: "deploy/on".to_owned(), is: Test::Exists }.negated(),
+            args("/force", Test::Equals(json!(true))),
+            args("/n", Test::Equals(json!(3))),
+            args("/name", Test::Matches("^x".to_owned())),
+            Matcher::Any(vec![tool("read_file"), tool("grep")]).negated(),
+        ])),
+        priority: 5,
+        before: vec!["other".to_owned()],
+        after: vec!["first".to_owned()],
+        timeout: Some(Duration::from_millis(500)),
+        max_retries: 2,
+        on_failure: Some(FailurePolicy::Ask),
+        enabled: false,
+        shadow: true,
+        detached: false,
+        action: Action::Run(RunSettings::Command {
+            command: Words::List(vec!["python3".to_owned(), "check.py".to_owned()]),
+            contract: Contract::ClaudeCode,
+            env: vec!["TOKEN".to_owned()],
+        }),
+    };
+    assert_eq!(read[0], expected);
+    assert_eq!(read[1].name, "project:17", "without a name: the level and the line");
+    assert_eq!((read[1].point, read[1].role, read[1].detached), ("AfterStep", Role::Watch, true));
+    assert_eq!(read[1].matcher, Some(Matcher::Step("tool_execution".to_owned())));
+    assert_eq!(read[1].timeout, Some(Duration::from_mins(2)));
+}
+
+#[test]
+fn each_answer_without_code_has_its_usual_role() {
+    let cases = [
+        ("point = \"BeforeToolUse\"\ndeny = \"no\"", Role::Guard, json!({ "verdict": "deny", "reason": "no" })),
+        ("point = \"BeforeToolUse\"\nask = \"sure?\"", Role::Guard, json!({ "verdict": "ask", "reason": "sure?" })),
+        ("point = \"BeforeToolUse\"\nallow = true", Role::Hook, json!({ "verdict": "allow" })),
+        ("point = \"AfterInference\"\nretry = \"2s\"", Role::Hook, json!({ "verdict": "retry", "after_ms": 2000 })),
+        ("point = \"BeforeStep\"\nstop = \"enough\"", Role::Guard, json!({ "verdict": "stop", "reason": "enough" })),
+        (
+            "point = \"InferenceDelta\"\nhalt = \"enough\"",
+            Role::Guard,
+            json!({ "verdict": "halt", "reason": "enough" }),
+        ),
+        ("point = \"Stop\"\ncontinue = \"test\"", Role::Guard, json!({ "verdict": "go_on", "instruction": "test" })),
+    ];
+    for (lines, role, verdict) in cases {
+        let read = hooks(&format!("[[hook]]\n{lines}\n"));
+        let Action::Say(reply) = &read[0].action else { panic!("{lines}") };
+        assert_eq!(reply.verdict.clone().map(serde_json::Value::Object), Some(verdict), "{lines}");
+        assert_eq!(read[0].role, role, "{lines}");
+    }
+    let read = hooks("[[hook]]\npoint = \"BeforeToolUse\"\nset = { timeout = 30, deep = { a = [1.5, \"x\"] } }\n");
+    let Action::Say(reply) = &read[0].action else { panic!("an answer") };
+    assert_eq!(reply.set, Some(json!({ "timeout": 30, "deep": { "a": [1.5, "x"] } })));
+    let read =
+        hooks("[[hook]]\npoint = \"PromptSubmit\"\nadd_context = [\"one\", \"two\"]\npatch = { prompt = \"x\" }\n");
+    let Action::Say(reply) = &read[0].action else { panic!("an answer") };
+    assert_eq!((reply.context.len(), &reply.patch), (2, &Some(json!({ "prompt": "x" }))));
+}
+
+#[test]
+fn everything_that_can_answer_is_read() {
+    let runs = [
+        ("{ http = \"https://example.org\", headers = { A = \"$T\" }, env = [\"T\"], private = true }", "Http"),
+        ("{ prompt = \"Is it safe? $EVENT\", model = \"a:b\" }", "Prompt"),
+        ("{ mcp_tool = \"check\", server = \"lint\", input = { path = \"${args.path}\" } }", "McpTool"),
+        ("{ wasm = \"policy.wasm\", fuel = 1000 }", "Wasm"),
+        ("{ worker = [\"./w\", \"-x\"] }", "Worker"),
+    ];
+    for (run, kind) in runs {
+        let read = hooks(&format!("[[hook]]\npoint = \"BeforeToolUse\"\nrun = {run}\n"));
+        assert!(format!("{:?}", read[0].action).contains(kind), "{:?}", read[0].action);
+    }
+}
+
+#[test]
+fn what_cannot_hold_is_told_with_its_place_and_what_to_write() {
+    let cases = [
+        "deny = \"no\"",
+        "point = \"BeforeToolUze\"\ndeny = \"no\"",
+        "point = \"PreToolUse\"\ndenny = \"no\"",
+        "point = \"PreToolUse\"",
+        "point = \"PostToolUse\"\ndeny = \"no\"",
+        "point = \"SessionEnd\"\nstop = \"no\"",
+        "point = \"BeforeToolUse\"\ndeny = \"no\"\nask = \"?\"",
+        "point = \"BeforeToolUse\"\nallow = false",
+        "point = \"BeforeToolUse\"\nrole = \"guard\"\nset = { a = 1 }",
+        "point = \"BeforeToolUse\"\nrole = \"gaurd\"\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\nrole = \"watch\"\ndeny = \"no\"",
+        "point = \"ExecutionEnd\"\nrole = \"guard\"\nrun = { command = \"x\" }",
+        "point = \"BeforeStep\"\nset = { a = 1 }",
+        "point = \"PromptSubmit\"\nset = { promt = \"x\" }",
+        "point = \"PromptSubmit\"\nset = { prompt = 3 }",
+        "point = \"PromptSubmit\"\nmatch = { tool = \"bash\" }\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\nmatch = { step = \"final_response\" }\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\nmatch = { comand = \"x\" }\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\nmatch = { tool = \"bash\", command = \"(\" }\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\nmatch = { path = \"[a\" }\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\nmatch = { args = { command = \"x\" } }\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\nmatch = { args = { \"/a\" = { equal = 1 } } }\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\nmatch = { any = [{}] }\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\nmatch = \"bash\"\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\ntimeout = \"1 day\"\nrun = { command = \"x\" }",
+        "point = \"BeforeToolUse\"\ntimeout = \"1s\"\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\non_failure = \"open\"\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\ndetached = true\nrun = { command = \"x\" }",
+        "point = \"BeforeToolUse\"\npriority = \"high\"\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\ndeny = \"no\"\nrun = { command = \"x\" }",
+        "point = \"BeforeToolUse\"\nrun = { command = \"x\", http = \"https://a\" }",
+        "point = \"BeforeToolUse\"\nrun = { command = \"x\", headers = { a = \"b\" } }",
+        "point = \"BeforeToolUse\"\nrun = { timeout = \"1s\" }",
+        "point = \"BeforeInference\"\nrun = { prompt = \"safe?\" }",
+        "point = \"BeforeToolUse\"\nname = \"a/b\"\ndeny = \"no\"",
+        "point = \"BeforeToolUse\"\nname = \"a\"\ndeny = \"no\"\n[[hook]]\npoint = \"Stop\"\nname = \"a\"\nstop = \"no\"",
+        "point = \"BeforeToolUse\"\ndeny = \"no\"\n[hooks]\nproject = false",
+    ];
+    insta::assert_snapshot!(cases.map(told).join("\n"));
+}

@@ -1,0 +1,119 @@
+//! The hooks that a project brings: what each would do, and which words of it may name files.
+
+use serde_json::Value;
+
+use crate::settings::{Action, HookSettings, RunSettings, Said, Words};
+
+/// How deep the hooks of a file are looked into.
+const MAX_DEPTH: usize = 16;
+
+/// A hook that a project brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectHook {
+    /// The file that defines it, below the project's root.
+    pub file: String,
+    /// The line, where it is known.
+    pub line: Option<usize>,
+    /// Its name; in the settings of Claude Code, its event and matcher.
+    pub name: String,
+    /// Where it stands.
+    pub point: String,
+    /// What it does, in words and as it is written.
+    pub does: String,
+    /// The scripts of the project that it names, below the root.
+    pub scripts: Vec<String>,
+    /// The words of it that may name them.
+    pub words: Vec<String>,
+}
+
+/// A hook of `vertebra.toml`.
+pub(super) fn of_settings(file: &str, hook: &Said<HookSettings>) -> ProjectHook {
+    let Said { value, origin } = hook;
+    let (does, words) = match &value.action {
+        Action::Say(reply) => {
+            let said = |key: &str| reply.verdict.as_ref()?.get(key)?.as_str();
+            let verdict = said("verdict").unwrap_or("changes what happens");
+            (
+                said("reason").or(said("instruction")).map_or(verdict.to_owned(), |why| format!("{verdict}: {why}")),
+                vec![],
+            )
+        }
+        Action::Run(run) => does(run),
+    };
+    let (name, point) = (value.name.clone(), value.point.to_owned());
+    ProjectHook { file: file.to_owned(), line: origin.line, name, point, does, scripts: Vec::new(), words }
+}
+
+/// What something outside would do, and the words of it that may name files.
+pub(crate) fn does(run: &RunSettings) -> (String, Vec<String>) {
+    let of_words = |words: &Words| match words {
+        Words::Line(line) => vec![line.clone()],
+        Words::List(list) => list.clone(),
+    };
+    match run {
+        RunSettings::Command { command, .. } => {
+            let words = of_words(command);
+            (format!("runs `{}`", words.join(" ")), words)
+        }
+        RunSettings::Worker { command, .. } => {
+            let words = of_words(command);
+            (format!("keeps `{}` running", words.join(" ")), words)
+        }
+        RunSettings::Http { url, .. } => (format!("posts the event to {url}"), Vec::new()),
+        RunSettings::Prompt { .. } => ("asks a model".to_owned(), Vec::new()),
+        RunSettings::McpTool { server, tool, .. } => (format!("calls `{tool}` of the server `{server}`"), Vec::new()),
+        RunSettings::Wasm { file, .. } => (format!("runs the module {file}"), vec![file.clone()]),
+    }
+}
+
+/// The hooks of a `.claude/settings.json`. One that cannot be read might still be read by somebody more tolerant, so all of
+/// its text may name files.
+pub(super) fn of_claude(file: &str, text: &str) -> Vec<ProjectHook> {
+    let hook = |event: &str, matcher: &str, does: String, words| ProjectHook {
+        file: file.to_owned(),
+        line: None,
+        name: if matcher.is_empty() { event.to_owned() } else { format!("{event} ({matcher})") },
+        point: event.to_owned(),
+        does,
+        scripts: Vec::new(),
+        words,
+    };
+    let Ok(settings) = serde_json::from_str::<Value>(text) else {
+        return vec![hook("hooks", "", "cannot be read as JSON".to_owned(), vec![text.to_owned()])];
+    };
+    let mut hooks = Vec::new();
+    for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
+        for group in groups.as_array().into_iter().flatten() {
+            let matcher = group["matcher"].as_str().unwrap_or_default();
+            for handler in group["hooks"].as_array().into_iter().flatten() {
+                let mut words = Vec::new();
+                strings(handler, MAX_DEPTH, &mut words);
+                hooks.push(hook(event, matcher, of_handler(handler), words));
+            }
+        }
+    }
+    hooks
+}
+
+fn of_handler(handler: &Value) -> String {
+    let text = |key: &str| handler[key].as_str();
+    match (text("command"), text("url"), text("tool"), text("prompt")) {
+        (Some(command), ..) => {
+            let arguments = handler["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            format!("runs `{}`", std::iter::once(command).chain(arguments).collect::<Vec<_>>().join(" "))
+        }
+        (None, Some(url), ..) => format!("posts the event to {url}"),
+        (None, None, Some(tool), _) => format!("calls `{tool}` of the server `{}`", text("server").unwrap_or_default()),
+        (None, None, None, Some(_)) => "asks a model".to_owned(),
+        (None, None, None, None) => format!("is a handler of type `{}`", text("type").unwrap_or_default()),
+    }
+}
+
+fn strings(value: &Value, depth: usize, into: &mut Vec<String>) {
+    match value {
+        Value::String(text) => into.push(text.clone()),
+        Value::Array(list) if depth > 0 => list.iter().for_each(|value| strings(value, depth - 1, into)),
+        Value::Object(map) if depth > 0 => map.values().for_each(|value| strings(value, depth - 1, into)),
+        Value::Array(_) | Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

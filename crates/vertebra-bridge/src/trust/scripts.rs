@@ -1,0 +1,218 @@
+//! Which files of a project a command names: what is trusted is the script too, and not its name alone.
+
+use std::path::{Component, Path, PathBuf};
+
+/// How many folders a command may name for the words after it to stand in.
+const MAX_BASES: usize = 16;
+
+/// How many files one project's hooks may name.
+pub(super) const MAX_SCRIPTS: usize = 256;
+
+/// What these programs do stands in a file that nobody names.
+const OBEYED: &[(&[&str], &[&str])] = &[
+    (&["make", "gmake"], &["GNUmakefile", "makefile", "Makefile"]),
+    (&["just"], &["justfile", "Justfile", ".justfile"]),
+    (&["npm", "npx", "pnpm", "yarn", "bun", "bunx", "node"], &["package.json"]),
+    (&["deno"], &["deno.json", "deno.jsonc"]),
+    (&["task"], &["Taskfile.yml", "Taskfile.yaml"]),
+];
+
+/// What is started in a folder that is named in place of a script.
+const ENTRIES: &[&str] = &["__main__.py", "index.js", "index.mjs", "index.ts"];
+
+/// Files of a project that are there and that these words name, in any way that a shell would find them: as they stand, in
+/// the project, in a folder that was named before, behind a variable. It takes a word too many rather than one too few.
+pub(super) fn named(words: &[String], root: &Path, folders: &[&Path]) -> Vec<PathBuf> {
+    let mut search = Search { root, bases: vec![root.to_owned()], found: Vec::new() };
+    for folder in folders.iter().filter(|folder| **folder != root) {
+        search.bases.push((*folder).to_owned());
+    }
+    for word in words {
+        for piece in pieces(word) {
+            search.piece(&piece);
+        }
+    }
+    search.found
+}
+
+struct Search<'p> {
+    root: &'p Path,
+    bases: Vec<PathBuf>,
+    found: Vec<PathBuf>,
+}
+
+impl Search<'_> {
+    fn piece(&mut self, piece: &str) {
+        let program = piece.rsplit('/').next().unwrap_or(piece);
+        for (_, files) in OBEYED.iter().filter(|(programs, _)| programs.contains(&program)) {
+            for file in *files {
+                self.file(file);
+            }
+        }
+        // `python3 -m tools.check`
+        if !piece.contains('/') && piece.contains(|letter: char| letter.is_alphanumeric()) {
+            let module = piece.replace('.', "/");
+            for form in ["{}.py", "{}/__main__.py", "{}/__init__.py"] {
+                self.file(&form.replace("{}", &module));
+            }
+        }
+        if piece.starts_with(['$', '~']) {
+            // Where a variable leads is not known here, so every end of the path is looked for in the project.
+            for (at, _) in piece.match_indices('/').take(MAX_BASES) {
+                self.file(&piece[at + 1..]);
+            }
+        } else {
+            self.file(piece);
+        }
+        // `$(git rev-parse --show-toplevel)/hooks/check.sh` comes in pieces.
+        if let Some(relative) = piece.strip_prefix('/') {
+            self.file(relative);
+        }
+    }
+
+    fn file(&mut self, name: &str) {
+        if name.is_empty() {
+            return;
+        }
+        for base in self.bases.clone() {
+            let path = plain(&base.join(name));
+            let Ok(real) = path.canonicalize() else { continue };
+            // A link that leads out is still the project's word.
+            let path = match (real.starts_with(self.root), path.starts_with(self.root)) {
+                (true, _) => real,
+                (false, true) => path,
+                (false, false) => continue,
+            };
+            if path.is_dir() {
+                for entry in ENTRIES.iter().map(|entry| path.join(entry)).filter(|entry| entry.is_file()) {
+                    self.add(entry);
+                }
+                if self.bases.len() < MAX_BASES && !self.bases.contains(&path) {
+                    self.bases.push(path);
+                }
+            } else {
+                self.add(path);
+            }
+        }
+    }
+
+    fn add(&mut self, path: PathBuf) {
+        if self.found.len() <= MAX_SCRIPTS && !self.found.contains(&path) {
+            self.found.push(path);
+        }
+    }
+}
+
+/// The path without `.` and `..`, as it is written.
+fn plain(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut plain, part| {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+        plain
+    })
+}
+
+/// The words of a line, and what stands in them once more as if it were a line: `sh -c 'tools/check.sh'`,
+/// `--config=tools/check.toml`.
+fn pieces(line: &str) -> Vec<String> {
+    let mut pieces = vec![line.to_owned()];
+    for word in words(line) {
+        let parts = word.split(|letter: char| is_between(letter) || matches!(letter, '"' | '\'' | '=' | ',' | ':'));
+        let parts: Vec<String> = parts.filter(|part| !part.is_empty() && *part != word).map(str::to_owned).collect();
+        let glued = word.starts_with('-').then(|| word.get(2..).map(str::to_owned)).flatten();
+        pieces.push(word);
+        pieces.extend(parts);
+        pieces.extend(glued);
+    }
+    pieces
+}
+
+/// The words of a command line, without their quotation marks.
+pub fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' if quote != Some('\'') => word.extend(letters.next()),
+            '"' | '\'' if quote.is_none() => quote = Some(letter),
+            _ if quote == Some(letter) => quote = None,
+            _ if quote.is_none() && is_between(letter) => words.push(std::mem::take(&mut word)),
+            _ => word.push(letter),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn is_between(letter: char) -> bool {
+    letter.is_whitespace() || matches!(letter, ';' | '|' | '&' | '(' | ')' | '<' | '>' | '`' | '{' | '}')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_script_is_found_however_a_command_names_it() {
+        let outer = tempfile::tempdir().expect("a folder");
+        let root = outer.path().canonicalize().expect("a path");
+        for name in ["hooks/x.sh", "hooks/a b.py", "tools/check.py", "tools/__main__.py", "Makefile", "sub/in.txt"] {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            fs::write(path, "").expect("a file");
+        }
+        let found = |line: &str| {
+            let files = named(&[line.to_owned()], &root, &[&root.join("sub")]);
+            let mut names: Vec<String> =
+                files.iter().map(|file| file.strip_prefix(&root).expect("inside").display().to_string()).collect();
+            names.sort();
+            names.join(", ")
+        };
+        for (line, names) in [
+            ("./hooks/x.sh --fast", "hooks/x.sh"),
+            ("\"$CLAUDE_PROJECT_DIR\"/hooks/x.sh", "hooks/x.sh"),
+            ("${CLAUDE_PROJECT_DIR}/hooks/'a b.py'", "hooks/a b.py"),
+            ("python3 \"$CLAUDE_PROJECT_DIR/hooks/a b.py\"", "hooks/a b.py"),
+            ("hooks/a\\ b.py", "hooks/a b.py"),
+            ("../hooks/x.sh", "hooks/x.sh"),
+            ("cd hooks && ./x.sh", "hooks/x.sh"),
+            ("bash -c 'set -e; hooks/x.sh | cat'", "hooks/x.sh"),
+            ("sh <hooks/x.sh", "hooks/x.sh"),
+            ("$(git rev-parse --show-toplevel)/hooks/x.sh", "hooks/x.sh"),
+            ("~/projects/this/hooks/x.sh", "hooks/x.sh"),
+            ("env --split-string='python3 -I' tools/check.py", "tools/check.py"),
+            ("python3 -m tools.check", "tools/check.py"),
+            ("python3 tools", "tools/__main__.py"),
+            ("make -s lint", "Makefile"),
+            ("checker --rules=sub/in.txt", "sub/in.txt"),
+            ("checker -fsub/in.txt", "sub/in.txt"),
+            ("cat in.txt", "sub/in.txt"),
+            ("jq -r .tool_input.command", ""),
+            ("/bin/sh -c true", ""),
+        ] {
+            assert_eq!(found(line), names, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_link_that_leads_out_of_the_project_is_a_script_of_the_project() {
+        let outer = tempfile::tempdir().expect("a folder");
+        let root = outer.path().canonicalize().expect("a path").join("project");
+        fs::create_dir(&root).expect("a folder");
+        fs::write(outer.path().join("evil.sh"), "").expect("a file");
+        std::os::unix::fs::symlink("../evil.sh", root.join("x.sh")).expect("a link");
+        assert_eq!(named(&["./x.sh".to_owned()], &root, &[]), [root.join("x.sh")]);
+        assert!(
+            named(&["../evil.sh".to_owned()], &root, &[]).is_empty(),
+            "what is not the project's is not asked about"
+        );
+    }
+}

@@ -1,0 +1,5 @@
+//! What comes from outside, from outside: real files, real processes, real sockets.
+
+mod claude;
+mod handlers;
+mod policy;

@@ -1,0 +1,57 @@
+//! The hooks of files in the built-in agent.
+
+use std::path::Path;
+
+use vertebra::{Agent, Matcher};
+use vertebra_bridge::{
+    handler::Services,
+    policy::{Files, Policy},
+    trust::Store,
+};
+use vertebra_kit::mcp::Mcp;
+
+use super::{Brought, World};
+
+/// What answers for hooks may use.
+pub(super) fn services<'m>(
+    folder: &Path,
+    brought: &Brought,
+    servers: impl Iterator<Item = &'m Mcp>,
+    world: &World,
+) -> Services {
+    Services {
+        folder: folder.to_owned(),
+        variables: world.variables.clone(),
+        servers: servers.map(Mcp::servers).collect(),
+        seals: brought.seals.clone(),
+    }
+}
+
+/// Where settings stand.
+pub(super) fn files(folder: &Path, world: &World) -> Files {
+    Files {
+        managed: world.managed.clone(),
+        user: world.user_settings(),
+        folder: folder.to_owned(),
+        store: world.state.as_deref().map(Store::in_folder),
+    }
+}
+
+/// Hooks about tools that the agent does not have: most likely a misspelt name.
+pub(super) fn unknown_tools(policy: &Policy, agent: &Agent) -> Vec<String> {
+    let names: Vec<&str> = agent
+        .tools()
+        .flat_map(|spec| std::iter::once(&*spec.name).chain(spec.aliases.iter().map(|alias| &**alias)))
+        .collect();
+    let patterns = policy.in_force().flat_map(|hook| {
+        let patterns = hook.settings.matcher.iter().flat_map(Matcher::tool_patterns);
+        patterns.map(move |pattern| (hook, pattern))
+    });
+    let unknown = patterns.filter(|(_, pattern)| Matcher::tool_pattern_holds(pattern, &names) == Some(false));
+    unknown
+        .map(|(hook, pattern)| {
+            let origin = hook.origin.spot();
+            format!("the hook `{}` ({origin}) waits for a tool `{pattern}`, and none here is called that", hook.name)
+        })
+        .collect()
+}

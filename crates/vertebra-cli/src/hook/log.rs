@@ -1,0 +1,111 @@
+//! What was judged, line by line: for whoever asks later, and for trying a new policy on old events.
+//!
+//! It is written after the answer, and a log that cannot be written changes nothing.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+    time::Duration,
+};
+
+use serde_json::json;
+use vertebra_bridge::{
+    host::{HostAnswer, HostEvent},
+    wire::Judgement,
+};
+
+use super::secrets::Mask;
+use crate::assembly::World;
+
+/// The file, and the one before it.
+const FILE: &str = "hook-log.jsonl";
+const OLDER: &str = "hook-log.1.jsonl";
+
+/// How large it may become.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// How long a line may be. One longer than that tells only what was decided.
+const MAX_LINE: usize = 64 * 1024;
+
+/// One judgement.
+pub(super) struct Line<'a> {
+    pub(super) event: &'a HostEvent,
+    pub(super) judgement: &'a Judgement,
+    pub(super) answer: &'a HostAnswer,
+    pub(super) took: Duration,
+}
+
+/// Adds a line.
+pub(super) fn append(world: &World, line: &Line<'_>) {
+    let Some(folder) = &world.state else { return };
+    // Nobody is there to hear of it, and the answer is given.
+    let _ = written(folder, line);
+}
+
+fn written(folder: &Path, line: &Line<'_>) -> io::Result<()> {
+    let path = folder.join(FILE);
+    if fs::metadata(&path).is_ok_and(|about| about.len() > MAX_BYTES) {
+        fs::rename(&path, folder.join(OLDER))?;
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600);
+    let mut file = match options.open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(folder)?;
+            options.open(&path)?
+        }
+        opened => opened?,
+    };
+    let mask = Mask::of_machine(folder)?;
+    // In one piece: others write to the same file.
+    file.write_all(text(line, &mask).as_bytes())
+}
+
+fn text(line: &Line<'_>, mask: &Mask) -> String {
+    let Line { event, judgement, answer, took } = line;
+    let short = json!({
+        "timestamp": event.happened.event["timestamp"],
+        "host": event.host.name,
+        "moment": event.moment.name,
+        "point": event.happened.point,
+        "project": event.project,
+        "decision": judgement.decision,
+        "reason": judgement.reason.as_deref().map(|text| mask.text(text)),
+        "decided_by": judgement.decided_by,
+        "continue": judgement.goes_on,
+        "exit_code": answer.exit_code,
+        "lost": answer.lost,
+        "warnings": judgement.warnings.iter().map(|text| mask.text(text)).collect::<Vec<_>>(),
+        "took_us": u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+    });
+    let mut whole = short.clone();
+    whole["event"] = mask.value(&event.happened.event);
+    let whole = whole.to_string();
+    // What tools gave back may be long in many small pieces.
+    let line = if whole.len() > MAX_LINE { short.to_string() } else { whole };
+    line + "\n"
+}
+
+/// Texts of this length are kept whole.
+pub(super) const MAX_TEXT: usize = 2048;
+
+/// Cuts a text, and says so in it.
+pub(super) fn cut(text: &str) -> String {
+    let end = text.floor_char_boundary(MAX_TEXT);
+    if end == text.len() { text.to_owned() } else { format!("{}… ({} bytes more)", &text[..end], text.len() - end) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_at_a_letter() {
+        let text = "ä".repeat(MAX_TEXT);
+        assert!(cut(&text).len() < MAX_TEXT + 40);
+        assert!(cut(&text).ends_with(&format!("({MAX_TEXT} bytes more)")));
+        assert_eq!(cut("short"), "short");
+    }
+}

@@ -1,0 +1,193 @@
+//! `vertebra hook`: the policy for an event of another agent, answered in that agent's words.
+//!
+//! It stands before every tool call of somebody's day. Nothing is read that the event does not need, and whatever goes wrong
+//! before a tool is a no.
+
+mod explain;
+mod input;
+mod levels;
+mod log;
+mod secrets;
+
+use std::{
+    io::Write as _,
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use serde_json::Value;
+use vertebra_bridge::{
+    handler::Services,
+    host::{self, Host, HostAnswer, HostEvent},
+    policy::Policy,
+    settings::{Action, HookSettings, Said},
+    wire::Judgement,
+};
+
+use self::{levels::InForce, log::Line};
+use crate::assembly::World;
+
+/// How long an agent may take to say what happened.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whose event, and which policy.
+#[derive(clap::Args, Default)]
+#[command(after_help = "\
+An agent's event comes on stdin, and the answer goes to stdout, stderr and the exit code as that agent reads them. Agents
+are told of this command by `vertebra install`. To see what would be answered and why, add --explain.")]
+pub(crate) struct Options {
+    /// The agent, as `vertebra hosts` names it; `auto` tells it by the event
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    host: String,
+    /// What happened, for agents whose events do not say it
+    #[arg(long, value_name = "NAME")]
+    event: Option<String>,
+    /// This policy and no other
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Show who asked, what was decided and why, and what would be answered
+    #[arg(long)]
+    explain: bool,
+    /// Let a call pass when it cannot be judged
+    #[arg(long)]
+    fail_open: bool,
+}
+
+/// The options, if they are as `vertebra install` writes them: what they cost is paid at every call.
+pub(crate) fn quickly(words: &[String]) -> Option<Options> {
+    let mut options = Options { host: "auto".to_owned(), ..Options::default() };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--host" => options.host.clone_from(words.next()?),
+            "--event" => options.event = Some(words.next()?.clone()),
+            "--config" => options.config = Some(words.next()?.into()),
+            "--fail-open" => options.fail_open = true,
+            _ => return None,
+        }
+    }
+    Some(options)
+}
+
+/// Runs the command.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    let host = match options.host.as_str() {
+        "auto" => None,
+        name => {
+            let names = || host::HOSTS.iter().map(|host| host.name).collect::<Vec<_>>().join(", ");
+            // A wrong word in a configuration must not open a gate: see below.
+            Some(host::find(name).with_context(|| format!("there is no agent `{name}` here; there are {}", names())))
+        }
+    };
+    let host = match host.transpose() {
+        Ok(host) => host,
+        Err(error) => return Ok(options.unjudged(None, &error.to_string())),
+    };
+    let event = match input::read(PATIENCE) {
+        Ok(event) => event,
+        Err(error) => return Ok(options.unjudged(host, &error.to_string())),
+    };
+    let variable = |name: &str| std::env::var(name).ok();
+    let event = match host::read(&event, host, options.event.as_deref(), &variable) {
+        Ok(event) => event,
+        Err(error) => {
+            let host = host.or_else(|| host::looks_like(&event, &variable));
+            let answer = error.answer(host, options.named(host, &event).as_deref());
+            return Ok(give(&if options.fail_open { passed(host, answer) } else { answer }));
+        }
+    };
+    let world = World::of_process();
+    match judged(options, &event, &world) {
+        Ok((judgement, in_force)) => {
+            let answer = host::answer(&event, &judgement);
+            if options.explain {
+                explain::show(&mut std::io::stdout().lock(), &event, &judgement, &in_force, &answer)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            let code = give(&answer);
+            log::append(&world, &Line { event: &event, judgement: &judgement, answer: &answer, took: began.elapsed() });
+            Ok(code)
+        }
+        Err(error) => Ok(options.unjudged_at(&event, &format!("{error:#}"))),
+    }
+}
+
+/// What the policy in force makes of an event.
+fn judged(options: &Options, event: &HostEvent, world: &World) -> anyhow::Result<(Judgement, InForce)> {
+    let mut in_force = InForce::read(options.config.as_deref(), event, world)?;
+    let services = Services {
+        folder: in_force.folder.clone(),
+        variables: world.variables.clone(),
+        seals: in_force.seals.clone(),
+        ..Services::default()
+    };
+    let policy = Policy::for_one_event(&in_force.settings, &services, event.happened.point)?;
+    let here = |hook: &Said<HookSettings>| hook.value.point == event.happened.point;
+    let starts_something =
+        in_force.settings.hooks.iter().any(|hook| here(hook) && matches!(hook.value.action, Action::Run(_)));
+    let mut judgement = at_once(policy.judge(&event.happened), starts_something)?;
+    in_force.notices.extend(policy.notices().iter().cloned());
+    // What does not count is told once, as a session begins: at every call it would be noise.
+    if event.happened.point == "SessionStart" {
+        judgement.warnings.append(&mut in_force.notices.clone());
+    }
+    Ok((judgement, in_force))
+}
+
+/// Does some work. Only where something outside may be started somebody also listens for signals, and from the beginning:
+/// what was started is ended with it.
+fn at_once<T>(work: impl Future<Output = T>, starts_something: bool) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        use tokio::signal::unix::{SignalKind, signal};
+        if !starts_something {
+            return Ok(work.await);
+        }
+        let (mut interrupted, mut terminated) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        tokio::select! {
+            done = work => Ok(done),
+            _ = interrupted.recv() => anyhow::bail!("it was interrupted"),
+            _ = terminated.recv() => anyhow::bail!("it was told to end"),
+        }
+    })
+}
+
+impl Options {
+    /// Answers where there is no judgement.
+    fn unjudged(&self, host: Option<&'static Host>, why: &str) -> ExitCode {
+        let answer = host::unread(host, self.event.as_deref(), why);
+        give(&if self.fail_open { passed(host, answer) } else { answer })
+    }
+
+    fn unjudged_at(&self, event: &HostEvent, why: &str) -> ExitCode {
+        let answer = host::unread(Some(event.host), Some(event.moment.name), why);
+        give(&if self.fail_open { passed(Some(event.host), answer) } else { answer })
+    }
+
+    /// What happened, as the event or the command line says.
+    fn named(&self, host: Option<&'static Host>, event: &Value) -> Option<String> {
+        let said = host.and_then(|host| host.event_at.iter().find_map(|at| event.pointer(at)?.as_str()));
+        said.map(str::to_owned).or_else(|| self.event.clone())
+    }
+}
+
+/// Writes an answer. Whoever does not read it has gone.
+fn give(answer: &HostAnswer) -> ExitCode {
+    let mut stdout = std::io::stdout().lock();
+    if !answer.stdout.is_empty() {
+        let _ = writeln!(stdout, "{}", answer.stdout);
+    }
+    let _ = stdout.flush();
+    let _ = std::io::stderr().write_all(answer.stderr.as_bytes());
+    ExitCode::from(answer.exit_code)
+}
+
+/// The same news, and the call passes.
+fn passed(host: Option<&'static Host>, answer: HostAnswer) -> HostAnswer {
+    let said = if answer.stderr.is_empty() { answer.stdout + "\n" } else { answer.stderr };
+    let quiet = host.map_or("", |host| host.quiet).to_owned();
+    HostAnswer { stdout: quiet, stderr: said, exit_code: 0, refuses: false, lost: answer.lost }
+}

@@ -1,0 +1,154 @@
+//! Secrets do not go into the log. What looks like one is replaced by a fingerprint, so that equal ones stay equal.
+//!
+//! By look alone, and without a regular expression: those take longer to compile than an event takes to judge. A password
+//! that is a word is not found unless it stands after a name such as `password`.
+
+use std::{fs, io, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
+
+use serde_json::Value;
+
+use super::log::cut;
+
+/// The key of the fingerprints.
+const KEY_FILE: &str = "hook-log.key";
+
+/// From this length on a word of letters and digits is taken for a secret.
+const LONG: usize = 20;
+
+/// Words before a value that is one whatever it looks like.
+const NAMES: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "api_key",
+    "api-key",
+    "authorization",
+    "bearer",
+    "credential",
+    "private_key",
+];
+
+/// Hides secrets.
+pub(super) struct Mask {
+    key: [u8; 32],
+}
+
+impl Mask {
+    /// With this machine's key, which nobody else can read: without it, short secrets could be guessed.
+    pub(super) fn of_machine(folder: &Path) -> io::Result<Self> {
+        let path = folder.join(KEY_FILE);
+        if let Ok(bytes) = fs::read(&path)
+            && let Ok(key) = bytes.try_into()
+        {
+            return Ok(Self { key });
+        }
+        let mut key = [0; 32];
+        io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut key)?;
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        file.write_all(&key)?;
+        Ok(Self { key })
+    }
+
+    /// A value without secrets, long texts cut.
+    pub(super) fn value(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.text(text).into(),
+            Value::Array(list) => list.iter().map(|inner| self.value(inner)).collect(),
+            Value::Object(map) => {
+                let hidden = |key: &str, inner: &Value| match inner {
+                    Value::String(text) if is_name(key) => self.hidden(text).into(),
+                    inner => self.value(inner),
+                };
+                map.iter().map(|(key, inner)| (key.clone(), hidden(key, inner))).collect()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+
+    /// A text without secrets, cut.
+    pub(super) fn text(&self, text: &str) -> String {
+        let text = cut(text);
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text.as_str();
+        let mut named = false;
+        while let Some(first) = rest.chars().next() {
+            let word = &rest[..rest.find(|letter| !is_of_word(letter)).unwrap_or(rest.len())];
+            if word.is_empty() {
+                // Between a name and its value: `password=x`, `"token": "x"`, `Authorization: Bearer x`.
+                named &= matches!(first, ' ' | '=' | ':' | '"' | '\'');
+                out.push(first);
+                rest = &rest[first.len_utf8()..];
+                continue;
+            }
+            let is_key = is_name(word);
+            if (named && !is_key) || looks_secret(word) {
+                out.push_str(&self.hidden(word));
+            } else {
+                out.push_str(word);
+            }
+            named = is_key;
+            rest = &rest[word.len()..];
+        }
+        out
+    }
+
+    fn hidden(&self, secret: &str) -> String {
+        let print = blake3::keyed_hash(&self.key, secret.as_bytes()).to_hex();
+        format!("[hidden {}]", &print[..12])
+    }
+}
+
+fn is_of_word(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '+')
+}
+
+fn is_name(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    NAMES.iter().any(|name| word.ends_with(name))
+}
+
+fn looks_secret(word: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| word.as_bytes().iter().any(is);
+    let known = ["sk-", "ghp_", "gho_", "github_pat_", "xoxb-", "xoxp-", "AKIA", "glpat-"].iter();
+    known.clone().any(|start| word.starts_with(start) && word.len() > start.len() + 8)
+        || (word.len() >= LONG && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const MASK: Mask = Mask { key: [7; 32] };
+
+    #[test]
+    fn secrets_are_hidden_and_everyday_words_are_not() {
+        let cases = [
+            ("git push origin main --force-with-lease", true),
+            ("cargo test -p vertebra-bridge --all-targets", true),
+            ("cat crates/vertebra-bridge/src/host/install/mod.rs", true),
+            ("curl -H 'Authorization: Bearer abc.def' https://x", false),
+            ("export TOKEN=hunter2", false),
+            ("psql --password hunter2", false),
+            ("echo ghp_0123456789abcdef", false),
+            ("aws AKIAIOSFODNN7EXAMPLE", false),
+            ("key 3f786850e387550fdab836ed7e6dc881de23001b", false),
+        ];
+        for (text, plain) in cases {
+            assert_eq!(MASK.text(text) == text, plain, "{text}: {}", MASK.text(text));
+        }
+        assert!(!MASK.text("psql --password hunter2 -h db").contains("hunter2"));
+        assert_eq!(MASK.text("TOKEN=hunter2"), MASK.text("TOKEN=hunter2"), "equal ones stay equal");
+    }
+
+    #[test]
+    fn a_value_is_hidden_by_the_name_of_its_key() {
+        let value = MASK.value(&json!({ "args": { "db_password": "a b", "path": "/tmp/x", "n": 1 } }));
+        assert_eq!(value["args"]["path"], "/tmp/x");
+        assert!(value["args"]["db_password"].as_str().is_some_and(|text| text.starts_with("[hidden ")));
+    }
+}

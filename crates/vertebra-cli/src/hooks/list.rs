@@ -1,0 +1,134 @@
+//! `vertebra hooks list`: what is in force, in order, and what is not, and why.
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use anyhow::Context as _;
+use serde::Serialize;
+use vertebra_bridge::{
+    policy::{Policy, PolicyHook, Standing},
+    settings::Settings,
+    trust::Project,
+};
+
+use super::{page, trial::services};
+use crate::{
+    assembly::{Settled, Trust, World},
+    view::{
+        rows::{BOLD, CYAN, DIM, YELLOW},
+        text::{cut, on_one_line},
+    },
+};
+
+/// How much of what a hook does is shown on a line.
+const WIDTH: usize = 100;
+
+/// Whose hooks.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The folder whose settings count
+    #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
+    dir: PathBuf,
+    /// As JSON, for programs; in a pipe it is JSON anyway
+    #[arg(long)]
+    json: bool,
+}
+
+/// One hook.
+#[derive(Serialize)]
+struct Row {
+    point: &'static str,
+    /// The how manieth at its point, from 1, if it is in force. Guards run at the same time; their verdicts count in order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<usize>,
+    name: String,
+    role: String,
+    level: String,
+    origin: String,
+    when: String,
+    does: String,
+    priority: i32,
+    shadow: bool,
+    in_force: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    // Who asks for a list is not asked about trust.
+    let world = World { is_interactive: false, ..World::of_process() };
+    let folder = options.dir.canonicalize().with_context(|| format!("--dir {}", options.dir.display()))?;
+    let settled = Settled::read(&folder, Trust::Remembered, Settings::default(), &world)?;
+    let services = services(&folder, settled.brought.seals, &world);
+    let mut policy = Policy::new(&settled.settings, &services)?;
+    for sheet in Project::look(&folder)?.settings()? {
+        policy = policy.with_untrusted(&sheet.settings);
+    }
+    let rows = rows(&policy);
+    page::warn(&[settled.notices, policy.notices().to_vec()].concat(), &settled.warnings);
+    if options.json || !std::io::stdout().is_terminal() {
+        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&rows)?)?;
+    } else {
+        show(&mut anstream::stdout().lock(), &rows)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rows(policy: &Policy) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for hook in policy.hooks() {
+        let before = rows.iter().filter(|row| row.point == hook.settings.point && row.in_force).count();
+        rows.push(row(hook, before + 1));
+    }
+    rows
+}
+
+fn row(hook: &PolicyHook, order: usize) -> Row {
+    let because = match &hook.standing {
+        Standing::InForce => None,
+        Standing::Off(why) => Some(why.to_string()),
+    };
+    Row {
+        point: hook.settings.point,
+        order: because.is_none().then_some(order),
+        name: hook.name.to_string(),
+        role: hook.settings.role.to_string(),
+        level: hook.origin.level.to_string(),
+        origin: hook.origin.spot(),
+        when: hook.when(),
+        does: hook.does(),
+        priority: hook.settings.priority,
+        shadow: hook.settings.shadow,
+        in_force: because.is_none(),
+        because,
+    }
+}
+
+fn show(out: &mut impl std::io::Write, rows: &[Row]) -> std::io::Result<()> {
+    if rows.is_empty() {
+        return writeln!(out, "no file has a hook: `vertebra init` shows how to write one");
+    }
+    let plain = |text: &str| cut(&on_one_line(text), WIDTH).into_owned();
+    let mut point = "";
+    for row in rows {
+        if row.point != point {
+            point = row.point;
+            writeln!(out, "{BOLD}{point}{BOLD:#}")?;
+        }
+        let (name, when, does) = (plain(&row.name), plain(&row.when), plain(&row.does));
+        let (role, level, origin) = (&row.role, &row.level, on_one_line(&row.origin));
+        match (row.order, &row.because) {
+            (Some(order), _) => writeln!(out, "  {order:>2}  {CYAN}{role:<5}{CYAN:#}  {BOLD}{name}{BOLD:#}  {does}")?,
+            (None, why) => {
+                let why = plain(why.as_deref().unwrap_or_default());
+                writeln!(out, "   {YELLOW}-  {role:<5}  {name}  not in force: {why}{YELLOW:#}")?;
+            }
+        }
+        writeln!(out, "      {DIM}{when} · {level} · {origin}{DIM:#}")?;
+    }
+    Ok(())
+}

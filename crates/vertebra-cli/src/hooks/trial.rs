@@ -1,0 +1,224 @@
+//! A policy that is tried: where it comes from, what it is tried with, and what it makes of that.
+
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+use vertebra::Record;
+use vertebra_bridge::{
+    claude,
+    handler::Services,
+    host,
+    policy::{Policy, Standing},
+    settings::{self, Action, Level, Settings},
+    trust::{self, Project, Seals, Store},
+    wire::{Happened, Judgement},
+};
+
+use crate::assembly::{Settled, Trust, World};
+
+/// How large an event may be.
+const MAX_EVENT: u64 = 16 * 1024 * 1024;
+
+/// Which policy.
+#[derive(clap::Args, Clone)]
+pub(crate) struct Which {
+    /// The policy of this vertebra.toml alone; naming it is trusting it
+    #[arg(long, value_name = "FILE", conflicts_with = "settings")]
+    pub(crate) config: Option<PathBuf>,
+    /// The hooks of these settings of Claude Code alone, each at the level that its place says; naming them is trusting
+    /// them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) settings: Vec<PathBuf>,
+    /// The folder whose policy is in force
+    #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
+    pub(crate) dir: PathBuf,
+}
+
+/// Whether what is outside is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handlers {
+    /// It is.
+    Run,
+    /// It is not: each lets things pass.
+    Stay,
+}
+
+/// A policy, ready to be tried.
+pub(crate) struct Bench {
+    source: Source,
+    /// What a person should know.
+    pub(crate) notices: Vec<String>,
+    /// What nobody may overlook: hooks that were to hold and do not.
+    pub(crate) warnings: Vec<String>,
+}
+
+enum Source {
+    Ours(Box<Policy>),
+    Claude(Box<claude::Trial>),
+}
+
+/// What a policy made of an event.
+pub(crate) struct Tried {
+    /// What came of it.
+    pub(crate) judgement: Judgement,
+    /// Every hook that matched, where the policy is one of ours.
+    pub(crate) record: Option<Record>,
+}
+
+impl Bench {
+    /// The policy that is asked for: of a file that the person names, or the one in force.
+    pub(crate) fn open(which: &Which, handlers: Handlers, world: &World) -> anyhow::Result<Self> {
+        let folder = which.dir.canonicalize().with_context(|| which.dir.display().to_string())?;
+        if !which.settings.is_empty() {
+            return Self::of_claude(&which.settings, &folder, handlers, world);
+        }
+        if let Some(file) = &which.config {
+            return Self::of_file(file, Level::User, Seals::default(), handlers, world);
+        }
+        let world = World { is_interactive: false, ..world.clone() };
+        let settled = Settled::read(&folder, Trust::Remembered, Settings::default(), &world)?;
+        let services = services(&folder, settled.brought.seals, &world);
+        let bench = Self::ours(settled.settings, &services, handlers)?;
+        Ok(Self { notices: [settled.notices, bench.notices].concat(), warnings: settled.warnings, ..bench })
+    }
+
+    /// The policy of one `vertebra.toml`. Its scripts are relative to the folder it is in.
+    fn of_file(file: &Path, level: Level, seals: Seals, handlers: Handlers, world: &World) -> anyhow::Result<Self> {
+        if !file.is_file() {
+            bail!("{}: there is no such file", file.display());
+        }
+        let sheet = settings::read(file, level)?;
+        Self::ours(sheet.settings, &services(&folder_of(file)?, seals, world), handlers)
+    }
+
+    fn ours(mut settings: Settings, services: &Services, handlers: Handlers) -> anyhow::Result<Self> {
+        if handlers == Handlers::Stay {
+            for hook in &mut settings.hooks {
+                if matches!(hook.value.action, Action::Run(_)) {
+                    hook.value.action = Action::Say(Box::default());
+                }
+            }
+        }
+        let policy = Policy::new(&settings, services)?;
+        let notices = policy.notices().to_vec();
+        Ok(Self { source: Source::Ours(Box::new(policy)), notices, warnings: Vec::new() })
+    }
+
+    fn of_claude(files: &[PathBuf], folder: &Path, handlers: Handlers, world: &World) -> anyhow::Result<Self> {
+        if let Some(file) = files.iter().find(|file| !file.is_file()) {
+            bail!("{}: there is no such file", file.display());
+        }
+        if handlers == Handlers::Stay {
+            bail!("settings of Claude Code have handlers and nothing else: without running them nothing comes of them");
+        }
+        let home = world.variables.get("HOME").map(PathBuf::from);
+        let trial = claude::Trial::new(files, folder, home.as_deref(), std::env::vars_os().collect());
+        let warnings = trial.warnings().to_vec();
+        let source = Source::Claude(Box::new(trial));
+        Ok(Self { source, notices: Vec::new(), warnings })
+    }
+
+    /// The policy that a file of cases is about, which nobody named on the command line: what it would start has to be
+    /// trusted.
+    pub(crate) fn of_cases(policy: &Path, is_claude: bool, world: &World) -> anyhow::Result<Self> {
+        let folder = folder_of(policy)?;
+        let named = policy.canonicalize().with_context(|| policy.display().to_string())?;
+        let project = Project::look(&folder)?;
+        let known = |file: &trust::ProjectFile| project.root.join(&file.name) == named;
+        let standing = world.state.as_deref().map(|state| Store::in_folder(state).standing(&project)).transpose()?;
+        let trusted = standing == Some(trust::Standing::Trusted) && project.files.iter().any(known);
+        let runs = is_claude || {
+            let sheet = settings::read(policy, Level::User)?;
+            sheet.settings.hooks.iter().any(|hook| matches!(hook.value.action, Action::Run(_)))
+        };
+        if runs && !trusted {
+            let option = if is_claude { "--settings" } else { "--config" };
+            bail!(
+                "{file} starts programs, and nobody trusted it: look at it, then `vertebra trust`, or name it yourself: \
+                 `vertebra hooks test {option} {file}`",
+                file = policy.display(),
+            );
+        }
+        if is_claude {
+            return Self::of_claude(&[policy.to_owned()], &folder, Handlers::Run, world);
+        }
+        Self::of_file(policy, Level::Project, Seals::new(&project), Handlers::Run, world)
+    }
+
+    /// The policy, if it is one of ours.
+    pub(crate) fn policy(&self) -> Option<&Policy> {
+        match &self.source {
+            Source::Ours(policy) => Some(policy),
+            Source::Claude(_) => None,
+        }
+    }
+
+    /// What comes of an event, in our form or in another agent's.
+    pub(crate) async fn try_event(&self, event: &Value) -> anyhow::Result<Tried> {
+        match &self.source {
+            Source::Ours(policy) => {
+                let trial = policy.fire(&happened(event)?).await;
+                Ok(Tried { judgement: trial.judgement, record: Some(trial.record) })
+            }
+            Source::Claude(trial) => {
+                if event.get("hook_event_name").is_none() {
+                    bail!(
+                        "settings of Claude Code are tried with its events: write `\"hook_event_name\": \"PreToolUse\"`"
+                    );
+                }
+                Ok(Tried { judgement: trial.fire(event).await, record: None })
+            }
+        }
+    }
+
+    /// The hooks of our policy that are in force at a point and are not in the record.
+    pub(crate) fn others(&self, record: &Record) -> Vec<String> {
+        let Some(policy) = self.policy() else { return Vec::new() };
+        let at_point = policy.hooks().into_iter().filter(|hook| hook.settings.point == record.point);
+        let in_force = at_point.filter(|hook| hook.standing == Standing::InForce);
+        let others = in_force.filter(|hook| {
+            !record.hooks.iter().any(|trace| policy.hook(&trace.hook).is_some_and(|other| other.name == hook.name))
+        });
+        others.map(|hook| hook.name.to_string()).collect()
+    }
+}
+
+/// An event in our words, whoever's it is.
+pub(crate) fn happened(event: &Value) -> anyhow::Result<Happened> {
+    if event.get("point").is_some() {
+        return Ok(Happened::read(event)?);
+    }
+    let read = host::read(event, None, None, &|name| std::env::var(name).ok());
+    let message = "an event is one of ours (`\"point\": \"BeforeToolUse\"`) or of an agent that `vertebra hosts` lists";
+    Ok(read.context(message)?.happened)
+}
+
+/// Reads an event from a file; `-` is standard input.
+pub(crate) fn event_file(path: &Path) -> anyhow::Result<Value> {
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().take(MAX_EVENT + 1).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(MAX_EVENT + 1).read_to_string(&mut text))
+    };
+    read.with_context(|| path.display().to_string())?;
+    if text.len() as u64 > MAX_EVENT {
+        bail!("{}: an event has at most {MAX_EVENT} bytes", path.display());
+    }
+    serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))
+}
+
+/// What answers for hooks may use where no agent is at work.
+pub(super) fn services(folder: &Path, seals: Seals, world: &World) -> Services {
+    Services { folder: folder.to_owned(), variables: world.variables.clone(), seals, ..Services::default() }
+}
+
+/// The folder a file is in.
+fn folder_of(file: &Path) -> anyhow::Result<PathBuf> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(".".as_ref());
+    folder.canonicalize().with_context(|| file.display().to_string())
+}

@@ -1,0 +1,83 @@
+//! Hooks of files: in force in the built-in agent, listed with their lines, described for editors.
+
+use serde_json::Value;
+
+use super::super::{Machine, bash, say};
+
+const NO_PUSH: &str = "[[hook]]\nname = \"no-push\"\npoint = \"BeforeToolUse\"\nmatch = { tool = \"Bash\", command = 'git\\s+push' }\ndeny = \"pushing is for humans\"\n";
+
+#[test]
+fn a_hook_of_a_file_refuses_and_the_model_reads_why() {
+    let machine = Machine::new();
+    machine.user_settings(NO_PUSH);
+    let turns = [bash("cd . && git push origin main"), say("I was not allowed to.")];
+    let told = machine.plays(&turns, &["--mode", "bypass"]);
+    assert_eq!((told.code, told.out.trim()), (0, "I was not allowed to."), "{}", told.err);
+    assert!(machine.heard().contains("pushing is for humans"), "{}", machine.heard());
+}
+
+#[test]
+fn a_hook_that_waits_for_a_tool_that_is_not_there_is_reported() {
+    let machine = Machine::new();
+    machine.user_settings(
+        "[[hook]]\nname = \"x\"\npoint = \"BeforeToolUse\"\nmatch = { tool = \"bahs\" }\ndeny = \"no\"\n",
+    );
+    let told = machine.plays(&[say("hello")], &[]);
+    let expected = "the hook `x` ([here]/home/.config/vertebra/vertebra.toml:1) waits for a tool `bahs`";
+    assert!(told.err.contains(expected), "{}", told.err);
+}
+
+#[test]
+fn a_mistake_in_a_hook_ends_the_run_with_its_line_before_it_begins() {
+    let machine = Machine::new();
+    machine.user_settings("[[hook]]\npoint = \"PostToolUse\"\ndeny = \"too late\"\n");
+    let told = machine.plays(&[say("hello")], &[]);
+    assert_ne!(told.code, 0);
+    assert!(told.err.contains("vertebra.toml, line 3: `deny` cannot be honoured at AfterToolUse"), "{}", told.err);
+    assert!(told.err.contains("|        ^^^^^^^^^^"), "{}", told.err);
+}
+
+#[test]
+fn the_list_has_what_is_in_force_in_order_and_what_is_not_and_why() {
+    let machine = Machine::new();
+    let first =
+        "[[hook]]\nname = \"first\"\npoint = \"BeforeToolUse\"\nrole = \"hook\"\npriority = 1\nset = { timeout = 5 }\n";
+    let off = "[[hook]]\nname = \"off\"\npoint = \"PromptSubmit\"\nenabled = false\ndeny = \"no\"\n";
+    machine.user_settings(&[NO_PUSH, first, off].concat());
+    machine.write("project/vertebra.toml", "[[hook]]\nname = \"theirs\"\npoint = \"Stop\"\nstop = \"enough\"\n");
+    let told = machine.runs(&["hooks", "list"]);
+    assert_eq!(told.code, 0, "{}", told.err);
+    let rows: Value = serde_json::from_str(&told.out).expect("JSON in a pipe");
+    let line = |row: &Value| {
+        let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        let place = text("origin").rsplit('/').next().unwrap_or_default().to_owned();
+        let why = if row["in_force"] == true { row["order"].to_string() } else { text("because") };
+        format!(
+            "{} {} {} | {} | {} | {place} | {why}",
+            text("point"),
+            text("role"),
+            text("name"),
+            text("when"),
+            text("does")
+        )
+    };
+    let lines: Vec<String> = rows.as_array().expect("a list").iter().map(line).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    PromptSubmit guard off | always | denies: no | vertebra.toml:12 | switched off
+    BeforeToolUse hook first | always | sets {"timeout":5} | vertebra.toml:6 | 1
+    BeforeToolUse guard no-push | tool Bash, command git\s+push | denies: pushing is for humans | vertebra.toml:1 | 2
+    ShouldContinue guard theirs | always | stops: enough | vertebra.toml:1 | the folder is not trusted
+    "#);
+    machine.runs(&["trust", "--yes"]);
+    let rows: Value = serde_json::from_str(&machine.runs(&["hooks", "list", "--json"]).out).expect("JSON");
+    assert!(rows.as_array().expect("a list").iter().any(|row| row["name"] == "theirs" && row["in_force"] == true));
+}
+
+#[test]
+fn the_schema_is_one_that_editors_can_use() {
+    let schema: Value = serde_json::from_str(&Machine::new().runs(&["hooks", "schema"]).out).expect("JSON");
+    let hook = &schema["properties"]["hook"]["items"]["properties"];
+    assert_eq!(hook["role"]["enum"], serde_json::json!(["hook", "guard", "watch"]));
+    assert_eq!(hook["match"]["$ref"], "#/$defs/match");
+    assert!(schema["$defs"]["match"]["properties"]["command"].is_object());
+}
