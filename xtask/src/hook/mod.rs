@@ -62,7 +62,9 @@ pub(crate) fn run(request: &Request) -> anyhow::Result<()> {
             }
         }
         eprintln!();
-        samples.iter_mut().for_each(|samples| samples.sort_unstable());
+        for samples in &mut samples {
+            samples.sort_unstable();
+        }
         for (what, part) in [("median", 50), ("p95", 95)] {
             table.push_str(&row(&format!("{}, {what}", case.name), &samples, part));
         }

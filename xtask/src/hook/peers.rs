@@ -56,8 +56,10 @@ pub(crate) fn all(vertebra: &Path, place: &Path, rules: usize) -> anyhow::Result
     let lines = patterns.iter().map(|pattern| format!("'{pattern}'")).collect::<Vec<_>>().join("\n");
     let bash = write("hook.sh", &include_str!("hook.sh").replace("$patterns", &lines))?;
     // What `python3` names may be a script that looks for the interpreter; that is nobody's hook.
-    let found = std::process::Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output()?;
-    let interpreter = String::from_utf8(found.stdout)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_program = |path: &PathBuf| fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF"));
+    let interpreter = std::env::split_paths(&path).map(|folder| folder.join("python3")).find(is_program);
+    let interpreter = interpreter.context("there is no python3")?.display().to_string();
     let peer = |name, program: &str, arguments: &[&str], judges| Peer {
         name,
         program: program.into(),
@@ -67,7 +69,7 @@ pub(crate) fn all(vertebra: &Path, place: &Path, rules: usize) -> anyhow::Result
     let ours = ["hook", "--host", "claude-code", "--event", "PreToolUse"];
     Ok(vec![
         peer("`vertebra hook`", vertebra.to_str().context("a path")?, &ours, true),
-        peer("Python", interpreter.trim(), &[&python], true),
+        peer("Python", &interpreter, &[&python], true),
         peer("Node", "node", &[&node], true),
         peer("bash and jq", "bash", &[&bash], true),
         peer("`true`", "true", &[], false),
