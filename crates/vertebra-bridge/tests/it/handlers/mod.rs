@@ -1,5 +1,6 @@
 //! Handlers, put to events at real points.
 
+mod claude_code;
 mod commands;
 mod faults;
 mod http;
