@@ -5,6 +5,7 @@
 mod bench;
 mod bubblewrap;
 mod fix;
+mod hook;
 mod stage;
 mod startup;
 mod test;
@@ -29,6 +30,8 @@ enum Task {
     Bench(bench::Request),
     /// Measures how soon `vertebra` answers, beside two other coding agents
     Startup(startup::Request),
+    /// Measures `vertebra hook` beside hooks in Python, Node and bash that make the same check
+    Hook(hook::Request),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -44,6 +47,10 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         Task::Startup(request) => {
             startup::run(&request)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::Hook(request) => {
+            hook::run(&request)?;
             return Ok(ExitCode::SUCCESS);
         }
     };

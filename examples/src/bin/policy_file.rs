@@ -88,7 +88,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // The same policy, asked about one event: what `vertebra hook` does for other agents.
     let event = json!({ "point": "PreToolUse", "tool": "bash", "args": { "command": "git push --force" } });
     let judged = policy.judge(&Happened::read(&event)?).await;
-    println!("\n{:?} by {}", judged.decision, judged.decided_by.unwrap_or_default());
+    if let (Some(decision), Some(by)) = (judged.decision, judged.decided_by) {
+        println!("\n{decision:?} by {by}");
+    }
 
     println!("\na mistake:");
     let mistake = "[[hook]]\npoint = \"PostToolUse\"\nmatch = { tool = \"bash\" }\ndeny = \"too late\"\n";

@@ -139,13 +139,17 @@ struct Draft<'j> {
 impl<'j> Draft<'j> {
     fn new(host: &'static Host, moment: &'static Moment, judged: &'j Judgement) -> Self {
         let reason = judged.reason.as_deref().or(judged.model_sees.as_deref()).map(str::trim).unwrap_or_default();
-        let by = judged.decided_by.as_deref().map(|by| format!("(vertebra: {by})")).unwrap_or_default();
+        // Rules name themselves in their reasons.
+        let by = judged.decided_by.as_deref().filter(|by| !reason.contains(by));
+        let by = by.map(|by| format!("(vertebra: {by})")).unwrap_or_default();
         // An empty reason would void a no in some hosts.
-        let reason = match (reason.is_empty(), by.is_empty()) {
-            (false, _) => format!("{reason} {by}").trim_end().to_owned(),
-            (true, false) => format!("The policy says no {by}"),
-            (true, true) => "The policy says no".to_owned(),
+        let reason = match (reason, judged.decision) {
+            ("", Some(Decision::Allow)) => "The policy allows it",
+            ("", Some(Decision::Ask)) => "The policy wants a person to decide",
+            ("", _) => "The policy says no",
+            (reason, _) => reason,
         };
+        let reason = format!("{reason} {by}").trim_end().to_owned();
         let told = judged.user_sees.iter().filter(|told| Some(*told) != judged.reason.as_ref());
         let warnings = told.chain(&judged.warnings).cloned().collect();
         Self {

@@ -220,7 +220,7 @@ fn judgement(word: Option<&str>, event: &Value) -> Judgement {
         Some("deny") => decided(Decision::Deny, "not here"),
         Some("block") => decided(Decision::Block, "not here"),
         Some("ask") => decided(Decision::Ask, "a person decides"),
-        Some("allow") => decided(Decision::Allow, "it is known"),
+        Some("allow") => Judgement { decision: Some(Decision::Allow), ..judged },
         Some("stop") => Judgement { goes_on: false, reason: Some("enough".to_owned()), ..judged },
         Some("context") => Judgement { model_context: vec!["mind the gap".to_owned()], ..judged },
         Some("replace") => {

@@ -150,6 +150,10 @@ fn translated(
     let tool = given.tool.clone();
     if is_tool(moment.point) {
         let (ours, aliases) = given.names(host).ok_or_else(|| wrong("it does not say which tool".to_owned()))?;
+        if moment.is_gate() && ours == "bash" && !["command", "cmd"].iter().any(|key| given.args.contains_key(*key)) {
+            // An agent that has renamed an argument must not get past every rule about commands.
+            return Err(wrong("there is no `command` in the arguments of its shell".to_owned()));
+        }
         patch_key = patch::opened(&mut given.args);
         given.event.insert("tool".to_owned(), ours.into());
         given.event.insert("aliases".to_owned(), aliases.into());

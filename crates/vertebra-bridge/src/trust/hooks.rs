@@ -22,8 +22,8 @@ pub struct ProjectHook {
     pub does: String,
     /// The scripts of the project that it names, below the root.
     pub scripts: Vec<String>,
-    /// What may name them.
-    pub(super) words: Vec<String>,
+    /// The words of it that may name them.
+    pub words: Vec<String>,
 }
 
 /// A hook of `vertebra.toml`.

@@ -15,6 +15,7 @@ pub(crate) use self::hooks::does;
 pub use self::{
     hooks::ProjectHook,
     project::{Kind, Project, ProjectFile},
+    scripts::words,
     seals::Seals,
     store::{Store, TrustError},
 };

@@ -130,7 +130,8 @@ fn pieces(line: &str) -> Vec<String> {
     pieces
 }
 
-fn words(line: &str) -> Vec<String> {
+/// The words of a command line, without their quotation marks.
+pub fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     let mut letters = line.chars();
     while let Some(letter) = letters.next() {

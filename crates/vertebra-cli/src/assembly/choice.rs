@@ -13,12 +13,13 @@ use vertebra_bridge::{
     settings::{self, ModelSettings, Said},
     shown,
 };
+use vertebra_kit::redaction::{Redaction, RedactionError};
 use vertebra_models::{
     Driver, Player, Provider, React, Recorder, Secret,
     found::{Finding, Found, Search},
 };
 
-use super::{World, script::Script};
+use super::{World, rights, script::Script};
 
 /// What is said if there is no model.
 const NO_MODEL: &str = "\
@@ -68,6 +69,7 @@ impl fmt::Display for Pick {
 /// Where models are looked for.
 pub(crate) struct Places<'s> {
     settings: &'s ModelSettings,
+    world: &'s World,
     search: Search,
     /// Keys under names of a person's own, by provider: the variable, and what is in it.
     keys: BTreeMap<&'static str, (String, Secret)>,
@@ -75,7 +77,7 @@ pub(crate) struct Places<'s> {
 
 impl<'s> Places<'s> {
     /// Where the settings and the environment say.
-    pub(crate) fn new(settings: &'s ModelSettings, world: &World) -> anyhow::Result<Self> {
+    pub(crate) fn new(settings: &'s ModelSettings, world: &'s World) -> anyhow::Result<Self> {
         let mut environment = world.variables.clone();
         let (mut urls, mut keys) = (Vec::new(), BTreeMap::new());
         for (name, said) in &settings.providers {
@@ -97,7 +99,7 @@ impl<'s> Places<'s> {
         }
         let search = Search::new(environment);
         let search = urls.iter().fold(search, |search, (provider, url)| search.base_url(provider, url));
-        Ok(Self { settings, search, keys })
+        Ok(Self { settings, world, search, keys })
     }
 
     /// Looks everywhere.
@@ -156,16 +158,21 @@ impl<'s> Places<'s> {
             Pick::Script(file) => (SharedModel::new(Script::open(file)?), None),
             Pick::Cassette(file) => {
                 let player = Player::open(file)?.place(FOLDER, &folder).normalise(super::prompt::without_date);
-                (SharedModel::new(player), None)
+                (SharedModel::new(player.redact(self.redaction()?.veil())), None)
             }
             Pick::Provider { finding, model } => self.driver(finding, model)?,
         };
         let Some(path) = record else { return Ok(model) };
-        let recorder = Recorder::new(model, path)?.place(FOLDER, &folder);
+        let recorder = Recorder::new(model, path)?.place(FOLDER, &folder).redact(self.redaction()?.veil());
         Ok(SharedModel::new(match &key {
             Some(key) => recorder.secret(key),
             None => recorder,
         }))
+    }
+
+    /// What keeps secrets out of recordings: all kinds, and not only the key that this model is asked with.
+    fn redaction(&self) -> Result<Redaction, RedactionError> {
+        rights::redaction(self.settings, self.world)
     }
 
     fn driver(&self, finding: &Finding, model: &str) -> anyhow::Result<(SharedModel, Option<Secret>)> {

@@ -2,7 +2,7 @@
 
 mod checks;
 
-use std::{io::Write as _, path::PathBuf, process::ExitCode};
+use std::{borrow::Cow, io::Write as _, path::PathBuf, process::ExitCode};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -25,10 +25,10 @@ pub(crate) struct Options {
 
 /// One thing that was looked at.
 #[derive(Serialize)]
-struct Finding {
+pub(crate) struct Finding {
     /// What was looked at: `sandbox`.
-    what: &'static str,
-    health: Health,
+    what: Cow<'static, str>,
+    pub(crate) health: Health,
     /// What was found.
     found: String,
     /// What to do.
@@ -38,7 +38,7 @@ struct Finding {
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Health {
+pub(crate) enum Health {
     /// Fine.
     Good,
     /// It works, with less.
@@ -48,16 +48,16 @@ enum Health {
 }
 
 impl Finding {
-    fn good(what: &'static str, found: impl Into<String>) -> Self {
-        Self { what, health: Health::Good, found: found.into(), advice: None }
+    pub(crate) fn good(what: impl Into<Cow<'static, str>>, found: impl Into<String>) -> Self {
+        Self { what: what.into(), health: Health::Good, found: found.into(), advice: None }
     }
 
-    fn lacking(what: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { what, health: Health::Lacking, found: found.into(), advice: Some(advice.into()) }
+    pub(crate) fn lacking(what: impl Into<Cow<'static, str>>, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { what: what.into(), health: Health::Lacking, found: found.into(), advice: Some(advice.into()) }
     }
 
-    fn broken(what: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { what, health: Health::Broken, found: found.into(), advice: Some(advice.into()) }
+    pub(crate) fn broken(what: impl Into<Cow<'static, str>>, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { what: what.into(), health: Health::Broken, found: found.into(), advice: Some(advice.into()) }
     }
 }
 
@@ -74,7 +74,8 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn show(out: &mut impl std::io::Write, findings: &[Finding], broken: usize) -> std::io::Result<()> {
+/// Shows what was found, and how much of it does not work.
+pub(crate) fn show(out: &mut impl std::io::Write, findings: &[Finding], broken: usize) -> std::io::Result<()> {
     let width = findings.iter().map(|finding| finding.what.len()).max().unwrap_or_default();
     let dim = Style::new().dimmed();
     for Finding { what, health, found, advice } in findings {

@@ -41,7 +41,7 @@ impl InForce {
         }
         let user = world.user_settings().map(|path| settings::read(&path, Level::User)).transpose()?;
         let user = user.unwrap_or_default().settings;
-        let Brought { settings: project, seals, left_out } = project(&folder, world);
+        let Brought { settings: project, seals, left_out } = project(&folder, world)?;
         let (settings, mut notices) = settings::merge(managed, std::iter::once(user).chain(project));
         notices.extend(left_out);
         Ok(Self { settings, folder, seals, notices })
@@ -57,32 +57,27 @@ struct Brought {
 }
 
 /// Looks at the project. One that cannot be looked at brings nothing.
-fn project(folder: &Path, world: &World) -> Brought {
+fn project(folder: &Path, world: &World) -> anyhow::Result<Brought> {
     // Most projects bring no policy, and then nothing of them is read.
-    let Ok(folder) = folder.canonicalize() else { return Brought::default() };
+    let Ok(folder) = folder.canonicalize() else { return Ok(Brought::default()) };
     if [settings::FILE_NAME, settings::LOCAL_NAME].iter().all(|name| settings::project_file(&folder, name).is_none()) {
-        return Brought::default();
+        return Ok(Brought::default());
     }
-    let Ok(project) = Project::look(&folder) else { return Brought::default() };
+    let Ok(project) = Project::look(&folder) else { return Ok(Brought::default()) };
     let standing = match world.state.as_deref().map(Store::in_folder) {
         Some(store) => store.standing(&project),
         None => Ok(Standing::Unknown),
     };
     let without = |why: String| Brought { left_out: Some(why), ..Brought::default() };
-    match standing {
+    Ok(match standing {
         Ok(Standing::Empty) => Brought::default(),
-        Ok(Standing::Trusted) => match project.settings() {
-            Ok(sheets) => Brought {
-                settings: sheets.into_iter().map(|sheet| sheet.settings).collect(),
-                seals: Seals::new(&project),
-                left_out: None,
-            },
-            Err(error) => {
-                let root = vertebra_bridge::shown(&project.root.to_string_lossy());
-                without(format!("the policy of {root} does not count: {error}"))
-            }
+        // What a person trusts is meant to hold: if it cannot be read, nothing can be judged.
+        Ok(Standing::Trusted) => Brought {
+            settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
+            seals: Seals::new(&project),
+            left_out: None,
         },
         Ok(standing @ (Standing::Unknown | Standing::Changed(_))) => without(project.left_out(&standing)),
         Err(error) => without(error.to_string()),
-    }
+    })
 }

@@ -77,7 +77,7 @@ fn text(line: &Line<'_>, mask: &Mask) -> String {
         "continue": judgement.goes_on,
         "exit_code": answer.exit_code,
         "lost": answer.lost,
-        "warnings": judgement.warnings,
+        "warnings": judgement.warnings.iter().map(|text| mask.text(text)).collect::<Vec<_>>(),
         "took_us": u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
     });
     let mut whole = short.clone();

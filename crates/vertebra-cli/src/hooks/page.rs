@@ -107,7 +107,8 @@ fn hook(tree: &mut String, trace: &Trace, record: &Record, policy: Option<&Polic
         cut(&on_one_line(&said), WIDTH),
         on_one_line(&origin),
     );
-    for change in &trace.changes {
+    // Context for the model is told at the end.
+    for change in trace.changes.iter().filter(|change| !change.path.starts_with("/metadata/bridge")) {
         let _ = writeln!(tree, "{DIM}│    changes {DIM:#}{}", changed(change).cut(WIDTH).paint(false));
     }
     if let Some(account) = &trace.account {
@@ -164,7 +165,7 @@ pub(super) fn outcome(tree: &mut String, judgement: &Judgement) {
     let by = judgement.decided_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let reason = judgement.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let _ =
-        writeln!(tree, "{DIM}└─{DIM:#} {style}{BOLD}{word}{BOLD:#}{style:#}{}", on_one_line(&format!("{by}{reason}")));
+        writeln!(tree, "{DIM}└─{DIM:#} {style}{BOLD}{word}{BOLD:#}{style:#} {}", on_one_line(&format!("{by}{reason}")));
     let mut line = |what: &str, text: &str| {
         let _ = writeln!(tree, "   {DIM}{what}{DIM:#}  {}", cut(&on_one_line(text), WIDTH));
     };
@@ -177,6 +178,11 @@ pub(super) fn outcome(tree: &mut String, judgement: &Judgement) {
     if !judgement.goes_on {
         line("the agent", "stops");
     }
-    judgement.effects.iter().for_each(|(name, value)| line(name, &value.to_string()));
+    // Those that stand beside have their own lines.
+    judgement
+        .effects
+        .iter()
+        .filter(|(name, _)| *name != "shadow")
+        .for_each(|(name, value)| line(name, &value.to_string()));
     judgement.warnings.iter().for_each(|text| line("!", text));
 }

@@ -158,10 +158,9 @@ pub fn apply(edits: &[Edit], place: &Place<'_>) -> Result<(), InstallError> {
 pub fn take_back(edits: &[Edit], place: &Place<'_>) -> Result<(), InstallError> {
     let ledger = Ledger::new(place.state.as_deref());
     edits.iter().try_for_each(Edit::check)?;
-    for edit in edits {
-        edit.apply()?;
-        ledger.forget(edit);
-    }
+    edits.iter().try_for_each(Edit::apply)?;
+    // Folders that were made for one of them may have held all of them.
+    edits.iter().for_each(|edit| ledger.forget(edit));
     Ok(())
 }
 

@@ -108,7 +108,7 @@ async fn a_new_hook_holds_from_the_next_call_on() {
 #[tokio::test]
 async fn a_hook_that_is_taken_out_of_ones_own_file_is_gone() {
     for leave in [
-        |scene: &Scene| scene.write("user.toml", ""),
+        |scene: &Scene| scene.write("user.toml", "# nothing any more\n"),
         |scene: &Scene| {
             fs::remove_file(scene.path("user.toml")).expect("removed");
         },

@@ -1,7 +1,9 @@
 //! Settings, trust, the choice of a model and the commands around them, as a person or a pipe sees them.
 
 mod commands;
+mod hook;
 mod hooks;
+mod install;
 mod models;
 mod settings;
 mod trust;

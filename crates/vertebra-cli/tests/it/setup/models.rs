@@ -82,3 +82,12 @@ fn what_was_recorded_is_played_back() {
     let told = machine.runs(&["run", "--model", &model, "something else"]);
     assert_eq!(told.code, 1, "only what was recorded: {}", told.out);
 }
+
+#[test]
+fn what_looks_like_a_secret_in_an_answer_is_in_no_recording() {
+    let machine = Machine::new();
+    let token = format!("ghp_{}", "0123456789abcdefghijABCDEFGHIJ012345");
+    machine.plays(&[super::bash(&format!("echo {token}")), say(&format!("It is {token}."))], &[]);
+    assert!(machine.heard().contains("[REDACTED:github-token]"), "{}", machine.heard());
+    assert!(!machine.heard().contains(&token), "{}", machine.heard());
+}

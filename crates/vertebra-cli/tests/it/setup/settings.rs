@@ -11,6 +11,7 @@ fn a_mistake_ends_the_run_before_it_begins_and_shows_the_line() {
     insta::assert_snapshot!(told.err, @r"
     error: [here]/home/.config/vertebra/vertebra.toml, line 3: `[permissions]` has no `dney`; did you mean `deny`?
       3 | dney = …
+        | ^^^^
     ");
     machine.user_settings("[permissions]\ndeny = [\"Bash(\"]\n");
     let told = machine.plays(&[say("done")], &[]);

@@ -1,0 +1,100 @@
+//! Hooks that are never reached, or that wait for what never comes.
+
+use vertebra::{Kind, Matcher, Role, nearest};
+use vertebra_bridge::{
+    host::HOSTS,
+    policy::{Off, Policy, PolicyHook, Standing},
+    settings::Action,
+    shown,
+};
+
+use crate::doctor::Finding;
+
+/// The tools of our own agent.
+const OURS: &[&str] = &[
+    "bash",
+    "read_file",
+    "write_file",
+    "edit_file",
+    "multi_edit",
+    "list_dir",
+    "search_files",
+    "grep",
+    "glob",
+    "apply_patch",
+    "web_fetch",
+    "web_search",
+    "task",
+    "skill",
+    "todo_write",
+];
+
+/// What a hook can be behind.
+pub(super) fn all(policy: &Policy) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let hooks = policy.hooks();
+    for (at, hook) in hooks.iter().enumerate() {
+        let what = format!("hook {}", shown(&hook.settings.name));
+        match &hook.standing {
+            Standing::InForce => {}
+            Standing::Off(Off::Disabled) => continue,
+            Standing::Off(off) => {
+                findings.push(Finding::lacking(what, format!("{}: {off}", hook.origin), "nothing, if that is meant"));
+                continue;
+            }
+        }
+        let earlier = hooks[..at].iter().filter(|other| other.settings.point == hook.settings.point);
+        if let Some(wall) = earlier.into_iter().find(|other| is_wall(other) && hook.settings.role == Role::Hook) {
+            let found = format!(
+                "{}: never reached, because `{}` ({}) always refuses before it",
+                hook.origin,
+                wall.settings.name,
+                wall.origin.spot()
+            );
+            findings.push(Finding::broken(
+                what.clone(),
+                found,
+                "give the other one a `match`, or this one a smaller `priority`",
+            ));
+        }
+        findings.extend(tools(&what, hook));
+    }
+    findings
+}
+
+/// Whether nothing comes past a hook.
+fn is_wall(hook: &PolicyHook) -> bool {
+    let ends = match &hook.settings.action {
+        Action::Say(reply) => reply.verdict.as_ref().and_then(|verdict| verdict.get("verdict")?.as_str()),
+        Action::Run(_) => None,
+    };
+    let ends = ends.is_some_and(|word| [Kind::Deny, Kind::Skip, Kind::Halt].iter().any(|kind| is_word(*kind, word)));
+    let stands = hook.standing == Standing::InForce && !hook.settings.shadow && hook.settings.role == Role::Hook;
+    ends && stands && hook.settings.matcher.is_none()
+}
+
+fn is_word(kind: Kind, word: &str) -> bool {
+    serde_json::to_value(kind).is_ok_and(|kind| kind == word)
+}
+
+/// Tools that a hook waits for and that nobody has.
+fn tools(what: &str, hook: &PolicyHook) -> Vec<Finding> {
+    let Some(matcher) = &hook.settings.matcher else { return Vec::new() };
+    let known: Vec<&str> = OURS.iter().copied().chain(HOSTS.iter().flat_map(|host| names(host))).collect();
+    let patterns = matcher.tool_patterns();
+    let unknown = patterns.into_iter().flat_map(|pattern| pattern.split('|')).filter(|name| {
+        let plain = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        plain && !name.starts_with("mcp__") && Matcher::tool_pattern_holds(name, &known) == Some(false)
+    });
+    let findings = unknown.map(|name| {
+        let meant = nearest(name, known.iter().copied()).map(|meant| format!("; did you mean `{meant}`?"));
+        let found = format!("{}: no tool is called `{name}`{}", hook.origin, meant.unwrap_or_default());
+        Finding::lacking(what.to_owned(), found, "mend the name, unless it is a tool of your own")
+    });
+    findings.collect()
+}
+
+/// The names that a host has for its tools.
+fn names(host: &'static vertebra_bridge::host::Host) -> impl Iterator<Item = &'static str> {
+    host.tools.iter().flat_map(|(theirs, ours)| [*theirs, *ours])
+}

@@ -1,0 +1,84 @@
+//! What starting tells: shells that talk before they are asked, and programs that take their time.
+
+use std::{process::Stdio, time::Duration};
+
+use serde_json::json;
+use tokio::{process::Command, time::timeout};
+use vertebra::Ran;
+use vertebra_bridge::{
+    handler::Services,
+    policy::Policy,
+    settings::{Action, Settings},
+    shown,
+    wire::Happened,
+};
+
+use crate::{assembly::World, doctor::Finding, view::text};
+
+/// How long a shell may take to start.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// From when on a hook is slow: people notice half a second at every call.
+const SLOW: Duration = Duration::from_millis(500);
+
+/// Shells that write something before they were asked anything: hooks' answers would begin with it.
+pub(super) async fn noise(world: &World) -> Vec<Finding> {
+    let own = world.variables.get("SHELL").cloned().unwrap_or_else(|| "sh".to_owned());
+    let mut findings = Vec::new();
+    for (shell, option) in [("sh".to_owned(), "-c"), ("bash".to_owned(), "-c"), (own, "-lc")] {
+        let what = format!("{} {option}", shown(&shell));
+        let mut command = Command::new(&shell);
+        command.args([option, ":"]).env_clear().envs(&world.variables).stdin(Stdio::null()).kill_on_drop(true);
+        match timeout(PATIENCE, command.output()).await {
+            Ok(Ok(output)) if output.stdout.is_empty() => {}
+            Ok(Ok(output)) => {
+                let said = shown(String::from_utf8_lossy(&output.stdout).trim());
+                let found = format!("writes to standard output as it starts: {said}");
+                let advice = "let its start-up files write only where somebody reads: `case $- in *i*) … ;; esac`";
+                findings.push(Finding::lacking(what, found, advice));
+            }
+            // A shell that is not there starts no hook.
+            Ok(Err(_)) => {}
+            Err(_) => {
+                let found = format!("did not start within {}", text::duration(PATIENCE));
+                findings.push(Finding::lacking(what, found, "look at its start-up files"));
+            }
+        }
+    }
+    findings
+}
+
+/// Starts each program alone, with a sample event, and looks how long it takes.
+pub(super) async fn slow(settings: &Settings, services: &Services) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for hook in &settings.hooks {
+        if !matches!(hook.value.action, Action::Run(_)) || !hook.value.enabled {
+            continue;
+        }
+        let what = format!("hook {}", shown(&hook.value.name));
+        let mut alone = Settings { hooks: vec![hook.clone()], ..Settings::default() };
+        for hook in &mut alone.hooks {
+            hook.value.matcher = None;
+            hook.value.before.clear();
+            hook.value.after.clear();
+        }
+        let sample = json!({ "point": hook.value.point, "working_directory": services.folder });
+        let (Ok(policy), Ok(sample)) = (Policy::new(&alone, services), Happened::read(&sample)) else { continue };
+        let trial = policy.fire(&sample).await;
+        for trace in &trial.record.hooks {
+            let took = text::duration(trace.took);
+            findings.push(match &trace.ran {
+                Ran::Failed { failure, .. } => {
+                    let found = format!("failed with a sample event: {failure}");
+                    Finding::broken(what.clone(), found, "vertebra hooks explain EVENT.json shows what it wrote")
+                }
+                _ if trace.took >= SLOW => {
+                    let found = format!("took {took} with a sample event, and every such event waits for it");
+                    Finding::lacking(what.clone(), found, "make it a `worker`, which is started once, or `detached`")
+                }
+                _ => Finding::good(what.clone(), format!("took {took} with a sample event")),
+            });
+        }
+    }
+    findings
+}

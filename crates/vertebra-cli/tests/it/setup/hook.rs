@@ -1,0 +1,335 @@
+//! `vertebra hook` as other agents call it.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::Path,
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::{Machine, Told};
+
+/// The folder of the cases that are put to every host.
+fn cases() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../vertebra-bridge/src/host/cases")
+}
+
+fn fed(command: &mut Command, input: &[u8]) -> Told {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("stdin");
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("the command ends");
+    writer.join().expect("written");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    Told { code: status.code().expect("an end of its own"), out: text(stdout), err: text(stderr) }
+}
+
+/// A text without the word who decided, which names a file and a line.
+fn plain(text: &str) -> String {
+    let mut rest = text;
+    let mut out = String::new();
+    while let Some(at) = rest.find(" (vertebra: ") {
+        out.push_str(&rest[..at]);
+        rest = rest[at..].find("))").map_or("", |end| &rest[at + end + 2..]);
+    }
+    out + rest
+}
+
+/// Every case of a host, by the real program with a real policy.
+fn answers(host: &str) {
+    let machine = Machine::new();
+    let policy = cases().join("policy.toml").display().to_string();
+    let file: Value =
+        serde_json::from_str(&fs::read_to_string(cases().join(format!("{host}.json"))).expect("cases")).expect("JSON");
+    for case in file["cases"].as_array().expect("cases") {
+        let mut event = file["common"].clone();
+        event.as_object_mut().expect("an object").extend(case["event"].as_object().expect("an object").clone());
+        let mut arguments = vec!["hook", "--config", &policy];
+        arguments.extend(case["host"].as_str().into_iter().flat_map(|host| ["--host", host]));
+        arguments.extend(case["moment"].as_str().into_iter().flat_map(|moment| ["--event", moment]));
+        let mut command = machine.command(&arguments);
+        for (name, value) in file["environment"].as_object().into_iter().flatten() {
+            command.env(name, value.as_str().expect("text"));
+        }
+        let told = fed(&mut command, event.to_string().as_bytes());
+        let (expected, at) =
+            (&case["answer"], format!("{host}: {}: {} {} {}", case["it"], told.code, told.out, told.err));
+        assert_eq!(Value::from(told.code), expected["exit"], "{at}");
+        let stdout = plain(told.out.trim_end());
+        if let Some(part) = expected["stdout_has"].as_str() {
+            assert!(stdout.contains(part), "{at}");
+        } else {
+            let stdout = serde_json::from_str(&stdout).unwrap_or_else(|_| Value::from(stdout.clone()));
+            let nothing = json!("");
+            let wanted = expected.get("stdout").unwrap_or(&nothing);
+            assert_eq!(&stdout, wanted, "{at}");
+        }
+        assert!(expected["stderr"].as_str().is_none_or(|part| told.err.contains(part)), "{at}");
+    }
+}
+
+macro_rules! hosts {
+    ($($name:ident: $host:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            answers($host);
+        }
+    )*};
+}
+
+hosts! {
+    claude_code_is_answered_as_it_reads: "claude-code";
+    codex_is_answered_as_it_reads: "codex";
+    gemini_cli_is_answered_as_it_reads: "gemini";
+    cursor_is_answered_as_it_reads: "cursor";
+    copilot_is_answered_as_it_reads: "copilot";
+    vs_code_is_answered_as_it_reads: "vscode";
+    windsurf_is_answered_as_it_reads: "windsurf";
+    cline_is_answered_as_it_reads: "cline";
+    kiro_is_answered_as_it_reads: "kiro";
+    qwen_code_is_answered_as_it_reads: "qwen";
+    factory_droid_is_answered_as_it_reads: "factory";
+    the_shim_of_opencode_is_answered_as_it_reads: "opencode";
+    the_shim_of_amp_is_answered_as_it_reads: "amp";
+}
+
+const FORBIDDEN: &str =
+    "[[hook]]\nname = \"no\"\npoint = \"BeforeToolUse\"\nmatch = { command = \"forbidden\" }\ndeny = \"not here\"\n";
+
+fn call(machine: &Machine, command: &str) -> Value {
+    json!({
+        "hook_event_name": "PreToolUse", "session_id": "s", "cwd": machine.path("project"), "permission_mode": "default",
+        "tool_name": "Bash", "tool_input": { "command": command },
+    })
+}
+
+fn asked(machine: &Machine, arguments: &[&str], event: &Value) -> Told {
+    fed(&mut machine.command(&[&["hook"], arguments].concat()), event.to_string().as_bytes())
+}
+
+#[test]
+fn an_event_that_cannot_be_read_passes_no_gate() {
+    let machine = Machine::new();
+    let at_gate = ["hook", "--host", "claude-code", "--event", "PreToolUse"];
+    let cases: [(&[u8], &str); 6] = [
+        (b"", "nothing came on stdin"),
+        (b"  \n", "nothing came on stdin"),
+        (b"hello", "is not JSON"),
+        (b"{\"a\": ", "is not JSON"),
+        (b"{\"a\": \"\xff\xfe\"}", "is not UTF-8"),
+        (b"[1, 2]", "is not a JSON object"),
+    ];
+    for (input, why) in cases {
+        let told = fed(&mut machine.command(&at_gate), input);
+        assert_eq!((told.code, told.out.as_str()), (2, ""), "{input:?}");
+        assert!(told.err.contains(why), "{why}: {}", told.err);
+        let told = fed(&mut machine.command(&["hook"]), input);
+        assert_eq!(told.code, 2, "nobody said what happened: {}", told.err);
+        let told = fed(&mut machine.command(&["hook", "--host", "claude-code", "--event", "Stop"]), input);
+        assert_eq!((told.code, told.out.as_str()), (0, ""), "an end is no gate: {}", told.err);
+        assert!(told.err.contains(why), "{}", told.err);
+        let told = fed(&mut machine.command(&[&at_gate[..], &["--fail-open"]].concat()), input);
+        assert_eq!((told.code, told.out.as_str()), (0, ""), "{}", told.err);
+        assert!(told.err.contains(why), "{}", told.err);
+        let told = fed(&mut machine.command(&["hook", "--host", "cline", "--event", "PreToolUse"]), input);
+        assert_eq!(told.code, 0);
+        assert_eq!(serde_json::from_str::<Value>(&told.out).expect("JSON")["cancel"], true, "{}", told.out);
+    }
+    let told = fed(&mut machine.command(&["hook", "--host", "clod"]), b"{}");
+    assert_eq!(told.code, 2);
+    assert!(told.err.contains("there is no agent `clod`") && told.err.contains("claude-code"), "{}", told.err);
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_passes_no_gate_and_says_its_line() {
+    let machine = Machine::new();
+    machine.user_settings("[permissions]\ndeny = [\"Bash(rm *)\"]\nmodes = 1\n");
+    let told = asked(&machine, &[], &call(&machine, "ls"));
+    assert_eq!((told.code, told.out.as_str()), (2, ""));
+    assert!(told.err.contains("vertebra.toml") && told.err.contains("modes"), "{}", told.err);
+    assert_eq!(asked(&machine, &["--fail-open"], &call(&machine, "ls")).code, 0);
+    let told = asked(&machine, &["--config", "nowhere.toml"], &call(&machine, "ls"));
+    assert_eq!(told.code, 2);
+    assert!(told.err.contains("nowhere.toml"), "{}", told.err);
+}
+
+#[test]
+fn ten_megabytes_are_judged_and_forty_are_refused() {
+    let machine = Machine::new();
+    machine.user_settings(FORBIDDEN);
+    let long = |bytes: usize| call(&machine, &format!("run forbidden {}", "x".repeat(bytes)));
+    let told = asked(&machine, &[], &long(10 * 1024 * 1024));
+    assert_eq!(told.code, 2);
+    assert!(told.err.contains("not here"), "{}", &told.err[..told.err.len().min(500)]);
+    let told = asked(&machine, &["--host", "claude-code", "--event", "PreToolUse"], &long(40 * 1024 * 1024));
+    assert_eq!(told.code, 2);
+    assert!(told.err.contains("larger than"), "{}", told.err);
+}
+
+#[test]
+fn an_agent_that_never_closes_stdin_is_answered_all_the_same() {
+    let machine = Machine::new();
+    machine.user_settings(FORBIDDEN);
+    let mut command = machine.command(&["hook"]);
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut stdin = child.stdin.take().expect("stdin");
+    stdin.write_all(call(&machine, "run forbidden").to_string().as_bytes()).expect("written");
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(2));
+    drop(stdin);
+}
+
+#[test]
+fn an_interrupt_ends_it_and_what_it_started() {
+    let machine = Machine::new();
+    let script = "echo $$ > started; while :; do sleep 1; done";
+    machine.user_settings(&format!(
+        "[[hook]]\nname = \"slow\"\npoint = \"BeforeToolUse\"\nrun = {{ command = \"{script}\", timeout = \"10m\" }}\n"
+    ));
+    let mut command = machine.command(&["hook"]);
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut stdin = child.stdin.take().expect("stdin");
+    stdin.write_all(call(&machine, "ls").to_string().as_bytes()).expect("written");
+    drop(stdin);
+    let end = Instant::now() + Duration::from_secs(60);
+    while machine.read("project/started").trim().is_empty() {
+        assert!(Instant::now() < end, "the hook does not start");
+        std::thread::yield_now();
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+    assert_eq!(child.wait().expect("it ends").code(), Some(2), "and the call does not pass");
+    let script: i32 = machine.read("project/started").trim().parse().expect("a number");
+    let script = rustix::process::Pid::from_raw(script).expect("a process");
+    while rustix::process::test_kill_process(script).is_ok() {
+        assert!(Instant::now() < end, "what it started lives on");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn the_policy_of_a_project_counts_once_it_is_trusted_and_wherever_the_agent_has_gone() {
+    let machine = Machine::new();
+    machine.write("project/vertebra.toml", FORBIDDEN);
+    machine.write("elsewhere/.keep", "");
+    let forbidden = call(&machine, "run forbidden");
+    assert_eq!(asked(&machine, &[], &forbidden).code, 0, "nobody trusts it");
+    let start = json!({ "hook_event_name": "SessionStart", "session_id": "s", "cwd": machine.path("project"), "source": "startup" });
+    let told = asked(&machine, &[], &start);
+    assert_eq!(told.code, 0);
+    let message = serde_json::from_str::<Value>(&told.out).expect("JSON")["systemMessage"].to_string();
+    assert!(message.contains("not trusted") && message.contains("vertebra trust"), "{message}");
+
+    assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
+    assert_eq!(asked(&machine, &[], &forbidden).code, 2);
+    assert_eq!(asked(&machine, &[], &start).out, "");
+    let mut gone = forbidden.clone();
+    gone["cwd"] = machine.path("elsewhere").to_string_lossy().into();
+    assert_eq!(asked(&machine, &[], &gone).code, 0, "it is another folder");
+    let mut command = machine.command(&["hook"]);
+    command.env("CLAUDE_PROJECT_DIR", machine.path("project"));
+    assert_eq!(fed(&mut command, gone.to_string().as_bytes()).code, 2, "but the session began in this one");
+
+    machine.write("project/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
+    assert_eq!(asked(&machine, &[], &forbidden).code, 0, "nobody has seen this one");
+    assert!(asked(&machine, &[], &start).out.contains("changed since"));
+}
+
+#[test]
+fn judgements_are_logged_without_secrets_and_the_log_is_bounded() {
+    let machine = Machine::new();
+    machine.user_settings(FORBIDDEN);
+    let told = asked(&machine, &[], &call(&machine, "run forbidden --password hunter2-hunter2"));
+    assert_eq!(told.code, 2);
+    let log = || machine.read("home/.local/state/vertebra/hook-log.jsonl");
+    let line: Value = serde_json::from_str(log().trim()).expect("a line of JSON");
+    assert_eq!((&line["host"], &line["decision"]), (&json!("claude-code"), &json!("deny")));
+    let command = line["event"]["args"]["command"].as_str().expect("the command");
+    assert!(command.starts_with("run forbidden --password [hidden "), "{command}");
+    assert_eq!(line["event"]["tool"], "bash");
+
+    let state = machine.path("home/.local/state/vertebra");
+    let mode = |name: &str| {
+        std::os::unix::fs::PermissionsExt::mode(&fs::metadata(state.join(name)).expect("a file").permissions())
+    };
+    assert_eq!((mode("hook-log.jsonl") & 0o777, mode("hook-log.key") & 0o777), (0o600, 0o600));
+    fs::write(state.join("hook-log.jsonl"), "x".repeat(5 * 1024 * 1024)).expect("a long log");
+    asked(&machine, &[], &call(&machine, "ls"));
+    assert_eq!(log().lines().count(), 1);
+    assert_eq!(fs::metadata(state.join("hook-log.1.jsonl")).expect("the older one").len(), 5 * 1024 * 1024);
+
+    fs::remove_dir_all(&state).expect("removed");
+    fs::write(&state, "in the way").expect("a file");
+    assert_eq!(
+        asked(&machine, &[], &call(&machine, "run forbidden")).code,
+        2,
+        "a log that cannot be written changes nothing"
+    );
+    assert_eq!(asked(&machine, &[], &call(&machine, "ls")).code, 0);
+}
+
+#[test]
+fn it_explains_itself_without_answering() {
+    let machine = Machine::new();
+    machine.user_settings("[[hook]]\nname = \"careful\"\npoint = \"BeforeToolUse\"\nmatch = { tool = \"bash\" }\nask = \"is this wise?\"\n");
+    let mut event = call(&machine, "ls");
+    event["turn_id"] = "t".into();
+    event["model"] = "m".into();
+    let told = asked(&machine, &["--explain"], &event);
+    assert_eq!(told.code, 0, "{}", told.err);
+    let here = machine.path("").display().to_string();
+    insta::assert_snapshot!(told.out.replace(here.trim_end_matches('/'), "[here]"));
+}
+
+/// The blocks of a page in this language, each with what stands in it.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let begin = format!("```{language}\n");
+    page.split(&begin).skip(1).filter_map(|rest| Some(rest.split_once("```")?.0.to_owned())).collect()
+}
+
+#[test]
+fn the_page_about_policies_is_true() {
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy.md")).expect("the page");
+    let machine = Machine::new();
+    machine.user_settings(&blocks(&page, "toml").concat());
+    let here = machine.path("").display().to_string();
+    let program = Path::new(env!("CARGO_BIN_EXE_vertebra")).parent().expect("a folder").display().to_string();
+    let path = format!("{program}:{}", std::env::var("PATH").unwrap_or_default());
+    let mut said = 0;
+    for block in blocks(&page, "console") {
+        let (mut commands, mut expected) = (Vec::new(), String::new());
+        for line in block.lines() {
+            match line.strip_prefix("$ ") {
+                Some(command) => commands.push(command),
+                None => expected.push_str(&format!("{line}\n")),
+            }
+        }
+        let mut out = String::new();
+        for line in commands {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]).env_clear().env("PATH", &path).env("HOME", machine.path("home"));
+            let told = fed(command.current_dir(machine.path("project")), b"");
+            assert_eq!(told.code, 0, "{line}: {}", told.err);
+            out = told.out.replace(here.trim_end_matches('/'), "[here]");
+        }
+        if !expected.is_empty() {
+            assert_eq!(out, expected);
+            said += 1;
+        }
+    }
+    assert_eq!(said, 2, "the page shows what is said");
+    assert!(
+        machine.read("home/.claude/settings.json").contains("vertebra")
+            && machine.read("home/.codex/hooks.json").contains("vertebra")
+    );
+}

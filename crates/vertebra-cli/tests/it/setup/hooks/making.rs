@@ -1,0 +1,100 @@
+//! Hooks that are made, and hooks that are taken over.
+
+use std::process::Command;
+
+use super::{Machine, machine};
+
+#[test]
+fn a_new_hook_and_its_case_pass_as_they_are_made() {
+    let machine = Machine::new();
+    machine.write("project/vertebra.toml", "# mine\n[limits]\nsteps = 9\n");
+    let mut languages = vec!["sh", "python"];
+    let types = Command::new("node").args(["--experimental-strip-types", "-e", "0"]).output();
+    if types.is_ok_and(|output| output.status.success()) {
+        languages.push("typescript");
+    }
+    for (lang, point) in
+        languages.iter().flat_map(|lang| ["BeforeToolUse", "PromptSubmit", "AfterToolUse"].map(|point| (*lang, point)))
+    {
+        let name = format!("my-{lang}-{point}");
+        let told = machine.runs(&["hooks", "new", &name, "--lang", lang, "--point", point]);
+        assert_eq!(told.code, 0, "{}", told.err);
+    }
+    let told = machine.runs(&["hooks", "test", "--config", "vertebra.toml"]);
+    assert_eq!(told.code, 0, "{}{}", told.out, told.err);
+    assert_eq!(told.out.matches('✓').count(), languages.len() * 3, "{}", told.out);
+    assert!(machine.read("project/vertebra.toml").starts_with("# mine\n[limits]\nsteps = 9\n"), "what is there stays");
+}
+
+#[test]
+fn a_new_hook_takes_nothing_that_is_there() {
+    let machine = machine();
+    let told = machine.runs(&["hooks", "new", "no-force-push", "--lang", "sh"]);
+    assert!(told.code == 1 && told.err.contains("has a hook `no-force-push` already"), "{}", told.err);
+    let told = machine.runs(&["hooks", "new", "gap", "--lang", "sh"]);
+    assert_eq!(told.code, 1, "{}", told.out);
+    machine.write("project/hooks/other.sh", "mine");
+    let told = machine.runs(&["hooks", "new", "other", "--lang", "sh"]);
+    assert!(told.code == 1 && told.err.contains("is there already"), "{}", told.err);
+    assert_eq!(machine.read("project/hooks/other.sh"), "mine");
+    assert_eq!(machine.read("project/vertebra.toml"), super::POLICY, "nothing is half done");
+    let told = machine.runs(&["hooks", "new", "../x", "--lang", "sh"]);
+    assert!(told.code == 1 && told.err.contains("becomes the name of a file"), "{}", told.err);
+}
+
+const CLAUDE: &str = r#"{
+  "permissions": { "deny": ["Read(**/.env)"], "defaultMode": "bypassPermissions" },
+  "model": "opus",
+  "hooks": {
+    "PreToolUse": [{ "matcher": "Bash", "hooks": [
+      { "type": "command", "command": "./check.sh", "timeout": 5 },
+      { "type": "command", "command": "true", "if": "Bash(git *)" }
+    ]}],
+    "WorktreeCreate": [{ "hooks": [{ "type": "command", "command": "true" }] }]
+  }
+}"#;
+
+#[test]
+fn imported_hooks_judge_as_the_settings_did_and_what_is_left_is_told() {
+    let machine = Machine::new();
+    machine.write("project/vertebra.toml", "# mine\n[permissions]\ndeny = [\"Bash(rm *)\"]  # keep\n");
+    machine.write("project/.claude/settings.json", CLAUDE);
+    machine.script("project/check.sh", "if grep -q force; then echo 'no force' >&2; exit 2; fi");
+    let dry = machine.runs(&["hooks", "import", "--dry-run"]);
+    assert!(dry.code == 0 && dry.out.contains("contract = \"claude-code\""), "{}{}", dry.out, dry.err);
+    assert!(!machine.read("project/vertebra.toml").contains("claude-code"));
+
+    let told = machine.runs(&["hooks", "import"]);
+    assert_eq!(told.code, 0, "{}", told.err);
+    for left in
+        ["model: has no place", "permissions.defaultMode", "hooks.PreToolUse[0].hooks[1]: `if", "hooks.WorktreeCreate"]
+    {
+        assert!(told.err.contains(left), "{left}: {}", told.err);
+    }
+    let written = machine.read("project/vertebra.toml");
+    assert_eq!(written, dry.out);
+    assert!(written.starts_with("# mine\n[permissions]\n") && written.contains("Bash(rm *)"), "{written}");
+    assert!(written.contains("Read(**/.env)"), "{written}");
+    machine.runs(&["hooks", "import"]);
+    assert_eq!(machine.read("project/vertebra.toml"), written, "a second time adds nothing");
+
+    let project = machine.path("project").display().to_string();
+    for command in ["git push --force", "ls"] {
+        let event = serde_json::json!({
+            "hook_event_name": "PreToolUse", "session_id": "s", "cwd": project, "permission_mode": "default",
+            "transcript_path": "/tmp/t.jsonl", "tool_name": "Bash", "tool_input": { "command": command },
+        });
+        machine.write("event.json", &event.to_string());
+        let fires = |policy: &[&str]| {
+            let told = machine.runs(&[&["hooks", "fire", &machine.event()], policy].concat());
+            let object = told.json();
+            (
+                object["decision"].clone(),
+                object["ran"][0]["exit_code"].clone(),
+                object["reason"].as_str().map(|reason| reason.contains("no force")),
+            )
+        };
+        let before = fires(&["--settings", ".claude/settings.json"]);
+        assert_eq!(fires(&["--config", "vertebra.toml"]), before, "{command}");
+    }
+}

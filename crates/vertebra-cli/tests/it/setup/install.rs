@@ -1,0 +1,282 @@
+//! Other agents are told of the policy, and forget it again.
+
+use std::{
+    fs,
+    io::Write as _,
+    os::unix::fs::PermissionsExt as _,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use super::Machine;
+
+/// Where each agent has its hooks, for a person and for a project, and something of somebody else's that is there already.
+/// Odd white space, order and comments are theirs.
+const FILES: &[(&str, &str, &str, &str)] = &[
+    (
+        "claude-code",
+        ".claude/settings.json",
+        ".claude/settings.json",
+        "{\n    \"model\": \"opus\",\n    \"hooks\": {\n        \"PreToolUse\": [ { \"matcher\": \"Bash\", \"hooks\": [ {\"type\":\"command\",\"command\":\"mine.sh\"} ] } ]\n    },\n    \"env\": {}\n}\n",
+    ),
+    (
+        "codex",
+        ".codex/hooks.json",
+        ".codex/hooks.json",
+        "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"mine.sh\"}]}]}}",
+    ),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        ".gemini/settings.json",
+        "// mine\n{\n\t\"theme\": \"dark\", // dark is kind\n\t/* hooks come later */\n\t\"tools\": [\"a\", \"b\",],\n}\n",
+    ),
+    (
+        "cursor",
+        ".cursor/hooks.json",
+        ".cursor/hooks.json",
+        "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [\n      { \"command\": \"./mine.sh\" }\n    ]\n  }\n}\n",
+    ),
+    ("copilot", ".copilot/hooks/vertebra.json", ".github/hooks/vertebra.json", "{\"version\":1,\"hooks\":{}}\n"),
+    ("vscode", ".copilot/hooks/vertebra-vscode.json", ".github/hooks/vertebra-vscode.json", "{ }\n"),
+    (
+        "windsurf",
+        ".codeium/windsurf/hooks.json",
+        ".windsurf/hooks.json",
+        "{\n\t\"hooks\": {\n\t\t\"pre_run_command\": [\n\t\t\t{\"command\": \"mine.sh\", \"show_output\": true}\n\t\t]\n\t}\n}",
+    ),
+    ("kiro", ".kiro/agents/own.json", ".kiro/agents/own.json", "{\n  \"name\": \"own\",\n  \"tools\": [\"*\"]\n}\n"),
+    ("qwen", ".qwen/settings.json", ".qwen/settings.json", "{}"),
+    ("factory", ".factory/settings.json", ".factory/settings.json", "{\"hooks\": {}}"),
+];
+
+fn told(machine: &Machine, verb: &str, host: &str, scope: &str) -> super::Told {
+    machine.runs(&[verb, "--host", host, scope])
+}
+
+/// Without comments and commas at the end of lists.
+fn parsed(text: &str) -> Value {
+    let text: String = text.lines().map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect();
+    let text = text.split("/*").map(|part| part.split("*/").last().unwrap_or_default()).collect::<String>();
+    serde_json::from_str(&text.replace(",\n}", "\n}").replace(",]", "]"))
+        .unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn what_was_there_stays_and_comes_back_to_the_byte() {
+    let machine = Machine::new();
+    for (host, user, project, text) in FILES {
+        for (scope, file) in [("--user", format!("home/{user}")), ("--project", format!("project/{project}"))] {
+            machine.write(&file, text);
+            let first = told(&machine, "install", host, scope);
+            assert_eq!(first.code, 0, "{host}: {}", first.err);
+            let installed = machine.read(&file);
+            assert!(installed.contains(&format!(" hook --host {host} --event ")), "{host}: {installed}");
+            assert!(installed.contains(env!("CARGO_BIN_EXE_vertebra")), "the whole path: {installed}");
+            for line in text.lines().filter(|line| line.contains("mine") || line.contains("/*") || line.contains("own"))
+            {
+                let own = line.trim_end_matches(|letter| "}] \t".contains(letter)).trim();
+                assert!(installed.contains(own), "{host}: {own}: {installed}");
+            }
+            let mut without = parsed(&installed);
+            let hooks = without["hooks"].as_object_mut().expect("hooks");
+            assert!(hooks.len() >= 5, "{host}");
+            let again = told(&machine, "install", host, scope);
+            assert!(again.out.contains("already"), "{host}: {}", again.out);
+            assert_eq!(machine.read(&file), installed, "{host}: once is enough");
+            let back = told(&machine, "uninstall", host, scope);
+            assert_eq!(back.code, 0, "{host}: {}", back.err);
+            assert_eq!(&machine.read(&file), text, "{host}");
+            assert!(told(&machine, "uninstall", host, scope).out.contains("did not ask"), "{host}");
+        }
+    }
+}
+
+#[test]
+fn what_was_not_there_is_gone_again_with_its_folders() {
+    let machine = Machine::new();
+    let hosts = FILES.iter().map(|(host, ..)| *host).chain(["cline", "opencode", "amp"]);
+    for host in hosts {
+        for scope in ["--user", "--project"] {
+            let listed = |folder: &str| {
+                let mut names: Vec<_> = fs::read_dir(machine.path(folder))
+                    .expect("a folder")
+                    .flatten()
+                    .map(|entry| entry.file_name())
+                    .collect();
+                names.sort();
+                names
+            };
+            let state = machine.path("home/.local");
+            fs::create_dir_all(&state).expect("a folder");
+            fs::create_dir_all(machine.path("home/.config")).expect("a folder");
+            let before = (listed("home"), listed("project"));
+            let made = told(&machine, "install", host, scope);
+            assert_eq!(made.code, 0, "{host}: {}", made.err);
+            assert!(told(&machine, "install", host, scope).out.contains("already"), "{host}");
+            let back = told(&machine, "uninstall", host, scope);
+            assert_eq!(back.code, 0, "{host}: {}", back.err);
+            assert_eq!((listed("home"), listed("project")), before, "{host} {scope}");
+        }
+    }
+}
+
+#[test]
+fn what_somebody_else_has_changed_since_is_left_to_them() {
+    let machine = Machine::new();
+    for (host, user, _, text) in FILES {
+        let file = format!("home/{user}");
+        machine.write(&file, text);
+        assert_eq!(told(&machine, "install", host, "--user").code, 0);
+        // The first brace, wherever it is.
+        let changed = machine.read(&file).replacen('{', "{ \"theirs\": [1, {\"a\": 2}],", 1);
+        machine.write(&file, &changed);
+        let back = told(&machine, "uninstall", host, "--user");
+        assert_eq!(back.code, 0, "{host}: {}", back.err);
+        let left = machine.read(&file);
+        assert!(!left.contains("vertebra"), "{host}: {left}");
+        let mut expected = parsed(text);
+        expected["theirs"] = json!([1, { "a": 2 }]);
+        let mut left = parsed(&left);
+        for value in [&mut expected, &mut left] {
+            if value["hooks"].as_object().is_some_and(serde_json::Map::is_empty) {
+                value.as_object_mut().expect("an object").remove("hooks");
+            }
+        }
+        assert_eq!(left, expected, "{host}");
+        assert!(told(&machine, "uninstall", host, "--user").out.contains("did not ask"), "{host}");
+    }
+}
+
+#[test]
+fn an_older_copy_is_replaced_and_what_was_there_before_it_still_comes_back() {
+    let machine = Machine::new();
+    let (host, user, _, text) = FILES[0];
+    let file = format!("home/{user}");
+    machine.write(&file, text);
+    assert_eq!(told(&machine, "install", host, "--user").code, 0);
+    let older = machine.read(&file).replace(env!("CARGO_BIN_EXE_vertebra"), "/opt/old/vertebra");
+    machine.write(&file, &older);
+    let row = |machine: &Machine| {
+        let hosts: Value = serde_json::from_str(&machine.runs(&["hosts"]).out).expect("JSON");
+        hosts.as_array().expect("hosts").iter().find(|row| row["host"] == host).expect("the host").clone()
+    };
+    assert_eq!(row(&machine)["user"], "outdated");
+    assert_eq!(told(&machine, "install", host, "--user").code, 0);
+    assert!(!machine.read(&file).contains("/opt/old"), "{}", machine.read(&file));
+    assert_eq!(row(&machine)["user"], "installed");
+    assert_eq!(told(&machine, "uninstall", host, "--user").code, 0);
+    assert_eq!(parsed(&machine.read(&file)), parsed(text));
+    assert_eq!(row(&machine)["user"], "no");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_kept_whole_is_not_touched() {
+    let machine = Machine::new();
+    let file = "home/.claude/settings.json";
+    let refused = |text: &str, why: &str| {
+        machine.write(file, text);
+        let told = told(&machine, "install", "claude-code", "--user");
+        assert_eq!(told.code, 1, "{text}");
+        assert!(told.err.contains("settings.json") && told.err.contains(why), "{text}: {}", told.err);
+        assert_eq!(machine.read(file), text);
+    };
+    refused("{\n  \"hooks\": {\n  \"a\": 1\n", "line 4");
+    refused("[]", "not an object");
+    refused("{\"hooks\": []}", "`hooks` is not an object");
+    refused("{\"hooks\": {\"PreToolUse\": {}}}", "`hooks.PreToolUse` is not a list");
+    fs::write(machine.path(file), b"{\"a\": \"\xff\"}").expect("written");
+    assert!(told(&machine, "install", "claude-code", "--user").err.contains("not UTF-8"));
+
+    fs::remove_file(machine.path(file)).expect("removed");
+    machine.write("dotfiles/settings.json", "{}");
+    std::os::unix::fs::symlink(machine.path("dotfiles/settings.json"), machine.path(file)).expect("a link");
+    let told_of = told(&machine, "install", "claude-code", "--user");
+    assert_eq!(told_of.code, 1);
+    assert!(told_of.err.contains("is a link to"), "{}", told_of.err);
+    assert_eq!(machine.read("dotfiles/settings.json"), "{}");
+
+    machine.write("home/.codex", "in the way");
+    let told_of = told(&machine, "install", "codex", "--user");
+    assert_eq!(told_of.code, 1);
+    assert!(told_of.err.contains(".codex") && told_of.err.contains("nothing of it was changed"), "{}", told_of.err);
+
+    machine.write("home/Documents/Cline/Hooks/PreToolUse", "#!/bin/sh\n# mine\n");
+    let told_of = told(&machine, "install", "cline", "--user");
+    assert_eq!(told_of.code, 1);
+    assert!(told_of.err.contains("only one") && told_of.err.contains("exec "), "{}", told_of.err);
+    assert_eq!(machine.read("home/Documents/Cline/Hooks/PreToolUse"), "#!/bin/sh\n# mine\n");
+}
+
+#[test]
+fn a_dry_run_shows_the_change_and_makes_none() {
+    let machine = Machine::new();
+    let told = machine.runs(&["install", "--host", "cursor", "--dry-run"]);
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert!(told.out.contains("would be made: [here]/home/.cursor/hooks.json"), "{}", told.out);
+    assert!(
+        told.out.contains("+      \"failClosed\": true") || told.out.contains("\"failClosed\": true"),
+        "{}",
+        told.out
+    );
+    assert!(!machine.path("home/.cursor").exists());
+}
+
+/// Runs a command as an agent would.
+fn called(machine: &Machine, line: &str, event: &Value) -> i32 {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).env_clear().env("HOME", machine.path("home")).current_dir(machine.path("project"));
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a shell");
+    child.stdin.take().expect("stdin").write_all(event.to_string().as_bytes()).expect("written");
+    child.wait().expect("it ends").code().expect("a code")
+}
+
+#[test]
+fn the_command_that_is_installed_holds_and_limits_have_the_agents_own_unit() {
+    let machine = Machine::new();
+    machine.user_settings("[permissions]\ndeny = [\"Bash(forbidden *)\"]\n");
+    for host in ["claude-code", "gemini", "cursor"] {
+        assert_eq!(told(&machine, "install", host, "--user").code, 0);
+    }
+    let claude = parsed(&machine.read("home/.claude/settings.json"));
+    let handler = &claude["hooks"]["PreToolUse"][0]["hooks"][0];
+    assert_eq!((&handler["timeout"], &handler["onFailure"]), (&json!(60), &json!("block")));
+    assert!(claude["hooks"]["Stop"][0]["hooks"][0].get("onFailure").is_none());
+    let event = |word: &str| {
+        json!({ "hook_event_name": "PreToolUse", "session_id": "s", "cwd": machine.path("project"), "permission_mode": "default",
+                "tool_name": "Bash", "tool_input": { "command": word } })
+    };
+    let line = handler["command"].as_str().expect("a command");
+    assert_eq!((called(&machine, line, &event("forbidden x")), called(&machine, line, &event("ls"))), (2, 0));
+
+    let gemini = parsed(&machine.read("home/.gemini/settings.json"));
+    assert_eq!(gemini["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"], 60000, "milliseconds");
+    let cursor = parsed(&machine.read("home/.cursor/hooks.json"));
+    assert_eq!((&cursor["version"], &cursor["hooks"]["preToolUse"][0]["failClosed"]), (&json!(1), &json!(true)));
+
+    assert_eq!(told(&machine, "install", "cline", "--project").code, 0);
+    let program = machine.path("project/.clinerules/hooks/PreToolUse");
+    assert_eq!(fs::metadata(&program).expect("a program").permissions().mode() & 0o111, 0o111);
+    assert_eq!(
+        called(&machine, &program.display().to_string(), &json!({ "clineVersion": "3" })),
+        0,
+        "its answer is JSON"
+    );
+}
+
+#[test]
+fn hosts_says_who_is_here_and_what_each_can_enforce() {
+    let machine = Machine::new();
+    machine.write("home/.codex/config.toml", "");
+    let hosts: Value = serde_json::from_str(&machine.runs(&["hosts", "--json"]).out).expect("JSON");
+    let row = |name: &str| hosts.as_array().expect("hosts").iter().find(|row| row["host"] == name).expect("the host");
+    assert_eq!(row("codex")["here"], true);
+    assert_eq!(
+        (&row("codex")["can"]["tool.ask"], &row("claude-code")["can"]["tool.ask"]),
+        (&json!("denies"), &json!("yes"))
+    );
+    assert_eq!(row("windsurf")["can"]["tool.rewrite"], "denies");
+    let here: Value = serde_json::from_str(&machine.runs(&["hosts", "--here", "--json"]).out).expect("JSON");
+    assert!(here.as_array().expect("hosts").iter().any(|row| row["host"] == "codex"));
+}
