@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let found: Vec<Found> = found.filter(|found| !options.here || found.is_here()).collect();
     let mut out = io::stdout().lock();
     if options.json || !out.is_terminal() {
-        writeln!(out, "{}", Value::from_iter(found.iter().map(Found::json)))?;
+        writeln!(out, "{}", found.iter().map(Found::json).collect::<Value>())?;
     } else {
         table(&mut out, &found)?;
     }

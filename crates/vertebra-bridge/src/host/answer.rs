@@ -169,10 +169,11 @@ impl<'j> Draft<'j> {
 
     /// Says something in a form, together with what is said already.
     fn say(&mut self, form: &str) {
-        self.fill(form, "$reason", self.reason.clone().into());
+        self.fill(form, "$reason", self.reason.clone());
     }
 
-    fn fill(&mut self, form: &str, what: &str, with: Value) {
+    fn fill(&mut self, form: &str, what: &str, with: impl Into<Value>) {
+        let with = with.into();
         let Ok(mut form) = serde_json::from_str::<Value>(form) else { return };
         put(&mut form, &|word| match word {
             "$event" => Some(self.moment.name.into()),
@@ -202,7 +203,7 @@ impl<'j> Draft<'j> {
                 self.answer.exit_code = 2;
                 self.answer.stderr = told + "\n";
             }
-            Refusal::Say(form) => self.fill(form, "$reason", told.into()),
+            Refusal::Say(form) => self.fill(form, "$reason", told),
         }
         self.answer.refuses = true;
     }
@@ -224,7 +225,7 @@ impl<'j> Draft<'j> {
             }
             new.retain(|key, value| old.get(key) != Some(value));
         }
-        self.fill(rewrite.form, "$args", new.into());
+        self.fill(rewrite.form, "$args", new);
         Ok(())
     }
 
@@ -242,12 +243,12 @@ impl<'j> Draft<'j> {
             if !self.context.is_empty() && !self.answer.refuses {
                 let text = self.context.join("\n\n");
                 match self.moment.takes.context {
-                    Some(form) => self.fill(form, "$context", text.into()),
+                    Some(form) => self.fill(form, "$context", text),
                     None => self.lost(format!("{} has no ear for context at {}", self.host.title, self.moment.name)),
                 }
             }
             if let (Some(form), false) = (self.moment.takes.message, self.warnings.is_empty()) {
-                self.fill(form, "$message", format!("vertebra: {}", self.warnings.join("\n")).into());
+                self.fill(form, "$message", format!("vertebra: {}", self.warnings.join("\n")));
             }
             for line in self.warnings.iter().chain(&self.answer.lost) {
                 self.answer.stderr.push_str(line);

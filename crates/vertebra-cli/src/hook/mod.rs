@@ -62,7 +62,7 @@ pub(crate) fn quickly(words: &[String]) -> Option<Options> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--host" => options.host = words.next()?.clone(),
+            "--host" => options.host.clone_from(words.next()?),
             "--event" => options.event = Some(words.next()?.clone()),
             "--config" => options.config = Some(words.next()?.into()),
             "--fail-open" => options.fail_open = true,
@@ -97,7 +97,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         Err(error) => {
             let host = host.or_else(|| host::looks_like(&event, &variable));
             let answer = error.answer(host, options.named(host, &event).as_deref());
-            return Ok(options.give(if options.fail_open { passed(host, answer) } else { answer }));
+            return Ok(give(&if options.fail_open { passed(host, answer) } else { answer }));
         }
     };
     let world = World::of_process();
@@ -108,7 +108,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
                 explain::show(&mut std::io::stdout().lock(), &event, &judgement, &in_force, &answer)?;
                 return Ok(ExitCode::SUCCESS);
             }
-            let code = options.give(answer.clone());
+            let code = give(&answer);
             log::append(&world, &Line { event: &event, judgement: &judgement, answer: &answer, took: began.elapsed() });
             Ok(code)
         }
@@ -161,12 +161,12 @@ impl Options {
     /// Answers where there is no judgement.
     fn unjudged(&self, host: Option<&'static Host>, why: &str) -> ExitCode {
         let answer = host::unread(host, self.event.as_deref(), why);
-        self.give(if self.fail_open { passed(host, answer) } else { answer })
+        give(&if self.fail_open { passed(host, answer) } else { answer })
     }
 
     fn unjudged_at(&self, event: &HostEvent, why: &str) -> ExitCode {
         let answer = host::unread(Some(event.host), Some(event.moment.name), why);
-        self.give(if self.fail_open { passed(Some(event.host), answer) } else { answer })
+        give(&if self.fail_open { passed(Some(event.host), answer) } else { answer })
     }
 
     /// What happened, as the event or the command line says.
@@ -174,17 +174,17 @@ impl Options {
         let said = host.and_then(|host| host.event_at.iter().find_map(|at| event.pointer(at)?.as_str()));
         said.map(str::to_owned).or_else(|| self.event.clone())
     }
+}
 
-    /// Writes an answer. Whoever does not read it has gone.
-    fn give(&self, answer: HostAnswer) -> ExitCode {
-        let mut stdout = std::io::stdout().lock();
-        if !answer.stdout.is_empty() {
-            let _ = writeln!(stdout, "{}", answer.stdout);
-        }
-        let _ = stdout.flush();
-        let _ = std::io::stderr().write_all(answer.stderr.as_bytes());
-        ExitCode::from(answer.exit_code)
+/// Writes an answer. Whoever does not read it has gone.
+fn give(answer: &HostAnswer) -> ExitCode {
+    let mut stdout = std::io::stdout().lock();
+    if !answer.stdout.is_empty() {
+        let _ = writeln!(stdout, "{}", answer.stdout);
     }
+    let _ = stdout.flush();
+    let _ = std::io::stderr().write_all(answer.stderr.as_bytes());
+    ExitCode::from(answer.exit_code)
 }
 
 /// The same news, and the call passes.

@@ -179,7 +179,7 @@ fn pretty(value: &Value, indent: &str, unit: &str) -> String {
     for line in lines {
         let rest = line.trim_start();
         let depth = (line.len() - rest.len()) / 2;
-        out.push_str(&format!("\n{indent}{}{rest}", unit.repeat(depth)));
+        out.extend(["\n", indent, &unit.repeat(depth), rest]);
     }
     out
 }

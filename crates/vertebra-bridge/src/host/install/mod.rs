@@ -160,7 +160,9 @@ pub fn take_back(edits: &[Edit], place: &Place<'_>) -> Result<(), InstallError> 
     edits.iter().try_for_each(Edit::check)?;
     edits.iter().try_for_each(Edit::apply)?;
     // Folders that were made for one of them may have held all of them.
-    edits.iter().for_each(|edit| ledger.forget(edit));
+    for edit in edits {
+        ledger.forget(edit);
+    }
     Ok(())
 }
 
@@ -294,23 +296,18 @@ fn without_entries(path: &Path, mut text: String, host: &Host) -> Result<String,
             let at = list.items()?.iter().position(|item| item.says(&mark(host)))?;
             Some((name.to_owned(), list, at))
         });
-        match ours {
-            Some((name, list, at)) => {
-                // A list that held nothing but ours goes with it.
-                let only = list.items().is_some_and(|items| items.len() == 1);
-                let member = json::position(hooks, &name).filter(|_| only);
-                text =
-                    member.map_or_else(|| json::removed(&text, list, at), |member| json::removed(&text, hooks, member));
-                touched = true;
-            }
-            None => {
-                let empty = touched && hooks.members().next().is_none();
-                if let (true, Some(at)) = (empty, json::position(&root, "hooks")) {
-                    text = json::removed(&text, &root, at);
-                }
-                return Ok(text);
-            }
-        }
+        let Some((name, list, at)) = ours else {
+            let empty = touched && hooks.members().next().is_none();
+            return Ok(match json::position(&root, "hooks").filter(|_| empty) {
+                Some(at) => json::removed(&text, &root, at),
+                None => text,
+            });
+        };
+        // A list that held nothing but ours goes with it.
+        let only = list.items().is_some_and(|items| items.len() == 1);
+        let member = json::position(hooks, &name).filter(|_| only);
+        text = member.map_or_else(|| json::removed(&text, list, at), |member| json::removed(&text, hooks, member));
+        touched = true;
     }
 }
 

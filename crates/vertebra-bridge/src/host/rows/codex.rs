@@ -25,7 +25,8 @@ const MOMENTS: &[Moment] = &[
     moment("SubagentStop", "SubagentStop", CHILD_STOP, Takes { context: None, ..REFUSABLE }),
     moment("PreCompact", "BeforeCompact", COMPACT, TELLS),
     moment("PostCompact", "AfterCompact", COMPACT, TELLS),
-    moment("SessionEnd", "SessionEnd", &[], NOTHING),
+    // It gets no more than three seconds there, and a warning for every longer limit.
+    Moment { installed: false, ..moment("SessionEnd", "SessionEnd", &[], NOTHING) },
 ];
 
 pub(in crate::host) const CODEX: Host = Host {

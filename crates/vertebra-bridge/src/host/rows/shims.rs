@@ -1,4 +1,4 @@
-//! OpenCode and Amp: they load programs of their own language, so one of ours calls us.
+//! `OpenCode` and Amp: they load programs of their own language, so one of ours calls us.
 
 use super::claude::moment;
 use crate::host::{Config, Fields, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
