@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     handler::refusal,
-    wire::{Decision, Exchange, Judgement, Reply},
+    wire::{Decision, End, Exchange, Judgement, Reply},
 };
 
 /// Whether Claude Code has an event at this point of ours.
@@ -109,23 +109,21 @@ pub(crate) fn reply(point: &str, event: &Value, exchange: &Exchange) -> Result<R
         Some(line) => format!("{}: {}", exchange.end, line.trim()),
         None => exchange.end.to_string(),
     };
-    let is_answer = exchange.end == crate::wire::End::Answered;
-    let code = if is_answer { Some(0) } else { exchange.end.exit_code() };
+    let code = if exchange.end == End::Answered { Some(0) } else { exchange.end.exit_code() };
     let code = code.ok_or_else(failed)?;
     let written = Written::read(&exchange.stdout, at);
     match (code, &written) {
-        (2, _) | (_, Written::Answer(_)) => {}
         (0, Written::Invalid(error)) => return Err(format!("its answer is none of {}: {error}", at.name)),
-        (0, _) => {}
+        (0 | 2, _) | (_, Written::Answer(_)) => {}
         _ => return Err(failed()),
     }
     let said = Said::Exited { code, written, stderr: exchange.stderr.clone() };
-    let judgement = judged(at, &input, Ended { place: 0, order: 0, exchange: exchange.clone(), said })?;
+    let judgement = judged(at, &input, &Ended { place: 0, order: 0, exchange: exchange.clone(), said })?;
     Ok(answer(point, event, judgement))
 }
 
 /// What the one handler comes to, with no rules beside it.
-fn judged(event: &'static Event, input: &Map<String, Value>, ended: Ended) -> Result<Judgement, String> {
+fn judged(event: &'static Event, input: &Map<String, Value>, ended: &Ended) -> Result<Judgement, String> {
     let declared = Declared {
         event,
         matcher: Matcher::new(None, event.matched),
@@ -135,7 +133,7 @@ fn judged(event: &'static Event, input: &Map<String, Value>, ended: Ended) -> Re
     };
     let ground = Ground { cwd: ".".into(), project: ".".into(), home: None };
     let rules = PermissionRules::new(&Settings::default(), &ground);
-    let effects = vec![Effect::of(event, &declared, &ended)];
+    let effects = vec![Effect::of(event, &declared, ended)];
     Ok(Heard { event, input, effects, rules: &rules, ground: &ground, may_defer: false }.judge())
 }
 
