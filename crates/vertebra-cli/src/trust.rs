@@ -27,6 +27,7 @@ Examples:
   vertebra trust --yes              trust it as it is now, without a question
   vertebra trust --list             all folders that are trusted, and how they stand
   vertebra trust --revoke           trust this folder no longer")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that people type")]
 pub(crate) struct Options {
     /// The folder
     #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]

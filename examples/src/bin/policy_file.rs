@@ -82,7 +82,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
     println!("\nat work:");
     println!("{}", agent.run("Tidy up.").await?.text);
-    let told = model.requests().last().is_some_and(|last| last.messages.iter().any(|m| m.text().contains("not deleted")));
+    let told =
+        model.requests().last().is_some_and(|last| last.messages.iter().any(|m| m.text().contains("not deleted")));
     println!("the model was told how to test: {told}");
 
     // The same policy, asked about one event: what `vertebra hook` does for other agents.

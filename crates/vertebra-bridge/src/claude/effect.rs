@@ -85,13 +85,14 @@ impl Effect {
                 }
             }
             Said::Failed { message } => {
-                effect.fail(&shown, "failed", &format!("non-blocking error: {message}"), blocks)
+                effect.fail(&shown, "failed", &format!("non-blocking error: {message}"), blocks);
             }
             Said::Judged { ok: true, .. } => effect.succeeded = true,
             Said::Judged { ok: false, reason, impossible, goes_on } => {
                 effect.succeeded = true;
                 let stops = matches!(event.objection, Objection::GoOn);
-                if !event.is("PermissionRequest") && !event.is("PermissionDenied") && !(stops && *impossible) {
+                let is_heard = if stops { !impossible } else { !event.name.starts_with("Permission") };
+                if is_heard {
                     effect.objection = Some(reason.clone());
                     effect.ends_turn = !stops && !goes_on;
                 }

@@ -162,8 +162,15 @@ impl Event {
     /// Whether a top-level `decision` counts.
     pub(super) fn reads_decision(&self) -> bool {
         match self.name {
-            "PostToolBatch" | "ConfigChange" | "PreCompact" | "TaskCreated" | "PreModelSwitch" => true,
-            "UserPromptSubmit" | "UserPromptExpansion" | "PostToolUse" | "PostToolUseFailure" => true,
+            "PostToolBatch"
+            | "ConfigChange"
+            | "PreCompact"
+            | "TaskCreated"
+            | "PreModelSwitch"
+            | "UserPromptSubmit"
+            | "UserPromptExpansion"
+            | "PostToolUse"
+            | "PostToolUseFailure" => true,
             _ => self.objection == Objection::GoOn || self.objection == Objection::Deny,
         }
     }

@@ -85,7 +85,8 @@ pub async fn fire(settings: &Settings, event: &Value, session: &Session) -> Judg
     }
     let name = event.get("hook_event_name").and_then(Value::as_str).unwrap_or_default();
     if Event::named(name).is_some_and(Event::has_env_file) {
-        let left: Map<String, Value> = hooks.left_variables().await.into_iter().map(|(name, value)| (name, value.into())).collect();
+        let left: Map<String, Value> =
+            hooks.left_variables().await.into_iter().map(|(name, value)| (name, value.into())).collect();
         if !left.is_empty() {
             judgement.effects.insert("environment".to_owned(), left.into());
         }
@@ -234,7 +235,6 @@ impl Hooks {
             };
             match holds {
                 Ok(true) => {}
-                Ok(false) => continue,
                 Err(error) if event.is_gate() => {
                     let by = format!("matcher `{}` of {}", declared.written, declared.origin.file.display());
                     let objection = format!("the {by} cannot be told ({}): blocking", error.0);
@@ -242,7 +242,7 @@ impl Hooks {
                     blocking.push(Effect { by, objection, place: usize::MAX, ..Effect::default() });
                     continue;
                 }
-                Err(_) => continue,
+                Ok(false) | Err(_) => continue,
             }
             let condition = declared.handler.condition.as_deref();
             if condition.is_some_and(|rule| !condition_holds(rule, &declared.origin, call, ground)) {

@@ -147,7 +147,7 @@ impl Handler {
                 headers: headers(object.get("headers"))?,
                 allowed_variables: match object.get("allowedEnvVars") {
                     None | Some(Value::Null) => Vec::new(),
-                    Some(names) => texts(names).ok_or("`allowedEnvVars` is a list of names")?,
+                    Some(list) => texts(list).ok_or("`allowedEnvVars` is a list of names")?,
                 },
             },
             Kind::McpTool => Action::McpTool {

@@ -60,9 +60,9 @@ impl Reading<'_> {
             'w' => self.made.push_str(WORD),
             'W' => self.made.push_str("[^0-9A-Za-z_]"),
             'b' if place == Place::InClass => self.made.push_str(r"\x08"),
-            'b' => self.made.push_str(&format!("(?:(?<={WORD})(?!{WORD})|(?<!{WORD})(?={WORD}))")),
+            'b' => self.made.extend(["(?:(?<=", WORD, ")(?!", WORD, ")|(?<!", WORD, ")(?=", WORD, "))"]),
             'B' if place == Place::Outside => {
-                self.made.push_str(&format!("(?:(?<={WORD})(?={WORD})|(?<!{WORD})(?!{WORD}))"));
+                self.made.extend(["(?:(?<=", WORD, ")(?=", WORD, ")|(?<!", WORD, ")(?!", WORD, "))"]);
             }
             's' | 'S' | 'f' | 'n' | 'r' | 't' | 'v' => self.made.extend(['\\', c]),
             '0' => self.made.push_str(r"\x00"),
@@ -81,7 +81,7 @@ impl Reading<'_> {
         let is_code = rest.len() >= length && rest.chars().take(length).all(|c| c.is_ascii_hexdigit());
         if is_code {
             let digits: String = self.rest.by_ref().take(length).collect();
-            self.made.push_str(&format!(r"\u{{{digits}}}"));
+            self.made.extend([r"\u{", &digits, "}"]);
         } else {
             self.literal(kind);
         }

@@ -109,7 +109,7 @@ impl PermissionRules {
         }
         let Some(first) = told.rules.first() else {
             // Too much to be judged is refused, where there is anything that refuses.
-            return (told.effect == Some(Effect::Deny)).then(|| Ruled { effect: Effect::Deny, by: told.reason });
+            return (told.effect == Some(Effect::Deny)).then_some(Ruled { effect: Effect::Deny, by: told.reason });
         };
         let is_it = |(ours, text): &&(String, RuleText)| **ours == *first.rule && effect(text.effect) == first.effect;
         let text = &self.written.iter().find(is_it)?.1;
@@ -245,11 +245,10 @@ impl InputRule {
             !value.is_empty() && field.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
         });
         match (name, named) {
-            ("WebFetch", _) => None,
             ("Bash" | "PowerShell", Some((field @ ("run_in_background" | "timeout" | "description"), value))) => {
                 of(&[field], value)
             }
-            ("Bash" | "PowerShell", _) => None,
+            ("WebFetch" | "Bash" | "PowerShell", _) => None,
             ("Agent" | "Task", None) => of(&["subagent_type"], inside),
             ("Skill", None) => of(&["skill", "command"], inside),
             ("Skill", Some((skill, "*"))) => of(&["skill", "command"], &format!("{skill}*")),

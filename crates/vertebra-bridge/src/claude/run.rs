@@ -14,7 +14,7 @@ use vertebra_kit::mcp::Servers;
 
 use super::{
     event::Event,
-    handler::{Action, Plugin},
+    handler::{Action, Level, Plugin},
     means::AskModel,
     output::Written,
     rule::fits,
@@ -25,6 +25,7 @@ use crate::{
         Http,
         process::{Program, Start},
     },
+    trust::Seals,
     wire::{End, Exchange},
 };
 
@@ -45,6 +46,8 @@ pub struct Session {
     pub model: Option<Arc<dyn AskModel>>,
     /// Where commands leave variables for later commands, if they may.
     pub env_file: Option<PathBuf>,
+    /// The project's scripts as they were trusted.
+    pub seals: Seals,
 }
 
 /// How a handler ended.
@@ -102,6 +105,15 @@ impl Given<'_> {
         let answered = match &declared.handler.action {
             Action::Command { command, args, shell, .. } => {
                 let plugin = declared.origin.level.plugin();
+                if matches!(declared.origin.level, Level::Project | Level::Local) {
+                    let words: Vec<String> = std::iter::once(command).chain(args.iter().flatten()).cloned().collect();
+                    // A script that nobody trusted is not started, and a gate whose script is not started stays shut.
+                    if let Err(message) = self.session.seals.check(&words) {
+                        let exchange = Exchange { handler: shown, ..failed(message.clone(), began) };
+                        let written = Written::read("", self.event);
+                        return (exchange, Said::Exited { code: 2, written, stderr: message });
+                    }
+                }
                 let program = self.program(command, args.as_deref(), shell.as_deref(), plugin);
                 let exchange = Exchange { handler: shown, ..program.exchange(self.body.as_bytes(), limit).await };
                 let said = self.said(&exchange);
@@ -192,16 +204,16 @@ impl Given<'_> {
     /// The text with `${CLAUDE_PROJECT_DIR}` and its like in place.
     fn placed(&self, text: &str, plugin: Option<&Arc<Plugin>>, quoting: Quoting) -> String {
         let places = self.places(plugin);
-        let mut placed = text.to_owned();
+        let mut whole = text.to_owned();
         for (name, path) in places {
             let path = path.to_string_lossy();
             // What a shell would read as more than a path, it takes from the variable itself.
             let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,=~ ".contains(c);
             if quoting == Quoting::None || path.chars().all(plain) {
-                placed = placed.replace(&format!("${{{name}}}"), &path);
+                whole = whole.replace(&format!("${{{name}}}"), &path);
             }
         }
-        placed
+        whole
     }
 
     fn places(&self, plugin: Option<&Arc<Plugin>>) -> Vec<(&'static str, PathBuf)> {
@@ -218,7 +230,8 @@ impl Given<'_> {
         let passes = |name: &OsString| {
             let name = name.to_string_lossy();
             let ours = name.starts_with("CLAUDE_PLUGIN_") || matches!(&*name, "CLAUDE_PROJECT_DIR" | "CLAUDE_ENV_FILE");
-            !name.starts_with("OTEL_") && !ours && !(scrub && is_credential(&name))
+            let kept_back = name.starts_with("OTEL_") || ours || (scrub && is_credential(&name));
+            !kept_back
         };
         let inherited = self.session.variables.iter().filter(|(name, _)| passes(name)).cloned();
         let mut variables: Vec<(OsString, OsString)> = inherited.collect();

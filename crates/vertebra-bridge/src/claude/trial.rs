@@ -14,7 +14,7 @@ use super::{
     run::Session,
     settings::Settings,
 };
-use crate::wire::Judgement;
+use crate::{trust::Seals, wire::Judgement};
 
 /// Settings that a person names, and where they are tried.
 pub struct Trial {
@@ -60,6 +60,8 @@ impl Trial {
             servers: Servers::default(),
             model: None,
             env_file: kept.as_ref().map(|kept| kept.path().join("env.sh")),
+            // Whoever names a file trusts it.
+            seals: Seals::default(),
         };
         Self { settings, session, is_placed: project.is_some(), folder: kept }
     }
@@ -91,7 +93,9 @@ enum Place {
 }
 
 fn place(file: &Path, home: Option<&Path>) -> Place {
-    let name = |path: Option<&Path>| path.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    let name = |path: Option<&Path>| {
+        path.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default().to_owned()
+    };
     let (folder, above) = (file.parent(), file.parent().and_then(Path::parent));
     match (&*name(folder), &*name(Some(file))) {
         ("hooks", "hooks.json") => Place::Plugin(above.map(Path::to_owned).unwrap_or_default()),

@@ -431,11 +431,11 @@ impl Heard<'_> {
 /// Whether a value is of the shape that a tool's output has.
 fn has_shape_of(original: &Value, new: &Value) -> bool {
     match (original, new) {
-        (Value::Null, _) => true,
         (Value::Object(original), Value::Object(new)) => {
             original.iter().all(|(key, value)| new.get(key).is_some_and(|new| has_shape_of(value, new)))
         }
-        (Value::String(_), Value::String(_))
+        (Value::Null, _)
+        | (Value::String(_), Value::String(_))
         | (Value::Bool(_), Value::Bool(_))
         | (Value::Number(_), Value::Number(_))
         | (Value::Array(_), Value::Array(_)) => true,

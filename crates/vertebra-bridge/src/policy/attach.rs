@@ -94,7 +94,7 @@ fn meant<'a>(name: &'a str, hook: &PolicyHook, all: &'a [PolicyHook], order: Ord
 /// What a hook of a file does.
 enum Body {
     /// It answers itself.
-    Say { reply: Reply, origin: Arc<str> },
+    Say { reply: Box<Reply>, origin: Arc<str> },
     /// Something outside answers.
     Run(External),
 }
@@ -108,7 +108,7 @@ impl<P: Outside> Hook<P> for Body {
         match self {
             Self::Say { reply, origin } => {
                 tell(origin);
-                reply.clone().apply(cx)
+                Reply::clone(reply).apply(cx)
             }
             Self::Run(external) => external.run(cx).await,
         }

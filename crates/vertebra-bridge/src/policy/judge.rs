@@ -140,7 +140,7 @@ impl<'a> Visit for Fire<'a> {
             if let Some(ruling) = outcome.decision() {
                 let verdict = serde_json::to_value(&ruling.verdict).unwrap_or_default();
                 decide(P::NAME, ruling.verdict.kind(), &verdict, &mut judgement);
-                judgement.reason = outcome.record.reason.clone();
+                judgement.reason.clone_from(&outcome.record.reason);
                 judgement.decided_by = Some(policy.author(&ruling.by));
             }
             if matches!(P::NAME, "BeforeToolUse" | "PermissionRequest")
@@ -202,10 +202,9 @@ fn decide(point: &str, kind: Kind, verdict: &Value, judgement: &mut Judgement) {
     judgement.decision = match kind {
         Kind::Allow => Some(Decision::Allow),
         Kind::Ask => Some(Decision::Ask),
-        Kind::Deny if gate => Some(Decision::Deny),
-        Kind::Deny | Kind::Halt | Kind::GoOn => Some(Decision::Block),
         // Whoever stops before something happens does not want it to happen.
-        Kind::Stop | Kind::Replace if gate => Some(Decision::Deny),
+        Kind::Deny | Kind::Stop | Kind::Replace if gate => Some(Decision::Deny),
+        Kind::Deny | Kind::Halt | Kind::GoOn => Some(Decision::Block),
         Kind::Stop | Kind::Replace | Kind::Recover | Kind::Retry | Kind::Hold | Kind::Skip | Kind::Proceed => None,
     };
     if kind == Kind::Stop {

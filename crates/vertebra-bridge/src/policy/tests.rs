@@ -22,7 +22,7 @@ fn policy(levels: &[(Level, &str)]) -> Policy {
     Policy::new(&settings(levels), &Services::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A hook of this name at BeforeToolUse, with these lines besides.
+/// A hook of this name at `BeforeToolUse`, with these lines besides.
 fn hook(name: &str, lines: &str) -> String {
     format!("[[hook]]\nname = \"{name}\"\npoint = \"BeforeToolUse\"\n{lines}\n")
 }
@@ -185,8 +185,8 @@ deny = "not yet"
     assert_eq!(prompt.effects["prompt"], "rewritten");
     let used = judged(&policy, json!({ "point": "AfterToolUse", "tool": "bash" })).await;
     assert_eq!(used.effects["tool_result"]["output"], "hidden");
-    let stop = judged(&policy, json!({ "point": "Stop" })).await;
-    assert_eq!((stop.decision, stop.reason.as_deref()), (Some(Decision::Block), Some("run the tests first")));
+    let end = judged(&policy, json!({ "point": "Stop" })).await;
+    assert_eq!((end.decision, end.reason.as_deref()), (Some(Decision::Block), Some("run the tests first")));
     let step = judged(&policy, json!({ "point": "BeforeStep" })).await;
     assert_eq!((step.goes_on, &step.effects["stop"]), (false, &json!("enough")));
 }

@@ -67,7 +67,8 @@ fn excerpt(line: usize, text: &str, mark: &Range<usize>) -> String {
     let mut excerpt = format!("\n  {line} | {text}");
     if !mark.is_empty() {
         let margin = " ".repeat(line.to_string().len());
-        excerpt.push_str(&format!("\n  {margin} | {}{}", " ".repeat(mark.start), "^".repeat(mark.len())));
+        let (before, under) = (" ".repeat(mark.start), "^".repeat(mark.len()));
+        excerpt = format!("{excerpt}\n  {margin} | {before}{under}");
     }
     excerpt
 }

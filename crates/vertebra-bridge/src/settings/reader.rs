@@ -89,7 +89,7 @@ impl<'f> Section<'f> {
         let (known, sketch) = (Vec::new(), Map::new());
         let mut section = Self { file, name: String::new(), span: 0..0, table: None, known, sketch };
         read(&mut section)?;
-        Ok(shape::table(section.sketch))
+        Ok(shape::table(&section.sketch))
     }
 
     pub(super) fn is_sketch(&self) -> bool {
@@ -207,7 +207,7 @@ impl<'f> Section<'f> {
             None if self.is_sketch() => Section::sketch(self.file, |section| read(section, &self.file.origin(0)))?,
             None => Value::Null,
         };
-        let Some(item) = self.item(key, || shape::list(one)) else { return Ok(Vec::new()) };
+        let Some(item) = self.item(key, || shape::list(&one)) else { return Ok(Vec::new()) };
         let not_tables = || match &*self.name {
             "" => format!("`{key}` is a list of tables: write `[[{key}]]`"),
             _ => format!("`{key}` is a list of tables: write `{key} = [{{ … }}]`"),
@@ -333,7 +333,7 @@ impl<'f> Section<'f> {
     /// A list of texts.
     pub(super) fn list(&mut self, key: &'static str, such_as: &str) -> Result<Vec<Said<String>>, SettingsError> {
         let not_texts = || format!("`{key}` is a list of texts: write `{key} = [\"{such_as}\"]`");
-        match self.item(key, || shape::list(shape::text(such_as))) {
+        match self.item(key, || shape::list(&shape::text(such_as))) {
             Some(item) if item.is_array() => self.texts(key, item, &not_texts, |_| Ok(())),
             Some(item) => Err(self.file.wrong(item, not_texts())),
             None => Ok(Vec::new()),
@@ -348,7 +348,7 @@ impl<'f> Section<'f> {
         check: impl Fn(&str) -> Result<(), String>,
     ) -> Result<Vec<Said<String>>, SettingsError> {
         let not_texts = || format!("`{key}` is a text or a list of texts: write `{key} = \"{such_as}\"`");
-        let shape = || shape::either([shape::text(such_as), shape::list(shape::text(such_as))]);
+        let shape = || shape::either([shape::text(such_as), shape::list(&shape::text(such_as))]);
         match self.item(key, shape) {
             Some(item) => self.texts(key, item, &not_texts, check),
             None => Ok(Vec::new()),
@@ -391,8 +391,8 @@ impl<'f> Section<'f> {
         let (path, mut all) = (self.path(key), Vec::new());
         for (name, item) in table.iter() {
             let span = item.span().unwrap_or_default();
-            let made = make(name, item).map_err(|message| self.file.error(span.clone(), Shown, message))?;
-            all.push(self.file.said(format!("{path}.{}", shown(name)), &span, made)?.value);
+            let value = make(name, item).map_err(|message| self.file.error(span.clone(), Shown, message))?;
+            all.push(self.file.said(format!("{path}.{}", shown(name)), &span, value)?.value);
         }
         Ok(all)
     }

@@ -31,7 +31,7 @@ pub(super) fn one_of(words: &[&str]) -> Value {
     json!({ "type": "string", "enum": words })
 }
 
-pub(super) fn list(of: Value) -> Value {
+pub(super) fn list(of: &Value) -> Value {
     json!({ "type": "array", "items": of })
 }
 
@@ -45,6 +45,6 @@ pub(super) fn object() -> Value {
 }
 
 /// What stands under these names, and nothing else.
-pub(super) fn table(properties: Map<String, Value>) -> Value {
+pub(super) fn table(properties: &Map<String, Value>) -> Value {
     json!({ "type": "object", "additionalProperties": false, "properties": properties })
 }

@@ -45,22 +45,24 @@ impl Search<'_> {
     fn piece(&mut self, piece: &str) {
         let program = piece.rsplit('/').next().unwrap_or(piece);
         for (_, files) in OBEYED.iter().filter(|(programs, _)| programs.contains(&program)) {
-            files.iter().for_each(|file| self.file(file));
+            for file in *files {
+                self.file(file);
+            }
         }
         // `python3 -m tools.check`
         if !piece.contains('/') && piece.contains(|letter: char| letter.is_alphanumeric()) {
             let module = piece.replace('.', "/");
-            ["{}.py", "{}/__main__.py", "{}/__init__.py"]
-                .iter()
-                .for_each(|form| self.file(&form.replace("{}", &module)));
-        }
-        match piece.strip_prefix(['$', '~']) {
-            None => self.file(piece),
-            // Where a variable leads is not known here, so every end of the path is looked for in the project.
-            Some(_) => {
-                let ends = piece.match_indices('/').map(|(at, _)| &piece[at + 1..]);
-                ends.take(MAX_BASES).for_each(|end| self.file(end));
+            for form in ["{}.py", "{}/__main__.py", "{}/__init__.py"] {
+                self.file(&form.replace("{}", &module));
             }
+        }
+        if piece.starts_with(['$', '~']) {
+            // Where a variable leads is not known here, so every end of the path is looked for in the project.
+            for (at, _) in piece.match_indices('/').take(MAX_BASES) {
+                self.file(&piece[at + 1..]);
+            }
+        } else {
+            self.file(piece);
         }
         // `$(git rev-parse --show-toplevel)/hooks/check.sh` comes in pieces.
         if let Some(relative) = piece.strip_prefix('/') {

@@ -1,6 +1,7 @@
 //! An agent from options: the model, the tools, the rules.
 
 mod choice;
+mod claude;
 mod models;
 mod outside;
 mod policy;
@@ -104,8 +105,10 @@ pub(crate) async fn assemble<A: Approver>(
     let (servers, left_out) = servers::connect(&settings.mcp, world).await?;
     notices.extend(left_out);
     let services = policy::services(&folder, &brought, servers.iter(), world);
-    let policy = Reload::new(policy::files(&folder, world), &settings, project, services)?;
+    let policy = Reload::new(policy::files(&folder, world), &settings, project, services.clone())?;
     notices.extend(policy.policy().notices().iter().cloned());
+    let (claude, not_understood) = claude::hooks(&folder, &brought, services.servers.clone(), &rules, world);
+    notices.extend(not_understood);
     let own = rights::own_folders(&folder, world)?;
     let files = own.iter().try_fold(Files::new(&folder)?.undo(&undo), |files, own| files.protect(rights::glob(own)))?;
     let mut sandbox = rights::sandbox(&settings.sandbox);
@@ -132,6 +135,9 @@ pub(crate) async fn assemble<A: Approver>(
         .with(steering.clone());
     for server in servers {
         builder.with(server);
+    }
+    if let Some(claude) = claude {
+        builder.with(claude);
     }
     if let Some(approver) = approver(&rules) {
         builder.approver(approver);

@@ -27,6 +27,8 @@ pub(crate) struct Brought {
     pub(crate) agents: Vec<PathBuf>,
     /// The scripts that its hooks name, as they were trusted.
     pub(crate) seals: Seals,
+    /// Its settings of Claude Code: where they are, and what they say.
+    pub(super) claude: Vec<(PathBuf, String)>,
     /// What a person should know.
     pub(crate) notices: Vec<String>,
     /// What nobody may overlook: hooks that were to hold and do not.
@@ -96,12 +98,14 @@ impl Brought {
             format!("# Instructions of the project, from {name}\n\n{text}")
         });
         let instructions = instructions.collect();
+        let claude = project.of(Kind::Claude).map(|file| (project.root.join(&file.name), file.text.clone())).collect();
         Ok(Self {
             settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
             seals: Seals::new(&project),
             instructions,
             skills: project.skills,
             agents: project.agents,
+            claude,
             notices,
             warnings,
         })

@@ -52,11 +52,19 @@ impl Finding {
         Self { what: what.into(), health: Health::Good, found: found.into(), advice: None }
     }
 
-    pub(crate) fn lacking(what: impl Into<Cow<'static, str>>, found: impl Into<String>, advice: impl Into<String>) -> Self {
+    pub(crate) fn lacking(
+        what: impl Into<Cow<'static, str>>,
+        found: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
         Self { what: what.into(), health: Health::Lacking, found: found.into(), advice: Some(advice.into()) }
     }
 
-    pub(crate) fn broken(what: impl Into<Cow<'static, str>>, found: impl Into<String>, advice: impl Into<String>) -> Self {
+    pub(crate) fn broken(
+        what: impl Into<Cow<'static, str>>,
+        found: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
         Self { what: what.into(), health: Health::Broken, found: found.into(), advice: Some(advice.into()) }
     }
 }

@@ -199,7 +199,9 @@ impl Import {
         run.insert("contract", "claude-code".into());
         let name = self.name(event);
         let mut block = String::from("[[hook]]\n");
-        let mut line = |key: &str, value: toml_edit::Value| drop(writeln!(block, "{key} = {value}"));
+        let mut line = |key: &str, value: toml_edit::Value| {
+            let _ = writeln!(block, "{key} = {value}");
+        };
         line("name", name.as_str().into());
         line("point", point.into());
         if handler["async"] == true {
@@ -209,7 +211,7 @@ impl Import {
             line("role", "hook".into());
         }
         if let Some(matcher) = matcher {
-            line("match", toml_edit::InlineTable::from_iter([("tool", matcher)]).into());
+            line("match", [("tool", matcher)].into_iter().collect::<toml_edit::InlineTable>().into());
         }
         line("run", run.into());
         if handler["async"] != true {
@@ -234,8 +236,10 @@ impl Import {
             }
             words.push(letter.to_ascii_lowercase());
         }
-        let name = (1..).map(|number| format!("{words}-{number}")).find(|name| !self.taken.contains(name));
-        let name = name.unwrap_or(words);
+        // One more than are taken is enough to find one that is not.
+        let numbers = 1..=self.taken.len() + 1;
+        let mut names = numbers.map(|number| format!("{words}-{number}"));
+        let name = names.find(|name| !self.taken.contains(name)).unwrap_or(words);
         self.taken.push(name.clone());
         name
     }

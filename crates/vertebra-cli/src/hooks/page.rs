@@ -92,7 +92,7 @@ fn hook(tree: &mut String, trace: &Trace, record: &Record, policy: Option<&Polic
             (of_kind(*verdict), format!("{would}{verdict}{reason}"))
         }
         Ran::Failed { failure, policy, verdict, .. } => {
-            (RED, format!("failed ({failure}); its policy `{}` makes that: {verdict}", word(policy)))
+            (RED, format!("failed ({failure}); its policy `{}` makes that: {verdict}", word(*policy)))
         }
         Ran::Skipped { why: Skipped::Disabled } => (DIM, "switched off".to_owned()),
         Ran::Skipped { why: Skipped::Ended { by, verdict } } => (DIM, format!("not reached: {by} {verdict}")),
@@ -116,7 +116,7 @@ fn hook(tree: &mut String, trace: &Trace, record: &Record, policy: Option<&Polic
     }
 }
 
-fn word(policy: &vertebra::FailurePolicy) -> String {
+fn word(policy: vertebra::FailurePolicy) -> String {
     serde_json::to_value(policy).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 

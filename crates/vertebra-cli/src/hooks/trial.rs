@@ -15,7 +15,7 @@ use vertebra_bridge::{
     policy::{Policy, Standing},
     settings::{self, Action, Level, Settings},
     trust::{self, Project, Seals, Store},
-    wire::{Happened, Judgement, Reply},
+    wire::{Happened, Judgement},
 };
 
 use crate::assembly::{Settled, Trust, World};
@@ -29,9 +29,10 @@ pub(crate) struct Which {
     /// The policy of this vertebra.toml alone; naming it is trusting it
     #[arg(long, value_name = "FILE", conflicts_with = "settings")]
     pub(crate) config: Option<PathBuf>,
-    /// The hooks of these settings of Claude Code alone; naming them is trusting them
+    /// The hooks of these settings of Claude Code alone, each at the level that its place says; naming them is trusting
+    /// them
     #[arg(long, value_name = "FILE")]
-    pub(crate) settings: Option<PathBuf>,
+    pub(crate) settings: Vec<PathBuf>,
     /// The folder whose policy is in force
     #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
     pub(crate) dir: PathBuf,
@@ -57,7 +58,7 @@ pub(crate) struct Bench {
 
 enum Source {
     Ours(Box<Policy>),
-    Claude(Box<claude::Settings>, Box<claude::Session>),
+    Claude(Box<claude::Trial>),
 }
 
 /// What a policy made of an event.
@@ -72,8 +73,8 @@ impl Bench {
     /// The policy that is asked for: of a file that the person names, or the one in force.
     pub(crate) fn open(which: &Which, handlers: Handlers, world: &World) -> anyhow::Result<Self> {
         let folder = which.dir.canonicalize().with_context(|| which.dir.display().to_string())?;
-        if let Some(file) = &which.settings {
-            return Self::of_claude(file, &folder, handlers, world);
+        if !which.settings.is_empty() {
+            return Self::of_claude(&which.settings, &folder, handlers, world);
         }
         if let Some(file) = &which.config {
             return Self::of_file(file, Level::User, Seals::default(), handlers, world);
@@ -98,7 +99,7 @@ impl Bench {
         if handlers == Handlers::Stay {
             for hook in &mut settings.hooks {
                 if matches!(hook.value.action, Action::Run(_)) {
-                    hook.value.action = Action::Say(Reply::default());
+                    hook.value.action = Action::Say(Box::default());
                 }
             }
         }
@@ -107,26 +108,17 @@ impl Bench {
         Ok(Self { source: Source::Ours(Box::new(policy)), notices, warnings: Vec::new() })
     }
 
-    fn of_claude(file: &Path, folder: &Path, handlers: Handlers, world: &World) -> anyhow::Result<Self> {
-        if !file.is_file() {
+    fn of_claude(files: &[PathBuf], folder: &Path, handlers: Handlers, world: &World) -> anyhow::Result<Self> {
+        if let Some(file) = files.iter().find(|file| !file.is_file()) {
             bail!("{}: there is no such file", file.display());
         }
         if handlers == Handlers::Stay {
             bail!("settings of Claude Code have handlers and nothing else: without running them nothing comes of them");
         }
-        let mut settings = claude::Settings::default();
-        settings.add_file(file, claude::Level::CommandLine);
-        let warnings = settings.warnings.clone();
-        let session = claude::Session {
-            project: folder.to_owned(),
-            home: world.variables.get("HOME").map(PathBuf::from),
-            variables: std::env::vars_os().collect(),
-            is_attended: false,
-            servers: vertebra_kit::mcp::Servers::default(),
-            model: None,
-            env_file: None,
-        };
-        let source = Source::Claude(Box::new(settings), Box::new(session));
+        let home = world.variables.get("HOME").map(PathBuf::from);
+        let trial = claude::Trial::new(files, folder, home.as_deref(), std::env::vars_os().collect());
+        let warnings = trial.warnings().to_vec();
+        let source = Source::Claude(Box::new(trial));
         Ok(Self { source, notices: Vec::new(), warnings })
     }
 
@@ -152,7 +144,7 @@ impl Bench {
             );
         }
         if is_claude {
-            return Self::of_claude(policy, &folder, Handlers::Run, world);
+            return Self::of_claude(&[policy.to_owned()], &folder, Handlers::Run, world);
         }
         Self::of_file(policy, Level::Project, Seals::new(&project), Handlers::Run, world)
     }
@@ -161,7 +153,7 @@ impl Bench {
     pub(crate) fn policy(&self) -> Option<&Policy> {
         match &self.source {
             Source::Ours(policy) => Some(policy),
-            Source::Claude(..) => None,
+            Source::Claude(_) => None,
         }
     }
 
@@ -172,13 +164,13 @@ impl Bench {
                 let trial = policy.fire(&happened(event)?).await;
                 Ok(Tried { judgement: trial.judgement, record: Some(trial.record) })
             }
-            Source::Claude(settings, session) => {
+            Source::Claude(trial) => {
                 if event.get("hook_event_name").is_none() {
                     bail!(
                         "settings of Claude Code are tried with its events: write `\"hook_event_name\": \"PreToolUse\"`"
                     );
                 }
-                Ok(Tried { judgement: claude::fire(settings, event, session).await, record: None })
+                Ok(Tried { judgement: trial.fire(event).await, record: None })
             }
         }
     }

@@ -32,7 +32,7 @@ pub(in crate::claude) fn tool_name(tool: &str, aliases: &[std::sync::Arc<str>]) 
     let alias = || aliases.iter().find(|alias| alias.starts_with(|c: char| c.is_ascii_uppercase()));
     match known(tool) {
         Some(known) => known.theirs.to_owned(),
-        None => alias().map_or_else(|| tool.to_owned(), |alias| alias.to_string()),
+        None => alias().map_or_else(|| tool.to_owned(), ToString::to_string),
     }
 }
 

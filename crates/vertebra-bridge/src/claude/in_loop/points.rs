@@ -66,6 +66,10 @@ fn session(place: &Arc<Place>, kit: &mut Kit) {
             ending.fire(cx, &at, "SessionEnd", fields(json!({ "reason": "other" }))).await?;
         }
         ending.beside.end(&at.run.session_id);
+        if let Some(file) = &ending.hooks.session().env_file {
+            // What was in it has been taken over when the session began.
+            let _ = std::fs::remove_file(file);
+        }
         proceed()
     })
     .named("claude-code/SessionEnd")

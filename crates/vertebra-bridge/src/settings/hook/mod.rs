@@ -50,7 +50,7 @@ pub struct HookSettings {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// `deny`, `ask`, `allow`, `stop`, `halt`, `continue`, `retry`, `set`, `patch`, `add_context`: the answer itself.
-    Say(Reply),
+    Say(Box<Reply>),
     /// `run`: something outside answers.
     Run(RunSettings),
 }

@@ -89,7 +89,7 @@ fn hook(section: &mut Section<'_>, origin: &Origin) -> Result<Option<HookSetting
                 "the hook does nothing: write `deny = \"why\"`, another answer, or `run = { command = \"…\" }`";
             return Err(section.lacks(message));
         }
-        (Some((_, reply)), None) => (Action::Say(reply), None),
+        (Some((_, reply)), None) => (Action::Say(Box::new(reply)), None),
         (None, Some(run)) => {
             if timeout.is_some() && run.timeout.is_some() {
                 return Err(section.wrong("timeout", "there are two limits: leave this one out, or the one in `run`"));

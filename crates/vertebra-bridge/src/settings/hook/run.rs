@@ -112,7 +112,7 @@ fn only_kind(section: &Section<'_>) -> Result<&'static str, SettingsError> {
 
 /// A line for the shell, or a list of a program and its arguments.
 fn words(section: &mut Section<'_>, key: &'static str) -> Result<Option<Words>, SettingsError> {
-    let shape = || shape::either([shape::text("./check.sh"), shape::list(shape::text("python3"))]);
+    let shape = || shape::either([shape::text("./check.sh"), shape::list(&shape::text("python3"))]);
     let words = section.value(key, shape, |item: &Item| {
         let wrong = || format!("`{key}` is a line for the shell, or a list: write `{key} = \"./check.sh\"` or `[\"python3\", \"check.py\"]`");
         if let Some(line) = item.as_str().filter(|line| !line.trim().is_empty()) {

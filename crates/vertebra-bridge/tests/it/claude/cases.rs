@@ -22,7 +22,8 @@ async fn what_is_observed_of_claude_codes_hooks_is_observed_of_ours() {
         let id = case["id"].as_str().expect("an id");
         let differs = DIFFERENT.iter().any(|(of, _)| *of == id);
         if problems.is_empty() == differs {
-            wrong.push(format!("{id}: {}", if differs { "it does not differ".to_owned() } else { problems.join("; ") }));
+            wrong
+                .push(format!("{id}: {}", if differs { "it does not differ".to_owned() } else { problems.join("; ") }));
         }
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
@@ -49,8 +50,21 @@ struct Scene<'c> {
 
 /// Fields of a handler; of the others, `matcher` is the group's, and the rest is about the scene.
 const HANDLER: &[&str] = &[
-    "type", "if", "timeout", "onFailure", "async", "asyncRewake", "once", "server", "tool", "input", "prompt",
-    "continueOnBlock", "shell", "args", "url",
+    "type",
+    "if",
+    "timeout",
+    "onFailure",
+    "async",
+    "asyncRewake",
+    "once",
+    "server",
+    "tool",
+    "input",
+    "prompt",
+    "continueOnBlock",
+    "shell",
+    "args",
+    "url",
 ];
 
 impl<'c> Scene<'c> {
@@ -170,9 +184,8 @@ impl<'c> Scene<'c> {
         let effect = |key: &str| got.effects.get(key).cloned().unwrap_or_default();
         match key {
             "ran" => same(got.ran.len().into()),
-            "decision" => same(decision(got)),
-            "result" => same(decision(got)),
-            "match" => same(got.decision.is_some().into()),
+            "decision" | "result" => same(decision(got)),
+            "match" | "blocks" => same(got.decision.is_some().into()),
             "reason" => same(got.reason.clone().into()),
             "reason_contains" => yes(got.reason.as_deref().is_some_and(|reason| reason.contains(word)), "reason"),
             "reason_to" => yes(got.model_sees == got.reason && got.reason.is_some(), "the model does not read it"),
@@ -191,15 +204,18 @@ impl<'c> Scene<'c> {
             "warning" => yes(!got.warnings.is_empty(), "no warning"),
             "notice" if expected.is_boolean() => yes(!got.warnings.is_empty(), "no notice"),
             "notice" => yes(got.warnings.iter().any(|warning| warning.contains(word)), "no such notice"),
-            "config" => yes(self.world.read().warnings.iter().any(|warning| warning.contains("not supported for")), "told"),
+            "config" => {
+                yes(self.world.read().warnings.iter().any(|warning| warning.contains("not supported for")), "told")
+            }
             "reported_as_error" => yes(got.warnings.is_empty(), "reported"),
             "agent" => yes(!got.goes_on && effect("agent") == "stopped", "not stopped"),
             "tool" if word == "proceeds" => yes(got.decision.is_none() && got.goes_on, "it does not proceed"),
             "continue:false" => yes(got.goes_on, "stopped"),
             "hook" => yes(got.ran[0].exit_code == Some(0), "it did not complete"),
-            "effect" => {
-                yes(got.decision.is_none() && got.goes_on && got.user_sees.is_none() && got.model_context.is_empty(), "some")
-            }
+            "effect" => yes(
+                got.decision.is_none() && got.goes_on && got.user_sees.is_none() && got.model_context.is_empty(),
+                "some",
+            ),
             "turn" if word == "ends" => yes(!got.goes_on && effect("turn") == "ends", "goes on"),
             "turn" => yes(got.goes_on && effect("turn") == "continues", "ends"),
             "later Bash" => {
@@ -231,7 +247,6 @@ impl<'c> Scene<'c> {
             "cwd" => yes(self.world.text("cwd.0").trim() == self.world.project().to_string_lossy(), "elsewhere"),
             "tty" => yes(self.world.text("tty.0").is_empty(), "there is one"),
             "mcp_args" => same(serde_json::from_str(&self.world.text("mcp-args.json")).unwrap_or_default()),
-            "blocks" => same(got.decision.is_some().into()),
             "tool" | "prompt" | "stop" | "model_next" | "label" | "tool_result" | "agent_loop" | "subagent"
             | "subagent_next" | "permission" | "session_rules" | "denial" | "model_told" | "session" | "change"
             | "worktree" | "task" | "subagent_context" | "screen" | "transcript" | "expansion" | "wakes_model_with"

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vertebra::{
     AgentBuilder, AgentTool, ModelError, RunReport, StopReason,
     prelude::*,
-    testing::{RecordingTool, Script, FixedApprover},
+    testing::{FixedApprover, RecordingTool, Script},
 };
 use vertebra_bridge::claude::ClaudeHooks;
 use vertebra_kit::{
@@ -136,7 +136,8 @@ async fn every_call_of_a_parallel_batch_is_seen_and_one_denial_touches_no_other(
     let made: Vec<String> = bash.calls().iter().filter_map(|args| args.text("command").map(str::to_owned)).collect();
     assert_eq!(made, ["a", "c"]);
     let batch = given(&world, "batch");
-    let names: Vec<&Value> = batch["tool_calls"].as_array().expect("calls").iter().map(|call| &call["tool_name"]).collect();
+    let names: Vec<&Value> =
+        batch["tool_calls"].as_array().expect("calls").iter().map(|call| &call["tool_name"]).collect();
     assert_eq!(names, ["Bash", "Bash", "Bash"]);
     assert_eq!(batch["tool_calls"][0]["tool_response"], "ran");
 }
@@ -268,7 +269,9 @@ async fn a_yes_to_other_arguments_is_none_to_these() {
 
 #[tokio::test]
 async fn a_hooks_yes_answers_an_open_question_and_an_ask_puts_one() {
-    for (word, approver, calls) in [("allow", FixedApprover::no("no"), 1), ("ask", FixedApprover::yes(), 1), ("ask", FixedApprover::no("no"), 0)] {
+    for (word, approver, calls) in
+        [("allow", FixedApprover::no("no"), 1), ("ask", FixedApprover::yes(), 1), ("ask", FixedApprover::no("no"), 0)]
+    {
         let world = world(&[("PreToolUse", "", &answers("PreToolUse", &format!(r#""permissionDecision":"{word}""#)))]);
         let model = Script::new().call("bash", r#"{"command":"make"}"#).say("done");
         let bash = RecordingTool::new("bash").with(|spec| spec.alias("Bash"));
@@ -292,8 +295,11 @@ async fn the_transcript_is_up_to_date_before_a_hook_reads_it() {
     assert_eq!(world.text("project/last"), "the last word\n");
     assert_eq!(world.text("project/lines"), "4\n", "the prompt, the call, its result, the end");
     let path = PathBuf::from(given(&world, "pre")["transcript_path"].as_str().expect("a path"));
-    let lines: Vec<Value> =
-        fs::read_to_string(path).expect("a file").lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lines: Vec<Value> = fs::read_to_string(path)
+        .expect("a file")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
     assert_eq!(lines[1]["message"]["content"][0]["name"], "Bash");
     assert_eq!(lines[2]["message"]["content"][0]["content"], "out");
     assert_eq!(lines[3]["type"], "assistant");
@@ -339,7 +345,8 @@ async fn a_model_that_judges_is_the_runs_own() {
     let world = World::new();
     let prompt = json!([{ "type": "prompt", "prompt": "Is this fine? $ARGUMENTS", "continueOnBlock": true }]);
     world.settings("project", &json!({ "hooks": { "PreToolUse": [{ "hooks": prompt }] } }));
-    let model = Script::new().call("bash", r#"{"command":"ls"}"#).say(r#"{"ok":false,"reason":"not today"}"#).say("done");
+    let model =
+        Script::new().call("bash", r#"{"command":"ls"}"#).say(r#"{"ok":false,"reason":"not today"}"#).say("done");
     let bash = RecordingTool::new("bash");
     run(agent(&world, &model).tool(bash.clone())).await;
     assert_eq!(read(&model), ["blocked: blocked by claude-code/PreToolUse: not today"]);
@@ -348,7 +355,11 @@ async fn a_model_that_judges_is_the_runs_own() {
 
 #[tokio::test]
 async fn a_failed_turn_and_the_end_of_a_session_are_told() {
-    let world = world(&[("StopFailure", "authentication_failed", &keeps("failure")), ("SessionEnd", "", &keeps("end")), ("Stop", "", &keeps("stop"))]);
+    let world = world(&[
+        ("StopFailure", "authentication_failed", &keeps("failure")),
+        ("SessionEnd", "", &keeps("end")),
+        ("Stop", "", &keeps("stop")),
+    ]);
     let model = Script::new().fail(ModelError::Unauthorised { message: "who are you".into() });
     run(&mut agent(&world, &model)).await;
     assert_eq!(given(&world, "failure")["error"], "authentication_failed");

@@ -82,7 +82,9 @@ async fn an_objection_that_only_tells_is_told_to_the_person() {
 
 #[tokio::test]
 async fn whose_objection_the_model_reads_and_whose_the_person() {
-    for (name, to_model) in [("PostToolUse", true), ("TaskCreated", true), ("PreCompact", false), ("PostToolBatch", false)] {
+    for (name, to_model) in
+        [("PostToolUse", true), ("TaskCreated", true), ("PreCompact", false), ("PostToolBatch", false)]
+    {
         let got = at(name, &fails(2, "why"), json!({})).await;
         assert_eq!(got.model_sees.is_some(), to_model, "{name}");
         assert_eq!(got.user_sees.is_some(), !to_model, "{name}");
@@ -175,7 +177,8 @@ async fn an_answer_on_any_code_decides_alone() {
 
 #[tokio::test]
 async fn on_failure_block_blocks_what_fails_and_lets_pass_what_does_not() {
-    let handler = |command: &str| json!([{ "type": "command", "command": command, "onFailure": "block", "timeout": 1 }]);
+    let handler =
+        |command: &str| json!([{ "type": "command", "command": command, "onFailure": "block", "timeout": 1 }]);
     for (command, denied) in [
         ("exit 3", true),
         ("sleep 20", true),
@@ -209,7 +212,10 @@ async fn on_failure_block_blocks_what_fails_and_lets_pass_what_does_not() {
 #[tokio::test]
 async fn of_several_permissions_the_strongest_counts() {
     let says = |word: &str| {
-        let command = specific("PreToolUse", &format!("\"permissionDecision\":\"{word}\",\"permissionDecisionReason\":\"{word}\""));
+        let command = specific(
+            "PreToolUse",
+            &format!("\"permissionDecision\":\"{word}\",\"permissionDecisionReason\":\"{word}\""),
+        );
         json!({ "type": "command", "command": command })
     };
     for (words, expected) in [
@@ -260,7 +266,8 @@ async fn rules_judge_what_a_hook_made_of_the_call() {
 #[tokio::test]
 async fn questions_and_plans_need_an_answer_and_not_only_a_yes() {
     let yes = specific("PreToolUse", "\"permissionDecision\":\"allow\"");
-    let asked = json!({ "hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_input": { "questions": [] } });
+    let asked =
+        json!({ "hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_input": { "questions": [] } });
     let got = World::command("PreToolUse", &yes).fire(&asked).await;
     assert_eq!(got.decision, None);
     let answered = specific("PreToolUse", "\"permissionDecision\":\"allow\",\"updatedInput\":{\"answers\":{}}");
@@ -300,7 +307,9 @@ async fn permission_rules_hold_as_they_are_written() {
         let world = World::new();
         world.settings("project", &json!({ "permissions": { effect: [rule] } }));
         let mut input = input;
-        if let Some(path) = input["file_path"].as_str().map(|path| path.replace('~', &world.path("home").to_string_lossy())) {
+        if let Some(path) =
+            input["file_path"].as_str().map(|path| path.replace('~', &world.path("home").to_string_lossy()))
+        {
             input["file_path"] = path.into();
         }
         let got = world.fire(&json!({ "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input })).await;
@@ -445,8 +454,17 @@ async fn what_is_not_understood_is_left_out_and_told_and_the_rest_is_used() {
     world.write("home/.claude/settings.json", "{ not json");
     assert_eq!(world.fire(&event("Stop")).await.ran.len(), 1);
     let warnings = world.read().warnings.join("\n");
-    for expected in ["not JSON", "no event `Finish`", "hooks.PreToolUse is a list", "no list of `hooks`", "`matcher` is a text",
-        "it has no `command`", "there is no type `wasm`", "it has no `type`", "`timeout` is a number"] {
+    for expected in [
+        "not JSON",
+        "no event `Finish`",
+        "hooks.PreToolUse is a list",
+        "no list of `hooks`",
+        "`matcher` is a text",
+        "it has no `command`",
+        "there is no type `wasm`",
+        "it has no `type`",
+        "`timeout` is a number",
+    ] {
         assert!(warnings.contains(expected), "{expected} in {warnings}");
     }
 }
@@ -454,8 +472,13 @@ async fn what_is_not_understood_is_left_out_and_told_and_the_rest_is_used() {
 #[tokio::test]
 async fn handlers_of_kinds_that_an_event_has_not_never_run() {
     for (name, kind) in [
-        ("SessionStart", "http"), ("SessionStart", "prompt"), ("Setup", "http"), ("Notification", "prompt"),
-        ("PermissionRequest", "agent"), ("PreCompact", "agent"), ("SessionEnd", "prompt"),
+        ("SessionStart", "http"),
+        ("SessionStart", "prompt"),
+        ("Setup", "http"),
+        ("Notification", "prompt"),
+        ("PermissionRequest", "agent"),
+        ("PreCompact", "agent"),
+        ("SessionEnd", "prompt"),
     ] {
         let handler = json!([{ "type": kind, "url": "http://127.0.0.1:9/", "prompt": "p" }]);
         let world = World::with(name, None, &handler);
@@ -477,7 +500,8 @@ async fn a_program_with_arguments_is_started_without_a_shell() {
 
 #[tokio::test]
 async fn a_shell_can_be_chosen() {
-    let handler = |shell: Value| json!([{ "type": "command", "command": "echo ${BASH_VERSION:+bash}", "shell": shell }]);
+    let handler =
+        |shell: Value| json!([{ "type": "command", "command": "echo ${BASH_VERSION:+bash}", "shell": shell }]);
     let got = World::with("SessionStart", None, &handler("bash".into())).fire(&event("SessionStart")).await;
     assert_eq!(got.model_context, ["bash"]);
 }
@@ -500,7 +524,11 @@ async fn a_plugin_knows_its_places_and_its_options() {
 #[tokio::test]
 async fn the_env_file_is_there_at_its_events_only() {
     for (name, there) in [
-        ("SessionStart", true), ("CwdChanged", true), ("FileChanged", true), ("Setup", true), ("UserPromptSubmit", false),
+        ("SessionStart", true),
+        ("CwdChanged", true),
+        ("FileChanged", true),
+        ("Setup", true),
+        ("UserPromptSubmit", false),
         ("PreToolUse", false),
     ] {
         let got = at(name, "[ -n \"$CLAUDE_ENV_FILE\" ] || exit 3", json!({ "file_path": "a" })).await;
@@ -528,7 +556,8 @@ async fn a_folder_that_is_gone_is_replaced_by_the_next_best() {
 #[tokio::test]
 async fn a_path_is_absolute_before_hooks_read_it() {
     let world = World::command("PreToolUse", "cat > \"$CLAUDE_PROJECT_DIR/stdin\"");
-    let write = json!({ "hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": { "file_path": "a/../b" } });
+    let write =
+        json!({ "hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": { "file_path": "a/../b" } });
     world.fire(&write).await;
     let stdin: Value = serde_json::from_str(&world.text("project/stdin")).expect("JSON");
     assert_eq!(stdin["tool_input"]["file_path"], format!("{}/b", world.project().display()));
@@ -554,7 +583,9 @@ async fn the_end_of_a_session_waits_as_long_as_a_settings_file_says() {
 #[tokio::test]
 async fn a_switch_of_models_is_blocked_by_silence() {
     let slow = json!([{ "type": "command", "command": "sleep 20", "timeout": 1 }]);
-    let got = World::with("PreModelSwitch", None, &slow).fire(&json!({ "hook_event_name": "PreModelSwitch", "to_model": "m" })).await;
+    let got = World::with("PreModelSwitch", None, &slow)
+        .fire(&json!({ "hook_event_name": "PreModelSwitch", "to_model": "m" }))
+        .await;
     assert_eq!(got.decision, Some(Decision::Block));
     let ask = specific("PreModelSwitch", "\"permissionDecision\":\"ask\",\"permissionDecisionReason\":\"dear\"");
     assert_eq!(at("PreModelSwitch", &ask, json!({})).await.decision, Some(Decision::Ask));
@@ -584,7 +615,8 @@ async fn what_else_hooks_answer_is_told_on() {
     let got = at("SessionStart", &specific("SessionStart", start), json!({})).await;
     assert_eq!(effect(&got, "initialUserMessage"), "go");
     assert_eq!(effect(&got, "watchPaths"), json!(["a"]));
-    let got = at("Elicitation", &specific("Elicitation", "\"action\":\"accept\",\"content\":{\"a\":1}"), json!({})).await;
+    let got =
+        at("Elicitation", &specific("Elicitation", "\"action\":\"accept\",\"content\":{\"a\":1}"), json!({})).await;
     assert_eq!((effect(&got, "action"), effect(&got, "content")), (json!("accept"), json!({ "a": 1 })));
     let got = at("UserPromptSubmit", &prints("{\"systemMessage\":\"S\",\"suppressOutput\":true}"), json!({})).await;
     assert_eq!(got.user_sees.as_deref(), Some("S"));
@@ -613,7 +645,8 @@ async fn what_replaces_a_result_has_the_tools_own_form() {
     let whole = "\"updatedToolOutput\":{\"stdout\":\"[x]\",\"stderr\":\"\",\"interrupted\":false,\"isImage\":false}";
     let got = at("PostToolUse", &specific("PostToolUse", whole), fields.clone()).await;
     assert_eq!(effect(&got, "tool_result")["stdout"], "[x]");
-    for wrong in ["\"updatedToolOutput\":{\"stdout\":1}", "\"updatedMCPToolOutput\":\"x\"", "\"updatedToolOutput\":[]"] {
+    for wrong in ["\"updatedToolOutput\":{\"stdout\":1}", "\"updatedMCPToolOutput\":\"x\"", "\"updatedToolOutput\":[]"]
+    {
         let got = at("PostToolUse", &specific("PostToolUse", wrong), fields.clone()).await;
         assert_eq!(effect(&got, "tool_result"), "original kept", "{wrong}");
         assert_eq!(got.warnings.len(), 1);
@@ -643,7 +676,9 @@ async fn a_server_is_sent_the_event_and_the_headers_it_may_have() {
     world.session.variables.push(("OTHER".into(), "o".into()));
     assert_eq!(world.fire(&bash("PreToolUse", "ls")).await.decision, Some(Decision::Ask));
     let request = seen.lock().expect("a list")[0].to_ascii_lowercase();
-    for expected in ["post /hook", "x-token: bearer t", "x-other: ab", "content-type: application/json", "\"tool_name\":\"bash\""] {
+    for expected in
+        ["post /hook", "x-token: bearer t", "x-other: ab", "content-type: application/json", "\"tool_name\":\"bash\""]
+    {
         assert!(request.contains(expected), "{expected} in {request}");
     }
     world.settings("managed", &json!({ "httpHookAllowedEnvVars": ["NONE"] }));
@@ -708,7 +743,9 @@ async fn a_model_that_objects_is_heard_as_each_event_has_it() {
         let got = prompt(said, name, more.clone()).fire(&bash(name, "ls")).await;
         assert_eq!((got.decision, got.goes_on), (decision, goes_on), "{name} {said} {more}: {got:?}");
     }
-    let got = World::with("PreToolUse", None, &json!([{ "type": "prompt", "prompt": "p" }])).fire(&bash("PreToolUse", "ls")).await;
+    let got = World::with("PreToolUse", None, &json!([{ "type": "prompt", "prompt": "p" }]))
+        .fire(&bash("PreToolUse", "ls"))
+        .await;
     assert_eq!((got.decision, got.warnings.len()), (None, 1), "without a model");
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use vertebra_bridge::{
     claude::{AskModel, Level, Places, Plugin, Session, Settings, fire},
     handler::BoxFuture,
+    trust::Seals,
     wire::Judgement,
 };
 use vertebra_kit::mcp::{Mcp, McpConfig, Servers};
@@ -45,6 +46,7 @@ impl World {
             servers: Servers::default(),
             model: None,
             env_file: Some(real.join("env.sh")),
+            seals: Seals::default(),
         };
         Self { folder, session, plugins: Vec::new(), extra: Vec::new() }
     }

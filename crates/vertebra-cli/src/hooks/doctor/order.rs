@@ -16,17 +16,13 @@ const OURS: &[&str] = &[
     "read_file",
     "write_file",
     "edit_file",
-    "multi_edit",
     "list_dir",
     "search_files",
     "grep",
-    "glob",
-    "apply_patch",
-    "web_fetch",
-    "web_search",
-    "task",
-    "skill",
-    "todo_write",
+    "load_skill",
+    "spawn_subagent",
+    "plan_with_subagent",
+    "read_offloaded",
 ];
 
 /// What a hook can be behind.
@@ -80,7 +76,7 @@ fn is_word(kind: Kind, word: &str) -> bool {
 /// Tools that a hook waits for and that nobody has.
 fn tools(what: &str, hook: &PolicyHook) -> Vec<Finding> {
     let Some(matcher) = &hook.settings.matcher else { return Vec::new() };
-    let known: Vec<&str> = OURS.iter().copied().chain(HOSTS.iter().flat_map(|host| names(host))).collect();
+    let known: Vec<&str> = OURS.iter().copied().chain(HOSTS.iter().flat_map(names)).collect();
     let patterns = matcher.tool_patterns();
     let unknown = patterns.into_iter().flat_map(|pattern| pattern.split('|')).filter(|name| {
         let plain = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');

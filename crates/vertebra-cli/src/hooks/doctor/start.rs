@@ -1,16 +1,18 @@
 //! What starting tells: shells that talk before they are asked, and programs that take their time.
 
-use std::{process::Stdio, time::Duration};
+use std::time::Duration;
 
 use serde_json::json;
-use tokio::{process::Command, time::timeout};
 use vertebra::Ran;
 use vertebra_bridge::{
-    handler::Services,
+    handler::{
+        Services,
+        process::{Program, Start},
+    },
     policy::Policy,
     settings::{Action, Settings},
     shown,
-    wire::Happened,
+    wire::{End, Happened},
 };
 
 use crate::{assembly::World, doctor::Finding, view::text};
@@ -27,21 +29,21 @@ pub(super) async fn noise(world: &World) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (shell, option) in [("sh".to_owned(), "-c"), ("bash".to_owned(), "-c"), (own, "-lc")] {
         let what = format!("{} {option}", shown(&shell));
-        let mut command = Command::new(&shell);
-        command.args([option, ":"]).env_clear().envs(&world.variables).stdin(Stdio::null()).kill_on_drop(true);
-        match timeout(PATIENCE, command.output()).await {
-            Ok(Ok(output)) if output.stdout.is_empty() => {}
-            Ok(Ok(output)) => {
-                let said = shown(String::from_utf8_lossy(&output.stdout).trim());
-                let found = format!("writes to standard output as it starts: {said}");
-                let advice = "let its start-up files write only where somebody reads: `case $- in *i*) … ;; esac`";
-                findings.push(Finding::lacking(what, found, advice));
+        let start = Start::Exec(vec![shell, option.to_owned(), ":".to_owned()]);
+        let variables = world.variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let exchange = Program { start, folder: std::env::temp_dir(), variables }.exchange(b"", PATIENCE).await;
+        match exchange.end {
+            End::TimedOut { after } => {
+                let found = format!("did not start within {}", text::duration(after));
+                findings.push(Finding::lacking(what, found, "look at its start-up files"));
             }
             // A shell that is not there starts no hook.
-            Ok(Err(_)) => {}
-            Err(_) => {
-                let found = format!("did not start within {}", text::duration(PATIENCE));
-                findings.push(Finding::lacking(what, found, "look at its start-up files"));
+            End::Failed { .. } => {}
+            _ if exchange.stdout.trim().is_empty() => {}
+            _ => {
+                let found = format!("writes to standard output as it starts: {}", shown(exchange.stdout.trim()));
+                let advice = "let its start-up files write only where somebody reads: `case $- in *i*) … ;; esac`";
+                findings.push(Finding::lacking(what, found, advice));
             }
         }
     }

@@ -14,8 +14,11 @@ use vertebra_bridge::{
 
 use super::file::{create, replace, text_of, with_block};
 
-/// The text that the generated hook looks for, and that the generated case has.
-const MARK: &str = "forbidden-example";
+/// The text that the generated hook looks for, and that the generated case has. No name has a dot in it, so no other hook
+/// finds it.
+fn mark(name: &str) -> String {
+    format!("forbidden.{name}.example")
+}
 
 /// What to make.
 #[derive(clap::Args)]
@@ -74,8 +77,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     // Whatever is appended must be as good as what was there.
     parse(&written, Level::User, &place)?;
     let scripts = scripts(name, point, *lang, refuses);
+    let mode = if matches!(lang, Lang::Sh | Lang::Python) { 0o755 } else { 0o644 };
     for (file, text) in &scripts {
-        let mode = if file.ends_with(".sh") || file.ends_with(".py") { 0o755 } else { 0o644 };
         create(&dir.join(file), text, mode)?;
     }
     replace(&settings, &written)?;
@@ -124,10 +127,11 @@ fn entry(name: &str, point: &str, lang: Lang) -> String {
 }
 
 fn case(name: &str, point: &str, refuses: bool) -> String {
+    let mark = mark(name);
     let event = if point == "BeforeToolUse" || point == "PermissionRequest" {
-        format!("{{ point = \"{point}\", tool = \"bash\", args = {{ command = \"echo {MARK}\" }} }}")
+        format!("{{ point = \"{point}\", tool = \"bash\", args = {{ command = \"echo {mark}\" }} }}")
     } else {
-        format!("{{ point = \"{point}\", agent = \"{MARK}\" }}")
+        format!("{{ point = \"{point}\", agent = \"{mark}\" }}")
     };
     let expected = if refuses {
         format!("reason = \"{name} says no\"\ndecided_by = \"{name}\"")
@@ -148,7 +152,7 @@ fn scripts(name: &str, point: &str, lang: Lang, refuses: bool) -> Vec<(String, S
         template
             .replace("{{name}}", name)
             .replace("{{point}}", point)
-            .replace("{{mark}}", MARK)
+            .replace("{{mark}}", &mark(name))
             .replace("{{answer}}", &answer)
             .replace("{{module}}", &name.replace('-', "_"))
     };

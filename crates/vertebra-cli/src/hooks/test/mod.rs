@@ -73,7 +73,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let world = World::of_process();
     let files = files(&options)?;
     let suites: Vec<Suite> = files.iter().map(|file| Suite::read(file)).collect::<Result<_, _>>()?;
-    let named = options.which.config.is_some() || options.which.settings.is_some();
+    let named = options.which.config.is_some() || !options.which.settings.is_empty();
     let mut benches = Vec::new();
     for suite in &suites {
         let bench = if named {

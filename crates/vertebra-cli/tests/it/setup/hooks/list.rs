@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Machine, bash, say};
+use super::super::{Machine, bash, say};
 
 const NO_PUSH: &str = "[[hook]]\nname = \"no-push\"\npoint = \"BeforeToolUse\"\nmatch = { tool = \"Bash\", command = 'git\\s+push' }\ndeny = \"pushing is for humans\"\n";
 
