@@ -137,6 +137,22 @@ fn list(words: &[&str]) -> RunSettings {
     RunSettings::Command { command: Words::List(words), contract: Contract::Vertebra, env: Vec::new() }
 }
 
+#[test]
+fn what_the_page_shows_can_be_written_like_that() {
+    let page = include_str!("../../../../../docs/hooks-outside.md");
+    let shown: Vec<&str> = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(shown.len() >= 6, "one for each kind");
+    for text in shown {
+        let whole = if text.starts_with("run") {
+            format!("[[hook]]\npoint = \"AfterToolUse\"\n{text}")
+        } else {
+            text.to_owned()
+        };
+        let read = vertebra_bridge::settings::parse(&whole, vertebra_bridge::settings::Level::User, "page");
+        assert!(read.is_ok(), "{text}: {}", read.map(drop).map_err(|error| error.to_string()).unwrap_err());
+    }
+}
+
 /// What the record tells of the exchange.
 fn account<P: Point>(fired: &Fired<P>) -> &Value {
     fired.outcome.record.hooks[0].account.as_deref().expect("an account")
