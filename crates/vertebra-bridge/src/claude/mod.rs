@@ -3,6 +3,7 @@
 //! [`Settings`] reads every level tolerantly, [`fire`] does with one event what Claude Code would do, and
 //! `docs/claude-code.md` says where the two differ.
 
+pub(crate) mod contract;
 mod effect;
 mod event;
 mod fire;

@@ -23,7 +23,11 @@ impl Command {
         services: &Services,
     ) -> Result<Self, HandlerError> {
         let program = program(words, services)?;
-        Ok(Self { program, variables: environment::passed(services, env), contract })
+        let mut variables = environment::passed(services, env);
+        if contract == Contract::ClaudeCode {
+            variables.insert("CLAUDE_PROJECT_DIR".to_owned(), services.folder.to_string_lossy().into_owned());
+        }
+        Ok(Self { program, variables, contract })
     }
 }
 
@@ -32,11 +36,19 @@ impl Handler for Command {
         self.program.shown()
     }
 
+    fn fits(&self, point: &'static str) -> Result<(), HandlerError> {
+        self.contract.fits(point)
+    }
+
     fn ask<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Answered> {
         Box::pin(async move {
+            let event = match self.contract.write(&ask) {
+                Ok(event) => event,
+                Err(message) => return Answered::not_asked(self.shown(), message),
+            };
             let variables = environment::for_event(&self.variables, &ask);
             let program = Program { variables, ..self.program.clone() };
-            let exchange = program.exchange(&self.contract.write(&ask), ask.limit).await;
+            let exchange = program.exchange(&event, ask.limit).await;
             let reply = self.contract.read(&ask, &exchange);
             Answered { exchange, reply }
         })

@@ -3,8 +3,9 @@
 use serde_json::Value;
 use vertebra::{Kind, Verdict as _};
 
-use super::Ask;
+use super::{Ask, HandlerError};
 use crate::{
+    claude::contract as claude,
     settings::Contract,
     wire::{End, Exchange, Outside, Reply, Visit, at_point},
 };
@@ -16,17 +17,28 @@ const REFUSES: i32 = 2;
 const TOLD_BYTES: usize = 2048;
 
 impl Contract {
-    /// What goes over.
-    pub(super) fn write(self, ask: &Ask<'_>) -> Vec<u8> {
+    /// Whether it has words for what happens at a point.
+    pub(super) fn fits(self, point: &'static str) -> Result<(), HandlerError> {
         match self {
-            Self::Vertebra | Self::ClaudeCode => ask.event.to_string().into_bytes(),
+            Self::ClaudeCode if !claude::has_event(point) => Err(HandlerError::NoSuchEvent { point }),
+            Self::Vertebra | Self::ClaudeCode => Ok(()),
         }
+    }
+
+    /// What goes over.
+    pub(super) fn write(self, ask: &Ask<'_>) -> Result<Vec<u8>, String> {
+        let event = match self {
+            Self::Vertebra => ask.event.to_string(),
+            Self::ClaudeCode => Value::Object(claude::input(ask.point, ask.event)?).to_string(),
+        };
+        Ok(event.into_bytes())
     }
 
     /// What comes of what came back: an answer, or a failure in words.
     pub(super) fn read(self, ask: &Ask<'_>, exchange: &Exchange) -> Result<Reply, String> {
         match self {
-            Self::Vertebra | Self::ClaudeCode => read(ask.point, exchange),
+            Self::Vertebra => read(ask.point, exchange),
+            Self::ClaudeCode => claude::reply(ask.point, ask.event, exchange),
         }
     }
 }

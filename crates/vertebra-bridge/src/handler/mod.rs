@@ -25,7 +25,7 @@ pub use self::{
     http::Http,
     services::{HandlerError, Services, build},
 };
-use crate::wire::{Exchange, Reply};
+use crate::wire::{End, Exchange, Reply};
 
 /// A future in a box, so that handlers share a type.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -73,4 +73,13 @@ pub struct Answered {
     pub exchange: Exchange,
     /// The answer, or why there is none: that is a failure of the hook, under its policy.
     pub reply: Result<Reply, String>,
+}
+
+impl Answered {
+    /// It could not even be asked.
+    fn not_asked(handler: String, message: String) -> Self {
+        let end = End::Failed { message: message.clone() };
+        let exchange = Exchange { handler, end, stdout: String::new(), stderr: String::new(), took: Duration::ZERO };
+        Self { exchange, reply: Err(message) }
+    }
 }

@@ -39,9 +39,9 @@ pub(super) struct Prompt {
 }
 
 impl Prompt {
-    /// Asks the agent's own model unless told otherwise: another one of the same provider, or `provider/name`.
+    /// Asks the agent's own model unless told otherwise: `NAME` of the same provider, or `PROVIDER:NAME`.
     pub(super) fn new(prompt: &str, model: Option<&str>) -> Self {
-        let model = model.map(|name| match name.split_once('/') {
+        let model = model.map(|name| match name.split_once(':') {
             Some((provider, name)) => ModelId::new(provider, name),
             None => ModelId::new("", name),
         });

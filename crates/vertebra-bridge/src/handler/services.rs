@@ -55,6 +55,14 @@ pub enum HandlerError {
         /// The point.
         point: &'static str,
     },
+    /// A contract has no words for a point.
+    #[error(
+        "Claude Code has no event at {point}: leave `contract` out, and it reads and answers in Vertebra's own form"
+    )]
+    NoSuchEvent {
+        /// The point.
+        point: &'static str,
+    },
     /// A text stands for a place in the event, and none is named.
     #[error("`{text}` stands for no place in an event: write `${{args.command}}`")]
     Template {

@@ -121,7 +121,9 @@ impl Policy {
         let needed = |hook: &PolicyHook| only.is_none_or(|point| hook.settings.point == point);
         for hook in hooks.iter_mut().filter(|hook| hook.standing == Standing::InForce && needed(hook)) {
             if let Action::Run(run) = &hook.settings.action {
-                let built = handler::build(run, services).map_err(|error| hook.wrong(error.to_string()))?;
+                let built = handler::build(run, services);
+                let built = built.and_then(|built| built.fits(hook.settings.point).map(|()| built));
+                let built = built.map_err(|error| hook.wrong(error.to_string()))?;
                 let of_project = matches!(hook.origin.level, Level::Project | Level::Local);
                 hook.handler = Some(if of_project { services.seals.seal(built, run) } else { built });
             }

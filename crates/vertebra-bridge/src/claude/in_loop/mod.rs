@@ -1,7 +1,7 @@
 //! Claude Code's hooks in our own loop: every event that has a place in it, one hook each.
 
 mod beside;
-mod names;
+pub(super) mod names;
 mod points;
 mod transcript;
 
@@ -172,13 +172,13 @@ impl Place {
 }
 
 /// The fields of an event about a call.
-fn about(call: &Call, cwd: &str) -> Map<String, Value> {
+pub(super) fn about(call: &Call, cwd: &str) -> Map<String, Value> {
     let name = names::tool_name(&call.tool, &call.aliases);
     let input = names::tool_input(&call.tool, &call.args, cwd);
     fields(json!({ "tool_name": name, "tool_input": input, "tool_use_id": call.call_id }))
 }
 
-fn fields(value: Value) -> Map<String, Value> {
+pub(super) fn fields(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,
         _ => Map::new(),

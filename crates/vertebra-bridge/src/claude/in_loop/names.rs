@@ -28,7 +28,7 @@ fn known(tool: &str) -> Option<&'static Known> {
 }
 
 /// What Claude Code calls a tool. One that it has not got keeps its name.
-pub(super) fn tool_name(tool: &str, aliases: &[std::sync::Arc<str>]) -> String {
+pub(in crate::claude) fn tool_name(tool: &str, aliases: &[std::sync::Arc<str>]) -> String {
     let alias = || aliases.iter().find(|alias| alias.starts_with(|c: char| c.is_ascii_uppercase()));
     match known(tool) {
         Some(known) => known.theirs.to_owned(),
@@ -37,7 +37,7 @@ pub(super) fn tool_name(tool: &str, aliases: &[std::sync::Arc<str>]) -> String {
 }
 
 /// A call's arguments as Claude Code would write them.
-pub(super) fn tool_input(tool: &str, args: &Args, cwd: &str) -> Map<String, Value> {
+pub(in crate::claude) fn tool_input(tool: &str, args: &Args, cwd: &str) -> Map<String, Value> {
     let keys = known(tool).map_or(&[][..], |known| known.keys);
     let theirs =
         |key: &str| keys.iter().find(|(ours, _)| *ours == key).map_or(key.to_owned(), |(_, name)| (*name).to_owned());
@@ -52,7 +52,7 @@ pub(super) fn tool_input(tool: &str, args: &Args, cwd: &str) -> Map<String, Valu
 }
 
 /// Arguments as Claude Code writes them, as the tool takes them.
-pub(super) fn args(tool: &str, input: &Map<String, Value>) -> Map<String, Value> {
+pub(in crate::claude) fn args(tool: &str, input: &Map<String, Value>) -> Map<String, Value> {
     let keys = known(tool).map_or(&[][..], |known| known.keys);
     let ours = |key: &str| {
         keys.iter().find(|(_, theirs)| *theirs == key).map_or(key.to_owned(), |(name, _)| (*name).to_owned())
@@ -65,7 +65,7 @@ pub(super) fn args(tool: &str, input: &Map<String, Value>) -> Map<String, Value>
 }
 
 /// What a tool gave back, in the form that Claude Code's tool of the kind has.
-pub(super) fn tool_response(call: &Call, result: &ToolResult, cwd: &str) -> Value {
+pub(in crate::claude) fn tool_response(call: &Call, result: &ToolResult, cwd: &str) -> Value {
     let text = &result.output;
     let path = || call.args.text("path").map(|path| absolute(cwd, path)).unwrap_or_default();
     let arg = |key: &str| call.args.get(key).cloned().unwrap_or_default();
@@ -93,7 +93,7 @@ pub(super) fn tool_response(call: &Call, result: &ToolResult, cwd: &str) -> Valu
 }
 
 /// The text of a result that hooks replaced.
-pub(super) fn result_text(replaced: &Value) -> String {
+pub(in crate::claude) fn result_text(replaced: &Value) -> String {
     let texts = |list: &[Value]| {
         let texts: Vec<&str> = list.iter().filter_map(|part| part.get("text")?.as_str()).collect();
         (!texts.is_empty()).then(|| texts.join("\n"))

@@ -124,9 +124,17 @@ impl Handler for Http {
         self.url.to_string()
     }
 
+    fn fits(&self, point: &'static str) -> Result<(), HandlerError> {
+        self.contract.fits(point)
+    }
+
     fn ask<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Answered> {
         Box::pin(async move {
-            let exchange = self.exchange(self.contract.write(&ask), ask.limit).await;
+            let event = match self.contract.write(&ask) {
+                Ok(event) => event,
+                Err(message) => return Answered::not_asked(self.shown(), message),
+            };
+            let exchange = self.exchange(event, ask.limit).await;
             let reply = self.contract.read(&ask, &exchange);
             Answered { exchange, reply }
         })

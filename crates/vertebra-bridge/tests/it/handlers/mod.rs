@@ -1,5 +1,6 @@
 //! Handlers, put to events at real points.
 
+mod claude_code;
 mod commands;
 mod faults;
 mod http;
@@ -134,6 +135,22 @@ fn line(line: &str) -> RunSettings {
 fn list(words: &[&str]) -> RunSettings {
     let words = words.iter().map(|word| (*word).to_owned()).collect();
     RunSettings::Command { command: Words::List(words), contract: Contract::Vertebra, env: Vec::new() }
+}
+
+#[test]
+fn what_the_page_shows_can_be_written_like_that() {
+    let page = include_str!("../../../../../docs/hooks-outside.md");
+    let shown: Vec<&str> = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(shown.len() >= 6, "one for each kind");
+    for text in shown {
+        let whole = if text.starts_with("run") {
+            format!("[[hook]]\npoint = \"AfterToolUse\"\n{text}")
+        } else {
+            text.to_owned()
+        };
+        let read = vertebra_bridge::settings::parse(&whole, vertebra_bridge::settings::Level::User, "page");
+        assert!(read.is_ok(), "{text}: {}", read.map(drop).map_err(|error| error.to_string()).unwrap_err());
+    }
 }
 
 /// What the record tells of the exchange.
