@@ -5,6 +5,7 @@
 
 mod effect;
 mod event;
+mod fill;
 mod fire;
 mod handler;
 mod in_loop;
