@@ -6,6 +6,7 @@
 pub(crate) mod contract;
 mod effect;
 mod event;
+mod fill;
 mod fire;
 mod handler;
 mod in_loop;

@@ -14,6 +14,7 @@ use vertebra_kit::mcp::Servers;
 
 use super::{
     event::Event,
+    fill::{braced, expanded},
     handler::{Action, Level, Plugin},
     means::AskModel,
     output::Written,
@@ -333,46 +334,6 @@ fn is_credential(name: &str) -> bool {
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"].iter().any(|part| name.to_ascii_uppercase().contains(part))
 }
 
-/// The text with `$NAME` and `${NAME}` in place.
-fn expanded(text: &str, value: impl Fn(&str) -> String) -> String {
-    let mut made = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('$') {
-        made.push_str(before);
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let braced = after.strip_prefix('{').and_then(|inside| inside.split_once('}'));
-        rest = if let Some((name, after)) = braced.filter(|(name, _)| name.chars().all(is_name)) {
-            made.push_str(&value(name));
-            after
-        } else {
-            let end = after.find(|c| !is_name(c)).unwrap_or(after.len());
-            let (name, after) = after.split_at(end);
-            if name.is_empty() {
-                made.push('$');
-            } else {
-                made.push_str(&value(name));
-            }
-            after
-        };
-    }
-    made + rest
-}
-
-/// The text with `${a.b}` in place.
-fn braced(text: &str, value: impl Fn(&str) -> String) -> String {
-    let mut made = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        made.push_str(before);
-        let Some((path, after)) = after.split_once('}') else {
-            return made + "${" + after;
-        };
-        made.push_str(&value(path));
-        rest = after;
-    }
-    made + rest
-}
-
 /// What a model made of a question. It may have put its answer between other words.
 fn judged(text: &str, goes_on: bool) -> Said {
     let object = match (text.find('{'), text.rfind('}')) {
@@ -390,14 +351,6 @@ fn judged(text: &str, goes_on: bool) -> Said {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn variables_stand_in_headers_in_both_forms_and_are_empty_unless_named() {
-        let value = |name: &str| if name == "TOKEN" { "t".to_owned() } else { String::new() };
-        assert_eq!(expanded("Bearer $TOKEN", value), "Bearer t");
-        assert_eq!(expanded("${TOKEN}-$OTHER-${OTHER}.", value), "t--.");
-        assert_eq!(expanded("5$ and $", value), "5$ and $");
-    }
 
     #[test]
     fn a_models_answer_is_found_between_other_words() {
