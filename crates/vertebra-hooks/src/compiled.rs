@@ -8,14 +8,19 @@ use serde_json::Value;
 
 use crate::{
     Event, Matcher, State, Test,
-    pattern::{Compile, Pattern, TooLarge},
+    pattern::{Compile, Pattern, Unknown},
 };
 
-/// Why a pattern was not compiled: which field, the pattern, and what its parser says.
-pub(crate) struct BadPattern {
-    pub(crate) field: &'static str,
-    pub(crate) pattern: String,
-    pub(crate) message: String,
+/// A pattern does not parse.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("invalid {field} pattern `{pattern}`: {message}")]
+pub struct BadPattern {
+    /// Which field of a matcher.
+    pub field: &'static str,
+    /// The pattern.
+    pub pattern: String,
+    /// What its parser says.
+    pub message: String,
 }
 
 pub(crate) enum Compiled {
@@ -61,14 +66,14 @@ impl<'a, E: Event, S: State> Facts<'a, E, S> {
         }
     }
 
-    /// Whether the matcher holds. One that cannot say so does: nobody may be spared a hook by a pattern that is too large.
+    /// Whether the matcher holds. One that cannot say so does: nobody may be spared a hook by a pattern that cannot be used.
     pub(crate) fn satisfy(&self, matcher: &Compiled) -> bool {
         let holds = matcher.holds(self);
         holds || self.unknown.take()
     }
 
-    fn known(&self, matches: Result<bool, TooLarge>) -> bool {
-        matches.unwrap_or_else(|TooLarge| {
+    fn known(&self, matches: Result<bool, Unknown>) -> bool {
+        matches.unwrap_or_else(|Unknown| {
             self.unknown.set(true);
             false
         })
@@ -151,7 +156,7 @@ impl CompiledTest {
         })
     }
 
-    fn holds(&self, value: Option<&Value>) -> Result<bool, TooLarge> {
+    fn holds(&self, value: Option<&Value>) -> Result<bool, Unknown> {
         match (self, value) {
             (_, None) => Ok(false),
             (Self::Exists, Some(_)) => Ok(true),
@@ -186,7 +191,7 @@ impl NamePattern {
         Ok(Self::Names { exact, globs })
     }
 
-    pub(crate) fn holds(&self, name: &str) -> Result<bool, TooLarge> {
+    pub(crate) fn holds(&self, name: &str) -> Result<bool, Unknown> {
         match self {
             Self::Names { exact, globs } => {
                 if exact.iter().any(|exact| exact.eq_ignore_ascii_case(name)) {
@@ -206,7 +211,7 @@ pub(crate) fn split_alternatives(pattern: &str) -> impl Iterator<Item = &str> {
 
 fn name_regex(inner: &str, when: Compile) -> Result<Pattern<Regex>, BadPattern> {
     // The pattern is parsed alone first: otherwise `a)(b` would pass, closed and opened by our own brackets.
-    regex("tool", inner, Compile::WhenReached)?;
+    regex("tool", inner, Compile::Checked)?;
     Pattern::whole(inner, when).map_err(|error| bad("tool", inner, &error))
 }
 

@@ -28,15 +28,16 @@ pub(crate) struct Index {
     paths: GlobKeys,
 }
 
+/// Without keys there is no set: even an empty one is work to make.
 #[derive(Default)]
 struct GlobKeys {
-    set: GlobSet,
+    set: Option<GlobSet>,
     places: Vec<u32>,
 }
 
 #[derive(Default)]
 struct RegexKeys {
-    set: RegexSet,
+    set: Option<RegexSet>,
     places: Vec<u32>,
 }
 
@@ -144,6 +145,9 @@ impl GlobKeys {
         keys: Vec<(String, u32)>,
         compile: fn(&str) -> Result<globset::Glob, BadPattern>,
     ) -> Result<Self, BadPattern> {
+        if keys.is_empty() {
+            return Ok(Self::default());
+        }
         let mut set = GlobSetBuilder::new();
         for (glob, _) in &keys {
             set.add(compile(glob)?);
@@ -153,30 +157,33 @@ impl GlobKeys {
             pattern: error.glob().unwrap_or_default().to_owned(),
             message: error.to_string(),
         })?;
-        Ok(Self { set, places: keys.into_iter().map(|(_, place)| place).collect() })
+        Ok(Self { set: Some(set), places: keys.into_iter().map(|(_, place)| place).collect() })
     }
 
     fn add(&self, text: &str, places: &mut Places) {
-        if !self.places.is_empty() {
-            places.extend(self.set.matches(text).into_iter().map(|key| self.places[key]));
+        if let Some(set) = &self.set {
+            places.extend(set.matches(text).into_iter().map(|key| self.places[key]));
         }
     }
 }
 
 impl RegexKeys {
     fn new(field: &'static str, keys: Vec<(String, u32)>) -> Result<Self, BadPattern> {
+        if keys.is_empty() {
+            return Ok(Self::default());
+        }
         let (patterns, places): (Vec<String>, Vec<u32>) = keys.into_iter().unzip();
         let set = RegexSetBuilder::new(&patterns)
             .size_limit(AUTOMATON_BYTES)
             .dfa_size_limit(AUTOMATON_BYTES)
             .build()
             .map_err(|error| BadPattern { field, pattern: patterns.join(" | "), message: error.to_string() })?;
-        Ok(Self { set, places })
+        Ok(Self { set: Some(set), places })
     }
 
     fn add(&self, text: &str, places: &mut Places) {
-        if !self.places.is_empty() {
-            places.extend(self.set.matches(text).into_iter().map(|key| self.places[key]));
+        if let Some(set) = &self.set {
+            places.extend(set.matches(text).into_iter().map(|key| self.places[key]));
         }
     }
 }

@@ -77,6 +77,7 @@ mod supervise;
 pub use account::account;
 pub use around::{Around, AroundFn, Next, OpCx, Operation, WrapError};
 pub use change::{Change, below as changes_below, between as changes_between};
+pub use compiled::BadPattern;
 pub use cx::Cx;
 pub use detached::Drained;
 pub use dispatch::{Frame, Outcome, Retries, Ruling};

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{compiled::NamePattern, pattern::Compile};
+use crate::{
+    compiled::{BadPattern, Compiled, NamePattern},
+    pattern::Compile,
+};
 
 /// Says when a hook runs. Compiled once, at registration; an invalid pattern is an error there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -74,6 +77,11 @@ impl Matcher {
     #[must_use]
     pub fn negated(self) -> Self {
         Self::Not(Box::new(self))
+    }
+
+    /// Whether all patterns inside parse. That is all: none of them is compiled.
+    pub fn check(&self) -> Result<(), BadPattern> {
+        Compiled::new(self, Compile::Checked).map(drop)
     }
 
     /// Every tool pattern inside, wherever it stands.

@@ -14,7 +14,9 @@ use regex_syntax::hir::{
 pub(crate) enum Compile {
     /// At registration: for hooks that meet many events.
     Now,
-    /// When an event comes that the pattern could match: for hooks that meet one.
+    /// When an event comes that the pattern could match, but it is known to parse.
+    Checked,
+    /// When an event comes that the pattern could match, and it is not even parsed before: for hooks that meet one.
     WhenReached,
 }
 
@@ -26,13 +28,15 @@ pub(crate) struct Pattern<M> {
 }
 
 struct Waiting<M> {
-    /// Every text that matches has one of these in it. Empty if nothing is known.
-    literals: Vec<String>,
+    /// Every text that matches has one of these in it; none are known if it is empty.
+    literals: OnceLock<Vec<String>>,
+    parse: Box<dyn Fn() -> Result<Hir, String> + Send + Sync>,
     make: Box<dyn Fn() -> Option<M> + Send + Sync>,
 }
 
-/// The pattern is too large to be compiled, so nobody knows whether it matches.
-pub(crate) struct TooLarge;
+/// The pattern cannot be compiled, so nobody knows whether it matches.
+#[derive(Debug)]
+pub(crate) struct Unknown;
 
 pub(crate) trait Matches {
     fn matches(&self, text: &str) -> bool;
@@ -52,23 +56,28 @@ impl Matches for GlobMatcher {
 
 impl Pattern<Regex> {
     pub(crate) fn regex(text: &str, when: Compile) -> Result<Self, String> {
-        Self::built(text, false, when)
+        Self::built(text.to_owned(), false, when)
     }
 
     /// Matches a whole text, whatever its case.
     pub(crate) fn whole(text: &str, when: Compile) -> Result<Self, String> {
-        Self::built(&format!("^(?:{text})$"), true, when)
+        Self::built(format!("^(?:{text})$"), true, when)
     }
 
-    fn built(text: &str, blind_to_case: bool, when: Compile) -> Result<Self, String> {
+    fn built(text: String, blind_to_case: bool, when: Compile) -> Result<Self, String> {
         let build = move |text: &str| RegexBuilder::new(text).case_insensitive(blind_to_case).build();
         if when == Compile::Now {
-            return build(text).map(Self::ready).map_err(|error| error.to_string());
+            return build(&text).map(Self::ready).map_err(|error| error.to_string());
         }
-        let mut parser = regex_syntax::ParserBuilder::new().case_insensitive(blind_to_case).build();
-        let literals = literals(&parser.parse(text).map_err(|error| error.to_string())?);
-        let text = text.to_owned();
-        Ok(Self::later(literals, move || build(&text).ok()))
+        let parsed = text.clone();
+        let parse = move || {
+            let mut parser = regex_syntax::ParserBuilder::new().case_insensitive(blind_to_case).build();
+            parser.parse(&parsed).map_err(|error| error.to_string())
+        };
+        if when == Compile::Checked {
+            parse()?;
+        }
+        Ok(Self::later(parse, move || build(&text).ok()))
     }
 }
 
@@ -77,9 +86,12 @@ impl Pattern<GlobMatcher> {
         if when == Compile::Now {
             return Self::ready(glob.compile_matcher());
         }
-        let parsed = regex_syntax::ParserBuilder::new().utf8(false).build().parse(glob.regex());
-        let literals = parsed.map(|parsed| literals(&parsed)).unwrap_or_default();
-        Self::later(literals, move || Some(glob.compile_matcher()))
+        let regex = glob.regex().to_owned();
+        let parse = move || {
+            let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
+            parser.parse(&regex).map_err(|error| error.to_string())
+        };
+        Self::later(parse, move || Some(glob.compile_matcher()))
     }
 }
 
@@ -88,20 +100,26 @@ impl<M: Matches> Pattern<M> {
         Self { compiled: OnceLock::from(Some(matcher)), waiting: None }
     }
 
-    fn later(literals: Vec<String>, make: impl Fn() -> Option<M> + Send + Sync + 'static) -> Self {
-        Self { compiled: OnceLock::new(), waiting: Some(Waiting { literals, make: Box::new(make) }) }
+    fn later(
+        parse: impl Fn() -> Result<Hir, String> + Send + Sync + 'static,
+        make: impl Fn() -> Option<M> + Send + Sync + 'static,
+    ) -> Self {
+        let waiting = Waiting { literals: OnceLock::new(), parse: Box::new(parse), make: Box::new(make) };
+        Self { compiled: OnceLock::new(), waiting: Some(waiting) }
     }
 
-    pub(crate) fn matches(&self, text: &str) -> Result<bool, TooLarge> {
+    pub(crate) fn matches(&self, text: &str) -> Result<bool, Unknown> {
         if self.compiled.get().is_none()
-            && let Some(Waiting { literals, .. }) = &self.waiting
-            && !literals.is_empty()
-            && !literals.iter().any(|literal| text.contains(literal.as_str()))
+            && let Some(waiting) = &self.waiting
         {
-            return Ok(false);
+            let literals =
+                waiting.literals.get_or_init(|| (waiting.parse)().as_ref().map(literals).unwrap_or_default());
+            if !literals.is_empty() && !literals.iter().any(|literal| text.contains(literal.as_str())) {
+                return Ok(false);
+            }
         }
         let compiled = self.compiled.get_or_init(|| self.waiting.as_ref().and_then(|waiting| (waiting.make)()));
-        compiled.as_ref().map(|matcher| matcher.matches(text)).ok_or(TooLarge)
+        compiled.as_ref().map(|matcher| matcher.matches(text)).ok_or(Unknown)
     }
 }
 
@@ -140,7 +158,7 @@ mod tests {
             ("curl|wget", "git fetch"),
         ];
         for (text, other) in cases {
-            let Ok(pattern) = Pattern::regex(text, Compile::WhenReached) else { panic!("{text}") };
+            let Ok(pattern) = Pattern::regex(text, Compile::Checked) else { panic!("{text}") };
             assert_eq!(answers(&pattern, other), Some(false), "{text}");
             assert!(pattern.compiled.get().is_none(), "{text} was compiled for {other}");
         }
@@ -151,11 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_is_too_large_says_so_when_it_is_reached() {
+    fn a_pattern_that_cannot_be_compiled_says_so_when_it_is_reached() {
         let large = r"(\w{900}){900}x";
         assert!(Pattern::regex(large, Compile::Now).is_err());
-        let Ok(pattern) = Pattern::regex(large, Compile::WhenReached) else { panic!("it parses") };
-        assert!(pattern.matches("x").is_err());
+        for (text, when) in [(large, Compile::Checked), ("a(", Compile::WhenReached)] {
+            let Ok(pattern) = Pattern::regex(text, when) else { panic!("{text} is not looked at yet") };
+            assert!(pattern.matches("x").is_err(), "{text}");
+        }
+        assert!(Pattern::regex("a(", Compile::Checked).is_err());
     }
 
     proptest! {

@@ -71,10 +71,10 @@ impl HookSet {
         self.is_for_one_event |= other.is_for_one_event;
     }
 
-    /// These hooks meet one event and are gone: patterns are only checked, and compiled when the event reaches them.
+    /// These hooks meet one event and are gone: a pattern is parsed and compiled when the event reaches it, if ever.
     ///
-    /// For a program that is started for each event. Everything holds as otherwise, but a pattern that parses and is too
-    /// large to compile is found out only when it is reached; its hook then runs, whatever the event.
+    /// For a program that is started for each event. Everything holds as otherwise, but a pattern that is no good is found
+    /// out only when it is reached, and then its hook runs, whatever the event. See [`Matcher::check`](crate::Matcher::check).
     pub fn for_one_event(&mut self) -> &mut Self {
         self.is_for_one_event = true;
         self

@@ -2,7 +2,11 @@
 //!
 //! The same reading without a file makes a sketch of what may stand in one: see [`Section::sketch`].
 
-use std::{cell::RefCell, ops::Range, sync::Arc};
+use std::{
+    cell::{OnceCell, RefCell},
+    ops::Range,
+    sync::Arc,
+};
 
 use serde_json::{Map, Value, json};
 use toml_edit::{Item, TableLike};
@@ -36,6 +40,8 @@ pub(super) struct File<'t> {
     pub(super) place: Arc<str>,
     /// What was read so far.
     pub(super) entries: RefCell<Vec<Entry>>,
+    /// Where its lines end.
+    pub(super) ends: OnceCell<Vec<usize>>,
 }
 
 impl File<'_> {
@@ -48,7 +54,8 @@ impl File<'_> {
     }
 
     fn origin(&self, byte: usize) -> Origin {
-        let line = self.text.get(..byte).unwrap_or(self.text).matches('\n').count() + 1;
+        let ends = self.ends.get_or_init(|| self.text.match_indices('\n').map(|(at, _)| at).collect());
+        let line = ends.partition_point(|end| *end < byte) + 1;
         Origin { level: self.level, place: self.place.clone(), line: Some(line) }
     }
 

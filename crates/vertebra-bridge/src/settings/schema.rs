@@ -1,6 +1,13 @@
 //! What may stand in a file of settings.
 
-use std::{cell::RefCell, fs, io::Read as _, path::Path, sync::Arc, time::Duration};
+use std::{
+    cell::{OnceCell, RefCell},
+    fs,
+    io::Read as _,
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use toml_edit::{Document, Item};
@@ -40,7 +47,8 @@ pub fn read(path: &Path, level: Level) -> Result<Sheet, SettingsError> {
 
 /// Reads the text of a file.
 pub fn parse(text: &str, level: Level, place: &str) -> Result<Sheet, SettingsError> {
-    let file = File { text, level, place: wholly_shown(place).into(), entries: RefCell::default() };
+    let file =
+        File { text, level, place: wholly_shown(place).into(), entries: RefCell::default(), ends: OnceCell::new() };
     if text.len() as u64 > MAX_BYTES {
         return Err(file.error(0..0, Values::Shown, format!("a file of settings has at most {MAX_BYTES} bytes")));
     }
@@ -61,7 +69,8 @@ pub fn parse(text: &str, level: Level, place: &str) -> Result<Sheet, SettingsErr
 
 /// What may stand in a file of settings, as a JSON schema. It is made by the very functions that read one.
 pub fn json_schema() -> Value {
-    let file = File { text: "", level: Level::User, place: "".into(), entries: RefCell::default() };
+    let file =
+        File { text: "", level: Level::User, place: "".into(), entries: RefCell::default(), ends: OnceCell::new() };
     let mut schema = Section::sketch(&file, settings).unwrap_or_default();
     let matching = Section::sketch(&file, hook::any_match).unwrap_or_default();
     if let Value::Object(schema) = &mut schema {

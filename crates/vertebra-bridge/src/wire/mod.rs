@@ -11,6 +11,6 @@ pub use self::{
     exchange::{End, Exchange},
     happened::{EventError, Happened},
     judgement::{Decision, Judgement, RanHandler},
-    outside::{Open, Outside, Visit, at_point, later_context, take_context},
+    outside::{About, Open, Outside, Visit, at_point, later_context, take_context},
     reply::{Reply, ReplyError},
 };

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use toml_edit::Item;
-use vertebra::{Attach as _, HookSet, Hooks, Match as _, Matcher, Notification, RegisterError, Test};
+use vertebra::{BadPattern, Matcher, Test};
 
 use super::{
     super::{SettingsError, reader::Section, shape},
@@ -42,7 +42,7 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
     }
     let mut all = Vec::new();
     let mut patterns = |key, such_as, make: fn(String) -> Matcher| -> Result<(), SettingsError> {
-        let texts = section.one_or_more(key, such_as, |text| parses(make(text.to_owned())))?;
+        let texts = section.one_or_more(key, such_as, |text| parses(&make(text.to_owned())))?;
         let mut any: Vec<Matcher> = texts.into_iter().map(|said| make(said.value)).collect();
         match any.len() {
             0 => {}
@@ -96,18 +96,12 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
 }
 
 /// Whether the patterns in a matcher parse; if not, what their parser says in a line.
-fn parses(matcher: Matcher) -> Result<(), String> {
-    let mut set = HookSet::new();
-    set.watch(Notification.matching(matcher), async |_cx| Ok(())).for_one_event();
-    match Hooks::new(set) {
-        Ok(_) => Ok(()),
-        Err(RegisterError::Pattern { field, pattern, message, .. }) => {
-            let last = message.lines().last().unwrap_or_default();
-            let why = last.strip_prefix("error: ").unwrap_or(last).trim();
-            Err(format!("`{pattern}` is no pattern for `{field}`: {why}"))
-        }
-        Err(other) => Err(other.to_string()),
-    }
+fn parses(matcher: &Matcher) -> Result<(), String> {
+    matcher.check().map_err(|BadPattern { field, pattern, message }| {
+        let last = message.lines().last().unwrap_or_default();
+        let why = last.strip_prefix("error: ").unwrap_or(last).trim();
+        format!("`{pattern}` is no pattern for `{field}`: {why}")
+    })
 }
 
 fn test_shape() -> serde_json::Value {
@@ -136,7 +130,7 @@ fn test(item: &Item, make: &dyn Fn(Test) -> Matcher) -> Result<Matcher, String> 
         "matches" => {
             let pattern = value.as_str().ok_or("`matches` is a regular expression: write `matches = \"^src/\"`")?;
             let matcher = make(Test::Matches(pattern.to_owned()));
-            parses(matcher.clone())?;
+            parses(&matcher)?;
             Ok(matcher)
         }
         other => {

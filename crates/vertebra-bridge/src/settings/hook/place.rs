@@ -1,9 +1,8 @@
 //! What can be said at a point, as its types have it.
 
-use serde_json::Map;
-use vertebra::{Event as _, Kind, POINTS, Verdict};
+use vertebra::{Kind, POINTS, Verdict};
 
-use crate::wire::{EventError, Happened, Open, Outside, Reply, Visit, at_point};
+use crate::wire::{About, EventError, Happened, Open, Outside, Reply, Visit, at_point};
 
 /// What can be said at a point.
 #[derive(Debug, Clone, Copy)]
@@ -47,8 +46,7 @@ impl Visit for Look {
     type Out = Place;
 
     fn at<P: Outside>(self, _: P) -> Place {
-        let event = Happened::at(P::NAME, &Map::new()).and_then(|happened| happened.typed::<P>());
-        let (call, step) = event.map_or((false, false), |event| (event.tool().is_some(), event.step().is_some()));
+        let (call, step) = (P::ABOUT == About::Call, P::ABOUT == About::Step);
         Place { point: P::NAME, powers: P::Verdict::POWERS, open: P::OPEN, decides: P::DECIDES, call, step }
     }
 }
@@ -68,6 +66,34 @@ impl Visit for Check<'_> {
                 Ok(_) | Err(_) => Ok(()),
             },
             _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+    use vertebra::Event as _;
+
+    use super::*;
+
+    struct Facts;
+
+    impl Visit for Facts {
+        type Out = (bool, bool);
+
+        fn at<P: Outside>(self, _: P) -> Self::Out {
+            let event = Happened::at(P::NAME, &Map::new()).and_then(|happened| happened.typed::<P>());
+            let event = event.expect("an event can be made of a name alone");
+            (event.tool().is_some(), event.step().is_some())
+        }
+    }
+
+    #[test]
+    fn what_can_be_matched_at_a_point_is_what_its_events_know() {
+        for point in POINTS {
+            let place = Place::named(point);
+            assert_eq!(at_point(point, Facts), Some((place.call, place.step)), "{point}");
         }
     }
 }

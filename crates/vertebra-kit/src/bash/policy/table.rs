@@ -15,7 +15,10 @@
 //! like this. Options that change nothing are not listed. A lone `-` says that letters behind
 //! one dash are one option and not several.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{
+    collections::HashMap,
+    sync::{LazyLock, OnceLock},
+};
 
 use super::Class;
 
@@ -76,42 +79,80 @@ const FILES: [&str; 9] = [
     include_str!("tables/harm.txt"),
 ];
 
-static PROGRAMS: LazyLock<HashMap<&'static str, Program>> = LazyLock::new(|| {
-    let lines = FILES.iter().flat_map(|file| file.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.filter_map(line).flatten().collect()
+/// A line, read when its program is asked for: most of them never are.
+struct Row {
+    line: &'static str,
+    program: OnceLock<Option<Program>>,
+}
+
+struct Tables {
+    rows: Vec<Row>,
+    /// The rows of each program, by its name alone.
+    by_name: HashMap<&'static str, Vec<usize>>,
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let rows: Vec<Row> = lines().map(|line| Row { line, program: OnceLock::new() }).collect();
+    let mut by_name: HashMap<&'static str, Vec<usize>> = HashMap::new();
+    for (place, row) in rows.iter().enumerate() {
+        for name in row.names().0.split(',') {
+            by_name.entry(name).or_default().push(place);
+        }
+    }
+    Tables { rows, by_name }
 });
+
+fn lines() -> impl Iterator<Item = &'static str> {
+    FILES.iter().flat_map(|file| file.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+impl Row {
+    /// The programs it is about, and their subcommands, if it is about those.
+    fn names(&self) -> (&'static str, Option<&'static str>) {
+        let names = self.line.split_once(": ").map_or("", |(names, _)| names);
+        names.split_once(' ').map_or((names, None), |(tools, subs)| (tools, Some(subs)))
+    }
+
+    fn program(&self) -> Option<&Program> {
+        self.program.get_or_init(|| line(self.line)).as_ref()
+    }
+}
 
 /// A program, or `program subcommand`. `gcc-12` is `gcc`.
 pub(super) fn program(name: &str) -> Option<&'static Program> {
     let without_version = || {
         let (base, version) = name.rsplit_once('-')?;
         let is_version = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        PROGRAMS.get(base).filter(|_| is_version)
+        listed(base).filter(|_| is_version)
     };
-    PROGRAMS.get(name).or_else(without_version)
+    listed(name).or_else(without_version)
+}
+
+fn listed(name: &str) -> Option<&'static Program> {
+    let (tool, sub) = name.split_once(' ').map_or((name, None), |(tool, sub)| (tool, Some(sub)));
+    let rows = TABLES.by_name.get(tool)?.iter().map(|place| &TABLES.rows[*place]);
+    let mut about = rows.filter(|row| match (row.names().1, sub) {
+        (None, None) => true,
+        (Some(subs), Some(sub)) => subs.split(',').any(|listed| listed == sub),
+        (None, Some(_)) | (Some(_), None) => false,
+    });
+    about.next()?.program()
 }
 
 /// All names, for patterns in the place of a command.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    PROGRAMS.keys().copied().filter(|name| !name.contains(' '))
+    let is_program = |row: &&Row| row.names().1.is_none();
+    TABLES.rows.iter().filter(is_program).flat_map(|row| row.names().0.split(','))
 }
 
-fn line(line: &'static str) -> Option<Vec<(&'static str, Program)>> {
-    let (names, rest) = line.split_once(": ")?;
+/// What a line says of its programs.
+fn line(line: &'static str) -> Option<Program> {
+    let (_, rest) = line.split_once(": ")?;
     let mut words = rest.split_whitespace();
     let effect = effect(words.next()?)?;
     let (whole, listed): (Vec<_>, Vec<_>) = words.partition(|word| *word == "-");
     let options = listed.into_iter().map(option).collect::<Option<_>>()?;
-    let program = Program { effect, options, whole: !whole.is_empty() };
-    let entries = match names.split_once(' ') {
-        None => names.split(',').map(|name| (name, program.clone())).collect(),
-        Some((tools, subs)) => {
-            let pairs = tools.split(',').flat_map(|tool| subs.split(',').map(move |sub| format!("{tool} {sub}")));
-            // Made once, for as long as the process lives: the table is static.
-            pairs.map(|pair| (&*Box::leak(pair.into_boxed_str()), program.clone())).collect()
-        }
-    };
-    Some(entries)
+    Some(Program { effect, options, whole: !whole.is_empty() })
 }
 
 fn effect(word: &str) -> Option<Effect> {
@@ -155,20 +196,33 @@ mod tests {
 
     #[test]
     fn every_line_of_every_table_is_read() {
-        for file in FILES {
-            for text in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-                assert!(line(text).is_some(), "not understood: {text}");
-            }
+        for text in lines() {
+            assert!(line(text).is_some(), "not understood: {text}");
         }
     }
 
     #[test]
     fn no_program_is_listed_twice() {
-        let lines =
-            FILES.iter().flat_map(|file| file.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let mut names: Vec<&str> = lines.filter_map(line).flatten().map(|(name, _)| name).collect();
+        let mut names = Vec::new();
+        for row in &TABLES.rows {
+            let (tools, subs) = row.names();
+            for tool in tools.split(',') {
+                match subs {
+                    None => names.push(tool.to_owned()),
+                    Some(subs) => names.extend(subs.split(',').map(|sub| format!("{tool} {sub}"))),
+                }
+            }
+        }
         names.sort_unstable();
-        let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
-        assert_eq!(twice, Vec::<&str>::new());
+        let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| &pair[0]).collect();
+        assert_eq!(twice, Vec::<&String>::new());
+    }
+
+    #[test]
+    fn a_program_and_its_subcommands_have_lines_of_their_own() {
+        assert_eq!(program("git").map(|git| git.effect), Some(Effect::Sub));
+        assert!(program("git status").is_some() && program("git no-such").is_none());
+        assert!(program("gcc-12").is_some() && program("gcc-x").is_none() && program("").is_none());
+        assert!(names().all(|name| program(name).is_some() && !name.contains(' ')));
     }
 }
