@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     settings::{FILE_NAME, LOCAL_NAME, Level, ModelSettings, SettingsError, Sheet, parse, project_file, project_root},
-    shown,
+    shell_word, shown,
 };
 
 /// Settings of Claude Code, whose hooks and permissions count here too.
@@ -184,7 +184,7 @@ impl Project {
         let dir = if here.is_ok_and(|here| here == self.folder) {
             String::new()
         } else {
-            format!(" --dir {}", shown(&self.folder.to_string_lossy()))
+            format!(" --dir {}", shown(&shell_word(&self.folder.to_string_lossy())))
         };
         let advice = format!("See and trust: vertebra trust{dir}");
         let hooks: Vec<String> = self.hooks.iter().take(HOOKS_SHOWN).map(|hook| shown(&hook.name)).collect();

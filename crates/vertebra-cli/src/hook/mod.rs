@@ -7,6 +7,7 @@ mod explain;
 mod input;
 mod levels;
 mod log;
+mod own;
 mod secrets;
 
 use std::{
@@ -21,9 +22,9 @@ use serde_json::Value;
 use vertebra_bridge::{
     handler::Services,
     host::{self, Host, HostAnswer, HostEvent},
-    policy::{Policy, only_reads},
+    policy::Policy,
     settings::{Action, HookSettings, Said},
-    wire::{Decision, Judgement},
+    wire::Judgement,
 };
 
 use self::{levels::InForce, log::Line};
@@ -139,9 +140,7 @@ fn judged(
     let starts_something =
         in_force.settings.hooks.iter().any(|hook| here(hook) && matches!(hook.value.action, Action::Run(_)));
     let mut judgement = at_once(policy.judge(&event.happened), starts_something, limit)?;
-    if let Some(why) = &in_force.missing {
-        ask_instead(why, event, &mut judgement);
-    }
+    own::ask(in_force.missing.as_deref(), event, &mut judgement);
     in_force.notices.extend(policy.notices().iter().cloned());
     // What does not count is told once, as a session begins: at every call it would be noise.
     if event.happened.point == "SessionStart" {
@@ -154,19 +153,6 @@ fn judged(
 fn whatever_happens<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
         .unwrap_or_else(|_| anyhow::bail!("this program has failed: that is a mistake in it"))
-}
-
-/// Where a policy is missing that somebody trusted, a call that may change something is at least a question: an agent that
-/// edits the policy it is held by gains nothing.
-fn ask_instead(why: &str, event: &HostEvent, judgement: &mut Judgement) {
-    let about_a_call = matches!(event.happened.point, "BeforeToolUse" | "PermissionRequest");
-    let reads = event.happened.event["tool"].as_str().is_some_and(only_reads);
-    if about_a_call && !reads && judgement.decision.is_none_or(|decision| decision < Decision::Ask) {
-        judgement.decision = Some(Decision::Ask);
-        judgement.reason = Some(why.to_owned());
-        judgement.user_sees = Some(why.to_owned());
-        judgement.decided_by = Some("trust".to_owned());
-    }
 }
 
 /// Does some work. Only where something outside may be started somebody also listens for signals, and from the beginning:

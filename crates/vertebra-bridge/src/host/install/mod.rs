@@ -221,10 +221,7 @@ fn mark(host: &Host) -> String {
 }
 
 fn command(host: &Host, moment: &Moment, program: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+@".contains(letter);
-    let program =
-        if program.chars().all(plain) { program.to_owned() } else { format!("'{}'", program.replace('\'', r"'\''")) };
-    format!("{program}{}{}", mark(host), moment.name)
+    format!("{}{}{}", crate::shell_word(program), mark(host), moment.name)
 }
 
 fn entry_of(host: &Host, moment: &Moment, form: &str, program: &str) -> (String, Value) {

@@ -295,6 +295,25 @@ fn an_agent_that_changes_the_policy_of_its_project_is_not_rid_of_it() {
 }
 
 #[test]
+fn an_agent_trusts_nothing_in_a_persons_place() {
+    let machine = Machine::new();
+    let asks = |command: &str| asked(&machine, &[], &call(&machine, command)).out.contains("\"ask\"");
+    for command in [
+        "vertebra trust --yes",
+        "echo > vertebra.toml && /usr/bin/vertebra trust -C . --yes",
+        "env A=1 vertebra uninstall --host claude-code",
+        "sh -c 'vertebra trust --yes'",
+    ] {
+        assert!(asks(command), "{command}");
+    }
+    for command in
+        ["vertebra trust --show", "vertebra hooks list", "grep -r trust docs", "cargo test -p vertebra trust_"]
+    {
+        assert!(!asks(command), "{command}");
+    }
+}
+
+#[test]
 fn judgements_are_logged_without_secrets_and_the_log_is_bounded() {
     let machine = Machine::new();
     machine.user_settings(FORBIDDEN);
