@@ -265,8 +265,8 @@ impl Given {
                 Some((tool, _)) => names.push(of_server(tool)),
                 // Of any other tool, what a model writes among the arguments names nothing.
                 None if host.our_name(own) == THROUGH => {
-                    let named = |key: &str| self.args.get(key).and_then(Value::as_str).unwrap_or("unknown");
-                    names.push(format!("{THROUGH}{}__{}", named("server_name"), named("tool_name")));
+                    let meant = |key: &str| self.args.get(key).and_then(Value::as_str).unwrap_or("unknown");
+                    names.push(format!("{THROUGH}{}__{}", meant("server_name"), meant("tool_name")));
                 }
                 None => names.push(host.our_name(own).to_owned()),
             }

@@ -2,8 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{HostEvent, find, read};
-use crate::{handler::Services, policy::Policy, settings, wire::Decision};
+use super::{HostEvent, answer, find, read, unread};
+use crate::{
+    handler::Services,
+    policy::Policy,
+    settings,
+    wire::{Decision, Judgement},
+};
 
 fn event(host: &str, event: &Value) -> HostEvent {
     let read = read(event, find(host), None, &|_| None);
@@ -84,4 +89,25 @@ fn the_folder_of_a_command_is_not_the_project() {
     let read = event("windsurf", &json!({ "agent_action_name": "pre_run_command", "tool_info": info }));
     assert_eq!(read.project, None, "a model chose that folder");
     assert_eq!(read.happened.event["working_directory"], "/tmp");
+}
+
+#[test]
+fn what_a_person_reads_is_what_it_seems_to_be() {
+    let call = json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": { "command": "ls" } });
+    let event = event("claude-code", &call);
+    let reason = "runs `\u{1b}[2J\u{202e}x`\n\tand more";
+    for decision in [Decision::Ask, Decision::Deny] {
+        let judged = Judgement {
+            decision: Some(decision),
+            reason: Some(reason.to_owned()),
+            warnings: vec![reason.to_owned()],
+            goes_on: true,
+            ..Judgement::default()
+        };
+        let told = answer(&event, &judged);
+        let said = told.stdout.clone() + &told.stderr;
+        assert!(said.contains("\u{27e8}U+001B\u{27e9}[2J\u{27e8}U+202E\u{27e9}x"), "{said}");
+        assert!(!said.contains("\\u001b") && !said.contains(['\u{1b}', '\u{202e}']), "{said}");
+    }
+    assert!(unread(None, None, reason).stderr.contains("`\n\tand more"), "lines stay lines");
 }

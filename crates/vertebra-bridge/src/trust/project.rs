@@ -146,7 +146,7 @@ impl Project {
     pub(super) fn misses(&self, name: &str) -> bool {
         let path = self.root.join(name);
         let is_settings = |file: &&str| path.file_name().is_some_and(|name| name == *file);
-        let Some(file) = [FILE_NAME, LOCAL_NAME].into_iter().find(|file| is_settings(&file)) else { return false };
+        let Some(file) = [FILE_NAME, LOCAL_NAME].into_iter().find(is_settings) else { return false };
         path.parent().is_some_and(|above| self.folder.starts_with(above))
             && self.files.iter().all(|file| file.name != name)
             && (path.symlink_metadata().is_err() || project_file(&self.folder, file).as_ref() == Some(&path))

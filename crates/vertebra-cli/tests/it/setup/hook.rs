@@ -258,7 +258,7 @@ fn an_agent_that_changes_the_policy_of_its_project_is_not_rid_of_it() {
     let known = fs::read_to_string(&trusted).expect("what was trusted");
     let ways: [(&str, &dyn Fn()); 5] = [
         ("it says something else", &|| {
-            machine.write("project/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"))
+            machine.write("project/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
         }),
         ("it cannot be parsed", &|| machine.write("project/vertebra.toml", "[[")),
         ("it is gone", &|| fs::remove_file(&file).expect("it is there")),
