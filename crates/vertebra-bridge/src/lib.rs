@@ -12,4 +12,4 @@ pub mod settings;
 pub mod trust;
 pub mod wire;
 
-pub use shown::{shown, wholly_shown};
+pub use shown::{shell_word, shown, wholly_shown};

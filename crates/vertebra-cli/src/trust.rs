@@ -84,7 +84,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             if options.yes {
                 show(&mut std::io::stdout().lock(), &project, &standing)?;
             }
-            if agreed && standing != Standing::Trusted {
+            if agreed && !matches!(standing, Standing::Empty | Standing::Trusted) {
                 bail!("a script that cannot be read cannot be trusted: {}", project.problems.join("; "));
             }
             println!("{}", if agreed { "Trusted, as it is now." } else { "Not trusted." });

@@ -255,8 +255,10 @@ impl Hooks {
                 other.handler.is_same(&declared.handler) && other.origin.level.owner() == declared.origin.level.owner()
             };
             match matching.iter_mut().find(|other| is_same(other)) {
-                // Of two declarations of one handler the stricter counts.
-                Some(other) if declared.handler.blocks_on_failure => *other = declared,
+                // Of two declarations of one handler the stricter counts; how a managed one runs is nobody else's to say.
+                Some(other) if declared.handler.blocks_on_failure && other.origin.level != Level::Managed => {
+                    *other = declared;
+                }
                 Some(_) => {}
                 None => matching.push(declared),
             }

@@ -205,13 +205,14 @@ impl Handler {
         }
     }
 
-    /// Whether two declarations are of one handler: what they run is the same.
+    /// Whether two declarations are of one handler: what they run is the same. What runs beside the agent decides nothing,
+    /// so it stands for none that does.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (&self.action, &other.action) {
             (
-                Action::Command { command: one, args: with, shell: by, .. },
-                Action::Command { command: other, args: and, shell: of, .. },
-            ) => (one, with, by) == (other, and, of),
+                Action::Command { command: one, args: with, shell: by, background: beside },
+                Action::Command { command: other, args: and, shell: of, background },
+            ) => (one, with, by, beside.is_some()) == (other, and, of, background.is_some()),
             (Action::Http { url: one, .. }, Action::Http { url: other, .. }) => one == other,
             (one, other) => one == other,
         }

@@ -3,7 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::{Ask, Host, HostError, HostEvent, Moment, Refusal, patch};
-use crate::wire::{Decision, Judgement};
+use crate::{
+    wholly_shown,
+    wire::{Decision, Judgement},
+};
 
 /// What a host reads, and what of a judgement it cannot take.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,7 +82,7 @@ pub fn answer(event: &HostEvent, judged: &Judgement) -> HostAnswer {
 ///
 /// Before a tool that is a no. The moment is the one that the event or the command line names, if either does.
 pub fn unread(host: Option<&'static Host>, moment: Option<&str>, why: &str) -> HostAnswer {
-    let why = format!("vertebra cannot judge this: {why}");
+    let why = plain(&format!("vertebra cannot judge this: {why}"));
     let known = host.and_then(|host| Some((host, host.moment(moment?)?)));
     let judged = Judgement { reason: Some(why.clone()), goes_on: true, ..Judgement::default() };
     match known {
@@ -101,6 +104,12 @@ pub fn unread(host: Option<&'static Host>, moment: Option<&str>, why: &str) -> H
         }
         None => HostAnswer { stderr: why + "\n", exit_code: 2, refuses: true, ..HostAnswer::default() },
     }
+}
+
+/// A text for a person to read, who may be asked by it: what it quotes may be a model's, and made to mislead.
+fn plain(text: &str) -> String {
+    let line = |line: &str| line.split('\t').map(wholly_shown).collect::<Vec<_>>().join("\t");
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn is_repeated(event: &HostEvent) -> bool {
@@ -149,9 +158,9 @@ impl<'j> Draft<'j> {
             ("", _) => "The policy says no",
             (reason, _) => reason,
         };
-        let reason = format!("{reason} {by}").trim_end().to_owned();
+        let reason = plain(format!("{reason} {by}").trim_end());
         let told = judged.user_sees.iter().filter(|told| Some(*told) != judged.reason.as_ref());
-        let warnings = told.chain(&judged.warnings).cloned().collect();
+        let warnings = told.chain(&judged.warnings).map(|told| plain(told)).collect();
         Self {
             host,
             moment,

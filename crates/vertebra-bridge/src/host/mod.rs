@@ -21,3 +21,6 @@ pub use self::{
     row::{Ask, Fields, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Takes},
     rows::HOSTS,
 };
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 use vertebra::nearest;
 
-use super::{HOSTS, Host, Moment, Sign, Source, patch, row::claude_name};
+use super::{
+    HOSTS, Host, Moment, Sign, Source, patch,
+    row::{THROUGH, claude_name},
+};
 use crate::wire::{EventError, Happened};
 
 /// Variables by name, as far as they are text.
@@ -143,18 +146,24 @@ fn translated(
         Source::At(at) => text(at).map(str::to_owned),
         Source::Variable(name) => environment(name).filter(|folder| !folder.is_empty()),
     });
-    let folder = text("/cwd").map(str::to_owned).or_else(|| project.clone());
+    let folder = ["/cwd", "/tool_info/cwd"].iter().copied().find_map(text);
+    let folder = folder.map(str::to_owned).or_else(|| project.clone());
     let project = project.map(PathBuf::from).filter(|folder| folder.is_absolute());
 
     let mut patch_key = None;
     let tool = given.tool.clone();
     if is_tool(moment.point) {
         let (ours, aliases) = given.names(host).ok_or_else(|| wrong("it does not say which tool".to_owned()))?;
-        if moment.is_gate() && ours == "bash" && !["command", "cmd"].iter().any(|key| given.args.contains_key(*key)) {
+        let is_command =
+            |key: &str| given.args.get(key).is_some_and(|command| command.is_string() || command.is_array());
+        if moment.is_gate() && ours == "bash" && !["command", "cmd"].into_iter().any(is_command) {
             // An agent that has renamed an argument must not get past every rule about commands.
             return Err(wrong("there is no `command` in the arguments of its shell".to_owned()));
         }
-        patch_key = patch::opened(&mut given.args);
+        // A shell runs what follows a line that looks like a patch.
+        if ours == "edit_file" {
+            patch_key = patch::opened(&mut given.args);
+        }
         given.event.insert("tool".to_owned(), ours.into());
         given.event.insert("aliases".to_owned(), aliases.into());
         given.event.insert("args".to_owned(), Value::Object(given.args));
@@ -242,6 +251,8 @@ impl Given {
         let mut names: Vec<String> = Vec::new();
         if let Some(tool) = &self.mcp_tool {
             names.push(of_server(tool));
+            // The same call is one tool to a rule, whichever moment it is judged at.
+            names.extend(host.mcp_prefix.filter(|_| own.is_none()).map(|prefix| format!("{prefix}{tool}")));
         }
         if let Some(own) = own {
             let rest =
@@ -252,6 +263,11 @@ impl Given {
                     names.push(format!("mcp__{server}__{tool}"));
                 }
                 Some((tool, _)) => names.push(of_server(tool)),
+                // Of any other tool, what a model writes among the arguments names nothing.
+                None if host.our_name(own) == THROUGH => {
+                    let meant = |key: &str| self.args.get(key).and_then(Value::as_str).unwrap_or("unknown");
+                    names.push(format!("{THROUGH}{}__{}", meant("server_name"), meant("tool_name")));
+                }
                 None => names.push(host.our_name(own).to_owned()),
             }
             names.push(own.to_owned());

@@ -172,6 +172,9 @@ impl Host {
     }
 }
 
+/// Our name of a tool that only passes a call on: which tool of which server is meant stands among its arguments.
+pub(super) const THROUGH: &str = "mcp__";
+
 /// Claude Code's names of tools, which others use as well, and ours. Of several that are one to us, the usual one is first.
 pub(super) const CLAUDE_TOOLS: &[(&str, &str)] = &[
     ("Bash", "bash"),

@@ -22,6 +22,11 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// Tools that read and change nothing, as events of all agents call them.
 const READING: &[&str] = &["read_file", "list_dir", "search_files", "grep", "web_search", "web_fetch"];
 
+/// Whether a tool only reads, by the name that all agents' events give it.
+pub fn only_reads(tool: &str) -> bool {
+    READING.contains(&tool)
+}
+
 /// Whether the hooks of an agent stand beside these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
@@ -69,7 +74,7 @@ impl Policy {
         let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
         let args = Args::try_from(event.get("args")?.clone()).ok()?;
         let mut spec = ToolSpec::new(text("tool"), "");
-        spec.read_only = READING.contains(&text("tool"));
+        spec.read_only = only_reads(text("tool"));
         let aliases = event.get("aliases").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         spec.aliases = aliases.map(Arc::from).collect();
         let folder = text("working_directory");
@@ -86,16 +91,33 @@ impl Policy {
             Some(Word { decision, reason: told.reason, by })
         });
         let harm = || {
-            let command = (text("tool") == "bash").then(|| args.text("command")).flatten()?;
             let home = std::env::home_dir().map_or_else(|| "/".to_owned(), |home| home.to_string_lossy().into_owned());
-            let judged = bash::judge(command, &Ground::new(folder, home));
-            let word = || Word { decision: Decision::Deny, reason: judged.reason, by: "bash policy".to_owned() };
-            (judged.decision == bash::Decision::Deny).then(word)
+            let ground = Ground::new(folder, home);
+            let given = ["command", "cmd"].iter().filter_map(|name| args.get(name)).filter(|_| text("tool") == "bash");
+            let judged = given.filter_map(line).map(|line| bash::judge(&line, &ground));
+            let mut denied = judged.filter(|judged| judged.decision == bash::Decision::Deny);
+            denied.next().map(|judged| Word {
+                decision: Decision::Deny,
+                reason: judged.reason,
+                by: "bash policy".to_owned(),
+            })
         };
         match rule {
             Some(word) if word.decision == Decision::Deny => Some(word),
             other => harm().or(other),
         }
+    }
+}
+
+/// A command as a line, also where it is a list of words.
+fn line(command: &Value) -> Option<String> {
+    match command {
+        Value::String(line) => Some(line.clone()),
+        Value::Array(words) => {
+            let words = words.iter().filter_map(Value::as_str);
+            Some(words.map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect::<Vec<_>>().join(" "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }
 

@@ -42,7 +42,7 @@ use vertebra_kit::permissions::{PermissionsError, Rules};
 use self::{attach::Add, judge::Order};
 pub use self::{
     files::Files,
-    judge::Trial,
+    judge::{Trial, only_reads},
     reload::Reload,
     rules::permissions,
     standing::{Off, Standing},

@@ -29,7 +29,7 @@ pub enum Standing {
     Trusted,
     /// Nobody was asked yet.
     Unknown,
-    /// Somebody said yes, and these files are new or other than they were.
+    /// Somebody said yes, and these files are new or other than they were, or are settings that are gone.
     Changed(Vec<String>),
 }
 

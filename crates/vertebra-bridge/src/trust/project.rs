@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     settings::{FILE_NAME, LOCAL_NAME, Level, ModelSettings, SettingsError, Sheet, parse, project_file, project_root},
-    shown,
+    shell_word, shown,
 };
 
 /// Settings of Claude Code, whose hooks and permissions count here too.
@@ -111,23 +111,45 @@ impl Kind {
 impl Project {
     /// Looks at what the project of this folder brings: in the folder and above it, up to the root of its repository.
     pub fn look(folder: &Path) -> io::Result<Self> {
-        let folder = fs::canonicalize(folder)?;
-        let root = project_root(&folder).to_owned();
-        let mut project = Self {
-            root,
+        let mut project = Self::bare(fs::canonicalize(folder)?);
+        project.settings_files();
+        project.claude_files();
+        project.scripts();
+        project.instructions();
+        project.skills = project.folders(SKILLS, Kind::Skill);
+        project.agents = project.folders(AGENTS, Kind::Agent);
+        Ok(project)
+    }
+
+    /// Looks at what judges: settings, and the scripts that their hooks name. A folder that is gone brings nothing.
+    pub fn look_at_policy(folder: &Path) -> Self {
+        let mut project = Self::bare(fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
+        project.settings_files();
+        project.scripts();
+        project
+    }
+
+    fn bare(folder: PathBuf) -> Self {
+        Self {
+            root: project_root(&folder).to_owned(),
             folder,
             files: Vec::new(),
             hooks: Vec::new(),
             skills: Vec::new(),
             agents: Vec::new(),
             problems: Vec::new(),
-        };
-        project.settings_files();
-        project.scripts();
-        project.instructions();
-        project.skills = project.folders(SKILLS, Kind::Skill);
-        project.agents = project.folders(AGENTS, Kind::Agent);
-        Ok(project)
+        }
+    }
+
+    /// Whether a file of this name would be in force here and is not among the files that were found: it is gone, says
+    /// nothing any more, or cannot be read.
+    pub(super) fn misses(&self, name: &str) -> bool {
+        let path = self.root.join(name);
+        let is_settings = |file: &&str| path.file_name().is_some_and(|name| name == *file);
+        let Some(file) = [FILE_NAME, LOCAL_NAME].into_iter().find(is_settings) else { return false };
+        path.parent().is_some_and(|above| self.folder.starts_with(above))
+            && self.files.iter().all(|file| file.name != name)
+            && (path.symlink_metadata().is_err() || project_file(&self.folder, file).as_ref() == Some(&path))
     }
 
     /// What its files of settings say, the nearest last.
@@ -150,8 +172,11 @@ impl Project {
     /// whoever wrote them believes that they hold.
     pub fn left_out(&self, standing: &Standing) -> String {
         let why = match standing {
-            Standing::Changed(_) => "changed since it was trusted",
-            Standing::Empty | Standing::Trusted | Standing::Unknown => "is not trusted",
+            Standing::Changed(files) => {
+                let files: Vec<String> = files.iter().map(|file| shown(file)).collect();
+                format!("changed since it was trusted ({})", files.join(", "))
+            }
+            Standing::Empty | Standing::Trusted | Standing::Unknown => "is not trusted".to_owned(),
         };
         let files: Vec<String> = self.files.iter().map(|file| shown(&file.name)).collect();
         let files = files.join(", ");
@@ -159,12 +184,13 @@ impl Project {
         let dir = if here.is_ok_and(|here| here == self.folder) {
             String::new()
         } else {
-            format!(" --dir {}", shown(&self.folder.to_string_lossy()))
+            format!(" --dir {}", shown(&shell_word(&self.folder.to_string_lossy())))
         };
         let advice = format!("See and trust: vertebra trust{dir}");
         let hooks: Vec<String> = self.hooks.iter().take(HOOKS_SHOWN).map(|hook| shown(&hook.name)).collect();
         let more = if self.hooks.len() > HOOKS_SHOWN { ", …" } else { "" };
         match self.hooks.len() {
+            0 if files.is_empty() => format!("the folder {why}. {advice}"),
             0 => format!("left out, because the folder {why}: {files}. {advice}"),
             count => format!(
                 "SKIPPED {count} hook{} of this folder, because it {why}: {}{more}. Left out with {}: {files}. {advice}",
@@ -244,6 +270,10 @@ impl Project {
             }
             self.files.push(file);
         }
+    }
+
+    fn claude_files(&mut self) {
+        let folder = self.folder.clone();
         for path in CLAUDE.iter().filter_map(|name| project_file(&folder, name)) {
             let Some(file) = self.read(Kind::Claude, &path) else { continue };
             self.hooks.extend(hooks::of_claude(&file.name, &file.text));

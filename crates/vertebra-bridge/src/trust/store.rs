@@ -72,20 +72,22 @@ impl Store {
         &self.path
     }
 
-    /// How a project stands. One that brings nothing needs no trust, and no file is looked at.
+    /// How a project stands. One that brings nothing, and from which nothing was taken that judged, needs no trust.
     pub fn standing(&self, project: &Project) -> Result<Standing, TrustError> {
-        if project.files.is_empty() {
-            return Ok(Standing::Empty);
-        }
         let content = self.content()?;
         let Some(known) = project.root.to_str().and_then(|root| content.folders.get(root)) else {
-            return Ok(Standing::Unknown);
+            return Ok(if project.files.is_empty() { Standing::Empty } else { Standing::Unknown });
         };
+        let gone = known.keys().filter(|name| project.misses(name)).cloned();
         let files = project.files.iter();
         let other =
             files.filter(|file| known.get(&file.name).is_none_or(|print| Some(print) != file.fingerprint.as_ref()));
-        let other: Vec<String> = other.map(|file| file.name.clone()).collect();
-        Ok(if other.is_empty() { Standing::Trusted } else { Standing::Changed(other) })
+        let other: Vec<String> = other.map(|file| file.name.clone()).chain(gone).collect();
+        Ok(match (project.files.is_empty(), other.is_empty()) {
+            (true, true) => Standing::Empty,
+            (false, true) => Standing::Trusted,
+            (_, false) => Standing::Changed(other),
+        })
     }
 
     /// Trusts a project as it was looked at: whatever it says by now, this is what a person has seen.
@@ -93,6 +95,7 @@ impl Store {
         let root = project.root.to_str().ok_or_else(|| TrustError::Name(project.root.clone()))?;
         let mut content = self.content()?;
         let known = content.folders.entry(root.to_owned()).or_default();
+        known.retain(|name, _| !project.misses(name));
         known.extend(project.files.iter().filter_map(|file| Some((file.name.clone(), file.fingerprint.clone()?))));
         self.replace(&content)
     }

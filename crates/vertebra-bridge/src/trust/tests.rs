@@ -102,6 +102,32 @@ fn a_change_of_one_byte_asks_again() {
 }
 
 #[test]
+fn settings_that_are_taken_away_after_trust_ask_again() {
+    let text = "[limits]\nsteps = 1\n";
+    let scene = Scene::new(&[("vertebra.toml", text)]);
+    scene.store.trust(&scene.look()).expect("kept");
+    let path = scene.project().join("vertebra.toml");
+    let taken: [(&str, &dyn Fn()); 4] = [
+        ("deleted", &|| ()),
+        ("emptied", &|| scene.write("vertebra.toml", "# nothing\n")),
+        ("a link that leads out", &|| symlink("/etc/hostname", &path).expect("a link")),
+        ("too large", &|| scene.write("vertebra.toml", &"# \n".repeat(300_000))),
+    ];
+    for (how, take) in taken {
+        fs::remove_file(&path).expect("it is there");
+        take();
+        assert_eq!(scene.standing(), Standing::Changed(vec!["vertebra.toml".to_owned()]), "{how}");
+        let _ = fs::remove_file(&path);
+        scene.write("vertebra.toml", text);
+    }
+    scene.write("sub/vertebra.toml", text);
+    assert_eq!(scene.standing(), Standing::Trusted, "another folder's is not missing here");
+    fs::remove_file(&path).expect("it is there");
+    scene.store.trust(&scene.look()).expect("kept");
+    assert_eq!(scene.standing(), Standing::Empty, "a person has seen that it is gone");
+}
+
+#[test]
 fn trust_is_in_what_was_seen_and_not_in_what_is_there_by_now() {
     let scene = Scene::new(&[("AGENTS.md", "seen")]);
     let seen = scene.look();

@@ -22,6 +22,8 @@ pub(super) struct InForce {
     pub(super) seals: Seals,
     /// What does not count, and why.
     pub(super) notices: Vec<String>,
+    /// Why a policy that somebody trusted may be missing here.
+    pub(super) missing: Option<String>,
 }
 
 impl InForce {
@@ -37,14 +39,14 @@ impl InForce {
             let named = named.with_context(|| format!("--config {}", config.display()))?;
             let sheet = settings::read(&named, Level::CommandLine)?;
             let (settings, notices) = settings::merge(managed, [sheet.settings]);
-            return Ok(Self { settings, folder, seals: Seals::default(), notices });
+            return Ok(Self { settings, folder, notices, ..Self::default() });
         }
         let user = world.user_settings().map(|path| settings::read(&path, Level::User)).transpose()?;
         let user = user.unwrap_or_default().settings;
-        let Brought { settings: project, seals, left_out } = project(&folder, world)?;
+        let Brought { settings: project, seals, left_out, missing } = project(&folder, world)?;
         let (settings, mut notices) = settings::merge(managed, std::iter::once(user).chain(project));
-        notices.extend(left_out);
-        Ok(Self { settings, folder, seals, notices })
+        notices.extend(left_out.or_else(|| missing.clone()));
+        Ok(Self { settings, folder, seals, notices, missing })
     }
 }
 
@@ -54,30 +56,32 @@ struct Brought {
     settings: Vec<Settings>,
     seals: Seals,
     left_out: Option<String>,
+    missing: Option<String>,
 }
 
-/// Looks at the project. One that cannot be looked at brings nothing.
+/// Looks at the project. Whoever changes what was trusted does not get rid of it: see [`InForce::missing`].
 fn project(folder: &Path, world: &World) -> anyhow::Result<Brought> {
-    // Most projects bring no policy, and then nothing of them is read.
-    let Ok(folder) = folder.canonicalize() else { return Ok(Brought::default()) };
-    if [settings::FILE_NAME, settings::LOCAL_NAME].iter().all(|name| settings::project_file(&folder, name).is_none()) {
-        return Ok(Brought::default());
-    }
-    let Ok(project) = Project::look(&folder) else { return Ok(Brought::default()) };
+    let project = Project::look_at_policy(folder);
     let standing = match world.state.as_deref().map(Store::in_folder) {
         Some(store) => store.standing(&project),
         None => Ok(Standing::Unknown),
     };
-    let without = |why: String| Brought { left_out: Some(why), ..Brought::default() };
     Ok(match standing {
-        Ok(Standing::Empty) => Brought::default(),
         // What a person trusts is meant to hold: if it cannot be read, nothing can be judged.
         Ok(Standing::Trusted) => Brought {
             settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
             seals: Seals::new(&project),
-            left_out: None,
+            ..Brought::default()
         },
-        Ok(standing @ (Standing::Unknown | Standing::Changed(_))) => without(project.left_out(&standing)),
-        Err(error) => without(error.to_string()),
+        Ok(Standing::Unknown) if !project.files.is_empty() => {
+            Brought { left_out: Some(project.left_out(&Standing::Unknown)), ..Brought::default() }
+        }
+        Ok(Standing::Empty | Standing::Unknown) => Brought::default(),
+        Ok(standing @ Standing::Changed(_)) => {
+            Brought { missing: Some(project.left_out(&standing)), ..Brought::default() }
+        }
+        Err(error) => {
+            Brought { missing: Some(format!("it is not known what was trusted: {error}")), ..Brought::default() }
+        }
     })
 }

@@ -7,6 +7,7 @@ mod explain;
 mod input;
 mod levels;
 mod log;
+mod own;
 mod secrets;
 
 use std::{
@@ -31,6 +32,10 @@ use crate::assembly::World;
 
 /// How long an agent may take to say what happened.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long all hooks together may take, and the event with them. Agents are told to wait for a minute, and most let a
+/// call pass that they have waited for in vain.
+const LIMIT: Duration = Duration::from_secs(50);
 
 /// Whose event, and which policy.
 #[derive(clap::Args, Default)]
@@ -100,7 +105,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         }
     };
     let world = World::of_process();
-    match judged(options, &event, &world) {
+    let left = LIMIT.saturating_sub(began.elapsed());
+    match whatever_happens(|| judged(options, &event, &world, left)) {
         Ok((judgement, in_force)) => {
             let answer = host::answer(&event, &judgement);
             if options.explain {
@@ -116,7 +122,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 }
 
 /// What the policy in force makes of an event.
-fn judged(options: &Options, event: &HostEvent, world: &World) -> anyhow::Result<(Judgement, InForce)> {
+fn judged(
+    options: &Options,
+    event: &HostEvent,
+    world: &World,
+    limit: Duration,
+) -> anyhow::Result<(Judgement, InForce)> {
     let mut in_force = InForce::read(options.config.as_deref(), event, world)?;
     let services = Services {
         folder: in_force.folder.clone(),
@@ -128,7 +139,8 @@ fn judged(options: &Options, event: &HostEvent, world: &World) -> anyhow::Result
     let here = |hook: &Said<HookSettings>| hook.value.point == event.happened.point;
     let starts_something =
         in_force.settings.hooks.iter().any(|hook| here(hook) && matches!(hook.value.action, Action::Run(_)));
-    let mut judgement = at_once(policy.judge(&event.happened), starts_something)?;
+    let mut judgement = at_once(policy.judge(&event.happened), starts_something, limit)?;
+    own::ask(in_force.missing.as_deref(), event, &mut judgement);
     in_force.notices.extend(policy.notices().iter().cloned());
     // What does not count is told once, as a session begins: at every call it would be noise.
     if event.happened.point == "SessionStart" {
@@ -137,9 +149,15 @@ fn judged(options: &Options, event: &HostEvent, world: &World) -> anyhow::Result
     Ok((judgement, in_force))
 }
 
+/// A mistake of ours is an error like any other: an agent would take the exit code of a panic for a yes.
+fn whatever_happens<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
+        .unwrap_or_else(|_| anyhow::bail!("this program has failed: that is a mistake in it"))
+}
+
 /// Does some work. Only where something outside may be started somebody also listens for signals, and from the beginning:
 /// what was started is ended with it.
-fn at_once<T>(work: impl Future<Output = T>, starts_something: bool) -> anyhow::Result<T> {
+fn at_once<T>(work: impl Future<Output = T>, starts_something: bool, limit: Duration) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         use tokio::signal::unix::{SignalKind, signal};
@@ -151,6 +169,7 @@ fn at_once<T>(work: impl Future<Output = T>, starts_something: bool) -> anyhow::
             done = work => Ok(done),
             _ = interrupted.recv() => anyhow::bail!("it was interrupted"),
             _ = terminated.recv() => anyhow::bail!("it was told to end"),
+            () = tokio::time::sleep(limit) => anyhow::bail!("the hooks took too long, and an agent that waits in vain asks nobody"),
         }
     })
 }
@@ -190,4 +209,23 @@ fn passed(host: Option<&'static Host>, answer: HostAnswer) -> HostAnswer {
     let said = if answer.stderr.is_empty() { answer.stdout + "\n" } else { answer.stderr };
     let quiet = host.map_or("", |host| host.quiet).to_owned();
     HostAnswer { stdout: quiet, stderr: said, exit_code: 0, refuses: false, lost: answer.lost }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_that_would_outlast_the_agents_patience_are_given_up() {
+        let given_up = at_once(std::future::pending::<()>(), true, Duration::from_millis(10));
+        assert!(given_up.is_err_and(|error| error.to_string().contains("too long")));
+        // What is installed lets agents wait for a minute.
+        assert!(LIMIT < Duration::from_mins(1));
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_so_a_no() {
+        let ended = whatever_happens::<()>(|| panic!("a mistake"));
+        assert!(ended.is_err_and(|error| error.to_string().contains("mistake in it")));
+    }
 }

@@ -27,6 +27,7 @@ const NAMES: &[&str] = &[
     "api-key",
     "authorization",
     "bearer",
+    "basic",
     "credential",
     "private_key",
 ];
@@ -60,6 +61,9 @@ impl Mask {
             Value::Object(map) => {
                 let hidden = |key: &str, inner: &Value| match inner {
                     Value::String(text) if is_name(key) => self.hidden(text).into(),
+                    Value::Number(_) | Value::Array(_) | Value::Object(_) if is_name(key) => {
+                        self.hidden(&inner.to_string()).into()
+                    }
                     inner => self.value(inner),
                 };
                 map.iter().map(|(key, inner)| (key.clone(), hidden(key, inner))).collect()
@@ -76,20 +80,34 @@ impl Mask {
         let mut named = false;
         while let Some(first) = rest.chars().next() {
             let word = &rest[..rest.find(|letter| !is_of_word(letter)).unwrap_or(rest.len())];
+            // Between a name and its value: `password=x`, `"token": "x"`, `Authorization: Bearer x`.
+            let between = matches!(first, ' ' | '=' | ':' | '"' | '\'');
+            if named && !between && !is_name(word) {
+                // A value has whatever letters it likes.
+                let end = rest.find(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\''));
+                let (value, after) = rest.split_at(end.unwrap_or(rest.len()));
+                out.push_str(&self.hidden(value));
+                (rest, named) = (after, false);
+                continue;
+            }
+            if let Some((name, after)) = out.ends_with("://").then(|| credentials(rest)).flatten() {
+                // `https://name:password@host`
+                out.push_str(&self.hidden(name));
+                (rest, named) = (after, false);
+                continue;
+            }
             if word.is_empty() {
-                // Between a name and its value: `password=x`, `"token": "x"`, `Authorization: Bearer x`.
-                named &= matches!(first, ' ' | '=' | ':' | '"' | '\'');
+                named &= between;
                 out.push(first);
                 rest = &rest[first.len_utf8()..];
                 continue;
             }
-            let is_key = is_name(word);
-            if (named && !is_key) || looks_secret(word) {
+            if looks_secret(word) {
                 out.push_str(&self.hidden(word));
             } else {
                 out.push_str(word);
             }
-            named = is_key;
+            named = is_name(word);
             rest = &rest[word.len()..];
         }
         out
@@ -99,6 +117,14 @@ impl Mask {
         let print = blake3::keyed_hash(&self.key, secret.as_bytes()).to_hex();
         format!("[hidden {}]", &print[..12])
     }
+}
+
+/// What stands before the `@` of an address, if it has one.
+fn credentials(rest: &str) -> Option<(&str, &str)> {
+    let host =
+        rest.find(|letter: char| letter.is_whitespace() || matches!(letter, '/' | '"' | '\'')).unwrap_or(rest.len());
+    let at = rest[..host].rfind('@')?;
+    Some(rest.split_at(at))
 }
 
 fn is_of_word(letter: char) -> bool {
@@ -134,6 +160,8 @@ mod tests {
             ("curl -H 'Authorization: Bearer abc.def' https://x", false),
             ("export TOKEN=hunter2", false),
             ("psql --password hunter2", false),
+            ("git clone https://github.com/a/b.git", true),
+            ("mail a@example.org", true),
             ("echo ghp_0123456789abcdef", false),
             ("aws AKIAIOSFODNN7EXAMPLE", false),
             ("key 3f786850e387550fdab836ed7e6dc881de23001b", false),
@@ -143,12 +171,24 @@ mod tests {
         }
         assert!(!MASK.text("psql --password hunter2 -h db").contains("hunter2"));
         assert_eq!(MASK.text("TOKEN=hunter2"), MASK.text("TOKEN=hunter2"), "equal ones stay equal");
+        for text in [
+            "curl -H 'Authorization: Basic dXNlcjpodW50ZXIy' https://x",
+            "curl -H 'Authorization: Basic a+b/dXNlcjpodW50ZXIy==' https://x",
+            "mysql --password='$dXNlcjpodW50ZXIy!'",
+            "PASSWORD=p@dXNlcjpodW50ZXIy/x next",
+            "git clone https://me:dXNlcjpodW50ZXIy@example.org/a.git",
+        ] {
+            assert!(!MASK.text(text).contains("dXNlcjpodW50ZXIy"), "{}", MASK.text(text));
+        }
     }
 
     #[test]
     fn a_value_is_hidden_by_the_name_of_its_key() {
-        let value = MASK.value(&json!({ "args": { "db_password": "a b", "path": "/tmp/x", "n": 1 } }));
+        let value = MASK.value(
+            &json!({ "args": { "db_password": "a b", "path": "/tmp/x", "n": 1, "token": ["x7"], "secret": 7321 } }),
+        );
         assert_eq!(value["args"]["path"], "/tmp/x");
+        assert!(!value.to_string().contains("x7") && !value.to_string().contains("7321"), "{value}");
         assert!(value["args"]["db_password"].as_str().is_some_and(|text| text.starts_with("[hidden ")));
     }
 }

@@ -139,9 +139,9 @@ pub(super) fn removed(text: &str, node: &Node, index: usize) -> String {
     out
 }
 
-/// Where in an object a member is.
+/// Where in an object a member is; of several of one name, the last.
 pub(super) fn position(node: &Node, key: &str) -> Option<usize> {
-    node.members().position(|(name, _)| name == key)
+    node.members().enumerate().filter(|(_, (name, _))| *name == key).map(|(at, _)| at).last()
 }
 
 /// Comments become blanks.

@@ -221,10 +221,7 @@ fn mark(host: &Host) -> String {
 }
 
 fn command(host: &Host, moment: &Moment, program: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+@".contains(letter);
-    let program =
-        if program.chars().all(plain) { program.to_owned() } else { format!("'{}'", program.replace('\'', r"'\''")) };
-    format!("{program}{}{}", mark(host), moment.name)
+    format!("{}{}{}", crate::shell_word(program), mark(host), moment.name)
 }
 
 fn entry_of(host: &Host, moment: &Moment, form: &str, program: &str) -> (String, Value) {
@@ -260,21 +257,21 @@ fn with_entries(
 ) -> Result<String, InstallError> {
     for moment in host.moments.iter().filter(|moment| moment.installed) {
         let (command, value) = entry(moment);
-        let known = |text: &str| -> Result<(Node, Option<usize>, bool), InstallError> {
+        let words = format!("{}{}", mark(host), moment.name);
+        let known = |text: &str| -> Result<(Node, bool), InstallError> {
             let root = parsed(path, text)?;
             let items = entries(path, &root, moment.name)?;
-            let ours = items.iter().position(|item| item.says(&format!("{}{}", mark(host), moment.name)));
-            let current = ours.is_some_and(|at| items[at].says(&command));
-            Ok((root, ours, current))
+            let current = items.iter().find(|item| item.says(&words)).is_some_and(|item| item.says(&command));
+            Ok((root, current))
         };
-        let (root, ours, current) = known(&text)?;
+        let (root, current) = known(&text)?;
         if current {
             continue;
         }
-        if let (Some(at), Some(list)) = (ours, root.get("hooks").and_then(|hooks| hooks.get(moment.name))) {
+        if let Some((list, at)) = root.get("hooks").and_then(|hooks| ours(hooks.get(moment.name)?, &words)) {
             text = json::removed(&text, list, at);
         }
-        let (root, ..) = known(&text)?;
+        let (root, _) = known(&text)?;
         text = match root.get("hooks") {
             None => json::added(&text, &root, Some("hooks"), &json!({ moment.name: [value] })),
             Some(hooks) => match hooks.get(moment.name) {
@@ -292,23 +289,31 @@ fn without_entries(path: &Path, mut text: String, host: &Host) -> Result<String,
     loop {
         let root = parsed(path, &text)?;
         let Some(hooks) = root.get("hooks").filter(|hooks| hooks.is_object()) else { return Ok(text) };
-        let ours = hooks.members().find_map(|(name, list)| {
-            let at = list.items()?.iter().position(|item| item.says(&mark(host)))?;
-            Some((name.to_owned(), list, at))
+        let found = hooks.members().enumerate().find_map(|(member, (_, entries))| {
+            let (list, at) = ours(entries, &mark(host))?;
+            // A list of entries that held nothing but ours goes with it.
+            let only = std::ptr::eq(list, entries) && entries.items().is_some_and(|items| items.len() == 1);
+            Some((only.then_some(member), list, at))
         });
-        let Some((name, list, at)) = ours else {
+        let Some((member, list, at)) = found else {
             let empty = touched && hooks.members().next().is_none();
             return Ok(match json::position(&root, "hooks").filter(|_| empty) {
                 Some(at) => json::removed(&text, &root, at),
                 None => text,
             });
         };
-        // A list that held nothing but ours goes with it.
-        let only = list.items().is_some_and(|items| items.len() == 1);
-        let member = json::position(hooks, &name).filter(|_| only);
         text = member.map_or_else(|| json::removed(&text, list, at), |member| json::removed(&text, hooks, member));
         touched = true;
     }
+}
+
+/// Where among these entries ours is. What somebody else has put into a group of ours is theirs.
+fn ours<'n>(entries: &'n Node, words: &str) -> Option<(&'n Node, usize)> {
+    let (at, entry) = entries.items()?.iter().enumerate().find(|(_, entry)| entry.says(words))?;
+    let group = entry.get("hooks").and_then(|group| Some((group, group.items()?)));
+    let within = group.filter(|(_, items)| items.len() > 1);
+    let within = within.and_then(|(group, items)| Some((group, items.iter().position(|item| item.says(words))?)));
+    Some(within.unwrap_or((entries, at)))
 }
 
 fn parsed(path: &Path, text: &str) -> Result<Node, InstallError> {

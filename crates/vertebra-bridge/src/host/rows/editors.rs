@@ -1,7 +1,7 @@
 //! Windsurf, Cline and Kiro: a no, and little else.
 
 use super::claude::moment;
-use crate::host::{Config, Fields, Form, Host, Moment, NOTHING, Refusal, Sign, Source, Spot, Takes};
+use crate::host::{Config, Fields, Form, Host, Moment, NOTHING, Refusal, Sign, Source, Spot, Takes, row::THROUGH};
 
 const REFUSABLE: Takes = Takes { refusal: Refusal::Exit2, ..NOTHING };
 const COMMAND: Fields = &[("tool", "=run_command"), ("args/command", "/tool_info/command_line")];
@@ -32,7 +32,8 @@ pub(in crate::host) const WINDSURF: Host = Host {
     other_names: &["cascade", "devin-desktop"],
     signs: &[&[Sign::Has("/agent_action_name")]],
     readers: &[],
-    project: &[Source::At("/tool_info/cwd")],
+    // It starts hooks in the workspace. The folder in an event is one that the model chose for a command.
+    project: &[],
     event_at: &["/agent_action_name"],
     moments: WINDSURF_MOMENTS,
     tools: &[("run_command", "bash"), ("read_code", "read_file"), ("write_code", "edit_file")],
@@ -64,12 +65,7 @@ const CLINE_MOMENTS: &[Moment] = &[
     moment(
         "PreToolUse",
         "BeforeToolUse",
-        &[
-            ("tool", "/preToolUse/toolName"),
-            ("args", "/preToolUse/parameters"),
-            ("mcp_server", "/preToolUse/parameters/server_name"),
-            ("mcp_tool", "/preToolUse/parameters/tool_name"),
-        ],
+        &[("tool", "/preToolUse/toolName"), ("args", "/preToolUse/parameters")],
         CANCELLED,
     ),
     moment(
@@ -106,6 +102,7 @@ pub(in crate::host) const CLINE: Host = Host {
         ("search_files", "grep"),
         ("web_fetch", "web_fetch"),
         ("new_task", "spawn_subagent"),
+        ("use_mcp_tool", THROUGH),
     ],
     mcp_prefix: None,
     quiet: r#"{"cancel":false}"#,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vertebra_bridge::wire::Decision;
 
 use super::{
-    ours::{at, effect, event, specific},
+    ours::{at, effect, event, fails, specific},
     world::{Says, World, bash, mcp, serve},
 };
 
@@ -42,6 +42,36 @@ async fn of_two_declarations_of_one_handler_the_stricter_counts() {
     world.settings("user", &json!({ "hooks": { "PreToolUse": [{ "hooks": strict }] } }));
     let got = world.fire(&bash("PreToolUse", "ls")).await;
     assert_eq!((got.decision, got.ran.len()), (Some(Decision::Deny), 1));
+}
+
+#[tokio::test]
+async fn no_declaration_of_another_level_takes_a_managed_gate_away() {
+    let guard = json!({ "type": "command", "command": fails(2, "managed") });
+    for more in [json!({ "async": true }), json!({ "async": true, "onFailure": "block" })] {
+        let mut copy = guard.clone();
+        copy.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        let world = World::new();
+        world.settings("managed", &json!({ "hooks": { "PreToolUse": [{ "hooks": [guard] }] } }));
+        world.settings("local", &json!({ "hooks": { "PreToolUse": [{ "hooks": [copy] }] } }));
+        assert_eq!(world.fire(&bash("PreToolUse", "ls")).await.decision, Some(Decision::Deny), "{more}");
+        world.settings("managed", &json!({}));
+        world.settings("user", &json!({ "hooks": { "PreToolUse": [{ "hooks": [guard] }] } }));
+        assert_eq!(
+            world.fire(&bash("PreToolUse", "ls")).await.decision,
+            Some(Decision::Deny),
+            "{more}, and a user's neither"
+        );
+    }
+    // A server is asked with the headers that the managed settings have for it.
+    let (url, heard) = serve(200, "{}");
+    let world = World::new();
+    let managed = json!({ "type": "http", "url": url, "headers": { "X-From": "managed" } });
+    let copy = json!({ "type": "http", "url": url, "headers": { "X-From": "local" }, "onFailure": "block" });
+    world.settings("managed", &json!({ "hooks": { "PreToolUse": [{ "hooks": [managed] }] } }));
+    world.settings("local", &json!({ "hooks": { "PreToolUse": [{ "hooks": [copy] }] } }));
+    world.fire(&bash("PreToolUse", "ls")).await;
+    let heard = heard.lock().expect("heard").join("\n");
+    assert!(heard.contains("managed") && !heard.contains("local"), "{heard}");
 }
 
 #[tokio::test]

@@ -240,8 +240,77 @@ fn the_policy_of_a_project_counts_once_it_is_trusted_and_wherever_the_agent_has_
     assert_eq!(fed(&mut command, gone.to_string().as_bytes()).code, 2, "but the session began in this one");
 
     machine.write("project/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
-    assert_eq!(asked(&machine, &[], &forbidden).code, 0, "nobody has seen this one");
     assert!(asked(&machine, &[], &start).out.contains("changed since"));
+}
+
+#[test]
+fn an_agent_that_changes_the_policy_of_its_project_is_not_rid_of_it() {
+    let machine = Machine::new();
+    machine.write("project/vertebra.toml", FORBIDDEN);
+    machine.write("project/AGENTS.md", "one");
+    assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
+    let forbidden = call(&machine, "run forbidden");
+    machine.write("project/AGENTS.md", "two");
+    assert_eq!(asked(&machine, &[], &forbidden).code, 2, "instructions judge nothing");
+
+    let file = machine.path("project/vertebra.toml");
+    let trusted = machine.path("home/.local/state/vertebra/trust.json");
+    let known = fs::read_to_string(&trusted).expect("what was trusted");
+    let ways: [(&str, &dyn Fn()); 5] = [
+        ("it says something else", &|| {
+            machine.write("project/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
+        }),
+        ("it cannot be parsed", &|| machine.write("project/vertebra.toml", "[[")),
+        ("it is gone", &|| fs::remove_file(&file).expect("it is there")),
+        ("it says nothing", &|| machine.write("project/vertebra.toml", "")),
+        ("nobody knows what was trusted", &|| fs::write(&trusted, "{").expect("written")),
+    ];
+    for (way, change) in ways {
+        change();
+        let told = asked(&machine, &[], &forbidden);
+        let answer: Value =
+            serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{way}: {} {}", told.out, told.err));
+        assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "ask", "{way}");
+        let mut codex = forbidden.clone();
+        codex["turn_id"] = "t".into();
+        codex["model"] = "m".into();
+        let told = asked(&machine, &["--host", "codex"], &codex);
+        assert_eq!(told.code, 2, "{way}: it cannot ask");
+        if !way.starts_with("nobody") {
+            assert!(told.err.contains("vertebra trust"), "{way}: {}", told.err);
+        }
+        let mut reading = forbidden.clone();
+        reading["tool_name"] = "Read".into();
+        reading["tool_input"] = json!({ "file_path": "/tmp/a" });
+        assert_eq!(asked(&machine, &[], &reading).out, "", "{way}: reading changes nothing");
+        machine.write("project/vertebra.toml", FORBIDDEN);
+        fs::write(&trusted, &known).expect("written");
+    }
+    assert_eq!(asked(&machine, &[], &forbidden).code, 2, "it is as it was trusted");
+    let folder = (machine.path("project"), machine.path("moved"));
+    fs::rename(&folder.0, &folder.1).expect("moved");
+    let mut command = machine.command(&["hook"]);
+    let told = fed(command.current_dir(machine.path("moved")), forbidden.to_string().as_bytes());
+    assert!(told.out.contains("\"ask\""), "the folder is gone: {} {}", told.out, told.err);
+}
+
+#[test]
+fn an_agent_trusts_nothing_in_a_persons_place() {
+    let machine = Machine::new();
+    let asks = |command: &str| asked(&machine, &[], &call(&machine, command)).out.contains("\"ask\"");
+    for command in [
+        "vertebra trust --yes",
+        "echo > vertebra.toml && /usr/bin/vertebra trust -C . --yes",
+        "env A=1 vertebra uninstall --host claude-code",
+        "sh -c 'vertebra trust --yes'",
+    ] {
+        assert!(asks(command), "{command}");
+    }
+    for command in
+        ["vertebra trust --show", "vertebra hooks list", "grep -r trust docs", "cargo test -p vertebra trust_"]
+    {
+        assert!(!asks(command), "{command}");
+    }
 }
 
 #[test]

@@ -150,6 +150,35 @@ fn what_somebody_else_has_changed_since_is_left_to_them() {
 }
 
 #[test]
+fn a_hook_that_somebody_has_put_beside_ours_stays_when_ours_goes() {
+    let machine = Machine::new();
+    let file = "home/.claude/settings.json";
+    assert_eq!(told(&machine, "install", "claude-code", "--user").code, 0);
+    let mut settings = parsed(&machine.read(file));
+    let theirs = json!({ "type": "command", "command": "theirs" });
+    let group = &mut settings["hooks"]["PreToolUse"][0]["hooks"];
+    group.as_array_mut().expect("a group").insert(0, theirs.clone());
+    machine.write(file, &settings.to_string());
+    // Installed again by another copy, and taken away.
+    machine.write(file, &machine.read(file).replace(" hook --host", "-older hook --host"));
+    assert_eq!(told(&machine, "install", "claude-code", "--user").code, 0);
+    assert!(machine.read(file).contains("theirs") && !machine.read(file).contains("-older"), "{}", machine.read(file));
+    assert_eq!(told(&machine, "uninstall", "claude-code", "--user").code, 0);
+    assert_eq!(parsed(&machine.read(file)), json!({ "hooks": { "PreToolUse": [{ "hooks": [theirs] }] } }));
+}
+
+#[test]
+fn of_two_lists_of_one_name_only_ours_goes() {
+    let machine = Machine::new();
+    let file = "home/.claude/settings.json";
+    let ours = r#"{"hooks": [{"type": "command", "command": "vertebra hook --host claude-code --event PreToolUse"}]}"#;
+    let theirs = r#"{"hooks": [{"type": "command", "command": "theirs"}]}"#;
+    machine.write(file, &format!(r#"{{"hooks": {{"PreToolUse": [{theirs}], "PreToolUse": [{ours}]}}}}"#));
+    assert_eq!(told(&machine, "uninstall", "claude-code", "--user").code, 0);
+    assert_eq!(machine.read(file), format!(r#"{{"hooks": {{"PreToolUse": [{theirs}]}}}}"#));
+}
+
+#[test]
 fn an_older_copy_is_replaced_and_what_was_there_before_it_still_comes_back() {
     let machine = Machine::new();
     let (host, user, _, text) = FILES[0];

@@ -1,0 +1,113 @@
+//! What a model writes among the arguments of a call is judged, and never taken for what the host says of it.
+
+use serde_json::{Value, json};
+
+use super::{HostEvent, answer, find, read, unread};
+use crate::{
+    handler::Services,
+    policy::Policy,
+    settings,
+    wire::{Decision, Judgement},
+};
+
+fn event(host: &str, event: &Value) -> HostEvent {
+    let read = read(event, find(host), None, &|_| None);
+    read.unwrap_or_else(|error| panic!("{event}: {error}"))
+}
+
+async fn decision(policy: &str, event: &HostEvent) -> Option<Decision> {
+    let settings = settings::parse(policy, settings::Level::User, "vertebra.toml").expect("settings").settings;
+    let policy = Policy::new(&settings, &Services::default()).expect("a policy");
+    policy.judge(&event.happened).await.decision
+}
+
+fn hook(matcher: &str) -> String {
+    format!("[[hook]]\nname = \"x\"\npoint = \"BeforeToolUse\"\nmatch = {{ {matcher} }}\ndeny = \"no\"\n")
+}
+
+#[tokio::test]
+async fn a_command_that_begins_like_a_patch_is_a_command() {
+    let call = |command: Value| {
+        let input = json!({ "command": command });
+        event("claude-code", &json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": input }))
+    };
+    let policy = hook("command = 'forbidden'");
+    let disguised = call(json!("*** Begin Patch\nrun forbidden"));
+    assert_eq!(decision(&policy, &disguised).await, Some(Decision::Deny));
+    // What is no patch tool keeps its arguments, whatever they look like.
+    let input = json!({ "note": "*** Begin Patch", "paths": [".env"] });
+    let other = json!({ "hook_event_name": "PreToolUse", "tool_name": "mcp__a__read", "tool_input": input });
+    let policy = hook("path = '.env'");
+    assert_eq!(decision(&policy, &event("claude-code", &other)).await, Some(Decision::Deny));
+}
+
+#[tokio::test]
+async fn the_bash_policy_sees_a_command_under_either_name_and_as_a_list_of_words() {
+    // Never run: only read.
+    let harm = "rm -rf /";
+    for input in [
+        json!({ "command": harm }),
+        json!({ "cmd": harm }),
+        json!({ "command": "ls", "cmd": harm }),
+        json!({ "command": ["bash", "-lc", harm] }),
+    ] {
+        let call = json!({
+            "hook_event_name": "PreToolUse", "turn_id": "t", "model": "m", "cwd": "/repo", "tool_name": "Bash", "tool_input": input,
+        });
+        assert_eq!(decision("", &event("codex", &call)).await, Some(Decision::Deny), "{call}");
+    }
+    let unreadable =
+        json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": { "command": { "a": 1 } } });
+    assert!(read(&unreadable, find("codex"), None, &|_| None).is_err(), "nobody could judge it");
+}
+
+#[tokio::test]
+async fn arguments_do_not_make_another_tool_of_a_call() {
+    let call = |tool: &str, parameters: Value| {
+        let call = json!({ "toolName": tool, "parameters": parameters });
+        event("cline", &json!({ "clineVersion": "3", "hookName": "PreToolUse", "preToolUse": call }))
+    };
+    let shell = call("execute_command", json!({ "command": "rm -rf /", "server_name": "a", "tool_name": "b" }));
+    assert_eq!(shell.happened.event["tool"], "bash");
+    assert_eq!(decision("", &shell).await, Some(Decision::Deny));
+    let server = call("use_mcp_tool", json!({ "server_name": "github", "tool_name": "push", "arguments": "{}" }));
+    assert_eq!(server.happened.event["tool"], "mcp__github__push");
+}
+
+#[tokio::test]
+async fn a_rule_about_a_tool_of_a_server_holds_at_each_moment_of_its_call() {
+    let policy = hook("tool = 'MCP:push'");
+    for (moment, tool) in [("preToolUse", "MCP:push"), ("beforeMCPExecution", "push")] {
+        let call = json!({ "cursor_version": "2", "hook_event_name": moment, "tool_name": tool, "tool_input": "{}" });
+        assert_eq!(decision(&policy, &event("cursor", &call)).await, Some(Decision::Deny), "{moment}");
+    }
+}
+
+#[test]
+fn the_folder_of_a_command_is_not_the_project() {
+    let info = json!({ "command_line": "ls", "cwd": "/tmp" });
+    let read = event("windsurf", &json!({ "agent_action_name": "pre_run_command", "tool_info": info }));
+    assert_eq!(read.project, None, "a model chose that folder");
+    assert_eq!(read.happened.event["working_directory"], "/tmp");
+}
+
+#[test]
+fn what_a_person_reads_is_what_it_seems_to_be() {
+    let call = json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": { "command": "ls" } });
+    let event = event("claude-code", &call);
+    let reason = "runs `\u{1b}[2J\u{202e}x`\n\tand more";
+    for decision in [Decision::Ask, Decision::Deny] {
+        let judged = Judgement {
+            decision: Some(decision),
+            reason: Some(reason.to_owned()),
+            warnings: vec![reason.to_owned()],
+            goes_on: true,
+            ..Judgement::default()
+        };
+        let told = answer(&event, &judged);
+        let said = told.stdout.clone() + &told.stderr;
+        assert!(said.contains("\u{27e8}U+001B\u{27e9}[2J\u{27e8}U+202E\u{27e9}x"), "{said}");
+        assert!(!said.contains("\\u001b") && !said.contains(['\u{1b}', '\u{202e}']), "{said}");
+    }
+    assert!(unread(None, None, reason).stderr.contains("`\n\tand more"), "lines stay lines");
+}
