@@ -111,23 +111,30 @@ impl Kind {
 impl Project {
     /// Looks at what the project of this folder brings: in the folder and above it, up to the root of its repository.
     pub fn look(folder: &Path) -> io::Result<Self> {
-        let folder = fs::canonicalize(folder)?;
-        let root = project_root(&folder).to_owned();
-        let mut project = Self {
-            root,
-            folder,
-            files: Vec::new(),
-            hooks: Vec::new(),
-            skills: Vec::new(),
-            agents: Vec::new(),
-            problems: Vec::new(),
-        };
+        let mut project = Self::empty(folder)?;
         project.settings_files();
+        project.claude_files();
         project.scripts();
         project.instructions();
         project.skills = project.folders(SKILLS, Kind::Skill);
         project.agents = project.folders(AGENTS, Kind::Agent);
         Ok(project)
+    }
+
+    /// Looks at its policy alone: `vertebra.toml`, and the scripts that its hooks name. What else the project brings may
+    /// change without taking the policy away.
+    pub fn look_at_policy(folder: &Path) -> io::Result<Self> {
+        let mut project = Self::empty(folder)?;
+        project.settings_files();
+        project.scripts();
+        Ok(project)
+    }
+
+    fn empty(folder: &Path) -> io::Result<Self> {
+        let folder = fs::canonicalize(folder)?;
+        let root = project_root(&folder).to_owned();
+        let (files, hooks, skills, agents, problems) = Default::default();
+        Ok(Self { root, folder, files, hooks, skills, agents, problems })
     }
 
     /// What its files of settings say, the nearest last.
@@ -139,6 +146,20 @@ impl Project {
     fn sheet(&self, file: &ProjectFile) -> Result<Sheet, SettingsError> {
         let level = if file.name.ends_with(LOCAL_NAME) { Level::Local } else { Level::Project };
         parse(&file.text, level, &self.root.join(&file.name).display().to_string())
+    }
+
+    /// Whether a file of this name, below the root, is one of settings that hold in the folder.
+    pub(super) fn is_policy(&self, name: &str) -> bool {
+        let path = self.root.join(name);
+        let is_called = |called: &str| path.file_name().is_some_and(|file| file == called);
+        (is_called(FILE_NAME) || is_called(LOCAL_NAME))
+            && path.parent().is_some_and(|above| self.folder.starts_with(above))
+    }
+
+    /// Whether it is such a file, and none that is called like it is there and says something.
+    pub fn lacks(&self, name: &str) -> bool {
+        let called = Path::new(name).file_name();
+        self.is_policy(name) && !self.of(Kind::Settings).any(|file| Path::new(&file.name).file_name() == called)
     }
 
     /// Whether all that would count could be read, so that a yes is about something.
@@ -244,6 +265,10 @@ impl Project {
             }
             self.files.push(file);
         }
+    }
+
+    fn claude_files(&mut self) {
+        let folder = self.folder.clone();
         for path in CLAUDE.iter().filter_map(|name| project_file(&folder, name)) {
             let Some(file) = self.read(Kind::Claude, &path) else { continue };
             self.hooks.extend(hooks::of_claude(&file.name, &file.text));

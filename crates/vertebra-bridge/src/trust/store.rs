@@ -88,11 +88,20 @@ impl Store {
         Ok(if other.is_empty() { Standing::Trusted } else { Standing::Changed(other) })
     }
 
-    /// Trusts a project as it was looked at: whatever it says by now, this is what a person has seen.
+    /// The files of settings that were trusted for this folder, whatever they say by now.
+    pub fn trusted_policy(&self, project: &Project) -> Result<Vec<String>, TrustError> {
+        let mut content = self.content()?;
+        let known = project.root.to_str().and_then(|root| content.folders.remove(root)).unwrap_or_default();
+        Ok(known.into_keys().filter(|name| project.is_policy(name)).collect())
+    }
+
+    /// Trusts a project as it was looked at: whatever it says by now, this is what a person has seen. What is gone is
+    /// forgotten.
     pub fn trust(&self, project: &Project) -> Result<(), TrustError> {
         let root = project.root.to_str().ok_or_else(|| TrustError::Name(project.root.clone()))?;
         let mut content = self.content()?;
         let known = content.folders.entry(root.to_owned()).or_default();
+        known.retain(|name, _| !project.lacks(name));
         known.extend(project.files.iter().filter_map(|file| Some((file.name.clone(), file.fingerprint.clone()?))));
         self.replace(&content)
     }

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use vertebra_bridge::{
     host::HostEvent,
     settings::{self, Level, Settings},
-    trust::{Project, Seals, Standing, Store},
+    shown,
+    trust::{Project, Seals, Standing, Store, TrustError},
 };
 
 use crate::assembly::World;
@@ -31,17 +32,16 @@ impl InForce {
             Some(folder) => folder.clone(),
             None => std::env::current_dir()?,
         };
-        let managed = settings::read(&world.managed, Level::Managed)?.settings;
         if let Some(config) = config {
+            let managed = settings::read(&world.managed, Level::Managed)?.settings;
             let named = config.metadata().and_then(|_| config.canonicalize());
             let named = named.with_context(|| format!("--config {}", config.display()))?;
             let sheet = settings::read(&named, Level::CommandLine)?;
             let (settings, notices) = settings::merge(managed, [sheet.settings]);
             return Ok(Self { settings, folder, seals: Seals::default(), notices });
         }
-        let user = world.user_settings().map(|path| settings::read(&path, Level::User)).transpose()?;
-        let user = user.unwrap_or_default().settings;
-        let Brought { settings: project, seals, left_out } = project(&folder, world)?;
+        let (managed, user) = world.own_settings()?;
+        let Brought { settings: project, seals, left_out } = project(&folder, event, world)?;
         let (settings, mut notices) = settings::merge(managed, std::iter::once(user).chain(project));
         notices.extend(left_out);
         Ok(Self { settings, folder, seals, notices })
@@ -56,28 +56,39 @@ struct Brought {
     left_out: Option<String>,
 }
 
-/// Looks at the project. One that cannot be looked at brings nothing.
-fn project(folder: &Path, world: &World) -> anyhow::Result<Brought> {
-    // Most projects bring no policy, and then nothing of them is read.
-    let Ok(folder) = folder.canonicalize() else { return Ok(Brought::default()) };
-    if [settings::FILE_NAME, settings::LOCAL_NAME].iter().all(|name| settings::project_file(&folder, name).is_none()) {
+/// Looks at the project's policy. One that nobody trusted says nothing. One that was trusted is meant to hold: if it is no
+/// longer what it was, gone or not to be read, nothing passes a gate. The agent itself may have written to it.
+fn project(folder: &Path, event: &HostEvent, world: &World) -> anyhow::Result<Brought> {
+    // A session in a folder that is gone has no project.
+    if !folder.is_dir() {
         return Ok(Brought::default());
     }
-    let Ok(project) = Project::look(&folder) else { return Ok(Brought::default()) };
-    let standing = match world.state.as_deref().map(Store::in_folder) {
-        Some(store) => store.standing(&project),
-        None => Ok(Standing::Unknown),
+    let project = Project::look_at_policy(folder)?;
+    let without = |why: String| Ok(Brought { left_out: Some(why), ..Brought::default() });
+    let known = world.state.as_deref().map(Store::in_folder).map(|store| {
+        let trusted = store.trusted_policy(&project)?;
+        Ok::<_, TrustError>((trusted, store.standing(&project)?))
+    });
+    let (trusted, standing) = match known {
+        Some(Ok(known)) => known,
+        Some(Err(error)) => return without(error.to_string()),
+        None if project.files.is_empty() => return Ok(Brought::default()),
+        None => return without(project.left_out(&Standing::Unknown)),
     };
-    let without = |why: String| Brought { left_out: Some(why), ..Brought::default() };
-    Ok(match standing {
-        Ok(Standing::Empty) => Brought::default(),
-        // What a person trusts is meant to hold: if it cannot be read, nothing can be judged.
-        Ok(Standing::Trusted) => Brought {
+    if let Some(lost) = trusted.iter().find(|name| project.lacks(name)) {
+        let lost = shown(lost);
+        bail!("{lost} was trusted and is gone, or says nothing any more. If that is meant: vertebra trust --revoke");
+    }
+    match standing {
+        Standing::Empty => Ok(Brought::default()),
+        Standing::Trusted => Ok(Brought {
             settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
             seals: Seals::new(&project),
             left_out: None,
-        },
-        Ok(standing @ (Standing::Unknown | Standing::Changed(_))) => without(project.left_out(&standing)),
-        Err(error) => without(error.to_string()),
-    })
+        }),
+        Standing::Changed(_) if event.moment.is_gate() && !trusted.is_empty() => {
+            bail!("{}", project.left_out(&standing))
+        }
+        Standing::Unknown | Standing::Changed(_) => without(project.left_out(&standing)),
+    }
 }

@@ -240,8 +240,41 @@ fn the_policy_of_a_project_counts_once_it_is_trusted_and_wherever_the_agent_has_
     assert_eq!(fed(&mut command, gone.to_string().as_bytes()).code, 2, "but the session began in this one");
 
     machine.write("project/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
-    assert_eq!(asked(&machine, &[], &forbidden).code, 0, "nobody has seen this one");
     assert!(asked(&machine, &[], &start).out.contains("changed since"));
+}
+
+#[test]
+fn a_policy_that_was_trusted_is_not_taken_away_by_whoever_writes_to_the_project() {
+    let machine = Machine::new();
+    machine.write("project/vertebra.toml", FORBIDDEN);
+    machine.write("project/AGENTS.md", "Be kind.");
+    assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
+    let (harmless, forbidden) = (call(&machine, "ls"), call(&machine, "run forbidden"));
+    machine.write("project/AGENTS.md", "Be very kind.");
+    assert_eq!(asked(&machine, &[], &harmless).code, 0, "instructions are no policy");
+    assert!(asked(&machine, &[], &forbidden).err.contains("not here"), "which holds as before");
+    let refused = |why: &str| {
+        let told = asked(&machine, &[], &harmless);
+        assert!(told.code == 2 && told.err.contains(why), "{why}: {} {}", told.code, told.err);
+        let result = json!({
+            "hook_event_name": "PostToolUse", "session_id": "s", "cwd": machine.path("project"), "tool_name": "Bash",
+            "tool_input": { "command": "ls" }, "tool_response": "a",
+        });
+        assert_eq!(asked(&machine, &[], &result).code, 0, "{why}: what has happened is not undone");
+    };
+    machine.write("project/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
+    refused("changed since it was trusted");
+    machine.write("project/vertebra.toml", FORBIDDEN);
+    machine.write("project/vertebra.local.toml", "[hooks]\ndisable = [\"no\"]\n");
+    refused("changed since it was trusted");
+    fs::remove_file(machine.path("project/vertebra.local.toml")).expect("it is there");
+    assert_eq!(asked(&machine, &[], &harmless).code, 0, "all is as it was");
+    machine.write("project/vertebra.toml", "# nothing\n");
+    refused("vertebra.toml was trusted and is gone");
+    fs::remove_file(machine.path("project/vertebra.toml")).expect("it is there");
+    refused("vertebra trust --revoke");
+    assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
+    assert_eq!(asked(&machine, &[], &forbidden).code, 0, "a person has seen that there is none");
 }
 
 #[test]
