@@ -173,6 +173,11 @@ pub(super) fn about(call: &Call, cwd: &str) -> Map<String, Value> {
     fields(json!({ "tool_name": name, "tool_input": input, "tool_use_id": call.call_id }))
 }
 
+/// What set a compaction off, from its reason: ours, or Claude Code's own word.
+pub(super) fn trigger(reason: &str) -> &'static str {
+    if matches!(reason, "a person asked for it" | "manual") { "manual" } else { "auto" }
+}
+
 pub(super) fn fields(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,
