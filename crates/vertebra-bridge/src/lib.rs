@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+mod kept;
 mod shown;
 
 pub mod claude;

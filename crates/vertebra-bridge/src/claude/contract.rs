@@ -9,14 +9,14 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use vertebra::{
     Call, ToolResult,
-    events::{PermissionAsked, ToolAsked, ToolUsed},
+    events::{PermissionAsked, ToolAsked, ToolFailed, ToolUsed},
 };
 
 use super::{
     effect::Effect,
     event::Event,
     handler::{Handler, Level, Origin},
-    in_loop::{about, fields, names},
+    in_loop::{about, fields, names, trigger},
     matcher::Matcher,
     output::Written,
     rule::{Ground, PermissionRules},
@@ -39,9 +39,11 @@ fn event_at(point: &str, failed: bool) -> Option<&'static Event> {
         "PromptSubmit" => "UserPromptSubmit",
         "BeforeToolUse" => "PreToolUse",
         "AfterToolUse" if failed => "PostToolUseFailure",
+        "ToolUseFailed" => "PostToolUseFailure",
         "AfterToolUse" => "PostToolUse",
         "ShouldContinue" => "Stop",
         "BeforeCompact" => "PreCompact",
+        "AfterCompact" => "PostCompact",
         "SessionStart" | "SessionEnd" | "PermissionRequest" | "SubagentStart" | "SubagentStop" | "Notification" => {
             point
         }
@@ -62,6 +64,11 @@ pub(crate) fn input(point: &str, event: &Value) -> Result<Map<String, Value>, St
             failed = !used.result.success;
             after(&used.call, &used.result, cwd)
         }
+        "ToolUseFailed" => {
+            let mut own = about(&typed::<ToolFailed>(event)?.call, cwd);
+            own.insert("error".to_owned(), text("error").into());
+            own
+        }
         "PromptSubmit" => fields(json!({ "prompt": text("prompt") })),
         "ShouldContinue" => {
             let again = event.get("continuations").and_then(Value::as_u64).is_some_and(|count| count > 0);
@@ -71,7 +78,10 @@ pub(crate) fn input(point: &str, event: &Value) -> Result<Map<String, Value>, St
         "SubagentStop" => fields(json!({
             "agent_type": text("subagent"), "stop_hook_active": false, "last_assistant_message": text("text"),
         })),
-        "BeforeCompact" => fields(json!({ "trigger": "auto", "custom_instructions": text("instructions") })),
+        "BeforeCompact" => {
+            fields(json!({ "trigger": trigger(text("reason")), "custom_instructions": text("instructions") }))
+        }
+        "AfterCompact" => fields(json!({ "trigger": trigger(text("reason")) })),
         "SessionStart" => fields(json!({ "source": "startup" })),
         "SessionEnd" => fields(json!({ "reason": "other" })),
         "Notification" => fields(json!({ "message": text("message"), "notification_type": text("kind") })),

@@ -45,8 +45,6 @@ pub(super) struct Fired {
     pub(super) judgement: Judgement,
     /// Handlers beside the agent, to be run by whoever fired.
     pub(super) background: Vec<Arc<Declared>>,
-    /// Skills' handlers that have run for the only time.
-    pub(super) spent: Vec<String>,
     /// The input as handlers got it.
     pub(super) input: Map<String, Value>,
 }
@@ -67,8 +65,7 @@ pub(super) struct Later {
 /// The event is what hooks read on stdin; what it leaves out is filled in. Handlers run for real.
 pub async fn fire(settings: &Settings, event: &Value, session: &Session) -> Judgement {
     let hooks = Hooks::new(settings.clone(), session.clone());
-    let fired = hooks.fire(event, &[]).await;
-    let Fired { mut judgement, background, input, .. } = fired;
+    let Fired { mut judgement, background, input } = hooks.fire_in(session, event).await;
     let later: FuturesUnordered<_> = background.iter().map(|declared| hooks.run_beside(declared, &input)).collect();
     let mut later: Vec<Later> = later.collect().await;
     later.sort_by(|one, other| one.ran.exchange.handler.cmp(&other.ran.exchange.handler));
@@ -129,17 +126,12 @@ impl Hooks {
         Ground { cwd: cwd.to_owned(), project: self.session.project.clone(), home: self.session.home.clone() }
     }
 
-    /// Fires one event. Handlers that run beside the agent are handed back; those that were spent do not run.
-    pub(super) async fn fire(&self, event: &Value, spent: &[String]) -> Fired {
-        self.fire_in(&self.session, event, spent).await
-    }
-
-    /// The same in a session that differs in what it reaches.
-    pub(super) async fn fire_in(&self, session: &Session, event: &Value, spent: &[String]) -> Fired {
+    /// Fires one event in this session, which may differ from its own in what it reaches. Handlers that run beside the
+    /// agent are handed back.
+    pub(super) async fn fire_in(&self, session: &Session, event: &Value) -> Fired {
         let nothing = |warning: String| Fired {
             judgement: Judgement { goes_on: true, warnings: vec![warning], ..Judgement::default() },
             background: Vec::new(),
-            spent: Vec::new(),
             input: Map::new(),
         };
         let Some(given) = event.as_object() else { return nothing("an event is a JSON object".to_owned()) };
@@ -154,7 +146,7 @@ impl Hooks {
         // A turn that an error ended has not stopped by itself: that is another event.
         let failed = event.is("Stop") && input.get("api_error").is_some_and(|error| !error.is_null());
         let (matching, mut effects) =
-            if failed { (Vec::new(), Vec::new()) } else { self.matching(event, &input, &ground, spent) };
+            if failed { (Vec::new(), Vec::new()) } else { self.matching(event, &input, &ground) };
         let (beside, matching): (Vec<_>, Vec<_>) =
             matching.into_iter().partition(|declared| declared.handler.background().is_some());
 
@@ -176,8 +168,6 @@ impl Hooks {
         }
         drop(running);
         effects.extend(ended.iter().map(|ended| Effect::of(event, matching[ended.place], ended)));
-        let spent = ended.iter().filter(|ended| is_spent(matching[ended.place], &ended.said));
-        let spent = spent.map(|ended| once_key(matching[ended.place])).collect();
 
         let is_only_call = input.get("tool_calls_in_turn").and_then(Value::as_u64).is_none_or(|calls| calls == 1);
         let may_defer = !self.session.is_attended && is_only_call;
@@ -190,7 +180,7 @@ impl Hooks {
         judgement.ran = ended.into_iter().map(|ended| ran(event, matching[ended.place], ended.exchange)).collect();
         cap(&mut judgement);
         let background = beside.into_iter().map(|declared| Arc::new(declared.clone())).collect();
-        Fired { judgement, background, spent, input }
+        Fired { judgement, background, input }
     }
 
     /// Runs a handler beside the agent.
@@ -219,7 +209,6 @@ impl Hooks {
         event: &'static Event,
         input: &Map<String, Value>,
         ground: &Ground,
-        spent: &[String],
     ) -> (Vec<&'s Declared>, Vec<Effect>) {
         let whole = Value::Object(input.clone());
         let query = event.query(&whole);
@@ -248,7 +237,7 @@ impl Hooks {
             if condition.is_some_and(|rule| !condition_holds(rule, &declared.origin, call, ground)) {
                 continue;
             }
-            if event.passes_over(declared.handler.kind()) || spent.contains(&once_key(declared)) {
+            if event.passes_over(declared.handler.kind()) {
                 continue;
             }
             let is_same = |other: &&Declared| {
@@ -354,24 +343,13 @@ impl Hooks {
 }
 
 impl Level {
-    /// Whose copy of a handler it is: all settings files are one, each plugin and skill is another.
-    fn owner(&self) -> Option<String> {
+    /// Whose copy of a handler it is: all settings files are one, each plugin is another.
+    fn owner(&self) -> Option<&Path> {
         match self {
-            Self::Plugin(plugin) => Some(plugin.root.display().to_string()),
-            Self::Skill(name) => Some(format!("skill {name}")),
+            Self::Plugin(plugin) => Some(&plugin.root),
             Self::User | Self::Project | Self::Local | Self::CommandLine | Self::Managed => None,
         }
     }
-}
-
-/// Whether a handler has run for the only time: it said so where that counts, and ended well.
-fn is_spent(declared: &Declared, said: &Said) -> bool {
-    let counts = declared.handler.once && matches!(declared.origin.level, Level::Skill(_));
-    counts && matches!(said, Said::Exited { code: 0, .. } | Said::Judged { .. })
-}
-
-fn once_key(declared: &Declared) -> String {
-    format!("{} {} {}", declared.origin.file.display(), declared.event.name, declared.handler.shown())
 }
 
 fn ran(event: &Event, declared: &Declared, exchange: crate::wire::Exchange) -> RanHandler {
@@ -385,7 +363,7 @@ fn ran(event: &Event, declared: &Declared, exchange: crate::wire::Exchange) -> R
 
 /// No text is longer than anybody is told.
 fn cap(judgement: &mut Judgement) {
-    for text in &mut judgement.model_context {
+    for text in judgement.model_context.iter_mut().chain(&mut judgement.warnings) {
         *text = capped(std::mem::take(text));
     }
     for text in [&mut judgement.reason, &mut judgement.model_sees, &mut judgement.user_sees] {

@@ -23,8 +23,6 @@ pub struct Origin {
 pub enum Level {
     /// A plugin.
     Plugin(Arc<Plugin>),
-    /// A skill, by its name: for the rest of the session.
-    Skill(Arc<str>),
     /// The person, in every project.
     User,
     /// The project.
@@ -91,8 +89,6 @@ pub(super) struct Handler {
     pub(super) condition: Option<String>,
     /// How long it has, if it says.
     pub(super) limit: Option<Duration>,
-    /// Whether it runs once and no more; only skills can say so.
-    pub(super) once: bool,
     /// Whether its failure counts as an objection.
     pub(super) blocks_on_failure: bool,
 }
@@ -169,7 +165,6 @@ impl Handler {
         Ok(Self {
             condition: text(object, "if")?,
             limit: limit(object.get("timeout"))?,
-            once: flag(object, "once")?,
             blocks_on_failure: match text(object, "onFailure")?.as_deref() {
                 Some("block") => matches!(kind, Kind::Command | Kind::Http),
                 Some("continue") | None => false,

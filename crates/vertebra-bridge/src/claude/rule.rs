@@ -310,7 +310,7 @@ fn in_our_words(rule: &str, refuses: bool, origin: &Origin, ground: &Ground) -> 
 /// What `/` stands for in a rule: the folder of the settings it is in.
 fn root_of(origin: &Origin, ground: &Ground) -> PathBuf {
     match &origin.level {
-        Level::Project | Level::Local | Level::Skill(_) => ground.project.clone(),
+        Level::Project | Level::Local => ground.project.clone(),
         Level::CommandLine => ground.cwd.clone(),
         Level::Plugin(plugin) => plugin.root.clone(),
         Level::User | Level::Managed => origin.file.parent().map(Path::to_owned).unwrap_or_default(),

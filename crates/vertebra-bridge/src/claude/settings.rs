@@ -133,14 +133,6 @@ impl Settings {
         self.add_file(&path, Level::Plugin(Arc::new(plugin)));
     }
 
-    /// Adds the hooks of a skill's front matter.
-    pub fn add_skill(&mut self, name: &str, hooks: &Value, path: &Path) {
-        let origin = Arc::new(Origin { file: path.to_owned(), level: Level::Skill(name.into()) });
-        let mut file = File { origin, hooks: Vec::new(), rules: Vec::new(), values: Map::new() };
-        self.read_hooks(hooks, &mut file);
-        self.files.push(file);
-    }
-
     /// What a person set for a plugin, by its name.
     pub fn plugin_options(&self, name: &str) -> BTreeMap<String, String> {
         let is_it = |key: &str| key == name || key.split('@').next() == Some(name);
@@ -324,12 +316,11 @@ impl Level {
     fn rank(&self) -> u8 {
         match self {
             Self::Plugin(_) => 0,
-            Self::Skill(_) => 1,
-            Self::User => 2,
-            Self::Project => 3,
-            Self::Local => 4,
-            Self::CommandLine => 5,
-            Self::Managed => 6,
+            Self::User => 1,
+            Self::Project => 2,
+            Self::Local => 3,
+            Self::CommandLine => 4,
+            Self::Managed => 5,
         }
     }
 

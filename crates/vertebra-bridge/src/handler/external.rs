@@ -5,10 +5,7 @@ use std::{sync::Arc, time::Duration};
 use vertebra::{Answer, Cx, Event, Guard, Hook, HookError, Seen, Watch, account};
 
 use super::{Ask, Handler};
-use crate::wire::{Exchange, Outside, Reply};
-
-/// How much of each output the record keeps. Answers are read whole.
-const RECORDED_BYTES: usize = 16 * 1024;
+use crate::wire::{Outside, Reply};
 
 /// A handler that stands at a point. The record tells of the exchange.
 #[derive(Clone)]
@@ -50,7 +47,7 @@ impl External {
             state: cx.state(),
         };
         let answered = self.handler.ask(ask).await;
-        let mut told = serde_json::to_value(recorded(answered.exchange))?;
+        let mut told = serde_json::to_value(answered.exchange.for_record())?;
         if let (Some(told), Some(origin)) = (told.as_object_mut(), &self.origin) {
             told.insert("origin".to_owned(), (&**origin).into());
         }
@@ -65,17 +62,6 @@ fn only_file(event: &impl Event) -> Option<String> {
     paths.dedup();
     let only = paths.pop();
     only.filter(|_| paths.is_empty())
-}
-
-/// An exchange in a size that journals can keep.
-fn recorded(mut exchange: Exchange) -> Exchange {
-    for text in [&mut exchange.stdout, &mut exchange.stderr] {
-        if text.len() > RECORDED_BYTES {
-            let kept = text.floor_char_boundary(RECORDED_BYTES);
-            *text = format!("{}… ({} bytes in all)", &text[..kept], text.len());
-        }
-    }
-    exchange
 }
 
 impl<P: Outside> Hook<P> for External {

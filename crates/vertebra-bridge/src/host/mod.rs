@@ -14,6 +14,7 @@ mod read;
 mod row;
 mod rows;
 
+pub(crate) use self::row::claude_name;
 pub use self::{
     answer::{HostAnswer, answer, unread},
     config::{Config, Form, Spot},

@@ -176,7 +176,7 @@ impl Host {
 pub(super) const THROUGH: &str = "mcp__";
 
 /// Claude Code's names of tools, which others use as well, and ours. Of several that are one to us, the usual one is first.
-pub(super) const CLAUDE_TOOLS: &[(&str, &str)] = &[
+const CLAUDE_TOOLS: &[(&str, &str)] = &[
     ("Bash", "bash"),
     ("PowerShell", "bash"),
     ("Read", "read_file"),
@@ -187,13 +187,14 @@ pub(super) const CLAUDE_TOOLS: &[(&str, &str)] = &[
     ("LS", "list_dir"),
     ("Glob", "search_files"),
     ("Grep", "grep"),
-    ("Task", "spawn_subagent"),
     ("Agent", "spawn_subagent"),
+    ("Task", "spawn_subagent"),
+    ("Skill", "load_skill"),
     ("WebFetch", "web_fetch"),
     ("WebSearch", "web_search"),
 ];
 
 /// Claude Code's usual name of a tool of ours.
-pub(super) fn claude_name(ours: &str) -> Option<&'static str> {
+pub(crate) fn claude_name(ours: &str) -> Option<&'static str> {
     CLAUDE_TOOLS.iter().find(|(_, name)| *name == ours).map(|(theirs, _)| *theirs)
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    settings::{FILE_NAME, LOCAL_NAME, Level, Settings, SettingsError, project_file, read},
+    settings::{FILE_NAME, LOCAL_NAME, Settings, SettingsError, own, project_file},
     trust::{Project, Standing, Store},
 };
 
@@ -74,8 +74,7 @@ impl Files {
 
     /// The managed level and the user's.
     pub(super) fn own(&self) -> Result<(Settings, Settings), SettingsError> {
-        let user = self.user.as_ref().map(|path| read(path, Level::User)).transpose()?;
-        Ok((read(&self.managed, Level::Managed)?.settings, user.unwrap_or_default().settings))
+        own(&self.managed, self.user.as_deref())
     }
 
     /// What the project brings, and whether a person has seen all of it.

@@ -34,7 +34,7 @@ mod words;
 use std::sync::Arc;
 
 use vertebra::{
-    Agent, Attach as _, BeforeStep, BuildError, Deltas, HookSet, Message, Model, ModelError, ModelId, Name, POINTS,
+    Agent, Attach as _, BeforeStep, BuildError, Deltas, HookSet, Model, ModelError, ModelId, Name, POINTS,
     RegisterError, Request, Response, proceed,
 };
 use vertebra_kit::permissions::{PermissionsError, Rules};
@@ -50,7 +50,7 @@ pub use self::{
 use crate::{
     handler::{self, Handler, Services},
     settings::{Action, HookSettings, Level, Origin, Said, Settings},
-    wire::{at_point, take_context},
+    wire::{at_point, deliver_context},
 };
 
 /// What the hooks of a policy are called together; each has this and a slash before its name.
@@ -152,10 +152,7 @@ impl Policy {
         let mut set = set(&self.hooks, &self.hooks, Order::WithOthers);
         // What is added as a step begins is told in that step.
         set.on(BeforeStep, async |cx| {
-            if cx.state().metadata().get(crate::wire::CONTEXT).is_some() {
-                let texts = take_context(cx.state_mut());
-                cx.state_mut().push(Message::user(texts.join("\n\n")));
-            }
+            deliver_context(cx.state_mut(), BUNDLE);
             proceed()
         })
         .named(CONTEXT)

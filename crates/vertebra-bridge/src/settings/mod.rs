@@ -24,7 +24,7 @@ pub use self::{
     merge::merge,
     place::{FILE_NAME, LOCAL_NAME, MANAGED, project_file, project_root},
     reader::Entry,
-    schema::{Sheet, duration, json_schema, micros, parse, read},
+    schema::{Sheet, duration, json_schema, micros, own, parse, read},
 };
 
 /// How large a file of settings may be.

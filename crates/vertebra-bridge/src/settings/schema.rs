@@ -45,6 +45,12 @@ pub fn read(path: &Path, level: Level) -> Result<Sheet, SettingsError> {
     parse(&text, level, &place)
 }
 
+/// Reads the managed level and the user's.
+pub fn own(managed: &Path, user: Option<&Path>) -> Result<(Settings, Settings), SettingsError> {
+    let user = user.map(|path| read(path, Level::User)).transpose()?.unwrap_or_default();
+    Ok((read(managed, Level::Managed)?.settings, user.settings))
+}
+
 /// Reads the text of a file.
 pub fn parse(text: &str, level: Level, place: &str) -> Result<Sheet, SettingsError> {
     let file =

@@ -3,13 +3,14 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
 use super::{Project, Standing};
+use crate::kept::keep;
 
 /// What the file is called.
 const FILE: &str = "trust.json";
@@ -90,7 +91,8 @@ impl Store {
         })
     }
 
-    /// Trusts a project as it was looked at: whatever it says by now, this is what a person has seen.
+    /// Trusts a project as it was looked at: whatever it says by now, this is what a person has seen. What is gone is
+    /// forgotten.
     pub fn trust(&self, project: &Project) -> Result<(), TrustError> {
         let root = project.root.to_str().ok_or_else(|| TrustError::Name(project.root.clone()))?;
         let mut content = self.content()?;
@@ -136,18 +138,7 @@ impl Store {
     }
 
     fn replace(&self, content: &Content) -> Result<(), TrustError> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let write = || {
-            fs::create_dir_all(folder)?;
-            // For its owner alone, as all temporary files are.
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            serde_json::to_writer_pretty(&mut file, content)?;
-            file.write_all(b"\n")?;
-            file.as_file().sync_all()?;
-            file.persist(&self.path)?;
-            Ok(())
-        };
-        write().map_err(|error: io::Error| self.io(error))
+        keep(&self.path, content).map_err(|error| self.io(error))
     }
 
     fn io(&self, source: io::Error) -> TrustError {

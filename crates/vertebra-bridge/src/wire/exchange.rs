@@ -21,6 +21,23 @@ pub struct Exchange {
     pub took: Duration,
 }
 
+/// How much of each output the record keeps. Answers are read whole.
+const RECORDED_BYTES: usize = 16 * 1024;
+
+impl Exchange {
+    /// The same in a size that journals can keep.
+    #[must_use]
+    pub fn for_record(mut self) -> Self {
+        for text in [&mut self.stdout, &mut self.stderr] {
+            if text.len() > RECORDED_BYTES {
+                let kept = text.floor_char_boundary(RECORDED_BYTES);
+                *text = format!("{}… ({} bytes in all)", &text[..kept], text.len());
+            }
+        }
+        self
+    }
+}
+
 /// How an exchange ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]

@@ -6,11 +6,10 @@ mod judgement;
 mod outside;
 mod reply;
 
-pub(crate) use self::outside::CONTEXT;
 pub use self::{
     exchange::{End, Exchange},
     happened::{EventError, Happened},
     judgement::{Decision, Judgement, RanHandler},
-    outside::{About, Open, Outside, Visit, at_point, later_context, take_context},
+    outside::{About, Open, Outside, Visit, at_point, deliver_context, later_context, take_context},
     reply::{Reply, ReplyError},
 };

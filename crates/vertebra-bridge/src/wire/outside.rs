@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 use vertebra::{
-    AgentState, Args, Attach as _, Cx, Event, Guard, Hook, HookError, HookSet, Match as _, Matcher, Point, Watch,
+    AgentState, Args, Attach as _, Cx, Event, Guard, Hook, HookError, HookSet, Match as _, Matcher, Message, Point,
+    Watch,
 };
 
 /// What of an event an answer from outside may change.
@@ -80,7 +81,7 @@ pub trait Visit {
 }
 
 /// Where context for the model waits until the next step begins.
-pub(crate) const CONTEXT: &str = "bridge/context";
+const CONTEXT: &str = "bridge/context";
 
 /// Keeps a text for the model until the next step begins.
 pub fn later_context(state: &mut AgentState, text: String) {
@@ -97,6 +98,15 @@ pub fn take_context(state: &mut AgentState) -> Vec<String> {
     let waiting = state.metadata().read(CONTEXT).ok().flatten().unwrap_or_default();
     state.metadata_mut().remove(CONTEXT);
     waiting
+}
+
+/// Gives the model the texts that wait.
+pub fn deliver_context(state: &mut AgentState, from: &str) {
+    if state.metadata().get(CONTEXT).is_some() {
+        for text in take_context(state) {
+            state.push(Message::instruction(text, from));
+        }
+    }
 }
 
 macro_rules! outside {

@@ -20,8 +20,7 @@ use vertebra::{Agent, Approver, Limits};
 use vertebra_bridge::{
     policy::Reload,
     settings::{
-        self, Driver, InstructionSettings, Level, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings,
-        Settings,
+        self, Driver, InstructionSettings, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings, Settings,
     },
 };
 use vertebra_kit::{
@@ -165,9 +164,7 @@ pub(crate) struct Settled {
 impl Settled {
     /// Reads every level for this folder.
     pub(crate) fn read(folder: &Path, trust: Trust, nearest: Settings, world: &World) -> anyhow::Result<Self> {
-        let managed = settings::read(&world.managed, Level::Managed)?.settings;
-        let user = world.user_settings().map(|path| settings::read(&path, Level::User)).transpose()?;
-        let user = user.unwrap_or_default().settings;
+        let (managed, user) = world.own_settings()?;
         let mut brought = Brought::look(folder, trust, world)?;
         let project = std::mem::take(&mut brought.settings);
         let levels = std::iter::once(user).chain(project.clone()).chain([nearest]);

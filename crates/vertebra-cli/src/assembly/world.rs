@@ -6,6 +6,8 @@ use std::{
     path::PathBuf,
 };
 
+use vertebra_bridge::settings::{self, Settings, SettingsError};
+
 /// Variables and folders.
 #[derive(Clone)]
 pub(crate) struct World {
@@ -35,14 +37,19 @@ impl World {
         Self {
             config: folder("XDG_CONFIG_HOME", ".config"),
             state: folder("XDG_STATE_HOME", ".local/state"),
-            managed: vertebra_bridge::settings::MANAGED.into(),
+            managed: settings::MANAGED.into(),
             is_interactive: io::stdin().is_terminal() && io::stderr().is_terminal(),
             variables,
         }
     }
 
+    /// The managed settings, and the user's.
+    pub(crate) fn own_settings(&self) -> Result<(Settings, Settings), SettingsError> {
+        settings::own(&self.managed, self.user_settings().as_deref())
+    }
+
     /// The user's settings.
     pub(crate) fn user_settings(&self) -> Option<PathBuf> {
-        Some(self.config.as_ref()?.join(vertebra_bridge::settings::FILE_NAME))
+        Some(self.config.as_ref()?.join(settings::FILE_NAME))
     }
 }

@@ -33,16 +33,15 @@ impl InForce {
             Some(folder) => folder.clone(),
             None => std::env::current_dir()?,
         };
-        let managed = settings::read(&world.managed, Level::Managed)?.settings;
         if let Some(config) = config {
+            let managed = settings::read(&world.managed, Level::Managed)?.settings;
             let named = config.metadata().and_then(|_| config.canonicalize());
             let named = named.with_context(|| format!("--config {}", config.display()))?;
             let sheet = settings::read(&named, Level::CommandLine)?;
             let (settings, notices) = settings::merge(managed, [sheet.settings]);
             return Ok(Self { settings, folder, notices, ..Self::default() });
         }
-        let user = world.user_settings().map(|path| settings::read(&path, Level::User)).transpose()?;
-        let user = user.unwrap_or_default().settings;
+        let (managed, user) = world.own_settings()?;
         let Brought { settings: project, seals, left_out, missing } = project(&folder, world)?;
         let (settings, mut notices) = settings::merge(managed, std::iter::once(user).chain(project));
         notices.extend(left_out.or_else(|| missing.clone()));

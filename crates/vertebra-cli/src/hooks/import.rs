@@ -211,7 +211,7 @@ impl Import {
             line("role", "hook".into());
         }
         if let Some(matcher) = matcher {
-            line("match", [("tool", matcher)].into_iter().collect::<toml_edit::InlineTable>().into());
+            line("match", [("tool", pattern(matcher).as_str())].into_iter().collect::<toml_edit::InlineTable>().into());
         }
         line("run", run.into());
         if handler["async"] != true {
@@ -280,4 +280,15 @@ impl Import {
         }
         Ok(Made { text, carried, left: self.left })
     }
+}
+
+/// What a matcher is here: names stay names, and what else it has makes it a pattern, which there holds anywhere in a name.
+fn pattern(matcher: &str) -> String {
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    let is_list = matcher.chars().all(|letter| is_name(letter) || "|, ".contains(letter));
+    if is_list {
+        let names = matcher.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
+        return names.collect::<Vec<_>>().join("|");
+    }
+    format!("/.*(?:{matcher}).*/")
 }

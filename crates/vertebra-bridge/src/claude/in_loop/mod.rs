@@ -24,9 +24,6 @@ use crate::{
 /// How many messages of the conversation are in the transcript.
 const WRITTEN: &str = "claude-code/transcript";
 
-/// The handlers of skills that have run for the only time.
-const SPENT: &str = "claude-code/spent";
-
 /// What people are told under, so that it does not come back to hooks as news.
 const NEWS: &str = "claude-code";
 
@@ -104,19 +101,17 @@ impl Place {
         if now != written {
             cx.state_mut().metadata_mut().set(WRITTEN, now);
         }
-        let spent: Vec<String> = cx.state().metadata().read(SPENT)?.unwrap_or_default();
         let input = Value::Object(self.input(at, event, fields));
         let model: Arc<dyn AskModel> = Arc::new(OfRun { run: cx.scope().clone(), state: cx.state().clone() });
         let session = Session { model: Some(model), ..self.hooks.session().clone() };
-        let fired = self.hooks.fire_in(&session, &input, &spent).await;
-        if !fired.spent.is_empty() {
-            let all: Vec<String> = spent.into_iter().chain(fired.spent).collect();
-            cx.state_mut().metadata_mut().set(SPENT, all);
-        }
+        let fired = self.hooks.fire_in(&session, &input).await;
         for declared in fired.background {
             self.beside.start(&at.run.session_id, self.hooks.clone(), declared, fired.input.clone());
         }
-        let judgement = fired.judgement;
+        let mut judgement = fired.judgement;
+        for ran in &mut judgement.ran {
+            ran.exchange = ran.exchange.clone().for_record();
+        }
         account(serde_json::to_value(&judgement)?);
         for text in judgement.warnings.iter().chain(&judgement.user_sees) {
             tracing::warn!(event, "{text}");
@@ -176,6 +171,11 @@ pub(super) fn about(call: &Call, cwd: &str) -> Map<String, Value> {
     let name = names::tool_name(&call.tool, &call.aliases);
     let input = names::tool_input(&call.tool, &call.args, cwd);
     fields(json!({ "tool_name": name, "tool_input": input, "tool_use_id": call.call_id }))
+}
+
+/// What set a compaction off, from its reason: ours, or Claude Code's own word.
+pub(super) fn trigger(reason: &str) -> &'static str {
+    if matches!(reason, "a person asked for it" | "manual") { "manual" } else { "auto" }
 }
 
 pub(super) fn fields(value: Value) -> Map<String, Value> {

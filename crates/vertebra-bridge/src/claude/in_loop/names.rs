@@ -3,42 +3,35 @@
 use serde_json::{Map, Value, json};
 use vertebra::{Args, Call, ToolResult, ToolStatus, paths::absolute};
 
-/// A tool of ours that Claude Code has, too.
-struct Known {
-    ours: &'static str,
-    theirs: &'static str,
-    /// Arguments that are called differently: ours, theirs.
-    keys: &'static [(&'static str, &'static str)],
-}
+use crate::host::claude_name;
 
-const KNOWN: &[Known] = &[
-    Known { ours: "bash", theirs: "Bash", keys: &[("timeout_ms", "timeout")] },
-    Known { ours: "read_file", theirs: "Read", keys: &[("path", "file_path")] },
-    Known { ours: "write_file", theirs: "Write", keys: &[("path", "file_path")] },
-    Known { ours: "edit_file", theirs: "Edit", keys: &[("path", "file_path")] },
-    Known { ours: "list_dir", theirs: "LS", keys: &[] },
-    Known { ours: "search_files", theirs: "Glob", keys: &[] },
-    Known { ours: "grep", theirs: "Grep", keys: &[("ignore_case", "-i"), ("context", "-C")] },
-    Known { ours: "spawn_subagent", theirs: "Agent", keys: &[("agent", "subagent_type")] },
-    Known { ours: "load_skill", theirs: "Skill", keys: &[("name", "skill")] },
+/// Arguments that Claude Code calls differently, by the tool: ours, theirs.
+const KEYS: &[(&str, &[(&str, &str)])] = &[
+    ("bash", &[("timeout_ms", "timeout")]),
+    ("read_file", &[("path", "file_path")]),
+    ("write_file", &[("path", "file_path")]),
+    ("edit_file", &[("path", "file_path")]),
+    ("grep", &[("ignore_case", "-i"), ("context", "-C")]),
+    ("spawn_subagent", &[("agent", "subagent_type")]),
+    ("load_skill", &[("name", "skill")]),
 ];
 
-fn known(tool: &str) -> Option<&'static Known> {
-    KNOWN.iter().find(|known| known.ours == tool)
+fn keys(tool: &str) -> &'static [(&'static str, &'static str)] {
+    KEYS.iter().find(|(ours, _)| *ours == tool).map_or(&[], |(_, keys)| keys)
 }
 
 /// What Claude Code calls a tool. One that it has not got keeps its name.
 pub(in crate::claude) fn tool_name(tool: &str, aliases: &[std::sync::Arc<str>]) -> String {
     let alias = || aliases.iter().find(|alias| alias.starts_with(|c: char| c.is_ascii_uppercase()));
-    match known(tool) {
-        Some(known) => known.theirs.to_owned(),
+    match claude_name(tool) {
+        Some(theirs) => theirs.to_owned(),
         None => alias().map_or_else(|| tool.to_owned(), ToString::to_string),
     }
 }
 
 /// A call's arguments as Claude Code would write them.
 pub(in crate::claude) fn tool_input(tool: &str, args: &Args, cwd: &str) -> Map<String, Value> {
-    let keys = known(tool).map_or(&[][..], |known| known.keys);
+    let keys = keys(tool);
     let theirs =
         |key: &str| keys.iter().find(|(ours, _)| *ours == key).map_or(key.to_owned(), |(_, name)| (*name).to_owned());
     let mut input: Map<String, Value> = args.iter().map(|(key, value)| (theirs(key), value.clone())).collect();
@@ -53,7 +46,7 @@ pub(in crate::claude) fn tool_input(tool: &str, args: &Args, cwd: &str) -> Map<S
 
 /// Arguments as Claude Code writes them, as the tool takes them.
 pub(in crate::claude) fn args(tool: &str, input: &Map<String, Value>) -> Map<String, Value> {
-    let keys = known(tool).map_or(&[][..], |known| known.keys);
+    let keys = keys(tool);
     let ours = |key: &str| {
         keys.iter().find(|(_, theirs)| *theirs == key).map_or(key.to_owned(), |(name, _)| (*name).to_owned())
     };

@@ -11,10 +11,10 @@ use vertebra::{
 };
 use vertebra_kit::permissions::Effect;
 
-use super::{NEWS, Place, about, end, fields, names};
+use super::{NEWS, Place, about, end, fields, names, trigger};
 use crate::{
     claude::rule::ClaudeCall,
-    wire::{Decision, Judgement, Outside as _, later_context, take_context},
+    wire::{Decision, Judgement, Outside as _, deliver_context, later_context},
 };
 
 /// How often in a row a stop may be prevented, unless a variable says.
@@ -34,10 +34,10 @@ pub(super) fn install(place: Arc<Place>, kit: &mut Kit) {
     // What handlers say for later reaches the model at the next step.
     kit.on(BeforeStep, async move |cx| {
         let heard = place.beside.take(&cx.at.run.session_id);
-        let waiting = take_context(cx.state_mut());
-        for text in waiting.into_iter().chain(heard.contexts).chain(heard.wakes) {
-            cx.state_mut().push(Message::instruction(text, NEWS));
+        for text in heard.contexts.into_iter().chain(heard.wakes) {
+            later_context(cx.state_mut(), text);
         }
+        deliver_context(cx.state_mut(), NEWS);
         proceed()
     })
     .named("claude-code/context");
@@ -387,7 +387,7 @@ fn error_name(class: Option<ErrorClass>) -> &'static str {
 
 fn compaction(place: &Arc<Place>, kit: &mut Kit) {
     let of = |event: &Compacting| {
-        let trigger = if event.reason == "a person asked for it" { "manual" } else { "auto" };
+        let trigger = trigger(&event.reason);
         let instructions = (trigger == "manual").then(|| event.instructions.clone());
         json!({ "trigger": trigger, "custom_instructions": instructions })
     };

@@ -1,13 +1,14 @@
 //! What files said before we came.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
 use super::{Edit, InstallError};
+use crate::kept::keep;
 
 /// What is kept, one file for each file.
 pub(super) struct Ledger {
@@ -66,17 +67,7 @@ impl Ledger {
                 made: folders.collect(),
             },
         };
-        let write = || {
-            let folder = file.parent().unwrap_or(Path::new("."));
-            fs::create_dir_all(folder)?;
-            // For its owner alone, as all temporary files are.
-            let mut kept = tempfile::NamedTempFile::new_in(folder)?;
-            serde_json::to_writer_pretty(&mut kept, &known)?;
-            kept.as_file().sync_all()?;
-            kept.persist(&file)?;
-            Ok(())
-        };
-        write().map_err(|source: io::Error| InstallError::Io { path: file.clone(), source })
+        keep(&file, &known).map_err(|source| InstallError::Io { path: file, source })
     }
 
     /// Forgets a file, and takes away the folders that were made for one that is gone.

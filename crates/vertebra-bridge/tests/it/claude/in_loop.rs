@@ -1,6 +1,10 @@
 //! Claude Code's hooks in whole runs of our own agents.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 
 use serde_json::{Value, json};
 use vertebra::{
@@ -77,6 +81,24 @@ async fn a_denial_is_read_by_the_model_and_the_tool_does_not_run() {
     run(agent(&world, &model).tool(bash.clone()).tool(other.clone())).await;
     assert_eq!(read(&model), ["blocked: blocked by claude-code/PreToolUse: not here", "done: fine"]);
     assert_eq!((bash.calls().len(), other.calls().len()), (0, 1));
+}
+
+#[tokio::test]
+async fn the_record_tells_how_handlers_ended_and_stays_small_however_much_they_write() {
+    let world = world(&[("PreToolUse", "Bash", "head -c 500000 /dev/zero | tr '\\0' x >&2; exit 1")]);
+    let model = Script::new().call("bash", r#"{"command":"ls"}"#).say("done");
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let seen = told.clone();
+    let mut builder = agent(&world, &model);
+    builder.watch(BeforeToolUse, async move |cx| {
+        let accounts = cx.record().hooks.iter().filter_map(|trace| trace.account.as_deref().cloned());
+        seen.lock().expect("nobody panics").extend(accounts);
+        Ok(())
+    });
+    run(builder.tool(RecordingTool::new("bash"))).await;
+    let told = told.lock().expect("nobody panics");
+    assert_eq!((told.len(), &told[0]["ran"][0]["exit_code"]), (1, &json!(1)), "{told:?}");
+    assert!(told[0].to_string().len() < 100_000, "{} bytes", told[0].to_string().len());
 }
 
 #[tokio::test]

@@ -104,3 +104,31 @@ async fn a_refusal_by_a_file_is_what_the_model_reads() {
     assert_eq!(ended.status, ToolStatus::Blocked);
     assert!(ended.output.contains("deletions are for humans"), "{}", ended.output);
 }
+
+#[tokio::test]
+async fn a_program_rewrites_and_halts_what_is_streamed_piece_by_piece() {
+    let text = r#"
+[[hook]]
+name = "hush"
+point = "InferenceDelta"
+
+[hook.run]
+command = '''
+case $(cat) in
+  *'"text":"loud"'*) echo '{"set": {"text": "quiet"}}' ;;
+  *SE?RET*) echo 'a leak' >&2; exit 2 ;;
+esac
+'''
+"#;
+    let model = Script::new().stream(["loud", " and ", "SECRET", "more"]);
+    let agent = agent(model, &RecordingTool::new("work"), &policy(&[(Level::User, text)])).build().expect("an agent");
+    let (mut stream, mut everything) = (agent.stream("go"), Vec::new());
+    while let Some(event) = stream.next().await {
+        everything.push(format!("{:?}", event.news));
+    }
+    let report = stream.finish().await.expect("a run");
+    assert_eq!(report.text, "quiet and ");
+    assert_eq!((&*report.stop.source, &*report.stop.message), ("policy/hush", "a leak"));
+    let is_shown = |word: &str| everything.iter().any(|news| news.contains(word));
+    assert!(is_shown("quiet") && !is_shown("SECRET") && !is_shown("more"), "{everything:?}");
+}

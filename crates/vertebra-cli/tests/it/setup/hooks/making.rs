@@ -98,3 +98,51 @@ fn imported_hooks_judge_as_the_settings_did_and_what_is_left_is_told() {
         assert_eq!(fires(&["--config", "vertebra.toml"]), before, "{command}");
     }
 }
+
+#[test]
+fn whatever_is_imported_can_stand_and_meets_the_same_calls() {
+    let machine = Machine::new();
+    let events = [
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PermissionRequest",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "SubagentStart",
+        "SubagentStop",
+        "Stop",
+        "PreCompact",
+        "PostCompact",
+        "Notification",
+        "SessionEnd",
+    ];
+    let mut hooks = serde_json::Map::new();
+    for event in events {
+        hooks.insert(event.to_owned(), serde_json::json!([{ "hooks": [{ "type": "command", "command": "true" }] }]));
+    }
+    let refuse = serde_json::json!([{ "type": "command", "command": "echo 'not this' >&2; exit 2" }]);
+    hooks["PreToolUse"] = serde_json::json!([
+        { "matcher": "mcp__.*__write.*", "hooks": refuse }, { "matcher": "Edit, Write", "hooks": refuse },
+    ]);
+    machine.write("project/.claude/settings.json", &serde_json::json!({ "hooks": hooks }).to_string());
+    assert_eq!(machine.runs(&["hooks", "import"]).code, 0);
+    let tools = [("mcp__disk__write_all", true), ("mcp__disk__read", false), ("Write", true), ("Read", false)];
+    for (tool, refused) in tools {
+        let event = serde_json::json!({
+            "hook_event_name": "PreToolUse", "session_id": "s", "cwd": machine.path("project"), "tool_name": tool,
+            "tool_input": { "file_path": "a" },
+        });
+        machine.write("event.json", &event.to_string());
+        for policy in [["--settings", ".claude/settings.json"], ["--config", "vertebra.toml"]] {
+            let told = machine.runs(&[&["hooks", "fire", &machine.event()][..], &policy].concat());
+            assert_eq!(told.json()["decision"] == "deny", refused, "{tool} {policy:?}: {}{}", told.out, told.err);
+        }
+    }
+    let failed = serde_json::json!({
+        "point": "ToolUseFailed", "tool": "bash", "args": { "command": "ls" }, "error": "no such command",
+    });
+    machine.write("event.json", &failed.to_string());
+    let told = machine.runs(&["hooks", "fire", &machine.event(), "--config", "vertebra.toml"]).json();
+    assert_eq!(told["ran"][0]["exit_code"], 0, "{told}");
+}
