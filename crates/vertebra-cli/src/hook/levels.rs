@@ -22,6 +22,8 @@ pub(super) struct InForce {
     pub(super) seals: Seals,
     /// What does not count, and why.
     pub(super) notices: Vec<String>,
+    /// Whether hooks that did hold do so no longer.
+    pub(super) changed: bool,
 }
 
 impl InForce {
@@ -37,14 +39,14 @@ impl InForce {
             let named = named.with_context(|| format!("--config {}", config.display()))?;
             let sheet = settings::read(&named, Level::CommandLine)?;
             let (settings, notices) = settings::merge(managed, [sheet.settings]);
-            return Ok(Self { settings, folder, seals: Seals::default(), notices });
+            return Ok(Self { settings, folder, notices, ..Self::default() });
         }
         let user = world.user_settings().map(|path| settings::read(&path, Level::User)).transpose()?;
         let user = user.unwrap_or_default().settings;
-        let Brought { settings: project, seals, left_out } = project(&folder, world)?;
+        let Brought { settings: project, seals, left_out, changed } = project(&folder, world)?;
         let (settings, mut notices) = settings::merge(managed, std::iter::once(user).chain(project));
         notices.extend(left_out);
-        Ok(Self { settings, folder, seals, notices })
+        Ok(Self { settings, folder, seals, notices, changed })
     }
 }
 
@@ -54,6 +56,7 @@ struct Brought {
     settings: Vec<Settings>,
     seals: Seals,
     left_out: Option<String>,
+    changed: bool,
 }
 
 /// Looks at the project. One that cannot be looked at brings nothing.
@@ -75,9 +78,10 @@ fn project(folder: &Path, world: &World) -> anyhow::Result<Brought> {
         Ok(Standing::Trusted) => Brought {
             settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
             seals: Seals::new(&project),
-            left_out: None,
+            ..Brought::default()
         },
-        Ok(standing @ (Standing::Unknown | Standing::Changed(_))) => without(project.left_out(&standing)),
+        Ok(standing @ Standing::Unknown) => without(project.left_out(&standing)),
+        Ok(standing @ Standing::Changed(_)) => Brought { changed: true, ..without(project.left_out(&standing)) },
         Err(error) => without(error.to_string()),
     })
 }

@@ -130,8 +130,9 @@ fn judged(options: &Options, event: &HostEvent, world: &World) -> anyhow::Result
         in_force.settings.hooks.iter().any(|hook| here(hook) && matches!(hook.value.action, Action::Run(_)));
     let mut judgement = at_once(policy.judge(&event.happened), starts_something)?;
     in_force.notices.extend(policy.notices().iter().cloned());
-    // What does not count is told once, as a session begins: at every call it would be noise.
-    if event.happened.point == "SessionStart" {
+    // What does not count is told once, as a session begins: at every call it would be noise. What does not count any more
+    // is: the agent itself may have changed it.
+    if event.happened.point == "SessionStart" || in_force.changed {
         judgement.warnings.append(&mut in_force.notices.clone());
     }
     Ok((judgement, in_force))

@@ -240,7 +240,9 @@ fn the_policy_of_a_project_counts_once_it_is_trusted_and_wherever_the_agent_has_
     assert_eq!(fed(&mut command, gone.to_string().as_bytes()).code, 2, "but the session began in this one");
 
     machine.write("project/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
-    assert_eq!(asked(&machine, &[], &forbidden).code, 0, "nobody has seen this one");
+    let told = asked(&machine, &[], &forbidden);
+    assert_eq!(told.code, 0, "nobody has seen this one");
+    assert!(told.out.contains("SKIPPED") && told.out.contains("changed since"), "it held a moment ago: {}", told.out);
     assert!(asked(&machine, &[], &start).out.contains("changed since"));
 }
 
