@@ -11,6 +11,7 @@ mod hooks;
 mod hosts;
 mod init;
 mod install;
+mod interrupt;
 mod manual;
 mod markdown;
 mod models;

@@ -27,7 +27,7 @@ use vertebra_bridge::{
 };
 
 use self::{levels::InForce, log::Line};
-use crate::assembly::World;
+use crate::{assembly::World, interrupt::unless_interrupted};
 
 /// How long an agent may take to say what happened.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -142,18 +142,7 @@ fn judged(options: &Options, event: &HostEvent, world: &World) -> anyhow::Result
 /// what was started is ended with it.
 fn at_once<T>(work: impl Future<Output = T>, starts_something: bool) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        use tokio::signal::unix::{SignalKind, signal};
-        if !starts_something {
-            return Ok(work.await);
-        }
-        let (mut interrupted, mut terminated) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        tokio::select! {
-            done = work => Ok(done),
-            _ = interrupted.recv() => anyhow::bail!("it was interrupted"),
-            _ = terminated.recv() => anyhow::bail!("it was told to end"),
-        }
-    })
+    if starts_something { runtime.block_on(unless_interrupted(work)) } else { Ok(runtime.block_on(work)) }
 }
 
 impl Options {

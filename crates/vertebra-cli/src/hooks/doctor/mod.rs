@@ -18,6 +18,7 @@ use vertebra_bridge::{
 use crate::{
     assembly::{Settled, Trust, World},
     doctor::{Finding, Health, show},
+    interrupt::unless_interrupted,
 };
 
 /// Where to look.
@@ -60,7 +61,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
                 Ok(policy) => {
                     findings.extend(order::all(&policy));
                     if options.run {
-                        findings.extend(start::slow(&settled.settings, &services).await);
+                        findings.extend(unless_interrupted(start::slow(&settled.settings, &services)).await?);
                     }
                     let in_force = policy.hooks().iter().filter(|hook| hook.standing == HookStanding::InForce).count();
                     findings.push(Finding::good("policy", format!("{in_force} hooks of vertebra.toml are in force")));
