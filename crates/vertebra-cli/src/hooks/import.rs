@@ -83,6 +83,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     replace(&options.to, &made.text)?;
     anstream::eprintln!("{BOLD}{}{BOLD:#} has them now. See: vertebra hooks list", shown(&place));
+    anstream::eprintln!(
+        "{DIM}What stays in {} runs from there, too: take out there what is to run once.{DIM:#}",
+        shown(&options.from.display().to_string())
+    );
     Ok(ExitCode::SUCCESS)
 }
 

@@ -71,6 +71,7 @@ fn imported_hooks_judge_as_the_settings_did_and_what_is_left_is_told() {
 
     let told = machine.runs(&["hooks", "import"]);
     assert_eq!(told.code, 0, "{}", told.err);
+    assert!(told.err.contains("What stays in .claude/settings.json runs from there, too"), "{}", told.err);
     for left in
         ["model: has no place", "permissions.defaultMode", "hooks.PreToolUse[0].hooks[1]: `if", "hooks.WorktreeCreate"]
     {
