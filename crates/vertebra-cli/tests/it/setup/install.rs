@@ -102,6 +102,7 @@ fn a_file_in_which_nothing_is_written_yet_is_no_hindrance() {
         let made = told(&machine, "install", host, "--user");
         assert_eq!(made.code, 0, "{host}: {}", made.err);
         assert!(parsed(&machine.read(&file))["hooks"].is_object(), "{host}");
+        assert!(made.out.contains("There is no policy yet: write "), "{host}: {}", made.out);
         assert_eq!(told(&machine, "uninstall", host, "--user").code, 0, "{host}");
         assert_eq!(machine.read(&file), "\n", "{host}");
         assert!(told(&machine, "uninstall", host, "--user").out.contains("did not ask"), "{host}");
