@@ -97,7 +97,9 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let outcomes = unless_interrupted(tried(&cases)).await?;
     let failed = outcomes.iter().filter(|outcome| !outcome.wrong.is_empty()).count();
     if let Some(file) = &options.junit {
-        std::fs::write(file, junit(&outcomes)).with_context(|| file.display().to_string())?;
+        let folder = file.parent().unwrap_or_else(|| Path::new(""));
+        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(file, junit(&outcomes)));
+        written.with_context(|| file.display().to_string())?;
     }
     if options.json {
         writeln!(std::io::stdout(), "{:#}", report::object(&outcomes))?;
