@@ -8,7 +8,7 @@ use vertebra_bridge::{
         self, Host,
         install::{self, Edit, Place, Scope},
     },
-    settings::project_root,
+    settings::{FILE_NAME, project_root},
     shown,
 };
 
@@ -73,6 +73,11 @@ pub(crate) fn install(options: &Options) -> anyhow::Result<ExitCode> {
         if !host.remark.is_empty() {
             println!("{}", host.remark);
         }
+    }
+    let others = [world.managed.clone(), place.project.join(FILE_NAME)];
+    let own = world.user_settings().filter(|own| !own.is_file());
+    if let Some(own) = own.filter(|_| !others.iter().any(|file| file.is_file())) {
+        println!("There is no policy yet: write {}.", shown(&own.to_string_lossy()));
     }
     Ok(ExitCode::SUCCESS)
 }

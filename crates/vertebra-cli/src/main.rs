@@ -11,6 +11,7 @@ mod hooks;
 mod hosts;
 mod init;
 mod install;
+mod interrupt;
 mod manual;
 mod markdown;
 mod models;
@@ -53,7 +54,7 @@ enum Command {
     Hook(hook::Options),
     /// Tell another agent to ask your policy
     Install(install::Options),
-    /// Take that back
+    /// Tell it to ask no more: what `install` changed is as it was
     Uninstall(install::Options),
     /// List the agents that your policy can govern, and what each can enforce
     Hosts(hosts::Options),

@@ -78,7 +78,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     // Who asks for a list is not asked about trust.
     let world = World { is_interactive: false, ..World::of_process() };
     let Settled { settings, notices, .. } =
-        Settled::read(&options.dir, Trust::Remembered, Settings::default(), &world)?;
+        Settled::read(&options.dir, Trust::OnlyRemembered, Settings::default(), &world)?;
     let places = Places::new(&settings.model, &world)?;
     let found = places.look().await;
     let (chosen, problem) = match places.pick(Some(&found)).await {

@@ -35,7 +35,7 @@ pub struct HostEvent {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// It is not an object.
-    #[error("what came on stdin is not a JSON object")]
+    #[error("the event is not a JSON object")]
     NotAnObject,
     /// Nothing gives away who sent it.
     #[error("it cannot be told which agent sent this event: say it with `--host NAME`")]

@@ -163,7 +163,14 @@ impl<'f> Section<'f> {
         let name = self.path(key);
         let Some(table) = item.as_table_like() else {
             let message = if self.name.starts_with("hook") {
-                format!("`{key}` is a table: write `{key} = {{ … }}`")
+                let inner = match key {
+                    "match" => "tool = \"bash\"",
+                    "run" => "command = \"./check.sh\"",
+                    _ => "…",
+                };
+                format!("`{key}` is a table: write `{key} = {{ {inner} }}`")
+            } else if name == "hooks" && item.is_array_of_tables() {
+                "a hook is one `[[hook]]`, without an s".to_owned()
             } else {
                 format!("`{name}` is a table: write `[{name}]`")
             };
@@ -413,7 +420,13 @@ impl<'f> Section<'f> {
                 let key = shown(key);
                 let known = self.known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
                 let meant = nearest(&key, self.known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
-                let hint = meant.unwrap_or_else(|| format!("there are {known}"));
+                let hint = match (&*self.name, &*key) {
+                    ("hook", "command" | "worker" | "http" | "prompt" | "mcp_tool" | "wasm") => {
+                        format!("write `run = {{ {key} = … }}`")
+                    }
+                    ("hook", "tool" | "path") => format!("write `match = {{ {key} = … }}`"),
+                    _ => meant.unwrap_or_else(|| format!("there are {known}")),
+                };
                 let what = match &*self.name {
                     "" => format!("there is no section `{key}`"),
                     "hook" => format!("`[[hook]]` has no `{key}`"),

@@ -70,6 +70,7 @@ fn what_is_not_understood_is_an_error_that_shows_the_line_and_what_was_meant() {
         "[model]\nprovider = 3\n",
         "[model.provider.openai]\nbase_url = \"ftp://example.org\"\n",
         "[hook]\npoint = \"BeforeToolUse\"\n",
+        "[[hooks]]\npoint = \"BeforeToolUse\"\n",
         "[instructions]\nproject = 1\n",
         "[mcp]\nfile = \"mcp.json\"\n",
         "[model\n",

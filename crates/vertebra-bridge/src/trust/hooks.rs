@@ -24,6 +24,8 @@ pub struct ProjectHook {
     pub scripts: Vec<String>,
     /// The words of it that may name them.
     pub words: Vec<String>,
+    /// The program that it starts, if it starts one.
+    pub starts: Option<Words>,
 }
 
 /// A hook of `vertebra.toml`.
@@ -40,8 +42,14 @@ pub(super) fn of_settings(file: &str, hook: &Said<HookSettings>) -> ProjectHook 
         }
         Action::Run(run) => does(run),
     };
+    let starts = match &value.action {
+        Action::Run(RunSettings::Command { command, .. } | RunSettings::Worker { command, .. }) => {
+            Some(command.clone())
+        }
+        Action::Run(_) | Action::Say(_) => None,
+    };
     let (name, point) = (value.name.clone(), value.point.to_owned());
-    ProjectHook { file: file.to_owned(), line: origin.line, name, point, does, scripts: Vec::new(), words }
+    ProjectHook { file: file.to_owned(), line: origin.line, name, point, does, scripts: Vec::new(), words, starts }
 }
 
 /// What something outside would do, and the words of it that may name files.
@@ -69,7 +77,7 @@ pub(crate) fn does(run: &RunSettings) -> (String, Vec<String>) {
 /// The hooks of a `.claude/settings.json`. One that cannot be read might still be read by somebody more tolerant, so all of
 /// its text may name files.
 pub(super) fn of_claude(file: &str, text: &str) -> Vec<ProjectHook> {
-    let hook = |event: &str, matcher: &str, does: String, words| ProjectHook {
+    let hook = |event: &str, matcher: &str, does: String, words, starts| ProjectHook {
         file: file.to_owned(),
         line: None,
         name: if matcher.is_empty() { event.to_owned() } else { format!("{event} ({matcher})") },
@@ -77,9 +85,10 @@ pub(super) fn of_claude(file: &str, text: &str) -> Vec<ProjectHook> {
         does,
         scripts: Vec::new(),
         words,
+        starts,
     };
     let Ok(settings) = serde_json::from_str::<Value>(text) else {
-        return vec![hook("hooks", "", "cannot be read as JSON".to_owned(), vec![text.to_owned()])];
+        return vec![hook("hooks", "", "cannot be read as JSON".to_owned(), vec![text.to_owned()], None)];
     };
     let mut hooks = Vec::new();
     for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
@@ -88,11 +97,23 @@ pub(super) fn of_claude(file: &str, text: &str) -> Vec<ProjectHook> {
             for handler in group["hooks"].as_array().into_iter().flatten() {
                 let mut words = Vec::new();
                 strings(handler, MAX_DEPTH, &mut words);
-                hooks.push(hook(event, matcher, of_handler(handler), words));
+                hooks.push(hook(event, matcher, of_handler(handler), words, started(handler)));
             }
         }
     }
     hooks
+}
+
+/// The program that a handler starts.
+fn started(handler: &Value) -> Option<Words> {
+    let command = handler["command"].as_str()?.to_owned();
+    Some(match handler["args"].as_array() {
+        None => Words::Line(command),
+        Some(args) => {
+            let args = args.iter().filter_map(Value::as_str).map(str::to_owned);
+            Words::List(std::iter::once(command).chain(args).collect())
+        }
+    })
 }
 
 fn of_handler(handler: &Value) -> String {

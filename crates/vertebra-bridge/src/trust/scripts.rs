@@ -120,8 +120,10 @@ fn plain(path: &Path) -> PathBuf {
 /// The words of a line, and what stands in them once more as if it were a line: `sh -c 'tools/check.sh'`,
 /// `--config=tools/check.toml`.
 fn pieces(line: &str) -> Vec<String> {
-    let mut pieces = vec![line.to_owned()];
-    for word in words(line) {
+    // A path of a list may have blanks in it, but what is redirected is a line.
+    let whole = split(line).iter().all(|(_, written)| !written).then(|| line.to_owned());
+    let mut pieces = Vec::from_iter(whole);
+    for word in read_words(line) {
         let parts = word.split(|letter: char| is_between(letter) || matches!(letter, '"' | '\'' | '=' | ',' | ':'));
         let parts: Vec<String> = parts.filter(|part| !part.is_empty() && *part != word).map(str::to_owned).collect();
         let glued = word.starts_with('-').then(|| word.get(2..).map(str::to_owned)).flatten();
@@ -134,19 +136,45 @@ fn pieces(line: &str) -> Vec<String> {
 
 /// The words of a command line, without their quotation marks.
 pub fn words(line: &str) -> Vec<String> {
+    split(line).into_iter().map(|(word, _)| word).collect()
+}
+
+/// The same without the files that are only written: what a hook logs to changes whenever it runs.
+fn read_words(line: &str) -> impl Iterator<Item = String> {
+    let is_run = |word: &str| word.contains("$(") || word.contains('`');
+    split(line).into_iter().filter(move |(word, written)| !written || is_run(word)).map(|(word, _)| word)
+}
+
+/// The words of a command line, and whether each stands behind `>`.
+fn split(line: &str) -> Vec<(String, bool)> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    let (mut written, mut before) = (false, ' ');
     let mut letters = line.chars();
     while let Some(letter) = letters.next() {
         match letter {
             '\\' if quote != Some('\'') => word.extend(letters.next()),
             '"' | '\'' if quote.is_none() => quote = Some(letter),
             _ if quote == Some(letter) => quote = None,
-            _ if quote.is_none() && is_between(letter) => words.push(std::mem::take(&mut word)),
+            _ if quote.is_none() && is_between(letter) => {
+                if !word.is_empty() {
+                    words.push((std::mem::take(&mut word), written));
+                    written = false;
+                }
+                written = match letter {
+                    // `a>b`, `2>b`, `>>b`, `&>b`, but neither `<>b`, which reads too, nor `=>`, which is no shell.
+                    '>' => !matches!(before, '<' | '=' | '-'),
+                    // `>|b`, `>&b`
+                    '|' | '&' => written && before == '>',
+                    ' ' | '\t' => written,
+                    _ => false,
+                };
+            }
             _ => word.push(letter),
         }
+        before = letter;
     }
-    words.push(word);
-    words.retain(|word| !word.is_empty());
+    words.push((word, written));
+    words.retain(|(word, _)| !word.is_empty());
     words
 }
 
@@ -195,6 +223,14 @@ mod tests {
             ("checker --rules=sub/in.txt", "sub/in.txt"),
             ("checker -fsub/in.txt", "sub/in.txt"),
             ("cat in.txt", "sub/in.txt"),
+            ("jq -r .tool_input.command >> sub/in.txt", ""),
+            ("jq . >sub/in.txt 2>&1; hooks/x.sh &>> \"$CLAUDE_PROJECT_DIR/sub/in.txt\"", "hooks/x.sh"),
+            ("$CLAUDE_PROJECT_DIR/hooks/x.sh >> ./Makefile", "hooks/x.sh"),
+            ("cat >| hooks/x.sh | sh hooks/x.sh", "hooks/x.sh"),
+            ("exec 3<>hooks/x.sh; sh <&3", "hooks/x.sh"),
+            ("true > \"$(hooks/x.sh)\"", "hooks/x.sh"),
+            ("tee >(hooks/x.sh)", "hooks/x.sh"),
+            ("node -e 'run(() =>\"hooks/x.sh\")'", "hooks/x.sh"),
             ("jq -r .tool_input.command", ""),
             ("/bin/sh -c true", ""),
         ] {

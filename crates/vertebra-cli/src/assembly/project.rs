@@ -40,6 +40,8 @@ pub(crate) struct Brought {
 pub(crate) enum Trust {
     /// As remembered, or as a person says who is asked.
     Remembered,
+    /// As remembered, where nothing is run that could be told to trust it once.
+    OnlyRemembered,
     /// For this run.
     Once,
 }
@@ -82,7 +84,8 @@ impl Brought {
             Standing::Unknown | Standing::Changed(_) => false,
         };
         if !trusted {
-            let left_out = format!("{}. For one run: --trust", project.left_out(&standing));
+            let once = if trust == Trust::Remembered { ". For one run: --trust" } else { "" };
+            let left_out = project.left_out(&standing) + once;
             let warns = if project.hooks.is_empty() { &mut notices } else { &mut warnings };
             warns.push(left_out);
             return Ok(Self { notices, warnings, ..Self::default() });

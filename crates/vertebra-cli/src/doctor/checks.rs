@@ -159,7 +159,9 @@ async fn models(folder: &Path, world: &World) -> Vec<Finding> {
     const WHAT: &str = "model";
     let world = World { is_interactive: false, ..world.clone() };
     // What is wrong with files was said already.
-    let Ok(settled) = Settled::read(folder, Trust::Remembered, Settings::default(), &world) else { return Vec::new() };
+    let Ok(settled) = Settled::read(folder, Trust::OnlyRemembered, Settings::default(), &world) else {
+        return Vec::new();
+    };
     let places = match Places::new(&settled.settings.model, &world) {
         Ok(places) => places,
         Err(error) => return vec![Finding::broken(WHAT, format!("{error:#}"), "set it, or mend the line")],

@@ -47,7 +47,9 @@ pub(super) fn show(
     writeln!(out, "exit code    {}", answer.exit_code)?;
     for (what, text) in [("stdout", &answer.stdout), ("stderr", &answer.stderr)] {
         if !text.is_empty() {
-            writeln!(out, "{what:<12} {}", shown(text.trim_end()))?;
+            for (at, line) in text.trim_end().lines().enumerate() {
+                writeln!(out, "{:<12} {}", if at == 0 { what } else { "" }, shown(line))?;
+            }
         }
     }
     for lost in &answer.lost {

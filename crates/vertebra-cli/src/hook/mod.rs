@@ -28,7 +28,7 @@ use vertebra_bridge::{
 };
 
 use self::{levels::InForce, log::Line};
-use crate::assembly::World;
+use crate::{assembly::World, interrupt::unless_interrupted};
 
 /// How long an agent may take to say what happened.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -142,8 +142,9 @@ fn judged(
     let mut judgement = at_once(policy.judge(&event.happened), starts_something, limit)?;
     own::ask(in_force.missing.as_deref(), event, &mut judgement);
     in_force.notices.extend(policy.notices().iter().cloned());
-    // What does not count is told once, as a session begins: at every call it would be noise.
-    if event.happened.point == "SessionStart" {
+    // What does not count is told once, as a session begins: at every call it would be noise. What does not count any more
+    // is: the agent itself may have changed it.
+    if event.happened.point == "SessionStart" || in_force.missing.is_some() {
         judgement.warnings.append(&mut in_force.notices.clone());
     }
     Ok((judgement, in_force))
@@ -160,16 +161,14 @@ fn whatever_happens<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Resu
 fn at_once<T>(work: impl Future<Output = T>, starts_something: bool, limit: Duration) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        use tokio::signal::unix::{SignalKind, signal};
         if !starts_something {
             return Ok(work.await);
         }
-        let (mut interrupted, mut terminated) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         tokio::select! {
-            done = work => Ok(done),
-            _ = interrupted.recv() => anyhow::bail!("it was interrupted"),
-            _ = terminated.recv() => anyhow::bail!("it was told to end"),
-            () = tokio::time::sleep(limit) => anyhow::bail!("the hooks took too long, and an agent that waits in vain asks nobody"),
+            done = unless_interrupted(work) => done,
+            () = tokio::time::sleep(limit) => {
+                anyhow::bail!("the hooks took too long, and an agent that waits in vain asks nobody")
+            }
         }
     })
 }

@@ -12,7 +12,7 @@ use super::{
     page,
     trial::{Bench, Handlers, Which, event_file},
 };
-use crate::assembly::World;
+use crate::{assembly::World, interrupt::unless_interrupted};
 
 /// Which event, and which policy.
 #[derive(clap::Args)]
@@ -45,7 +45,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let bench = Bench::open(&options.which, handlers, &world)?;
     page::warn(&bench.notices, &bench.warnings);
     let event = event_file(&options.event)?;
-    let tried = bench.try_event(&event).await?;
+    let tried = unless_interrupted(bench.try_event(&event)).await??;
     if options.json || !std::io::stdout().is_terminal() {
         let others = tried.record.as_ref().map(|record| bench.others(record));
         let object = json!({

@@ -10,7 +10,7 @@ use super::{
     page,
     trial::{Bench, Handlers, Which, event_file},
 };
-use crate::assembly::World;
+use crate::{assembly::World, interrupt::unless_interrupted};
 
 /// Which event, and which policy.
 #[derive(clap::Args)]
@@ -39,7 +39,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let bench = Bench::open(&options.which, Handlers::Run, &World::of_process())?;
     page::warn(&bench.notices, &bench.warnings);
     let event = event_file(&options.event)?;
-    let mut tried = bench.try_event(&event).await?;
+    let mut tried = unless_interrupted(bench.try_event(&event)).await??;
     // Whoever reads the object alone has to know that hooks were left out.
     tried.judgement.warnings.extend(bench.warnings.iter().cloned());
     if options.json || !std::io::stdout().is_terminal() {

@@ -83,7 +83,22 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     replace(&options.to, &made.text)?;
     anstream::eprintln!("{BOLD}{}{BOLD:#} has them now. See: vertebra hooks list", shown(&place));
+    anstream::eprintln!(
+        "{DIM}What stays in {} runs from there, too: take out there what is to run once.{DIM:#}",
+        shown(&options.from.display().to_string())
+    );
     Ok(ExitCode::SUCCESS)
+}
+
+/// A matcher of Claude Code as a pattern of ours: there a list of names has commas too, and all else is an expression.
+fn as_pattern(matcher: &str) -> String {
+    let is_of_a_name = |letter: char| letter.is_ascii_alphanumeric() || "_- ,|".contains(letter);
+    if !matcher.chars().all(is_of_a_name) {
+        // There it may hold anywhere in a name, here it is about all of it.
+        return format!("/.*(?:{matcher}).*/");
+    }
+    let names = matcher.split([',', '|']).map(str::trim).filter(|name| !name.is_empty());
+    names.collect::<Vec<_>>().join("|")
 }
 
 /// The new text of the file, and what became of each thing.
@@ -210,8 +225,8 @@ impl Import {
         } else {
             line("role", "hook".into());
         }
-        if let Some(matcher) = matcher {
-            line("match", [("tool", pattern(matcher).as_str())].into_iter().collect::<toml_edit::InlineTable>().into());
+        if let Some(matcher) = matcher.map(as_pattern) {
+            line("match", [("tool", matcher.as_str())].into_iter().collect::<toml_edit::InlineTable>().into());
         }
         line("run", run.into());
         if handler["async"] != true {
@@ -274,21 +289,9 @@ impl Import {
                 continue;
             }
             text = with_block(&text, block);
-            let run = block.lines().find(|line| line.starts_with("run = ")).unwrap_or_default();
-            let name = block.lines().nth(1).unwrap_or_default();
-            carried.push(format!("{name}: {run}"));
+            let of = |key: &str| block.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+            carried.push(format!("{}: {}", of("name = ").trim_matches('"'), of("run = ")));
         }
         Ok(Made { text, carried, left: self.left })
     }
-}
-
-/// What a matcher is here: names stay names, and what else it has makes it a pattern, which there holds anywhere in a name.
-fn pattern(matcher: &str) -> String {
-    let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
-    let is_list = matcher.chars().all(|letter| is_name(letter) || "|, ".contains(letter));
-    if is_list {
-        let names = matcher.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
-        return names.collect::<Vec<_>>().join("|");
-    }
-    format!("/.*(?:{matcher}).*/")
 }

@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     // Who asks for a list is not asked about trust.
     let world = World { is_interactive: false, ..World::of_process() };
     let folder = options.dir.canonicalize().with_context(|| format!("--dir {}", options.dir.display()))?;
-    let settled = Settled::read(&folder, Trust::Remembered, Settings::default(), &world)?;
+    let settled = Settled::read(&folder, Trust::OnlyRemembered, Settings::default(), &world)?;
     let services = services(&folder, settled.brought.seals, &world);
     let mut policy = Policy::new(&settled.settings, &services)?;
     for sheet in Project::look(&folder)?.settings()? {

@@ -60,7 +60,12 @@ pub(super) fn tree(event: &Value, tried: &Tried, bench: &Bench, handlers: Handle
             let others = bench.others(record);
             if !others.is_empty() {
                 let _ = writeln!(tree, "{DIM}│  not matching: {}{DIM:#}", on_one_line(&others.join(", ")));
+            } else if record.hooks.is_empty() {
+                let _ = writeln!(tree, "{DIM}│  no hook of this policy stands here: vertebra hooks list{DIM:#}");
             }
+        }
+        None if tried.judgement.ran.is_empty() => {
+            let _ = writeln!(tree, "{DIM}│  no handler of these settings matches{DIM:#}");
         }
         None => tried.judgement.ran.iter().for_each(|ran| handler(&mut tree, ran)),
     }

@@ -80,7 +80,7 @@ impl Bench {
             return Self::of_file(file, Level::User, Seals::default(), handlers, world);
         }
         let world = World { is_interactive: false, ..world.clone() };
-        let settled = Settled::read(&folder, Trust::Remembered, Settings::default(), &world)?;
+        let settled = Settled::read(&folder, Trust::OnlyRemembered, Settings::default(), &world)?;
         let services = services(&folder, settled.brought.seals, &world);
         let bench = Self::ours(settled.settings, &services, handlers)?;
         Ok(Self { notices: [settled.notices, bench.notices].concat(), warnings: settled.warnings, ..bench })

@@ -84,7 +84,9 @@ fn of_hook(trace: &Trace, refusals: Refusals) -> Vec<Note> {
         |reason: &Option<String>| reason.as_deref().map(|why| format!(": {}", short(why))).unwrap_or_default();
     let mut notes = Vec::new();
     // What is built in keeps its books there.
-    let is_own = |change: &&Change| is_built_in(trace) && change.path.starts_with("/metadata/");
+    let is_own = |change: &&Change| {
+        is_built_in(trace) && ["/metadata/", "/notes/"].iter().any(|books| change.path.starts_with(books))
+    };
     let changed: Vec<&Change> = trace.changes.iter().filter(|change| !is_own(change)).collect();
     if !changed.is_empty() {
         notes.push(note(YELLOW, "✎", format!("changed by {name}: {}", changes(&changed))));
@@ -160,16 +162,13 @@ mod tests {
 
     use super::*;
 
+    fn trace(hook: &str, ran: Ran, changes: Vec<Change>) -> Trace {
+        let (hook, role, took) = (hook.into(), Role::Hook, Duration::ZERO);
+        Trace { hook, role, ran, changes, took, shadow: false, account: None }
+    }
+
     fn told(told: &mut Told, hook: &str, ran: Ran, changes: Vec<Change>) -> Vec<String> {
-        let trace = Trace {
-            hook: hook.into(),
-            role: Role::Hook,
-            ran,
-            changes,
-            took: Duration::ZERO,
-            shadow: false,
-            account: None,
-        };
+        let trace = trace(hook, ran, changes);
         let record = Record {
             point: BeforeInference::NAME.into(),
             hooks: vec![trace],
@@ -218,6 +217,8 @@ mod tests {
         assert_eq!(told(&mut mind, "mine", pass(), long.clone()), ["✎ changed by mine: system_prompt"]);
         assert!(told(&mut mind, "mine", pass(), long.clone()).is_empty());
         assert!(told(&mut mind, "summary/cheap", pass(), long).is_empty());
+        let noted = change("/notes/step/permissions~1reads", true.into());
+        assert!(of_hook(&trace("permissions/reads", pass(), noted), Refusals::Here).is_empty());
         assert_eq!(
             told(&mut mind, "other", pass(), change("/temperature", 1.into())),
             ["✎ changed by other: temperature 1"]

@@ -89,7 +89,7 @@ pub fn plan(host: &'static Host, scope: Scope, place: &Place<'_>, program: &Path
         match host.config.form {
             Form::Json { empty, gate, entry } => {
                 let before = read(&file)?;
-                let text = before.clone().unwrap_or_else(|| fresh(empty));
+                let text = before.clone().filter(|text| !is_blank(text)).unwrap_or_else(|| fresh(empty));
                 let entry =
                     |moment: &Moment| entry_of(host, moment, if moment.is_gate() { gate } else { entry }, program);
                 let after = with_entries(&file, text, host, entry)?;
@@ -244,6 +244,11 @@ fn fresh(empty: &str) -> String {
     serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
 }
 
+/// Whether somebody has made the file and not yet written anything.
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
 fn same(text: &str, empty: &str) -> bool {
     let value = |text| serde_json::from_str::<Value>(text).ok();
     value(text).is_some_and(|text| Some(text) == value(empty))
@@ -285,6 +290,9 @@ fn with_entries(
 }
 
 fn without_entries(path: &Path, mut text: String, host: &Host) -> Result<String, InstallError> {
+    if is_blank(&text) {
+        return Ok(text);
+    }
     let mut touched = false;
     loop {
         let root = parsed(path, &text)?;

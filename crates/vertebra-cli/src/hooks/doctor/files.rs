@@ -32,10 +32,9 @@ const BUILT_IN: &[&str] = &[
 /// What is wrong with what this starts.
 pub(super) fn of_run(what: &str, run: &RunSettings, folder: &Path, world: &World) -> Vec<Finding> {
     match run {
-        RunSettings::Command { command, .. } | RunSettings::Worker { command, .. } => match command {
-            Words::Line(line) => of_line(what, &words(line), folder, world),
-            Words::List(list) => of_line(what, list, folder, world),
-        },
+        RunSettings::Command { command, .. } | RunSettings::Worker { command, .. } => {
+            of_words(what, command, folder, world)
+        }
         RunSettings::Wasm { file, .. } if !folder.join(file).is_file() => {
             let advice = "build it, or mend the path";
             vec![Finding::broken(what.to_owned(), format!("{} is not there", shown(file)), advice)]
@@ -47,10 +46,12 @@ pub(super) fn of_run(what: &str, run: &RunSettings, folder: &Path, world: &World
     }
 }
 
-/// The same for a handler of other settings, whose words may be a line each.
-pub(super) fn of_words(what: &str, lines: &[String], folder: &Path, world: &World) -> Vec<Finding> {
-    let line = lines.iter().find(|line| words(line).len() > 1 || line.contains('/'));
-    line.map_or_else(Vec::new, |line| of_line(what, &words(line), folder, world))
+/// What is wrong with a program and its script.
+pub(super) fn of_words(what: &str, started: &Words, folder: &Path, world: &World) -> Vec<Finding> {
+    match started {
+        Words::Line(line) => of_line(what, &words(line), folder, world),
+        Words::List(list) => of_line(what, list, folder, world),
+    }
 }
 
 fn of_line(what: &str, words: &[String], folder: &Path, world: &World) -> Vec<Finding> {

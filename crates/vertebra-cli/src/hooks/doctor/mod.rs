@@ -18,6 +18,7 @@ use vertebra_bridge::{
 use crate::{
     assembly::{Settled, Trust, World},
     doctor::{Finding, Health, show},
+    interrupt::unless_interrupted,
 };
 
 /// Where to look.
@@ -42,7 +43,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let world = World { is_interactive: false, ..World::of_process() };
     let folder = options.dir.canonicalize().with_context(|| options.dir.display().to_string())?;
     let mut findings = Vec::new();
-    match Settled::read(&folder, Trust::Remembered, Settings::default(), &world) {
+    match Settled::read(&folder, Trust::OnlyRemembered, Settings::default(), &world) {
         Ok(settled) => {
             let services = Services {
                 folder: folder.clone(),
@@ -60,7 +61,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
                 Ok(policy) => {
                     findings.extend(order::all(&policy));
                     if options.run {
-                        findings.extend(start::slow(&settled.settings, &services).await);
+                        findings.extend(unless_interrupted(start::slow(&settled.settings, &services)).await?);
                     }
                     let in_force = policy.hooks().iter().filter(|hook| hook.standing == HookStanding::InForce).count();
                     findings.push(Finding::good("policy", format!("{in_force} hooks of vertebra.toml are in force")));
@@ -94,9 +95,9 @@ fn project(folder: &std::path::Path, world: &World) -> anyhow::Result<Vec<Findin
     let trusted = standing == Standing::Trusted;
     for hook in &project.hooks {
         // Those of a trusted vertebra.toml were looked at with the others.
-        if !trusted || hook.line.is_none() {
+        if let Some(started) = hook.starts.as_ref().filter(|_| !trusted || hook.line.is_none()) {
             let what = format!("hook {}", shown(&hook.name));
-            findings.extend(files::of_words(&what, &hook.words, folder, world));
+            findings.extend(files::of_words(&what, started, folder, world));
         }
     }
     if trusted {

@@ -71,7 +71,7 @@ pub(super) async fn slow(settings: &Settings, services: &Services) -> Vec<Findin
             let took = text::duration(trace.took);
             findings.push(match &trace.ran {
                 Ran::Failed { failure, .. } => {
-                    let found = format!("failed with a sample event: {failure}");
+                    let found = format!("with a sample event it {failure}");
                     Finding::broken(what.clone(), found, "vertebra hooks explain EVENT.json shows what it wrote")
                 }
                 _ if trace.took >= SLOW => {

@@ -62,6 +62,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if name.is_empty() || !name.chars().all(fine) || name.len() > 64 {
         bail!("`{name}` becomes the name of a file: use letters, digits, `-` and `_`, as in `no-secrets`");
     }
+    if *lang == Lang::RustWasm && cfg!(not(feature = "wasm")) {
+        bail!(
+            "this program runs no modules, and a policy with one would not be read: build it with `--features wasm`, or \
+             take another --lang"
+        );
+    }
     let Some(point) = point_named(&options.point) else {
         let meant = nearest(&options.point, POINTS.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
         bail!("there is no point `{}`{}", options.point, meant.unwrap_or_default());

@@ -124,9 +124,9 @@ impl Reading<'_> {
     fn known(&self, table: &dyn TableLike, known: &[&str], what: &str) -> anyhow::Result<()> {
         for (key, item) in table.iter() {
             if !known.contains(&key) {
-                let meant = nearest(key, known.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
-                let all = known.join(", ");
-                let message = format!("{what} has no `{key}`{}: there are {all}", meant.unwrap_or_default());
+                let meant = nearest(key, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
+                let hint = meant.unwrap_or_else(|| format!("there are {}", known.join(", ")));
+                let message = format!("{what} has no `{key}`; {hint}");
                 return Err(self.at(item, &message));
             }
         }

@@ -25,7 +25,7 @@ use super::{
     page,
     trial::{Bench, Handlers, Which},
 };
-use crate::assembly::World;
+use crate::{assembly::World, interrupt::unless_interrupted};
 
 /// How files of cases are called.
 const SUITE: &str = "vertebra.test.toml";
@@ -94,10 +94,12 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     if cases.is_empty() {
         bail!("no case has `{}` in its name", options.filter.unwrap_or_default());
     }
-    let outcomes = tried(&cases).await;
+    let outcomes = unless_interrupted(tried(&cases)).await?;
     let failed = outcomes.iter().filter(|outcome| !outcome.wrong.is_empty()).count();
     if let Some(file) = &options.junit {
-        std::fs::write(file, junit(&outcomes)).with_context(|| file.display().to_string())?;
+        let folder = file.parent().unwrap_or_else(|| Path::new(""));
+        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(file, junit(&outcomes)));
+        written.with_context(|| file.display().to_string())?;
     }
     if options.json {
         writeln!(std::io::stdout(), "{:#}", report::object(&outcomes))?;

@@ -195,24 +195,27 @@ fn an_interrupt_ends_it_and_what_it_started() {
     machine.user_settings(&format!(
         "[[hook]]\nname = \"slow\"\npoint = \"BeforeToolUse\"\nrun = {{ command = \"{script}\", timeout = \"10m\" }}\n"
     ));
-    let mut command = machine.command(&["hook"]);
-    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
-    let mut stdin = child.stdin.take().expect("stdin");
-    stdin.write_all(call(&machine, "ls").to_string().as_bytes()).expect("written");
-    drop(stdin);
-    let end = Instant::now() + Duration::from_mins(1);
-    while machine.read("project/started").trim().is_empty() {
-        assert!(Instant::now() < end, "the hook does not start");
-        std::thread::yield_now();
-    }
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
-    assert_eq!(child.wait().expect("it ends").code(), Some(2), "and the call does not pass");
-    let script: i32 = machine.read("project/started").trim().parse().expect("a number");
-    let script = rustix::process::Pid::from_raw(script).expect("a process");
-    while rustix::process::test_kill_process(script).is_ok() {
-        assert!(Instant::now() < end, "what it started lives on");
-        std::thread::yield_now();
+    for (words, code) in [(&["hook"][..], 2), (&["hooks", "fire", "-"], 1), (&["hooks", "explain", "-"], 1)] {
+        machine.write("project/started", "");
+        let mut command = machine.command(words);
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let mut stdin = child.stdin.take().expect("stdin");
+        stdin.write_all(call(&machine, "ls").to_string().as_bytes()).expect("written");
+        drop(stdin);
+        let end = Instant::now() + Duration::from_mins(1);
+        while machine.read("project/started").trim().is_empty() {
+            assert!(Instant::now() < end, "the hook does not start");
+            std::thread::yield_now();
+        }
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+        assert_eq!(child.wait().expect("it ends").code(), Some(code), "{words:?}: and the call does not pass");
+        let script: i32 = machine.read("project/started").trim().parse().expect("a number");
+        let script = rustix::process::Pid::from_raw(script).expect("a process");
+        while rustix::process::test_kill_process(script).is_ok() {
+            assert!(Instant::now() < end, "what it started lives on");
+            std::thread::yield_now();
+        }
     }
 }
 
@@ -370,7 +373,9 @@ fn the_page_about_policies_is_true() {
     let page =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy.md")).expect("the page");
     let machine = Machine::new();
-    machine.user_settings(&blocks(&page, "toml").concat());
+    let [policy, cases] = &*blocks(&page, "toml") else { panic!("a policy and its cases") };
+    machine.user_settings(policy);
+    machine.write("home/.config/vertebra/vertebra.test.toml", cases);
     let here = machine.path("").display().to_string();
     let program = Path::new(env!("CARGO_BIN_EXE_vertebra")).parent().expect("a folder").display().to_string();
     let path = format!("{program}:{}", std::env::var("PATH").unwrap_or_default());

@@ -94,6 +94,22 @@ fn what_was_there_stays_and_comes_back_to_the_byte() {
 }
 
 #[test]
+fn a_file_in_which_nothing_is_written_yet_is_no_hindrance() {
+    let machine = Machine::new();
+    for (host, user, ..) in FILES {
+        let file = format!("home/{user}");
+        machine.write(&file, "\n");
+        let made = told(&machine, "install", host, "--user");
+        assert_eq!(made.code, 0, "{host}: {}", made.err);
+        assert!(parsed(&machine.read(&file))["hooks"].is_object(), "{host}");
+        assert!(made.out.contains("There is no policy yet: write "), "{host}: {}", made.out);
+        assert_eq!(told(&machine, "uninstall", host, "--user").code, 0, "{host}");
+        assert_eq!(machine.read(&file), "\n", "{host}");
+        assert!(told(&machine, "uninstall", host, "--user").out.contains("did not ask"), "{host}");
+    }
+}
+
+#[test]
 fn what_was_not_there_is_gone_again_with_its_folders() {
     let machine = Machine::new();
     let hosts = FILES.iter().map(|(host, ..)| *host).chain(["cline", "opencode", "amp"]);

@@ -29,11 +29,11 @@ fn cases_pass_and_a_build_server_reads_it() {
     let machine = machine();
     machine.write("project/vertebra.test.toml", CASES);
     machine.write("project/claude.json", CLAUDE_PUSH);
-    let told = machine.runs(&["hooks", "test", "--config", "vertebra.toml", "--junit", "junit.xml"]);
+    let told = machine.runs(&["hooks", "test", "--config", "vertebra.toml", "--junit", "out/junit.xml"]);
     assert_eq!(told.code, 0, "{}{}", told.out, told.err);
     let names: Vec<&str> = told.out.lines().filter_map(|line| line.trim().strip_prefix("✓ ")).collect();
     assert_eq!(names, ["force is for humans", "Claude Code asks the same", "listing is fine"]);
-    let junit = machine.read("project/junit.xml");
+    let junit = machine.read("project/out/junit.xml");
     assert!(junit.contains("<testsuites tests=\"3\" failures=\"0\">"), "{junit}");
 
     let told = machine.runs(&["hooks", "test", "--config", "vertebra.toml", "--filter", "listing"]);

@@ -53,3 +53,16 @@ fn a_shell_that_talks_as_it_starts_is_found_and_a_slow_hook_is_when_asked_for() 
     assert!(told.out.contains("with a sample event") && machine.path("project/ran").exists(), "{}", told.out);
     assert_eq!(told.code, 0, "{}", told.out);
 }
+
+#[test]
+fn a_hook_of_claude_code_is_looked_at_by_its_command_and_not_by_its_other_words() {
+    let machine = Machine::new();
+    let handler = r#"{ "type": "command", "if": "Bash(git push *)", "command": "./check.sh" }"#;
+    let settings = format!(r#"{{ "hooks": {{ "PreToolUse": [{{ "matcher": "Bash", "hooks": [{handler}] }}] }} }}"#);
+    machine.write("project/.claude/settings.json", &settings);
+    let told = machine.runs(&["hooks", "doctor"]);
+    assert!(told.code == 1 && told.out.contains("./check.sh is not there"), "{}", told.out);
+    machine.script("project/check.sh", "true");
+    let told = machine.runs(&["hooks", "doctor"]);
+    assert_eq!(told.code, 0, "{}", told.out);
+}

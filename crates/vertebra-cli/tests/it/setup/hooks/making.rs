@@ -38,6 +38,11 @@ fn a_new_hook_takes_nothing_that_is_there() {
     assert!(told.code == 1 && told.err.contains("is there already"), "{}", told.err);
     assert_eq!(machine.read("project/hooks/other.sh"), "mine");
     assert_eq!(machine.read("project/vertebra.toml"), super::POLICY, "nothing is half done");
+    if cfg!(not(feature = "wasm")) {
+        let told = machine.runs(&["hooks", "new", "module", "--lang", "rust-wasm"]);
+        assert!(told.code == 1 && told.err.contains("--features wasm"), "{}", told.err);
+        assert_eq!(machine.read("project/vertebra.toml"), super::POLICY, "no policy that cannot be read is made");
+    }
     let told = machine.runs(&["hooks", "new", "../x", "--lang", "sh"]);
     assert!(told.code == 1 && told.err.contains("becomes the name of a file"), "{}", told.err);
 }
@@ -66,6 +71,7 @@ fn imported_hooks_judge_as_the_settings_did_and_what_is_left_is_told() {
 
     let told = machine.runs(&["hooks", "import"]);
     assert_eq!(told.code, 0, "{}", told.err);
+    assert!(told.err.contains("What stays in .claude/settings.json runs from there, too"), "{}", told.err);
     for left in
         ["model: has no place", "permissions.defaultMode", "hooks.PreToolUse[0].hooks[1]: `if", "hooks.WorktreeCreate"]
     {
@@ -145,4 +151,32 @@ fn whatever_is_imported_can_stand_and_meets_the_same_calls() {
     machine.write("event.json", &failed.to_string());
     let told = machine.runs(&["hooks", "fire", &machine.event(), "--config", "vertebra.toml"]).json();
     assert_eq!(told["ran"][0]["exit_code"], 0, "{told}");
+}
+
+#[test]
+fn a_matcher_that_is_imported_holds_for_the_same_tools() {
+    let machine = Machine::new();
+    let group = |matcher: &str| {
+        let command = format!("echo '{matcher}' >&2; exit 2");
+        serde_json::json!({ "matcher": matcher, "hooks": [{ "type": "command", "command": command }] })
+    };
+    let matchers = ["mcp__memory__.*", "Notebook.*", "^Edit$", "Write, WebFetch", "Search$"];
+    let settings = serde_json::json!({ "hooks": { "PreToolUse": matchers.map(group) } });
+    machine.write("project/.claude/settings.json", &settings.to_string());
+    machine.runs(&["hooks", "import"]);
+    for (tool, matcher) in [
+        ("mcp__memory__store", "mcp__memory__.*"),
+        ("NotebookEdit", "Notebook.*"),
+        ("Edit", "^Edit$"),
+        ("WebFetch", "Write, WebFetch"),
+        ("WebSearch", "Search$"),
+        ("TodoWrite", ""),
+    ] {
+        let event = serde_json::json!({ "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": {} });
+        machine.write("event.json", &event.to_string());
+        for policy in [["--settings", ".claude/settings.json"], ["--config", "vertebra.toml"]] {
+            let judged = machine.runs(&[&["hooks", "fire", &machine.event()], &policy[..]].concat()).json();
+            assert_eq!(judged["reason"].as_str().unwrap_or_default(), matcher, "{tool}, {policy:?}: {judged}");
+        }
+    }
 }

@@ -11,8 +11,10 @@ fn hooks_of_an_untrusted_folder_are_skipped_loudly_everywhere() {
     for words in loud {
         assert!(told.err.contains(words) && warnings.contains(words), "{words}: {} {warnings}", told.err);
     }
+    assert!(!told.err.contains("--trust"), "nothing here takes that: {}", told.err);
     for options in [&[][..], &["--quiet"]] {
         let told = machine.plays(&[say("hi")], options);
+        assert!(told.err.contains("For one run: --trust"), "{}", told.err);
         assert!(loud.iter().all(|words| told.err.contains(words)), "{options:?}: {}", told.err);
     }
     for output in ["json", "stream-json"] {
