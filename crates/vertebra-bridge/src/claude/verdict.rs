@@ -216,7 +216,7 @@ impl Heard<'_> {
         let allowed = self.effects.iter().find(|effect| matches!(effect.permission, Some((Permission::Allow, _))));
         let reasons: Vec<String> = objecting.iter().filter_map(|effect| effect.objection.clone()).collect();
         if let Some(effect) = refused.filter(|_| objecting.is_empty()) {
-            judgement.decision = Some(Decision::Block);
+            judgement.decision = Some(Decision::Deny);
             let reason = effect.permission.as_ref().and_then(|(_, reason)| reason.clone());
             judgement.reason = Some(reason.unwrap_or_else(|| "Blocked by hook".to_owned()));
             judgement.user_sees.clone_from(&judgement.reason);
@@ -248,7 +248,7 @@ impl Heard<'_> {
 
     /// What else comes of it, in the contract's words.
     fn consequences(&self, judgement: &mut Judgement) {
-        let blocked = judgement.decision == Some(Decision::Block);
+        let blocked = matches!(judgement.decision, Some(Decision::Block | Decision::Deny));
         let mut say = |key: &str, value: Value| drop(judgement.effects.insert(key.to_owned(), value));
         match self.event.name {
             "SessionStart" => {

@@ -200,7 +200,9 @@ impl Rules {
         let names: Vec<&str> = tools
             .iter()
             .flat_map(|spec| std::iter::once(&spec.name).chain(spec.aliases.iter()))
-            .map(|name| &**name)
+            // A rule may be about a whole server.
+            .flat_map(|name| [Some(&**name), name.rsplit_once("__").map(|(server, _)| server)])
+            .flatten()
             .collect();
         let dead = state.rules.iter().filter(|held| !tools.iter().any(|spec| can_hold(&held.rule, spec)));
         let describe = |held: &Held| {

@@ -285,7 +285,8 @@ fn an_agent_that_changes_the_policy_of_its_project_is_not_rid_of_it() {
         let mut reading = forbidden.clone();
         reading["tool_name"] = "Read".into();
         reading["tool_input"] = json!({ "file_path": "/tmp/a" });
-        assert_eq!(asked(&machine, &[], &reading).out, "", "{way}: reading changes nothing");
+        let told = asked(&machine, &[], &reading);
+        assert!(told.code == 0 && !told.out.contains("permissionDecision"), "{way}: reading passes, {}", told.out);
         machine.write("project/vertebra.toml", FORBIDDEN);
         fs::write(&trusted, &known).expect("written");
     }

@@ -191,7 +191,7 @@ fn rules_that_hold_for_no_tool_are_told() {
         rules.unmatched(agent.tools()),
         [
             "rule `Wirte` of the program holds for no tool; did you mean `Write`?",
-            "rule `mcp__mial` of the program holds for no tool; did you mean `mcp__mail__send`?"
+            "rule `mcp__mial` of the program holds for no tool; did you mean `mcp__mail`?"
         ]
     );
     let nothing = rules.unmatched([]);
