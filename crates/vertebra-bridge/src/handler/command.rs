@@ -42,15 +42,10 @@ impl Handler for Command {
 
     fn ask<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Answered> {
         Box::pin(async move {
-            let event = match self.contract.write(&ask) {
-                Ok(event) => event,
-                Err(message) => return Answered::not_asked(self.shown(), message),
-            };
             let variables = environment::for_event(&self.variables, &ask);
             let program = Program { variables, ..self.program.clone() };
-            let exchange = program.exchange(&event, ask.limit).await;
-            let reply = self.contract.read(&ask, &exchange);
-            Answered { exchange, reply }
+            let over = async |event: Vec<u8>| program.exchange(&event, ask.limit).await;
+            self.contract.put(&ask, self.shown(), over).await
         })
     }
 }

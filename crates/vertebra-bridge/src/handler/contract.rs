@@ -3,7 +3,7 @@
 use serde_json::Value;
 use vertebra::{Kind, Verdict as _};
 
-use super::{Ask, HandlerError};
+use super::{Answered, Ask, HandlerError};
 use crate::{
     claude::contract as claude,
     settings::Contract,
@@ -25,8 +25,24 @@ impl Contract {
         }
     }
 
+    /// Puts an event to whoever speaks this, and reads what comes back.
+    pub(super) async fn put<F: Future<Output = Exchange>>(
+        self,
+        ask: &Ask<'_>,
+        shown: String,
+        over: impl FnOnce(Vec<u8>) -> F,
+    ) -> Answered {
+        let event = match self.write(ask) {
+            Ok(event) => event,
+            Err(message) => return Answered::not_asked(shown, message),
+        };
+        let exchange = over(event).await;
+        let reply = self.read(ask, &exchange);
+        Answered { exchange, reply }
+    }
+
     /// What goes over.
-    pub(super) fn write(self, ask: &Ask<'_>) -> Result<Vec<u8>, String> {
+    fn write(self, ask: &Ask<'_>) -> Result<Vec<u8>, String> {
         let event = match self {
             Self::Vertebra => ask.event.to_string(),
             Self::ClaudeCode => Value::Object(claude::input(ask.point, ask.event)?).to_string(),

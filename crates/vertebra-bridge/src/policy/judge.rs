@@ -184,8 +184,9 @@ impl Policy {
     fn tell_of_hooks(&self, record: &Record, judgement: &mut Judgement) {
         let mut beside = Vec::new();
         for trace in &record.hooks {
-            let origin = self.hook(&trace.hook).map(|hook| hook.origin.spot());
-            let name = self.hook(&trace.hook).map_or(&trace.hook, |hook| &hook.name).to_string();
+            let hook = self.hook(&trace.hook);
+            let origin = hook.map(|hook| hook.origin.spot());
+            let name = hook.map_or(&trace.hook, |hook| &hook.name).to_string();
             let exchange = trace.account.as_deref().and_then(|told| Exchange::deserialize(told).ok());
             if let Some(exchange) = exchange {
                 let exit_code = exchange.end.exit_code();

@@ -129,15 +129,7 @@ impl Handler for Http {
     }
 
     fn ask<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Answered> {
-        Box::pin(async move {
-            let event = match self.contract.write(&ask) {
-                Ok(event) => event,
-                Err(message) => return Answered::not_asked(self.shown(), message),
-            };
-            let exchange = self.exchange(event, ask.limit).await;
-            let reply = self.contract.read(&ask, &exchange);
-            Answered { exchange, reply }
-        })
+        Box::pin(async move { self.contract.put(&ask, self.shown(), |event| self.exchange(event, ask.limit)).await })
     }
 }
 
