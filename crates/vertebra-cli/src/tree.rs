@@ -138,6 +138,7 @@ fn ended(call: &ToolCall, result: &ToolResult) {
         ToolStatus::Done | ToolStatus::Failed | ToolStatus::Cancelled => (YELLOW, "! ended"),
         ToolStatus::Blocked => (RED, "✗ never ran"),
         ToolStatus::NotRun => (DIM, "- not run"),
+        ToolStatus::Unknown => (YELLOW, "? may have run"),
     };
     line(1, &format!("{style}{mark}{style:#}  {}", call_row(call).cut(WIDTH).paint(true)));
     for text in result.output.lines().take(4) {

@@ -21,7 +21,7 @@ pub enum Lasting {
 }
 
 /// The notes in force, by the hook that wrote them. Typed in Rust, JSON in the record and on the wire.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Notes {
     dispatch: Board,
     step: Board,

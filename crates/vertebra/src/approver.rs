@@ -48,6 +48,8 @@ pub enum Decision {
         /// Why; the model reads it.
         reason: String,
     },
+    /// Not now: the run is suspended, and asks again when it is resumed.
+    Later,
     /// Yes, but with these arguments. They are validated and guarded anew.
     Edit {
         /// The arguments.

@@ -194,7 +194,9 @@ impl RunReport {
         let said = if self.text.trim().is_empty() { format!("[`{child}` said nothing]") } else { self.text.clone() };
         let text = match self.status {
             RunStatus::Completed => said,
-            RunStatus::Stopped | RunStatus::Cancelled => format!("[{}: {}]\n{said}", self.status, self.stop),
+            RunStatus::Stopped | RunStatus::Cancelled | RunStatus::Suspended => {
+                format!("[{}: {}]\n{said}", self.status, self.stop)
+            }
             RunStatus::Failed => return Err(ToolError::new(format!("`{child}` failed: {}\n{said}", self.stop))),
         };
         Ok(ToolOutput { text, exit_code: None, data: serde_json::to_value(&self)? })

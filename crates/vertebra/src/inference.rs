@@ -44,7 +44,7 @@ pub enum InferenceReport {
 impl From<Interrupted> for InferenceReport {
     fn from(interrupt: Interrupted) -> Self {
         match interrupt {
-            Interrupted::Cancelled => Self::Cancelled,
+            Interrupted::Cancelled | Interrupted::Suspended { .. } => Self::Cancelled,
             Interrupted::Failed(error) => Self::Failed(error),
         }
     }
@@ -99,7 +99,8 @@ async fn hooked(
             InferenceVerdict::Replace { with } => {
                 let deltas = Deltas::live(run, &mut desk.state, &asked);
                 let shown = deltas.finish(&with).await?;
-                (as_shown(desk, *with, shown), Duration::ZERO)
+                let (response, halted) = as_shown(*with, shown);
+                (take_in(desk, response, halted), Duration::ZERO)
             }
             InferenceVerdict::Retry { after_ms } => {
                 drop(reserved);
@@ -173,7 +174,8 @@ async fn ask(
     reserved: Reservation,
 ) -> Result<Response, Interrupted> {
     let key = asked.at.event_id();
-    run.write(What::ModelAsked { key: key.clone(), model: asked.request.model.clone() }).await?;
+    let (purpose, model) = (asked.purpose.clone(), asked.request.model.clone());
+    run.write(What::ModelAsked { key: key.clone(), purpose, model }).await?;
     let mut deltas = Deltas::live(run, &mut desk.state, asked);
     // Called inside the barrier: a driver may panic before it returns a future.
     let call = AssertUnwindSafe(async { run.core().model.infer(&asked.request, &mut deltas).await }).catch_unwind();
@@ -183,37 +185,45 @@ async fn ask(
         Err(interrupt) => Err(interrupt),
     };
     // Paid for as soon as it is known, whatever becomes of the answer.
-    let (usage, error) = match &answer {
-        Ok(response) => (response.usage, None),
-        Err(Interrupted::Failed(error)) => (deltas.spent(), Some(error.to_string())),
-        Err(Interrupted::Cancelled) => (deltas.spent(), Some("cancelled".to_owned())),
-    };
+    let usage = answer.as_ref().map_or_else(|_| deltas.spent(), |response| response.usage);
     reserved.settle(usage.total_tokens());
     run.spend(usage);
     run.tell(|| News::Used { usage });
-    run.write(What::ModelAnswered { key, usage, error }).await?;
-    if let Err(Interrupted::Cancelled) = answer {
-        desk.state.spend(usage);
-        return Err(Interrupted::Cancelled);
-    }
-    let shown = deltas.finish(answer.as_ref().unwrap_or(&Response::default())).await?;
-    desk.state.spend(usage);
-    let response = match answer {
-        Ok(response) => response,
-        // A driver that was told to stop may well end with an error; what it was told counts.
-        Err(_) if shown.halted.is_some() => Response::default(),
-        Err(error) => return Err(error),
+    let answer = match answer {
+        Err(interrupt @ (Interrupted::Cancelled | Interrupted::Suspended { .. })) => Err(interrupt),
+        answer => match (deltas.finish(answer.as_ref().unwrap_or(&Response::default())).await, answer) {
+            (Err(interrupt), _) => Err(interrupt),
+            (Ok(shown), Ok(response)) => Ok(as_shown(response, shown)),
+            // A driver that was told to stop may well end with an error; what it was told counts.
+            (Ok(shown), Err(_)) if shown.halted.is_some() => Ok(as_shown(Response::default(), shown)),
+            (Ok(_), Err(error)) => Err(error),
+        },
     };
-    Ok(as_shown(desk, response, shown))
+    desk.state.spend(usage);
+    let (response, halted, error) = match &answer {
+        Ok((response, halted)) => (Some(Box::new(response.clone())), halted.clone(), None),
+        Err(interrupt) => (None, None, Some(interrupt.to_string())),
+    };
+    run.write(What::ModelAnswered { key, usage, response, veiled: false, halted, error }).await?;
+    answer.map(|(response, halted)| take_in(desk, response, halted))
 }
 
+/// Who ended a stream, and why.
+type Halt = Option<(String, String)>;
+
 /// The answer as hooks let it through: what they kept back from the stream must not come in behind it.
-fn as_shown(desk: &mut Desk, mut response: Response, shown: Shown) -> Response {
+fn as_shown(mut response: Response, shown: Shown) -> (Response, Halt) {
     response.text = shown.text;
     response.reasoning = shown.reasoning;
-    if let Some((by, reason)) = shown.halted {
+    if let Some((by, reason)) = &shown.halted {
         response.calls.clear();
         response.finish = format!("halted by {by}: {reason}");
+    }
+    (response, shown.halted)
+}
+
+fn take_in(desk: &mut Desk, response: Response, halted: Halt) -> Response {
+    if let Some((by, reason)) = halted {
         desk.pending.stop(Stop::requested(&by, &reason));
     }
     response

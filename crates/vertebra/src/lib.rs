@@ -102,7 +102,9 @@ pub use front::{News, RunEvent};
 pub use hookable::{Handle, HookableAgent};
 pub use inference::{InferenceReport, SharedModel};
 pub use invocation::Invocation;
-pub use journal::{Entry, Journal, JournalError, MemoryJournal, NoJournal, What};
+pub use journal::{
+    Checkpoint, Entry, Journal, JournalError, JournalFault, Left, MemoryJournal, NoJournal, StateChange, Used, What,
+};
 pub use message::{Image, Message, Messages, ToolCall};
 pub use model::{Model, ModelError, ModelId, Offer, Request, Response};
 pub use points::*;

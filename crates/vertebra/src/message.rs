@@ -89,7 +89,7 @@ impl Message {
     }
 
     /// Roughly how many bytes a model reads for it.
-    fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         let besides = match self {
             Self::Assistant { calls, reasoning, .. } => {
                 reasoning.len() + calls.iter().map(|call| 32 + call.weight()).sum::<usize>()
@@ -214,6 +214,32 @@ impl Messages {
     /// Roughly how many tokens a model reads for them: four bytes a token.
     pub fn estimated_tokens(&self) -> u64 {
         (self.bytes / 4) as u64
+    }
+
+    /// Roughly how many bytes they take.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes as u64
+    }
+
+    /// How many messages from the first `after` has in common with this list, and what stands behind them there.
+    pub(crate) fn tail(&self, after: &Self) -> (usize, Vec<Arc<Message>>) {
+        let same = |(one, other): &(&Arc<Message>, &Arc<Message>)| Arc::ptr_eq(one, other);
+        let common = match self.added(after) {
+            Some(_) => self.len(),
+            None => self.list.iter().zip(after.list.iter()).take_while(same).count(),
+        };
+        (common, (common..after.len()).filter_map(|index| after.list.get(index).cloned()).collect())
+    }
+
+    /// Keeps so many from the first, and puts these behind them.
+    pub(crate) fn regrow(&mut self, kept: usize, behind: Vec<Arc<Message>>) {
+        if kept < self.len() {
+            *self = self.list.iter().take(kept).cloned().collect();
+        }
+        for message in behind {
+            self.bytes += message.weight();
+            self.list.push_back_mut(message);
+        }
     }
 
     /// The messages that `after` has added to this list, if adding is all that happened. Costs nothing but the answer.

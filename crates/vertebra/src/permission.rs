@@ -164,10 +164,10 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
     let mut news = Notified { at, kind: "permission".into(), message, data: serde_json::Value::Null };
     run.fire(Notification, &mut news, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     let (call_id, digest) = (approval.call_id.clone(), approval.digest.clone());
-    run.write(What::Asked { call_id: call_id.clone(), digest: digest.clone(), reason: approval.reason.clone() })
-        .await?;
-    run.tell(|| News::Asked { approval: approval.clone() });
     let patience = run.core().approval_timeout;
+    let until = run.clock().now().saturating_add(patience).unwrap_or(jiff::Timestamp::MAX);
+    run.write(What::Asked { approval: Box::new(approval.clone()), until }).await?;
+    run.tell(|| News::Asked { approval: approval.clone() });
     let decision = run
         .wait_for_person(async {
             let answer = std::panic::AssertUnwindSafe(async { approver.decide(&approval).await });
@@ -185,18 +185,12 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
         })
         .await?;
     run.tell(|| News::Decided { call_id: call_id.clone(), decision: decision.clone() });
-    let (answer, words) = match decision {
-        Decision::Approve { digest: of } if of == digest => (Answer::Yes, "approved".to_owned()),
-        Decision::Approve { .. } => {
-            let reason = "blocked: the approval was for other arguments".to_owned();
-            (no(reason.clone()), reason)
-        }
-        Decision::Deny { reason } => {
-            let reason = format!("blocked by a person: {reason}");
-            (no(reason.clone()), reason)
-        }
-        Decision::Edit { args } => (Answer::Instead(args), "approved with other arguments".to_owned()),
-    };
-    run.write(What::Answered { call_id, answer: words }).await?;
-    Ok(answer)
+    run.write(What::Answered { call_id, decision: decision.clone() }).await?;
+    Ok(match decision {
+        Decision::Approve { digest: of } if of == digest => Answer::Yes,
+        Decision::Approve { .. } => no("blocked: the approval was for other arguments".to_owned()),
+        Decision::Deny { reason } => no(format!("blocked by a person: {reason}")),
+        Decision::Edit { args } => Answer::Instead(args),
+        Decision::Later => return Err(Interrupted::Suspended { message: "waiting for a person".to_owned() }),
+    })
 }

@@ -1,5 +1,6 @@
 //! A prompt on its way into the conversation.
 
+use serde::{Deserialize, Serialize};
 use vertebra_hooks::{Point, Retries};
 
 use crate::{
@@ -16,11 +17,12 @@ const MAX_PROMPT_BYTES: usize = 4 << 20;
 const MAX_IMAGE_BYTES: usize = 32 << 20;
 
 /// What a person asks for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prompt {
     /// In words.
     pub text: String,
     /// In pictures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
 }
 
@@ -53,7 +55,9 @@ impl From<String> for Prompt {
 
 /// The prompt that a run begins with: in its final form, or with who refused it.
 pub(crate) async fn submit(run: &Run, desk: &mut Desk, prompt: Prompt) -> Result<Result<String, Stop>, Interrupted> {
-    run.write(What::RunBegan { prompt: prompt.text.clone(), depth: run.info().depth }).await?;
+    let (agent, depth) = (run.info().agent.clone(), run.info().depth);
+    let (parent, for_call) = run.parent().unzip();
+    run.write(What::RunBegan { prompt: prompt.clone(), agent, depth, parent, for_call: for_call.flatten() }).await?;
     take(run, &mut desk.state, prompt).await
 }
 

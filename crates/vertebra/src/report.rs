@@ -19,6 +19,8 @@ pub enum RunStatus {
     Cancelled,
     /// Something failed that nobody made good.
     Failed,
+    /// It has not ended: it waits for somebody, and goes on when it is resumed.
+    Suspended,
 }
 
 impl From<StopReason> for RunStatus {
@@ -27,6 +29,7 @@ impl From<StopReason> for RunStatus {
             StopReason::Finished => Self::Completed,
             StopReason::Error => Self::Failed,
             StopReason::Cancelled => Self::Cancelled,
+            StopReason::Suspended => Self::Suspended,
             StopReason::Retries
             | StopReason::Cost
             | StopReason::Deadline
@@ -45,6 +48,7 @@ impl fmt::Display for RunStatus {
             Self::Stopped => "stopped",
             Self::Cancelled => "cancelled",
             Self::Failed => "failed",
+            Self::Suspended => "suspended",
         })
     }
 }
@@ -123,7 +127,7 @@ impl RunReport {
     pub fn into_result(self) -> Result<Self, RunFailed> {
         match self.status {
             RunStatus::Failed => Err(RunFailed(Box::new(self))),
-            RunStatus::Completed | RunStatus::Stopped | RunStatus::Cancelled => Ok(self),
+            RunStatus::Completed | RunStatus::Stopped | RunStatus::Cancelled | RunStatus::Suspended => Ok(self),
         }
     }
 }

@@ -21,6 +21,8 @@ pub enum ToolStatus {
     NotRun,
     /// It was cancelled while it ran.
     Cancelled,
+    /// It had begun when its process ended. Whether it did anything is not known, and it was not done again.
+    Unknown,
 }
 
 impl fmt::Display for ToolStatus {
@@ -31,6 +33,7 @@ impl fmt::Display for ToolStatus {
             Self::Blocked => "blocked",
             Self::NotRun => "not run",
             Self::Cancelled => "cancelled",
+            Self::Unknown => "unknown",
         })
     }
 }

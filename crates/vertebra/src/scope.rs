@@ -23,7 +23,7 @@ use crate::{
     Purpose, Request, RunError, RunInfo, SharedModel, SharedTool, Stop, ToolSpec, Usage,
     agent::Core,
     budget::Working,
-    counts::{Counter, Counts, Within},
+    counts::{self, Counter, Counts},
     events::{Notified, ToolAsked},
     facts::Located,
     front::{Front, News},
@@ -37,7 +37,10 @@ use crate::{
 
 /// A run, as hooks reach it through [`Cx::scope`](crate::Cx::scope). A clone is another handle to the same run.
 #[derive(Clone)]
-pub struct Run(Arc<Inner>);
+pub struct Run(Arc<Inner>, Within);
+
+/// The tool call from inside which a run is reached.
+type Within = Option<Arc<str>>;
 
 struct Inner {
     info: Arc<RunInfo>,
@@ -65,6 +68,10 @@ struct Inner {
     /// Bytes of models' answers that were let through.
     shown: AtomicU64,
     nested: AtomicU32,
+    /// The run, and the call of it, that this one works for.
+    parent: Option<(Arc<str>, Within)>,
+    /// Bytes of checkpoints since one of them said all, shared by all runs of a session.
+    checkpointed: Arc<AtomicU64>,
 }
 
 /// What a session has used, children included.
@@ -107,6 +114,12 @@ pub enum Interrupted {
     /// Somebody cancelled the run.
     #[error("the run was cancelled")]
     Cancelled,
+    /// The run waits for somebody, and nobody has to wait with it.
+    #[error("{message}")]
+    Suspended {
+        /// What it waits for.
+        message: String,
+    },
     /// Something failed outside a tool.
     #[error(transparent)]
     Failed(#[from] RunError),
@@ -133,8 +146,9 @@ pub(crate) enum Leave {
 impl Run {
     pub(crate) fn new(parts: Parts, above: Option<&Run>) -> Self {
         let Parts { info, core, hooks, budget, cancel, front, system_prompt } = parts;
+        let parent = above.filter(|above| above.info().run_id != info.session_id);
         let working = Arc::new(budget.work(core.clock.clone(), above.map(|run| run.0.working.clone())));
-        Self(Arc::new(Inner {
+        let inner = Inner {
             info: Arc::new(info),
             core,
             hooks,
@@ -154,7 +168,20 @@ impl Run {
             counts: Counts::below(above.map(|run| run.0.counts.clone())),
             shown: AtomicU64::default(),
             nested: AtomicU32::default(),
-        }))
+            parent: parent.map(|parent| (parent.info().run_id.clone(), parent.1.clone())),
+            checkpointed: above.map(|run| run.0.checkpointed.clone()).unwrap_or_default(),
+        };
+        Self(Arc::new(inner), None)
+    }
+
+    /// The same run, as reached from inside a tool call.
+    pub(crate) fn inside(&self, call_id: &Arc<str>) -> Self {
+        Self(self.0.clone(), Some(call_id.clone()))
+    }
+
+    /// The run, and the call of it, that this one works for.
+    pub(crate) fn parent(&self) -> Option<(Arc<str>, Within)> {
+        self.0.parent.clone()
     }
 
     /// Who and where.
@@ -267,7 +294,7 @@ impl Run {
         let outcome = self.fire(Notification, &mut event, state, Retries::Allowed, Leave::OnCancel).await;
         self.tell(|| News::Notice { kind: event.kind, message: event.message });
         match outcome {
-            Ok(_) | Err(Interrupted::Cancelled) => Ok(()),
+            Ok(_) | Err(Interrupted::Cancelled | Interrupted::Suspended { .. }) => Ok(()),
             Err(Interrupted::Failed(error)) => Err(error),
         }
     }
@@ -279,7 +306,7 @@ impl Run {
 
     /// A counter under this name, shared by all of the session, or by a run and the runs of its children. Whichever of
     /// those runs asks for it first has it for itself and all below: ask at [`ExecutionStart`](crate::ExecutionStart).
-    pub fn counter(&self, within: Within, name: &str) -> Counter {
+    pub fn counter(&self, within: counts::Within, name: &str) -> Counter {
         self.0.counts.counter(within, name)
     }
 
@@ -417,8 +444,8 @@ impl Run {
                 subject: subject(event),
                 call_id: event.call_id().cloned(),
             });
-            let event_id = event.at().event_id();
-            self.write(What::Dispatched { event_id, record: outcome.record.clone() }).await?;
+            let (event_id, call_id) = (event.at().event_id(), event.call_id().cloned());
+            self.write(What::Dispatched { event_id, call_id, record: outcome.record.clone(), left: None }).await?;
         }
         Ok(outcome)
     }
@@ -428,7 +455,8 @@ impl Run {
         self.veils().what(&mut what);
         let entry = Entry {
             session_id: self.0.info.session_id.clone(),
-            run_id: Some(self.0.info.run_id.clone()),
+            run_id: self.0.info.run_id.clone(),
+            within: self.1.clone(),
             timestamp: self.clock().now(),
             what,
         };

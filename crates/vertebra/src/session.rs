@@ -74,7 +74,10 @@ impl Session {
         };
         let mut state = state.lock().await;
         // A journal that fails here fails again at the first run, which says so.
-        let _ = scope.write(What::SessionBegan).await;
+        let info = scope.info();
+        let (agent, working_directory) = (info.agent.clone(), info.working_directory.clone());
+        let model = core.model.id();
+        let _ = scope.write(What::SessionBegan { agent, working_directory, model, forked_from: None }).await;
         let _ = scope.fire(SessionStart, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
         drop(state);
         if let Some(inner) = &mut session.inner {
@@ -142,7 +145,7 @@ impl Session {
         *state = desk.state;
         match done {
             Ok(done) => Ok(done),
-            Err(Interrupted::Cancelled) => Ok(false),
+            Err(Interrupted::Cancelled | Interrupted::Suspended { .. }) => Ok(false),
             Err(Interrupted::Failed(error)) => Err(error),
         }
     }

@@ -1,13 +1,13 @@
 //! What an agent knows: a persistent value. A snapshot is O(1), at message 10 and at message 10 000.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use rpds::HashTrieMapSync;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use vertebra_hooks::{Change, Notes, State};
 
-use crate::{Message, Messages, Run, Usage};
+use crate::{Message, Messages, Run, StateChange, Usage};
 
 /// How many of the latest tool names are kept for hooks to see.
 const RECENT_TOOLS: usize = 20;
@@ -68,6 +68,23 @@ impl AgentState {
     /// The tools used lately, the latest last.
     pub fn recent_tools(&self) -> &Arc<Vec<Arc<str>>> {
         &self.recent_tools
+    }
+
+    /// Becomes what it was when this change was made.
+    pub(crate) fn restore(&mut self, change: StateChange) {
+        let StateChange { kept, messages, metadata, removed, notes, usage, steps, tool_calls, recent_tools } = change;
+        self.messages.regrow(kept, messages);
+        metadata.into_iter().for_each(|(key, value)| self.metadata.set(key, value));
+        for key in removed {
+            self.metadata.remove(&key);
+        }
+        if let Some(notes) = notes {
+            self.notes = *notes;
+        }
+        if let Some(recent_tools) = recent_tools {
+            self.recent_tools = recent_tools;
+        }
+        (self.usage, self.steps, self.tool_calls) = (usage, steps, tool_calls);
     }
 
     pub(crate) fn spend(&mut self, usage: Usage) {
@@ -169,6 +186,13 @@ impl Metadata {
     /// Whether a tool of the model may write this key.
     pub fn is_open(key: &str) -> bool {
         !key.contains('/')
+    }
+
+    /// What `after` has written, and what it has taken away.
+    pub(crate) fn written(&self, after: &Self) -> (BTreeMap<Arc<str>, Value>, Vec<Arc<str>>) {
+        let written = after.0.iter().filter(|(key, value)| self.0.get(*key) != Some(value));
+        let removed = self.0.keys().filter(|key| !after.0.contains_key(*key));
+        (written.map(|(key, value)| (key.clone(), value.clone())).collect(), removed.cloned().collect())
     }
 
     fn changes(&self, after: &Self) -> Vec<Change> {

@@ -27,6 +27,8 @@ pub enum StopReason {
     Steps,
     /// A hook asked for it.
     Requested,
+    /// The run waits for somebody, and goes on when it is resumed.
+    Suspended,
     /// Somebody cancelled the run.
     Cancelled,
     /// Something failed that nobody made good.
@@ -70,6 +72,7 @@ impl From<Interrupted> for Stop {
     fn from(interrupted: Interrupted) -> Self {
         match interrupted {
             Interrupted::Cancelled => Self::hard(StopReason::Cancelled, "caller", "the run was cancelled"),
+            Interrupted::Suspended { message } => Self::hard(StopReason::Suspended, "approver", message),
             Interrupted::Failed(error) => {
                 let source = match &error {
                     RunError::Model(_) => "model",

@@ -282,11 +282,13 @@ async fn use_once(run: &Run, floor: &Floor, asked: &ToolAsked) -> Result<ToolRes
         key: key.clone(),
         tool: tool.clone(),
         args: args.clone(),
+        digest: args.digest(),
     })
     .await?;
+    run.write(What::ToolStarted { call_id: call_id.clone(), key: key.clone() }).await?;
     run.tell(|| News::ToolBegan { call: as_run(asked) });
     let began = run.clock().elapsed();
-    let invocation = Invocation::new(run.clone(), floor.desk.clone(), call_id.clone(), key.clone());
+    let invocation = Invocation::new(run.inside(call_id), floor.desk.clone(), call_id.clone(), key.clone());
     // Called inside the barrier: a tool may panic before it returns a future.
     let work = AssertUnwindSafe(async { found.call(args.clone(), invocation).await }).catch_unwind();
     let result = match run.unless_cancelled(run.within(*time_limit, work)).await {

@@ -5,7 +5,10 @@ use std::{borrow::Cow, mem::take, sync::Arc};
 use serde_json::Value;
 use vertebra_hooks::{Failure, Ran, Record};
 
-use crate::{Args, Decision, RunReport, Stop, ToolCall, ToolResult, front::News, journal::What};
+use crate::{
+    Args, Decision, Left, Message, Response, RunReport, StateChange, Stop, ToolCall, ToolResult, front::News,
+    journal::What,
+};
 
 /// Hides things in a text.
 pub(crate) type Veil = dyn for<'t> Fn(&'t str) -> Cow<'t, str> + Send + Sync;
@@ -30,15 +33,38 @@ impl Veils {
             return;
         }
         match what {
-            What::RunBegan { prompt, .. } => self.text(prompt),
-            What::Dispatched { record, .. } => self.record(record),
-            What::ModelAnswered { error, .. } => self.maybe(error),
+            What::RunBegan { prompt, .. } => self.text(&mut prompt.text),
+            What::Dispatched { record, left, .. } => {
+                self.record(record);
+                if let Some(left) = left {
+                    self.left(left);
+                }
+            }
+            What::ModelAnswered { response, veiled, halted, error, .. } => {
+                if let Some(response) = response {
+                    *veiled = self.response(response);
+                }
+                if let Some((_, reason)) = halted {
+                    self.text(reason);
+                }
+                self.maybe(error);
+            }
             What::ToolIntended { args, .. } => self.args(args),
             What::ToolEnded { result, .. } | What::ToolLeftOut { result, .. } => self.result(result),
-            What::Asked { reason, .. } => self.text(reason),
-            What::Answered { answer, .. } => self.text(answer),
+            What::Asked { approval, .. } => {
+                self.args(&mut approval.args);
+                self.text(&mut approval.reason);
+            }
+            What::Answered { decision, .. } => self.decision(decision),
+            What::Checkpoint(checkpoint) => self.change(&mut checkpoint.state),
+            What::Suspended { message } => self.text(message),
             What::RunEnded { report } => self.report(report),
-            What::SessionBegan | What::StepBegan { .. } | What::ModelAsked { .. } | What::SessionEnded => {}
+            What::SessionBegan { .. }
+            | What::SessionResumed { .. }
+            | What::StepBegan { .. }
+            | What::ModelAsked { .. }
+            | What::ToolStarted { .. }
+            | What::SessionEnded => {}
         }
     }
 
@@ -61,11 +87,7 @@ impl Veils {
                 self.args(&mut approval.args);
                 self.text(&mut approval.reason);
             }
-            News::Decided { decision, .. } => match decision {
-                Decision::Approve { .. } => {}
-                Decision::Deny { reason } => self.text(reason),
-                Decision::Edit { args } => self.args(args),
-            },
+            News::Decided { decision, .. } => self.decision(decision),
             News::Notice { message, .. } => self.text(message),
             News::Ended { report } => self.report(report),
             News::Step { .. } | News::Used { .. } | News::Missed { .. } => {}
@@ -97,6 +119,55 @@ impl Veils {
                 self.text(&mut change.path);
                 change.before.iter_mut().chain(&mut change.after).for_each(|value| self.value(value));
             }
+        }
+    }
+
+    fn decision(&self, decision: &mut Decision) {
+        match decision {
+            Decision::Approve { .. } | Decision::Later => {}
+            Decision::Deny { reason } => self.text(reason),
+            Decision::Edit { args } => self.args(args),
+        }
+    }
+
+    /// Answers with whether a call of it is another one now.
+    fn response(&self, response: &mut Response) -> bool {
+        let before = response.calls.clone();
+        self.text(&mut response.text);
+        self.text(&mut response.reasoning);
+        response.calls.iter_mut().for_each(|call| self.call(call));
+        // Nobody can say what is in it, so it is not kept where something is to be hidden.
+        response.carry = None;
+        response.calls != before
+    }
+
+    fn left(&self, left: &mut Left) {
+        left.rulings.iter_mut().for_each(|(_, verdict)| self.value(verdict));
+        left.event.iter_mut().for_each(|event| self.value(event));
+        left.state.iter_mut().for_each(|state| self.change(state));
+    }
+
+    fn change(&self, change: &mut StateChange) {
+        change.messages.iter_mut().for_each(|message| self.message(Arc::make_mut(message)));
+        change.metadata.values_mut().for_each(|value| self.value(value));
+        if let Some(notes) = &mut change.notes
+            && let Ok(mut value) = serde_json::to_value(&**notes)
+        {
+            self.value(&mut value);
+            **notes = serde_json::from_value(value).unwrap_or_default();
+        }
+    }
+
+    fn message(&self, message: &mut Message) {
+        match message {
+            Message::User { text, .. } | Message::Instruction { text, .. } => self.text(text),
+            Message::Assistant { text, reasoning, calls, carry } => {
+                self.text(text);
+                self.text(reasoning);
+                calls.iter_mut().for_each(|call| self.call(call));
+                *carry = None;
+            }
+            Message::Tool { result, .. } => self.result(result),
         }
     }
 

@@ -95,5 +95,6 @@ fn code(report: &RunReport, unanswered: bool) -> u8 {
         RunStatus::Completed | RunStatus::Stopped if unanswered || refused => 4,
         RunStatus::Completed => 0,
         RunStatus::Stopped => 3,
+        RunStatus::Suspended => 4,
     }
 }

@@ -73,6 +73,7 @@ impl Calls {
             Decision::Approve { .. } => "yes",
             Decision::Deny { .. } => "no",
             Decision::Edit { .. } => "yes, with other arguments",
+            Decision::Later => "later",
         };
         open.notes.push(Note::answered(&approval.asked_by, &approval.reason, answer));
     }

@@ -45,9 +45,10 @@ pub(crate) fn rows(report: &RunReport, spent: Usage, width: usize) -> Vec<Row> {
         RunStatus::Stopped => (YELLOW, "■ ", "stopped"),
         RunStatus::Cancelled => (YELLOW, "■ ", "cancelled"),
         RunStatus::Failed => (RED, "✗ ", "failed"),
+        RunStatus::Suspended => (YELLOW, "⏸ ", "suspended"),
     };
     let mut told = Row::default().with(style, word);
-    if matches!(report.status, RunStatus::Stopped | RunStatus::Failed) {
+    if matches!(report.status, RunStatus::Stopped | RunStatus::Failed | RunStatus::Suspended) {
         told.push(PLAIN, format!(": {}", on_one_line(&report.stop.to_string())));
     }
     let mut facts = vec![counted(report.steps, "step")];
@@ -86,6 +87,7 @@ fn advice(report: &RunReport) -> Option<&'static str> {
         StopReason::Cost => Some("--max-cost lets it spend more"),
         StopReason::Time | StopReason::Deadline => Some("--timeout gives it more time"),
         StopReason::Error if report.stop.source == "model" => Some("`vertebra doctor` checks the model and the set-up"),
+        StopReason::Suspended => Some("`vertebra sessions resume` goes on with it"),
         StopReason::Finished
         | StopReason::Retries
         | StopReason::Tokens

@@ -27,6 +27,7 @@ pub(crate) fn mark(result: &ToolResult) -> (Style, &'static str) {
         ToolStatus::Done | ToolStatus::Failed => (RED, "✗"),
         ToolStatus::Blocked => (RED, "⊘"),
         ToolStatus::Cancelled => (YELLOW, "■"),
+        ToolStatus::Unknown => (YELLOW, "?"),
         ToolStatus::NotRun => (DIM, "–"),
     }
 }
@@ -38,6 +39,7 @@ pub(crate) fn facts(call: &ToolCall, result: &ToolResult) -> Row {
     match result.status {
         ToolStatus::Cancelled => facts.push(dim("cancelled".to_owned())),
         ToolStatus::NotRun => facts.push(dim("not run".to_owned())),
+        ToolStatus::Unknown => facts.push(Row::default().with(YELLOW, "may have run")),
         ToolStatus::Done | ToolStatus::Failed | ToolStatus::Blocked => {}
     }
     facts.extend(diff(result).map(|diff| diff.counts()));
@@ -68,7 +70,7 @@ pub(crate) enum Much {
 /// What is to be seen under the call's row.
 pub(crate) fn preview(call: &ToolCall, result: &ToolResult, much: Much) -> Vec<Row> {
     match (result.status, much) {
-        (ToolStatus::Blocked | ToolStatus::Failed, _) => {
+        (ToolStatus::Blocked | ToolStatus::Failed | ToolStatus::Unknown, _) => {
             let style = if result.status == ToolStatus::Blocked { RED } else { PLAIN };
             output(&result.output, style, 2, 4)
         }

@@ -216,7 +216,9 @@ fn after_calls(place: &Arc<Place>, kit: &mut Kit) {
             let failed = match cx.result.status {
                 ToolStatus::Done => !cx.result.success || cx.result.exit_code.is_some_and(|code| code != 0),
                 ToolStatus::Failed => true,
-                ToolStatus::Blocked | ToolStatus::NotRun | ToolStatus::Cancelled => return proceed(),
+                ToolStatus::Blocked | ToolStatus::NotRun | ToolStatus::Cancelled | ToolStatus::Unknown => {
+                    return proceed();
+                }
             };
             let event = if failed { "PostToolUseFailure" } else { "PostToolUse" };
             if !place.has(event) {

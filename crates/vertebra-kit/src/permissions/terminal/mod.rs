@@ -198,6 +198,7 @@ impl Open<'_> {
             Decision::Approve { .. } => "  yes\n",
             Decision::Deny { .. } => "  no\n",
             Decision::Edit { .. } => "  yes, with other arguments\n",
+            Decision::Later => "  later\n",
         });
     }
 }

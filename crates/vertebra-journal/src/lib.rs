@@ -1,0 +1,1 @@
+//! The journal on disk: nothing lost, nothing done twice, everything replayable.

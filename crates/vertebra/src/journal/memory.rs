@@ -1,0 +1,85 @@
+//! A journal in memory: the contract of the one on disk, as long as the process lives.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use super::{Entry, Journal, JournalError, JournalFault, What};
+
+/// A journal in memory. A clone is the same handle to the same lines; see [`another`](Self::another).
+#[derive(Debug, Clone, Default)]
+pub struct MemoryJournal {
+    shelf: Arc<Mutex<Shelf>>,
+    holder: Arc<()>,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    lines: Vec<Entry>,
+    /// Who runs which session.
+    held: HashMap<Arc<str>, Arc<()>>,
+}
+
+impl MemoryJournal {
+    /// The lines so far.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.shelf().lines.clone()
+    }
+
+    /// Another handle to the same lines, as another process would have one: it cannot run what this one runs.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self { shelf: self.shelf.clone(), holder: Arc::default() }
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn holds(&self, shelf: &Shelf, session_id: &str) -> bool {
+        shelf.held.get(session_id).is_some_and(|holder| Arc::ptr_eq(holder, &self.holder))
+    }
+}
+
+impl Journal for MemoryJournal {
+    async fn append(&self, entry: Entry) -> Result<(), JournalError> {
+        let mut shelf = self.shelf();
+        if let What::SessionBegan { .. } = entry.what
+            && !shelf.held.contains_key(&entry.session_id)
+        {
+            shelf.held.insert(entry.session_id.clone(), self.holder.clone());
+        }
+        if !self.holds(&shelf, &entry.session_id) {
+            let message = format!("`{}` is run by another handle", entry.session_id);
+            return Err(JournalError::new(JournalFault::Fenced, message));
+        }
+        if let What::SessionEnded | What::Suspended { .. } = entry.what {
+            shelf.held.remove(&entry.session_id);
+        }
+        shelf.lines.push(entry);
+        Ok(())
+    }
+
+    async fn claim(&self, session_id: &str) -> Result<Vec<Entry>, JournalError> {
+        let mut shelf = self.shelf();
+        let lines: Vec<Entry> = shelf.lines.iter().filter(|entry| &*entry.session_id == session_id).cloned().collect();
+        if lines.is_empty() {
+            return Err(JournalError::new(JournalFault::Unknown, format!("`{session_id}`")));
+        }
+        if shelf.held.contains_key(session_id) {
+            return Err(JournalError::new(JournalFault::Busy, format!("`{session_id}` is run by another handle")));
+        }
+        shelf.held.insert(session_id.into(), self.holder.clone());
+        let from = lines.iter().rposition(|entry| entry.what.starts_over()).unwrap_or_default();
+        Ok(lines[from..].to_vec())
+    }
+
+    async fn release(&self, session_id: &str) -> Result<(), JournalError> {
+        let mut shelf = self.shelf();
+        if self.holds(&shelf, session_id) {
+            shelf.held.remove(session_id);
+        }
+        Ok(())
+    }
+}
