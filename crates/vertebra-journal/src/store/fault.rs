@@ -32,6 +32,11 @@ impl From<JournalError> for Trouble {
 }
 
 impl Trouble {
+    /// Whether another process was writing for longer than anybody waits.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self, Self::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy))
+    }
+
     /// As the user of this journal reads it.
     pub(crate) fn at(self, path: &Path) -> JournalError {
         let (kind, cause) = match self {

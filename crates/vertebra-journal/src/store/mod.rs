@@ -75,7 +75,7 @@ impl Store {
     /// Cheap whatever the journal holds: damage is told where it is met, and by [`check`](Self::check).
     pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Self, JournalError> {
         let path: Arc<Path> = path.as_ref().into();
-        let writer = Writer::start(&path, options).map_err(|trouble| trouble.at(&path))?;
+        let writer = Writer::start(&path, *options).map_err(|trouble| trouble.at(&path))?;
         Self::with(path, Some(writer))
     }
 

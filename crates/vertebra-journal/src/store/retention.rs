@@ -54,17 +54,14 @@ impl Store {
 
     /// Takes away what need not be kept, and says what it was.
     pub fn prune(&self, retention: &Retention) -> Result<Pruned, JournalError> {
-        let (mut kept, mut bytes, mut old) = (0, 0_u64, vec![]);
-        for session in self.sessions(&Wanted::default())? {
-            bytes += session.bytes;
+        let (mut bytes, mut old) = (0_u64, vec![]);
+        for (place, session) in self.sessions(&Wanted::default())?.into_iter().enumerate() {
+            bytes = bytes.saturating_add(session.bytes);
             let too_old = retention.since.is_some_and(|since| session.touched < since);
-            let too_many = retention.sessions.is_some_and(|most| kept >= most);
+            let too_many = retention.sessions.is_some_and(|most| place >= most);
             let too_much = retention.bytes.is_some_and(|most| bytes > most);
             if may_go(&session) && (too_old || too_many || too_much) {
-                bytes -= session.bytes;
                 old.push(session.session_id);
-            } else {
-                kept += 1;
             }
         }
         if old.is_empty() {

@@ -97,7 +97,11 @@ pub(super) fn for_writing(path: &Path, sync: Sync) -> Result<Connection, Trouble
         // Has to come before the first table. What is deleted later is given back to the disk in small steps.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if mode != "wal" {
+        let message = format!("{}: no write-ahead log is possible there; take a local disk", path.display());
+        return Err(JournalError::new(JournalFault::Failed, message).into());
+    }
     connection.pragma_update(None, "journal_size_limit", LOG_LEFT)?;
     match sync {
         Sync::Power => {

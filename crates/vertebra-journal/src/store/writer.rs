@@ -44,7 +44,7 @@ pub(super) struct Writer {
 }
 
 enum Job {
-    Line(Line),
+    Line(Box<Line>),
     Work(Box<dyn FnOnce(&mut Desk) + Send>),
 }
 
@@ -59,7 +59,7 @@ struct Line {
 }
 
 impl Writer {
-    pub(super) fn start(path: &Arc<Path>, options: &Options) -> Result<Self, Trouble> {
+    pub(super) fn start(path: &Arc<Path>, options: Options) -> Result<Self, Trouble> {
         schema::create(path)?;
         let holders = Holders::of(path);
         let opening = holders.open()?;
@@ -97,10 +97,10 @@ impl Writer {
         let places = u32::try_from(body.len().clamp(1, QUEUE)).unwrap_or(u32::MAX);
         let room = self.room.clone().acquire_many_owned(places).await.map_err(|_| stopped())?;
         if !entry.what.must_last() && self.trusting.load(Ordering::Acquire) {
-            return self.send(Job::Line(Line { entry, body, waiting: None, room: Some(room) }));
+            return self.send(Job::Line(Box::new(Line { entry, body, waiting: None, room: Some(room) })));
         }
         let (waiting, written) = oneshot::channel();
-        self.send(Job::Line(Line { entry, body, waiting: Some(waiting), room: Some(room) }))?;
+        self.send(Job::Line(Box::new(Line { entry, body, waiting: Some(waiting), room: Some(room) })))?;
         written.await.unwrap_or_else(|_| Err(stopped()))
     }
 
@@ -117,8 +117,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         self.jobs = None;
-        // The last clone may be dropped by the thread itself, as part of a job it had been given.
-        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != thread::current().id()) {
+        if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
@@ -187,13 +186,13 @@ impl Desk {
             Ok(outcomes) => self.settle(batch, outcomes),
             Err(trouble) => {
                 let groups = by_session(batch);
-                let mut failed = (groups.len() == 1).then_some(trouble);
+                // Another process that writes for so long is in everybody's way.
+                let together = groups.len() == 1 || trouble.is_busy();
+                let error = self.fault(trouble);
                 for group in groups {
-                    let result = failed.take().map_or_else(|| self.commit(&group), Err);
-                    let outcomes = result.unwrap_or_else(|trouble| {
-                        let error = self.fault(trouble);
-                        vec![Err(error); group.len()]
-                    });
+                    let alone =
+                        if together { Err(error.clone()) } else { self.commit(&group).map_err(|t| self.fault(t)) };
+                    let outcomes = alone.unwrap_or_else(|error| vec![Err(error); group.len()]);
                     self.settle(group, outcomes);
                 }
             }
@@ -315,17 +314,17 @@ impl Desk {
 }
 
 /// The lines to write together with this one, and what comes after them.
-fn gather(first: Line, jobs: &Receiver<Job>) -> (Vec<Line>, Option<Job>) {
+fn gather(first: Box<Line>, jobs: &Receiver<Job>) -> (Vec<Line>, Option<Job>) {
     let began = Instant::now();
     let (mut size, mut urgent) = (first.body.len(), first.waiting.is_some());
-    let mut batch = vec![first];
+    let mut batch = vec![*first];
     while size < QUEUE / 2 {
         let left = if urgent { Duration::ZERO } else { LINGER.saturating_sub(began.elapsed()) };
         match jobs.recv_timeout(left) {
             Ok(Job::Line(line)) => {
                 size += line.body.len();
                 urgent |= line.waiting.is_some();
-                batch.push(line);
+                batch.push(*line);
             }
             Ok(work @ Job::Work(_)) => return (batch, Some(work)),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
