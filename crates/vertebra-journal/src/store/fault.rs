@@ -63,6 +63,10 @@ pub(crate) fn damaged(what: &str, cause: &str) -> String {
     )
 }
 
+pub(super) fn unknown(session_id: &str) -> JournalError {
+    JournalError::new(JournalFault::Unknown, format!("`{session_id}`"))
+}
+
 fn of_file(error: &io::Error) -> JournalFault {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => JournalFault::Full,

@@ -1,6 +1,7 @@
 //! The journal in a file: SQLite, one writer per handle, as many readers as there are questions.
 
 mod account;
+mod desk;
 mod fault;
 mod inbox;
 mod lease;
@@ -18,12 +19,7 @@ use std::{
 
 use vertebra::{Entry, Journal, JournalError, JournalFault};
 
-use self::{
-    fault::damaged,
-    lease::Holders,
-    read::Readers,
-    writer::{Desk, Writer},
-};
+use self::{desk::Desk, fault::damaged, lease::Holders, read::Readers, writer::Writer};
 pub use self::{
     inbox::{Inbox, Question},
     read::Lines,

@@ -1,6 +1,6 @@
 //! What is taken away again, and what never is.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, TransactionBehavior};
@@ -8,9 +8,9 @@ use vertebra::{JournalError, JournalFault};
 
 use super::{
     Desk, SessionRow, Status, Store, Wanted,
-    fault::Trouble,
+    fault::{Trouble, unknown},
+    schema::PATIENCE,
     sessions::{Look, SELECT},
-    writer::unknown,
 };
 
 /// What of a journal is kept; by default all. A session that runs, is suspended or has an open question always is.
@@ -121,9 +121,10 @@ impl Desk {
         let mut statement = self.connection.prepare("PRAGMA incremental_vacuum")?;
         let mut pages = statement.query([])?;
         while pages.next()?.is_some() {}
-        // Readers of an older state may hold this up. Then a later one does it.
+        // A reader of an older state may stand in the way. Nobody waits for it: a later checkpoint does the same.
+        self.connection.busy_timeout(Duration::ZERO)?;
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-        Ok(())
+        Ok(self.connection.busy_timeout(PATIENCE)?)
     }
 
     fn size(&self) -> Result<u64, Trouble> {

@@ -9,9 +9,8 @@ use vertebra::{JournalError, JournalFault, ModelId, Usage};
 use super::{
     Store,
     account::{hash, json, time},
-    fault::Trouble,
+    fault::{Trouble, unknown},
     lease::Holders,
-    writer::unknown,
 };
 use crate::chain::Hash;
 
