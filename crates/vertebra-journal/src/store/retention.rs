@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, TransactionBehavior};
+use serde::Serialize;
 use vertebra::{JournalError, JournalFault};
 
 use super::{
@@ -25,7 +26,7 @@ pub struct Retention {
 }
 
 /// What was taken away.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Pruned {
     /// These sessions.
     pub sessions: Vec<SessionRow>,

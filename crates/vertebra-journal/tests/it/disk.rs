@@ -1,6 +1,6 @@
 //! A disk that is full, or can only be read: real ones, mounted for a process of their own.
 
-use std::{fs, io::Write, path::PathBuf, process::Command};
+use std::{fs, io::Write, os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
 use vertebra::{Journal, JournalError, JournalFault};
 use vertebra_journal::{Options, Store, Sync, Verified};
@@ -116,6 +116,37 @@ async fn writes_to_a_disk_that_can_only_be_read() {
     remount(&path, "ro");
     let error = Store::open(&path, &OFTEN).expect_err("it cannot be made");
     assert_eq!(error.kind, JournalFault::ReadOnly, "{error}");
+}
+
+#[test]
+fn a_file_or_folder_that_can_only_be_read_is_said_and_can_be_read() {
+    let area = Area::new();
+    let mut command = Command::new("unshare");
+    // Whoever is nobody in a namespace has no more rights than a file gives its owner, not even as root.
+    command.arg("--user").arg(std::env::current_exe().expect("this program"));
+    command.args(Other::role("disk::writes_where_it_may_only_read")).env("VERTEBRA_TEST_JOURNAL", area.path());
+    Other::spawn(&mut command).end();
+}
+
+#[tokio::test]
+#[ignore = "it needs to be nobody, as which the test above starts it"]
+async fn writes_where_it_may_only_read() {
+    let path = given_journal();
+    let folder = path.parent().expect("a folder");
+    let store = Store::open(&path, &OFTEN).expect("a journal");
+    write(&store, [began("s"), started("s", 1), ended("s")]).await;
+    drop(store);
+    for (what, mode) in [(&*path, 0o400), (folder, 0o500)] {
+        let before = fs::metadata(what).expect("it is there").permissions();
+        fs::set_permissions(what, fs::Permissions::from_mode(mode)).expect("it is ours");
+        let error = Store::open(&path, &OFTEN).expect_err("it cannot be written");
+        assert_eq!(error.kind, JournalFault::ReadOnly, "{error}");
+        assert!(error.message.contains("journal.db") && error.message.contains("must be writable"), "{error}");
+        let reader = Store::read_only(&path).expect("it can be read");
+        assert_eq!(lines(&reader, "s").len(), 3);
+        assert_eq!(reader.append(began("t")).await.expect_err("it only reads").kind, JournalFault::ReadOnly);
+        fs::set_permissions(what, before).expect("it is ours");
+    }
 }
 
 fn is_full(error: &JournalError) {

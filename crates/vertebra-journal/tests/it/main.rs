@@ -10,5 +10,6 @@ mod kill;
 mod lists;
 mod open;
 mod property;
+mod queue;
 mod retention;
 mod support;
