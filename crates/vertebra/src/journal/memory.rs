@@ -28,6 +28,12 @@ impl Shelf {
     }
 }
 
+impl Shelf {
+    fn knows(&self, session_id: &str) -> bool {
+        self.lines.iter().any(|entry| &*entry.session_id == session_id)
+    }
+}
+
 impl MemoryJournal {
     /// The lines so far.
     pub fn entries(&self) -> Vec<Entry> {
@@ -58,8 +64,14 @@ impl Journal for MemoryJournal {
             shelf.held.insert(entry.session_id.clone(), Arc::downgrade(&self.holder));
         }
         if !self.holds(&shelf, &entry.session_id) {
-            let message = format!("`{}` is run by another handle", entry.session_id);
-            return Err(JournalError::new(JournalFault::Fenced, message));
+            let (kind, message) = match shelf.held.contains_key(&entry.session_id) {
+                true => (JournalFault::Fenced, format!("`{}` is run by another handle", entry.session_id)),
+                false if shelf.knows(&entry.session_id) => {
+                    (JournalFault::Fenced, format!("`{}` was let go", entry.session_id))
+                }
+                false => (JournalFault::Unknown, format!("`{}`", entry.session_id)),
+            };
+            return Err(JournalError::new(kind, message));
         }
         if let What::SessionEnded | What::Suspended { .. } = entry.what {
             shelf.held.remove(&entry.session_id);
