@@ -328,7 +328,6 @@ fn settled(lines: Vec<Entry>) -> Vec<Entry> {
         keep[number] = match &line.what {
             // Pieces of an answer come with the answer, or come again.
             What::Dispatched { record, .. } => record.point != InferenceDelta::NAME,
-            What::Answered { decision, .. } => *decision != Decision::Later,
             _ => true,
         };
     }
