@@ -16,7 +16,7 @@ use std::{
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 
 use crate::{
-    Bare, Drained, Frame, HookInfo, HookSet, Operation, Outcome, Point, Reach, Record, RegisterError, Retries, State,
+    Bare, Drained, Frame, HookInfo, HookSet, Operation, Outcome, Point, Reach, RegisterError, Retries, State,
     WrapError,
     around::AroundTable,
     order::{check_names, nearest},
@@ -193,7 +193,7 @@ impl Hooks {
     pub async fn dispatch<P: Point>(&self, _point: P, frame: Frame<'_, P>) -> Outcome<P> {
         match self.table::<P>() {
             Some(table) => table.dispatch(frame).await,
-            None => Outcome { rulings: Vec::new(), record: Record::new(P::NAME) },
+            None => Outcome::nothing(),
         }
     }
 
