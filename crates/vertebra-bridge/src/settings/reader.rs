@@ -19,6 +19,9 @@ use super::{
 };
 use crate::{shown, wholly_shown};
 
+/// About as many keys as a table may have.
+const MOST_KEYS: usize = 32;
+
 /// How many values one file may set.
 const MAX_VALUES: usize = 4096;
 
@@ -78,6 +81,8 @@ pub(super) struct Section<'f> {
     span: Range<usize>,
     /// There is none if what may stand in it is sketched.
     table: Option<&'f dyn TableLike>,
+    /// What stands in it: few things, each of which is found sooner by looking than by hashing its key.
+    items: Vec<(&'f str, &'f Item)>,
     known: Vec<&'static str>,
     /// What may stand under each key, if that is sketched.
     sketch: Map<String, Value>,
@@ -85,7 +90,8 @@ pub(super) struct Section<'f> {
 
 impl<'f> Section<'f> {
     pub(super) fn new(file: &'f File<'f>, name: String, span: Range<usize>, table: &'f dyn TableLike) -> Self {
-        Self { file, name, span, table: Some(table), known: Vec::new(), sketch: Map::new() }
+        let (items, known) = (table.iter().collect(), Vec::with_capacity(MOST_KEYS));
+        Self { file, name, span, table: Some(table), items, known, sketch: Map::new() }
     }
 
     /// What may stand in a table that is read like this, as a JSON schema.
@@ -93,8 +99,8 @@ impl<'f> Section<'f> {
         file: &'f File<'f>,
         read: impl FnOnce(&mut Section<'f>) -> Result<T, SettingsError>,
     ) -> Result<Value, SettingsError> {
-        let (known, sketch) = (Vec::new(), Map::new());
-        let mut section = Self { file, name: String::new(), span: 0..0, table: None, known, sketch };
+        let (items, known, sketch) = (Vec::new(), Vec::new(), Map::new());
+        let mut section = Self { file, name: String::new(), span: 0..0, table: None, items, known, sketch };
         read(&mut section)?;
         Ok(shape::table(&section.sketch))
     }
@@ -111,26 +117,29 @@ impl<'f> Section<'f> {
     /// What stands under a key, which may stand here.
     fn item(&mut self, key: &'static str, shape: impl FnOnce() -> Value) -> Option<&'f Item> {
         self.known.push(key);
-        let Some(table) = self.table else {
+        if self.is_sketch() {
             self.sketch.insert(key.to_owned(), shape());
-            return None;
-        };
-        table.get(key)
+        }
+        self.at(key)
+    }
+
+    fn at(&self, key: &str) -> Option<&'f Item> {
+        self.items.iter().find(|(name, _)| *name == key).map(|(_, item)| *item)
     }
 
     /// Whether something stands under this key.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.table.is_some_and(|table| table.contains_key(key))
+        self.at(key).is_some()
     }
 
     /// Whether this text stands under this key.
     pub(super) fn is(&self, key: &str, text: &str) -> bool {
-        self.table.and_then(|table| table.get(key)).is_some_and(|item| item.as_str() == Some(text))
+        self.at(key).is_some_and(|item| item.as_str() == Some(text))
     }
 
     /// Something is wrong with what stands under this key.
     pub(super) fn wrong(&self, key: &str, message: impl Into<String>) -> SettingsError {
-        self.file.wrong(self.table.and_then(|table| table.get(key)).unwrap_or(&Item::None), message)
+        self.file.wrong(self.at(key).unwrap_or(&Item::None), message)
     }
 
     /// Something is wrong with this table as a whole.
@@ -217,9 +226,9 @@ impl<'f> Section<'f> {
         read: impl Fn(&mut Section<'f>, &Origin) -> Result<Option<T>, SettingsError>,
     ) -> Result<Vec<Said<T>>, SettingsError> {
         let one = match reference {
+            _ if !self.is_sketch() => Value::Null,
             Some(reference) => json!({ "$ref": reference }),
-            None if self.is_sketch() => Section::sketch(self.file, |section| read(section, &self.file.origin(0)))?,
-            None => Value::Null,
+            None => Section::sketch(self.file, |section| read(section, &self.file.origin(0)))?,
         };
         let Some(item) = self.item(key, || shape::list(&one)) else { return Ok(Vec::new()) };
         let not_tables = || match &*self.name {
@@ -414,7 +423,7 @@ impl<'f> Section<'f> {
     /// There is nothing in the table that was not asked for.
     pub(super) fn finish(&self) -> Result<(), SettingsError> {
         let Some(table) = self.table else { return Ok(()) };
-        for (key, item) in table.iter() {
+        for (key, item) in &self.items {
             if !self.known.contains(&key) {
                 let span = table.key(key).and_then(toml_edit::Key::span).or(item.span()).unwrap_or_default();
                 let key = shown(key);

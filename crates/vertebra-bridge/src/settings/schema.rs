@@ -22,6 +22,9 @@ use super::{
 };
 use crate::wholly_shown;
 
+/// How large most files are.
+const USUAL_BYTES: usize = 16 * 1024;
+
 /// One file of settings, read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sheet {
@@ -40,7 +43,7 @@ pub fn read(path: &Path, level: Level) -> Result<Sheet, SettingsError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Sheet::default()),
         Err(error) => return Err(failed(error)),
     };
-    let mut text = String::new();
+    let mut text = String::with_capacity(USUAL_BYTES);
     file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
     parse(&text, level, &place)
 }

@@ -159,7 +159,9 @@ fn whatever_happens<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Resu
 /// Does some work. Only where something outside may be started somebody also listens for signals, and from the beginning:
 /// what was started is ended with it.
 fn at_once<T>(work: impl Future<Output = T>, starts_something: bool, limit: Duration) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    // Whoever only has limits of time needs nothing of the system.
+    let runtime = if starts_something { runtime.enable_all() } else { runtime.enable_time() }.build()?;
     runtime.block_on(async {
         if !starts_something {
             return Ok(work.await);
