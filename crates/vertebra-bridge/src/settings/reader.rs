@@ -3,7 +3,7 @@
 //! The same reading without a file makes a sketch of what may stand in one: see [`Section::sketch`].
 
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     ops::Range,
     sync::Arc,
 };
@@ -41,13 +41,20 @@ pub(super) struct File<'t> {
     pub(super) text: &'t str,
     pub(super) level: Level,
     pub(super) place: Arc<str>,
-    /// What was read so far.
-    pub(super) entries: RefCell<Vec<Entry>>,
+    /// How many values were read so far.
+    pub(super) values: Cell<usize>,
+    /// What they were, if somebody wants to read it.
+    pub(super) entries: Option<RefCell<Vec<Entry>>>,
     /// Where its lines end.
     pub(super) ends: OnceCell<Vec<usize>>,
 }
 
-impl File<'_> {
+impl<'t> File<'t> {
+    pub(super) fn new(text: &'t str, level: Level, place: &str, entries: Option<RefCell<Vec<Entry>>>) -> Self {
+        let place = wholly_shown(place).into();
+        Self { text, level, place, values: Cell::new(0), entries, ends: OnceCell::new() }
+    }
+
     pub(super) fn wrong(&self, item: &Item, message: impl Into<String>) -> SettingsError {
         self.error(item.span().unwrap_or_default(), Shown, message)
     }
@@ -63,13 +70,16 @@ impl File<'_> {
     }
 
     /// Notes that this key has this value.
-    fn said<T>(&self, key: String, span: &Range<usize>, read: T) -> Result<Said<T>, SettingsError> {
-        let (origin, value) = (self.origin(span.start), self.text.get(span.clone()).unwrap_or_default());
-        let mut entries = self.entries.borrow_mut();
-        if entries.len() == MAX_VALUES {
+    fn said<T>(&self, key: impl FnOnce() -> String, span: &Range<usize>, read: T) -> Result<Said<T>, SettingsError> {
+        let origin = self.origin(span.start);
+        if self.values.get() == MAX_VALUES {
             return Err(self.error(span.clone(), Shown, format!("a file sets at most {MAX_VALUES} values")));
         }
-        entries.push(Entry { key, value: wholly_shown(value.trim()), line: origin.line.unwrap_or_default() });
+        self.values.set(self.values.get() + 1);
+        if let Some(entries) = &self.entries {
+            let value = wholly_shown(self.text.get(span.clone()).unwrap_or_default().trim());
+            entries.borrow_mut().push(Entry { key: key(), value, line: origin.line.unwrap_or_default() });
+        }
         Ok(Said { value: read, origin })
     }
 }
@@ -287,7 +297,7 @@ impl<'f> Section<'f> {
         let Some(item) = self.item(key, shape) else { return Ok(None) };
         let span = item.span().unwrap_or_default();
         let read = make(item).map_err(|message| self.file.error(span.clone(), values, message))?;
-        self.file.said(self.path(key), &span, read).map(Some)
+        self.file.said(|| self.path(key), &span, read).map(Some)
     }
 
     /// A text.
@@ -395,7 +405,7 @@ impl<'f> Section<'f> {
             let span = value.span().unwrap_or_default();
             let text = value.as_str().ok_or_else(|| self.file.error(span.clone(), Shown, not_texts()))?;
             check(text).map_err(|message| self.file.error(span.clone(), Shown, message))?;
-            texts.push(self.file.said(self.path(key), &span, text.to_owned())?);
+            texts.push(self.file.said(|| self.path(key), &span, text.to_owned())?);
         }
         Ok(texts)
     }
@@ -415,7 +425,7 @@ impl<'f> Section<'f> {
         for (name, item) in table.iter() {
             let span = item.span().unwrap_or_default();
             let value = make(name, item).map_err(|message| self.file.error(span.clone(), Shown, message))?;
-            all.push(self.file.said(format!("{path}.{}", shown(name)), &span, value)?.value);
+            all.push(self.file.said(|| format!("{path}.{}", shown(name)), &span, value)?.value);
         }
         Ok(all)
     }
