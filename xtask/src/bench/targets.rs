@@ -65,11 +65,7 @@ pub(crate) const CASES: [Case; 14] = [
         title: "one command",
         targets: &[Target::NotMoreThan { times: 1.2, case: "spawn", title: "the program alone" }],
     },
-    Case {
-        name: "worker",
-        title: "one worker",
-        targets: &[Target::Time(15e3)],
-    },
+    Case { name: "worker", title: "one worker", targets: &[Target::Time(15e3)] },
     Case { name: "idle_session", title: "idle session", targets: &[Target::Bytes(20.0 * 1024.0)] },
 ];
 
