@@ -434,7 +434,7 @@ impl<'f> Section<'f> {
     pub(super) fn finish(&self) -> Result<(), SettingsError> {
         let Some(table) = self.table else { return Ok(()) };
         for (key, item) in &self.items {
-            if !self.known.contains(&key) {
+            if !self.known.contains(key) {
                 let span = table.key(key).and_then(toml_edit::Key::span).or(item.span()).unwrap_or_default();
                 let key = shown(key);
                 let known = self.known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
