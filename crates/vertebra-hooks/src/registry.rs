@@ -282,7 +282,8 @@ impl Hooks {
         let before = own.snapshot.load_full();
         let mut registered = before.registered.clone();
         edit(&mut registered)?;
-        for new in registered.iter().filter(|one| !before.has(one)) {
+        let has_constraints = |one: &&Registered| !one.info.before.is_empty() || !one.info.after.is_empty();
+        for new in registered.iter().filter(has_constraints).filter(|one| !before.has(one)) {
             let everyone = above.iter().flat_map(|snapshot| &snapshot.registered).chain(&registered);
             let at_point: Vec<_> = everyone.filter(|one| one.point == new.point).map(|one| &one.info).collect();
             check_names(&new.info, &at_point)?;
