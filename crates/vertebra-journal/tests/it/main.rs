@@ -1,0 +1,4 @@
+//! Promises of the journal on disk.
+
+#[cfg(feature = "otel")]
+mod telemetry;
