@@ -4,7 +4,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -81,6 +81,7 @@ pub(super) struct Ways {
     pub(super) traces: SdkTracerProvider,
     pub(super) metrics: SdkMeterProvider,
     pub(super) tally: Arc<Tally>,
+    closed: AtomicBool,
 }
 
 impl Ways {
@@ -109,11 +110,12 @@ impl Ways {
             let exporter = Counted { inner: exporter, tally: tally.clone() };
             metrics = metrics.with_reader(PeriodicReader::builder(exporter).build());
         }
-        Ok(Self { traces: traces.build(), metrics: metrics.build(), tally })
+        Ok(Self { traces: traces.build(), metrics: metrics.build(), tally, closed: AtomicBool::new(false) })
     }
 
     /// Sends what is left, on threads of their own, because the SDK waits by blocking; `done` hears of it.
     pub(super) fn close(&self, within: Duration, done: impl FnOnce() + Send + 'static) {
+        self.closed.store(true, Ordering::Release);
         let (traces, metrics) = (self.traces.clone(), self.metrics.clone());
         std::thread::spawn(move || {
             let traces = std::thread::spawn(move || traces.shutdown_with_timeout(within));
@@ -128,7 +130,9 @@ impl Ways {
 impl Drop for Ways {
     /// Whoever did not wait for the end does not wait for it here either.
     fn drop(&mut self) {
-        self.close(TIMEOUT, || {});
+        if !self.closed.load(Ordering::Acquire) {
+            self.close(TIMEOUT, || {});
+        }
     }
 }
 

@@ -84,9 +84,10 @@ impl Telemetry {
             let _ = done.send(());
         });
         let in_time = tokio::time::timeout(within, ended).await.is_ok();
-        let delivered = self.0.ways.tally.so_far();
-        if delivered.lost > 0 && delivered.problem.is_none() && !in_time {
-            return Delivered { problem: Some(format!("it did not answer within {within:?}")), ..delivered };
+        let mut delivered = self.0.ways.tally.so_far();
+        if delivered.lost > 0 && delivered.problem.is_none() {
+            let full = "more came at once than the queue holds (OTEL_BSP_MAX_QUEUE_SIZE)".to_owned();
+            delivered.problem = Some(if in_time { full } else { format!("it did not answer within {within:?}") });
         }
         delivered
     }

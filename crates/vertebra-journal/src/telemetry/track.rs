@@ -135,7 +135,10 @@ impl Track {
         with.meters.model(&model, took, *usage, class.as_deref());
         used(&mut span, *usage);
         if let Some(response) = response {
-            self.called = response.calls.iter().map(|call| (call.id.clone(), call.tool.clone())).collect();
+            // Capabilities ask in between, and get no calls back.
+            if !response.calls.is_empty() {
+                self.called = response.calls.iter().map(|call| (call.id.clone(), call.tool.clone())).collect();
+            }
             if !response.finish.is_empty() {
                 let finish = StringValue::from(bounded(&response.finish));
                 span.set(names::FINISH, Value::Array(Array::String(vec![finish])));

@@ -21,12 +21,15 @@ use prost::Message as _;
 pub(crate) enum Manner {
     Takes,
     Refuses,
+    /// Holds its answers until it is [let go](Collector::let_go).
+    Hesitates,
     NeverAnswers,
 }
 
 #[derive(Default)]
 struct Heard {
     requests: usize,
+    let_go: bool,
     spans: Vec<Span>,
     metrics: Vec<Metric>,
     resource: BTreeMap<String, String>,
@@ -79,7 +82,7 @@ impl Collector {
         reader.read_exact(&mut body).ok()?;
         let mut heard = self.heard();
         heard.requests += 1;
-        if manner == Manner::Takes {
+        if let Manner::Takes | Manner::Hesitates = manner {
             if asked.starts_with("POST /v1/traces ") {
                 let request = ExportTraceServiceRequest::decode(&*body).expect("traces");
                 for resource in request.resource_spans {
@@ -98,6 +101,10 @@ impl Collector {
         self.heard.1.notify_all();
         let status = match manner {
             Manner::Takes => "200 OK",
+            Manner::Hesitates => {
+                drop(self.wait_while(|heard| !heard.let_go));
+                "200 OK"
+            }
             Manner::Refuses => "500 Internal Server Error",
             Manner::NeverAnswers => loop {
                 thread::park();
@@ -112,8 +119,17 @@ impl Collector {
 
     /// Waits until somebody has asked something.
     pub(crate) fn wait_for_a_request(&self) {
-        let waited = self.heard.1.wait_while(self.heard(), |heard| heard.requests == 0);
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        drop(self.wait_while(|heard| heard.requests == 0));
+    }
+
+    fn wait_while(&self, what: impl Fn(&Heard) -> bool) -> MutexGuard<'_, Heard> {
+        self.heard.1.wait_while(self.heard(), |heard| what(heard)).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It answers all it was asked, and will be.
+    pub(crate) fn let_go(&self) {
+        self.heard().let_go = true;
+        self.heard.1.notify_all();
     }
 
     pub(crate) fn resource(&self) -> BTreeMap<String, String> {

@@ -50,21 +50,31 @@ async fn a_collector_that_is_not_there_is_said() {
 
 #[tokio::test]
 async fn what_is_more_than_the_queue_holds_is_dropped_counted_and_said() {
-    let collector = Collector::that(Manner::NeverAnswers);
+    let collector = Collector::that(Manner::Hesitates);
     let settings = Settings { metrics: None, ..Settings::to(&collector.url()).expect("an address") };
     let telemetry = start(&settings);
-    let prompts = 500;
+    let prompts = 250;
     let model = (0..prompts).fold(Script::new(), |script, _| script.say("done"));
     let mut builder = Agent::builder(model);
-    builder.on(BeforeStep, async |_| proceed()).on(AfterStep, async |_| proceed());
+    builder.on(PromptSubmit, async |_| proceed());
+    builder.on(ExecutionStart, async |_| proceed());
+    builder.on(BeforeStep, async |_| proceed());
+    builder.on(BeforeInference, async |_| proceed());
+    builder.on(AfterInference, async |_| proceed());
+    builder.on(AfterStep, async |_| proceed());
+    builder.on(ShouldContinue, async |_| proceed());
+    builder.on(ExecutionEnd, async |_| proceed());
     let agent = builder.journal(telemetry.beside(MemoryJournal::default())).build().expect("an agent");
     for _ in 0..prompts {
         agent.run("go").await.expect("a run");
     }
-    let delivered = telemetry.finish(Duration::from_millis(1)).await;
-    // A session, a run, a step, a model call and two dispatches each: more than a queue of 2048 and a batch of 512.
-    assert_eq!((delivered.spans, delivered.lost), (0, prompts * 6), "{delivered}");
-    assert!(delivered.to_string().contains("3000 of 3000 spans"), "{delivered}");
+    collector.let_go();
+    let delivered = telemetry.finish(PATIENCE).await;
+    // A session, a run, a step, a model call and eight dispatches each: more than a queue of 2048 and a batch of 512.
+    assert_eq!(delivered.spans + delivered.lost, prompts * 12, "{delivered}");
+    assert!(delivered.spans <= 2048 + 512, "{delivered}");
+    assert_eq!(delivered.spans, collector.spans().len() as u64);
+    assert!(delivered.to_string().contains("than the queue holds"), "{delivered}");
 }
 
 #[tokio::test]

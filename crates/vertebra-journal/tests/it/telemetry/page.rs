@@ -15,18 +15,24 @@ fn documented() -> BTreeSet<String> {
     quoted.filter(ours).map(str::to_owned).collect()
 }
 
-/// A run with all that is rare: a cache, a price, an exit code, a hook in the shadow, a stream that is halted.
+/// A run with all that is rare: a cache, a price, an exit code, an answer in place of a tool, a hook in the shadow, a
+/// stream that is halted.
 async fn rare(collector: &Collector) {
     let telemetry = to(collector);
     let usage =
         Usage { input_tokens: 1, output_tokens: 1, cache_read_tokens: 1, cache_write_tokens: 1, cost_micros: 1 };
-    let calls = vec![ToolCall::from_text("call-1", "false", "{}")];
+    let calls = ["false", "shelf"].map(|tool| ToolCall::from_text(tool, tool, "{}")).into();
     let asks = Response { calls, usage, finish: "tool_calls".to_owned(), ..Response::default() };
     let mut builder = Agent::builder(Script::new().turn(asks).say("goodbye"));
     builder.journal(telemetry.beside(MemoryJournal::default()));
     builder.tool(tool("false", "fails", async |_: serde_json::Value, _| {
         Ok(ToolOutput { text: String::new(), exit_code: Some(1), data: serde_json::Value::Null })
     }));
+    builder.tool(RecordingTool::new("shelf"));
+    builder.around(ToolUse, async |cx, next| match &*cx.call.tool {
+        "shelf" => Ok(ToolResult::done("was there already")),
+        _ => next.run(cx).await,
+    });
     builder.guard(BeforeToolUse, async |_| deny("only a thought")).named("ghost").shadow();
     builder.on(InferenceDelta, async |_| halt("enough")).named("quiet");
     builder.build().expect("an agent").run("go").await.expect("a run");
@@ -36,6 +42,8 @@ async fn rare(collector: &Collector) {
         named(&spans, "chat script-1").into_iter().find_map(|(_, mut about)| about.remove("vertebra.halted_by"));
     assert_eq!(halted.as_deref(), Some("quiet"));
     assert_eq!(named(&spans, "execute_tool false")[0].1["vertebra.tool.exit_code"], "1");
+    let left_out = spans.iter().flat_map(|span| &span.events).find(|event| event.name == "tool left out");
+    assert_eq!(texts(&left_out.expect("an event").attributes)["gen_ai.tool.call.id"], "shelf");
 }
 
 #[tokio::test]
