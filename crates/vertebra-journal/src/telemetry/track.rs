@@ -130,7 +130,11 @@ impl Track {
     fn model_answered(&mut self, with: &Instruments, line: &What, at: SystemTime) {
         let What::ModelAnswered { key, usage, response, veiled: _, halted, error } = line else { return };
         let Some((model, mut span)) = self.models.remove(key) else { return };
-        let class = error.as_deref().map(words::model_error);
+        let class = match (response, error) {
+            (_, Some(error)) => Some(words::of(&error.class())),
+            (None, None) => Some("cancelled".to_owned()),
+            (Some(_), None) => None,
+        };
         let took = at.duration_since(span.began()).unwrap_or_default();
         with.meters.model(&model, took, *usage, class.as_deref());
         used(&mut span, *usage);
@@ -150,8 +154,9 @@ impl Track {
         if let Some((by, _)) = halted {
             span.set(names::HALTED_BY, by.clone());
         }
-        if let (Some(class), Some(error)) = (class, error) {
-            span.fail(class, bounded(error));
+        if let Some(class) = class {
+            let told = error.as_ref().map_or_else(|| "the run was cancelled".to_owned(), ToString::to_string);
+            span.fail(class, bounded(&told));
         }
         span.end(at);
     }

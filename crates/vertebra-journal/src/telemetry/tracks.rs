@@ -123,7 +123,7 @@ impl Session {
                     .begin(&with.tracer, &inside);
                 self.runs.insert(entry.run_id.clone(), Track::new(span, entry.session_id.clone()));
             }
-            What::RunEnded { report } => {
+            What::RunEnded { report, checkpoint: _ } => {
                 if let Some(run) = self.runs.remove(&entry.run_id) {
                     run.end_as(with, report, at);
                 }

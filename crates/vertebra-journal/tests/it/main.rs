@@ -1,4 +1,17 @@
-//! Promises of the journal on disk.
+//! The journal on disk, on real files, with real processes that die.
 
+mod chain;
+mod claims;
+mod conformance;
+mod damage;
+mod disk;
+mod inbox;
+mod kill;
+mod lists;
+mod open;
+mod property;
+mod queue;
+mod retention;
+mod support;
 #[cfg(feature = "otel")]
 mod telemetry;

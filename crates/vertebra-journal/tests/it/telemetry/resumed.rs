@@ -47,7 +47,7 @@ fn ended() -> Entry {
         usage: Usage::default(),
         duration_ms: 1,
     };
-    line("run-1", What::RunEnded { report })
+    line("run-1", What::RunEnded { report, checkpoint: Box::default() })
 }
 
 /// The first part of a session: one tool under way, one question open.
@@ -149,4 +149,50 @@ async fn a_run_whose_beginning_is_not_read_again_is_still_told_of() {
     traced.release("session-1").await.expect("released");
     telemetry.finish(PATIENCE).await;
     assert_eq!(tree(&collector.spans(), |_| String::new()), "session\n  invoke_agent\n    step\n");
+}
+
+/// An agent that has to ask before it deploys.
+fn careful(journal: impl Journal, model: Script, approver: FixedApprover) -> Agent {
+    let mut builder = Agent::builder(model);
+    builder.name("lead").journal(journal).approver(approver).tool(RecordingTool::new("deploy"));
+    builder.on(BeforeToolUse.tool("deploy"), async |_| ask("it is Friday")).named("careful");
+    builder.build().expect("an agent")
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_a_person_and_is_resumed_is_told_of_from_both_sides() {
+    let (first, second) = (Collector::that(Manner::Takes), Collector::that(Manner::Takes));
+    let journal = MemoryJournal::default();
+    let telemetry = to(&first);
+    let later = FixedApprover::by(|_| vertebra::Decision::Later);
+    let agent = careful(telemetry.beside(journal.clone()), Script::new().call("deploy", "{}"), later);
+    let mut session = agent.session().await;
+    let id = session.id().to_owned();
+    let report = session.prompt("go").await.expect("a run");
+    assert_eq!(report.status, RunStatus::Suspended);
+    session.close().await;
+    telemetry.finish(PATIENCE).await;
+
+    let telemetry = to(&second);
+    let agent = careful(telemetry.beside(journal.another()), Script::new().say("done"), FixedApprover::yes());
+    let mut session = agent.resume(&id).await.expect("the session");
+    let report = session.go_on().await.expect("a run").expect("its end");
+    assert_eq!(report.status, RunStatus::Completed);
+    session.close().await;
+    telemetry.finish(PATIENCE).await;
+
+    let expected = [
+        (&first, "suspended", &["chat script-1", "approval deploy"][..]),
+        (&second, "completed", &["approval deploy", "execute_tool deploy", "chat script-1"]),
+    ];
+    for (collector, status, names) in expected {
+        let spans = collector.spans();
+        assert_eq!(named(&spans, "invoke_agent lead")[0].1["vertebra.run.status"], status);
+        for name in names {
+            assert_eq!(named(&spans, name).len(), 1, "{name}: {}", tree(&spans, |_| String::new()));
+        }
+    }
+    let (first, second) = (first.spans(), second.spans());
+    let (before, after) = (named(&first, "invoke_agent lead")[0].0, named(&second, "invoke_agent lead")[0].0);
+    assert_eq!(after.links[0].span_id, before.span_id);
 }
