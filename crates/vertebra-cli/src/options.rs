@@ -34,6 +34,16 @@ pub(crate) struct AgentOptions {
     /// Let the folder's own settings and instructions count, for this run
     #[arg(long, help_heading = "Rights")]
     pub(crate) trust: bool,
+    /// Export traces and metrics to an OpenTelemetry collector [default: `http://localhost:4318`]
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        help_heading = "Telemetry"
+    )]
+    pub(crate) otlp: Option<String>,
     /// End after so many steps [default: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub(crate) max_steps: Option<u64>,

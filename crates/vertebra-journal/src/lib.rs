@@ -5,6 +5,8 @@
 mod chain;
 mod export;
 mod store;
+#[cfg(feature = "otel")]
+pub mod telemetry;
 
 pub use chain::{Hash, NotHex, Verified};
 pub use ed25519_dalek::{SigningKey, VerifyingKey};

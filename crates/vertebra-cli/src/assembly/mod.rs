@@ -11,18 +11,20 @@ mod reading;
 mod rights;
 mod script;
 mod servers;
+mod telemetry;
 mod world;
 
 use std::{path::Path, time::Duration};
 
 use anyhow::Context as _;
-use vertebra::{Agent, Approver, Limits};
+use vertebra::{Agent, Approver, Limits, NoJournal};
 use vertebra_bridge::{
     policy::Reload,
     settings::{
         self, Driver, InstructionSettings, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings, Settings,
     },
 };
+use vertebra_journal::telemetry::Telemetry;
 use vertebra_kit::{
     bash::{Bash, policy::Ground},
     files::{Files, Undo},
@@ -39,6 +41,7 @@ pub(crate) use self::{
     choice::{Picked, Places},
     models::Models,
     project::{Brought, Trust, agrees, show},
+    telemetry::settings as telemetry_settings,
     world::World,
 };
 use crate::options::{AgentOptions, DriverChoice, ModeChoice};
@@ -66,6 +69,8 @@ pub(crate) struct Assembled {
     pub(crate) rules: Rules,
     /// The hooks of files, which follow them.
     pub(crate) policy: Reload,
+    /// What tells a collector of it, if somebody wants that.
+    pub(crate) telemetry: Option<Telemetry>,
     /// What a person should know before it begins: what was found, what is missing.
     pub(crate) notices: Vec<String>,
     /// What nobody may overlook: what was to hold and does not.
@@ -81,7 +86,7 @@ pub(crate) async fn assemble<A: Approver>(
 ) -> anyhow::Result<Assembled> {
     let folder = std::fs::canonicalize(&options.dir).with_context(|| format!("--dir {}", options.dir.display()))?;
     let trust = if options.trust { Trust::Once } else { Trust::Remembered };
-    let Settled { settings, project, brought, mut notices, warnings } =
+    let Settled { settings, project, brought, mut notices, mut warnings } =
         Settled::read(&folder, trust, from_options(options), world)?;
     let permissions = rights::permissions(&settings, world.user_settings().as_deref())?;
     let rules = permissions.rules();
@@ -138,13 +143,15 @@ pub(crate) async fn assemble<A: Approver>(
     if let Some(claude) = claude {
         builder.with(claude);
     }
+    let telemetry = telemetry::start(options.otlp.as_deref(), world, &mut warnings)?;
+    telemetry::keep(&mut builder, NoJournal, telemetry.as_ref());
     if let Some(approver) = approver(&rules) {
         builder.approver(approver);
     }
     let agent = builder.build()?;
     policy.follow(&agent);
     notices.extend(policy::unknown_tools(&policy.policy(), &agent));
-    Ok(Assembled { agent, models, steering, undo, rules, policy, notices, warnings })
+    Ok(Assembled { agent, models, steering, undo, rules, policy, telemetry, notices, warnings })
 }
 
 /// What all levels say together.

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use vertebra::{Agent, RunStatus, Session, SessionReport, Usage};
 use vertebra_bridge::policy::Reload;
+use vertebra_journal::telemetry::Telemetry;
 use vertebra_kit::files::Undo;
 
 use self::{command::Command, model::ModelSwitch};
@@ -47,8 +48,8 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     };
     let session = assembled.agent.session().await;
     let model = ModelSwitch::new(&assembled.agent, assembled.models)?;
-    let (agent, undo, policy) = (assembled.agent, assembled.undo, assembled.policy);
-    let mut chat = Chat { desk, agent, session, model, undo, policy, before: Totals::default() };
+    let (agent, undo, policy, telemetry) = (assembled.agent, assembled.undo, assembled.policy, assembled.telemetry);
+    let mut chat = Chat { desk, agent, session, model, undo, policy, telemetry, before: Totals::default() };
     let first = options.prompt.join(" ");
     let code = chat.talk((!first.trim().is_empty()).then_some(first)).await;
     Ok(chat.close(code).await.into())
@@ -61,6 +62,7 @@ struct Chat {
     model: ModelSwitch,
     undo: Undo,
     policy: Reload,
+    telemetry: Option<Telemetry>,
     /// What sessions that were cleared away have cost.
     before: Totals,
 }
@@ -199,7 +201,7 @@ impl Chat {
             self.desk.say(&[Row::default(), Row::default().with(BOLD, "in all ").then(totals.row())]);
         }
         drop(self.desk);
-        drive::leave(self.session).await;
+        drive::leave(self.session, self.telemetry).await;
         code
     }
 }

@@ -14,7 +14,7 @@ use vertebra_bridge::{
 use vertebra_kit::bash::Bash;
 
 use super::Finding;
-use crate::assembly::{Places, Settled, Trust, World};
+use crate::assembly::{Places, Settled, Trust, World, telemetry_settings};
 
 /// Looks at everything.
 pub(super) async fn all(folder: &Path, world: &World) -> Vec<Finding> {
@@ -23,6 +23,7 @@ pub(super) async fn all(folder: &Path, world: &World) -> Vec<Finding> {
     findings.push(settings("managed settings", Some(world.managed.clone()), Level::Managed));
     findings.push(settings("your settings", world.user_settings(), Level::User));
     findings.extend(project(folder, world));
+    findings.push(telemetry(world));
     findings.extend(models(folder, world).await);
     findings
 }
@@ -152,6 +153,21 @@ fn project(folder: &Path, world: &World) -> Vec<Finding> {
         Err(error) => Finding::broken(WHAT, error.to_string(), "remove that file"),
     });
     findings
+}
+
+/// Whether runs are exported by what the environment says. Nothing is sent to find out.
+fn telemetry(world: &World) -> Finding {
+    const WHAT: &str = "telemetry";
+    match telemetry_settings(None, world) {
+        Ok(None) => Finding::good(WHAT, "off (`--otlp`, or OTEL_EXPORTER_OTLP_ENDPOINT, switches it on)"),
+        Ok(Some(settings)) => {
+            let to = [("traces", settings.traces), ("metrics", settings.metrics)].into_iter();
+            let to: Vec<_> = to.filter_map(|(what, url)| Some(format!("{what} to {}", url?))).collect();
+            let contents = if settings.contents { ", with what is said" } else { ", without what is said" };
+            Finding::good(WHAT, format!("on: {}{contents}", to.join(", ")))
+        }
+        Err(error) => Finding::lacking(WHAT, format!("off: {error}"), "change the variable, or unset it"),
+    }
 }
 
 /// Which models can be asked, and which one would be. Keys are named, never shown.

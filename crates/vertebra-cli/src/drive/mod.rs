@@ -20,6 +20,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use vertebra::{Model as _, Prompt, RunReport, RunStream, Session, SystemClock};
+use vertebra_journal::telemetry::Telemetry;
 use vertebra_kit::steering::{Full, Steering};
 
 use self::person::Person;
@@ -358,9 +359,15 @@ pub(crate) fn cannot_begin(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Ends a session for a person who wants to leave: its tools are stopped, but nobody waits for it for long.
-pub(crate) async fn leave(session: Session) {
+/// Ends a session for a person who wants to leave: its tools are stopped, but nobody waits for it for long, nor for a
+/// collector. What did not reach one is said.
+pub(crate) async fn leave(session: Session, telemetry: Option<Telemetry>) {
     let _ = timeout(GRACE, session.close()).await;
+    let Some(telemetry) = telemetry else { return };
+    let delivered = telemetry.finish(GRACE).await;
+    if delivered.lost > 0 {
+        eprintln!("telemetry: {}", text::visible(&delivered.to_string()));
+    }
 }
 
 /// A run under way.

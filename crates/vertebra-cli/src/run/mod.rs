@@ -76,7 +76,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
         }
     };
     drop(desk);
-    drive::leave(session).await;
+    drive::leave(session, assembled.telemetry).await;
     Ok(code.into())
 }
 

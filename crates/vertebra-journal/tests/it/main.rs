@@ -13,3 +13,5 @@ mod property;
 mod queue;
 mod retention;
 mod support;
+#[cfg(feature = "otel")]
+mod telemetry;

@@ -7,11 +7,12 @@ mod hooks;
 mod install;
 mod models;
 mod settings;
+mod telemetry;
 mod trust;
 
 use std::{
     fs,
-    io::{Read as _, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
     path::PathBuf,
     process::{Command, Output, Stdio},
@@ -129,8 +130,10 @@ impl Listener {
         let hearing = heard.clone();
         thread::spawn(move || {
             for stream in socket.incoming().flatten() {
-                let asked = answer(stream);
-                hearing.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+                let asked = question(&stream);
+                // Before it is answered: who is answered may end at once, and a test look.
+                hearing.lock().unwrap_or_else(PoisonError::into_inner).push(asked.clone());
+                answer(&stream, &asked);
             }
         });
         Self { port, heard }
@@ -145,16 +148,26 @@ impl Listener {
     }
 }
 
-fn answer(mut stream: TcpStream) -> String {
+/// The head of a request. Its body is read too, because a connection that is closed before is reset.
+fn question(stream: &TcpStream) -> String {
     stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
-    let (mut asked, mut bytes) = (Vec::new(), [0; 4096]);
-    while !asked.windows(4).any(|end| end == b"\r\n\r\n") {
-        match stream.read(&mut bytes) {
-            Ok(0) | Err(_) => break,
-            Ok(read) => asked.extend(&bytes[..read]),
+    let (mut reader, mut asked, mut length) = (BufReader::new(stream), String::new(), 0);
+    loop {
+        let from = asked.len();
+        let read = reader.read_line(&mut asked);
+        let line = asked[from..].to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or_default();
+        }
+        if !matches!(read, Ok(1..)) || line == "\r\n" {
+            break;
         }
     }
-    let asked = String::from_utf8_lossy(&asked).into_owned();
+    let _ = std::io::copy(&mut reader.take(length), &mut std::io::sink());
+    asked
+}
+
+fn answer(mut stream: &TcpStream, asked: &str) {
     let (status, body) = if asked.starts_with("GET /api/tags") {
         ("200 OK", r#"{"models": [{"name": "qwen3:8b"}]}"#)
     } else {
@@ -162,5 +175,4 @@ fn answer(mut stream: TcpStream) -> String {
     };
     let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
     let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
-    asked
 }
