@@ -106,7 +106,7 @@ impl Session {
     /// A line of this session. `again` is above 0 for one from before it was resumed for that time.
     fn line(&mut self, with: &Instruments, entry: &Entry, at: SystemTime, again: u32) {
         match &entry.what {
-            What::RunBegan { prompt, agent, depth, parent, for_call } => {
+            What::RunBegan { prompt, agent, depth, parent, for_call, .. } => {
                 let inside = self.track(parent.as_deref().unwrap_or_default()).inside(for_call.as_deref());
                 let name = if agent.is_empty() { "invoke_agent".to_owned() } else { format!("invoke_agent {agent}") };
                 let before = again.checked_sub(1).map(|part| name_of(&entry.session_id, &entry.run_id, part));
@@ -139,7 +139,7 @@ fn unfinished(lines: &[Entry]) -> Vec<Entry> {
     if let Some(first) = lines.first().filter(|first| first.what.starts_over() && first.run_id != first.session_id) {
         // The run that wrote it began before these lines do.
         let (prompt, agent) = (Prompt::default(), Arc::from(""));
-        let what = What::RunBegan { prompt, agent, depth: 0, parent: None, for_call: None };
+        let what = What::RunBegan { prompt, agent, depth: 0, parent: None, for_call: None, foreign: false };
         left.push(Entry { what, ..first.clone() });
     }
     for line in lines {

@@ -343,7 +343,7 @@ async fn variables_that_a_start_leaves_reach_later_commands_of_children_too() {
 }
 
 /// An agent with a handler beside it that writes to stderr, and steps enough after it has ended to hear of it.
-fn beside(world: &World, model: &Script, handler: Value) -> AgentBuilder {
+fn beside(world: &World, model: &Script, handler: &Value) -> AgentBuilder {
     world.settings("project", &json!({ "hooks": { "PostToolUse": [{ "matcher": "Bash", "hooks": [handler] }] } }));
     let over = world.project().join("over");
     let wait = tool("wait", "Waits", async move |_: Value, _| {
@@ -368,7 +368,7 @@ async fn what_runs_beside_wakes_the_model_before_it_stops() {
     let (world, model) = (World::new(), waiting());
     let command = "echo 'tests failed' >&2; touch \"$CLAUDE_PROJECT_DIR/over\"; exit 2";
     let handler = json!({ "type": "command", "command": command, "asyncRewake": true });
-    run(&mut beside(&world, &model, handler)).await;
+    run(&mut beside(&world, &model, &handler)).await;
     assert!(read(&model).contains(&"tests failed".to_owned()), "{:?}", read(&model));
 }
 
@@ -379,7 +379,7 @@ async fn how_a_handler_beside_the_agent_ended_is_told_to_people_and_to_the_recor
     let handler = json!({ "type": "command", "command": command, "async": true });
     let (told, accounts) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
     let (seen, kept) = (told.clone(), accounts.clone());
-    let mut builder = beside(&world, &model, handler);
+    let mut builder = beside(&world, &model, &handler);
     builder.watch(Notification, async move |cx| {
         seen.lock().expect("nobody panics").push(cx.message.clone());
         Ok(())

@@ -19,7 +19,10 @@ fn began() -> Entry {
 
 fn run_began() -> Entry {
     let (prompt, agent) = ("go".into(), "lead".into());
-    line("run-1", What::RunBegan { prompt, agent, depth: 0, parent: Some("session-1".into()), for_call: None })
+    line(
+        "run-1",
+        What::RunBegan { prompt, agent, depth: 0, parent: Some("session-1".into()), for_call: None, foreign: false },
+    )
 }
 
 fn approval() -> Approval {
