@@ -73,7 +73,7 @@ impl Account {
         transaction
             .prepare_cached(
                 "INSERT INTO sessions (session_id, agent, folder, provider, model, forked_from, began, touched, epoch, head)
-                 VALUES (:session_id, :agent, :folder, :provider, :model, :forked_from, :time, :time, 1, :head)",
+                 VALUES (:session_id, :agent, :folder, :provider, :model, :forked_from, :time, :time, 0, :head)",
             )?
             .execute(named_params! {
                 ":session_id": entry.session_id,
@@ -99,11 +99,18 @@ impl Account {
             bytes: 0,
             latest: 0,
             whole: 1,
-            epoch: 1,
+            epoch: 0,
             holder: None,
             head,
             taken_now: false,
         }))
+    }
+
+    /// Gives the session to a handle.
+    pub(super) fn take(&mut self, holder: &Arc<str>) {
+        self.holder = Some(holder.clone());
+        self.epoch += 1;
+        self.taken_now = true;
     }
 
     /// Adds a line.
