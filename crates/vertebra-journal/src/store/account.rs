@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, types::Type};
 use serde::de::DeserializeOwned;
-use vertebra::{Entry, RunStatus, Usage, What};
+use vertebra::{Decision, Entry, RunStatus, Usage, What};
 
 use super::fault::Trouble;
 use crate::chain::Hash;
@@ -123,6 +123,9 @@ impl Account {
         self.latest = transaction.last_insert_rowid();
         self.bytes = self.bytes.saturating_add_unsigned(body.len() as u64);
         self.touched = entry.timestamp.as_microsecond();
+        if entry.what.starts_over() {
+            self.whole = self.lines;
+        }
         self.count(transaction, entry)
     }
 
@@ -149,17 +152,18 @@ impl Account {
                     )?
                     .execute((self.id, &approval.call_id, &approval.at.run.run_id, &approval.digest, until, self.lines))?;
             }
+            // Whoever said so is asked again.
+            What::Answered { decision: Decision::Later, .. } => {}
             What::Answered { call_id, .. } => {
                 transaction
                     .prepare_cached("DELETE FROM questions WHERE session = ?1 AND call_id = ?2 AND run_id = ?3")?
                     .execute((self.id, call_id, &entry.run_id))?;
             }
-            What::Checkpoint(_) if entry.what.starts_over() => self.whole = self.lines,
             What::Suspended { .. } => {
                 "suspended".clone_into(&mut self.state);
                 self.holder = None;
             }
-            What::RunEnded { report } if report.status != RunStatus::Suspended => {
+            What::RunEnded { report, .. } if report.status != RunStatus::Suspended => {
                 transaction
                     .prepare_cached("DELETE FROM questions WHERE session = ?1 AND run_id = ?2")?
                     .execute((self.id, &entry.run_id))?;
