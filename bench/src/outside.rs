@@ -2,6 +2,8 @@
 
 use std::{
     collections::BTreeMap,
+    env,
+    io::{self, BufRead as _, Write as _},
     process::{Command, ExitStatus, Stdio},
     sync::Arc,
     time::Duration,
@@ -23,8 +25,21 @@ use vertebra_bridge::{
 /// A program that does nothing, by its full path: nobody has to look for it.
 const NOTHING: &str = "/bin/true";
 
-/// Answers every line with its number and nothing else, so that what is measured is the way there and back.
-const WORKER: &str = r#"exec sed -u 's/^{"id":\([0-9]*\),.*/{"id":\1}/'"#;
+/// What makes this very program a worker.
+pub(crate) const WORKER: &str = "answer-lines";
+
+/// Answers every line with its number and nothing else, so that what is measured is the way there and back. `sed -u` would
+/// do, but reads letter by letter.
+pub(crate) fn answer_lines() -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        let number = line.strip_prefix(r#"{"id":"#).and_then(|rest| rest.split_once(',')).map_or("0", |(id, _)| id);
+        out.write_all(format!("{{\"id\":{number}}}\n").as_bytes())?;
+        out.flush()?;
+    }
+    Ok(())
+}
 
 pub(crate) fn cases(suite: Suite) -> Suite {
     suite
@@ -34,7 +49,9 @@ pub(crate) fn cases(suite: Suite) -> Suite {
             asked(&RunSettings::Command { command, contract: Contract::Vertebra, env: Vec::new() })
         })
         .plain_case("worker", || {
-            asked(&RunSettings::Worker { command: Words::Line(WORKER.to_owned()), env: Vec::new() })
+            let this = env::current_exe().expect("this program").to_string_lossy().into_owned();
+            let command = Words::List(vec![this, WORKER.to_owned()]);
+            asked(&RunSettings::Worker { command, env: Vec::new() })
         })
 }
 

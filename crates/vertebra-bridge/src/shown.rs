@@ -17,6 +17,10 @@ pub fn shown(text: &str) -> String {
 
 /// All of a text on one line, likewise.
 pub fn wholly_shown(text: &str) -> String {
+    // Most texts are plain, and there are many.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let mut line = String::new();
     for letter in text.chars() {
         // The standard library knows which letters a reader would not see as what they are.

@@ -90,10 +90,10 @@ impl<'a, P: Point> Cx<'a, P> {
     }
 
     /// Keeps what the hook wrote, and says what that was; `None` if it wrote nothing.
-    pub(crate) fn commit(mut self) -> Option<Changed> {
+    pub(crate) fn commit(mut self) -> Option<Changed<P::State>> {
         let changes = self.inner.written()?;
-        self.inner.undo = None;
-        Some(Changed { changes })
+        let Undo { event, state } = *self.inner.undo.take()?;
+        Some(Changed { changes, event: event.is_some(), state_before: state })
     }
 }
 
@@ -114,8 +114,12 @@ impl<P: Point> Undo<P> {
 }
 
 /// What a hook that succeeded had written.
-pub(crate) struct Changed {
+pub(crate) struct Changed<S> {
     pub(crate) changes: Vec<Change>,
+    /// Whether it wrote to the event.
+    pub(crate) event: bool,
+    /// The state before, if it wrote to that.
+    pub(crate) state_before: Option<S>,
 }
 
 impl<P: Point> Drop for Cx<'_, P> {

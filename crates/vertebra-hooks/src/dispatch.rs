@@ -54,9 +54,23 @@ pub struct Outcome<P: Point> {
     pub rulings: Vec<Ruling<P::Verdict>>,
     /// What happened.
     pub record: Record,
+    /// Whether hooks wrote to the event.
+    pub event_changed: bool,
+    /// The state before the first hook that wrote to it. Boxed, because most hooks write nothing.
+    pub state_before: Option<Box<P::State>>,
 }
 
 impl<P: Point> Outcome<P> {
+    /// Nobody ran.
+    pub(crate) fn nothing() -> Self {
+        Self::recorded(Vec::new(), Record::new(P::NAME))
+    }
+
+    /// What came of a dispatch that happened before: event and state are what it left.
+    pub fn recorded(rulings: Vec<Ruling<P::Verdict>>, record: Record) -> Self {
+        Self { rulings, record, event_changed: false, state_before: None }
+    }
+
     /// The strongest verdict; among equals the first. `None`: nobody objected, go on.
     pub fn decision(&self) -> Option<&Ruling<P::Verdict>> {
         strongest(&self.rulings)
@@ -87,7 +101,7 @@ impl<P: Point> fmt::Display for Outcome<P> {
 
 impl<P: Point> fmt::Debug for Outcome<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outcome").field("rulings", &self.rulings).field("record", &self.record).finish()
+        f.debug_struct("Outcome").field("rulings", &self.rulings).field("record", &self.record).finish_non_exhaustive()
     }
 }
 
@@ -112,6 +126,8 @@ struct Dispatch<'a, P: Point> {
     frame: Frame<'a, P>,
     rulings: Vec<Ruling<P::Verdict>>,
     record: Record,
+    event_changed: bool,
+    state_before: Option<Box<P::State>>,
     began: Instant,
     /// When the hook before ended; one reading of the clock serves as end and as beginning.
     mark: Instant,
@@ -122,7 +138,15 @@ impl<'a, P: Point> Dispatch<'a, P> {
         // A dispatch that was dropped half way could not take its notes with it.
         frame.state.notes_mut().clear(Lasting::Dispatch);
         let now = Instant::now();
-        Self { frame, rulings: Vec::new(), record: Record::new(P::NAME), began: now, mark: now }
+        Self {
+            frame,
+            rulings: Vec::new(),
+            record: Record::new(P::NAME),
+            event_changed: false,
+            state_before: None,
+            began: now,
+            mark: now,
+        }
     }
 
     /// Hooks, one after another; each sees what the one before left.
@@ -169,8 +193,10 @@ impl<'a, P: Point> Dispatch<'a, P> {
             match &judged.answer {
                 Ok(_) if info.shadow => judged.changes = cx.undone(),
                 Ok(_) => {
-                    if let Some(Changed { changes }) = cx.commit() {
+                    if let Some(Changed { changes, event, state_before }) = cx.commit() {
                         (judged.changes, judged.touched) = (changes, true);
+                        self.event_changed |= event;
+                        self.state_before = self.state_before.take().or_else(|| state_before.map(Box::new));
                     }
                 }
                 Err(failure) if attempts > info.max_retries || *failure == Failure::RetriesExhausted => {}
@@ -277,7 +303,8 @@ impl<'a, P: Point> Dispatch<'a, P> {
     fn finish(mut self) -> Outcome<P> {
         self.frame.state.notes_mut().clear(Lasting::Dispatch);
         self.record.took = self.mark.duration_since(self.began);
-        Outcome { rulings: self.rulings, record: self.record }
+        let Self { rulings, record, event_changed, state_before, .. } = self;
+        Outcome { rulings, record, event_changed, state_before }
     }
 
     fn lap(&mut self) -> Duration {

@@ -60,6 +60,7 @@ mod compiled;
 mod index;
 mod matcher;
 mod pattern;
+mod plain;
 mod site;
 
 mod around;

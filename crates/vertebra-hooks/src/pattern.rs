@@ -9,6 +9,8 @@ use regex_syntax::hir::{
     literal::{ExtractKind, Extractor, Seq},
 };
 
+use crate::plain;
+
 /// When patterns are compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compile {
@@ -30,7 +32,7 @@ pub(crate) struct Pattern<M> {
 struct Waiting<M> {
     /// Every text that matches has one of these in it; none are known if it is empty.
     literals: OnceLock<Vec<String>>,
-    parse: Box<dyn Fn() -> Result<Hir, String> + Send + Sync>,
+    find: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     make: Box<dyn Fn() -> Option<M> + Send + Sync>,
 }
 
@@ -74,10 +76,15 @@ impl Pattern<Regex> {
             let mut parser = regex_syntax::ParserBuilder::new().case_insensitive(blind_to_case).build();
             parser.parse(&parsed).map_err(|error| error.to_string())
         };
-        if when == Compile::Checked {
+        let simple = if blind_to_case { None } else { plain::required(&text) };
+        if when == Compile::Checked && simple.is_none() {
             parse()?;
         }
-        Ok(Self::later(parse, move || build(&text).ok()))
+        let find = move || match &simple {
+            Some(required) if !required.is_empty() => vec![required.clone()],
+            Some(_) | None => parse().as_ref().map(literals).unwrap_or_default(),
+        };
+        Ok(Self::later(find, move || build(&text).ok()))
     }
 }
 
@@ -87,11 +94,11 @@ impl Pattern<GlobMatcher> {
             return Self::ready(glob.compile_matcher());
         }
         let regex = glob.regex().to_owned();
-        let parse = move || {
+        let find = move || {
             let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
-            parser.parse(&regex).map_err(|error| error.to_string())
+            parser.parse(&regex).as_ref().map(literals).unwrap_or_default()
         };
-        Self::later(parse, move || Some(glob.compile_matcher()))
+        Self::later(find, move || Some(glob.compile_matcher()))
     }
 }
 
@@ -101,10 +108,10 @@ impl<M: Matches> Pattern<M> {
     }
 
     fn later(
-        parse: impl Fn() -> Result<Hir, String> + Send + Sync + 'static,
+        find: impl Fn() -> Vec<String> + Send + Sync + 'static,
         make: impl Fn() -> Option<M> + Send + Sync + 'static,
     ) -> Self {
-        let waiting = Waiting { literals: OnceLock::new(), parse: Box::new(parse), make: Box::new(make) };
+        let waiting = Waiting { literals: OnceLock::new(), find: Box::new(find), make: Box::new(make) };
         Self { compiled: OnceLock::new(), waiting: Some(waiting) }
     }
 
@@ -112,8 +119,7 @@ impl<M: Matches> Pattern<M> {
         if self.compiled.get().is_none()
             && let Some(waiting) = &self.waiting
         {
-            let literals =
-                waiting.literals.get_or_init(|| (waiting.parse)().as_ref().map(literals).unwrap_or_default());
+            let literals = waiting.literals.get_or_init(|| (waiting.find)());
             if !literals.is_empty() && !literals.iter().any(|literal| text.contains(literal.as_str())) {
                 return Ok(false);
             }

@@ -16,7 +16,7 @@ use std::{
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 
 use crate::{
-    Bare, Drained, Frame, HookInfo, HookSet, Operation, Outcome, Point, Reach, Record, RegisterError, Retries, State,
+    Bare, Drained, Frame, HookInfo, HookSet, Operation, Outcome, Point, Reach, RegisterError, Retries, State,
     WrapError,
     around::AroundTable,
     order::{check_names, nearest},
@@ -193,7 +193,7 @@ impl Hooks {
     pub async fn dispatch<P: Point>(&self, _point: P, frame: Frame<'_, P>) -> Outcome<P> {
         match self.table::<P>() {
             Some(table) => table.dispatch(frame).await,
-            None => Outcome { rulings: Vec::new(), record: Record::new(P::NAME) },
+            None => Outcome::nothing(),
         }
     }
 
@@ -282,7 +282,8 @@ impl Hooks {
         let before = own.snapshot.load_full();
         let mut registered = before.registered.clone();
         edit(&mut registered)?;
-        for new in registered.iter().filter(|one| !before.has(one)) {
+        let has_constraints = |one: &&Registered| !one.info.before.is_empty() || !one.info.after.is_empty();
+        for new in registered.iter().filter(has_constraints).filter(|one| !before.has(one)) {
             let everyone = above.iter().flat_map(|snapshot| &snapshot.registered).chain(&registered);
             let at_point: Vec<_> = everyone.filter(|one| one.point == new.point).map(|one| &one.info).collect();
             check_names(&new.info, &at_point)?;

@@ -202,6 +202,7 @@ impl Memory {
             session: totals.usage,
             session_calls: totals.tool_calls,
             runs: totals.runs,
+            resumed: totals.resumed,
         };
         let depth = run.info().depth;
         Box::new(Checkpoint { starts_over, depth, state, used, continuations, failures, counters, session_counters })

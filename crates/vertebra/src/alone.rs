@@ -29,6 +29,7 @@ impl Alone {
             front: Front::default(),
             system_prompt: core.system_prompt.clone(),
             tape: None,
+            foreign: false,
             core,
         };
         Self { run: Run::new(parts, None), hooks }

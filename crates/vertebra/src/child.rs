@@ -148,6 +148,7 @@ impl Child {
             front: parent.front().clone(),
             system_prompt: core.system_prompt.clone(),
             tape: parent.tape().cloned(),
+            foreign: false,
             core,
         };
         Run::new(parts, Some(parent))

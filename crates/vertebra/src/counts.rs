@@ -76,8 +76,12 @@ impl Counts {
 
     /// Goes on from what was counted.
     pub(crate) fn restore(&self, own: &BTreeMap<String, u64>, session: &BTreeMap<String, u64>) {
-        own.iter().for_each(|(name, count)| self.open(name).at_least(*count));
-        session.iter().for_each(|(name, count)| self.counter(Within::Session, name).at_least(*count));
+        for (name, count) in own {
+            self.open(name).at_least(*count);
+        }
+        for (name, count) in session {
+            self.counter(Within::Session, name).at_least(*count);
+        }
     }
 
     fn get(&self, name: &str) -> Option<Counter> {

@@ -83,6 +83,7 @@ impl HookableAgent {
             front: Front::default(),
             system_prompt: session.system_prompt().clone(),
             tape: None,
+            foreign: true,
             core,
         };
         Run::new(parts, Some(session.scope()))

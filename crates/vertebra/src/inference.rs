@@ -227,12 +227,12 @@ fn recalled(run: &Run, asked: &InferenceAsked) -> Result<Option<Answer>, Interru
 
 /// Takes an answer in that was paid for and shown before.
 fn answered_before(run: &Run, desk: &mut Desk, reserved: Reservation, answer: Answer) -> Result<Response, Interrupted> {
-    let Answer { usage, answer, halted, veiled, .. } = answer;
+    let Answer { usage, said, halted, veiled, .. } = answer;
     reserved.settle(usage.total_tokens());
     run.spend(usage);
     desk.state.spend(usage);
     run.set_veiled(veiled);
-    match answer {
+    match said {
         Ok(response) => Ok(take_in(desk, response, halted)),
         Err(Some(error)) => Err(error.into()),
         Err(None) => Err(Interrupted::Cancelled),

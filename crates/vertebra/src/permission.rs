@@ -229,6 +229,9 @@ async fn put(
     };
     let call_id = approval.call_id.clone();
     run.tell(|| News::Decided { call_id: call_id.clone(), decision: decision.clone() });
-    run.write(What::Answered { call_id, decision: decision.clone() }).await?;
+    // Who says "later" has not answered.
+    if decision != Decision::Later {
+        run.write(What::Answered { call_id, decision: decision.clone() }).await?;
+    }
     Ok(decision)
 }

@@ -57,7 +57,8 @@ impl From<String> for Prompt {
 pub(crate) async fn submit(run: &Run, desk: &mut Desk, prompt: Prompt) -> Result<Result<String, Stop>, Interrupted> {
     let (agent, depth) = (run.info().agent.clone(), run.info().depth);
     let (parent, for_call) = run.parent().unzip();
-    run.write(What::RunBegan { prompt: prompt.clone(), agent, depth, parent, for_call: for_call.flatten() }).await?;
+    let (prompt_said, for_call, foreign) = (prompt.clone(), for_call.flatten(), run.is_foreign());
+    run.write(What::RunBegan { prompt: prompt_said, agent, depth, parent, for_call, foreign }).await?;
     take(run, &mut desk.state, prompt).await
 }
 

@@ -42,7 +42,7 @@ pub struct Run(pub(crate) Arc<Inner>, pub(crate) Option<Arc<Inside>>);
 
 /// The tool call from inside which a run is reached.
 pub(crate) struct Inside {
-    pub(crate) call_id: Option<Arc<str>>,
+    pub(crate) call_id: Arc<str>,
     /// Whether the tool may be begun again.
     pub(crate) again: bool,
 }
@@ -81,6 +81,8 @@ pub(crate) struct Inner {
     pub(crate) tape: Option<Arc<Tape>>,
     /// Whether somebody is waited for, shared by a run and those of its children.
     pub(crate) suspended: Arc<AtomicBool>,
+    /// Whether the loop is not ours.
+    pub(crate) foreign: bool,
     /// Whether the run may be suspended: all that stands above it can be entered again.
     pub(crate) may_wait: bool,
     /// Whether the calls of the latest answer cannot be made, because something in them was hidden from the journal.
@@ -93,6 +95,8 @@ pub(crate) struct Totals {
     pub(crate) usage: Usage,
     pub(crate) tool_calls: u64,
     pub(crate) runs: u32,
+    /// How often the session was resumed.
+    pub(crate) resumed: u32,
 }
 
 /// How deep a hook that asks a model or notifies may cause itself.
@@ -121,6 +125,8 @@ pub(crate) struct Parts {
     pub(crate) front: Front,
     pub(crate) system_prompt: Arc<str>,
     pub(crate) tape: Option<Arc<Tape>>,
+    /// Whether the loop is not ours.
+    pub(crate) foreign: bool,
 }
 
 /// Why a phase has no result.
@@ -160,7 +166,7 @@ pub(crate) enum Leave {
 
 impl Run {
     pub(crate) fn new(parts: Parts, above: Option<&Run>) -> Self {
-        let Parts { info, core, hooks, budget, cancel, front, system_prompt, tape } = parts;
+        let Parts { info, core, hooks, budget, cancel, front, system_prompt, tape, foreign } = parts;
         let parent = above.filter(|above| above.info().run_id != info.session_id);
         let working = Arc::new(budget.work(core.clock.clone(), above.map(|run| run.0.working.clone())));
         let inner = Inner {
@@ -183,11 +189,12 @@ impl Run {
             counts: Counts::below(above.map(|run| run.0.counts.clone())),
             shown: AtomicU64::default(),
             nested: AtomicU32::default(),
-            parent: parent.map(|parent| (parent.info().run_id.clone(), parent.inside_of().clone())),
+            parent: parent.map(|parent| (parent.info().run_id.clone(), parent.inside_of().cloned())),
             checkpointed: above.map(|run| run.0.checkpointed.clone()).unwrap_or_default(),
             tape,
             suspended: parent.map(|run| run.0.suspended.clone()).unwrap_or_default(),
-            may_wait: parent.is_none_or(|run| run.0.may_wait && run.can_be_entered_again()),
+            may_wait: !foreign && parent.is_none_or(|run| run.0.may_wait && run.can_be_entered_again()),
+            foreign,
             veiled: AtomicBool::default(),
         };
         Self(Arc::new(inner), None)
@@ -448,7 +455,6 @@ impl Run {
         if let Some(outcome) = self.recall(event, state) {
             return Ok(outcome);
         }
-        let before = self.0.hooks.any_at(point).then(|| state.clone());
         let dispatch = self.0.hooks.dispatch(point, Frame { event, state, scope: self, retries });
         let outcome = match leave {
             Leave::OnCancel => self.unless_cancelled(dispatch).await?,
@@ -462,7 +468,7 @@ impl Run {
                 call_id: event.call_id().cloned(),
             });
             let (event_id, call_id) = (event.at().event_id(), event.call_id().cloned());
-            let left = before.and_then(|before| taped::left_by(&outcome, event, &before, state));
+            let left = taped::left_by(&outcome, event, state);
             self.write(What::Dispatched { event_id, call_id, record: outcome.record.clone(), left }).await?;
         }
         Ok(outcome)

@@ -92,7 +92,10 @@ impl Session {
         match Self::open_any(agent, opening).await {
             (session, Ok(())) => Ok(session),
             (mut session, Err(error)) => {
-                session.inner = None;
+                if let Some(inner) = session.inner.take() {
+                    // Whatever goes wrong here too, what went wrong first is told.
+                    let _ = inner.agent.core().journal.release(&inner.scope.info().session_id).await;
+                }
                 Err(error)
             }
         }
@@ -116,14 +119,18 @@ impl Session {
             agent,
         };
         let (scope, state) = (inner.scope.clone(), inner.state.clone());
-        scope.restore_session(&latest);
+        let resumed = match first {
+            What::SessionResumed { times } => times,
+            _ => 0,
+        };
+        scope.restore_session(&latest, resumed);
         // Made before its beginning is told: if nobody waits for that to end, its end is told all the same.
         let mut session = Self { inner: Some(inner) };
         let mut event = SessionStarted {
             at: scope.at(SessionStart::NAME),
             system_prompt: core.system_prompt.clone(),
             model: core.model.id(),
-            resumed: matches!(first, What::SessionResumed { .. }),
+            resumed: resumed > 0,
         };
         let mut state = state.lock().await;
         let begun = scope.write(first).await;
@@ -150,7 +157,7 @@ impl Session {
     /// Finishes the run that was left without an end; `None` if none was. When the future is dropped, the run is cancelled.
     pub async fn go_on(&mut self) -> Option<Result<RunReport, RunFailed>> {
         let left = self.take_unfinished()?;
-        let started = self.begin(vec![left], Front::default(), CancellationToken::new(), None);
+        let started = self.begin(vec![left], &Front::default(), CancellationToken::new(), None);
         Some(started.wait().await.into_result())
     }
 
@@ -178,13 +185,13 @@ impl Session {
 
     /// Runs a prompt. When the future is dropped, the run is cancelled.
     pub async fn prompt(&mut self, prompt: impl Into<Prompt>) -> Result<RunReport, RunFailed> {
-        self.start(prompt.into(), Front::default(), CancellationToken::new(), None).wait().await.into_result()
+        self.start(prompt.into(), &Front::default(), CancellationToken::new(), None).wait().await.into_result()
     }
 
     /// Runs a prompt with these hooks beside those of the agent, for this run alone. When the future is dropped, the
     /// run is cancelled.
     pub async fn prompt_with(&mut self, prompt: impl Into<Prompt>, more: &Hooks) -> Result<RunReport, RunFailed> {
-        let run = self.start(prompt.into(), Front::default(), CancellationToken::new(), Some(more));
+        let run = self.start(prompt.into(), &Front::default(), CancellationToken::new(), Some(more));
         let report = run.wait().await;
         more.drain(self.inner().agent.core().drain_time).await;
         report.into_result()
@@ -197,7 +204,7 @@ impl Session {
         cancel: CancellationToken,
     ) -> Result<RunReport, RunFailed> {
         // A child of theirs: what ends this run must not end what else hangs on their token.
-        self.start(prompt.into(), Front::default(), cancel.child_token(), None).wait().await.into_result()
+        self.start(prompt.into(), &Front::default(), cancel.child_token(), None).wait().await.into_result()
     }
 
     /// Runs a prompt, and tells what happens as it happens. When the stream is dropped, the run is cancelled; the session
@@ -207,10 +214,10 @@ impl Session {
         self.streamed(|session, front, cancel| session.start(prompt, front, cancel, None))
     }
 
-    fn streamed(&mut self, start: impl FnOnce(&mut Self, Front, CancellationToken) -> Started) -> RunStream {
+    fn streamed(&mut self, start: impl FnOnce(&mut Self, &Front, CancellationToken) -> Started) -> RunStream {
         let (front, feed) = Front::open();
         let cancel = CancellationToken::new();
-        let run = start(self, front.clone(), cancel.clone());
+        let run = start(self, &front, cancel.clone());
         let task = tokio::spawn(async move {
             let report = run.wait().await;
             front.close();
@@ -244,7 +251,7 @@ impl Session {
     pub(crate) fn start(
         &mut self,
         prompt: Prompt,
-        front: Front,
+        front: &Front,
         cancel: CancellationToken,
         more: Option<&Hooks>,
     ) -> Started {
@@ -255,14 +262,14 @@ impl Session {
 
     /// Runs a prompt under this name.
     pub(crate) fn start_as(&mut self, run_id: Option<Arc<str>>, prompt: Prompt) -> Started {
-        self.begin(vec![(run_id, prompt)], Front::default(), CancellationToken::new(), None)
+        self.begin(vec![(run_id, prompt)], &Front::default(), CancellationToken::new(), None)
     }
 
     /// Runs prompts, one after the other, as long as none of them has to wait; the report is about the last.
     fn begin(
         &mut self,
         prompts: Vec<(Option<Arc<str>>, Prompt)>,
-        front: Front,
+        front: &Front,
         cancel: CancellationToken,
         more: Option<&Hooks>,
     ) -> Started {
@@ -310,6 +317,7 @@ impl Session {
             front,
             system_prompt: inner.system_prompt.clone(),
             tape: inner.tape.clone(),
+            foreign: false,
             core,
         }
     }
@@ -423,6 +431,7 @@ fn scope(agent: &Agent, session_id: &Arc<str>, tape: Option<Arc<Tape>>) -> Run {
         front: Front::default(),
         system_prompt: core.system_prompt.clone(),
         tape,
+        foreign: false,
         core,
     };
     Run::new(parts, None)
@@ -485,7 +494,7 @@ impl RunStream {
         let task = tokio::spawn(async move {
             let mut session = agent.session().await;
             let info = session.scope().info().clone();
-            let report = session.start(prompt, front.clone(), token, None).wait().await;
+            let report = session.start(prompt, &front, token, None).wait().await;
             let closed = session.close().await;
             if closed.watches.dropped + closed.watches.unfinished > 0 {
                 let message = format!("detached watches missed events: {:?}", closed.watches);

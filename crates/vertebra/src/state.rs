@@ -74,7 +74,9 @@ impl AgentState {
     pub(crate) fn restore(&mut self, change: StateChange) {
         let StateChange { kept, messages, metadata, removed, notes, usage, steps, tool_calls, recent_tools } = change;
         self.messages.regrow(kept, messages);
-        metadata.into_iter().for_each(|(key, value)| self.metadata.set(key, value));
+        for (key, value) in metadata {
+            self.metadata.set(key, value);
+        }
         for key in removed {
             self.metadata.remove(&key);
         }

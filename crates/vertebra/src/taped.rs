@@ -12,7 +12,7 @@ use std::{
 use vertebra_hooks::{Outcome, Point, Ruling};
 
 use crate::{
-    AgentState, Meter, Run, RunError, SubagentStart,
+    AgentState, Meter, Run, RunError,
     counts::Counts,
     facts::Located,
     journal::{Checkpoint, Entry, Left, Place, Replayed, StateChange, Tape, Used, What},
@@ -22,7 +22,7 @@ use crate::{
 impl Run {
     /// The same run, as reached from inside a tool call.
     pub(crate) fn inside(&self, call_id: &Arc<str>, again: bool) -> Self {
-        Self(self.0.clone(), Some(Arc::new(Inside { call_id: Some(call_id.clone()), again })))
+        Self(self.0.clone(), Some(Arc::new(Inside { call_id: call_id.clone(), again })))
     }
 
     /// The run, and the call of it, that this one works for.
@@ -30,8 +30,8 @@ impl Run {
         self.0.parent.clone()
     }
 
-    pub(crate) fn inside_of(&self) -> &Option<Arc<str>> {
-        self.1.as_ref().map_or(&None, |inside| &inside.call_id)
+    pub(crate) fn inside_of(&self) -> Option<&Arc<str>> {
+        self.1.as_ref().map(|inside| &inside.call_id)
     }
 
     pub(crate) fn can_be_entered_again(&self) -> bool {
@@ -51,6 +51,11 @@ impl Run {
     /// Where the run is on its tape.
     pub(crate) fn place(&self) -> Place<'_> {
         Place { run_id: &self.0.info.run_id, within: self.inside_of() }
+    }
+
+    /// Whether the loop is not ours: it cannot go on where it was.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.0.foreign
     }
 
     /// Whether the run may wait for somebody without its process.
@@ -94,15 +99,18 @@ impl Run {
         }
         self.0.budget.worked(Duration::from_millis(used.active_ms));
         *lock(&self.0.spent) += used.usage;
-        let mut totals = lock(&self.0.totals);
-        totals.usage += used.usage;
-        totals.tool_calls += used.calls;
+        // What the session's own runs had used is in the totals from which the session goes on.
+        if self.0.info.depth > 0 {
+            let mut totals = lock(&self.0.totals);
+            totals.usage += used.usage;
+            totals.tool_calls += used.calls;
+        }
     }
 
     /// Goes on from what the session had used.
-    pub(crate) fn restore_session(&self, checkpoint: &Checkpoint) {
+    pub(crate) fn restore_session(&self, checkpoint: &Checkpoint, resumed: u32) {
         let Used { session: usage, session_calls: tool_calls, runs, .. } = checkpoint.used;
-        *lock(&self.0.totals) = Totals { usage, tool_calls, runs };
+        *lock(&self.0.totals) = Totals { usage, tool_calls, runs, resumed };
         self.0.counts.restore(&BTreeMap::new(), &checkpoint.session_counters);
     }
 
@@ -124,7 +132,7 @@ impl Run {
             event.recall(changed).ok()?;
         }
         *state = after;
-        Some(Outcome { rulings, record })
+        Some(Outcome::recorded(rulings, record))
     }
 
     /// Writes a line to the journal, unless it is on the tape already.
@@ -164,7 +172,7 @@ impl Run {
         Entry {
             session_id: self.0.info.session_id.clone(),
             run_id: self.0.info.run_id.clone(),
-            within: self.inside_of().clone(),
+            within: self.inside_of().cloned(),
             timestamp: self.clock().now(),
             what,
         }
@@ -172,27 +180,20 @@ impl Run {
 }
 
 /// What a dispatch left, if more than going on came of it.
-pub(crate) fn left_by<P>(
-    outcome: &Outcome<P>,
-    event: &P::Event,
-    before: &AgentState,
-    after: &AgentState,
-) -> Option<Box<Left>>
+pub(crate) fn left_by<P>(outcome: &Outcome<P>, event: &P::Event, state: &AgentState) -> Option<Box<Left>>
 where
     P: Point<State = AgentState, Event: Located>,
 {
-    let mut changes = outcome.record.changes().peekable();
-    if changes.peek().is_none() && outcome.rulings.is_empty() {
+    if outcome.rulings.is_empty() && !outcome.event_changed && outcome.state_before.is_none() {
         return None;
     }
-    let state = changes.peek().map(|_| StateChange::between(before, after));
-    // A subagent is given metadata, so a change there may be one of the event.
-    let of_event = |path: &str| !["/messages", "/metadata/", "/notes/"].iter().any(|place| path.starts_with(place));
-    let touched = changes.any(|(_, change)| P::NAME == SubagentStart::NAME || of_event(&change.path));
-    let event = touched.then(|| event.left()).flatten();
     let rulings = outcome.rulings.iter().filter_map(|ruling| {
         let verdict = serde_json::to_value(&ruling.verdict).ok()?;
         Some((ruling.by.clone(), verdict))
     });
-    Some(Box::new(Left { rulings: rulings.collect(), event, state }))
+    Some(Box::new(Left {
+        rulings: rulings.collect(),
+        event: outcome.event_changed.then(|| event.left()).flatten(),
+        state: outcome.state_before.as_ref().map(|before| StateChange::between(before, state)),
+    }))
 }

@@ -11,6 +11,7 @@ use crate::{Args, Invocation};
 
 /// What is known of a tool before it is used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and most tools have none of them")]
 pub struct ToolSpec {
     /// Its name: letters, digits, `_` and `-`.
     pub name: Arc<str>,

@@ -184,7 +184,9 @@ impl Veils {
             Message::Assistant { text, reasoning, calls, carry } => {
                 self.text(text);
                 self.text(reasoning);
-                calls.iter_mut().for_each(|call| self.call(call));
+                for call in calls {
+                    self.call(call);
+                }
                 *carry = None;
             }
             Message::Tool { result, .. } => self.result(result),

@@ -55,8 +55,8 @@ pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
     let standing = |hook: &Said<HookSettings>| {
         let (name, level) = (&hook.value.name, hook.origin.level);
         let nearer = |other: Level| level != Level::Managed && other > level && counts(other);
-        let replaced = settings.hooks.iter().find(|other| other.value.name == *name && nearer(other.origin.level));
-        let disabled = disabling.iter().find(|said| said.value == *name && nearer(said.origin.level));
+        let replaced = settings.hooks.iter().find(|other| nearer(other.origin.level) && other.value.name == *name);
+        let disabled = disabling.iter().find(|said| nearer(said.origin.level) && said.value == *name);
         match (forbidden, replaced, disabled) {
             (Some(origin), ..) if !counts(level) => Standing::Off(Off::Forbidden(origin.clone())),
             _ if !hook.value.enabled => Standing::Off(Off::Disabled),

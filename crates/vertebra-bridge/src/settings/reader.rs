@@ -3,7 +3,7 @@
 //! The same reading without a file makes a sketch of what may stand in one: see [`Section::sketch`].
 
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     ops::Range,
     sync::Arc,
 };
@@ -18,6 +18,9 @@ use super::{
     shape,
 };
 use crate::{shown, wholly_shown};
+
+/// About as many keys as a table may have.
+const MOST_KEYS: usize = 32;
 
 /// How many values one file may set.
 const MAX_VALUES: usize = 4096;
@@ -38,13 +41,20 @@ pub(super) struct File<'t> {
     pub(super) text: &'t str,
     pub(super) level: Level,
     pub(super) place: Arc<str>,
-    /// What was read so far.
-    pub(super) entries: RefCell<Vec<Entry>>,
+    /// How many values were read so far.
+    pub(super) values: Cell<usize>,
+    /// What they were, if somebody wants to read it.
+    pub(super) entries: Option<RefCell<Vec<Entry>>>,
     /// Where its lines end.
     pub(super) ends: OnceCell<Vec<usize>>,
 }
 
-impl File<'_> {
+impl<'t> File<'t> {
+    pub(super) fn new(text: &'t str, level: Level, place: &str, entries: Option<RefCell<Vec<Entry>>>) -> Self {
+        let place = wholly_shown(place).into();
+        Self { text, level, place, values: Cell::new(0), entries, ends: OnceCell::new() }
+    }
+
     pub(super) fn wrong(&self, item: &Item, message: impl Into<String>) -> SettingsError {
         self.error(item.span().unwrap_or_default(), Shown, message)
     }
@@ -60,13 +70,16 @@ impl File<'_> {
     }
 
     /// Notes that this key has this value.
-    fn said<T>(&self, key: String, span: &Range<usize>, read: T) -> Result<Said<T>, SettingsError> {
-        let (origin, value) = (self.origin(span.start), self.text.get(span.clone()).unwrap_or_default());
-        let mut entries = self.entries.borrow_mut();
-        if entries.len() == MAX_VALUES {
+    fn said<T>(&self, key: impl FnOnce() -> String, span: &Range<usize>, read: T) -> Result<Said<T>, SettingsError> {
+        let origin = self.origin(span.start);
+        if self.values.get() == MAX_VALUES {
             return Err(self.error(span.clone(), Shown, format!("a file sets at most {MAX_VALUES} values")));
         }
-        entries.push(Entry { key, value: wholly_shown(value.trim()), line: origin.line.unwrap_or_default() });
+        self.values.set(self.values.get() + 1);
+        if let Some(entries) = &self.entries {
+            let value = wholly_shown(self.text.get(span.clone()).unwrap_or_default().trim());
+            entries.borrow_mut().push(Entry { key: key(), value, line: origin.line.unwrap_or_default() });
+        }
         Ok(Said { value: read, origin })
     }
 }
@@ -78,6 +91,8 @@ pub(super) struct Section<'f> {
     span: Range<usize>,
     /// There is none if what may stand in it is sketched.
     table: Option<&'f dyn TableLike>,
+    /// What stands in it: few things, each of which is found sooner by looking than by hashing its key.
+    items: Vec<(&'f str, &'f Item)>,
     known: Vec<&'static str>,
     /// What may stand under each key, if that is sketched.
     sketch: Map<String, Value>,
@@ -85,7 +100,8 @@ pub(super) struct Section<'f> {
 
 impl<'f> Section<'f> {
     pub(super) fn new(file: &'f File<'f>, name: String, span: Range<usize>, table: &'f dyn TableLike) -> Self {
-        Self { file, name, span, table: Some(table), known: Vec::new(), sketch: Map::new() }
+        let (items, known) = (table.iter().collect(), Vec::with_capacity(MOST_KEYS));
+        Self { file, name, span, table: Some(table), items, known, sketch: Map::new() }
     }
 
     /// What may stand in a table that is read like this, as a JSON schema.
@@ -93,8 +109,8 @@ impl<'f> Section<'f> {
         file: &'f File<'f>,
         read: impl FnOnce(&mut Section<'f>) -> Result<T, SettingsError>,
     ) -> Result<Value, SettingsError> {
-        let (known, sketch) = (Vec::new(), Map::new());
-        let mut section = Self { file, name: String::new(), span: 0..0, table: None, known, sketch };
+        let (items, known, sketch) = (Vec::new(), Vec::new(), Map::new());
+        let mut section = Self { file, name: String::new(), span: 0..0, table: None, items, known, sketch };
         read(&mut section)?;
         Ok(shape::table(&section.sketch))
     }
@@ -111,26 +127,29 @@ impl<'f> Section<'f> {
     /// What stands under a key, which may stand here.
     fn item(&mut self, key: &'static str, shape: impl FnOnce() -> Value) -> Option<&'f Item> {
         self.known.push(key);
-        let Some(table) = self.table else {
+        if self.is_sketch() {
             self.sketch.insert(key.to_owned(), shape());
-            return None;
-        };
-        table.get(key)
+        }
+        self.at(key)
+    }
+
+    fn at(&self, key: &str) -> Option<&'f Item> {
+        self.items.iter().find(|(name, _)| *name == key).map(|(_, item)| *item)
     }
 
     /// Whether something stands under this key.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.table.is_some_and(|table| table.contains_key(key))
+        self.at(key).is_some()
     }
 
     /// Whether this text stands under this key.
     pub(super) fn is(&self, key: &str, text: &str) -> bool {
-        self.table.and_then(|table| table.get(key)).is_some_and(|item| item.as_str() == Some(text))
+        self.at(key).is_some_and(|item| item.as_str() == Some(text))
     }
 
     /// Something is wrong with what stands under this key.
     pub(super) fn wrong(&self, key: &str, message: impl Into<String>) -> SettingsError {
-        self.file.wrong(self.table.and_then(|table| table.get(key)).unwrap_or(&Item::None), message)
+        self.file.wrong(self.at(key).unwrap_or(&Item::None), message)
     }
 
     /// Something is wrong with this table as a whole.
@@ -217,9 +236,9 @@ impl<'f> Section<'f> {
         read: impl Fn(&mut Section<'f>, &Origin) -> Result<Option<T>, SettingsError>,
     ) -> Result<Vec<Said<T>>, SettingsError> {
         let one = match reference {
+            _ if !self.is_sketch() => Value::Null,
             Some(reference) => json!({ "$ref": reference }),
-            None if self.is_sketch() => Section::sketch(self.file, |section| read(section, &self.file.origin(0)))?,
-            None => Value::Null,
+            None => Section::sketch(self.file, |section| read(section, &self.file.origin(0)))?,
         };
         let Some(item) = self.item(key, || shape::list(&one)) else { return Ok(Vec::new()) };
         let not_tables = || match &*self.name {
@@ -278,7 +297,7 @@ impl<'f> Section<'f> {
         let Some(item) = self.item(key, shape) else { return Ok(None) };
         let span = item.span().unwrap_or_default();
         let read = make(item).map_err(|message| self.file.error(span.clone(), values, message))?;
-        self.file.said(self.path(key), &span, read).map(Some)
+        self.file.said(|| self.path(key), &span, read).map(Some)
     }
 
     /// A text.
@@ -386,7 +405,7 @@ impl<'f> Section<'f> {
             let span = value.span().unwrap_or_default();
             let text = value.as_str().ok_or_else(|| self.file.error(span.clone(), Shown, not_texts()))?;
             check(text).map_err(|message| self.file.error(span.clone(), Shown, message))?;
-            texts.push(self.file.said(self.path(key), &span, text.to_owned())?);
+            texts.push(self.file.said(|| self.path(key), &span, text.to_owned())?);
         }
         Ok(texts)
     }
@@ -406,7 +425,7 @@ impl<'f> Section<'f> {
         for (name, item) in table.iter() {
             let span = item.span().unwrap_or_default();
             let value = make(name, item).map_err(|message| self.file.error(span.clone(), Shown, message))?;
-            all.push(self.file.said(format!("{path}.{}", shown(name)), &span, value)?.value);
+            all.push(self.file.said(|| format!("{path}.{}", shown(name)), &span, value)?.value);
         }
         Ok(all)
     }
@@ -414,8 +433,8 @@ impl<'f> Section<'f> {
     /// There is nothing in the table that was not asked for.
     pub(super) fn finish(&self) -> Result<(), SettingsError> {
         let Some(table) = self.table else { return Ok(()) };
-        for (key, item) in table.iter() {
-            if !self.known.contains(&key) {
+        for (key, item) in &self.items {
+            if !self.known.contains(key) {
                 let span = table.key(key).and_then(toml_edit::Key::span).or(item.span()).unwrap_or_default();
                 let key = shown(key);
                 let known = self.known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");

@@ -1,13 +1,6 @@
 //! What may stand in a file of settings.
 
-use std::{
-    cell::{OnceCell, RefCell},
-    fs,
-    io::Read as _,
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{cell::RefCell, io::Read as _, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use toml_edit::{Document, Item};
@@ -20,7 +13,10 @@ use super::{
     reader::{File, Section},
     shape,
 };
-use crate::wholly_shown;
+use crate::{kept::open, wholly_shown};
+
+/// How large most files are.
+const USUAL_BYTES: usize = 16 * 1024;
 
 /// One file of settings, read.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,50 +29,60 @@ pub struct Sheet {
 
 /// Reads a file. One that is not there sets nothing.
 pub fn read(path: &Path, level: Level) -> Result<Sheet, SettingsError> {
-    let place: Arc<str> = wholly_shown(&path.display().to_string()).into();
-    let failed = |source| SettingsError::Io { place: place.clone(), source };
-    let file = match fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Sheet::default()),
-        Err(error) => return Err(failed(error)),
-    };
-    let mut text = String::new();
-    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
-    parse(&text, level, &place)
+    let place = wholly_shown(&path.display().to_string());
+    text_of(path, &place)?.map_or_else(|| Ok(Sheet::default()), |text| parse(&text, level, &place))
 }
 
 /// Reads the managed level and the user's.
 pub fn own(managed: &Path, user: Option<&Path>) -> Result<(Settings, Settings), SettingsError> {
+    let read = |path: &Path, level| {
+        let place = wholly_shown(&path.display().to_string());
+        let Some(text) = text_of(path, &place)? else { return Ok(Settings::default()) };
+        // Nobody reads line by line what is their own.
+        settings_in(&File::new(&text, level, &place, None))
+    };
     let user = user.map(|path| read(path, Level::User)).transpose()?.unwrap_or_default();
-    Ok((read(managed, Level::Managed)?.settings, user.settings))
+    Ok((read(managed, Level::Managed)?, user))
+}
+
+/// What stands in a file, if there is one.
+fn text_of(path: &Path, place: &str) -> Result<Option<String>, SettingsError> {
+    let failed = |source| SettingsError::Io { place: place.into(), source };
+    let Some(file) = open(path).map_err(failed)? else { return Ok(None) };
+    let mut text = String::with_capacity(USUAL_BYTES);
+    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
+    Ok(Some(text))
 }
 
 /// Reads the text of a file.
 pub fn parse(text: &str, level: Level, place: &str) -> Result<Sheet, SettingsError> {
-    let file =
-        File { text, level, place: wholly_shown(place).into(), entries: RefCell::default(), ends: OnceCell::new() };
-    if text.len() as u64 > MAX_BYTES {
+    let file = File::new(text, level, place, Some(RefCell::default()));
+    let settings = settings_in(&file)?;
+    let mut entries = file.entries.map(RefCell::into_inner).unwrap_or_default();
+    entries.sort_by_key(|entry| entry.line);
+    Ok(Sheet { settings, entries })
+}
+
+fn settings_in(file: &File<'_>) -> Result<Settings, SettingsError> {
+    if file.text.len() as u64 > MAX_BYTES {
         return Err(file.error(0..0, Values::Shown, format!("a file of settings has at most {MAX_BYTES} bytes")));
     }
-    let document = Document::parse(text).map_err(|error| {
+    let document = Document::parse(file.text).map_err(|error| {
         file.error(
             error.span().unwrap_or_default(),
             Values::Shown,
             format!("this is not TOML: {}", wholly_shown(&error.message().replace('\n', ", "))),
         )
     })?;
-    let mut root = Section::new(&file, String::new(), 0..0, document.as_table());
+    let mut root = Section::new(file, String::new(), 0..0, document.as_table());
     let settings = settings(&mut root)?;
     root.finish()?;
-    let mut entries = file.entries.into_inner();
-    entries.sort_by_key(|entry| entry.line);
-    Ok(Sheet { settings, entries })
+    Ok(settings)
 }
 
 /// What may stand in a file of settings, as a JSON schema. It is made by the very functions that read one.
 pub fn json_schema() -> Value {
-    let file =
-        File { text: "", level: Level::User, place: "".into(), entries: RefCell::default(), ends: OnceCell::new() };
+    let file = File::new("", Level::User, "", None);
     let mut schema = Section::sketch(&file, settings).unwrap_or_default();
     let matching = Section::sketch(&file, hook::any_match).unwrap_or_default();
     if let Value::Object(schema) = &mut schema {

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     io::{self, Read as _},
     path::{Path, PathBuf},
 };
@@ -10,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{Project, Standing};
-use crate::kept::keep;
+use crate::kept::{keep, open};
 
 /// What the file is called.
 const FILE: &str = "trust.json";
@@ -119,11 +118,7 @@ impl Store {
     }
 
     fn content(&self) -> Result<Content, TrustError> {
-        let file = match fs::File::open(&self.path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::default()),
-            Err(error) => return Err(self.io(error)),
-        };
+        let Some(file) = open(&self.path).map_err(|error| self.io(error))? else { return Ok(Content::default()) };
         let mut text = String::new();
         file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| self.io(error))?;
         let wrong = |message: String| TrustError::Content { path: self.path.clone(), message };

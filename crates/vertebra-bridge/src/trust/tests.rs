@@ -272,3 +272,12 @@ fn what_a_hook_names_is_looked_at_again_right_before_each_start() {
     assert!(told.contains("sub/other.sh is new"), "{told}");
     assert_eq!(Seals::default().check(&line), Ok(()), "a person's own hooks are their own");
 }
+
+#[test]
+fn a_pipe_in_place_of_what_was_trusted_is_told_and_nobody_waits_for_it() {
+    let scene = Scene::new(&[("vertebra.toml", "[limits]\nsteps = 3\n")]);
+    fs::create_dir_all(scene.store.path().parent().expect("a folder")).expect("folders");
+    rustix::fs::mkfifoat(rustix::fs::CWD, scene.store.path(), rustix::fs::Mode::RUSR).expect("a pipe");
+    let told = scene.store.standing(&scene.look()).expect_err("a pipe is no file").to_string();
+    assert!(told.ends_with("trust.json: it is not a file"), "{told}");
+}

@@ -16,8 +16,10 @@ use crate::assembly::World;
 pub(super) struct InForce {
     /// All levels together.
     pub(super) settings: Settings,
-    /// The folder that the policy is for.
+    /// The folder that the event is of.
     pub(super) folder: PathBuf,
+    /// The folder that programs of the policy start in.
+    pub(super) base: PathBuf,
     /// The project's scripts as they were trusted.
     pub(super) seals: Seals,
     /// What does not count, and why.
@@ -39,13 +41,15 @@ impl InForce {
             let named = named.with_context(|| format!("--config {}", config.display()))?;
             let sheet = settings::read(&named, Level::CommandLine)?;
             let (settings, notices) = settings::merge(managed, [sheet.settings]);
-            return Ok(Self { settings, folder, notices, ..Self::default() });
+            // As `vertebra hooks` does it.
+            let base = named.parent().unwrap_or(&folder).to_owned();
+            return Ok(Self { settings, folder, base, notices, ..Self::default() });
         }
         let (managed, user) = world.own_settings()?;
         let Brought { settings: project, seals, left_out, missing } = project(&folder, world)?;
         let (settings, mut notices) = settings::merge(managed, std::iter::once(user).chain(project));
         notices.extend(left_out.or_else(|| missing.clone()));
-        Ok(Self { settings, folder, seals, notices, missing })
+        Ok(Self { settings, base: folder.clone(), folder, seals, notices, missing })
     }
 }
 

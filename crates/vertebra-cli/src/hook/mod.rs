@@ -49,7 +49,7 @@ pub(crate) struct Options {
     /// What happened, for agents whose events do not say it
     #[arg(long, value_name = "NAME")]
     event: Option<String>,
-    /// This policy and no other
+    /// This policy and no other; its programs start in the folder of the file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Show who asked, what was decided and why, and what would be answered
@@ -115,6 +115,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             }
             let code = give(&answer);
             log::append(&world, &Line { event: &event, judgement: &judgement, answer: &answer, took: began.elapsed() });
+            // As in `judged`.
+            std::mem::forget(in_force);
             Ok(code)
         }
         Err(error) => Ok(options.unjudged_at(&event, &format!("{error:#}"))),
@@ -130,7 +132,7 @@ fn judged(
 ) -> anyhow::Result<(Judgement, InForce)> {
     let mut in_force = InForce::read(options.config.as_deref(), event, world)?;
     let services = Services {
-        folder: in_force.folder.clone(),
+        folder: in_force.base.clone(),
         variables: world.variables.clone(),
         seals: in_force.seals.clone(),
         ..Services::default()
@@ -147,6 +149,11 @@ fn judged(
     if event.happened.point == "SessionStart" || in_force.missing.is_some() {
         judgement.warnings.append(&mut in_force.notices.clone());
     }
+    if !starts_something {
+        // The process ends in a moment, and its memory with it: to give it back piece by piece takes longer than a judgement.
+        // What was started outside is ended when its hook is dropped.
+        std::mem::forget(policy);
+    }
     Ok((judgement, in_force))
 }
 
@@ -159,7 +166,9 @@ fn whatever_happens<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Resu
 /// Does some work. Only where something outside may be started somebody also listens for signals, and from the beginning:
 /// what was started is ended with it.
 fn at_once<T>(work: impl Future<Output = T>, starts_something: bool, limit: Duration) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    // Whoever only has limits of time needs nothing of the system.
+    let runtime = if starts_something { runtime.enable_all() } else { runtime.enable_time() }.build()?;
     runtime.block_on(async {
         if !starts_something {
             return Ok(work.await);

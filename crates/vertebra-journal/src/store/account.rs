@@ -130,6 +130,9 @@ impl Account {
     }
 
     fn count(&mut self, transaction: &Transaction<'_>, entry: &Entry) -> Result<(), Trouble> {
+        if entry.what.starts_over() {
+            self.whole = self.lines;
+        }
         match &entry.what {
             What::SessionBegan { .. } | What::SessionResumed { .. } => "open".clone_into(&mut self.state),
             What::RunBegan { prompt, depth: 0, .. } => {

@@ -18,17 +18,17 @@ pub struct Checkpoint {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub starts_over: bool,
     /// This many delegations deep.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "none")]
     pub depth: u32,
     /// What the agent knows.
     pub state: StateChange,
     /// What the run has used so far, and what its session had used before it.
     pub used: Used,
     /// How often the run was made to go on although it would have ended.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "none")]
     pub continuations: u32,
     /// How often in a row a step has failed.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "none")]
     pub failures: u32,
     /// The counters of the run, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -66,10 +66,12 @@ pub struct Used {
     pub session_calls: u64,
     /// The runs of the session so far.
     pub runs: u32,
+    /// How often the session was resumed so far.
+    pub resumed: u32,
 }
 
-fn is_zero(count: &u32) -> bool {
-    *count == 0
+fn none<T: Default + PartialEq>(count: &T) -> bool {
+    *count == T::default()
 }
 
 /// How much may be written before a checkpoint says all again: so much more than all there is to say.

@@ -48,23 +48,23 @@ impl MemoryJournal {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn holds(&self, shelf: &Shelf, session_id: &str) -> bool {
-        shelf.held.get(session_id).is_some_and(|holder| holder.as_ptr() == Arc::as_ptr(&self.holder))
+    fn holds(&self, kept: &Shelf, session_id: &str) -> bool {
+        kept.held.get(session_id).is_some_and(|holder| holder.as_ptr() == Arc::as_ptr(&self.holder))
     }
 }
 
 impl Journal for MemoryJournal {
     async fn append(&self, entry: Entry) -> Result<(), JournalError> {
-        let mut shelf = self.shelf();
+        let mut kept = self.shelf();
         if let What::SessionBegan { .. } = entry.what
-            && !shelf.is_held(&entry.session_id)
+            && !kept.is_held(&entry.session_id)
         {
-            shelf.held.insert(entry.session_id.clone(), Arc::downgrade(&self.holder));
+            kept.held.insert(entry.session_id.clone(), Arc::downgrade(&self.holder));
         }
-        if !self.holds(&shelf, &entry.session_id) {
-            let (kind, message) = match shelf.held.contains_key(&entry.session_id) {
+        if !self.holds(&kept, &entry.session_id) {
+            let (kind, message) = match kept.held.contains_key(&entry.session_id) {
                 true => (JournalFault::Fenced, format!("`{}` is run by another handle", entry.session_id)),
-                false if shelf.knows(&entry.session_id) => {
+                false if kept.knows(&entry.session_id) => {
                     (JournalFault::Fenced, format!("`{}` was let go", entry.session_id))
                 }
                 false => (JournalFault::Unknown, format!("`{}`", entry.session_id)),
@@ -72,30 +72,30 @@ impl Journal for MemoryJournal {
             return Err(JournalError::new(kind, message));
         }
         if let What::SessionEnded | What::Suspended { .. } = entry.what {
-            shelf.held.remove(&entry.session_id);
+            kept.held.remove(&entry.session_id);
         }
-        shelf.lines.push(entry);
+        kept.lines.push(entry);
         Ok(())
     }
 
     async fn claim(&self, session_id: &str) -> Result<Vec<Entry>, JournalError> {
-        let mut shelf = self.shelf();
-        let lines: Vec<Entry> = shelf.lines.iter().filter(|entry| &*entry.session_id == session_id).cloned().collect();
+        let mut kept = self.shelf();
+        let lines: Vec<Entry> = kept.lines.iter().filter(|entry| &*entry.session_id == session_id).cloned().collect();
         if lines.is_empty() {
             return Err(JournalError::new(JournalFault::Unknown, format!("`{session_id}`")));
         }
-        if shelf.is_held(session_id) {
+        if kept.is_held(session_id) {
             return Err(JournalError::new(JournalFault::Busy, format!("`{session_id}` is run by another handle")));
         }
-        shelf.held.insert(session_id.into(), Arc::downgrade(&self.holder));
+        kept.held.insert(session_id.into(), Arc::downgrade(&self.holder));
         let from = lines.iter().rposition(|entry| entry.what.starts_over()).unwrap_or_default();
         Ok(lines[from..].to_vec())
     }
 
     async fn release(&self, session_id: &str) -> Result<(), JournalError> {
-        let mut shelf = self.shelf();
-        if self.holds(&shelf, session_id) {
-            shelf.held.remove(session_id);
+        let mut kept = self.shelf();
+        if self.holds(&kept, session_id) {
+            kept.held.remove(session_id);
         }
         Ok(())
     }

@@ -80,6 +80,9 @@ pub enum What {
         /// For this call of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_call: Option<Arc<str>>,
+        /// In a loop that is not ours, and cannot go on where it was.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        foreign: bool,
     },
     /// A step began.
     StepBegan {

@@ -48,10 +48,10 @@ impl Past {
         let run_id = &line.run_id;
         match &line.what {
             What::SessionResumed { times } => self.resumed = *times,
-            What::RunBegan { prompt, depth, .. } => {
+            What::RunBegan { prompt, depth, foreign, .. } => {
                 let run = RunPast { prompt: prompt.clone(), since: number, ..RunPast::default() };
                 self.runs.entry(run_id.clone()).or_insert(run);
-                if *depth == 0 {
+                if *depth == 0 && !foreign {
                     self.unfinished = Some(run_id.clone());
                 }
             }
@@ -91,6 +91,7 @@ impl Past {
             JournalError::new(JournalFault::Corrupt, format!("line {number} of `{}`: {problem}", line.session_id))
         })?;
         if checkpoint.depth == 0 {
+            self.resumed = self.resumed.max(checkpoint.used.resumed);
             self.latest = Checkpoint { state: super::StateChange::default(), ..checkpoint.clone() };
             run.state = self.state.clone();
         }

@@ -47,7 +47,7 @@ struct Track {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) run_id: &'a Arc<str>,
-    pub(crate) within: &'a Option<Arc<str>>,
+    pub(crate) within: Option<&'a Arc<str>>,
 }
 
 /// What a model has answered.
@@ -55,7 +55,7 @@ pub(crate) struct Answer {
     /// The line that asked it.
     pub(crate) line: Entry,
     pub(crate) usage: Usage,
-    pub(crate) answer: Result<Response, Option<RunError>>,
+    pub(crate) said: Result<Response, Option<RunError>>,
     pub(crate) halted: Option<(String, String)>,
     /// Whether its calls cannot be made from it.
     pub(crate) veiled: bool,
@@ -143,9 +143,9 @@ impl Tape {
             let What::ModelAsked { key, .. } = &asked.what else { continue };
             let answered = self.take(place, "model_answered", key).map(|line| line.what);
             let Some(What::ModelAnswered { usage, response, veiled, halted, error, .. }) = answered else { continue };
-            let answer = response.map_or(Err(error), |response| Ok(*response));
-            if answer.is_ok() || self.replayed.is_some() {
-                return Some(Answer { line: asked, usage, answer, halted, veiled });
+            let said = response.map_or(Err(error), |response| Ok(*response));
+            if said.is_ok() || self.replayed.is_some() {
+                return Some(Answer { line: asked, usage, said, halted, veiled });
             }
         }
     }
@@ -186,10 +186,7 @@ impl Tape {
 
     /// Whether a line that is about to be written is on the tape of a run that is resumed.
     pub(crate) fn has_written(&self, entry: &Entry) -> bool {
-        let again = matches!(
-            entry.what,
-            What::StepBegan { .. } | What::RunBegan { .. } | What::ToolLeftOut { .. } | What::Suspended { .. }
-        );
+        let again = matches!(entry.what, What::StepBegan { .. } | What::RunBegan { .. } | What::ToolLeftOut { .. });
         self.replayed.is_none() && again && self.take_like(entry).is_some()
     }
 
@@ -226,7 +223,8 @@ impl Tape {
     }
 
     fn take(&self, place: Place<'_>, kind: &'static str, about: &str) -> Option<Entry> {
-        let track = Track { run_id: place.run_id.clone(), within: place.within.clone(), kind, about: about.to_owned() };
+        let track =
+            Track { run_id: place.run_id.clone(), within: place.within.cloned(), kind, about: about.to_owned() };
         let entry = self.lock().get_mut(&track)?.pop_front();
         if let (Some(replayed), Some(entry)) = (&self.replayed, &entry) {
             replayed.it_is(entry.timestamp);
@@ -328,7 +326,6 @@ fn settled(lines: Vec<Entry>) -> Vec<Entry> {
         keep[number] = match &line.what {
             // Pieces of an answer come with the answer, or come again.
             What::Dispatched { record, .. } => record.point != InferenceDelta::NAME,
-            What::Answered { decision, .. } => *decision != Decision::Later,
             _ => true,
         };
     }

@@ -8,9 +8,12 @@ use std::{
 use serde_json::{Map, Value};
 use tokio::task::AbortHandle;
 
-use crate::claude::{
-    fire::{Hooks, Later},
-    settings::Declared,
+use crate::{
+    claude::{
+        fire::{Hooks, Later},
+        settings::Declared,
+    },
+    wire::RanHandler,
 };
 
 /// How many may run at once in a session.
@@ -23,7 +26,10 @@ pub(super) struct Besides(Arc<Mutex<HashMap<Arc<str>, Beside>>>);
 #[derive(Default)]
 struct Beside {
     under_way: Vec<AbortHandle>,
-    ended: Vec<Later>,
+    /// What the model has not heard yet.
+    heard: Heard,
+    /// What the record has not been told yet.
+    told: Told,
 }
 
 /// What handlers said since somebody asked.
@@ -31,6 +37,13 @@ struct Beside {
 pub(super) struct Heard {
     pub(super) contexts: Vec<String>,
     pub(super) wakes: Vec<String>,
+}
+
+/// What handlers did since somebody asked, and what a person should know of it.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) ran: Vec<RanHandler>,
+    pub(super) warnings: Vec<String>,
 }
 
 impl Besides {
@@ -47,27 +60,31 @@ impl Besides {
         let beside = all.entry(session.clone()).or_default();
         beside.under_way.retain(|task| !task.is_finished());
         if beside.under_way.len() >= MAX_BESIDE {
-            tracing::warn!("{MAX_BESIDE} handlers run beside the agent already: one is left out");
+            let left_out = format!("{MAX_BESIDE} handlers run beside the agent already: one is left out");
+            beside.told.warnings.push(left_out);
             return;
         }
         let task = tokio::spawn(async move {
-            let later = hooks.run_beside(&declared, &input).await;
+            let Later { mut ran, contexts, wakes, warning } = hooks.run_beside(&declared, &input).await;
             if let Some(beside) = this.lock().get_mut(&of) {
-                beside.ended.push(later);
+                ran.exchange = ran.exchange.for_record();
+                beside.told.ran.push(ran);
+                beside.told.warnings.extend(warning);
+                beside.heard.contexts.extend(contexts);
+                beside.heard.wakes.extend(wakes);
             }
         });
         beside.under_way.push(task.abort_handle());
     }
 
-    /// Takes what was said.
+    /// Takes what was said to the model.
     pub(super) fn take(&self, session: &str) -> Heard {
-        let mut heard = Heard::default();
-        let ended = self.lock().get_mut(session).map(|beside| std::mem::take(&mut beside.ended));
-        for later in ended.unwrap_or_default() {
-            heard.contexts.extend(later.contexts);
-            heard.wakes.extend(later.wakes);
-        }
-        heard
+        self.lock().get_mut(session).map(|beside| std::mem::take(&mut beside.heard)).unwrap_or_default()
+    }
+
+    /// Takes what is for the record.
+    pub(super) fn tell(&self, session: &str) -> Told {
+        self.lock().get_mut(session).map(|beside| std::mem::take(&mut beside.told)).unwrap_or_default()
     }
 
     /// Ends what is still under way.

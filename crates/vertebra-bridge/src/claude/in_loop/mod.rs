@@ -14,7 +14,10 @@ use vertebra::{
 };
 use vertebra_kit::permissions::{For, Mode, Rules};
 
-use self::{beside::Besides, transcript::Transcripts};
+use self::{
+    beside::{Besides, Told},
+    transcript::Transcripts,
+};
 use super::{event::Event, fire::Hooks, means::AskModel, run::Session, settings::Settings};
 use crate::{
     handler::BoxFuture,
@@ -112,14 +115,26 @@ impl Place {
         for ran in &mut judgement.ran {
             ran.exchange = ran.exchange.clone().for_record();
         }
+        let Told { ran, warnings } = self.beside.tell(&at.run.session_id);
+        judgement.ran.extend(ran);
+        judgement.warnings.extend(warnings);
         account(serde_json::to_value(&judgement)?);
         for text in judgement.warnings.iter().chain(&judgement.user_sees) {
-            tracing::warn!(event, "{text}");
-            let run = cx.scope();
-            // Whoever cannot be told now has it in the record.
-            let _ = run.notify(cx.state_mut(), NEWS, format!("{event}: {text}")).await;
+            tell(cx, event, text).await;
         }
         Ok(judgement)
+    }
+
+    /// Tells the record and people of what ended beside the agent, where no event does it.
+    async fn tell_of_beside<P: Outside>(&self, cx: &mut Cx<'_, P>, at: &At) {
+        let Told { ran, warnings } = self.beside.tell(&at.run.session_id);
+        if ran.is_empty() && warnings.is_empty() {
+            return;
+        }
+        account(json!({ "ran": ran, "warnings": warnings }));
+        for text in &warnings {
+            tell(cx, "beside", text).await;
+        }
     }
 
     /// What every event has, and what this one has.
@@ -183,6 +198,13 @@ pub(super) fn fields(value: Value) -> Map<String, Value> {
         Value::Object(fields) => fields,
         _ => Map::new(),
     }
+}
+
+/// Tells people something. Whoever cannot be told now has it in the record.
+async fn tell<P: Outside>(cx: &mut Cx<'_, P>, event: &str, text: &str) {
+    tracing::warn!(event, "{text}");
+    let run = cx.scope();
+    let _ = run.notify(cx.state_mut(), NEWS, format!("{event}: {text}")).await;
 }
 
 /// Ends the run, whatever else asks it to go on.

@@ -33,7 +33,9 @@ pub(super) fn install(place: Arc<Place>, kit: &mut Kit) {
     compaction(&place, kit);
     // What handlers say for later reaches the model at the next step.
     kit.on(BeforeStep, async move |cx| {
-        let heard = place.beside.take(&cx.at.run.session_id);
+        let at = cx.at.clone();
+        place.tell_of_beside(cx, &at).await;
+        let heard = place.beside.take(&at.run.session_id);
         for text in heard.contexts.into_iter().chain(heard.wakes) {
             later_context(cx.state_mut(), text);
         }
@@ -309,10 +311,12 @@ fn stops(place: &Arc<Place>, kit: &mut Kit) {
             later_context(cx.state_mut(), text);
         }
         if !heard.wakes.is_empty() {
+            place.tell_of_beside(cx, &at).await;
             return go_on(heard.wakes.join("\n"));
         }
         let event = if at.run.depth == 0 { "Stop" } else { "SubagentStop" };
         if !place.has(event) {
+            place.tell_of_beside(cx, &at).await;
             return proceed();
         }
         let before: Prevented = cx.note_of(HOOK)?.unwrap_or_default();

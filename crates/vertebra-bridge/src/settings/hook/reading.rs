@@ -193,6 +193,11 @@ fn reply(section: &mut Section<'_>, place: &Place) -> Result<Option<(&'static st
     let wire = |kind: Kind| serde_json::to_value(kind).unwrap_or_default();
     for (key, kind, text) in VERDICTS {
         if let Some(said) = section.text(key, "why")? {
+            if said.value.trim().is_empty() {
+                return Err(
+                    section.wrong(key, format!("`{key}` says something to whoever reads it: write `{key} = \"why\"`"))
+                );
+            }
             let fields = [("verdict".to_owned(), wire(*kind)), ((*text).to_owned(), said.value.into())];
             verdicts.push((key, *kind, fields.into_iter().collect()));
         }

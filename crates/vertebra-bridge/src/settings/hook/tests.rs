@@ -174,3 +174,11 @@ fn what_cannot_hold_is_told_with_its_place_and_what_to_write() {
     ];
     insta::assert_snapshot!(cases.map(told).join("\n"));
 }
+
+#[test]
+fn a_verdict_without_a_word_is_told() {
+    for key in ["deny", "ask", "stop"] {
+        let told = told(&format!("point = \"BeforeToolUse\"\n{key} = \" \""));
+        assert!(told.contains("line 3") && told.contains(&format!("write `{key} = \"why\"`")), "{told}");
+    }
+}

@@ -342,15 +342,9 @@ async fn variables_that_a_start_leaves_reach_later_commands_of_children_too() {
     assert!(read(&child_model)[0].contains("hello Ada"), "{:?}", read(&child_model));
 }
 
-#[tokio::test]
-async fn what_runs_beside_wakes_the_model_before_it_stops() {
-    let world = World::new();
-    let command = "echo 'tests failed' >&2; touch \"$CLAUDE_PROJECT_DIR/over\"; exit 2";
-    let beside = json!([{ "type": "command", "command": command, "asyncRewake": true }]);
-    world.settings("project", &json!({ "hooks": { "PostToolUse": [{ "matcher": "Bash", "hooks": beside }] } }));
-    // The command is all but over when the first wait is; then there are steps enough to hear of it.
-    let model = (0..100).fold(Script::new().call("bash", "{}"), |script, _| script.call("wait", "{}"));
-    let model = model.say("done").may_end_early();
+/// An agent with a handler beside it that writes to stderr, and steps enough after it has ended to hear of it.
+fn beside(world: &World, model: &Script, handler: Value) -> AgentBuilder {
+    world.settings("project", &json!({ "hooks": { "PostToolUse": [{ "matcher": "Bash", "hooks": [handler] }] } }));
     let over = world.project().join("over");
     let wait = tool("wait", "Waits", async move |_: Value, _| {
         while !over.exists() {
@@ -358,8 +352,47 @@ async fn what_runs_beside_wakes_the_model_before_it_stops() {
         }
         Ok("waited")
     });
-    run(agent(&world, &model).tool(RecordingTool::new("bash")).tool(wait).max_steps(200)).await;
+    let mut builder = agent(world, model);
+    builder.tool(RecordingTool::new("bash")).tool(wait).max_steps(200);
+    builder
+}
+
+/// The handler is all but over when the first wait is.
+fn waiting() -> Script {
+    let model = (0..100).fold(Script::new().call("bash", "{}"), |script, _| script.call("wait", "{}"));
+    model.say("done").may_end_early()
+}
+
+#[tokio::test]
+async fn what_runs_beside_wakes_the_model_before_it_stops() {
+    let (world, model) = (World::new(), waiting());
+    let command = "echo 'tests failed' >&2; touch \"$CLAUDE_PROJECT_DIR/over\"; exit 2";
+    let handler = json!({ "type": "command", "command": command, "asyncRewake": true });
+    run(&mut beside(&world, &model, handler)).await;
     assert!(read(&model).contains(&"tests failed".to_owned()), "{:?}", read(&model));
+}
+
+#[tokio::test]
+async fn how_a_handler_beside_the_agent_ended_is_told_to_people_and_to_the_record() {
+    let (world, model) = (World::new(), waiting());
+    let command = "echo 'no such linter' >&2; touch \"$CLAUDE_PROJECT_DIR/over\"; exit 1";
+    let handler = json!({ "type": "command", "command": command, "async": true });
+    let (told, accounts) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+    let (seen, kept) = (told.clone(), accounts.clone());
+    let mut builder = beside(&world, &model, handler);
+    builder.watch(Notification, async move |cx| {
+        seen.lock().expect("nobody panics").push(cx.message.clone());
+        Ok(())
+    });
+    builder.watch(BeforeStep, async move |cx| {
+        let of_hooks = cx.record().hooks.iter().filter_map(|trace| trace.account.as_deref().cloned());
+        kept.lock().expect("nobody panics").extend(of_hooks);
+        Ok(())
+    });
+    run(&mut builder).await;
+    let (told, accounts) = (told.lock().expect("nobody panics"), accounts.lock().expect("nobody panics"));
+    assert!(told.iter().any(|text| text.contains("no such linter")), "{told:?}");
+    assert!(accounts.iter().any(|account| account["ran"][0]["exit_code"] == 1), "{accounts:?}");
 }
 
 #[tokio::test]

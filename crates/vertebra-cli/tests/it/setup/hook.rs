@@ -163,6 +163,42 @@ fn a_policy_that_cannot_be_read_passes_no_gate_and_says_its_line() {
 }
 
 #[test]
+fn a_pattern_that_is_none_is_told_also_where_no_event_would_reach_it() {
+    let machine = Machine::new();
+    for pattern in ["a(", "x)", "+", "[b", "c{2", r"\q"] {
+        machine.user_settings(&format!(
+            "{FORBIDDEN}[[hook]]\npoint = \"AfterToolUse\"\nmatch = {{ command = '{pattern}' }}\nstop = \"no\"\n"
+        ));
+        let told = asked(&machine, &[], &call(&machine, "ls"));
+        assert_eq!((told.code, told.out.as_str()), (2, ""), "{pattern}");
+        assert!(told.err.contains("is no pattern for `command`"), "{}", told.err);
+    }
+}
+
+#[test]
+fn programs_of_a_policy_that_is_named_start_where_it_lies_whoever_asks() {
+    let machine = Machine::new();
+    machine.write(
+        "policies/check.toml",
+        "[[hook]]\nname = \"here\"\npoint = \"BeforeToolUse\"\nrun = { command = \"pwd -P > where\" }\n",
+    );
+    let policies = machine.path("policies").canonicalize().expect("a folder");
+    let (file, place) = (policies.join("check.toml").display().to_string(), policies.join("where"));
+    let event = call(&machine, "ls");
+    let started = || {
+        let found = fs::read_to_string(&place).expect("the program has run");
+        fs::remove_file(&place).expect("a file");
+        found.trim().to_owned()
+    };
+    let told = asked(&machine, &["--config", &file], &event);
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert_eq!(started(), policies.display().to_string());
+    let told = fed(&mut machine.command(&["hooks", "fire", "-", "--config", &file]), event.to_string().as_bytes());
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert_eq!(started(), policies.display().to_string());
+}
+
+#[test]
 fn ten_megabytes_are_judged_and_forty_are_refused() {
     let machine = Machine::new();
     machine.user_settings(FORBIDDEN);

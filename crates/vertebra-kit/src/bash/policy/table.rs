@@ -15,10 +15,7 @@
 //! like this. Options that change nothing are not listed. A lone `-` says that letters behind
 //! one dash are one option and not several.
 
-use std::{
-    collections::HashMap,
-    sync::{LazyLock, OnceLock},
-};
+use std::sync::{LazyLock, OnceLock};
 
 use super::Class;
 
@@ -87,20 +84,28 @@ struct Row {
 
 struct Tables {
     rows: Vec<Row>,
-    /// The rows of each program, by its name alone.
-    by_name: HashMap<&'static str, Vec<usize>>,
+    /// The rows with a program whose name begins with this letter. An index of all names would take longer to make than
+    /// most processes take to judge the one command that they are started for.
+    by_letter: [Vec<usize>; 128],
 }
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     let rows: Vec<Row> = lines().map(|line| Row { line, program: OnceLock::new() }).collect();
-    let mut by_name: HashMap<&'static str, Vec<usize>> = HashMap::new();
+    let mut by_letter = [const { Vec::new() }; 128];
     for (place, row) in rows.iter().enumerate() {
-        for name in row.names().0.split(',') {
-            by_name.entry(name).or_default().push(place);
+        for name in row.tools() {
+            let of_letter = first(name).and_then(|letter| by_letter.get_mut(letter));
+            if let Some(of_letter) = of_letter.filter(|known| known.last() != Some(&place)) {
+                of_letter.push(place);
+            }
         }
     }
-    Tables { rows, by_name }
+    Tables { rows, by_letter }
 });
+
+fn first(name: &str) -> Option<usize> {
+    name.bytes().next().map(usize::from)
+}
 
 fn lines() -> impl Iterator<Item = &'static str> {
     FILES.iter().flat_map(|file| file.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'))
@@ -111,6 +116,10 @@ impl Row {
     fn names(&self) -> (&'static str, Option<&'static str>) {
         let names = self.line.split_once(": ").map_or("", |(names, _)| names);
         names.split_once(' ').map_or((names, None), |(tools, subs)| (tools, Some(subs)))
+    }
+
+    fn tools(&self) -> impl Iterator<Item = &'static str> {
+        self.names().0.split(',')
     }
 
     fn program(&self) -> Option<&Program> {
@@ -130,19 +139,19 @@ pub(super) fn program(name: &str) -> Option<&'static Program> {
 
 fn listed(name: &str) -> Option<&'static Program> {
     let (tool, sub) = name.split_once(' ').map_or((name, None), |(tool, sub)| (tool, Some(sub)));
-    let rows = TABLES.by_name.get(tool)?.iter().map(|place| &TABLES.rows[*place]);
-    let mut about = rows.filter(|row| match (row.names().1, sub) {
+    let rows = TABLES.by_letter.get(first(tool)?)?.iter().map(|place| &TABLES.rows[*place]);
+    let is_about = |row: &&Row| match (row.names().1, sub) {
         (None, None) => true,
         (Some(subs), Some(sub)) => subs.split(',').any(|listed| listed == sub),
         (None, Some(_)) | (Some(_), None) => false,
-    });
-    about.next()?.program()
+    };
+    rows.filter(|row| row.tools().any(|name| name == tool)).find(is_about)?.program()
 }
 
 /// All names, for patterns in the place of a command.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let is_program = |row: &&Row| row.names().1.is_none();
-    TABLES.rows.iter().filter(is_program).flat_map(|row| row.names().0.split(','))
+    TABLES.rows.iter().filter(is_program).flat_map(Row::tools)
 }
 
 /// What a line says of its programs.

@@ -139,7 +139,7 @@ fn a_tool_that_can_find_out_decides_what_came_of_a_use_that_was_cut_short() {
         };
         let (mortal, journal) = Mortal::until(|what| matches!(what, What::ToolEnded { .. }));
         world::live(mortal.clone(), build(mortal, log.clone()));
-        let after = world::resume(&journal, build(Mortal::immortal(&journal), log.clone()));
+        let after = world::resume(&journal, &build(Mortal::immortal(&journal), log.clone()));
         let told = told(after.state.messages());
         assert_eq!(told[0].1, status);
         assert!(told[0].2.starts_with(words), "{told:?}");
@@ -185,7 +185,7 @@ fn a_question_that_nobody_answered_in_time_is_a_no() {
     let world = World { later: true, clock: Some(clock.clone()), ..World::default() };
     let (mortal, journal) = Mortal::forever();
     world::live(mortal.clone(), world.agent(mortal));
-    clock.advance(Duration::from_secs(8 * 24 * 60 * 60));
+    clock.advance(Duration::from_hours(8 * 24));
     let world = World { later: false, ..world };
     let after = world.resumed(&journal);
     let risky = told(after.state.messages()).into_iter().find(|(tool, ..)| tool == "risky").expect("it was called");

@@ -202,7 +202,7 @@ impl World {
 
     /// The agent in another process, after all that it can still do.
     pub(crate) fn resumed(&self, journal: &MemoryJournal) -> After {
-        resume(journal, self.agent(Mortal::immortal(journal)))
+        resume(journal, &self.agent(Mortal::immortal(journal)))
     }
 
     pub(crate) fn replay(&self, lines: Vec<Entry>, likeness: Likeness) -> Replay {
@@ -230,14 +230,14 @@ pub(crate) fn live(mortal: Mortal, agent: Agent) -> Option<RunReport> {
             let mut session = agent.session().await;
             let report = session.prompt("go").await;
             session.close().await;
-            report.map_or_else(|failed| *failed.0, |report| report)
+            report.unwrap_or_else(|failed| *failed.0)
         };
         tokio::select! {
             report = work => Some(report),
             () = mortal.dead.notified() => None,
         }
     });
-    drop(agent);
+    drop((agent, mortal));
     // Nothing in it comes any further: its journal takes no more lines.
     drop(runtime);
     report
@@ -253,7 +253,7 @@ pub(crate) fn die_after(world: &World, lines: usize) -> MemoryJournal {
 }
 
 /// Goes on in another process.
-pub(crate) fn resume(journal: &MemoryJournal, agent: Agent) -> After {
+pub(crate) fn resume(journal: &MemoryJournal, agent: &Agent) -> After {
     let id = journal.entries().first().expect("a session").session_id.clone();
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_time().build().expect("a runtime");
     let (state, report) = runtime.block_on(async {
