@@ -78,7 +78,14 @@ pub(crate) fn started(session: &str, call: u32) -> Entry {
 pub(crate) fn run_began(session: &str, prompt: &str) -> Entry {
     entry(
         session,
-        What::RunBegan { prompt: prompt.into(), agent: "coder".into(), depth: 0, parent: None, for_call: None },
+        What::RunBegan {
+            prompt: prompt.into(),
+            agent: "coder".into(),
+            depth: 0,
+            parent: None,
+            for_call: None,
+            foreign: false,
+        },
     )
 }
 
