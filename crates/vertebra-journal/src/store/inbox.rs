@@ -114,7 +114,7 @@ impl super::Desk {
         let transaction = self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let find = "SELECT run_id, session, until, answer IS NOT NULL, digest = ?3 FROM questions
                     WHERE session = (SELECT id FROM sessions WHERE session_id = ?1) AND call_id = ?2
-                    ORDER BY digest = ?3 DESC, line DESC LIMIT 1";
+                    ORDER BY digest = ?3 DESC, answer IS NOT NULL, line LIMIT 1";
         let found: Option<(String, i64, i64, bool, bool)> = transaction
             .query_row(find, (session, call, digest), |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))

@@ -9,6 +9,7 @@ mod read;
 mod retention;
 mod schema;
 mod sessions;
+mod verify;
 mod writer;
 
 use std::{

@@ -16,7 +16,7 @@ use super::{
     fault::{Trouble, damaged, unknown},
     schema,
 };
-use crate::chain::{Hash, Verified};
+use crate::chain::Hash;
 
 /// How much is read at once.
 const CHUNK: usize = 256 << 10;
@@ -75,10 +75,12 @@ pub(crate) struct Body {
 pub(crate) struct Bodies {
     reader: Reader,
     session: i64,
-    pub(crate) session_id: Arc<str>,
+    session_id: Arc<str>,
     /// What the session's row says of its chain.
     pub(crate) head: Option<Hash>,
     next: u64,
+    /// The latest line that says all.
+    whole: u64,
     pub(crate) last: u64,
     ready: VecDeque<Body>,
 }
@@ -97,6 +99,13 @@ impl Bodies {
             self.ready.push_back(body);
         }
         Ok(())
+    }
+
+    /// The first line of this session, chained or not, for which this holds.
+    pub(super) fn first(&self, that: &str) -> Result<Option<i64>, JournalError> {
+        let find = format!("SELECT min(number) FROM lines WHERE session = ?1 AND ({that})");
+        let found = self.reader.query_row(&find, [self.session], |row| row.get(0));
+        found.map_err(|error| Trouble::from(error).at(&self.reader.home.path))
     }
 
     fn damage(&self, number: u64, cause: &str) -> JournalError {
@@ -158,9 +167,7 @@ impl Store {
     /// The lines of a session from the latest one on that says all.
     pub(super) fn lines_to_resume(&self, session_id: &str) -> Result<Lines, JournalError> {
         let mut bodies = self.bodies(session_id)?;
-        let whole =
-            bodies.reader.query_row("SELECT whole FROM sessions WHERE id = ?1", [bodies.session], |row| row.get(0));
-        bodies.next = whole.map_err(|error| Trouble::from(error).at(self.path()))?;
+        bodies.next = bodies.whole;
         Ok(Lines { bodies })
     }
 
@@ -170,47 +177,14 @@ impl Store {
         let begin = || -> Result<_, Trouble> {
             // One view of the file for as long as it is read.
             reader.execute_batch("BEGIN")?;
-            let find = "SELECT id, session_id, lines, head FROM sessions WHERE session_id = ?1";
+            let find = "SELECT id, session_id, whole, lines, head FROM sessions WHERE session_id = ?1";
             let mut statement = reader.prepare_cached(find)?;
-            let found = statement
-                .query_row([session_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, hash(row, "head")?)));
+            let found = statement.query_row([session_id], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, hash(row, "head")?))
+            });
             found.optional()?.ok_or_else(|| unknown(session_id).into())
         };
-        let (session, session_id, last, head) = begin().map_err(|trouble| trouble.at(self.path()))?;
-        Ok(Bodies { reader, session, session_id, head, next: 1, last, ready: VecDeque::new() })
-    }
-
-    /// Looks whether the lines of a session are what was written, as far as its chain shows.
-    pub fn verify(&self, session_id: &str) -> Result<Verified, JournalError> {
-        let bodies = self.bodies(session_id)?;
-        let (lines, Some(head)) = (bodies.last, bodies.head) else {
-            return Ok(Verified::NoChain { lines: bodies.last });
-        };
-        let extra = "SELECT min(number) FROM lines WHERE session = ?1 AND (number > ?2 OR number < 1)";
-        let extra = bodies.reader.query_row(extra, (bodies.session, lines), |row| row.get::<_, Option<i64>>(0));
-        let extra = extra.map_err(|error| Trouble::from(error).at(self.path()))?;
-        let mut link = Hash::START;
-        for body in bodies {
-            let (number, why, found) = match body {
-                Ok(body) => {
-                    link = link.then(&body.text);
-                    if body.hash == Some(link) {
-                        continue;
-                    }
-                    (body.number, "it is not the line that was written here".to_owned(), Some(body.text))
-                }
-                Err((number, error)) if error.kind == JournalFault::Corrupt => (number, error.message, None),
-                Err((_, error)) => return Err(error),
-            };
-            return Ok(Verified::Broken { line: number, why, found });
-        }
-        if link != head {
-            let why = "the session's last line is not the last that was written".to_owned();
-            return Ok(Verified::Broken { line: lines, why, found: None });
-        }
-        Ok(match extra {
-            Some(_) => Verified::Broken { line: lines + 1, why: "it was added afterwards".to_owned(), found: None },
-            None => Verified::Intact { lines, head },
-        })
+        let (session, session_id, whole, last, head) = begin().map_err(|trouble| trouble.at(self.path()))?;
+        Ok(Bodies { reader, session, session_id, head, next: 1, whole, last, ready: VecDeque::new() })
     }
 }

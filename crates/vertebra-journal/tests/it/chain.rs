@@ -66,6 +66,7 @@ async fn the_first_line_that_is_not_what_was_written_is_named() {
              UPDATE lines SET number = 5 WHERE number = 100",
             3,
         ),
+        ("without its end", "UPDATE sessions SET head = NULL", 1),
         ("without its link", "UPDATE lines SET hash = NULL WHERE number = 5", 5),
     ];
     for (how, sql, expected) in cases {
