@@ -1,0 +1,586 @@
+//! One run: its lines, and the moments that they tell of.
+
+use std::{
+    borrow::Cow,
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+
+use jiff::Timestamp;
+use vertebra::{
+    AfterInference, AfterStep, AfterToolUse, AgentState, At, BeforeInference, BeforeStep, BeforeToolUse, Call,
+    Decision, Kind, Left, Message, ModelId, Point, Prompt, PromptSubmit, Purpose, RECENT_TOOLS, Record, Request,
+    Response, RunInfo, RunReport, RunStatus, ShouldContinue, StateChange, StepKind, Stop, ToolCall, ToolResult,
+    ToolStatus, ToolUseFailed, Usage, What,
+    events::{
+        Continuing, InferenceAsked, Inferred, PromptSubmitted, StepEnded, StepStarted, ToolAsked, ToolFailed, ToolUsed,
+    },
+};
+
+use super::{Event, Moment, Unknown, fold::MISFIT};
+
+/// The other names of a tool.
+pub(super) type Aliases = Arc<dyn Fn(&str) -> Arc<[Arc<str>]> + Send + Sync>;
+
+const NO_REQUEST: &str = "model calls: their system prompt and the tools they were offered are not recorded";
+const VEILED: &str = "answers with something hidden in a call: hooks read what stands in its place";
+const NO_STOPS: &str = "last answers after which the run went on: what spoke for its end is not recorded";
+const NOT_REACHED: &str = "calls that never came to their hooks: the run was ending, or something answered for them";
+const NO_RESULT: &str = "refused and replaced calls: what hooks after them read is not recorded";
+
+/// A run whose lines are being read.
+pub(super) struct RunPast {
+    info: Arc<RunInfo>,
+    model: ModelId,
+    aliases: Option<Aliases>,
+    state: AgentState,
+    /// The state at the latest checkpoint: the next one says what changed since.
+    known: AgentState,
+    step: Step,
+    calls: Vec<OpenCall>,
+    /// Model calls without an answer yet, by their keys.
+    asked: HashMap<String, (Purpose, Request, Timestamp)>,
+    waiting: Vec<Waiting>,
+    continuations: u32,
+    latest: Timestamp,
+}
+
+/// The step under way.
+#[derive(Default)]
+struct Step {
+    number: u32,
+    began: Timestamp,
+    kind: Option<StepKind>,
+    text: String,
+    tools: Vec<Arc<str>>,
+    usage: Usage,
+    state: StepState,
+}
+
+#[derive(Default, PartialEq, Eq)]
+enum StepState {
+    /// None has begun.
+    #[default]
+    Before,
+    UnderWay,
+    /// Its end was told, to the hooks of [`AfterStep`].
+    Ended,
+    /// It has ended without being told.
+    Failed,
+}
+
+/// A call of the latest answer.
+struct OpenCall {
+    call: Call,
+    /// Whether it came to its hooks.
+    passed: bool,
+    attempts: u32,
+    result: Option<ToolResult>,
+}
+
+/// A moment of which a later line may say what came of it.
+struct Waiting {
+    moment: Moment,
+    within: Option<Arc<str>>,
+}
+
+/// What one line says of itself.
+struct Now<'l> {
+    within: Option<&'l Arc<str>>,
+    timestamp: Timestamp,
+}
+
+impl RunPast {
+    pub(super) fn new(info: RunInfo, model: ModelId, state: AgentState, aliases: Option<Aliases>) -> Self {
+        Self {
+            info: Arc::new(info),
+            model,
+            aliases,
+            known: state.clone(),
+            state,
+            step: Step::default(),
+            calls: Vec::new(),
+            asked: HashMap::new(),
+            waiting: Vec::new(),
+            continuations: 0,
+            latest: Timestamp::default(),
+        }
+    }
+
+    /// Whether it is a run of this agent, and not of a child.
+    pub(super) fn is_of(&self, agent: &Arc<str>) -> bool {
+        self.info.depth == 0 && self.info.agent == *agent
+    }
+
+    pub(super) fn into_state(self) -> AgentState {
+        self.state
+    }
+
+    pub(super) fn prompted(&mut self, prompt: Prompt, timestamp: Timestamp) {
+        self.step.number = self.state.steps();
+        let Prompt { text, images } = prompt;
+        let at = self.at(PromptSubmit::NAME, timestamp);
+        self.wait(Event::PromptSubmit(PromptSubmitted { at, prompt: text, images, context: Vec::new() }), None);
+    }
+
+    /// Takes a line in.
+    pub(super) fn take(
+        &mut self,
+        what: What,
+        within: Option<&Arc<str>>,
+        timestamp: Timestamp,
+        unknown: &mut Unknown,
+        out: &mut VecDeque<Moment>,
+    ) {
+        self.latest = timestamp;
+        let now = Now { within, timestamp };
+        match what {
+            What::Dispatched { event_id, call_id, record, left } => {
+                let about = Dispatch { number: number(&event_id), call_id, record, left: left.as_deref() };
+                self.dispatched(about, &now, unknown, out);
+            }
+            What::StepBegan { step } => {
+                self.end_step(None, unknown, out);
+                self.flush(unknown, out);
+                self.step = Step { number: step, began: timestamp, state: StepState::UnderWay, ..Step::default() };
+                self.counted(|change| change.steps = step);
+                let (messages, usage) = (self.state.messages().len(), self.state.usage());
+                let at = self.at(BeforeStep::NAME, timestamp);
+                self.wait(Event::BeforeStep(StepStarted { at, messages, usage }), within.cloned());
+            }
+            What::ModelAsked { key, purpose, model } => {
+                self.model_asked(key, purpose, model, &now, unknown, out);
+            }
+            What::ModelAnswered { key, usage, response, veiled, error, .. } => {
+                self.settle_before(&now, out);
+                self.counted(|change| change.usage += usage);
+                self.step.usage += usage;
+                let Some((purpose, request, asked)) = self.asked.remove(&key) else { return };
+                if error.is_some() && purpose == Purpose::Step {
+                    self.step.state = StepState::Failed;
+                }
+                tally(unknown, VEILED, veiled);
+                if let Some(response) = response {
+                    let at = self.at(AfterInference::NAME, timestamp);
+                    let duration_ms = millis(asked, timestamp);
+                    let inferred = Inferred { at, purpose, request, response: *response, duration_ms };
+                    self.wait(Event::AfterInference(inferred), within.cloned());
+                }
+            }
+            What::ToolIntended { call_id, key, tool, args, .. } => {
+                self.settle_before(&now, out);
+                self.settle_call(&call_id, Some(AfterToolUse::NAME), out);
+                let Some(index) = self.open_call(&call_id) else { return };
+                if !self.calls[index].passed {
+                    let number = number(&key);
+                    self.ask(index, number, None, &now, out);
+                }
+                let open = &mut self.calls[index];
+                open.attempts += 1;
+                open.call.tool = tool;
+                open.call.args = args;
+            }
+            What::ToolEnded { call_id, result, .. } => self.tool_ended(&call_id, result, &now),
+            What::ToolLeftOut { call_id, result } => {
+                if let Some(index) = self.open_call(&call_id) {
+                    self.calls[index].passed = true;
+                    self.calls[index].result = Some(result);
+                    tally(unknown, NOT_REACHED, true);
+                }
+            }
+            What::Answered { call_id, decision: Decision::Edit { args } } => {
+                if let Some(index) = self.calls.iter().rposition(|open| open.passed && open.call.call_id == call_id) {
+                    self.calls[index].call.args = args;
+                }
+            }
+            What::Checkpoint(checkpoint) => {
+                self.settle_before(&now, out);
+                self.continuations = checkpoint.continuations;
+                if checkpoint.starts_over {
+                    self.known = AgentState::default();
+                }
+                match checkpoint.state.apply(&mut self.known) {
+                    Ok(()) => self.state = self.known.clone(),
+                    Err(_) => tally(unknown, MISFIT, true),
+                }
+            }
+            What::RunEnded { report } => self.ended(&report, unknown, out),
+            What::SessionBegan { .. }
+            | What::SessionResumed { .. }
+            | What::RunBegan { .. }
+            | What::ToolStarted { .. }
+            | What::Asked { .. }
+            | What::Answered { .. }
+            | What::Suspended { .. }
+            | What::SessionEnded => {}
+        }
+    }
+
+    /// No line says how it ended.
+    pub(super) fn cut_short(&mut self, unknown: &mut Unknown, out: &mut VecDeque<Moment>) {
+        self.flush(unknown, out);
+    }
+
+    fn ended(&mut self, report: &RunReport, unknown: &mut Unknown, out: &mut VecDeque<Moment>) {
+        if matches!(report.status, RunStatus::Completed | RunStatus::Stopped) {
+            self.end_step(Some(&report.stop), unknown, out);
+        }
+        self.flush(unknown, out);
+    }
+
+    fn model_asked(
+        &mut self,
+        key: String,
+        purpose: Purpose,
+        model: ModelId,
+        now: &Now<'_>,
+        unknown: &mut Unknown,
+        out: &mut VecDeque<Moment>,
+    ) {
+        // Its hooks ran before, and their line did not say whom they were asked about.
+        let about = |waiting: &Waiting| {
+            matches!(&waiting.moment.event, Event::BeforeInference(event) if event.at.number == number(&key))
+        };
+        let dispatched = self.waiting.iter().position(about).map(|index| self.waiting.remove(index));
+        self.settle_before(now, out);
+        let mut moment = dispatched.map_or_else(|| self.asking(number(&key), now), |waiting| waiting.moment);
+        if let Event::BeforeInference(event) = &mut moment.event {
+            event.purpose = purpose.clone();
+            event.request.model = model;
+            self.asked.insert(key, (purpose, event.request.clone(), now.timestamp));
+        }
+        tally(unknown, NO_REQUEST, true);
+        out.push_back(moment);
+    }
+
+    /// A model is about to be asked to go on with the conversation.
+    fn asking(&self, number: u64, now: &Now<'_>) -> Moment {
+        let request = Request {
+            model: self.model.clone(),
+            system_prompt: "".into(),
+            messages: self.state.messages().clone(),
+            tools: Arc::default(),
+            max_output_tokens: None,
+            temperature: None,
+            options: serde_json::Value::Null,
+        };
+        let at = At { number, ..self.at(BeforeInference::NAME, now.timestamp) };
+        self.moment(Event::BeforeInference(InferenceAsked { at, purpose: Purpose::Step, request }))
+    }
+
+    fn dispatched(
+        &mut self,
+        dispatch: Dispatch<'_>,
+        now: &Now<'_>,
+        unknown: &mut Unknown,
+        out: &mut VecDeque<Moment>,
+    ) {
+        let Dispatch { number, call_id, record, left } = dispatch;
+        let about = |waiting: &Waiting| {
+            let Moment { event, then, .. } = &waiting.moment;
+            then.is_none() && event.point() == record.point && event.call_id() == call_id.as_ref()
+        };
+        if let Some(index) = self.waiting.iter().position(about) {
+            if record.point == AfterToolUse::NAME
+                && let Some(call_id) = &call_id
+            {
+                self.settle_call(call_id, None, out);
+            }
+            let index = self.waiting.iter().position(about).unwrap_or(index);
+            let mut waiting = self.waiting.remove(index);
+            waiting.moment.event.at_mut().number = number;
+            waiting.moment.then = Some(record);
+            self.changed(left, unknown);
+            self.settle(waiting.moment, left, out);
+            return;
+        }
+        self.settle_before(now, out);
+        match &*record.point {
+            BeforeToolUse::NAME => {
+                if let Some(index) = call_id.as_ref().and_then(|id| self.open_call(id)) {
+                    self.ask(index, number, Some(record), now, out);
+                }
+            }
+            BeforeInference::NAME => {
+                let moment = Moment { then: Some(record), ..self.asking(number, now) };
+                self.waiting.push(Waiting { moment, within: now.within.cloned() });
+            }
+            AfterToolUse::NAME => tally(unknown, NO_RESULT, true),
+            AfterStep::NAME => {
+                self.flush(unknown, out);
+                if let Some(mut moment) = self.step_ended(now.timestamp, unknown) {
+                    moment.event.at_mut().number = number;
+                    out.push_back(Moment { then: Some(record), ..moment });
+                }
+            }
+            ShouldContinue::NAME => {
+                self.flush(unknown, out);
+                out.extend(self.step_ended(now.timestamp, unknown));
+                let mut moment = Moment { then: Some(record), ..self.continuing(now.timestamp) };
+                moment.event.at_mut().number = number;
+                self.step.state = StepState::Before;
+                self.waiting.push(Waiting { moment, within: now.within.cloned() });
+            }
+            _ => {}
+        }
+        self.changed(left, unknown);
+    }
+
+    /// Does what hooks did to the state.
+    fn changed(&mut self, left: Option<&Left>, unknown: &mut Unknown) {
+        if let Some(change) = left.and_then(|left| left.state.clone()) {
+            tally(unknown, MISFIT, change.apply(&mut self.state).is_err());
+        }
+    }
+
+    /// A call comes to its hooks.
+    fn ask(
+        &mut self,
+        index: usize,
+        number: u64,
+        then: Option<Record>,
+        now: &Now<'_>,
+        out: &mut VecDeque<Moment>,
+    ) {
+        let recent_tools = self.state.recent_tools().clone();
+        let at = At { number, ..self.at(BeforeToolUse::NAME, now.timestamp) };
+        let open = &mut self.calls[index];
+        let first = !std::mem::replace(&mut open.passed, true);
+        if first {
+            open.call.recent_tools = recent_tools;
+        }
+        let event = Event::BeforeToolUse(ToolAsked { at, call: open.call.clone() });
+        let tool = open.call.tool.clone();
+        out.push_back(Moment { then, ..self.moment(event) });
+        if first {
+            let mut recent = (**self.state.recent_tools()).clone();
+            recent.push(tool);
+            recent.drain(..recent.len().saturating_sub(RECENT_TOOLS));
+            self.counted(|change| {
+                change.tool_calls += 1;
+                change.recent_tools = Some(Arc::new(recent));
+            });
+        }
+    }
+
+    fn tool_ended(&mut self, call_id: &Arc<str>, result: ToolResult, now: &Now<'_>) {
+        let running = |open: &OpenCall| open.attempts > 0 && open.call.call_id == *call_id;
+        let Some(index) = self.calls.iter().rposition(running) else { return };
+        let (call, attempts) = (self.calls[index].call.clone(), self.calls[index].attempts);
+        self.calls[index].result = Some(result.clone());
+        if result.status == ToolStatus::Failed {
+            let failed = ToolFailed {
+                at: self.at(ToolUseFailed::NAME, now.timestamp),
+                call: call.clone(),
+                error: result.output.clone(),
+                reached: true,
+                attempts,
+                duration_ms: result.duration_ms,
+            };
+            self.wait(Event::ToolUseFailed(failed), now.within.cloned());
+        }
+        let at = self.at(AfterToolUse::NAME, now.timestamp);
+        self.wait(Event::AfterToolUse(ToolUsed { at, call, result, blocked_by: None }), now.within.cloned());
+    }
+
+    /// The call that a line means: one that has not come to its hooks yet before one that has.
+    fn open_call(&self, call_id: &Arc<str>) -> Option<usize> {
+        let is = |open: &&OpenCall| open.call.call_id == *call_id;
+        let fresh = self.calls.iter().position(|open| is(&open) && !open.passed);
+        fresh.or_else(|| self.calls.iter().rposition(|open| is(&open)))
+    }
+
+    /// What waits for a line that would have come by now is told without it.
+    fn settle_before(&mut self, now: &Now<'_>, out: &mut VecDeque<Moment>) {
+        let is_due = |waiting: &Waiting| {
+            waiting.within.as_ref() == now.within
+                && waiting.moment.event.call_id().is_none()
+                && !matches!(waiting.moment.event, Event::ShouldContinue(_))
+        };
+        while let Some(index) = self.waiting.iter().position(is_due) {
+            let waiting = self.waiting.remove(index);
+            self.settle(waiting.moment, None, out);
+        }
+    }
+
+    /// The same for what is told of one call; what would have been told next has not been, if the call is made again.
+    fn settle_call(&mut self, call_id: &Arc<str>, but_not: Option<&str>, out: &mut VecDeque<Moment>) {
+        let is_due = |waiting: &Waiting| match &waiting.moment.event {
+            Event::ToolUseFailed(event) => event.call.call_id == *call_id,
+            Event::AfterToolUse(event) => but_not.is_some() && event.call.call_id == *call_id,
+            _ => false,
+        };
+        while let Some(index) = self.waiting.iter().position(is_due) {
+            let waiting = self.waiting.remove(index);
+            if but_not != Some(waiting.moment.event.point()) {
+                out.push_back(waiting.moment);
+            }
+        }
+    }
+
+    /// Everything that waits is told.
+    fn flush(&mut self, unknown: &mut Unknown, out: &mut VecDeque<Moment>) {
+        for waiting in std::mem::take(&mut self.waiting) {
+            if let Event::ShouldContinue(event) = &waiting.moment.event {
+                tally(unknown, NO_STOPS, event.stops.is_empty() && event.kind != StepKind::ToolExecution);
+            }
+            self.settle(waiting.moment, None, out);
+        }
+    }
+
+    /// Tells of a moment, and does what came of it.
+    fn settle(&mut self, moment: Moment, left: Option<&Left>, out: &mut VecDeque<Moment>) {
+        let left = left.and_then(|left| left.event.as_ref());
+        let refused = moment.then.as_ref().is_some_and(|then| then.verdict == Kind::Deny);
+        match &moment.event {
+            Event::PromptSubmit(event) if !refused => {
+                let event = reread(left, event);
+                self.state.push(Message::User { text: event.prompt, images: event.images });
+                for text in event.context {
+                    self.state.push(Message::instruction(text, PromptSubmit::NAME));
+                }
+            }
+            Event::AfterInference(event) if event.purpose == Purpose::Step => {
+                self.answered(reread(left, event).response);
+            }
+            _ => {}
+        }
+        out.push_back(moment);
+    }
+
+    /// The model's answer, as hooks left it, is part of the conversation.
+    fn answered(&mut self, response: Response) {
+        self.step.kind = Some(match response.calls.is_empty() {
+            true => StepKind::FinalResponse,
+            false => StepKind::ToolExecution,
+        });
+        self.step.text.clone_from(&response.text);
+        self.step.tools = response.calls.iter().map(|call| call.tool.clone()).collect();
+        let calls = response.calls.clone();
+        self.state.push(Message::assistant(response));
+        self.calls = calls.into_iter().map(|call| OpenCall::new(call, self.aliases.as_ref())).collect();
+    }
+
+    /// The end of a step that no line has told of.
+    fn end_step(&mut self, stop: Option<&Stop>, unknown: &mut Unknown, out: &mut VecDeque<Moment>) {
+        let is_open = |waiting: &&mut Waiting| matches!(waiting.moment.event, Event::ShouldContinue(_));
+        if let Some(waiting) = self.waiting.iter_mut().find(is_open) {
+            if let (Event::ShouldContinue(event), Some(stop)) = (&mut waiting.moment.event, stop) {
+                event.stops.push(stop.clone());
+            }
+            return;
+        }
+        if matches!(self.step.state, StepState::Before | StepState::Failed) {
+            return;
+        }
+        self.flush(unknown, out);
+        let timestamp = self.latest;
+        out.extend(self.step_ended(timestamp, unknown));
+        let mut moment = self.continuing(timestamp);
+        if let Event::ShouldContinue(event) = &mut moment.event {
+            event.stops.extend(stop.cloned());
+        }
+        self.waiting.push(Waiting { moment, within: None });
+    }
+
+    /// Ends the step for its hooks, once.
+    fn step_ended(&mut self, timestamp: Timestamp, unknown: &mut Unknown) -> Option<Moment> {
+        if self.step.state != StepState::UnderWay {
+            return None;
+        }
+        self.step.state = StepState::Ended;
+        for open in std::mem::take(&mut self.calls) {
+            tally(unknown, NOT_REACHED, !open.passed);
+            if let Some(result) = open.result {
+                let Call { call_id: id, tool, args, malformed, .. } = open.call;
+                self.state.push(Message::tool(ToolCall { id, tool, args, malformed }, result));
+            }
+        }
+        let at = self.at(AfterStep::NAME, timestamp);
+        let Step { kind, text, tools, usage, began, .. } = &self.step;
+        Some(self.moment(Event::AfterStep(StepEnded {
+            at,
+            kind: kind.unwrap_or(StepKind::NoResponse),
+            text: text.clone(),
+            tools: tools.clone(),
+            usage: *usage,
+            duration_ms: millis(*began, timestamp),
+        })))
+    }
+
+    fn continuing(&self, timestamp: Timestamp) -> Moment {
+        self.moment(Event::ShouldContinue(Continuing {
+            at: self.at(ShouldContinue::NAME, timestamp),
+            kind: self.step.kind.unwrap_or(StepKind::NoResponse),
+            text: self.step.text.clone(),
+            stops: Vec::new(),
+            continuations: self.continuations,
+        }))
+    }
+
+    fn wait(&mut self, event: Event, within: Option<Arc<str>>) {
+        let moment = self.moment(event);
+        self.waiting.push(Waiting { moment, within });
+    }
+
+    fn moment(&self, event: Event) -> Moment {
+        Moment { event, state: self.state.clone(), then: None }
+    }
+
+    /// The head of an event. Which of the run's events it is, is only known where a line says so.
+    fn at(&self, point: &'static str, timestamp: Timestamp) -> At {
+        At { run: self.info.clone(), point: Cow::Borrowed(point), number: 0, step: self.step.number, timestamp }
+    }
+
+    /// Changes what the state counts.
+    fn counted(&mut self, change: impl FnOnce(&mut StateChange)) {
+        let state = &mut self.state;
+        let mut counts = StateChange {
+            kept: state.messages().len(),
+            usage: state.usage(),
+            steps: state.steps(),
+            tool_calls: state.tool_calls(),
+            ..StateChange::default()
+        };
+        change(&mut counts);
+        counts.apply(state).expect("a change that keeps all messages fits");
+    }
+}
+
+impl OpenCall {
+    fn new(call: ToolCall, aliases: Option<&Aliases>) -> Self {
+        let ToolCall { id, tool, args, malformed } = call;
+        let aliases = aliases.map(|of| of(&tool)).unwrap_or_default();
+        let recent_tools = Arc::default();
+        let call = Call { call_id: id, tool, aliases, args, malformed, time_limit: None, recent_tools };
+        Self { call, passed: false, attempts: 0, result: None }
+    }
+}
+
+/// A line about hooks.
+struct Dispatch<'l> {
+    number: u64,
+    call_id: Option<Arc<str>>,
+    record: Record,
+    left: Option<&'l Left>,
+}
+
+/// An event as hooks left it.
+fn reread<E: Clone + serde::de::DeserializeOwned>(left: Option<&serde_json::Value>, event: &E) -> E {
+    left.and_then(|left| E::deserialize(left).ok()).unwrap_or_else(|| event.clone())
+}
+
+/// Which of the run's events an identifier means.
+fn number(event_id: &str) -> u64 {
+    event_id.rsplit('.').next().and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+fn millis(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.as_millisecond() - from.as_millisecond()).unwrap_or_default()
+}
+
+fn tally(unknown: &mut Unknown, what: &'static str, is_so: bool) {
+    if is_so {
+        *unknown.entry(what).or_default() += 1;
+    }
+}
