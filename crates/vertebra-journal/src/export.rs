@@ -1,0 +1,174 @@
+//! A session as a file: one line of JSON per line of the journal, signed if somebody wants to prove it.
+
+use std::io::{self, BufRead, Read, Write};
+
+use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use serde::{Deserialize, Serialize};
+use vertebra::{JournalError, JournalFault};
+
+use crate::{
+    Store,
+    chain::{Hash, NotHex, Verified, hex, unhex},
+};
+
+/// How long a line of an export may be.
+const LONGEST: u64 = 128 << 20;
+
+/// What was exported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// So many lines.
+    pub lines: u64,
+    /// The numbers of those that could not be read and are not in it.
+    pub unreadable: Vec<u64>,
+    /// The last link of a chain over the lines. It is that of the session, if it has one and none is missing.
+    pub head: Hash,
+}
+
+/// What a signed export proves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signed {
+    /// The session.
+    pub session_id: String,
+    /// Its lines.
+    pub lines: u64,
+    /// The last link of the chain over them.
+    pub head: Hash,
+}
+
+/// The last line of a signed export.
+#[derive(Serialize, Deserialize)]
+struct Seal {
+    sealed: Format,
+    session_id: String,
+    lines: u64,
+    head: Hash,
+    public_key: String,
+    signature: String,
+}
+
+/// How an export is signed.
+#[derive(Serialize, Deserialize)]
+enum Format {
+    #[serde(rename = "vertebra journal, blake3, ed25519")]
+    First,
+}
+
+impl Seal {
+    /// What is signed: the chain's head stands for every byte of the lines.
+    fn words(session_id: &str, lines: u64, head: Hash) -> String {
+        format!("vertebra journal export 1\n{session_id}\n{lines}\n{head}\n")
+    }
+}
+
+/// Why an export proves nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// It could not be read.
+    #[error("the export cannot be read")]
+    Read(#[from] io::Error),
+    /// Nobody signed it.
+    #[error("the export is not signed: its last line is not a signature")]
+    NotSigned,
+    /// Somebody else signed it.
+    #[error("the export is signed with another key: {0}")]
+    OtherKey(String),
+    /// It is not what was signed.
+    #[error("the export is not what was signed: {0}")]
+    Changed(String),
+}
+
+impl From<NotHex> for ExportError {
+    fn from(error: NotHex) -> Self {
+        Self::Changed(error.to_string())
+    }
+}
+
+impl Store {
+    /// Writes a session out, one line of JSON per line. With a key, a last line proves that whoever has the key has
+    /// exported exactly these lines.
+    ///
+    /// What cannot be read is left out, and said. Only a session that is whole can be signed.
+    pub fn export(
+        &self,
+        session_id: &str,
+        to: &mut dyn Write,
+        key: Option<&SigningKey>,
+    ) -> Result<Exported, JournalError> {
+        if key.is_some()
+            && let Verified::Broken { line, why, .. } = self.verify(session_id)?
+        {
+            let message = format!("`{session_id}` is not signed, because line {line} is not what it was: {why}");
+            return Err(JournalError::new(JournalFault::Corrupt, message));
+        }
+        let failed = |error: io::Error| JournalError::new(JournalFault::Failed, format!("the export: {error}"));
+        let mut exported = Exported { lines: 0, unreadable: vec![], head: Hash::START };
+        for body in self.bodies(session_id)? {
+            match body {
+                Ok(body) => {
+                    exported.lines += 1;
+                    exported.head = exported.head.then(&body.text);
+                    to.write_all(body.text.as_bytes()).and_then(|()| to.write_all(b"\n")).map_err(failed)?;
+                }
+                Err((number, error)) if key.is_none() && error.kind == JournalFault::Corrupt => {
+                    exported.unreadable.push(number);
+                }
+                Err((_, error)) => return Err(error),
+            }
+        }
+        if let Some(key) = key {
+            let signature = key.sign(Seal::words(session_id, exported.lines, exported.head).as_bytes());
+            let seal = Seal {
+                sealed: Format::First,
+                session_id: session_id.to_owned(),
+                lines: exported.lines,
+                head: exported.head,
+                public_key: hex(key.verifying_key().as_bytes()),
+                signature: hex(&signature.to_bytes()),
+            };
+            let seal = serde_json::to_string(&seal).map_err(|error| failed(error.into()))?;
+            writeln!(to, "{seal}").map_err(failed)?;
+        }
+        to.flush().map_err(failed)?;
+        Ok(exported)
+    }
+}
+
+/// Looks whether an export is exactly what the owner of this key exported.
+pub fn verify_export(mut from: impl BufRead, key: &VerifyingKey) -> Result<Signed, ExportError> {
+    let (mut lines, mut head) = (0, Hash::START);
+    let mut last = next_line(&mut from)?.ok_or(ExportError::NotSigned)?;
+    while let Some(next) = next_line(&mut from)? {
+        head = head.then(&last);
+        lines += 1;
+        last = next;
+    }
+    let seal: Seal = serde_json::from_str(&last).map_err(|_| ExportError::NotSigned)?;
+    if seal.public_key != hex(key.as_bytes()) {
+        return Err(ExportError::OtherKey(seal.public_key));
+    }
+    let signature = Signature::from_bytes(&unhex(&seal.signature)?);
+    let words = Seal::words(&seal.session_id, seal.lines, seal.head);
+    if key.verify_strict(words.as_bytes(), &signature).is_err() {
+        return Err(ExportError::Changed("the signature does not fit its last line".to_owned()));
+    }
+    if lines != seal.lines {
+        return Err(ExportError::Changed(format!("{} lines were signed, and {lines} are there", seal.lines)));
+    }
+    if head != seal.head {
+        return Err(ExportError::Changed("a line is not what it was".to_owned()));
+    }
+    Ok(Signed { session_id: seal.session_id, lines, head })
+}
+
+fn next_line(from: &mut impl BufRead) -> Result<Option<String>, ExportError> {
+    let mut line = vec![];
+    from.take(LONGEST).read_until(b'\n', &mut line)?;
+    match line.pop() {
+        None => return Ok(None),
+        Some(b'\n') => {}
+        // A file that was cut off, or a line that has no end.
+        Some(_) => return Err(ExportError::Changed("it was cut off".to_owned())),
+    }
+    String::from_utf8(line).map(Some).map_err(|_| ExportError::Changed("a line is not text".to_owned()))
+}

@@ -1,0 +1,93 @@
+//! Who runs a session: a handle that lives. No clock is asked whether it does.
+//!
+//! Each handle has a file of its own beside the journal, and a lock on it as long as it lives; the system lets go of the
+//! lock when the process ends, however it ends. A session names its handle. Whoever can lock that handle's file too has
+//! seen that nobody is there.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use uuid::Uuid;
+
+use super::schema::{create_folder, private_file};
+
+/// The folder with the files of all handles.
+#[derive(Debug, Clone)]
+pub(crate) struct Holders {
+    folder: Arc<Path>,
+}
+
+/// This handle's file, locked.
+#[derive(Debug)]
+pub(crate) struct Holder {
+    pub(crate) name: Arc<str>,
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Holders {
+    pub(crate) fn of(journal: &Path) -> Self {
+        Self { folder: super::beside(journal, ".holders").into() }
+    }
+
+    /// Waits until nobody else opens this journal. Files of handles are made and cleared away only by who holds this.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        create_folder(&self.folder)?;
+        let file = private_file(&self.folder.join("open.lock"))?;
+        file.lock()?;
+        Ok(file)
+    }
+
+    /// Makes a file for a new handle and locks it, and clears away those of dead ones.
+    pub(crate) fn enter(&self, _open: &File) -> io::Result<Holder> {
+        for name in self.names()? {
+            if self.process_of(&name).is_none() {
+                fs::remove_file(self.path(&name))?;
+            }
+        }
+        let name = Uuid::now_v7().to_string();
+        let path = self.path(&name);
+        let mut lock = private_file(&path)?;
+        lock.try_lock().map_err(io::Error::from)?;
+        write!(lock, "{}", std::process::id())?;
+        Ok(Holder { name: name.into(), path, _lock: lock })
+    }
+
+    /// Which process this handle is in, if it lives.
+    pub(crate) fn process_of(&self, name: &str) -> Option<String> {
+        let file = File::open(self.path(name)).ok()?;
+        // A shared lock, so that two who look at once do not take each other for the handle.
+        match file.try_lock_shared() {
+            Ok(()) => None,
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {
+                let process = io::read_to_string(io::Read::take(file, 32)).unwrap_or_default();
+                Some(if process.is_empty() { "another process".to_owned() } else { format!("process {process}") })
+            }
+        }
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = vec![];
+        for file in fs::read_dir(&self.folder)? {
+            let name = file?.file_name();
+            let name = name.to_str().and_then(|name| name.strip_suffix(".lock"));
+            names.extend(name.filter(|name| Uuid::try_parse(name).is_ok()).map(str::to_owned));
+        }
+        Ok(names)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.lock"))
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // If it stays, whoever opens the journal next clears it away.
+        let _ = fs::remove_file(&self.path);
+    }
+}
