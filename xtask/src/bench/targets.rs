@@ -70,6 +70,8 @@ pub(crate) const CASES: [Case; 14] = [
         title: "one worker",
         targets: &[Target::NotMoreThan { times: 0.2, case: "spawn", title: "the program alone" }],
     },
+    Case { name: "backtest_journal", title: "an event judged by 100 hooks", targets: &[Target::Time(200e3)] },
+    Case { name: "backtest_wire", title: "… read from JSON", targets: &[Target::Time(400e3)] },
     Case { name: "idle_session", title: "idle session", targets: &[Target::Bytes(20.0 * 1024.0)] },
 ];
 

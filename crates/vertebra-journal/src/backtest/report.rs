@@ -48,13 +48,7 @@ pub struct Example<A> {
 
 impl<A> Default for Report<A> {
     fn default() -> Self {
-        Self {
-            events: 0,
-            differences: BTreeMap::new(),
-            in_part: 0,
-            hooks: BTreeMap::new(),
-            examples: BTreeMap::new(),
-        }
+        Self { events: 0, differences: BTreeMap::new(), in_part: 0, hooks: BTreeMap::new(), examples: BTreeMap::new() }
     }
 }
 
@@ -65,13 +59,7 @@ impl<A> Report<A> {
     }
 
     /// Counts an event. `place` is where it comes among all; one thread meets places in order.
-    pub(super) fn take(
-        &mut self,
-        judged: Judged,
-        place: (usize, usize),
-        examples: usize,
-        about: impl FnOnce() -> A,
-    ) {
+    pub(super) fn take(&mut self, judged: Judged, place: (usize, usize), examples: usize, about: impl FnOnce() -> A) {
         let Judged { then, now, matched, not_asked } = judged;
         self.events += 1;
         self.in_part += u64::from(!not_asked.is_empty());

@@ -6,6 +6,7 @@ use std::io::{self, BufRead};
 pub struct Lines<R> {
     from: R,
     longest: usize,
+    read: u64,
 }
 
 /// A line of a file.
@@ -20,7 +21,12 @@ pub enum Line {
 impl<R: BufRead> Lines<R> {
     /// Lines of at most so many bytes.
     pub fn new(from: R, longest: usize) -> Self {
-        Self { from, longest }
+        Self { from, longest, read: 0 }
+    }
+
+    /// How many bytes were read so far.
+    pub fn bytes(&self) -> u64 {
+        self.read
     }
 }
 
@@ -48,6 +54,7 @@ impl<R: BufRead> Iterator for Lines<R> {
             }
             let (read, at_end) = (piece.len() + usize::from(end.is_some()), end.is_some() || chunk.is_empty());
             self.from.consume(read);
+            self.read += read as u64;
             if at_end {
                 let whole = length <= self.longest as u64;
                 return Some(Ok(if whole { Line::Bytes(line) } else { Line::TooLong(length) }));

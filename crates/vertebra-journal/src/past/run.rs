@@ -238,9 +238,7 @@ impl RunPast {
         out: &mut VecDeque<Moment>,
     ) {
         // Its hooks ran before, and their line did not say whom they were asked about.
-        let about = |waiting: &Waiting| {
-            matches!(&waiting.moment.event, Event::BeforeInference(event) if event.at.number == number(&key))
-        };
+        let about = |waiting: &Waiting| matches!(&waiting.moment.event, Event::BeforeInference(event) if event.at.number == number(&key));
         let dispatched = self.waiting.iter().position(about).map(|index| self.waiting.remove(index));
         self.settle_before(now, out);
         let mut moment = dispatched.map_or_else(|| self.asking(number(&key), now), |waiting| waiting.moment);
@@ -268,13 +266,7 @@ impl RunPast {
         self.moment(Event::BeforeInference(InferenceAsked { at, purpose: Purpose::Step, request }))
     }
 
-    fn dispatched(
-        &mut self,
-        dispatch: Dispatch<'_>,
-        now: &Now<'_>,
-        unknown: &mut Unknown,
-        out: &mut VecDeque<Moment>,
-    ) {
+    fn dispatched(&mut self, dispatch: Dispatch<'_>, now: &Now<'_>, unknown: &mut Unknown, out: &mut VecDeque<Moment>) {
         let Dispatch { number, call_id, record, left } = dispatch;
         let about = |waiting: &Waiting| {
             let Moment { event, then, .. } = &waiting.moment;
@@ -334,14 +326,7 @@ impl RunPast {
     }
 
     /// A call comes to its hooks.
-    fn ask(
-        &mut self,
-        index: usize,
-        number: u64,
-        then: Option<Record>,
-        now: &Now<'_>,
-        out: &mut VecDeque<Moment>,
-    ) {
+    fn ask(&mut self, index: usize, number: u64, then: Option<Record>, now: &Now<'_>, out: &mut VecDeque<Moment>) {
         let recent_tools = self.state.recent_tools().clone();
         let at = At { number, ..self.at(BeforeToolUse::NAME, now.timestamp) };
         let open = &mut self.calls[index];

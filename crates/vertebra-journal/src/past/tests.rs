@@ -52,9 +52,7 @@ fn without(request: &mut vertebra::Request) {
 
 /// What the model read of a refused call is in the next checkpoint, and in no line before it.
 fn without_refusals(messages: &mut Messages) {
-    messages.retain(|message| {
-        !matches!(message, Message::Tool { result, .. } if result.status == ToolStatus::Blocked)
-    });
+    messages.retain(|message| !matches!(message, Message::Tool { result, .. } if result.status == ToolStatus::Blocked));
 }
 
 /// A run with several of everything: a rewrite, a refusal, a question, a failure, a child, two calls at once, two prompts.
@@ -154,7 +152,10 @@ async fn every_moment_has_what_hooks_made_of_it_and_what_the_agent_knew() {
                 let said = moment.then.as_ref().map_or("nothing".to_owned(), ToString::to_string);
                 let recent = event.recent_tools.join(",");
                 let (at, command) = (&event.at, event.command().unwrap_or("-"));
-                Some(format!("{} {} {} {} {command} [{recent}]: {said}", at.run.agent, at.run.depth, at.step, event.tool))
+                Some(format!(
+                    "{} {} {} {} {command} [{recent}]: {said}",
+                    at.run.agent, at.run.depth, at.step, event.tool
+                ))
             }
             _ => None,
         })
