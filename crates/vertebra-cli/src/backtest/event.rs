@@ -41,7 +41,8 @@ pub(super) struct About {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool: Option<String>,
     /// The command, the arguments, the prompt, the text.
-    pub(super) about: String,
+    #[serde(rename = "about")]
+    pub(super) words: String,
 }
 
 impl Event {
@@ -64,7 +65,7 @@ impl About {
                     when: at.timestamp.to_string(),
                     point: moment.event.point(),
                     tool: moment.event.tool().map(str::to_owned),
-                    about: cut(of_ours(&moment.event)),
+                    words: cut(of_ours(&moment.event)),
                 }
             }
             Event::Theirs(theirs) => {
@@ -79,7 +80,7 @@ impl About {
                     when: text("timestamp"),
                     point,
                     tool: Some(text("tool")).filter(|tool| !tool.is_empty()),
-                    about: cut(about.unwrap_or_default()),
+                    words: cut(about.unwrap_or_default()),
                 }
             }
         }
@@ -93,7 +94,7 @@ fn of_ours(event: &past::Event) -> String {
         Event::PromptSubmit(event) => event.prompt.clone(),
         Event::BeforeStep(event) => format!("step {}", event.at.step),
         Event::BeforeInference(event) => {
-            event.request.messages.last().map(|last| last.text()).unwrap_or_default().into()
+            event.request.messages.last().map(vertebra::Message::text).unwrap_or_default().into()
         }
         Event::AfterInference(event) => event.response.text.clone(),
         Event::BeforeToolUse(event) => called(event.arguments()),

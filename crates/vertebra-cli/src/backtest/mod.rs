@@ -62,6 +62,7 @@ Examples:
   vertebra backtest --hooks new.toml --since 7d
   vertebra backtest --hooks new.toml --against vertebra.toml --claude-code
   vertebra backtest --hooks new.toml --fail-on newly-denied --json > report.json")]
+#[expect(clippy::option_option, reason = "this is how an option is written whose value may be left out")]
 pub(crate) struct Options {
     /// The policy to try: a vertebra.toml; naming it is trusting it [default: the one in force here]
     #[arg(long, value_name = "FILE")]

@@ -158,7 +158,7 @@ impl Told<'_> {
 
 fn show(page: &mut String, example: &Example<About>) {
     let Example { about, then, now, .. } = example;
-    let what = [about.tool.as_deref().unwrap_or(about.point), &about.about].join(" ");
+    let what = [about.tool.as_deref().unwrap_or(about.point), &about.words].join(" ");
     let what = cut(&on_one_line(what.trim_end()), WIDTH).into_owned();
     let _ = writeln!(page, "{:>10}{BOLD}{what}{BOLD:#}", "");
     let when = about.when.get(..16).unwrap_or(&about.when).replace('T', " ");
@@ -201,7 +201,7 @@ mod tests {
             when: "2026-11-10T08:00:00Z".to_owned(),
             point: "BeforeToolUse",
             tool: Some("bash".to_owned()),
-            about: (*command).to_owned(),
+            words: (*command).to_owned(),
         }
     }
 

@@ -78,11 +78,12 @@ impl Past {
         match &options.hook_log {
             Some(Some(file)) => past.add_log(file)?,
             Some(None) => {
-                if past.add_own_logs(world)? == 0 {
+                past.add_own_logs(world)?;
+                if !past.kinds().contains_key("hook log") {
                     bail!("`vertebra hook` has logged nothing here yet: name the file, --hook-log FILE");
                 }
             }
-            None if !anything => _ = past.add_own_logs(world)?,
+            None if !anything => past.add_own_logs(world)?,
             None => {}
         }
         if let Some(named) = &options.claude_code {
@@ -130,12 +131,9 @@ impl Past {
         Ok(())
     }
 
-    fn add_own_logs(&mut self, world: &World) -> anyhow::Result<usize> {
+    fn add_own_logs(&mut self, world: &World) -> anyhow::Result<()> {
         let logs = world.state.as_deref().map(crate::hook::log_files).unwrap_or_default();
-        for log in &logs {
-            self.add_log(log)?;
-        }
-        Ok(logs.len())
+        logs.iter().try_for_each(|log| self.add_log(log))
     }
 
     fn add_transcripts(&mut self, path: Option<&Path>, since: Option<Timestamp>, world: &World) -> anyhow::Result<()> {
@@ -156,7 +154,7 @@ impl Past {
             bail!("--claude-code: below {} there are no transcripts (*.jsonl)", path.display());
         }
         // What was last written before is of before.
-        let since = since.and_then(|since| SystemTime::try_from(since).ok());
+        let since = since.map(SystemTime::from);
         files.retain(|(_, about)| match (since, about.modified()) {
             (Some(since), Ok(written)) => written >= since,
             _ => true,

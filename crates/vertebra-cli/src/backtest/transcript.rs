@@ -191,7 +191,7 @@ impl Reader {
             if self.open.len() > MAX_OPEN
                 && let Some(lost) = self.open.pop_front()
             {
-                self.without_result(lost);
+                self.without_result(&lost);
             }
         }
         let text = texts(&message["content"]);
@@ -243,9 +243,9 @@ impl Reader {
         }
     }
 
-    fn without_result(&mut self, call: Call) {
+    fn without_result(&mut self, call: &Call) {
         self.reading.unknown(NO_RESULT, 1);
-        self.call(&call, "PreToolUse", json!({}), went_on());
+        self.call(call, "PreToolUse", json!({}), went_on());
     }
 
     fn call(&mut self, call: &Call, name: &str, more: Value, then: Opinion) {
@@ -317,7 +317,7 @@ impl Iterator for Reader {
                 }
                 None => {
                     let lost = self.open.pop_front()?;
-                    self.without_result(lost);
+                    self.without_result(&lost);
                 }
             }
         }

@@ -16,17 +16,17 @@ fn judged(then: Said, now: Said) -> Judged {
     Judged { then: said(then), now: Opinion { by, ..said(now) }, matched: vec!["no".into()], not_asked: Vec::new() }
 }
 
-fn run(threads: usize, sources: Vec<Vec<u32>>, judge: impl Fn(&u32) -> Judged + Sync) -> Report<u32> {
+fn run(threads: usize, sources: Vec<Vec<u32>>, judge: impl Fn(u32) -> Judged + Sync) -> Report<u32> {
     let backtest = Backtest {
         threads: NonZeroUsize::new(threads).expect("a number"),
         examples: 3,
         stop: &AtomicBool::new(false),
         progress: &|_| {},
     };
-    backtest.run(sources, || &judge, |event| *event)
+    backtest.run(sources, || |event: &u32| judge(*event), |event| *event)
 }
 
-fn is_odd(event: &u32) -> Judged {
+fn is_odd(event: u32) -> Judged {
     judged(Said::WentOn, if event % 2 == 1 { Said::Refused } else { Said::Nothing })
 }
 
@@ -46,9 +46,9 @@ fn a_stop_ends_it_before_the_next_event() {
     let backtest = Backtest { threads: NonZeroUsize::MIN, examples: 1, stop: &stop, progress: &|_| {} };
     let judge = |event: &u32| {
         stop.store(*event == 2, Ordering::Relaxed);
-        is_odd(event)
+        is_odd(*event)
     };
-    assert_eq!(backtest.run([0..100], || judge, |event| *event).events, 3);
+    assert_eq!(backtest.run([Vec::from_iter(0..100)], || judge, |event| *event).events, 3);
 }
 
 #[test]

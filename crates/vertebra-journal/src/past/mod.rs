@@ -75,12 +75,11 @@ impl<I: Iterator<Item = Entry>> Iterator for Moments<I> {
 
     fn next(&mut self) -> Option<Moment> {
         while self.ready.is_empty() && !self.ended {
-            match self.lines.next() {
-                Some(entry) => self.fold.take(entry, &mut self.ready),
-                None => {
-                    self.ended = true;
-                    self.fold.finish(&mut self.ready);
-                }
+            if let Some(entry) = self.lines.next() {
+                self.fold.take(entry, &mut self.ready);
+            } else {
+                self.ended = true;
+                self.fold.finish(&mut self.ready);
             }
         }
         self.ready.pop_front()

@@ -435,10 +435,8 @@ impl RunPast {
 
     /// The model's answer, as hooks left it, is part of the conversation.
     fn answered(&mut self, response: Response) {
-        self.step.kind = Some(match response.calls.is_empty() {
-            true => StepKind::FinalResponse,
-            false => StepKind::ToolExecution,
-        });
+        self.step.kind =
+            Some(if response.calls.is_empty() { StepKind::FinalResponse } else { StepKind::ToolExecution });
         self.step.text.clone_from(&response.text);
         self.step.tools = response.calls.iter().map(|call| call.tool.clone()).collect();
         let calls = response.calls.clone();
