@@ -83,7 +83,8 @@ pub(crate) fn unhex<const N: usize>(text: &str) -> Result<[u8; N], NotHex> {
 }
 
 /// What a look at the chain of a session shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "verified", rename_all = "snake_case")]
 pub enum Verified {
     /// Every line is as it was written, and none is missing.
     Intact {

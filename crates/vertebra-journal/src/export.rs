@@ -15,7 +15,7 @@ use crate::{
 const LONGEST: u64 = 128 << 20;
 
 /// What was exported.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Exported {
     /// So many lines.
     pub lines: u64,
@@ -26,7 +26,7 @@ pub struct Exported {
 }
 
 /// What a signed export proves.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Signed {
     /// The session.
     pub session_id: String,

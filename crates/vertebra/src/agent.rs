@@ -33,6 +33,7 @@ pub(crate) struct Core {
     pub(crate) drain_time: Duration,
     pub(crate) error_policy: ErrorPolicy,
     pub(crate) approval_timeout: Duration,
+    pub(crate) wait_limit: Duration,
     pub(crate) approver: Option<Arc<dyn ErasedApprover>>,
     pub(crate) journal: Arc<dyn ErasedJournal>,
     pub(crate) compactor: Option<Arc<dyn ErasedCompactor>>,
@@ -74,7 +75,7 @@ impl Agent {
 
     /// Opens a session: many prompts, one conversation.
     pub async fn session(&self) -> Session {
-        Session::open(self.clone()).await
+        Session::open_new(self.clone()).await
     }
 
     /// Runs one prompt in a session of its own.

@@ -28,6 +28,7 @@ impl Alone {
             cancel: CancellationToken::new(),
             front: Front::default(),
             system_prompt: core.system_prompt.clone(),
+            tape: None,
             core,
         };
         Self { run: Run::new(parts, None), hooks }

@@ -151,6 +151,11 @@ impl Budget {
         }
     }
 
+    /// Counts time that was worked before.
+    pub(crate) fn worked(&self, time: Duration) {
+        self.path().for_each(|node| node.watch(|watch| watch.active += time));
+    }
+
     /// The limit, here or further up, that forbids another step; of several the strongest reason.
     pub fn exhausted(&self, clock: &dyn Clock) -> Option<Stop> {
         strongest(self.path().flat_map(|node| node.exhausted(clock)))

@@ -89,6 +89,9 @@ async fn accompany(
     loop {
         let report;
         (state, report) = execute_boxed(child.begin(), state, prompt).await;
+        if report.status == RunStatus::Suspended {
+            return Err(Interrupted::Suspended { message: report.stop.message });
+        }
         let report = match before.take() {
             Some(before) => before.and(report),
             None => report,
@@ -126,7 +129,10 @@ impl Child {
         let core = Arc::new(agent.core().under(parent.core()));
         let info = RunInfo {
             session_id: parent.info().session_id.clone(),
-            run_id: core.ids.fresh(IdFor::Run),
+            run_id: parent
+                .tape()
+                .and_then(|tape| tape.child(parent.place()))
+                .unwrap_or_else(|| core.ids.fresh(IdFor::Run)),
             agent: core.name.clone(),
             depth: parent.info().depth + 1,
             working_directory: core
@@ -141,6 +147,7 @@ impl Child {
             cancel: cancel.clone(),
             front: parent.front().clone(),
             system_prompt: core.system_prompt.clone(),
+            tape: parent.tape().cloned(),
             core,
         };
         Run::new(parts, Some(parent))
@@ -153,7 +160,7 @@ fn execute_boxed(
     state: AgentState,
     prompt: String,
 ) -> Pin<Box<dyn Future<Output = (AgentState, RunReport)> + Send>> {
-    Box::pin(execute(run, state, prompt.into()))
+    Box::pin(execute(run, state, AgentState::default(), prompt.into()))
 }
 
 /// An agent as a tool of another: takes a prompt, gives back what the agent said.
@@ -172,7 +179,7 @@ struct Task {
 impl AgentTool {
     /// The agent under this name.
     pub fn new(name: impl Into<Arc<str>>, description: impl Into<Arc<str>>, agent: Agent) -> Self {
-        Self { agent, spec: ToolSpec::new(name, description).input::<Task>() }
+        Self { agent, spec: ToolSpec::new(name, description).input::<Task>().delegates() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Counters that a run and its children share, so that a limit holds for all of them together.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -60,6 +60,24 @@ impl Counts {
                 outermost_first.skip(1).find_map(|counts| counts.get(name)).unwrap_or_else(|| self.open(name))
             }
         }
+    }
+
+    /// What was counted here and what by the whole session, by name.
+    pub(crate) fn all(&self) -> (BTreeMap<String, u64>, BTreeMap<String, u64>) {
+        let top = std::iter::successors(Some(self), |counts| counts.above.as_deref()).last();
+        (self.counted(), top.map(Self::counted).unwrap_or_default())
+    }
+
+    fn counted(&self) -> BTreeMap<String, u64> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = open.iter().map(|(name, counter)| (name.clone(), counter.count()));
+        counted.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Goes on from what was counted.
+    pub(crate) fn restore(&self, own: &BTreeMap<String, u64>, session: &BTreeMap<String, u64>) {
+        own.iter().for_each(|(name, count)| self.open(name).at_least(*count));
+        session.iter().for_each(|(name, count)| self.counter(Within::Session, name).at_least(*count));
     }
 
     fn get(&self, name: &str) -> Option<Counter> {

@@ -3,17 +3,23 @@
 use vertebra_hooks::{Lasting, Point, Retries, State};
 
 use crate::{
-    ExecutionEnd, Run, RunReport, RunStatus, Usage,
+    ExecutionEnd, Run, RunReport, RunStatus,
+    again::Memory,
     events::ExecutionEnded,
     front::News,
-    journal::What,
+    journal::{Keeper, What},
     scope::{Desk, Interrupted, Leave},
 };
 
-/// `ExecutionEnd`, the journal's last line of the run, and the front end. `usage` is what the session had used before.
+/// `ExecutionEnd`, the journal's last lines of the run, and the front end.
 ///
 /// A run whose end cannot be told or written has failed, however it went.
-pub(crate) async fn tell(run: &Run, desk: &mut Desk, usage: Usage, mut report: RunReport) -> RunReport {
+pub(crate) async fn tell(
+    run: &Run,
+    desk: &mut Desk,
+    (memory, keeper): (Memory, &mut Keeper),
+    mut report: RunReport,
+) -> RunReport {
     run.veils().report(&mut report);
     let mut event = ExecutionEnded {
         at: run.at(ExecutionEnd::NAME),
@@ -25,8 +31,11 @@ pub(crate) async fn tell(run: &Run, desk: &mut Desk, usage: Usage, mut report: R
         duration_ms: report.duration_ms,
     };
     let told = run.fire(ExecutionEnd, &mut event, &mut desk.state, Retries::Allowed, Leave::Never).await;
-    let written = run.write(What::RunEnded { report: report.clone() }).await.map_err(Interrupted::from);
-    let report = match told.map(drop).and(written) {
+    desk.state.notes_mut().clear(Lasting::Run);
+    desk.state.settle(memory.before.usage + run.spent());
+    let checkpoint = memory.checkpoint(run, desk, keeper);
+    let written = run.write(What::RunEnded { report: report.clone(), checkpoint }).await;
+    let report = match told.map(drop).and(written.map_err(Interrupted::from)) {
         Ok(()) => report,
         Err(interrupted) => {
             let mut report = RunReport { status: RunStatus::Failed, stop: interrupted.into(), ..report };
@@ -34,8 +43,6 @@ pub(crate) async fn tell(run: &Run, desk: &mut Desk, usage: Usage, mut report: R
             report
         }
     };
-    desk.state.notes_mut().clear(Lasting::Run);
-    desk.state.settle(usage + run.spent());
     run.tell(|| News::Ended { report: Box::new(report.clone()) });
     report
 }

@@ -8,7 +8,8 @@ use vertebra_hooks::RegisterError;
 use crate::{JournalError, ModelError};
 
 /// A failure outside a tool.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RunError {
     /// The model gave no answer.
     #[error(transparent)]

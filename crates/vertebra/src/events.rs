@@ -20,6 +20,9 @@ pub struct SessionStarted {
     pub system_prompt: Arc<str>,
     /// The model that is asked unless a hook changes it.
     pub model: ModelId,
+    /// Whether it goes on after its process ended, or was left.
+    #[serde(default)]
+    pub resumed: bool,
 }
 
 /// A session ends.

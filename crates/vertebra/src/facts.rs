@@ -24,6 +24,17 @@ pub(crate) trait Located: Event {
 
     /// The call it is about.
     fn call_id(&self) -> Option<&Arc<str>>;
+
+    /// What of it a journal keeps when hooks have changed it.
+    fn left(&self) -> Option<Value> {
+        serde_json::to_value(self).ok()
+    }
+
+    /// Becomes what hooks left.
+    fn recall(&mut self, left: Value) -> Result<(), serde_json::Error> {
+        *self = serde_json::from_value(left)?;
+        Ok(())
+    }
 }
 
 macro_rules! located {
@@ -49,9 +60,7 @@ located!(
     StepStarted,
     StepEnded,
     Continuing,
-    InferenceAsked,
     DeltaArrived,
-    Inferred,
     ToolAsked: call,
     PermissionAsked: call,
     ToolUsed: call,
@@ -62,6 +71,41 @@ located!(
     Compacting,
     Notified,
 );
+
+/// A request holds the whole conversation, which the state has already; and it is of no use once it was answered.
+impl Located for InferenceAsked {
+    fn at(&self) -> &At {
+        &self.at
+    }
+
+    fn call_id(&self) -> Option<&Arc<str>> {
+        None
+    }
+
+    fn left(&self) -> Option<Value> {
+        None
+    }
+}
+
+/// Of an answer, the request before it is of no use any more.
+impl Located for Inferred {
+    fn at(&self) -> &At {
+        &self.at
+    }
+
+    fn call_id(&self) -> Option<&Arc<str>> {
+        None
+    }
+
+    fn left(&self) -> Option<Value> {
+        serde_json::to_value(&self.response).ok()
+    }
+
+    fn recall(&mut self, left: Value) -> Result<(), serde_json::Error> {
+        self.response = serde_json::from_value(left)?;
+        Ok(())
+    }
+}
 
 macro_rules! facts {
     ($($event:ty $(: $fact:ident $body:expr)?;)*) => {$(

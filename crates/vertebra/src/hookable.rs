@@ -9,12 +9,14 @@ use vertebra_hooks::{Point, Retries};
 
 use crate::{
     Agent, AgentState, Args, Budget, ExecutionStart, HookError, InferenceReport, Interrupted, Messages, Meter, Prompt,
-    Purpose, Response, Run, RunFailed, RunInfo, RunReport, Session, Stop, StopReason, ToolCall, ToolResult, Usage,
+    Purpose, Response, Run, RunFailed, RunInfo, RunReport, Session, Stop, StopReason, ToolCall, ToolResult,
+    again::Memory,
     clock::{IdFor, millis},
     ending,
     events::ExecutionStarted,
     front::Front,
     inference::infer,
+    journal::Keeper,
     prompt::submit,
     scope::{Desk, Leave, Parts},
     session::ended,
@@ -80,6 +82,7 @@ impl HookableAgent {
             cancel: CancellationToken::new(),
             front: Front::default(),
             system_prompt: session.system_prompt().clone(),
+            tape: None,
             core,
         };
         Run::new(parts, Some(session.scope()))
@@ -138,7 +141,7 @@ impl Open {
             usage: self.run.spent(),
             duration_ms: millis(duration),
         };
-        let report = ending::tell(&self.run, &mut desk, Usage::default(), report).await;
+        let report = ending::tell(&self.run, &mut desk, (Memory::default(), &mut Keeper::default()), report).await;
         self.session.adopt(desk.state.clone()).await;
         self.session.close().await;
         report

@@ -21,7 +21,7 @@ use crate::{
     delta::Shown,
     events::{InferenceAsked, Inferred},
     front::News,
-    journal::What,
+    journal::{Answer, What},
     scope::{Desk, Interrupted, Leave},
 };
 
@@ -173,6 +173,10 @@ async fn ask(
     asked: &InferenceAsked,
     reserved: Reservation,
 ) -> Result<Response, Interrupted> {
+    if let Some(answer) = recalled(run, asked)? {
+        return answered_before(run, desk, reserved, answer);
+    }
+    run.set_veiled(false);
     let key = asked.at.event_id();
     let (purpose, model) = (asked.purpose.clone(), asked.request.model.clone());
     run.write(What::ModelAsked { key: key.clone(), purpose, model }).await?;
@@ -202,10 +206,37 @@ async fn ask(
     desk.state.spend(usage);
     let (response, halted, error) = match &answer {
         Ok((response, halted)) => (Some(Box::new(response.clone())), halted.clone(), None),
-        Err(interrupt) => (None, None, Some(interrupt.to_string())),
+        Err(Interrupted::Failed(error)) => (None, None, Some(error.clone())),
+        Err(Interrupted::Cancelled | Interrupted::Suspended { .. }) => (None, None, None),
     };
     run.write(What::ModelAnswered { key, usage, response, veiled: false, halted, error }).await?;
     answer.map(|(response, halted)| take_in(desk, response, halted))
+}
+
+/// What the model had answered before the run was resumed, or in the run that is replayed.
+fn recalled(run: &Run, asked: &InferenceAsked) -> Result<Option<Answer>, Interrupted> {
+    let Some(tape) = run.tape() else { return Ok(None) };
+    let answer = tape.answer(run.place(), &asked.purpose);
+    let (purpose, model) = (asked.purpose.clone(), asked.request.model.clone());
+    run.happens(answer.as_ref().map(|answer| &answer.line), What::ModelAsked { key: String::new(), purpose, model });
+    if run.replayed().is_some() && (answer.is_none() || run.is_cancelled()) {
+        return Err(Interrupted::Cancelled);
+    }
+    Ok(answer)
+}
+
+/// Takes an answer in that was paid for and shown before.
+fn answered_before(run: &Run, desk: &mut Desk, reserved: Reservation, answer: Answer) -> Result<Response, Interrupted> {
+    let Answer { usage, answer, halted, veiled, .. } = answer;
+    reserved.settle(usage.total_tokens());
+    run.spend(usage);
+    desk.state.spend(usage);
+    run.set_veiled(veiled);
+    match answer {
+        Ok(response) => Ok(take_in(desk, response, halted)),
+        Err(Some(error)) => Err(error.into()),
+        Err(None) => Err(Interrupted::Cancelled),
+    }
 }
 
 /// Who ended a stream, and why.

@@ -57,6 +57,7 @@ mod error;
 mod report;
 mod stop;
 
+mod again;
 mod ending;
 mod failure;
 mod run;
@@ -70,6 +71,7 @@ mod invocation;
 mod permission;
 mod prompt;
 mod scope;
+mod taped;
 mod tool_use;
 mod tools;
 mod turns;
@@ -78,6 +80,8 @@ mod veil;
 mod agent;
 mod alone;
 mod builder;
+mod replay;
+mod resume;
 mod session;
 
 pub mod testing;
@@ -103,12 +107,14 @@ pub use hookable::{Handle, HookableAgent};
 pub use inference::{InferenceReport, SharedModel};
 pub use invocation::Invocation;
 pub use journal::{
-    Checkpoint, Entry, Journal, JournalError, JournalFault, Left, MemoryJournal, NoJournal, StateChange, Used, What,
+    Checkpoint, Divergence, Entry, Journal, JournalError, JournalFault, Left, Likeness, MemoryJournal, NoJournal,
+    StateChange, Used, What,
 };
 pub use message::{Image, Message, Messages, ToolCall};
 pub use model::{Model, ModelError, ModelId, Offer, Request, Response};
 pub use points::*;
 pub use prompt::Prompt;
+pub use replay::Replay;
 pub use report::{RunFailed, RunReport, RunStatus, SessionReport, StepReport};
 pub use result::{ToolResult, ToolStatus};
 pub use scope::{Interrupted, Run};
@@ -116,7 +122,7 @@ pub use session::{RunStream, Session};
 pub use state::{AgentState, Metadata, RECENT_TOOLS};
 pub use stop::{Stop, StopReason};
 pub use tokio_util::sync::CancellationToken;
-pub use tool::{FnTool, SharedTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
+pub use tool::{FnTool, Reconciled, SharedTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
 pub use usage::Usage;
 pub use vertebra_hooks::*;
 

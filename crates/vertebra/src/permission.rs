@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use vertebra_hooks::{Kind, Name, Outcome, Point, Retries};
 
 use crate::{
     Approval, Args, BeforeToolUse, Decision, Notification, PermissionRequest, PermissionVerdict, Run, ToolResult,
     ToolVerdict,
+    approver::ErasedApprover,
     events::{Notified, PermissionAsked, ToolAsked},
     front::News,
-    journal::What,
+    journal::{Question, What},
     scope::{Desk, Interrupted, Leave},
     shell,
 };
@@ -164,33 +166,72 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
     let mut news = Notified { at, kind: "permission".into(), message, data: serde_json::Value::Null };
     run.fire(Notification, &mut news, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     let (call_id, digest) = (approval.call_id.clone(), approval.digest.clone());
-    let patience = run.core().approval_timeout;
-    let until = run.clock().now().saturating_add(patience).unwrap_or(jiff::Timestamp::MAX);
-    run.write(What::Asked { approval: Box::new(approval.clone()), until }).await?;
-    run.tell(|| News::Asked { approval: approval.clone() });
-    let decision = run
-        .wait_for_person(async {
-            let answer = std::panic::AssertUnwindSafe(async { approver.decide(&approval).await });
-            let answer = futures_util::FutureExt::catch_unwind(answer);
-            let timeout = run.clock().sleep(patience);
-            match futures_util::future::select(Box::pin(answer), timeout).await {
-                futures_util::future::Either::Left((Ok(decision), _)) => decision,
-                futures_util::future::Either::Left((Err(_panic), _)) => {
-                    Decision::Deny { reason: "the approver panicked".to_owned() }
-                }
-                futures_util::future::Either::Right(_) => {
-                    Decision::Deny { reason: "nobody answered in time".to_owned() }
-                }
-            }
-        })
-        .await?;
-    run.tell(|| News::Decided { call_id: call_id.clone(), decision: decision.clone() });
-    run.write(What::Answered { call_id, decision: decision.clone() }).await?;
+    let decision = match asked_before(run, &approval)? {
+        Some(Question { decision: Some(decision), .. }) => decision,
+        Some(Question { until, .. }) => put(run, &**approver, &approval, until).await?,
+        None => {
+            let until = run.clock().now().saturating_add(run.core().wait_limit).unwrap_or(jiff::Timestamp::MAX);
+            run.write(What::Asked { approval: Box::new(approval.clone()), until }).await?;
+            put(run, &**approver, &approval, until).await?
+        }
+    };
     Ok(match decision {
         Decision::Approve { digest: of } if of == digest => Answer::Yes,
         Decision::Approve { .. } => no("blocked: the approval was for other arguments".to_owned()),
         Decision::Deny { reason } => no(format!("blocked by a person: {reason}")),
         Decision::Edit { args } => Answer::Instead(args),
-        Decision::Later => return Err(Interrupted::Suspended { message: "waiting for a person".to_owned() }),
+        Decision::Later => {
+            run.suspend();
+            let message = format!("{} waits for an answer about {call_id}: {}", approval.tool, approval.reason);
+            return Err(Interrupted::Suspended { message });
+        }
     })
+}
+
+/// The question as it was put before the run was resumed, or in the run that is replayed.
+fn asked_before(run: &Run, approval: &Approval) -> Result<Option<Question>, Interrupted> {
+    let Some(tape) = run.tape() else { return Ok(None) };
+    let question = tape.question(run.place(), &approval.call_id, &approval.digest);
+    let what = What::Asked { approval: Box::new(approval.clone()), until: jiff::Timestamp::MAX };
+    run.happens(question.as_ref().map(|question| &question.line), what);
+    let answered = question.as_ref().is_some_and(|question| question.decision.is_some());
+    if run.replayed().is_some() && (!answered || run.is_cancelled()) {
+        return Err(Interrupted::Cancelled);
+    }
+    Ok(question)
+}
+
+/// Puts the question to whoever decides, and keeps the answer.
+async fn put(
+    run: &Run,
+    approver: &dyn ErasedApprover,
+    approval: &Approval,
+    until: jiff::Timestamp,
+) -> Result<Decision, Interrupted> {
+    let late = || Decision::Deny { reason: "nobody answered in time".to_owned() };
+    let left = until.duration_since(run.clock().now());
+    run.tell(|| News::Asked { approval: approval.clone() });
+    let decision = match Duration::try_from(left) {
+        Ok(left) if !left.is_zero() => {
+            let patience = left.min(run.core().approval_timeout);
+            let answer = std::panic::AssertUnwindSafe(async { approver.decide(approval).await }).catch_unwind();
+            let decided = run.wait_for_person(run.within(Some(patience), answer)).await?;
+            match decided {
+                Some(Ok(Decision::Later)) if !run.may_wait() => {
+                    Decision::Deny { reason: "nobody is there, and the tool around the agent cannot wait".to_owned() }
+                }
+                Some(Ok(decision)) => decision,
+                Some(Err(_panic)) => Decision::Deny { reason: "the approver panicked".to_owned() },
+                None => late(),
+            }
+        }
+        _ => late(),
+    };
+    let call_id = approval.call_id.clone();
+    run.tell(|| News::Decided { call_id: call_id.clone(), decision: decision.clone() });
+    // Who says "later" has not answered.
+    if decision != Decision::Later {
+        run.write(What::Answered { call_id, decision: decision.clone() }).await?;
+    }
+    Ok(decision)
 }

@@ -12,14 +12,15 @@ use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
 
 use crate::{
     AfterStep, AgentState, BeforeStep, Execution, ExecutionStart, InferenceReport, Message, Meter, Prompt, Purpose,
-    Run, RunError, RunReport, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult,
-    ToolStatus, Usage,
+    Run, RunError, RunReport, RunStatus, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall,
+    ToolResult, ToolStatus, Usage,
+    again::{Again, again},
     clock::millis,
     compact, ending,
     events::{Continuing, ExecutionStarted, StepEnded, StepStarted},
     front::News,
     inference::infer,
-    journal::What,
+    journal::{Keeper, What},
     prompt::submit,
     scope::{Desk, Interrupted, Leave},
     stop::{Pending, Resolution},
@@ -30,8 +31,14 @@ use crate::{
 const MAX_CALLS: usize = 128;
 
 /// Runs the loop on a prompt. Whatever happens, the end is told once.
-pub(crate) async fn execute(run: Run, state: AgentState, prompt: Prompt) -> (AgentState, RunReport) {
-    let mut run_loop = Loop::new(run, state);
+///
+/// `known` is what the journal knows of the state.
+pub(crate) async fn execute(run: Run, state: AgentState, known: AgentState, prompt: Prompt) -> (AgentState, RunReport) {
+    let mut run_loop = match again(&run) {
+        Again::Ended(ended) => return *ended,
+        Again::Left(past) => Loop::again(run, *past),
+        Again::New => Loop::new(run, state, known),
+    };
     let report = match AssertUnwindSafe(run_loop.begin(prompt)).catch_unwind().await {
         Ok(Ok(report)) => report,
         Ok(Err(interrupted)) => {
@@ -43,7 +50,10 @@ pub(crate) async fn execute(run: Run, state: AgentState, prompt: Prompt) -> (Age
             run_loop.report(Stop::hard(StopReason::Error, "runtime", "the runtime panicked"))
         }
     };
-    run_loop.end(report).await
+    match report.status {
+        RunStatus::Suspended => run_loop.suspend(report).await,
+        _ => run_loop.end(report).await,
+    }
 }
 
 /// A run on its way.
@@ -51,24 +61,29 @@ pub(crate) struct Loop {
     pub(crate) run: Run,
     pub(crate) desk: Desk,
     /// The state when the latest step began: what is left if the runtime itself should panic.
-    last_good: AgentState,
-    began: Duration,
-    before: Before,
-    text: String,
-    continuations: u32,
+    pub(crate) last_good: AgentState,
+    pub(crate) began: Duration,
+    pub(crate) before: Before,
+    pub(crate) text: String,
+    pub(crate) continuations: u32,
+    /// What the journal knows.
+    pub(crate) keeper: Keeper,
+    /// Whether it goes on between two steps.
+    pub(crate) resumed: bool,
     /// How often in a row a step has failed.
     pub(crate) failures: u32,
 }
 
 /// The totals of the session when the run began.
-struct Before {
-    usage: Usage,
-    steps: u32,
-    tool_calls: u64,
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Before {
+    pub(crate) usage: Usage,
+    pub(crate) steps: u32,
+    pub(crate) tool_calls: u64,
 }
 
 impl Loop {
-    fn new(run: Run, state: AgentState) -> Self {
+    pub(crate) fn new(run: Run, state: AgentState, known: AgentState) -> Self {
         let before = Before { usage: state.usage(), steps: state.steps(), tool_calls: state.tool_calls() };
         Self {
             began: run.clock().elapsed(),
@@ -78,13 +93,16 @@ impl Loop {
             before,
             text: String::new(),
             continuations: 0,
+            keeper: Keeper::knows(known),
+            resumed: false,
             failures: 0,
         }
     }
 
     /// `PromptSubmit`, then the execution inside its arounds.
     async fn begin(&mut self, prompt: Prompt) -> Result<RunReport, Interrupted> {
-        let prompt = match submit(&self.run, &mut self.desk, prompt).await? {
+        let submitted = if self.resumed { Ok(prompt.text) } else { submit(&self.run, &mut self.desk, prompt).await? };
+        let prompt = match submitted {
             Ok(prompt) => prompt,
             Err(stop) => return Ok(self.report(stop)),
         };
@@ -102,15 +120,15 @@ impl Loop {
 
     /// `ExecutionStart`, then steps until something ends the run.
     async fn execution(&mut self, mut started: ExecutionStarted) -> RunReport {
-        // An around may have it done again, and that is another event.
-        started.at = self.run.at(ExecutionStart::NAME);
-        let stop = match self.fire(ExecutionStart, &mut started).await {
-            Ok(outcome) => {
-                self.desk.take_stops(&outcome);
-                self.steps().await
+        // A run that is resumed has been here. An around may have it done again, and that is another event.
+        if !self.resumed {
+            started.at = self.run.at(ExecutionStart::NAME);
+            match self.fire(ExecutionStart, &mut started).await {
+                Ok(outcome) => self.desk.take_stops(&outcome),
+                Err(interrupted) => return self.report(interrupted.into()),
             }
-            Err(interrupted) => interrupted.into(),
-        };
+        }
+        let stop = self.steps().await;
         self.report(stop)
     }
 
@@ -119,11 +137,7 @@ impl Loop {
             if let Some(stop) = self.stopped() {
                 return stop;
             }
-            let ended = match self.step().await {
-                Ok(report) => self.should_continue(report).await,
-                Err(interrupted) => Err(interrupted),
-            };
-            let ended = match ended {
+            let ended = match self.go().await {
                 Ok(ended) => ended,
                 Err(interrupted) => self.on_error(interrupted).await,
             };
@@ -131,6 +145,13 @@ impl Loop {
                 return stop;
             }
         }
+    }
+
+    /// One step, and whether it was the last.
+    async fn go(&mut self) -> Result<Option<Stop>, Interrupted> {
+        self.checkpoint().await?;
+        let report = self.step().await?;
+        self.should_continue(report).await
     }
 
     /// One step inside its arounds.
@@ -332,7 +353,8 @@ impl Loop {
     async fn end(mut self, report: RunReport) -> (AgentState, RunReport) {
         self.run.children_ended().await;
         self.tidy("cut short: the run has ended").await;
-        let report = ending::tell(&self.run, &mut self.desk, self.before.usage, report).await;
+        let memory = self.memory();
+        let report = ending::tell(&self.run, &mut self.desk, (memory, &mut self.keeper), report).await;
         (self.desk.state, report)
     }
 

@@ -7,7 +7,7 @@ use std::{
     pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     task::Poll,
     time::Duration,
@@ -28,25 +28,30 @@ use crate::{
     facts::Located,
     front::{Front, News},
     inference,
-    journal::{Entry, What},
+    journal::{Tape, What},
     prompt,
     result::capped,
     stop::Pending,
+    taped,
     veil::Veils,
 };
 
 /// A run, as hooks reach it through [`Cx::scope`](crate::Cx::scope). A clone is another handle to the same run.
 #[derive(Clone)]
-pub struct Run(Arc<Inner>, Within);
+pub struct Run(pub(crate) Arc<Inner>, pub(crate) Option<Arc<Inside>>);
 
 /// The tool call from inside which a run is reached.
-type Within = Option<Arc<str>>;
+pub(crate) struct Inside {
+    pub(crate) call_id: Option<Arc<str>>,
+    /// Whether the tool may be begun again.
+    pub(crate) again: bool,
+}
 
-struct Inner {
-    info: Arc<RunInfo>,
-    core: Arc<Core>,
-    hooks: Hooks,
-    budget: Budget,
+pub(crate) struct Inner {
+    pub(crate) info: Arc<RunInfo>,
+    pub(crate) core: Arc<Core>,
+    pub(crate) hooks: Hooks,
+    pub(crate) budget: Budget,
     working: Arc<Working>,
     cancel: CancellationToken,
     front: Front,
@@ -57,21 +62,29 @@ struct Inner {
     open_calls: Mutex<BTreeMap<u64, ToolAsked>>,
     /// The runs of children that are under way.
     delegations: TaskTracker,
-    events: AtomicU64,
-    step: AtomicU32,
+    pub(crate) events: AtomicU64,
+    pub(crate) step: AtomicU32,
     /// What model calls have cost. Not part of the state: a hook that fails takes back what it wrote, not what it spent.
-    spent: Mutex<Usage>,
+    pub(crate) spent: Mutex<Usage>,
     /// Shared by all runs of a session.
-    totals: Arc<Mutex<Totals>>,
+    pub(crate) totals: Arc<Mutex<Totals>>,
     late_stops: Mutex<Vec<Stop>>,
-    counts: Arc<Counts>,
+    pub(crate) counts: Arc<Counts>,
     /// Bytes of models' answers that were let through.
     shown: AtomicU64,
     nested: AtomicU32,
     /// The run, and the call of it, that this one works for.
-    parent: Option<(Arc<str>, Within)>,
+    pub(crate) parent: Option<(Arc<str>, Option<Arc<str>>)>,
     /// Bytes of checkpoints since one of them said all, shared by all runs of a session.
-    checkpointed: Arc<AtomicU64>,
+    pub(crate) checkpointed: Arc<AtomicU64>,
+    /// What the run is resumed or replayed from.
+    pub(crate) tape: Option<Arc<Tape>>,
+    /// Whether somebody is waited for, shared by a run and those of its children.
+    pub(crate) suspended: Arc<AtomicBool>,
+    /// Whether the run may be suspended: all that stands above it can be entered again.
+    pub(crate) may_wait: bool,
+    /// Whether the calls of the latest answer cannot be made, because something in them was hidden from the journal.
+    pub(crate) veiled: AtomicBool,
 }
 
 /// What a session has used, children included.
@@ -79,6 +92,7 @@ struct Inner {
 pub(crate) struct Totals {
     pub(crate) usage: Usage,
     pub(crate) tool_calls: u64,
+    pub(crate) runs: u32,
 }
 
 /// How deep a hook that asks a model or notifies may cause itself.
@@ -93,7 +107,7 @@ impl Drop for Nested<'_> {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -106,6 +120,7 @@ pub(crate) struct Parts {
     pub(crate) cancel: CancellationToken,
     pub(crate) front: Front,
     pub(crate) system_prompt: Arc<str>,
+    pub(crate) tape: Option<Arc<Tape>>,
 }
 
 /// Why a phase has no result.
@@ -145,7 +160,7 @@ pub(crate) enum Leave {
 
 impl Run {
     pub(crate) fn new(parts: Parts, above: Option<&Run>) -> Self {
-        let Parts { info, core, hooks, budget, cancel, front, system_prompt } = parts;
+        let Parts { info, core, hooks, budget, cancel, front, system_prompt, tape } = parts;
         let parent = above.filter(|above| above.info().run_id != info.session_id);
         let working = Arc::new(budget.work(core.clock.clone(), above.map(|run| run.0.working.clone())));
         let inner = Inner {
@@ -160,7 +175,7 @@ impl Run {
             children: above.map(|run| run.0.children.clone()).unwrap_or_default(),
             open_calls: Mutex::default(),
             delegations: TaskTracker::new(),
-            events: AtomicU64::default(),
+            events: AtomicU64::new(tape.as_ref().map_or(0, |tape| tape.first_number())),
             step: AtomicU32::default(),
             spent: Mutex::default(),
             totals: above.map(|run| run.0.totals.clone()).unwrap_or_default(),
@@ -168,20 +183,14 @@ impl Run {
             counts: Counts::below(above.map(|run| run.0.counts.clone())),
             shown: AtomicU64::default(),
             nested: AtomicU32::default(),
-            parent: parent.map(|parent| (parent.info().run_id.clone(), parent.1.clone())),
+            parent: parent.map(|parent| (parent.info().run_id.clone(), parent.inside_of().clone())),
             checkpointed: above.map(|run| run.0.checkpointed.clone()).unwrap_or_default(),
+            tape,
+            suspended: parent.map(|run| run.0.suspended.clone()).unwrap_or_default(),
+            may_wait: parent.is_none_or(|run| run.0.may_wait && run.can_be_entered_again()),
+            veiled: AtomicBool::default(),
         };
         Self(Arc::new(inner), None)
-    }
-
-    /// The same run, as reached from inside a tool call.
-    pub(crate) fn inside(&self, call_id: &Arc<str>) -> Self {
-        Self(self.0.clone(), Some(call_id.clone()))
-    }
-
-    /// The run, and the call of it, that this one works for.
-    pub(crate) fn parent(&self) -> Option<(Arc<str>, Within)> {
-        self.0.parent.clone()
     }
 
     /// Who and where.
@@ -335,6 +344,10 @@ impl Run {
         lock(&self.0.totals).tool_calls += 1;
     }
 
+    pub(crate) fn count_run(&self) {
+        lock(&self.0.totals).runs += 1;
+    }
+
     /// What the whole session has used, children included.
     pub(crate) fn totals(&self) -> Totals {
         *lock(&self.0.totals)
@@ -432,6 +445,10 @@ impl Run {
     where
         P: Point<State = AgentState, Event: Located>,
     {
+        if let Some(outcome) = self.recall(event, state) {
+            return Ok(outcome);
+        }
+        let before = self.0.hooks.any_at(point).then(|| state.clone());
         let dispatch = self.0.hooks.dispatch(point, Frame { event, state, scope: self, retries });
         let outcome = match leave {
             Leave::OnCancel => self.unless_cancelled(dispatch).await?,
@@ -445,22 +462,10 @@ impl Run {
                 call_id: event.call_id().cloned(),
             });
             let (event_id, call_id) = (event.at().event_id(), event.call_id().cloned());
-            self.write(What::Dispatched { event_id, call_id, record: outcome.record.clone(), left: None }).await?;
+            let left = before.and_then(|before| taped::left_by(&outcome, event, &before, state));
+            self.write(What::Dispatched { event_id, call_id, record: outcome.record.clone(), left }).await?;
         }
         Ok(outcome)
-    }
-
-    /// Writes a line to the journal.
-    pub(crate) async fn write(&self, mut what: What) -> Result<(), RunError> {
-        self.veils().what(&mut what);
-        let entry = Entry {
-            session_id: self.0.info.session_id.clone(),
-            run_id: self.0.info.run_id.clone(),
-            within: self.1.clone(),
-            timestamp: self.clock().now(),
-            what,
-        };
-        Ok(self.0.core.journal.append(entry).await?)
     }
 
     /// Tells the front end, if there is one.

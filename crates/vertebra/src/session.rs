@@ -2,7 +2,10 @@
 
 use std::{
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll},
     time::Duration,
 };
@@ -16,17 +19,18 @@ use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
 };
-use vertebra_hooks::{Drained, Hooks, Point, Retries};
+use vertebra_hooks::{Drained, Hooks, Point, Retries, State};
 
 use crate::{
-    Agent, AgentState, Budget, Interrupted, Limits, Prompt, Run, RunError, RunEvent, RunFailed, RunInfo, RunReport,
-    SessionEnd, SessionReport, SessionStart, Stop, StopReason,
+    Agent, AgentState, Budget, Checkpoint, Interrupted, JournalError, JournalFault, Limits, Prompt, Run, RunError,
+    RunEvent, RunFailed, RunInfo, RunReport, RunStatus, SessionEnd, SessionReport, SessionStart, Stop, StopReason,
+    again::Memory,
     clock::{IdFor, millis},
     compact,
     events::{SessionEnded, SessionStarted},
     front::{Feed, Front, News},
-    journal::What,
-    run::execute,
+    journal::{Keeper, Tape, What},
+    run::{Before, execute},
     scope::{Desk, Leave, Parts},
 };
 
@@ -47,43 +51,119 @@ struct Inner {
     runtime: tokio::runtime::Handle,
     system_prompt: Arc<str>,
     began: Duration,
-    runs: u32,
+    /// What it is resumed or replayed from.
+    tape: Option<Arc<Tape>>,
+    /// The run that was left without an end.
+    unfinished: Option<Unfinished>,
+    /// Whether a run waits for somebody: then the session has not ended when this process is done with it.
+    waits: Arc<AtomicBool>,
+}
+
+/// How a session begins.
+#[derive(Default)]
+pub(crate) struct Opening {
+    pub(crate) session_id: Arc<str>,
+    /// Its first line.
+    pub(crate) first: What,
+    pub(crate) state: AgentState,
+    /// The latest checkpoint from before.
+    pub(crate) latest: Checkpoint,
+    pub(crate) tape: Option<Arc<Tape>>,
+    pub(crate) unfinished: Option<Unfinished>,
+    /// Whether the journal does not know the state yet.
+    pub(crate) keep: bool,
+}
+
+/// A run that has no end yet.
+pub(crate) struct Unfinished {
+    pub(crate) run_id: Arc<str>,
+    pub(crate) prompt: Prompt,
 }
 
 impl Session {
-    pub(crate) async fn open(agent: Agent) -> Self {
+    /// Opens a session, and answers with it even if the journal did not take its first line: then it fails again at the
+    /// first run, which says so.
+    pub(crate) async fn open_new(agent: Agent) -> Self {
+        let opening = Opening::of(&agent, None);
+        Self::open_any(agent, opening).await.0
+    }
+
+    pub(crate) async fn open(agent: Agent, opening: Opening) -> Result<Self, JournalError> {
+        match Self::open_any(agent, opening).await {
+            (session, Ok(())) => Ok(session),
+            (mut session, Err(error)) => {
+                session.inner = None;
+                Err(error)
+            }
+        }
+    }
+
+    async fn open_any(agent: Agent, opening: Opening) -> (Self, Result<(), JournalError>) {
+        let Opening { session_id, first, state, latest, tape, unfinished, keep } = opening;
         let core = agent.core().clone();
-        let session_id = core.ids.fresh(IdFor::Session);
+        let replayed = tape.clone().filter(|tape| tape.replayed().is_some());
+        let known = if keep { AgentState::default() } else { state.clone() };
         let inner = Inner {
-            scope: scope(&agent, &session_id),
-            state: Arc::default(),
+            scope: scope(&agent, &session_id, replayed),
+            state: Arc::new(Mutex::new(state)),
             under_way: TaskTracker::new(),
             runtime: tokio::runtime::Handle::current(),
             system_prompt: core.system_prompt.clone(),
             began: core.clock.elapsed(),
-            runs: 0,
+            waits: Arc::default(),
+            tape,
+            unfinished,
             agent,
         };
         let (scope, state) = (inner.scope.clone(), inner.state.clone());
+        scope.restore_session(&latest);
         // Made before its beginning is told: if nobody waits for that to end, its end is told all the same.
         let mut session = Self { inner: Some(inner) };
         let mut event = SessionStarted {
             at: scope.at(SessionStart::NAME),
             system_prompt: core.system_prompt.clone(),
             model: core.model.id(),
+            resumed: matches!(first, What::SessionResumed { .. }),
         };
         let mut state = state.lock().await;
-        // A journal that fails here fails again at the first run, which says so.
-        let info = scope.info();
-        let (agent, working_directory) = (info.agent.clone(), info.working_directory.clone());
-        let model = core.model.id();
-        let _ = scope.write(What::SessionBegan { agent, working_directory, model, forked_from: None }).await;
-        let _ = scope.fire(SessionStart, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
+        let begun = scope.write(first).await;
+        if begun.is_ok() {
+            let _ = scope.fire(SessionStart, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
+            let _ = keep_state(&scope, known, &state).await;
+        }
         drop(state);
         if let Some(inner) = &mut session.inner {
             inner.system_prompt = event.system_prompt;
         }
-        session
+        let begun = begun.map_err(|error| match error {
+            RunError::Journal(error) => error,
+            other => JournalError::new(JournalFault::Failed, other.to_string()),
+        });
+        (session, begun)
+    }
+
+    /// The run that was left without an end, if one was.
+    pub fn unfinished(&self) -> Option<&str> {
+        self.inner().unfinished.as_ref().map(|left| &*left.run_id)
+    }
+
+    /// Finishes the run that was left without an end; `None` if none was. When the future is dropped, the run is cancelled.
+    pub async fn go_on(&mut self) -> Option<Result<RunReport, RunFailed>> {
+        let left = self.take_unfinished()?;
+        let started = self.begin(vec![left], Front::default(), CancellationToken::new(), None);
+        Some(started.wait().await.into_result())
+    }
+
+    /// The same, telling what happens as it happens.
+    pub fn stream_on(&mut self) -> Option<RunStream> {
+        let left = self.take_unfinished()?;
+        Some(self.streamed(|session, front, cancel| session.begin(vec![left], front, cancel, None)))
+    }
+
+    fn take_unfinished(&mut self) -> Option<(Option<Arc<str>>, Prompt)> {
+        let inner = self.inner.as_mut()?;
+        let Unfinished { run_id, prompt } = inner.unfinished.take()?;
+        Some((Some(run_id), prompt))
     }
 
     /// The session's identifier.
@@ -123,9 +203,14 @@ impl Session {
     /// Runs a prompt, and tells what happens as it happens. When the stream is dropped, the run is cancelled; the session
     /// goes on.
     pub fn stream(&mut self, prompt: impl Into<Prompt>) -> RunStream {
+        let prompt = prompt.into();
+        self.streamed(|session, front, cancel| session.start(prompt, front, cancel, None))
+    }
+
+    fn streamed(&mut self, start: impl FnOnce(&mut Self, Front, CancellationToken) -> Started) -> RunStream {
         let (front, feed) = Front::open();
         let cancel = CancellationToken::new();
-        let run = self.start(prompt.into(), front.clone(), cancel.clone(), None);
+        let run = start(self, front.clone(), cancel.clone());
         let task = tokio::spawn(async move {
             let report = run.wait().await;
             front.close();
@@ -139,10 +224,11 @@ impl Session {
     pub async fn compact(&mut self, instructions: &str) -> Result<bool, RunError> {
         let state = self.inner().state.clone();
         let mut state = state.lock().await;
-        let run = Run::new(self.parts(Front::default(), CancellationToken::new(), None), Some(self.scope()));
+        let run = Run::new(self.parts(None, Front::default(), CancellationToken::new(), None), Some(self.scope()));
         let mut desk = Desk { state: state.clone(), ..Desk::default() };
         let done = compact::asked_for(&run, &mut desk, instructions).await;
-        *state = desk.state;
+        let known = std::mem::replace(&mut *state, desk.state);
+        keep_state(self.scope(), known, &state).await?;
         match done {
             Ok(done) => Ok(done),
             Err(Interrupted::Cancelled | Interrupted::Suspended { .. }) => Ok(false),
@@ -162,41 +248,81 @@ impl Session {
         cancel: CancellationToken,
         more: Option<&Hooks>,
     ) -> Started {
-        let inner = self.inner.as_mut().expect("a session lives until it is closed, by value");
-        inner.runs += 1;
-        let inner = self.inner();
-        let parts = self.parts(front, cancel.clone(), more);
-        let run_info = parts.info.clone();
-        let state = inner.state.clone();
-        let run = Run::new(parts, Some(&inner.scope));
-        let task = inner.under_way.spawn(async move {
-            let mut state = state.lock_owned().await;
-            let (after, report) = execute(run, state.clone(), prompt).await;
-            *state = after;
-            report
-        });
-        Started { task, info: run_info, _cancel_on_drop: cancel.drop_guard() }
+        // What was left is finished first: the model must know what came of it.
+        let runs = self.take_unfinished().into_iter().chain([(None, prompt)]).collect();
+        self.begin(runs, front, cancel, more)
     }
 
-    fn parts(&self, front: Front, cancel: CancellationToken, more: Option<&Hooks>) -> Parts {
+    /// Runs a prompt under this name.
+    pub(crate) fn start_as(&mut self, run_id: Option<Arc<str>>, prompt: Prompt) -> Started {
+        self.begin(vec![(run_id, prompt)], Front::default(), CancellationToken::new(), None)
+    }
+
+    /// Runs prompts, one after the other, as long as none of them has to wait; the report is about the last.
+    fn begin(
+        &mut self,
+        prompts: Vec<(Option<Arc<str>>, Prompt)>,
+        front: Front,
+        cancel: CancellationToken,
+        more: Option<&Hooks>,
+    ) -> Started {
+        let mut runs = Vec::new();
+        for (run_id, prompt) in prompts {
+            let resumed = run_id.is_some();
+            let run = Run::new(self.parts(run_id, front.clone(), cancel.clone(), more), Some(self.scope()));
+            if !resumed || run.replayed().is_some() {
+                run.count_run();
+            }
+            runs.push((run, prompt));
+        }
+        let inner = self.inner();
+        let info = runs.last().map_or_else(|| inner.scope.info().clone(), |(run, _)| run.info().clone());
+        let (state, waits) = (inner.state.clone(), inner.waits.clone());
+        let none = ended_without_run(&info);
+        let task = inner.under_way.spawn(async move {
+            let mut state = state.lock_owned().await;
+            let mut report = none;
+            for (run, prompt) in runs {
+                let after;
+                (after, report) = execute(run, state.clone(), state.clone(), prompt).await;
+                *state = after;
+                if report.status == RunStatus::Suspended {
+                    waits.store(true, Ordering::Release);
+                    break;
+                }
+            }
+            report
+        });
+        Started { task, info: (*info).clone(), _cancel_on_drop: cancel.drop_guard() }
+    }
+
+    fn parts(&self, run_id: Option<Arc<str>>, front: Front, cancel: CancellationToken, more: Option<&Hooks>) -> Parts {
         let inner = self.inner();
         let core = inner.agent.core().clone();
         Parts {
-            info: RunInfo { run_id: core.ids.fresh(IdFor::Run), ..(**inner.scope.info()).clone() },
+            info: RunInfo {
+                run_id: run_id.unwrap_or_else(|| core.ids.fresh(IdFor::Run)),
+                ..(**inner.scope.info()).clone()
+            },
             hooks: more.map_or_else(|| inner.agent.hooks().clone(), |more| inner.agent.hooks().beside(more)),
             budget: Budget::new(core.name.clone(), core.limits.clone()),
             cancel,
             front,
             system_prompt: inner.system_prompt.clone(),
+            tape: inner.tape.clone(),
             core,
         }
     }
 
+    /// Takes over what somebody else made of the state.
+    pub(crate) async fn replace_state(&self, state: AgentState) {
+        *self.inner().state.lock().await = state;
+    }
+
     /// Takes over what a run left that was not started here.
     pub(crate) async fn adopt(&mut self, state: AgentState) {
-        let inner = self.inner.as_mut().expect("a session lives until it is closed, by value");
-        inner.runs += 1;
-        *inner.state.lock().await = state;
+        self.scope().count_run();
+        self.replace_state(state).await;
     }
 
     /// The session as its own hooks see it.
@@ -238,12 +364,16 @@ impl Inner {
             usage: totals.usage,
             total_tokens: totals.usage.total_tokens(),
             total_tool_calls: totals.tool_calls,
-            runs: self.runs,
+            runs: totals.runs,
             steps: state.steps(),
             duration_ms: millis(duration),
         };
-        let _ = self.scope.fire(SessionEnd, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
-        let _ = self.scope.write(What::SessionEnded).await;
+        if !self.waits.load(Ordering::Acquire) {
+            let known = state.clone();
+            let _ = self.scope.fire(SessionEnd, &mut event, &mut state, Retries::Allowed, Leave::Never).await;
+            let _ = keep_state(&self.scope, known, &state).await;
+            let _ = self.scope.write(What::SessionEnded).await;
+        }
         let agents = std::iter::once(self.agent.clone()).chain(self.scope.children());
         let drain_time = self.agent.core().drain_time;
         let drained = join_all(agents.map(|agent| async move { agent.hooks().drain(drain_time).await })).await;
@@ -263,8 +393,20 @@ impl Inner {
     }
 }
 
+/// Tells the journal what changed in the state outside a run.
+async fn keep_state(scope: &Run, known: AgentState, state: &AgentState) -> Result<(), RunError> {
+    if known.changes(state).is_empty() {
+        return Ok(());
+    }
+    let totals = scope.totals();
+    let before = Before { usage: totals.usage, steps: state.steps(), tool_calls: state.tool_calls() };
+    let desk = Desk { state: state.clone(), ..Desk::default() };
+    let memory = Memory { before, ..Memory::default() };
+    scope.write(What::Checkpoint(memory.checkpoint(scope, &desk, &mut Keeper::knows(known)))).await
+}
+
 /// The session itself as a scope: its events belong to no run.
-fn scope(agent: &Agent, session_id: &Arc<str>) -> Run {
+fn scope(agent: &Agent, session_id: &Arc<str>, tape: Option<Arc<Tape>>) -> Run {
     let core = agent.core().clone();
     let info = RunInfo {
         session_id: session_id.clone(),
@@ -280,6 +422,7 @@ fn scope(agent: &Agent, session_id: &Arc<str>) -> Run {
         cancel: CancellationToken::new(),
         front: Front::default(),
         system_prompt: core.system_prompt.clone(),
+        tape,
         core,
     };
     Run::new(parts, None)
@@ -304,20 +447,26 @@ pub(crate) fn ended(
     session_id: impl Into<Arc<str>>,
     run_id: impl Into<Arc<str>>,
 ) -> RunReport {
-    task.unwrap_or_else(|error| {
-        let stop = Stop::hard(StopReason::Error, "runtime", error.to_string());
-        RunReport {
-            session_id: session_id.into(),
-            run_id: run_id.into(),
-            status: stop.reason.into(),
-            stop,
-            text: String::new(),
-            steps: 0,
-            tool_calls: 0,
-            usage: crate::Usage::default(),
-            duration_ms: 0,
-        }
-    })
+    task.unwrap_or_else(|error| nothing(session_id.into(), run_id.into(), error.to_string()))
+}
+
+fn ended_without_run(info: &RunInfo) -> RunReport {
+    nothing(info.session_id.clone(), info.run_id.clone(), "there was nothing to run".to_owned())
+}
+
+fn nothing(session_id: Arc<str>, run_id: Arc<str>, message: String) -> RunReport {
+    let stop = Stop::hard(StopReason::Error, "runtime", message);
+    RunReport {
+        session_id,
+        run_id,
+        status: stop.reason.into(),
+        stop,
+        text: String::new(),
+        steps: 0,
+        tool_calls: 0,
+        usage: crate::Usage::default(),
+        duration_ms: 0,
+    }
 }
 
 /// A run as a stream of what happens in it. Dropping it cancels the run.

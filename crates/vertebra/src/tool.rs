@@ -24,6 +24,9 @@ pub struct ToolSpec {
     pub read_only: bool,
     /// Whether running it twice is as good as once.
     pub idempotent: bool,
+    /// Whether all it does is let other agents work: begun again after a crash, it finds them where they were.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delegates: bool,
     /// Whether it does nothing but give back what the runtime itself took out of the conversation. Whoever narrows the
     /// tools leaves it in, or the model would lose what it has read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -40,6 +43,7 @@ impl ToolSpec {
             aliases: Arc::new([]),
             read_only: false,
             idempotent: false,
+            delegates: false,
             recalls: false,
         }
     }
@@ -73,6 +77,20 @@ impl ToolSpec {
         self
     }
 
+    /// Running it twice is as good as once: after a crash it is run again, under the same key.
+    #[must_use]
+    pub fn idempotent(mut self) -> Self {
+        self.idempotent = true;
+        self
+    }
+
+    /// Does nothing but let other agents work: begun again after a crash, it finds them where they were.
+    #[must_use]
+    pub fn delegates(mut self) -> Self {
+        self.delegates = true;
+        self
+    }
+
     /// Only gives back what the runtime itself took out of the conversation.
     #[must_use]
     pub fn recalls(mut self) -> Self {
@@ -90,6 +108,28 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Does it. The arguments fit the schema. When the future is dropped, the use is cancelled.
     fn call(&self, args: Args, invocation: Invocation) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+
+    /// Finds out what came of a use that had begun when its process ended; [`Invocation::key`] names it. Something in the
+    /// arguments may be hidden, if the agent hides things from its journal.
+    fn reconcile(
+        &self,
+        args: Args,
+        invocation: Invocation,
+    ) -> impl Future<Output = Result<Reconciled, ToolError>> + Send {
+        let _ = (args, invocation);
+        async { Ok(Reconciled::Unknown) }
+    }
+}
+
+/// What came of a use of a tool that was cut short.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reconciled {
+    /// It was done, and this came of it.
+    Done(ToolOutput),
+    /// It was not done: it is done now, under the same key.
+    NotDone,
+    /// Nobody can say. The model and the person are told, and nothing is repeated.
+    Unknown,
 }
 
 /// What a tool gives back.
@@ -215,6 +255,14 @@ impl Tool for SharedTool {
     fn call(&self, args: Args, invocation: Invocation) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send {
         self.0.call(args, invocation)
     }
+
+    fn reconcile(
+        &self,
+        args: Args,
+        invocation: Invocation,
+    ) -> impl Future<Output = Result<Reconciled, ToolError>> + Send {
+        self.0.reconcile(args, invocation)
+    }
 }
 
 /// [`Tool`] with its future boxed, so that tools share a list.
@@ -225,6 +273,11 @@ pub(crate) trait ErasedTool: Send + Sync {
         args: Args,
         invocation: Invocation,
     ) -> Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+    fn reconcile<'a>(
+        &'a self,
+        args: Args,
+        invocation: Invocation,
+    ) -> Pin<Box<dyn Future<Output = Result<Reconciled, ToolError>> + Send + 'a>>;
 }
 
 impl<T: Tool> ErasedTool for T {
@@ -238,5 +291,13 @@ impl<T: Tool> ErasedTool for T {
         invocation: Invocation,
     ) -> Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>> {
         Box::pin(Tool::call(self, args, invocation))
+    }
+
+    fn reconcile<'a>(
+        &'a self,
+        args: Args,
+        invocation: Invocation,
+    ) -> Pin<Box<dyn Future<Output = Result<Reconciled, ToolError>> + Send + 'a>> {
+        Box::pin(Tool::reconcile(self, args, invocation))
     }
 }

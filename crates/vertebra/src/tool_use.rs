@@ -16,6 +16,7 @@ use vertebra_hooks::{Name, Point, Retries};
 use crate::{
     AfterToolUse, BeforeToolUse, Call, FailureVerdict, Invocation, RepeatVerdict, Run, ToolCall, ToolResult,
     ToolStatus, ToolUse, ToolUseFailed,
+    again::{Use, intended, stands},
     clock::millis,
     events::{ToolAsked, ToolFailed, ToolUsed},
     front::News,
@@ -85,7 +86,9 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
     if progress.attempts.load(Ordering::Relaxed) == 0 {
         never_passed(run, floor, call, &result).await;
     }
-    if let Some(asked) = run.close_call(progress.number) {
+    if let Some(asked) = run.close_call(progress.number)
+        && !run.is_suspended()
+    {
         floor.turns.cut_short(index).await;
         result = close(run, &mut *floor.desk.lock().await, asked, result).await;
     }
@@ -275,20 +278,23 @@ async fn use_once(run: &Run, floor: &Floor, asked: &ToolAsked) -> Result<ToolRes
     let Some(found) = run.core().tools.get(tool) else {
         return Ok(ToolResult::ended(ToolStatus::Failed, format!("there is no tool `{tool}`")));
     };
-    // Models may use one name for several calls, so it cannot be the key.
-    let key = asked.at.event_id();
-    run.write(What::ToolIntended {
-        call_id: call_id.clone(),
-        key: key.clone(),
-        tool: tool.clone(),
-        args: args.clone(),
-        digest: args.digest(),
-    })
-    .await?;
-    run.write(What::ToolStarted { call_id: call_id.clone(), key: key.clone() }).await?;
+    let spec = run.core().tools.spec(tool).cloned().unwrap_or_else(|| found.spec());
+    let again = spec.idempotent || spec.delegates;
+    let invoked = |key: String| Invocation::new(run.inside(call_id, again), floor.desk.clone(), call_id.clone(), key);
+    let key = match stands(run, &**found, &spec, asked, invoked).await? {
+        Use::Over(result) => return Ok(result),
+        Use::Again { key } => key,
+        Use::New => {
+            // Models may use one name for several calls, so it cannot be the key.
+            let key = asked.at.event_id();
+            run.write(intended(asked, key.clone())).await?;
+            run.write(What::ToolStarted { call_id: call_id.clone(), key: key.clone() }).await?;
+            key
+        }
+    };
     run.tell(|| News::ToolBegan { call: as_run(asked) });
     let began = run.clock().elapsed();
-    let invocation = Invocation::new(run.inside(call_id), floor.desk.clone(), call_id.clone(), key.clone());
+    let invocation = invoked(key.clone());
     // Called inside the barrier: a tool may panic before it returns a future.
     let work = AssertUnwindSafe(async { found.call(args.clone(), invocation).await }).catch_unwind();
     let result = match run.unless_cancelled(run.within(*time_limit, work)).await {
@@ -304,6 +310,9 @@ async fn use_once(run: &Run, floor: &Floor, asked: &ToolAsked) -> Result<ToolRes
         }
         Err(_) => ToolResult::ended(ToolStatus::Cancelled, "cancelled"),
     };
+    if run.is_suspended() && spec.delegates {
+        return Err(Interrupted::Suspended { message: format!("`{tool}` waits for an agent that waits") });
+    }
     let took = run.clock().elapsed().saturating_sub(began);
     let result = result.took(millis(took));
     run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;

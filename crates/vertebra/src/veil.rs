@@ -6,8 +6,8 @@ use serde_json::Value;
 use vertebra_hooks::{Failure, Ran, Record};
 
 use crate::{
-    Args, Decision, Left, Message, Response, RunReport, StateChange, Stop, ToolCall, ToolResult, front::News,
-    journal::What,
+    Args, Decision, JournalError, Left, Message, ModelError, Response, RunError, RunReport, StateChange, Stop,
+    ToolCall, ToolResult, front::News, journal::What,
 };
 
 /// Hides things in a text.
@@ -47,7 +47,9 @@ impl Veils {
                 if let Some((_, reason)) = halted {
                     self.text(reason);
                 }
-                self.maybe(error);
+                if let Some(error) = error {
+                    self.error(error);
+                }
             }
             What::ToolIntended { args, .. } => self.args(args),
             What::ToolEnded { result, .. } | What::ToolLeftOut { result, .. } => self.result(result),
@@ -58,7 +60,10 @@ impl Veils {
             What::Answered { decision, .. } => self.decision(decision),
             What::Checkpoint(checkpoint) => self.change(&mut checkpoint.state),
             What::Suspended { message } => self.text(message),
-            What::RunEnded { report } => self.report(report),
+            What::RunEnded { report, checkpoint } => {
+                self.report(report);
+                self.change(&mut checkpoint.state);
+            }
             What::SessionBegan { .. }
             | What::SessionResumed { .. }
             | What::StepBegan { .. }
@@ -120,6 +125,21 @@ impl Veils {
                 change.before.iter_mut().chain(&mut change.after).for_each(|value| self.value(value));
             }
         }
+    }
+
+    fn error(&self, error: &mut RunError) {
+        self.text(match error {
+            RunError::Model(
+                ModelError::Busy { message, .. }
+                | ModelError::Rejected { message }
+                | ModelError::TooLong { message }
+                | ModelError::Unauthorised { message }
+                | ModelError::Network { message }
+                | ModelError::Broken { message },
+            )
+            | RunError::Journal(JournalError { message, .. })
+            | RunError::Internal { message } => message,
+        });
     }
 
     fn decision(&self, decision: &mut Decision) {

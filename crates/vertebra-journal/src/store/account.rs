@@ -120,6 +120,9 @@ impl Account {
     }
 
     fn count(&mut self, transaction: &Transaction<'_>, entry: &Entry) -> Result<(), Trouble> {
+        if entry.what.starts_over() {
+            self.whole = self.lines;
+        }
         match &entry.what {
             What::SessionBegan { .. } | What::SessionResumed { .. } => "open".clone_into(&mut self.state),
             What::RunBegan { prompt, depth: 0, .. } => {
@@ -140,19 +143,18 @@ impl Account {
                              answer = CASE WHEN digest = excluded.digest THEN answer END,
                              digest = excluded.digest, until = excluded.until, line = excluded.line",
                     )?
-                    .execute((self.id, &approval.call_id, &entry.run_id, &approval.digest, until, self.lines))?;
+                    .execute((self.id, &approval.call_id, &approval.at.run.run_id, &approval.digest, until, self.lines))?;
             }
             What::Answered { call_id, .. } => {
                 transaction
                     .prepare_cached("DELETE FROM questions WHERE session = ?1 AND call_id = ?2 AND run_id = ?3")?
                     .execute((self.id, call_id, &entry.run_id))?;
             }
-            What::Checkpoint(_) if entry.what.starts_over() => self.whole = self.lines,
             What::Suspended { .. } => {
                 "suspended".clone_into(&mut self.state);
                 self.holder = None;
             }
-            What::RunEnded { report } if report.status != RunStatus::Suspended => {
+            What::RunEnded { report, .. } if report.status != RunStatus::Suspended => {
                 transaction
                     .prepare_cached("DELETE FROM questions WHERE session = ?1 AND run_id = ?2")?
                     .execute((self.id, &entry.run_id))?;

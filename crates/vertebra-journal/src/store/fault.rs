@@ -32,6 +32,11 @@ impl From<JournalError> for Trouble {
 }
 
 impl Trouble {
+    /// Whether another process was writing for longer than anybody waits.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self, Self::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy))
+    }
+
     /// As the user of this journal reads it.
     pub(crate) fn at(self, path: &Path) -> JournalError {
         let (kind, cause) = match self {
@@ -56,6 +61,10 @@ pub(crate) fn damaged(what: &str, cause: &str) -> String {
         "{what}: {cause}. Nothing was overwritten: keep a copy of the file, save what can be read with \
          `vertebra sessions export`, and put a backup in its place"
     )
+}
+
+pub(super) fn unknown(session_id: &str) -> JournalError {
+    JournalError::new(JournalFault::Unknown, format!("`{session_id}`"))
 }
 
 fn of_file(error: &io::Error) -> JournalFault {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rusqlite::OptionalExtension;
+use serde::Serialize;
 use vertebra::{Approval, Approver, Decision, Entry, JournalError, JournalFault, What};
 
 use super::{Store, fault::Trouble};
 
 /// A question that nobody has answered yet.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Question {
     /// The session that asks.
     pub session_id: Arc<str>,

@@ -5,15 +5,24 @@
 //! seen that nobody is there.
 
 use std::{
+    collections::HashMap,
     fs::{self, File, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use rusqlite::{Transaction, TransactionBehavior};
 use uuid::Uuid;
+use vertebra::{JournalError, JournalFault};
 
-use super::schema::{create_folder, private_file};
+use super::{
+    account::Account,
+    desk::Desk,
+    fault::{Trouble, unknown},
+    schema::{create_folder, private_file},
+    writer::stopped,
+};
 
 /// The folder with the files of all handles.
 #[derive(Debug, Clone)]
@@ -85,9 +94,65 @@ impl Holders {
     }
 }
 
+impl Holder {
+    /// Notes whether this handle runs a session now.
+    pub(super) fn remember(&self, held: &mut HashMap<Arc<str>, i64>, account: Account) {
+        if account.holder.as_ref() == Some(&self.name) {
+            held.insert(account.session_id, account.epoch);
+        } else {
+            held.remove(&account.session_id);
+        }
+    }
+}
+
 impl Drop for Holder {
     fn drop(&mut self) {
         // If it stays, whoever opens the journal next clears it away.
         let _ = fs::remove_file(&self.path);
     }
+}
+
+impl Desk {
+    /// Takes a session for this handle, if nobody runs it.
+    pub(super) fn claim(&mut self, session_id: &str) -> Result<(), Trouble> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut account = known(&transaction, session_id)?;
+        if let Some(by) = account.holder.as_ref().and_then(|holder| self.holders.process_of(holder)) {
+            return Err(JournalError::new(JournalFault::Busy, format!("`{session_id}` is run by {by}")).into());
+        }
+        account.holder = Some(self.holder.name.clone());
+        account.epoch += 1;
+        account.save(&transaction)?;
+        transaction.commit()?;
+        self.holder.remember(&mut self.held, account);
+        Ok(())
+    }
+
+    /// Lets a session go that this handle runs, after all its lines.
+    pub(super) fn release(&mut self, session_id: &str) -> Result<(), Trouble> {
+        self.write(vec![]);
+        if self.kept.iter().any(|line| &*line.entry.session_id == session_id) {
+            return Err(self.trouble.clone().unwrap_or_else(stopped).into());
+        }
+        let release = "UPDATE sessions SET holder = NULL WHERE session_id = ?1 AND holder = ?2";
+        self.connection.execute(release, [session_id, &self.holder.name])?;
+        self.held.remove(session_id);
+        Ok(())
+    }
+
+    /// Takes a session from whoever runs it.
+    pub(super) fn take_over(&mut self, session_id: &str) -> Result<Option<String>, Trouble> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut account = known(&transaction, session_id)?;
+        let was = account.holder.take().and_then(|holder| self.holders.process_of(&holder));
+        account.epoch += 1;
+        account.save(&transaction)?;
+        transaction.commit()?;
+        self.held.remove(session_id);
+        Ok(was)
+    }
+}
+
+fn known(transaction: &Transaction<'_>, session_id: &str) -> Result<Account, Trouble> {
+    Account::load(transaction, session_id)?.ok_or_else(|| unknown(session_id).into())
 }

@@ -1,6 +1,7 @@
 //! The journal in a file: SQLite, one writer per handle, as many readers as there are questions.
 
 mod account;
+mod desk;
 mod fault;
 mod inbox;
 mod lease;
@@ -18,12 +19,7 @@ use std::{
 
 use vertebra::{Entry, Journal, JournalError, JournalFault};
 
-use self::{
-    fault::damaged,
-    lease::Holders,
-    read::Readers,
-    writer::{Desk, Writer},
-};
+use self::{desk::Desk, fault::damaged, lease::Holders, read::Readers, writer::Writer};
 pub use self::{
     inbox::{Inbox, Question},
     read::Lines,
@@ -75,7 +71,7 @@ impl Store {
     /// Cheap whatever the journal holds: damage is told where it is met, and by [`check`](Self::check).
     pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Self, JournalError> {
         let path: Arc<Path> = path.as_ref().into();
-        let writer = Writer::start(&path, options).map_err(|trouble| trouble.at(&path))?;
+        let writer = Writer::start(&path, *options).map_err(|trouble| trouble.at(&path))?;
         Self::with(path, Some(writer))
     }
 

@@ -13,9 +13,8 @@ use vertebra::{Entry, JournalError, JournalFault};
 use super::{
     Store,
     account::hash,
-    fault::{Trouble, damaged},
+    fault::{Trouble, damaged, unknown},
     schema,
-    writer::unknown,
 };
 use crate::chain::{Hash, Verified};
 

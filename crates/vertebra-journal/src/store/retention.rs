@@ -1,16 +1,17 @@
 //! What is taken away again, and what never is.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, TransactionBehavior};
+use serde::Serialize;
 use vertebra::{JournalError, JournalFault};
 
 use super::{
     Desk, SessionRow, Status, Store, Wanted,
-    fault::Trouble,
+    fault::{Trouble, unknown},
+    schema::PATIENCE,
     sessions::{Look, SELECT},
-    writer::unknown,
 };
 
 /// What of a journal is kept; by default all. A session that runs, is suspended or has an open question always is.
@@ -25,7 +26,7 @@ pub struct Retention {
 }
 
 /// What was taken away.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Pruned {
     /// These sessions.
     pub sessions: Vec<SessionRow>,
@@ -54,17 +55,14 @@ impl Store {
 
     /// Takes away what need not be kept, and says what it was.
     pub fn prune(&self, retention: &Retention) -> Result<Pruned, JournalError> {
-        let (mut kept, mut bytes, mut old) = (0, 0_u64, vec![]);
-        for session in self.sessions(&Wanted::default())? {
-            bytes += session.bytes;
+        let (mut bytes, mut old) = (0_u64, vec![]);
+        for (place, session) in self.sessions(&Wanted::default())?.into_iter().enumerate() {
+            bytes = bytes.saturating_add(session.bytes);
             let too_old = retention.since.is_some_and(|since| session.touched < since);
-            let too_many = retention.sessions.is_some_and(|most| kept >= most);
+            let too_many = retention.sessions.is_some_and(|most| place >= most);
             let too_much = retention.bytes.is_some_and(|most| bytes > most);
             if may_go(&session) && (too_old || too_many || too_much) {
-                bytes -= session.bytes;
                 old.push(session.session_id);
-            } else {
-                kept += 1;
             }
         }
         if old.is_empty() {
@@ -124,9 +122,10 @@ impl Desk {
         let mut statement = self.connection.prepare("PRAGMA incremental_vacuum")?;
         let mut pages = statement.query([])?;
         while pages.next()?.is_some() {}
-        // Readers of an older state may hold this up. Then a later one does it.
+        // A reader of an older state may stand in the way. Nobody waits for it: a later checkpoint does the same.
+        self.connection.busy_timeout(Duration::ZERO)?;
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-        Ok(())
+        Ok(self.connection.busy_timeout(PATIENCE)?)
     }
 
     fn size(&self) -> Result<u64, Trouble> {

@@ -10,21 +10,25 @@ use std::{
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use vertebra::{JournalError, JournalFault};
 
-use super::{Sync, fault::Trouble};
+use super::{
+    Sync,
+    fault::{Trouble, damaged},
+};
 use crate::chain::hex;
 
 /// Tells a journal from other SQLite files: "Vrtb".
 const APPLICATION: i32 = 0x5672_7462;
 
 /// How long to wait for another process that writes.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How much of the write-ahead log stays on disk when it is no longer needed.
 const LOG_LEFT: u32 = 16 << 20;
 
 /// Each makes the next version of the one before it, and never changes once it has been released.
 const VERSIONS: [&str; 1] = [
-    // `body` is the line, as it is exported and hashed; the columns made of it take no room and cannot disagree with it.
+    // `body` is the line, as it is exported and hashed. What is in it has no column of its own that could disagree with
+    // it; whoever reads by hand finds it in the view.
     // `latest` is the row of a session's latest line: rows grow, whatever the clock says, and order sessions.
     // `whole` is the line from which on a resume reads.
     "CREATE TABLE sessions (
@@ -60,11 +64,12 @@ const VERSIONS: [&str; 1] = [
          number INTEGER NOT NULL,
          body TEXT NOT NULL,
          hash BLOB,
-         kind TEXT GENERATED ALWAYS AS (body ->> '$.entry') VIRTUAL,
-         run_id TEXT GENERATED ALWAYS AS (body ->> '$.run_id') VIRTUAL,
-         timestamp TEXT GENERATED ALWAYS AS (body ->> '$.timestamp') VIRTUAL,
          UNIQUE (session, number)
      ) STRICT;
+     CREATE VIEW told AS
+         SELECT session_id, number, body ->> '$.run_id' AS run_id, body ->> '$.timestamp' AS timestamp,
+                body ->> '$.entry' AS entry, body
+         FROM lines JOIN sessions ON sessions.id = lines.session;
 
      CREATE TABLE questions (
          session INTEGER NOT NULL REFERENCES sessions,
@@ -84,20 +89,30 @@ enum Kind {
     Journal { version: usize },
 }
 
-/// Opens the file for its one writer, makes it a journal if it is new, and brings it to this version. The caller holds
-/// the lock under which journals are opened.
-pub(super) fn for_writing(path: &Path, sync: Sync) -> Result<Connection, Trouble> {
-    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    let kind = kind(&connection, path)?;
-    if connection.is_readonly("main")? {
-        let message = format!("{}: the file can be read and not be written", path.display());
-        return Err(JournalError::new(JournalFault::ReadOnly, message).into());
+/// Opens the file for its one writer, if it is a journal or becomes one. Changes nothing.
+pub(super) fn for_writing(path: &Path) -> Result<Connection, Trouble> {
+    // SQLite would open a file that it cannot write for reading.
+    OpenOptions::new().write(true).open(path)?;
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    match kind(&connection, path) {
+        Ok(_) => Ok(connection),
+        Err(error) if cannot_share(&error) => Err(io::Error::from(io::ErrorKind::PermissionDenied).into()),
+        Err(error) => Err(error),
     }
-    if let Kind::Empty = kind {
+}
+
+/// Makes the file a journal if it is new, and brings it to this version. The caller holds the lock under which journals
+/// are opened.
+pub(super) fn prepare(connection: &mut Connection, path: &Path, sync: Sync) -> Result<(), Trouble> {
+    if let Kind::Empty = kind(connection, path)? {
         // Has to come before the first table. What is deleted later is given back to the disk in small steps.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if mode != "wal" {
+        let message = format!("{}: no write-ahead log is possible there; take a local disk", path.display());
+        return Err(JournalError::new(JournalFault::Failed, message).into());
+    }
     connection.pragma_update(None, "journal_size_limit", LOG_LEFT)?;
     match sync {
         Sync::Power => {
@@ -107,8 +122,7 @@ pub(super) fn for_writing(path: &Path, sync: Sync) -> Result<Connection, Trouble
         }
         Sync::Process => connection.pragma_update(None, "synchronous", "NORMAL")?,
     }
-    migrate(&mut connection)?;
-    Ok(connection)
+    migrate(connection)
 }
 
 /// Opens the file for reading only.
@@ -196,6 +210,11 @@ fn kind(connection: &Connection, path: &Path) -> Result<Kind, Trouble> {
         [],
         |row| Ok((row.get::<_, i32>(0)?, row.get::<_, i32>(1)?, row.get::<_, i64>(2)?)),
     )?;
+    let page: u64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    if nothing_pending(path) && fs::metadata(path)?.len() % page != 0 {
+        let message = damaged(&path.display().to_string(), "its end is cut off");
+        return Err(JournalError::new(JournalFault::Corrupt, message).into());
+    }
     let refuse =
         |why: String| Err(JournalError::new(JournalFault::Failed, format!("{}: {why}", path.display())).into());
     match usize::try_from(version) {

@@ -4,14 +4,14 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use jiff::Timestamp;
 use rusqlite::Row;
+use serde::Serialize;
 use vertebra::{JournalError, JournalFault, ModelId, Usage};
 
 use super::{
     Store,
     account::{hash, json, time},
-    fault::Trouble,
+    fault::{Trouble, unknown},
     lease::Holders,
-    writer::unknown,
 };
 use crate::chain::Hash;
 
@@ -23,7 +23,7 @@ pub(super) const SELECT: &str =
     "SELECT *, (SELECT count(*) FROM questions WHERE session = sessions.id) AS questions FROM sessions";
 
 /// What a journal knows of a session without reading its lines.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionRow {
     /// Its identifier.
     pub session_id: Arc<str>,
@@ -66,7 +66,8 @@ pub struct SessionRow {
 }
 
 /// How a session is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// A process runs it.
     Running,

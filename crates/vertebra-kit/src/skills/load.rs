@@ -66,6 +66,7 @@ impl Tool for Load {
         )
         .input::<Asked>()
         .alias("Skill")
+        .delegates()
     }
 
     async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {

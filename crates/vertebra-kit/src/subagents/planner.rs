@@ -49,6 +49,7 @@ impl Tool for Plan {
     fn spec(&self) -> ToolSpec {
         ToolSpec::new(NAME, "Asks a second agent, which looks around but changes nothing, for a plan.")
             .input::<Wanted>()
+            .delegates()
     }
 
     async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {

@@ -40,7 +40,7 @@ impl Spawn {
             },
             "required": ["agent", "prompt"],
         });
-        Self { spec: ToolSpec::new(NAME, description).schema(schema).alias("Task"), subagents }
+        Self { spec: ToolSpec::new(NAME, description).schema(schema).alias("Task").delegates(), subagents }
     }
 }
 

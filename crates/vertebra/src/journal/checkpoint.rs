@@ -52,6 +52,8 @@ pub struct Used {
     pub active_ms: u64,
     /// What its own model calls cost.
     pub usage: Usage,
+    /// Its own tool calls.
+    pub calls: u64,
     /// What the session had used when the run began.
     pub usage_before: Usage,
     /// The session's steps when the run began.
@@ -62,6 +64,8 @@ pub struct Used {
     pub session: Usage,
     /// The tool calls of the whole session, children included.
     pub session_calls: u64,
+    /// The runs of the session so far.
+    pub runs: u32,
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -81,6 +85,11 @@ impl Keeper {
     /// The journal knows this state.
     pub(crate) fn knows(state: AgentState) -> Self {
         Self { known: state }
+    }
+
+    /// What the journal knows.
+    pub(crate) fn known(&self) -> &AgentState {
+        &self.known
     }
 
     /// What is new. `written` counts bytes since a checkpoint of this session said all: when they are more than that

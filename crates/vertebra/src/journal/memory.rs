@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use super::{Entry, Journal, JournalError, JournalFault, What};
@@ -18,7 +18,20 @@ pub struct MemoryJournal {
 struct Shelf {
     lines: Vec<Entry>,
     /// Who runs which session.
-    held: HashMap<Arc<str>, Arc<()>>,
+    held: HashMap<Arc<str>, Weak<()>>,
+}
+
+impl Shelf {
+    /// Whether a handle that is still there runs this session.
+    fn is_held(&self, session_id: &str) -> bool {
+        self.held.get(session_id).is_some_and(|holder| holder.strong_count() > 0)
+    }
+}
+
+impl Shelf {
+    fn knows(&self, session_id: &str) -> bool {
+        self.lines.iter().any(|entry| &*entry.session_id == session_id)
+    }
 }
 
 impl MemoryJournal {
@@ -38,7 +51,7 @@ impl MemoryJournal {
     }
 
     fn holds(&self, shelf: &Shelf, session_id: &str) -> bool {
-        shelf.held.get(session_id).is_some_and(|holder| Arc::ptr_eq(holder, &self.holder))
+        shelf.held.get(session_id).is_some_and(|holder| holder.as_ptr() == Arc::as_ptr(&self.holder))
     }
 }
 
@@ -46,13 +59,19 @@ impl Journal for MemoryJournal {
     async fn append(&self, entry: Entry) -> Result<(), JournalError> {
         let mut shelf = self.shelf();
         if let What::SessionBegan { .. } = entry.what
-            && !shelf.held.contains_key(&entry.session_id)
+            && !shelf.is_held(&entry.session_id)
         {
-            shelf.held.insert(entry.session_id.clone(), self.holder.clone());
+            shelf.held.insert(entry.session_id.clone(), Arc::downgrade(&self.holder));
         }
         if !self.holds(&shelf, &entry.session_id) {
-            let message = format!("`{}` is run by another handle", entry.session_id);
-            return Err(JournalError::new(JournalFault::Fenced, message));
+            let (kind, message) = match shelf.held.contains_key(&entry.session_id) {
+                true => (JournalFault::Fenced, format!("`{}` is run by another handle", entry.session_id)),
+                false if shelf.knows(&entry.session_id) => {
+                    (JournalFault::Fenced, format!("`{}` was let go", entry.session_id))
+                }
+                false => (JournalFault::Unknown, format!("`{}`", entry.session_id)),
+            };
+            return Err(JournalError::new(kind, message));
         }
         if let What::SessionEnded | What::Suspended { .. } = entry.what {
             shelf.held.remove(&entry.session_id);
@@ -67,10 +86,10 @@ impl Journal for MemoryJournal {
         if lines.is_empty() {
             return Err(JournalError::new(JournalFault::Unknown, format!("`{session_id}`")));
         }
-        if shelf.held.contains_key(session_id) {
+        if shelf.is_held(session_id) {
             return Err(JournalError::new(JournalFault::Busy, format!("`{session_id}` is run by another handle")));
         }
-        shelf.held.insert(session_id.into(), self.holder.clone());
+        shelf.held.insert(session_id.into(), Arc::downgrade(&self.holder));
         let from = lines.iter().rposition(|entry| entry.what.starts_over()).unwrap_or_default();
         Ok(lines[from..].to_vec())
     }

@@ -3,6 +3,9 @@
 mod change;
 mod checkpoint;
 mod memory;
+mod past;
+mod replayed;
+mod tape;
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -11,13 +14,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vertebra_hooks::Record;
 
-pub(crate) use self::checkpoint::Keeper;
 pub use self::{
     change::StateChange,
     checkpoint::{Checkpoint, Used},
     memory::MemoryJournal,
+    replayed::{Divergence, Likeness},
 };
-use crate::{Approval, Args, Decision, ModelId, Prompt, Purpose, Response, RunReport, ToolResult, Usage};
+pub(crate) use self::{
+    checkpoint::Keeper,
+    past::{Past, RunPast},
+    replayed::Replayed,
+    tape::{Answer, Begun, Place, Question, Tape},
+};
+use crate::{Approval, Args, Decision, ModelId, Prompt, Purpose, Response, RunError, RunReport, ToolResult, Usage};
 
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,7 +46,7 @@ pub struct Entry {
 }
 
 /// What a line of the journal says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum What {
     /// A session began.
@@ -116,7 +125,7 @@ pub enum What {
         halted: Option<(String, String)>,
         /// Why there is no answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        error: Option<String>,
+        error: Option<RunError>,
     },
     /// A tool is about to run: hooks, guards and whoever was asked have let it through.
     ToolIntended {
@@ -179,8 +188,11 @@ pub enum What {
     RunEnded {
         /// How.
         report: RunReport,
+        /// What the loop knew then.
+        checkpoint: Box<Checkpoint>,
     },
     /// A session ended.
+    #[default]
     SessionEnded,
 }
 
@@ -240,12 +252,15 @@ impl What {
 
     /// Whether nothing before this line is needed to resume the session.
     pub fn starts_over(&self) -> bool {
-        matches!(self, Self::Checkpoint(checkpoint) if checkpoint.starts_over)
+        match self {
+            Self::Checkpoint(checkpoint) | Self::RunEnded { checkpoint, .. } => checkpoint.starts_over,
+            _ => false,
+        }
     }
 }
 
 /// Why the journal did not do as it was asked.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{kind}: {message}")]
 pub struct JournalError {
     /// What kind of failure.
@@ -262,7 +277,8 @@ impl JournalError {
 }
 
 /// How a journal fails. One variant per thing a caller would do differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum JournalFault {
     /// There is no room for another line.
     #[error("the journal's disk is full")]
@@ -295,10 +311,18 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Takes a session over for this handle alone, and gives back its lines from the latest one that
     /// [starts over](What::starts_over) on. Its first line claims a new session.
-    fn claim(&self, session_id: &str) -> impl Future<Output = Result<Vec<Entry>, JournalError>> + Send;
+    ///
+    /// A journal that is only written has no session to give back.
+    fn claim(&self, session_id: &str) -> impl Future<Output = Result<Vec<Entry>, JournalError>> + Send {
+        let error = JournalError::new(JournalFault::Unknown, format!("`{session_id}`: this journal cannot be read"));
+        std::future::ready(Err(error))
+    }
 
     /// Lets a session go, for whoever resumes it.
-    fn release(&self, session_id: &str) -> impl Future<Output = Result<(), JournalError>> + Send;
+    fn release(&self, session_id: &str) -> impl Future<Output = Result<(), JournalError>> + Send {
+        let _ = session_id;
+        std::future::ready(Ok(()))
+    }
 }
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
@@ -330,14 +354,6 @@ pub struct NoJournal;
 
 impl Journal for NoJournal {
     async fn append(&self, _entry: Entry) -> Result<(), JournalError> {
-        Ok(())
-    }
-
-    async fn claim(&self, session_id: &str) -> Result<Vec<Entry>, JournalError> {
-        Err(JournalError::new(JournalFault::Unknown, format!("`{session_id}`: this agent keeps no journal")))
-    }
-
-    async fn release(&self, _session_id: &str) -> Result<(), JournalError> {
         Ok(())
     }
 }

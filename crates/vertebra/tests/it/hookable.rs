@@ -70,7 +70,7 @@ async fn a_foreign_loop_is_journalled_from_its_beginning_to_its_end() {
     let mut builder = agent(&Script::new().call("ls", "{}").say("done"));
     run_simple(builder.tool(RecordingTool::new("ls")).journal(journal.clone())).await;
     let whats: Vec<What> = journal.entries().into_iter().map(|entry| entry.what).collect();
-    assert!(matches!(whats[..2], [What::SessionBegan, What::RunBegan { .. }]));
+    assert!(matches!(whats[..2], [What::SessionBegan { .. }, What::RunBegan { .. }]));
     assert!(matches!(whats[whats.len() - 2..], [What::RunEnded { .. }, What::SessionEnded]));
 }
 

@@ -3,29 +3,44 @@
 use std::collections::HashSet;
 
 use vertebra::{
-    AgentTool, Entry, MemoryJournal, ToolUse, What,
+    AgentTool, Decision, Entry, MemoryJournal, ToolUse, What,
     prelude::*,
     testing::{RecordingTool, Script},
 };
 
 use super::support::*;
 
+fn said(decision: &Decision) -> String {
+    match decision {
+        Decision::Approve { .. } => "approved".to_owned(),
+        Decision::Deny { reason } => format!("denied: {reason}"),
+        Decision::Edit { .. } => "approved with other arguments".to_owned(),
+        Decision::Later => "later".to_owned(),
+    }
+}
+
 fn lines(journal: &MemoryJournal) -> Vec<String> {
     let line = |entry: &Entry| {
-        let run = entry.run_id.as_deref().unwrap_or_default();
+        let run = &*entry.run_id;
         let what = match &entry.what {
-            What::SessionBegan => "session began".to_owned(),
-            What::RunBegan { prompt, depth } => format!("run began: {prompt} at {depth}"),
+            What::SessionBegan { .. } => "session began".to_owned(),
+            What::RunBegan { prompt, depth, .. } => format!("run began: {} at {depth}", prompt.text),
             What::StepBegan { step } => format!("step {step}"),
             What::Dispatched { record, .. } => format!("{} {}", record.point, record.verdict),
             What::ModelAsked { .. } => "model asked".to_owned(),
-            What::ModelAnswered { error, .. } => format!("model answered {}", error.as_deref().unwrap_or("well")),
+            What::ModelAnswered { error, .. } => {
+                format!("model answered {}", error.as_ref().map_or("well".to_owned(), ToString::to_string))
+            }
             What::ToolIntended { call_id, tool, args, .. } => format!("{call_id} intends {tool} {}", args.to_value()),
             What::ToolEnded { call_id, result, .. } => format!("{call_id} ended {}", status(result.status)),
             What::ToolLeftOut { call_id, result } => format!("{call_id} left out: {}", result.output),
-            What::Asked { call_id, .. } => format!("{call_id} asked"),
-            What::Answered { call_id, answer } => format!("{call_id} {answer}"),
-            What::RunEnded { report } => format!("run ended {}", report.status),
+            What::Asked { approval, .. } => format!("{} asked", approval.call_id),
+            What::Answered { call_id, decision } => format!("{call_id} {}", said(decision)),
+            What::SessionResumed { times } => format!("session resumed {times}"),
+            What::ToolStarted { call_id, .. } => format!("{call_id} started"),
+            What::Checkpoint(_) => "checkpoint".to_owned(),
+            What::Suspended { message } => format!("suspended: {message}"),
+            What::RunEnded { report, .. } => format!("run ended {}", report.status),
             What::SessionEnded => "session ended".to_owned(),
         };
         format!("{run} {what}")
@@ -47,17 +62,21 @@ async fn a_run_is_written_down_as_it_happens() {
     let expected = [
         "session-1 session began",
         "run-1 run began: go at 0",
+        "run-1 checkpoint",
         "run-1 step 1",
         "run-1 model asked",
         "run-1 model answered well",
         "run-1 call-1 intends ls {\"a\":1}",
+        "run-1 call-1 started",
         "run-1 call-1 ended done",
         "run-1 BeforeToolUse asked",
         "run-1 call-2 asked",
         "run-1 call-2 approved",
         "run-1 call-2 intends bad {}",
+        "run-1 call-2 started",
         "run-1 call-2 ended failed",
         "run-1 BeforeToolUse denied",
+        "run-1 checkpoint",
         "run-1 step 2",
         "run-1 model asked",
         "run-1 model answered the model rejected the request: too rude",
@@ -74,7 +93,7 @@ async fn the_intent_is_written_before_the_effect_and_the_tool_is_given_its_key()
     let mut builder = agent(&Script::new().call("look", "{}").say("done"));
     builder.journal(journal.clone()).tool(tool("look", "looks", async move |_: serde_json::Value, invocation| {
         let last = written.entries().pop().map(|entry| entry.what);
-        let Some(What::ToolIntended { key, .. }) = last else { return Err(ToolError::new(format!("{last:?}"))) };
+        let Some(What::ToolStarted { key, .. }) = last else { return Err(ToolError::new(format!("{last:?}"))) };
         assert_eq!(key, invocation.key());
         Ok(invocation.call_id().to_owned())
     }));
@@ -141,11 +160,14 @@ async fn a_childs_effects_are_in_the_parents_journal() {
         child,
         [
             "run-2 run began: look at 1",
+            "run-2 checkpoint",
             "run-2 step 1",
             "run-2 model asked",
             "run-2 model answered well",
             "run-2 call-1 intends ls {}",
+            "run-2 call-1 started",
             "run-2 call-1 ended done",
+            "run-2 checkpoint",
             "run-2 step 2",
             "run-2 model asked",
             "run-2 model answered well",

@@ -32,7 +32,7 @@ fn lines(all: &Aftermath) -> impl Iterator<Item = &Entry> {
 }
 
 fn id(entry: &Entry, call: &str) -> String {
-    format!("{}/{call}", entry.run_id.as_deref().unwrap_or_default())
+    format!("{}/{call}", entry.run_id)
 }
 
 /// Every call that was about to run had been accepted in exactly this form, and had not been denied in it.
@@ -190,7 +190,9 @@ fn panicked(all: &Aftermath) -> Vec<String> {
                 }
             }
             What::ToolEnded { result, .. } if by_accident(&result.output) => wrong.push(result.output.clone()),
-            What::RunEnded { report } if by_accident(&report.stop.message) => wrong.push(report.stop.message.clone()),
+            What::RunEnded { report, .. } if by_accident(&report.stop.message) => {
+                wrong.push(report.stop.message.clone())
+            }
             _ => {}
         }
     }

@@ -119,7 +119,7 @@ impl Journal for Desk {
         };
         if crash != Some(false) {
             if let What::RunBegan { .. } = entry.what {
-                self.trace.add(Event::RunBegan { run: entry.run_id.as_deref().unwrap_or_default().to_owned() });
+                self.trace.add(Event::RunBegan { run: entry.run_id.to_string() });
             }
             self.trace.add(Event::Line(entry.what));
         }

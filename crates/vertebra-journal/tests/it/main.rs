@@ -1,0 +1,15 @@
+//! The journal on disk, on real files, with real processes that die.
+
+mod chain;
+mod claims;
+mod conformance;
+mod damage;
+mod disk;
+mod inbox;
+mod kill;
+mod lists;
+mod open;
+mod property;
+mod queue;
+mod retention;
+mod support;

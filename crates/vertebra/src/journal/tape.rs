@@ -1,0 +1,387 @@
+//! A tape: what was recorded of a run, given back instead of done again.
+//!
+//! A run that is resumed does the step it was in again, on its tape: what is on it is taken from it, and is not written
+//! again; where it ends, the run is live. A run that is replayed has nothing but its tape.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use jiff::Timestamp;
+use vertebra_hooks::{Point, Record};
+
+use super::{
+    Entry, Left, What,
+    past::{Past, RunPast},
+    replayed::Replayed,
+};
+use crate::{
+    AfterInference, AfterToolUse, Args, BeforeInference, BeforeToolUse, Decision, InferenceDelta, PermissionRequest,
+    Purpose, Response, RunError, StopReason, SubagentStart, ToolResult, Usage,
+};
+
+/// What a run is resumed or replayed from.
+#[derive(Debug)]
+pub(crate) struct Tape {
+    tracks: Mutex<HashMap<Track, VecDeque<Entry>>>,
+    runs: HashMap<Arc<str>, RunPast>,
+    /// What a replay has found out so far; `None` in a run that is resumed.
+    replayed: Option<Replayed>,
+    /// Runs whose recording breaks off: somebody, the clock or a crash ended them.
+    cut: HashSet<Arc<str>>,
+    /// How often the session was resumed.
+    times: u32,
+}
+
+/// Lines that can only come one after the other, whatever else happens at the same time.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Track {
+    run_id: Arc<str>,
+    within: Option<Arc<str>>,
+    kind: &'static str,
+    about: String,
+}
+
+/// Where in a session something happens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) run_id: &'a Arc<str>,
+    pub(crate) within: &'a Option<Arc<str>>,
+}
+
+/// What a model has answered.
+pub(crate) struct Answer {
+    /// The line that asked it.
+    pub(crate) line: Entry,
+    pub(crate) usage: Usage,
+    pub(crate) answer: Result<Response, Option<RunError>>,
+    pub(crate) halted: Option<(String, String)>,
+    /// Whether its calls cannot be made from it.
+    pub(crate) veiled: bool,
+}
+
+/// A use of a tool that had begun.
+pub(crate) struct Begun {
+    /// The line that says so.
+    pub(crate) line: Entry,
+    pub(crate) key: String,
+    pub(crate) args: Args,
+    /// Whether the arguments are those it was begun with: some may be hidden.
+    pub(crate) whole: bool,
+    pub(crate) result: Option<ToolResult>,
+}
+
+/// A question that was put to somebody.
+pub(crate) struct Question {
+    /// The line that says so.
+    pub(crate) line: Entry,
+    pub(crate) until: Timestamp,
+    pub(crate) decision: Option<Decision>,
+}
+
+impl Tape {
+    /// The tape of the step that each unfinished run was in.
+    pub(crate) fn to_resume(lines: Vec<Entry>, past: &mut Past, times: u32) -> Self {
+        let runs = std::mem::take(&mut past.runs);
+        let tail = lines.into_iter().enumerate().filter(|(number, line)| {
+            // That a child began belongs to the step of its parent.
+            let run_id = match &line.what {
+                What::RunBegan { parent: Some(parent), .. } => parent,
+                _ => &line.run_id,
+            };
+            let since = runs.get(run_id).map_or(0, |run| run.since);
+            *number >= since && line.run_id != line.session_id
+        });
+        let tail = settled(tail.map(|(_, line)| line).collect());
+        Self { tracks: Mutex::new(tracks(tail)), runs, replayed: None, cut: HashSet::new(), times }
+    }
+
+    /// The tape of a whole session.
+    pub(crate) fn to_replay(lines: Vec<Entry>, replayed: Replayed) -> Self {
+        let mut kept: Vec<Entry> = Vec::new();
+        for line in lines {
+            // What a resumed run did again counts from the time it did.
+            if let What::SessionResumed { .. } = line.what {
+                kept = settled(kept);
+            }
+            kept.push(line);
+        }
+        let cut = cut(&kept);
+        Self { tracks: Mutex::new(tracks(kept)), runs: HashMap::new(), replayed: Some(replayed), cut, times: 0 }
+    }
+
+    /// What is known of a run that is resumed.
+    pub(crate) fn run(&self, run_id: &str) -> Option<RunPast> {
+        self.runs.get(run_id).cloned()
+    }
+
+    pub(crate) fn replayed(&self) -> Option<&Replayed> {
+        self.replayed.as_ref()
+    }
+
+    /// What hooks did on an event of a run that is resumed.
+    pub(crate) fn dispatched(
+        &self,
+        place: Place<'_>,
+        point: &str,
+        call_id: Option<&Arc<str>>,
+    ) -> Option<(Record, Option<Box<Left>>)> {
+        if self.replayed.is_some() {
+            return None;
+        }
+        match self.take(place, "dispatched", &about_dispatch(point, call_id))?.what {
+            What::Dispatched { record, left, .. } => Some((record, left)),
+            _ => None,
+        }
+    }
+
+    /// What a model answered. A run that is resumed asks again where there was no answer.
+    pub(crate) fn answer(&self, place: Place<'_>, purpose: &Purpose) -> Option<Answer> {
+        loop {
+            let asked = self.take(place, "model_asked", &about_purpose(purpose))?;
+            let What::ModelAsked { key, .. } = &asked.what else { continue };
+            let answered = self.take(place, "model_answered", key).map(|line| line.what);
+            let Some(What::ModelAnswered { usage, response, veiled, halted, error, .. }) = answered else { continue };
+            let answer = response.map_or(Err(error), |response| Ok(*response));
+            if answer.is_ok() || self.replayed.is_some() {
+                return Some(Answer { line: asked, usage, answer, halted, veiled });
+            }
+        }
+    }
+
+    /// The use of a tool that had begun for this call, if one had.
+    pub(crate) fn begun(&self, place: Place<'_>, call_id: &str) -> Option<Begun> {
+        let line = self.take(place, "tool_intended", call_id)?;
+        let What::ToolIntended { key, args, digest, .. } = &line.what else { return None };
+        let (key, args, whole) = (key.clone(), args.clone(), args.digest() == *digest);
+        self.take(place, "tool_started", &key)?;
+        let result = match self.take(place, "tool_ended", &key).map(|line| line.what) {
+            Some(What::ToolEnded { result, .. }) => Some(result),
+            _ => None,
+        };
+        Some(Begun { line, key, args, whole, result })
+    }
+
+    /// The question about these arguments of a call, and what was answered to it.
+    pub(crate) fn question(&self, place: Place<'_>, call_id: &str, digest: &str) -> Option<Question> {
+        loop {
+            let line = self.take(place, "asked", call_id)?;
+            let What::Asked { approval, until } = &line.what else { continue };
+            let (until, same) = (*until, approval.digest == digest);
+            let decision = match self.take(place, "answered", call_id).map(|line| line.what) {
+                Some(What::Answered { decision, .. }) => Some(decision),
+                _ => None,
+            };
+            if same || self.replayed.is_some() {
+                return Some(Question { line, until, decision });
+            }
+        }
+    }
+
+    /// The run that this call of a run has begun.
+    pub(crate) fn child(&self, place: Place<'_>) -> Option<Arc<str>> {
+        Some(self.take(place, "child_began", "")?.run_id)
+    }
+
+    /// Whether a line that is about to be written is on the tape of a run that is resumed.
+    pub(crate) fn has_written(&self, entry: &Entry) -> bool {
+        let again = matches!(
+            entry.what,
+            What::StepBegan { .. } | What::RunBegan { .. } | What::ToolLeftOut { .. } | What::Suspended { .. }
+        );
+        self.replayed.is_none() && again && self.take_like(entry).is_some()
+    }
+
+    /// The line that was recorded where this one is written.
+    pub(crate) fn take_like(&self, entry: &Entry) -> Option<Entry> {
+        self.lock().get_mut(&Track::of(entry))?.pop_front()
+    }
+
+    /// Forgets what is left of a run: what it does from here on was never done.
+    pub(crate) fn leave(&self, run_id: &Arc<str>) {
+        self.lock().retain(|track, _| track.run_id != *run_id);
+    }
+
+    /// Events of a run that is resumed have other numbers than those from before.
+    pub(crate) fn first_number(&self) -> u64 {
+        u64::from(self.times) << 32
+    }
+
+    /// Whether the recording of a run breaks off.
+    pub(crate) fn is_cut(&self, run_id: &str) -> bool {
+        self.cut.contains(run_id)
+    }
+
+    /// Lines of a run that were never asked for.
+    pub(crate) fn left_over(&self, run_id: &Arc<str>) -> Option<Entry> {
+        let tracks = self.lock();
+        // What a tool caused that was not entered again could not happen again.
+        let of_run = tracks.iter().filter(|(track, _)| track.run_id == *run_id && track.within.is_none());
+        of_run
+            .filter_map(|(_, lines)| lines.front())
+            .filter(|line| tells(line))
+            .min_by_key(|line| line.timestamp)
+            .cloned()
+    }
+
+    fn take(&self, place: Place<'_>, kind: &'static str, about: &str) -> Option<Entry> {
+        let track = Track { run_id: place.run_id.clone(), within: place.within.clone(), kind, about: about.to_owned() };
+        let entry = self.lock().get_mut(&track)?.pop_front();
+        if let (Some(replayed), Some(entry)) = (&self.replayed, &entry) {
+            replayed.it_is(entry.timestamp);
+        }
+        entry
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Track, VecDeque<Entry>>> {
+        self.tracks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a line that did not come again tells of another course.
+fn tells(line: &Entry) -> bool {
+    match &line.what {
+        What::Dispatched { record, .. } => record.point != InferenceDelta::NAME,
+        What::ToolIntended { .. } | What::ModelAsked { .. } | What::Asked { .. } | What::StepBegan { .. } => true,
+        _ => false,
+    }
+}
+
+/// The runs that ended because of something no recording holds.
+fn cut(lines: &[Entry]) -> HashSet<Arc<str>> {
+    let mut cut = HashSet::new();
+    for line in lines {
+        match &line.what {
+            What::RunBegan { .. } => drop(cut.insert(line.run_id.clone())),
+            What::RunEnded { report, .. } => match report.stop.reason {
+                StopReason::Cancelled | StopReason::Time | StopReason::Deadline | StopReason::Suspended => {}
+                StopReason::Error if report.stop.source == "journal" => {}
+                _ => drop(cut.remove(&line.run_id)),
+            },
+            _ => {}
+        }
+    }
+    cut
+}
+
+fn tracks(lines: Vec<Entry>) -> HashMap<Track, VecDeque<Entry>> {
+    let mut tracks: HashMap<Track, VecDeque<Entry>> = HashMap::new();
+    for line in lines {
+        if let What::RunBegan { parent: Some(parent), for_call, .. } = &line.what {
+            let (run_id, within) = (parent.clone(), for_call.clone());
+            let track = Track { run_id, within, kind: "child_began", about: String::new() };
+            tracks.entry(track).or_default().push_back(line.clone());
+        }
+        tracks.entry(Track::of(&line)).or_default().push_back(line);
+    }
+    tracks
+}
+
+impl Track {
+    fn of(entry: &Entry) -> Self {
+        let about = match &entry.what {
+            What::Dispatched { record, call_id, .. } => about_dispatch(&record.point, call_id.as_ref()),
+            What::ModelAsked { purpose, .. } => about_purpose(purpose),
+            What::ModelAnswered { key, .. } | What::ToolStarted { key, .. } | What::ToolEnded { key, .. } => {
+                key.clone()
+            }
+            What::ToolIntended { call_id, .. } | What::ToolLeftOut { call_id, .. } | What::Answered { call_id, .. } => {
+                call_id.to_string()
+            }
+            What::Asked { approval, .. } => approval.call_id.to_string(),
+            What::SessionBegan { .. }
+            | What::SessionResumed { .. }
+            | What::RunBegan { .. }
+            | What::StepBegan { .. }
+            | What::Checkpoint(_)
+            | What::Suspended { .. }
+            | What::RunEnded { .. }
+            | What::SessionEnded => String::new(),
+        };
+        Self { run_id: entry.run_id.clone(), within: entry.within.clone(), kind: entry.what.kind(), about }
+    }
+}
+
+fn about_dispatch(point: &str, call_id: Option<&Arc<str>>) -> String {
+    format!("{point} {}", call_id.map_or("", |id| id))
+}
+
+fn about_purpose(purpose: &Purpose) -> String {
+    match purpose {
+        Purpose::Step => String::new(),
+        Purpose::Capability(name) => name.to_string(),
+    }
+}
+
+/// Leaves out what led to nothing: whatever had not begun when the process ended passes its hooks and guards anew, as they
+/// are now.
+fn settled(lines: Vec<Entry>) -> Vec<Entry> {
+    let mut open: HashMap<Gate, Vec<usize>> = HashMap::new();
+    let mut keep = vec![true; lines.len()];
+    for (number, line) in lines.iter().enumerate() {
+        match Gate::of(line) {
+            Some((gate, Side::Before)) => open.entry(gate).or_default().push(number),
+            Some((gate, Side::Behind)) => drop(open.remove(&gate)),
+            None => {}
+        }
+        keep[number] = match &line.what {
+            // Pieces of an answer come with the answer, or come again.
+            What::Dispatched { record, .. } => record.point != InferenceDelta::NAME,
+            _ => true,
+        };
+    }
+    open.into_values().flatten().for_each(|number| keep[number] = false);
+    lines.into_iter().zip(keep).filter_map(|(line, keep)| keep.then_some(line)).collect()
+}
+
+/// What hooks may keep from happening.
+#[derive(PartialEq, Eq, Hash)]
+struct Gate {
+    run_id: Arc<str>,
+    within: Option<Arc<str>>,
+    what: String,
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    /// It may still be kept from happening.
+    Before,
+    /// It has begun, or it is over.
+    Behind,
+}
+
+impl Gate {
+    fn of(line: &Entry) -> Option<(Self, Side)> {
+        let call = |id: &Arc<str>| format!("call {id}");
+        let (run_id, within) = (line.run_id.clone(), line.within.clone());
+        let (what, side) = match &line.what {
+            What::Dispatched { record, call_id: Some(id), .. } if record.point == AfterToolUse::NAME => {
+                (call(id), Side::Behind)
+            }
+            What::Dispatched { record, call_id: Some(id), .. }
+                if [BeforeToolUse::NAME, PermissionRequest::NAME].contains(&&*record.point) =>
+            {
+                (call(id), Side::Before)
+            }
+            What::ToolIntended { call_id, .. } => (call(call_id), Side::Before),
+            What::ToolStarted { call_id, .. } => (call(call_id), Side::Behind),
+            What::Dispatched { record, .. } if record.point == BeforeInference::NAME => {
+                ("model".to_owned(), Side::Before)
+            }
+            What::Dispatched { record, .. } if record.point == AfterInference::NAME => {
+                ("model".to_owned(), Side::Behind)
+            }
+            What::ModelAnswered { response: Some(_), .. } => ("model".to_owned(), Side::Behind),
+            What::Dispatched { record, .. } if record.point == SubagentStart::NAME => {
+                ("child".to_owned(), Side::Before)
+            }
+            What::RunBegan { parent: Some(parent), for_call, .. } => {
+                let gate = Self { run_id: parent.clone(), within: for_call.clone(), what: "child".to_owned() };
+                return Some((gate, Side::Behind));
+            }
+            _ => return None,
+        };
+        Some((Self { run_id, within, what }, side))
+    }
+}
