@@ -9,9 +9,9 @@ use std::{
 use jiff::Timestamp;
 use vertebra::{
     AfterInference, AfterStep, AfterToolUse, AgentState, At, BeforeInference, BeforeStep, BeforeToolUse, Call,
-    Decision, Kind, Left, Message, ModelId, Point, Prompt, PromptSubmit, Purpose, RECENT_TOOLS, Record, Request,
-    Response, RunInfo, RunReport, RunStatus, ShouldContinue, StateChange, StepKind, Stop, ToolCall, ToolResult,
-    ToolStatus, ToolUseFailed, Usage, What,
+    Checkpoint, Decision, Kind, Left, Message, ModelId, Point, Prompt, PromptSubmit, Purpose, RECENT_TOOLS, Record,
+    Request, Response, RunInfo, RunReport, RunStatus, ShouldContinue, StateChange, StepKind, Stop, ToolCall,
+    ToolResult, ToolStatus, ToolUseFailed, Usage, What,
     events::{
         Continuing, InferenceAsked, Inferred, PromptSubmitted, StepEnded, StepStarted, ToolAsked, ToolFailed, ToolUsed,
     },
@@ -195,16 +195,12 @@ impl RunPast {
             }
             What::Checkpoint(checkpoint) => {
                 self.settle_before(&now, out);
-                self.continuations = checkpoint.continuations;
-                if checkpoint.starts_over {
-                    self.known = AgentState::default();
-                }
-                match checkpoint.state.apply(&mut self.known) {
-                    Ok(()) => self.state = self.known.clone(),
-                    Err(_) => tally(unknown, MISFIT, true),
-                }
+                self.checkpoint(*checkpoint, unknown);
             }
-            What::RunEnded { report } => self.ended(&report, unknown, out),
+            What::RunEnded { report, checkpoint } => {
+                self.ended(&report, unknown, out);
+                self.checkpoint(*checkpoint, unknown);
+            }
             What::SessionBegan { .. }
             | What::SessionResumed { .. }
             | What::RunBegan { .. }
@@ -213,6 +209,18 @@ impl RunPast {
             | What::Answered { .. }
             | What::Suspended { .. }
             | What::SessionEnded => {}
+        }
+    }
+
+    /// The loop says what it knows.
+    fn checkpoint(&mut self, checkpoint: Checkpoint, unknown: &mut Unknown) {
+        self.continuations = checkpoint.continuations;
+        if checkpoint.starts_over {
+            self.known = AgentState::default();
+        }
+        match checkpoint.state.apply(&mut self.known) {
+            Ok(()) => self.state = self.known.clone(),
+            Err(_) => tally(unknown, MISFIT, true),
         }
     }
 
