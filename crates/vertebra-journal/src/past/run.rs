@@ -193,8 +193,12 @@ impl RunPast {
                     self.calls[index].call.args = args;
                 }
             }
+            // It stands between two steps.
             What::Checkpoint(checkpoint) => {
                 self.settle_before(&now, out);
+                self.end_step(None, unknown, out);
+                self.flush(unknown, out);
+                self.step.state = StepState::Before;
                 self.checkpoint(*checkpoint, unknown);
             }
             What::RunEnded { report, checkpoint } => {

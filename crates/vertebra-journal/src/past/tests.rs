@@ -72,7 +72,7 @@ async fn lived(watch: bool) -> (MemoryJournal, Vec<Event>) {
     set.guard(BeforeToolUse.tool("write"), async |_| ask("really?")).named("policy/ask");
     let child = Agent::builder(Script::new().call("bash", r#"{"command": "date"}"#).say("noon"))
         .name("clock")
-        .tool(RecordingTool::new("bash"))
+        .tool(RecordingTool::new("bash").with(|spec: ToolSpec| spec.alias("Bash")))
         .build()
         .expect("a child");
     let script = Script::new()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, types::Type};
 use serde::de::DeserializeOwned;
-use vertebra::{Entry, RunStatus, Usage, What};
+use vertebra::{Decision, Entry, RunStatus, Usage, What};
 
 use super::fault::Trouble;
 use crate::chain::Hash;
@@ -73,7 +73,7 @@ impl Account {
         transaction
             .prepare_cached(
                 "INSERT INTO sessions (session_id, agent, folder, provider, model, forked_from, began, touched, epoch, head)
-                 VALUES (:session_id, :agent, :folder, :provider, :model, :forked_from, :time, :time, 1, :head)",
+                 VALUES (:session_id, :agent, :folder, :provider, :model, :forked_from, :time, :time, 0, :head)",
             )?
             .execute(named_params! {
                 ":session_id": entry.session_id,
@@ -99,11 +99,18 @@ impl Account {
             bytes: 0,
             latest: 0,
             whole: 1,
-            epoch: 1,
+            epoch: 0,
             holder: None,
             head,
             taken_now: false,
         }))
+    }
+
+    /// Gives the session to a handle.
+    pub(super) fn take(&mut self, holder: &Arc<str>) {
+        self.holder = Some(holder.clone());
+        self.epoch += 1;
+        self.taken_now = true;
     }
 
     /// Adds a line.
@@ -116,6 +123,9 @@ impl Account {
         self.latest = transaction.last_insert_rowid();
         self.bytes = self.bytes.saturating_add_unsigned(body.len() as u64);
         self.touched = entry.timestamp.as_microsecond();
+        if entry.what.starts_over() {
+            self.whole = self.lines;
+        }
         self.count(transaction, entry)
     }
 
@@ -145,6 +155,8 @@ impl Account {
                     )?
                     .execute((self.id, &approval.call_id, &approval.at.run.run_id, &approval.digest, until, self.lines))?;
             }
+            // Whoever said so is asked again.
+            What::Answered { decision: Decision::Later, .. } => {}
             What::Answered { call_id, .. } => {
                 transaction
                     .prepare_cached("DELETE FROM questions WHERE session = ?1 AND call_id = ?2 AND run_id = ?3")?

@@ -32,7 +32,9 @@ pub(crate) struct Desk {
     /// Lines that were taken and could not be written. They go before all others; until they have, no more are taken on
     /// trust, so there are never more than the queue holds.
     pub(super) kept: Vec<Line>,
-    /// Why.
+    /// Sessions with a line that was taken and can never be written, and why. They get no more until they are claimed anew.
+    pub(super) lost: HashMap<Arc<str>, JournalError>,
+    /// Why lines are kept.
     pub(super) trouble: Option<JournalError>,
     pub(super) trusting: Arc<AtomicBool>,
 }
@@ -55,6 +57,11 @@ impl Desk {
                 (None, Err(error)) if matches!(error.kind, JournalFault::Fenced | JournalFault::Unknown) => {
                     let (session, kind) = (&line.entry.session_id, line.entry.what.kind());
                     tracing::warn!(%session, kind, %error, "a line came late");
+                }
+                (None, Err(error)) if error.kind == JournalFault::Corrupt => {
+                    let session = line.entry.session_id;
+                    tracing::error!(%session, kind = line.entry.what.kind(), %error, "a line is lost");
+                    self.lost.insert(session, error);
                 }
                 (None, Err(error)) => {
                     line.room = None;
@@ -105,20 +112,21 @@ impl Desk {
                 hash_map::Entry::Vacant(place) => place.insert(Account::load(&transaction, &entry.session_id)?),
             };
             if let What::SessionBegan { .. } = entry.what {
-                match account {
-                    None => *account = Account::begin(&transaction, entry, self.chain)?,
-                    Some(account) if account.holder.is_none() => account.epoch += 1,
-                    Some(_) => {}
+                if account.is_none() {
+                    *account = Account::begin(&transaction, entry, self.chain)?;
                 }
                 if let Some(account) = account.as_mut().filter(|account| account.holder.is_none()) {
-                    account.holder = Some(self.holder.name.clone());
-                    account.taken_now = true;
+                    account.take(&self.holder.name);
                 }
             }
             let Some(account) = account else {
                 outcomes.push(Err(unknown(&entry.session_id)));
                 continue;
             };
+            if let Some(error) = self.lost.get(&entry.session_id) {
+                outcomes.push(Err(error.clone()));
+                continue;
+            }
             let ours = account.holder.as_ref() == Some(&self.holder.name)
                 && (account.taken_now || self.held.get(&entry.session_id) == Some(&account.epoch));
             if ours {

@@ -120,10 +120,10 @@ impl Desk {
         if let Some(by) = account.holder.as_ref().and_then(|holder| self.holders.process_of(holder)) {
             return Err(JournalError::new(JournalFault::Busy, format!("`{session_id}` is run by {by}")).into());
         }
-        account.holder = Some(self.holder.name.clone());
-        account.epoch += 1;
+        account.take(&self.holder.name);
         account.save(&transaction)?;
         transaction.commit()?;
+        self.lost.remove(session_id);
         self.holder.remember(&mut self.held, account);
         Ok(())
     }

@@ -69,6 +69,7 @@ impl Writer {
             chain: options.chain,
             held: HashMap::new(),
             kept: vec![],
+            lost: HashMap::new(),
             trouble: None,
             trusting: trusting.clone(),
         };

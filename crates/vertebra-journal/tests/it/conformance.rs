@@ -69,6 +69,7 @@ laws! {
     a_session_is_claimed_once,
     letting_a_session_go_that_is_not_held_changes_nothing,
     a_session_that_ended_or_is_suspended_is_let_go,
+    a_handle_that_is_gone_holds_nothing,
     a_handle_that_lost_a_session_writes_nothing,
     many_sessions_are_written_at_once,
 }
@@ -125,6 +126,10 @@ mod law {
         let lines = ours.claim("s").await.expect("it is free");
         assert_eq!(told(&lines), ["checkpoint", "checkpoint", "step 3"]);
         assert!(lines[0].what.starts_over() && !lines[1].what.starts_over());
+
+        write(&ours, [run_ended("s", true), run_ended("s", false)]).await;
+        ours.release("s").await.expect("it is ours");
+        assert_eq!(told(&theirs.claim("s").await.expect("it is free")), ["run_ended", "run_ended"]);
     }
 
     pub(super) async fn a_session_is_claimed_once(kept: impl Kept) {
@@ -162,6 +167,13 @@ mod law {
         assert_eq!(kind(theirs.append(started("s", 3)).await), JournalFault::Fenced);
         ours.claim("s").await.expect("so can one that ended");
         assert_eq!(told(&kept.lines("s")), ["session_began", "suspended", "call-2", "session_ended"]);
+    }
+
+    pub(super) async fn a_handle_that_is_gone_holds_nothing(kept: impl Kept) {
+        let (ours, theirs) = (kept.handle(), kept.handle());
+        write(&ours, [began("s"), step("s", 1)]).await;
+        drop(ours);
+        assert_eq!(told(&theirs.claim("s").await.expect("nobody runs it")), ["session_began", "step 1"]);
     }
 
     pub(super) async fn a_handle_that_lost_a_session_writes_nothing(kept: impl Kept) {

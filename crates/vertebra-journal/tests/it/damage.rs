@@ -143,6 +143,9 @@ async fn trouble_of_one_session_is_not_anothers() {
     assert_eq!(bad.expect_err("it was meddled with").kind, JournalFault::Corrupt);
     good.expect("it was not");
     write(&store, [step("s", 1), step("t", 1), started("t", 2)]).await;
+    area.sql("DELETE FROM lines WHERE body = '{}'");
+    let error = store.append(started("s", 2)).await.expect_err("a line before it is lost");
+    assert_eq!(error.kind, JournalFault::Corrupt);
     assert_eq!(told(&lines(&store, "t")), ["session_began", "call-1", "step 1", "call-2"]);
     assert!(matches!(store.verify("t"), Ok(Verified::NoChain { lines: 4 })));
 }

@@ -32,6 +32,9 @@ async fn a_run_finds_the_answer_that_another_process_gave() {
     let (question, until) = (approval("s", "call-1", "d1"), soon());
     write(&store, [began("s"), asked(&question, until), suspended("s")]).await;
     assert_eq!(store.inbox().decide(&question).await, Decision::Later);
+    store.claim("s").await.expect("it is free");
+    let later = What::Answered { call_id: "call-1".into(), decision: Decision::Later };
+    write(&store, [entry("s", later), suspended("s")]).await;
     let open = store.questions(Some("s")).expect("questions");
     assert_eq!((open.len(), &open[0].approval, open[0].until), (1, &question, until));
     assert!(store.questions(Some("t")).expect("questions").is_empty());
@@ -109,4 +112,6 @@ async fn nobody_is_asked_for_a_run_or_a_session_that_has_ended() {
     write(&store, [began("s"), asked(&approval("s", "call-1", "d1"), soon()), ended("s")]).await;
     assert!(store.questions(None).expect("questions").is_empty());
     assert!(store.answer("s", "call-1", "d1", &no()).is_err());
+    write(&store, [began("t"), asked(&approval("t", "call-1", "d1"), soon()), run_ended("t", false)]).await;
+    assert!(store.questions(None).expect("questions").is_empty());
 }

@@ -1,5 +1,6 @@
 //! The journal on disk, on real files, with real processes that die.
 
+mod agent;
 mod chain;
 mod claims;
 mod conformance;

@@ -9,8 +9,8 @@ use std::{
 use jiff::Timestamp;
 use tempfile::TempDir;
 use vertebra::{
-    Approval, Args, BeforeToolUse, Checkpoint, Entry, Journal, JournalError, ModelId, StateChange, Usage, What,
-    testing::at,
+    Approval, Args, BeforeToolUse, Checkpoint, Entry, Journal, JournalError, ModelId, RunReport, RunStatus, Stop,
+    StopReason, Usage, What, testing::at,
 };
 use vertebra_journal::{Options, Store, Sync};
 
@@ -90,8 +90,23 @@ pub(crate) fn answered(session: &str, usage: Usage) -> Entry {
 }
 
 pub(crate) fn checkpoint(session: &str, starts_over: bool) -> Entry {
-    let state = StateChange::default();
-    entry(session, What::Checkpoint(Box::new(Checkpoint { starts_over, state, ..Checkpoint::default() })))
+    entry(session, What::Checkpoint(Box::new(Checkpoint { starts_over, ..Checkpoint::default() })))
+}
+
+pub(crate) fn run_ended(session: &str, starts_over: bool) -> Entry {
+    let report = RunReport {
+        session_id: session.into(),
+        run_id: "run-1".into(),
+        status: RunStatus::Completed,
+        stop: Stop::soft(StopReason::Finished, "model", "done"),
+        text: String::new(),
+        steps: 1,
+        tool_calls: 0,
+        usage: Usage::default(),
+        duration_ms: 1,
+    };
+    let checkpoint = Box::new(Checkpoint { starts_over, ..Checkpoint::default() });
+    entry(session, What::RunEnded { report, checkpoint })
 }
 
 pub(crate) fn suspended(session: &str) -> Entry {

@@ -26,9 +26,7 @@ impl Shelf {
     fn is_held(&self, session_id: &str) -> bool {
         self.held.get(session_id).is_some_and(|holder| holder.strong_count() > 0)
     }
-}
 
-impl Shelf {
     fn knows(&self, session_id: &str) -> bool {
         self.lines.iter().any(|entry| &*entry.session_id == session_id)
     }
