@@ -117,7 +117,6 @@ impl RunPast {
     }
 
     pub(super) fn prompted(&mut self, prompt: Prompt, timestamp: Timestamp) {
-        self.step.number = self.state.steps();
         let Prompt { text, images } = prompt;
         let at = self.at(PromptSubmit::NAME, timestamp);
         self.wait(Event::PromptSubmit(PromptSubmitted { at, prompt: text, images, context: Vec::new() }), None);

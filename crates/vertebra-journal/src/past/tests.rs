@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use vertebra::{
-    AgentTool, Kind, MemoryJournal, Messages, Stop, ToolSpec, ToolStatus, What,
+    AgentTool, Kind, MemoryJournal, Stop, ToolSpec, What,
     prelude::*,
     testing::{FakeClock, FixedApprover, RecordingTool, Script, SequentialIds},
 };
@@ -37,7 +37,6 @@ fn comparable(mut event: Event) -> Event {
     match &mut event {
         Event::BeforeInference(event) => without(&mut event.request),
         Event::AfterInference(event) => without(&mut event.request),
-        Event::BeforeStep(event) => event.messages = 0,
         Event::ShouldContinue(event) => event.stops.retain(|stop: &Stop| stop.source != "model"),
         _ => {}
     }
@@ -47,12 +46,6 @@ fn comparable(mut event: Event) -> Event {
 fn without(request: &mut vertebra::Request) {
     request.system_prompt = "".into();
     request.tools = Arc::default();
-    without_refusals(&mut request.messages);
-}
-
-/// What the model read of a refused call is in the next checkpoint, and in no line before it.
-fn without_refusals(messages: &mut Messages) {
-    messages.retain(|message| !matches!(message, Message::Tool { result, .. } if result.status == ToolStatus::Blocked));
 }
 
 /// A run with several of everything: a rewrite, a refusal, a question, a failure, a child, two calls at once, two prompts.
@@ -172,14 +165,10 @@ async fn every_moment_has_what_hooks_made_of_it_and_what_the_agent_knew() {
         ]
     );
     let asked = all.iter().filter_map(|moment| match &moment.event {
-        Event::BeforeInference(event) => {
-            let mut messages = event.request.messages.clone();
-            without_refusals(&mut messages);
-            Some((event.at.run.depth, messages.len()))
-        }
+        Event::BeforeInference(event) => Some((event.at.run.depth, event.request.messages.len())),
         _ => None,
     });
-    assert_eq!(asked.collect::<Vec<_>>(), [(0, 1), (0, 4), (0, 6), (1, 1), (1, 3), (0, 8), (0, 10)]);
+    assert_eq!(asked.collect::<Vec<_>>(), [(0, 1), (0, 5), (0, 7), (1, 1), (1, 3), (0, 9), (0, 11)]);
     let denied = all.iter().find(|moment| moment.then.as_ref().is_some_and(|then| then.verdict == Kind::Deny));
     assert_eq!(denied.map(|moment| moment.state.messages().len()), Some(2), "the prompt and the answer");
 }
