@@ -20,6 +20,7 @@ use vertebra_bridge::{
 use vertebra_journal::Store;
 
 use super::{Machine, Told};
+use crate::terminal::pty::Person;
 
 /// The policy that was in force when the past happened.
 const OLD: &str = r#"
@@ -369,6 +370,51 @@ fn what_is_wrong_is_told_with_what_to_write() {
     assert!(told.contains("no journal"), "{told}");
     assert!(wrong(&["--hooks", "new.toml", "--claude-code", "../nowhere"]).contains("nowhere"));
     assert!(wrong(&["--hooks", "new.toml", "--fail-on", "denied"]).contains("newly-denied"));
+}
+
+/// The command at a terminal of its own.
+fn at_a_terminal(machine: &Machine, arguments: &[&str]) -> Person {
+    let mut command = machine.command(&[&["backtest"], arguments].concat());
+    Person::sit(command.env("LANG", "C.UTF-8").env("TERM", "xterm-256color"))
+}
+
+#[test]
+fn a_person_sees_how_far_it_is_and_then_a_table() {
+    let machine = Machine::new();
+    let calls = (0..300).map(|number| {
+        let id = format!("t{number}");
+        used("2026-11-10T08:00:00Z", &id, "git push") + &result("2026-11-10T08:00:00Z", &id, "ok", false)
+    });
+    machine.write("t.jsonl", &calls.collect::<String>());
+    machine.write("project/new.toml", &stricter());
+    let mut person = at_a_terminal(&machine, &["--hooks", "new.toml", "--claude-code", "../t.jsonl"]);
+    assert_eq!(person.waits_for_the_end(), 0);
+    let (bytes, screen) = (person.bytes(), person.sees());
+    assert!(bytes.contains("░") && bytes.contains(" events, "), "a bar was drawn: {bytes}");
+    assert!(!screen.contains("░") && screen.contains("300  newly denied"), "and is gone: {screen}");
+    assert!(screen.contains("no-push (new.toml:"), "{screen}");
+}
+
+#[test]
+fn ctrl_c_ends_it_and_what_it_started() {
+    let machine = Machine::new();
+    machine.write("t.jsonl", &used("2026-11-10T08:00:00Z", "t1", "git push"));
+    let started = machine.path("started").display().to_string();
+    let waits = format!(
+        "[[hook]]\nname = \"waits\"\npoint = \"BeforeToolUse\"\nrun = {{ command = \"echo $$ > {started}.tmp; mv \
+         {started}.tmp {started}; sleep 1000\", timeout = \"1h\" }}\n"
+    );
+    machine.write("project/new.toml", &waits);
+    let past = ["--hooks", "new.toml", "--claude-code", "../t.jsonl", "--run-handlers"];
+    let mut person = at_a_terminal(&machine, &past);
+    while machine.read("started").is_empty() {
+        std::thread::yield_now();
+    }
+    person.types("\u{3}");
+    assert_eq!(person.waits_for_the_end(), 1);
+    assert!(person.sees().contains("it was interrupted"), "{}", person.sees());
+    let process = format!("/proc/{}/cmdline", machine.read("started").trim());
+    assert!(fs::read(process).unwrap_or_default().is_empty(), "what was started has ended");
 }
 
 #[test]
