@@ -48,7 +48,7 @@ fn a_stop_ends_it_before_the_next_event() {
         stop.store(*event == 2, Ordering::Relaxed);
         is_odd(*event)
     };
-    assert_eq!(backtest.run([Vec::from_iter(0..100)], || judge, |event| *event).events, 3);
+    assert_eq!(backtest.run([(0..100).collect::<Vec<u32>>()], || judge, |event| *event).events, 3);
 }
 
 #[test]
