@@ -32,7 +32,7 @@ pub(crate) enum Target {
 /// of the history would cost hundreds of times as much.
 const FLAT: Target = Target::NotMoreThan { times: 1.2, case: "turn_at_10", title: "at 10" };
 
-pub(crate) const CASES: [Case; 14] = [
+pub(crate) const CASES: [Case; 16] = [
     Case { name: "no_hook", title: "dispatch, no hook", targets: &[Target::Time(15.0), Target::Allocations(0.0)] },
     Case {
         name: "one_hook",
