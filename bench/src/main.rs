@@ -1,5 +1,6 @@
 //! Measures Vertebra on the work that its peers are measured on, and what only it does.
 
+mod backtest;
 mod dispatch;
 mod outside;
 mod turn;
@@ -22,5 +23,5 @@ fn main() -> ExitCode {
         .case("tools_1", || dispatch::routine(dispatch::tools(1)))
         .case("tools_1000", || dispatch::routine(dispatch::tools(bench_harness::work::MANY)))
         .case("regex_1000", || dispatch::routine(dispatch::regexes()));
-    outside::cases(turn::cases(suite)).main()
+    backtest::cases(outside::cases(turn::cases(suite))).main()
 }

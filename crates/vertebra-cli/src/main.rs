@@ -1,6 +1,7 @@
 //! The `vertebra` command: a table of contents.
 
 mod assembly;
+mod backtest;
 mod chat;
 mod demo;
 mod doctor;
@@ -48,6 +49,8 @@ enum Command {
     Trust(trust::Options),
     /// See, try, test and write the hooks of a policy
     Hooks(hooks::Options),
+    /// Say what a policy would have changed about what has happened: denied, allowed, asked
+    Backtest(Box<backtest::Options>),
     /// Check the whole set-up, and say what to do about what is missing
     Doctor(doctor::Options),
     /// Judge an event of another agent by your policy, and answer in its words
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Command::Init(options) => init::run(&options),
         Command::Trust(options) => trust::run(&options),
         Command::Hooks(options) => asynchronously(hooks::run(options)),
+        Command::Backtest(options) => asynchronously(backtest::run(*options)),
         Command::Doctor(options) => asynchronously(doctor::run(options)),
         Command::Hook(options) => hook::run(&options),
         Command::Install(options) => install::install(&options),

@@ -28,6 +28,9 @@ mod store;
 #[cfg(feature = "otel")]
 pub mod telemetry;
 
+pub mod backtest;
+pub mod past;
+
 pub use chain::{Hash, NotHex, Verified};
 pub use ed25519_dalek::{SigningKey, VerifyingKey};
 pub use export::{ExportError, Exported, Signed, verify_export};

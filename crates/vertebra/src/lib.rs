@@ -119,7 +119,7 @@ pub use report::{RunFailed, RunReport, RunStatus, SessionReport, StepReport};
 pub use result::{ToolResult, ToolStatus};
 pub use scope::{Interrupted, Run};
 pub use session::{RunStream, Session};
-pub use state::{AgentState, Metadata};
+pub use state::{AgentState, Metadata, RECENT_TOOLS};
 pub use stop::{Stop, StopReason};
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{FnTool, Reconciled, SharedTool, Tool, ToolError, ToolOutput, ToolSpec, tool};

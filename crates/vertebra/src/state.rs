@@ -10,7 +10,7 @@ use vertebra_hooks::{Change, Notes, State};
 use crate::{Message, Messages, Run, StateChange, Usage};
 
 /// How many of the latest tool names are kept for hooks to see.
-const RECENT_TOOLS: usize = 20;
+pub const RECENT_TOOLS: usize = 20;
 
 /// What an agent knows. Hooks may change all of it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

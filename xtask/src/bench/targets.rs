@@ -32,7 +32,7 @@ pub(crate) enum Target {
 /// of the history would cost hundreds of times as much.
 const FLAT: Target = Target::NotMoreThan { times: 1.2, case: "turn_at_10", title: "at 10" };
 
-pub(crate) const CASES: [Case; 14] = [
+pub(crate) const CASES: [Case; 16] = [
     Case { name: "no_hook", title: "dispatch, no hook", targets: &[Target::Time(15.0), Target::Allocations(0.0)] },
     Case {
         name: "one_hook",
@@ -66,6 +66,8 @@ pub(crate) const CASES: [Case; 14] = [
         targets: &[Target::NotMoreThan { times: 1.2, case: "spawn", title: "the program alone" }],
     },
     Case { name: "worker", title: "one worker", targets: &[Target::Time(15e3)] },
+    Case { name: "backtest_journal", title: "an event judged by 100 hooks", targets: &[Target::Time(200e3)] },
+    Case { name: "backtest_wire", title: "… read from JSON", targets: &[Target::Time(400e3)] },
     Case { name: "idle_session", title: "idle session", targets: &[Target::Bytes(20.0 * 1024.0)] },
 ];
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
-use vertebra::{Agent, AgentState, Alone, Args, At, Kind, Ran, Record, ToolSpec, Verdict as _};
+use vertebra::{Agent, AgentState, Alone, Args, At, Kind, Ran, Record, RunInfo, ToolSpec, Verdict as _};
 use vertebra_kit::{
     bash::policy::{self as bash, Ground},
     permissions::Effect,
@@ -59,6 +59,50 @@ impl Policy {
             Some(fired) => fired.await,
             None => unreadable(happened, &format!("there is no point `{}`", happened.point)),
         }
+    }
+
+    /// What comes of an event in the form of its point, to an agent that knows this.
+    pub async fn fire_at<P: Outside>(
+        &self,
+        point: P,
+        run: RunInfo,
+        mut event: P::Event,
+        mut state: AgentState,
+    ) -> Trial {
+        let alone = Alone::new(&self.bare, run);
+        let before = event.clone();
+        // What waits already was said by others.
+        take_context(&mut state);
+        let outcome = alone.fire(point, &mut event, &mut state).await;
+        let drained = self.bare.hooks().drain(DRAIN).await;
+        let mut judgement = Judgement { goes_on: true, ..Judgement::default() };
+        self.tell_of_hooks(&outcome.record, &mut judgement);
+        if drained.unfinished > 0 {
+            let message = format!("{} watches had not finished after {} s", drained.unfinished, DRAIN.as_secs());
+            judgement.warnings.push(message);
+        }
+        let whole = |event: &P::Event| serde_json::to_value(event).unwrap_or_default();
+        // A whole conversation is written out only where somebody changed something.
+        if outcome.record.changes().next().is_some() {
+            tell_of_changes(P::OPEN, &whole(&before), &whole(&event), &mut judgement);
+        }
+        judgement.model_context.extend(take_context(&mut state));
+        if let Some(ruling) = outcome.decision() {
+            let verdict = serde_json::to_value(&ruling.verdict).unwrap_or_default();
+            decide(P::NAME, ruling.verdict.kind(), &verdict, &mut judgement);
+            judgement.reason.clone_from(&outcome.record.reason);
+            judgement.decided_by = Some(self.author(&ruling.by));
+        }
+        if matches!(P::NAME, "BeforeToolUse" | "PermissionRequest")
+            && let Some(word) = self.on_call(&whole(&event))
+            && judgement.decision.is_none_or(|decision| decision < word.decision)
+        {
+            judgement.decision = Some(word.decision);
+            judgement.reason = Some(word.reason);
+            judgement.decided_by = Some(word.by);
+        }
+        judgement.tell_people();
+        Trial { judgement, record: outcome.record }
     }
 
     /// A name of a record for people: with its file and line where it has one.
@@ -142,39 +186,10 @@ impl<'a> Visit for Fire<'a> {
         Box::pin(async move {
             let read = happened.typed::<P>().map_err(|error| error.to_string());
             let at = serde_json::from_value::<At>(happened.event.clone()).map_err(|error| error.to_string());
-            let (mut event, at) = match read.and_then(|event| Ok((event, at?))) {
-                Ok(read) => read,
-                Err(error) => return unreadable(happened, &error),
-            };
-            let alone = Alone::new(&policy.bare, (*at.run).clone());
-            let mut state = AgentState::default();
-            let outcome = alone.fire(point, &mut event, &mut state).await;
-            let drained = policy.bare.hooks().drain(DRAIN).await;
-            let after = serde_json::to_value(&event).unwrap_or_default();
-            let mut judgement = Judgement { goes_on: true, ..Judgement::default() };
-            policy.tell_of_hooks(&outcome.record, &mut judgement);
-            if drained.unfinished > 0 {
-                let message = format!("{} watches had not finished after {} s", drained.unfinished, DRAIN.as_secs());
-                judgement.warnings.push(message);
+            match read.and_then(|event| Ok((event, at?))) {
+                Ok((event, at)) => policy.fire_at(point, (*at.run).clone(), event, AgentState::default()).await,
+                Err(error) => unreadable(happened, &error),
             }
-            tell_of_changes(P::OPEN, &happened.event, &after, &mut judgement);
-            judgement.model_context.extend(take_context(&mut state));
-            if let Some(ruling) = outcome.decision() {
-                let verdict = serde_json::to_value(&ruling.verdict).unwrap_or_default();
-                decide(P::NAME, ruling.verdict.kind(), &verdict, &mut judgement);
-                judgement.reason.clone_from(&outcome.record.reason);
-                judgement.decided_by = Some(policy.author(&ruling.by));
-            }
-            if matches!(P::NAME, "BeforeToolUse" | "PermissionRequest")
-                && let Some(word) = policy.on_call(&after)
-                && judgement.decision.is_none_or(|decision| decision < word.decision)
-            {
-                judgement.decision = Some(word.decision);
-                judgement.reason = Some(word.reason);
-                judgement.decided_by = Some(word.by);
-            }
-            judgement.tell_people();
-            Trial { judgement, record: outcome.record }
         })
     }
 }

@@ -56,8 +56,8 @@ use crate::{
 /// What the hooks of a policy are called together; each has this and a slash before its name.
 pub const BUNDLE: &str = "policy";
 
-/// The hook that gives the model what other hooks want to tell it.
-const CONTEXT: &str = "context";
+/// The hook of the bundle that gives the model what other hooks want to tell it: no file has it.
+pub const CONTEXT: &str = "context";
 
 /// Why settings make no policy.
 #[derive(Debug, thiserror::Error)]

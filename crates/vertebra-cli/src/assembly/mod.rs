@@ -3,6 +3,7 @@
 mod choice;
 mod claude;
 mod models;
+mod names;
 mod outside;
 mod policy;
 mod project;
@@ -40,6 +41,7 @@ use vertebra_kit::{
 pub(crate) use self::{
     choice::{Picked, Places},
     models::Models,
+    names::aliases,
     project::{Brought, Trust, agrees, show},
     telemetry::settings as telemetry_settings,
     world::World,
@@ -293,6 +295,15 @@ mod tests {
             .map(str::to_owned)
             .collect();
         assert!(named.len() > 5 && named.is_subset(&tools), "{named:?} of {tools:?}");
+    }
+
+    #[tokio::test]
+    async fn the_other_names_of_tools_are_known_without_an_agent() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let agent = assembled(folder.path(), &[]).await.expect("an agent").agent;
+        for tool in agent.tools() {
+            assert_eq!(*aliases(&tool.name), *tool.aliases, "{}", tool.name);
+        }
     }
 
     #[tokio::test]

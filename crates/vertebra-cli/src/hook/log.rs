@@ -6,7 +6,7 @@ use std::{
     fs::{self, OpenOptions},
     io::{self, Write as _},
     os::unix::fs::OpenOptionsExt as _,
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -22,6 +22,11 @@ use crate::assembly::World;
 /// The file, and the one before it.
 const FILE: &str = "hook-log.jsonl";
 const OLDER: &str = "hook-log.1.jsonl";
+
+/// The files of the log that are there, the oldest first.
+pub(crate) fn files(state: &Path) -> Vec<PathBuf> {
+    [OLDER, FILE].iter().map(|name| state.join(name)).filter(|file| file.is_file()).collect()
+}
 
 /// How large it may become.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;

@@ -27,6 +27,7 @@ use vertebra_bridge::{
     wire::Judgement,
 };
 
+pub(crate) use self::log::files as log_files;
 use self::{levels::InForce, log::Line};
 use crate::{assembly::World, interrupt::unless_interrupted};
 

@@ -7,10 +7,10 @@ mod fire;
 mod import;
 mod list;
 mod new;
-mod page;
+pub(crate) mod page;
 mod schema;
 mod test;
-mod trial;
+pub(crate) mod trial;
 
 use std::process::ExitCode;
 

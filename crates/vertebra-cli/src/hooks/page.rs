@@ -24,7 +24,7 @@ const WIDTH: usize = 120;
 const LINES: usize = 4;
 
 /// Says what one should know, on standard error.
-pub(super) fn warn(notices: &[String], warnings: &[String]) {
+pub(crate) fn warn(notices: &[String], warnings: &[String]) {
     for notice in notices {
         anstream::eprintln!("{DIM}• {}{DIM:#}", visible(notice));
     }

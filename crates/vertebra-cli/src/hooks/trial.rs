@@ -1,13 +1,14 @@
 //! A policy that is tried: where it comes from, what it is tried with, and what it makes of that.
 
 use std::{
+    collections::BTreeSet,
     io::Read as _,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
-use vertebra::Record;
+use vertebra::{Name, Record};
 use vertebra_bridge::{
     claude,
     handler::Services,
@@ -54,6 +55,8 @@ pub(crate) struct Bench {
     pub(crate) notices: Vec<String>,
     /// What nobody may overlook: hooks that were to hold and do not.
     pub(crate) warnings: Vec<String>,
+    /// The hooks that would have to start something, and do not.
+    pub(crate) staying: BTreeSet<Name>,
 }
 
 enum Source {
@@ -96,16 +99,20 @@ impl Bench {
     }
 
     fn ours(mut settings: Settings, services: &Services, handlers: Handlers) -> anyhow::Result<Self> {
+        let mut silenced = Vec::new();
         if handlers == Handlers::Stay {
             for hook in &mut settings.hooks {
                 if matches!(hook.value.action, Action::Run(_)) {
                     hook.value.action = Action::Say(Box::default());
+                    silenced.push(hook.origin.clone());
                 }
             }
         }
         let policy = Policy::new(&settings, services)?;
+        let staying = policy.in_force().filter(|hook| silenced.contains(&hook.origin));
+        let staying = staying.map(|hook| hook.name.clone()).collect();
         let notices = policy.notices().to_vec();
-        Ok(Self { source: Source::Ours(Box::new(policy)), notices, warnings: Vec::new() })
+        Ok(Self { source: Source::Ours(Box::new(policy)), notices, warnings: Vec::new(), staying })
     }
 
     fn of_claude(files: &[PathBuf], folder: &Path, handlers: Handlers, world: &World) -> anyhow::Result<Self> {
@@ -119,7 +126,7 @@ impl Bench {
         let trial = claude::Trial::new(files, folder, home.as_deref(), std::env::vars_os().collect());
         let warnings = trial.warnings().to_vec();
         let source = Source::Claude(Box::new(trial));
-        Ok(Self { source, notices: Vec::new(), warnings })
+        Ok(Self { source, notices: Vec::new(), warnings, staying: BTreeSet::new() })
     }
 
     /// The policy that a file of cases is about, which nobody named on the command line: what it would start has to be

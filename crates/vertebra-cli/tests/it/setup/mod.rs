@@ -1,5 +1,6 @@
 //! Settings, trust, the choice of a model and the commands around them, as a person or a pipe sees them.
 
+mod backtest;
 mod claude;
 mod commands;
 mod hook;

@@ -1,0 +1,99 @@
+//! One moment of the past.
+
+use std::sync::Arc;
+
+use vertebra::{
+    AfterInference, AfterStep, AfterToolUse, AgentState, At, BeforeInference, BeforeStep, BeforeToolUse, Event as _,
+    Point, PromptSubmit, Record, ShouldContinue, ToolUseFailed,
+    events::{
+        Continuing, InferenceAsked, Inferred, PromptSubmitted, StepEnded, StepStarted, ToolAsked, ToolFailed, ToolUsed,
+    },
+};
+
+/// Something that happened, as hooks would have been told of it.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    /// What.
+    pub event: Event,
+    /// What the agent knew.
+    pub state: AgentState,
+    /// What hooks made of it; none if no hook matched.
+    pub then: Option<Record>,
+}
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $point:ident($event:ident),)*) => {
+        /// An event at one of the points where hooks decide.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Event {
+            $($(#[$doc])* $point($event),)*
+        }
+
+        impl Event {
+            /// The name of its point.
+            pub fn point(&self) -> &'static str {
+                match self {
+                    $(Self::$point(_) => $point::NAME,)*
+                }
+            }
+
+            /// Who, where, when.
+            pub fn at(&self) -> &At {
+                match self {
+                    $(Self::$point(event) => &event.at,)*
+                }
+            }
+
+            pub(super) fn at_mut(&mut self) -> &mut At {
+                match self {
+                    $(Self::$point(event) => &mut event.at,)*
+                }
+            }
+
+            /// The tool it is about.
+            pub fn tool(&self) -> Option<&str> {
+                match self {
+                    $(Self::$point(event) => event.tool(),)*
+                }
+            }
+        }
+    };
+}
+
+events! {
+    /// A prompt came in.
+    PromptSubmit(PromptSubmitted),
+    /// A step was about to begin.
+    BeforeStep(StepStarted),
+    /// A model was about to be asked.
+    BeforeInference(InferenceAsked),
+    /// A model had answered.
+    AfterInference(Inferred),
+    /// A tool was about to be used.
+    BeforeToolUse(ToolAsked),
+    /// A tool had failed.
+    ToolUseFailed(ToolFailed),
+    /// A tool had been used.
+    AfterToolUse(ToolUsed),
+    /// A step had ended.
+    AfterStep(StepEnded),
+    /// The run was about to end or to go on.
+    ShouldContinue(Continuing),
+}
+
+impl Event {
+    /// The call it is about.
+    pub fn call_id(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::BeforeToolUse(event) => Some(&event.call.call_id),
+            Self::ToolUseFailed(event) => Some(&event.call.call_id),
+            Self::AfterToolUse(event) => Some(&event.call.call_id),
+            Self::PromptSubmit(_)
+            | Self::BeforeStep(_)
+            | Self::BeforeInference(_)
+            | Self::AfterInference(_)
+            | Self::AfterStep(_)
+            | Self::ShouldContinue(_) => None,
+        }
+    }
+}
