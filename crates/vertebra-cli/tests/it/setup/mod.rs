@@ -6,6 +6,7 @@ mod hook;
 mod hooks;
 mod install;
 mod models;
+mod sessions;
 mod settings;
 mod trust;
 
