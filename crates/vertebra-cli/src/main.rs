@@ -13,11 +13,14 @@ mod hosts;
 mod init;
 mod install;
 mod interrupt;
+mod key;
 mod manual;
 mod markdown;
 mod models;
 mod options;
+mod replay;
 mod run;
+mod sessions;
 mod surface;
 mod terminal;
 mod tree;
@@ -37,6 +40,10 @@ enum Command {
     Run(Box<run::Options>),
     /// Talk to an agent: one prompt after another
     Chat(Box<chat::Options>),
+    /// List, show, resume, fork, export, verify and delete what was recorded, and answer what waits
+    Sessions(Box<sessions::Options>),
+    /// Do a recorded session again with the hooks there are now: nothing else happens, and the first difference is told
+    Replay(Box<replay::Options>),
     /// Show an agent at work under three hooks: one rewrites, one denies, one watches
     Demo(demo::Options),
     /// Say what the bash policy makes of a command: allow, ask or deny, and why
@@ -79,6 +86,8 @@ fn main() -> ExitCode {
     let ended = match Command::parse() {
         Command::Run(options) => asynchronously(run::run(*options)),
         Command::Chat(options) => asynchronously(chat::run(*options)),
+        Command::Sessions(options) => asynchronously(sessions::run(*options)),
+        Command::Replay(options) => asynchronously(replay::run(*options)),
         Command::Demo(options) => asynchronously(demo::run(options)),
         Command::ExplainCommand(options) => explain::run(&options),
         Command::Models(options) => asynchronously(models::run(options)),

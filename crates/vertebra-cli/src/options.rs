@@ -1,11 +1,14 @@
 //! What `run` and `chat` share: which agent, with which rights, within which limits.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use vertebra_bridge::settings;
 
 /// The agent, its rights and its limits.
-#[derive(clap::Args, Clone)]
+#[derive(clap::Args, Clone, Default)]
 pub(crate) struct AgentOptions {
     /// The model, as PROVIDER:NAME; `script:FILE` plays a script, `cassette:FILE` a recording
     #[arg(long, short, value_name = "MODEL", help_heading = "Model")]
@@ -19,9 +22,9 @@ pub(crate) struct AgentOptions {
     /// What the model is told besides, after the built-in prompt
     #[arg(long, value_name = "TEXT", help_heading = "Model")]
     pub(crate) system: Option<String>,
-    /// The folder the agent works in
-    #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
-    pub(crate) dir: PathBuf,
+    /// The folder the agent works in [default: this one, or that of the session]
+    #[arg(long, short = 'C', value_name = "FOLDER")]
+    pub(crate) dir: Option<PathBuf>,
     /// Allow calls without asking, as in `Bash(cargo *)`; may be repeated
     #[arg(long, value_name = "RULE", help_heading = "Rights")]
     pub(crate) allow: Vec<String>,
@@ -44,6 +47,21 @@ pub(crate) struct AgentOptions {
         help_heading = "Telemetry"
     )]
     pub(crate) otlp: Option<String>,
+    /// Where nobody is there to be asked, suspend the run and wait so long for an answer, instead of a no [default: 7d]
+    #[arg(
+        long,
+        value_name = "TIME",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "7d",
+        value_parser = duration,
+        conflicts_with = "no_journal",
+        help_heading = "Journal"
+    )]
+    pub(crate) wait: Option<Duration>,
+    /// Record nothing: the session cannot be resumed, shown or replayed
+    #[arg(long, help_heading = "Journal")]
+    pub(crate) no_journal: bool,
     /// End after so many steps [default: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub(crate) max_steps: Option<u64>,
@@ -53,6 +71,13 @@ pub(crate) struct AgentOptions {
     /// End after so long at work, as in `90s`, `10m`, `1h`; waiting for you does not count [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Limits")]
     pub(crate) timeout: Option<Duration>,
+}
+
+impl AgentOptions {
+    /// The folder the agent works in.
+    pub(crate) fn folder(&self) -> &Path {
+        self.dir.as_deref().unwrap_or(Path::new("."))
+    }
 }
 
 /// How a model is asked for tools.
@@ -79,8 +104,9 @@ pub(crate) enum ModeChoice {
     Bypass,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    settings::duration(text).ok_or_else(|| "write a number and a unit: `90s`, `10m` or `1h`".to_owned())
+/// How long.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    settings::duration(text).ok_or_else(|| "write a number and a unit: `90s`, `10m`, `1h` or `7d`".to_owned())
 }
 
 /// Millionths of a dollar.

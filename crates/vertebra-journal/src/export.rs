@@ -123,7 +123,7 @@ impl Store {
                 session_id: session_id.to_owned(),
                 lines: exported.lines,
                 head: exported.head,
-                public_key: hex(key.verifying_key().as_bytes()),
+                public_key: key_text(&key.verifying_key()),
                 signature: hex(&signature.to_bytes()),
             };
             let seal = serde_json::to_string(&seal).map_err(|error| failed(error.into()))?;
@@ -133,6 +133,22 @@ impl Store {
         Ok(exported)
     }
 }
+
+/// A public key as people pass it on: in hexadecimal digits.
+pub fn key_text(key: &VerifyingKey) -> String {
+    hex(key.as_bytes())
+}
+
+/// A public key from such digits.
+pub fn read_key(text: &str) -> Result<VerifyingKey, NotAKey> {
+    let bytes = unhex(text.trim()).map_err(|_| NotAKey)?;
+    VerifyingKey::from_bytes(&bytes).map_err(|_| NotAKey)
+}
+
+/// A text that should be a public key, and is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a public key is 64 hexadecimal digits, as `vertebra sessions export --sign` shows it")]
+pub struct NotAKey;
 
 /// Looks whether an export is exactly what the owner of this key exported.
 pub fn verify_export(mut from: impl BufRead, key: &VerifyingKey) -> Result<Signed, ExportError> {
@@ -144,7 +160,7 @@ pub fn verify_export(mut from: impl BufRead, key: &VerifyingKey) -> Result<Signe
         last = next;
     }
     let seal: Seal = serde_json::from_str(&last).map_err(|_| ExportError::NotSigned)?;
-    if seal.public_key != hex(key.as_bytes()) {
+    if seal.public_key != key_text(key) {
         return Err(ExportError::OtherKey(seal.public_key));
     }
     let signature = Signature::from_bytes(&unhex(&seal.signature)?);

@@ -33,5 +33,5 @@ pub mod past;
 
 pub use chain::{Hash, NotHex, Verified};
 pub use ed25519_dalek::{SigningKey, VerifyingKey};
-pub use export::{ExportError, Exported, Signed, verify_export};
+pub use export::{ExportError, Exported, NotAKey, Signed, key_text, read_key, verify_export};
 pub use store::{Inbox, Lines, Options, Pruned, Question, Retention, SessionRow, Status, Store, Sync, Wanted};

@@ -9,6 +9,7 @@ use crate::{
     Used,
     clock::millis,
     events::ToolAsked,
+    front::News,
     journal::{Begun, Keeper, RunPast, What},
     run::{Before, Loop},
     scope::{Desk, Interrupted},
@@ -159,19 +160,23 @@ impl Loop {
     }
 
     /// Leaves the run as it is, for whoever resumes it.
-    pub(crate) async fn suspend(self, report: RunReport) -> (AgentState, RunReport) {
+    pub(crate) async fn suspend(self, mut report: RunReport) -> (AgentState, RunReport) {
         self.run.children_ended().await;
+        self.run.veils().report(&mut report);
         let state = self.keeper.known().clone();
         if self.run.info().depth > 0 {
             return (state, report);
         }
-        match self.run.write(What::Suspended { message: report.stop.message.clone() }).await {
-            Ok(()) => (state, report),
+        let report = match self.run.write(What::Suspended { message: report.stop.message.clone() }).await {
+            Ok(()) => report,
             Err(error) => {
                 let stop: crate::Stop = Interrupted::from(error).into();
-                (state, RunReport { status: stop.reason.into(), stop, ..report })
+                RunReport { status: stop.reason.into(), stop, ..report }
             }
-        }
+        };
+        // Whoever watches has nothing more to wait for.
+        self.run.tell(|| News::Ended { report: Box::new(report.clone()) });
+        (state, report)
     }
 }
 

@@ -211,6 +211,12 @@ impl AgentBuilder {
         self
     }
 
+    /// How long a run that is suspended may wait for an answer; 7 days unless told otherwise. Then the answer is no.
+    pub fn wait_limit(&mut self, limit: Duration) -> &mut Self {
+        self.wait_limit = limit;
+        self
+    }
+
     /// Where runs are recorded.
     pub fn journal(&mut self, journal: impl Journal) -> &mut Self {
         self.journal = Arc::new(journal);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    AboutHooks, InstructionSettings, LimitSettings, McpSettings, ModelSettings, PermissionSettings, ProviderSettings,
-    Said, SandboxSettings, Settings,
+    AboutHooks, InstructionSettings, JournalSettings, LimitSettings, McpSettings, ModelSettings, PermissionSettings,
+    ProviderSettings, Said, SandboxSettings, Settings,
 };
 
 /// All levels as one, and a line for each value that the managed level overruled. The nearest comes last: user, project,
@@ -35,6 +35,7 @@ impl Join {
                 project: self.stricter("instructions.project", lower.instructions.project, upper.instructions.project),
             },
             mcp: McpSettings { file: self.kept("mcp.file", lower.mcp.file, upper.mcp.file) },
+            journal: self.journal(lower.journal, upper.journal),
             hooks: added(lower.hooks, upper.hooks),
             about_hooks: AboutHooks {
                 disable: added(lower.about_hooks.disable, upper.about_hooks.disable),
@@ -95,6 +96,18 @@ impl Join {
             network: self.stricter("sandbox.network", lower.network, upper.network),
             write,
             deny_read: added(lower.deny_read, upper.deny_read),
+        }
+    }
+
+    fn journal(&mut self, lower: JournalSettings, upper: JournalSettings) -> JournalSettings {
+        JournalSettings {
+            enabled: self.kept("journal.enabled", lower.enabled, upper.enabled),
+            path: self.kept("journal.path", lower.path, upper.path),
+            sync: self.stricter("journal.sync", lower.sync, upper.sync),
+            chain: self.kept("journal.chain", lower.chain, upper.chain),
+            keep: self.kept("journal.keep", lower.keep, upper.keep),
+            max_sessions: self.kept("journal.max_sessions", lower.max_sessions, upper.max_sessions),
+            max_bytes: self.kept("journal.max_bytes", lower.max_bytes, upper.max_bytes),
         }
     }
 

@@ -45,6 +45,8 @@ pub struct Settings {
     pub instructions: InstructionSettings,
     /// Servers of tools.
     pub mcp: McpSettings,
+    /// What is recorded, and for how long.
+    pub journal: JournalSettings,
     /// Hooks, in the order they are written.
     pub hooks: Vec<Said<HookSettings>>,
     /// What holds for all hooks.
@@ -133,6 +135,34 @@ pub struct AboutHooks {
 pub struct McpSettings {
     /// `file`: a file of servers in the form that other agents read too.
     pub file: Option<Said<String>>,
+}
+
+/// `[journal]`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct JournalSettings {
+    /// `enabled`: whether sessions are recorded.
+    pub enabled: Option<Said<bool>>,
+    /// `path`: the file.
+    pub path: Option<Said<String>>,
+    /// `sync`.
+    pub sync: Option<Said<Sync>>,
+    /// `chain`: whether each line is bound to the one before it.
+    pub chain: Option<Said<bool>>,
+    /// `keep`: for how long.
+    pub keep: Option<Said<Duration>>,
+    /// `max_sessions`: how many.
+    pub max_sessions: Option<Said<u64>>,
+    /// `max_bytes`: how much.
+    pub max_bytes: Option<Said<u64>>,
+}
+
+/// What a line of the journal outlasts, strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sync {
+    /// A power cut.
+    Power,
+    /// The death of the process.
+    Process,
 }
 
 /// How a model is asked for tools.

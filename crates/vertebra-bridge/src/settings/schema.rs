@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use toml_edit::{Document, Item};
 
 use super::{
-    AboutHooks, Driver, Entry, InstructionSettings, Level, LimitSettings, MAX_BYTES, McpSettings, Mode, ModelSettings,
-    Need, Network, PermissionSettings, ProviderSettings, Said, SandboxSettings, Settings, SettingsError,
+    AboutHooks, Driver, Entry, InstructionSettings, JournalSettings, Level, LimitSettings, MAX_BYTES, McpSettings,
+    Mode, ModelSettings, Need, Network, PermissionSettings, ProviderSettings, Said, SandboxSettings, Settings,
+    SettingsError, Sync,
     error::Values,
     hook,
     reader::{File, Section},
@@ -101,6 +102,7 @@ fn settings(root: &mut Section<'_>) -> Result<Settings, SettingsError> {
         sandbox: root.section("sandbox", sandbox)?,
         instructions: root.section("instructions", instructions)?,
         mcp: root.section("mcp", mcp)?,
+        journal: root.section("journal", journal)?,
         about_hooks: root.section("hooks", about_hooks)?,
         hooks: hook::read(root)?,
     })
@@ -137,23 +139,10 @@ fn permissions(section: &mut Section<'_>) -> Result<PermissionSettings, Settings
 }
 
 fn limits(section: &mut Section<'_>) -> Result<LimitSettings, SettingsError> {
-    let mut count = |key| -> Result<Option<Said<u64>>, SettingsError> {
-        let number = section.whole(key, 1..=i64::MAX, 100)?;
-        Ok(number.map(|said| Said { value: said.value.unsigned_abs(), origin: said.origin }))
-    };
     Ok(LimitSettings {
-        steps: count("steps")?,
-        tokens: count("tokens")?,
-        time: section.value(
-            "time",
-            || shape::duration("10m"),
-            |item| {
-                let time = item.as_str().and_then(duration);
-                time.ok_or_else(|| {
-                    "`time` is a number and a unit: write `time = \"90s\"`, `\"10m\"` or `\"1h\"`".to_owned()
-                })
-            },
-        )?,
+        steps: count(section, "steps", 100)?,
+        tokens: count(section, "tokens", 100)?,
+        time: time(section, "time", ["90s", "10m", "1h"])?,
         cost_micros: section.value(
             "cost",
             || json!({ "type": "number", "exclusiveMinimum": 0 }),
@@ -194,12 +183,7 @@ fn about_hooks(section: &mut Section<'_>) -> Result<AboutHooks, SettingsError> {
 }
 
 fn mcp(section: &mut Section<'_>) -> Result<McpSettings, SettingsError> {
-    let shape = || shape::pattern("^(/|~/)", "~/.config/vertebra/mcp.json");
-    let file = section.value("file", shape, |item| {
-        let path = item.as_str().filter(|path| path.starts_with('/') || path.starts_with("~/"));
-        let path = path.ok_or("`file` is a path from `/` or `~/`: write `file = \"~/.config/vertebra/mcp.json\"`")?;
-        Ok(path.to_owned())
-    })?;
+    let file = path(section, "file", "~/.config/vertebra/mcp.json")?;
     // What is in that file is started, and trust in a project covers the project's files alone.
     match file {
         Some(said) if matches!(said.origin.level, Level::Project | Level::Local) => {
@@ -209,7 +193,66 @@ fn mcp(section: &mut Section<'_>) -> Result<McpSettings, SettingsError> {
     }
 }
 
-/// A time above 0, from a number and a unit: `500ms`, `90s`, `10m`, `1h`.
+fn journal(section: &mut Section<'_>) -> Result<JournalSettings, SettingsError> {
+    let of_project = matches!(section.level(), Level::Project | Level::Local);
+    let settings = JournalSettings {
+        enabled: section.flag("enabled")?,
+        path: path(section, "path", "~/.local/state/vertebra/journal.db")?,
+        sync: section.word("sync", &[("power", Sync::Power), ("process", Sync::Process)])?,
+        chain: section.flag("chain")?,
+        keep: time(section, "keep", ["12h", "30d", "365d"])?,
+        max_sessions: count(section, "max_sessions", 1000)?,
+        max_bytes: count(section, "max_bytes", 1 << 30)?,
+    };
+    // Who wrote a project would decide what is known of what it did.
+    if of_project && settings != JournalSettings::default() {
+        return Err(
+            section.lacks("what is recorded is not for a project to say: `[journal]` belongs into your own settings")
+        );
+    }
+    Ok(settings)
+}
+
+/// How many, at least one.
+fn count(section: &mut Section<'_>, key: &'static str, such_as: i64) -> Result<Option<Said<u64>>, SettingsError> {
+    let number = section.whole(key, 1..=i64::MAX, such_as)?;
+    Ok(number.map(|said| Said { value: said.value.unsigned_abs(), origin: said.origin }))
+}
+
+/// How long.
+fn time(
+    section: &mut Section<'_>,
+    key: &'static str,
+    such_as: [&str; 3],
+) -> Result<Option<Said<Duration>>, SettingsError> {
+    let [first, second, third] = such_as;
+    section.value(
+        key,
+        || shape::duration(second),
+        |item| {
+            let time = item.as_str().and_then(duration);
+            time.ok_or_else(|| {
+                format!("`{key}` is a number and a unit: write `{key} = \"{first}\"`, `\"{second}\"` or `\"{third}\"`")
+            })
+        },
+    )
+}
+
+/// A path that means the same from everywhere.
+fn path(section: &mut Section<'_>, key: &'static str, such_as: &str) -> Result<Option<Said<String>>, SettingsError> {
+    section.value(
+        key,
+        || shape::pattern("^(/|~/)", such_as),
+        |item| {
+            let path = item.as_str().filter(|path| path.starts_with('/') || path.starts_with("~/"));
+            let path =
+                path.ok_or_else(|| format!("`{key}` is a path from `/` or `~/`: write `{key} = \"{such_as}\"`"))?;
+            Ok(path.to_owned())
+        },
+    )
+}
+
+/// A time above 0, from a number and a unit: `500ms`, `90s`, `10m`, `1h`, `30d`.
 pub fn duration(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
@@ -217,6 +260,7 @@ pub fn duration(text: &str) -> Option<Duration> {
         "s" => 1000,
         "m" => 60_000,
         "h" => 3_600_000,
+        "d" => 86_400_000,
         _ => return None,
     };
     let millis = digits.parse::<u64>().ok()?.checked_mul(unit)?;

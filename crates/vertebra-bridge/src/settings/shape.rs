@@ -13,7 +13,7 @@ pub(super) fn pattern(pattern: &str, such_as: &str) -> Value {
 
 /// A number and a unit.
 pub(super) fn duration(such_as: &str) -> Value {
-    pattern("^[0-9]+(ms|s|m|h)$", such_as)
+    pattern("^[0-9]+(ms|s|m|h|d)$", such_as)
 }
 
 pub(super) fn flag() -> Value {

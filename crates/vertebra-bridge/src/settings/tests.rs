@@ -73,6 +73,9 @@ fn what_is_not_understood_is_an_error_that_shows_the_line_and_what_was_meant() {
         "[[hooks]]\npoint = \"BeforeToolUse\"\n",
         "[instructions]\nproject = 1\n",
         "[mcp]\nfile = \"mcp.json\"\n",
+        "[journal]\nenabled = false\n",
+        "[journal]\nkeep = \"a month\"\n",
+        "[journal]\nsync = \"never\"\n",
         "[model\n",
         "[limits]\nsteps = 1\nsteps = 2\n",
     ];
@@ -173,6 +176,20 @@ project = true
     let (settings, _) = merge(managed, [strict, looser]);
     assert_eq!(value(settings.permissions.mode.as_ref()), Some(Mode::Plan), "stricter is fine");
     assert_eq!(value(settings.limits.steps.as_ref()), Some(40), "a level in between does not open the fence");
+}
+
+#[test]
+fn a_journal_that_is_managed_is_kept_as_it_says() {
+    let managed = sheet(Level::Managed, "[journal]\nenabled = true\nsync = \"power\"\npath = \"/var/journal.db\"\n");
+    let below = "[journal]\nenabled = false\nsync = \"process\"\npath = \"~/mine.db\"\nkeep = \"30d\"\n";
+    for level in [Level::User, Level::CommandLine] {
+        let (settings, overruled) = merge(managed.clone(), [sheet(level, below)]);
+        assert_eq!(value(settings.journal.enabled.as_ref()), Some(true));
+        assert_eq!(value(settings.journal.sync.as_ref()), Some(Sync::Power));
+        assert_eq!(value(settings.journal.path.as_ref()).as_deref(), Some("/var/journal.db"));
+        assert_eq!(value(settings.journal.keep.as_ref()), Some(std::time::Duration::from_hours(30 * 24)));
+        assert_eq!(overruled.len(), 3, "{overruled:#?}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod choice;
 mod claude;
+mod journal;
 mod models;
 mod names;
 mod outside;
@@ -9,27 +10,33 @@ mod policy;
 mod project;
 mod prompt;
 mod reading;
+mod recorded;
 mod rights;
 mod script;
 mod servers;
 mod telemetry;
 mod world;
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use anyhow::Context as _;
-use vertebra::{Agent, Approver, Limits, NoJournal};
+use anyhow::{Context as _, bail};
+use vertebra::{Agent, Approver, Limits, SharedModel};
 use vertebra_bridge::{
-    policy::Reload,
+    policy::{Files as PolicyFiles, Reload},
     settings::{
-        self, Driver, InstructionSettings, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings, Settings,
+        self, Driver, InstructionSettings, JournalSettings, LimitSettings, Mode, ModelSettings, Origin,
+        PermissionSettings, Settings,
     },
 };
-use vertebra_journal::telemetry::Telemetry;
+use vertebra_journal::{Inbox, Store, telemetry::Telemetry};
 use vertebra_kit::{
     bash::{Bash, policy::Ground},
     files::{Files, Undo},
-    permissions::Rules,
+    mcp::Mcp,
+    permissions::{Permissions, Rules},
     planning::TaskPlanning,
     resilience::ModelRetry,
     skills::Skills,
@@ -40,9 +47,11 @@ use vertebra_kit::{
 
 pub(crate) use self::{
     choice::{Picked, Places},
+    journal::{journal_options, journal_path, journal_settings, retention},
     models::Models,
     names::aliases,
-    project::{Brought, Trust, agrees, show},
+    project::{Brought, Trust, agrees, agrees_to, show},
+    recorded::{Recorded, replayed},
     telemetry::settings as telemetry_settings,
     world::World,
 };
@@ -56,6 +65,9 @@ const TIME: Duration = Duration::from_hours(1);
 
 /// How long a person may take to answer.
 const PATIENCE: Duration = Duration::from_hours(24);
+
+/// How long a run that is suspended waits for an answer, unless told otherwise.
+pub(crate) const WAIT: Duration = Duration::from_hours(7 * 24);
 
 /// An agent ready to work, and the handles a front end needs.
 pub(crate) struct Assembled {
@@ -73,31 +85,76 @@ pub(crate) struct Assembled {
     pub(crate) policy: Reload,
     /// What tells a collector of it, if somebody wants that.
     pub(crate) telemetry: Option<Telemetry>,
+    /// Where it is recorded, unless somebody wants no record.
+    pub(crate) journal: Option<Store>,
     /// What a person should know before it begins: what was found, what is missing.
     pub(crate) notices: Vec<String>,
     /// What nobody may overlook: what was to hold and does not.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Makes the built-in agent. Whoever approves is made from the rules, which an "always" is added to; without one, nobody
-/// says yes.
+/// Makes the built-in agent. Whoever approves is made from the rules, which an "always" is added to, and from the inbox of
+/// the journal; without one, nobody says yes.
 pub(crate) async fn assemble<A: Approver>(
     options: &AgentOptions,
     world: &World,
-    approver: impl FnOnce(&Rules) -> Option<A>,
+    approver: impl FnOnce(&Rules, Option<Inbox>) -> Option<A>,
 ) -> anyhow::Result<Assembled> {
-    let folder = std::fs::canonicalize(&options.dir).with_context(|| format!("--dir {}", options.dir.display()))?;
+    let folder = folder(options)?;
     let trust = if options.trust { Trust::Once } else { Trust::Remembered };
-    let Settled { settings, project, brought, mut notices, mut warnings } =
-        Settled::read(&folder, trust, from_options(options), world)?;
-    let permissions = rights::permissions(&settings, world.user_settings().as_deref())?;
-    let rules = permissions.rules();
+    let mut settled = Settled::read(&folder, trust, from_options(options), world)?;
+    let settings = &settled.settings;
+    let permissions = rights::permissions(settings, world.user_settings().as_deref())?;
     let places = Places::new(&settings.model, world)?;
     let picked = places.pick(None).await?;
     let model = places.open(&picked.pick, &folder, options.record.as_deref())?;
     if settings.model.name.is_none() {
-        notices.push(format!("model: {}, because {}", picked.pick, picked.reason));
+        settled.notices.push(format!("model: {}, because {}", picked.pick, picked.reason));
     }
+    let (servers, left_out) = servers::connect(&settings.mcp, world).await?;
+    settled.notices.extend(left_out);
+    let journal = journal::open(&settings.journal, world, &mut settled.warnings)?;
+    if journal.is_none() && options.wait.is_some() {
+        bail!("--wait needs a journal, and `[journal]` says that there is none: nobody could answer");
+    }
+    let files = policy::files(&folder, world);
+    let parts =
+        Parts { folder, settled, permissions, files, with_claude: true, model, servers, stand_ins: vec![], journal };
+    build(parts, options, world, approver)
+}
+
+/// The folder that is worked in.
+fn folder(options: &AgentOptions) -> anyhow::Result<PathBuf> {
+    let folder = options.folder();
+    std::fs::canonicalize(folder).with_context(|| format!("--dir {}", folder.display()))
+}
+
+/// What an agent is made of besides what it always has.
+struct Parts {
+    folder: PathBuf,
+    settled: Settled,
+    permissions: Permissions,
+    /// What its hooks follow.
+    files: PolicyFiles,
+    /// Whether Claude Code's settings count too.
+    with_claude: bool,
+    model: SharedModel,
+    servers: Vec<Mcp>,
+    /// Tools in place of those of servers.
+    stand_ins: Vec<recorded::StandIn>,
+    journal: Option<Store>,
+}
+
+fn build<A: Approver>(
+    parts: Parts,
+    options: &AgentOptions,
+    world: &World,
+    approver: impl FnOnce(&Rules, Option<Inbox>) -> Option<A>,
+) -> anyhow::Result<Assembled> {
+    let Parts { folder, settled, permissions, files: policy_files, with_claude, model, servers, stand_ins, journal } =
+        parts;
+    let Settled { settings, project, brought, mut notices, mut warnings } = settled;
+    let rules = permissions.rules();
     let models = Models::new(model, &settings.model, world, &folder);
     let (steering, undo) = (Steering::default(), Undo::default());
     // A person's own come first: of two of one name the first counts.
@@ -108,10 +165,8 @@ pub(crate) async fn assemble<A: Approver>(
     let skills = skills.agents(&agents);
     notices.extend(skills.problems().iter().chain(agents.problems()).map(ToString::to_string));
 
-    let (servers, left_out) = servers::connect(&settings.mcp, world).await?;
-    notices.extend(left_out);
     let services = policy::services(&folder, &brought, servers.iter(), world);
-    let policy = Reload::new(policy::files(&folder, world), &settings, project, services.clone())?;
+    let policy = Reload::new(policy_files, &settings, project, services.clone())?;
     notices.extend(policy.policy().notices().iter().cloned());
     let (claude, not_understood) = claude::hooks(&folder, &brought, services.servers.clone(), &rules, world);
     notices.extend(not_understood);
@@ -127,6 +182,7 @@ pub(crate) async fn assemble<A: Approver>(
         .system_prompt(told(&folder, &settings, &brought.instructions, options.system.as_deref()))
         .limits(limits(&settings.limits))
         .approval_timeout(PATIENCE)
+        .wait_limit(options.wait.unwrap_or(WAIT))
         .with(permissions)
         .with(policy.clone())
         .with(files)
@@ -142,18 +198,21 @@ pub(crate) async fn assemble<A: Approver>(
     for server in servers {
         builder.with(server);
     }
-    if let Some(claude) = claude {
+    for tool in stand_ins {
+        builder.tool(tool);
+    }
+    if let Some(claude) = claude.filter(|_| with_claude) {
         builder.with(claude);
     }
     let telemetry = telemetry::start(options.otlp.as_deref(), world, &mut warnings)?;
-    telemetry::keep(&mut builder, NoJournal, telemetry.as_ref());
-    if let Some(approver) = approver(&rules) {
+    journal::keep(&mut builder, journal.as_ref(), telemetry.as_ref());
+    if let Some(approver) = approver(&rules, journal.as_ref().map(Store::inbox)) {
         builder.approver(approver);
     }
     let agent = builder.build()?;
     policy.follow(&agent);
     notices.extend(policy::unknown_tools(&policy.policy(), &agent));
-    Ok(Assembled { agent, models, steering, undo, rules, policy, telemetry, notices, warnings })
+    Ok(Assembled { agent, models, steering, undo, rules, policy, telemetry, journal, notices, warnings })
 }
 
 /// What all levels say together.
@@ -216,6 +275,10 @@ fn from_options(options: &AgentOptions) -> Settings {
             time: options.timeout.map(|time| origin.said(time)),
             cost_micros: options.max_cost.map(|cost| origin.said(cost)),
             tokens: None,
+        },
+        journal: JournalSettings {
+            enabled: options.no_journal.then(|| origin.said(false)),
+            ..JournalSettings::default()
         },
         ..Settings::default()
     }
@@ -280,8 +343,8 @@ mod tests {
         std::fs::write(folder.join("script.jsonl"), "{\"say\": \"done\"}\n").expect("a script");
         let model = format!("--model=script:{}", folder.join("script.jsonl").display());
         let dir = format!("--dir={}", folder.display());
-        let line = Line::parse_from([&["vertebra", &model, &dir], options].concat());
-        assemble(&line.options, &alone(folder), |_| None::<Nobody>).await
+        let line = Line::parse_from([&["vertebra", "--no-journal", &model, &dir], options].concat());
+        assemble(&line.options, &alone(folder), |_, _| None::<Nobody>).await
     }
 
     #[tokio::test]

@@ -117,11 +117,16 @@ impl Brought {
 
 /// Shows what would take effect, and asks. Nothing but a plain yes is one.
 pub(crate) fn agrees(project: &Project, standing: &Standing) -> anyhow::Result<bool> {
+    show(&mut std::io::stderr().lock(), project, standing)?;
+    Ok(agrees_to("Trust this? Without it the agent works by your own settings alone.")?)
+}
+
+/// Asks a person at the terminal a question, and answers with whether it was a yes.
+pub(crate) fn agrees_to(question: &str) -> std::io::Result<bool> {
     let mut out = std::io::stderr().lock();
-    show(&mut out, project, standing)?;
     // What was typed before the question was seen is no answer to it.
     let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
-    write!(out, "Trust this? Without it the agent works by your own settings alone. [y/N] ")?;
+    write!(out, "{question} [y/N] ")?;
     out.flush()?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;

@@ -48,11 +48,6 @@ impl World {
         settings::own(&self.managed, self.user_settings().as_deref())
     }
 
-    /// The journal of all sessions.
-    pub(crate) fn journal(&self) -> Option<PathBuf> {
-        Some(self.state.as_ref()?.join("journal.sqlite"))
-    }
-
     /// The user's settings.
     pub(crate) fn user_settings(&self) -> Option<PathBuf> {
         Some(self.config.as_ref()?.join(settings::FILE_NAME))

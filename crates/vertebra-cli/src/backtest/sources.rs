@@ -20,7 +20,7 @@ use vertebra_journal::{
 };
 
 use super::{Options, event::Event, hook_log, named, transcript};
-use crate::assembly::{World, aliases};
+use crate::assembly::{World, aliases, journal_path, journal_settings};
 
 /// How many transcripts are looked for.
 const MAX_FILES: usize = 100_000;
@@ -67,7 +67,10 @@ impl Past {
         let of_journal = options.journal.is_some() || !options.session.is_empty();
         let anything = of_journal || options.claude_code.is_some() || options.hook_log.is_some();
         let mut past = Self { sources: Vec::new() };
-        let journal = options.journal.clone().or_else(|| world.journal());
+        let journal = match &options.journal {
+            Some(file) => Some(file.clone()),
+            None => journal_path(&journal_settings(world)?, world).ok(),
+        };
         if of_journal || !anything {
             match journal.filter(|file| options.journal.is_some() || file.exists()) {
                 Some(file) => past.add_journal(&file, &options.session, since)?,

@@ -8,13 +8,15 @@ use std::process::ExitCode;
 
 use vertebra::{Agent, RunStatus, Session, SessionReport, Usage};
 use vertebra_bridge::policy::Reload;
-use vertebra_journal::telemetry::Telemetry;
 use vertebra_kit::files::Undo;
 
-use self::{command::Command, model::ModelSwitch};
+use self::command::Command;
+pub(crate) use self::model::ModelSwitch;
 use crate::{
-    drive::{self, Desk, Left, Said},
+    drive::{self, Desk, Left, Said, WAITS},
     options::AgentOptions,
+    run::Show,
+    sessions::Past,
     view::{
         Output,
         rows::{BOLD, DIM, Row},
@@ -36,20 +38,41 @@ pub(crate) struct Options {
     /// The first prompt
     #[arg(value_name = "PROMPT")]
     prompt: Vec<String>,
+    /// Go on with a session: its identifier, a part of it, or `last`
+    #[arg(long, value_name = "SESSION", help_heading = "Journal")]
+    resume: Option<String>,
+    /// Go on with the last session of this folder
+    #[arg(long = "continue", conflicts_with = "resume", help_heading = "Journal")]
+    go_on: bool,
     #[command(flatten)]
     agent: AgentOptions,
 }
 
 /// Talks until the person has enough.
-pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
-    let (desk, assembled) = match Desk::open(&options.agent, Output::Text, false).await {
+pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
+    let opening = async {
+        let wanted = match (&options.resume, options.go_on) {
+            (Some(words), _) => Some(Past::find(words)?),
+            (None, true) => Some(Past::last_of(options.agent.folder())?),
+            (None, false) => None,
+        };
+        if let Some(past) = &wanted {
+            past.prepare(&mut options.agent);
+        }
+        let (desk, assembled) = Desk::open(&options.agent, &Show { output: Output::Text, quiet: false }).await?;
+        let session = match wanted {
+            Some(past) => past.resume(&assembled.agent).await?,
+            None => assembled.agent.session().await,
+        };
+        anyhow::Ok((desk, assembled, session))
+    };
+    let (desk, assembled, session) = match opening.await {
         Ok(opened) => opened,
         Err(error) => return Ok(drive::cannot_begin(&error)),
     };
-    let session = assembled.agent.session().await;
     let model = ModelSwitch::new(&assembled.agent, assembled.models)?;
-    let (agent, undo, policy, telemetry) = (assembled.agent, assembled.undo, assembled.policy, assembled.telemetry);
-    let mut chat = Chat { desk, agent, session, model, undo, policy, telemetry, before: Totals::default() };
+    let (agent, undo, policy) = (assembled.agent, assembled.undo, assembled.policy);
+    let mut chat = Chat { desk, agent, session, model, undo, policy, before: Totals::default() };
     let first = options.prompt.join(" ");
     let code = chat.talk((!first.trim().is_empty()).then_some(first)).await;
     Ok(chat.close(code).await.into())
@@ -62,7 +85,6 @@ struct Chat {
     model: ModelSwitch,
     undo: Undo,
     policy: Reload,
-    telemetry: Option<Telemetry>,
     /// What sessions that were cleared away have cost.
     before: Totals,
 }
@@ -101,6 +123,13 @@ impl Chat {
     /// Prompt after prompt. Answers with the exit code.
     async fn talk(&mut self, first: Option<String>) -> u8 {
         let (mut next, mut hint) = (first.map(Into::into), HINT);
+        if let Some(left) = self.session.stream_on() {
+            match self.desk.drive(left).await {
+                Left::Ended(report) if report.status == RunStatus::Suspended => return WAITS,
+                Left::Ended(_) => {}
+                Left::Exit(code) => return code,
+            }
+        }
         loop {
             let prompt = match next.take() {
                 Some(prompt) => prompt,
@@ -126,6 +155,7 @@ impl Chat {
                 self.desk.tell(&news);
             }
             match self.desk.drive(self.session.stream(prompt)).await {
+                Left::Ended(report) if report.status == RunStatus::Suspended => return WAITS,
                 Left::Ended(report) => {
                     next = self.desk.unheard();
                     hint = if report.status == RunStatus::Cancelled { STOPPED } else { HINT };
@@ -200,8 +230,9 @@ impl Chat {
             let totals = self.totals().await;
             self.desk.say(&[Row::default(), Row::default().with(BOLD, "in all ").then(totals.row())]);
         }
-        drop(self.desk);
-        drive::leave(self.session, self.telemetry).await;
+        self.desk.name_session(self.session.id());
+        let telemetry = self.desk.leave();
+        drive::leave(self.session, telemetry).await;
         code
     }
 }

@@ -7,13 +7,16 @@ use vertebra::{Agent, Model as _, ModelId, RegisterError, prelude::*};
 use crate::assembly::Models;
 
 /// The model that is asked. A hook puts it into every request that would go to the first one.
-pub(super) struct ModelSwitch {
+pub(crate) struct ModelSwitch {
     models: Models,
     wanted: Arc<Mutex<ModelId>>,
 }
 
 impl ModelSwitch {
-    pub(super) fn new(agent: &Agent, models: Models) -> Result<Self, RegisterError> {
+    /// The hook.
+    pub(crate) const HOOK: &str = "chat/model";
+
+    pub(crate) fn new(agent: &Agent, models: Models) -> Result<Self, RegisterError> {
         let first = models.id();
         let wanted = Arc::new(Mutex::new(first.clone()));
         let instead = wanted.clone();
@@ -25,7 +28,7 @@ impl ModelSwitch {
             }
             proceed()
         })
-        .named("chat/model")
+        .named(Self::HOOK)
         .priority(0);
         agent.hooks().install(set)?;
         Ok(Self { models, wanted })

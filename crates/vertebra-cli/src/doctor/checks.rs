@@ -11,10 +11,14 @@ use vertebra_bridge::{
     shown,
     trust::{Kind, Project, Standing, Store},
 };
+use vertebra_journal::{Store as Journal, Wanted};
 use vertebra_kit::bash::Bash;
 
 use super::Finding;
-use crate::assembly::{Places, Settled, Trust, World, telemetry_settings};
+use crate::{
+    assembly::{Places, Settled, Trust, World, journal_path, journal_settings, telemetry_settings},
+    view::text::counted,
+};
 
 /// Looks at everything.
 pub(super) async fn all(folder: &Path, world: &World) -> Vec<Finding> {
@@ -22,6 +26,7 @@ pub(super) async fn all(folder: &Path, world: &World) -> Vec<Finding> {
     findings.extend([sandbox().await, program(world, "bash"), program(world, "git"), state(world)]);
     findings.push(settings("managed settings", Some(world.managed.clone()), Level::Managed));
     findings.push(settings("your settings", world.user_settings(), Level::User));
+    findings.push(journal(world));
     findings.extend(project(folder, world));
     findings.push(telemetry(world));
     findings.extend(models(folder, world).await);
@@ -118,6 +123,33 @@ fn settings(what: &'static str, path: Option<PathBuf>, level: Level) -> Finding 
 
 fn values(count: usize) -> String {
     if count == 1 { "1 value".to_owned() } else { format!("{count} values") }
+}
+
+/// Whether what happens can be recorded. Every page of the journal is looked at, and nothing is written.
+fn journal(world: &World) -> Finding {
+    const WHAT: &str = "journal";
+    // The finding about that file says it with its line.
+    let Ok(settings) = journal_settings(world) else {
+        return Finding::broken(WHAT, "the settings cannot be read", "mend them");
+    };
+    if settings.enabled.as_ref().is_some_and(|said| !said.value) {
+        return Finding::good(WHAT, "off: `[journal]` in the settings says so");
+    }
+    let path = match journal_path(&settings, world) {
+        Ok(path) => path,
+        Err(error) => return Finding::broken(WHAT, format!("{error:#}"), "or run with --no-journal"),
+    };
+    if !path.exists() {
+        return Finding::good(WHAT, format!("{} is made by the first run", path.display()));
+    }
+    let looked = Journal::read_only(&path).and_then(|journal| {
+        journal.check()?;
+        Ok(journal.sessions(&Wanted::default())?.len())
+    });
+    match looked {
+        Ok(count) => Finding::good(WHAT, format!("{}: {}", path.display(), counted(count, "session"))),
+        Err(error) => Finding::broken(WHAT, error.to_string(), "until then: --no-journal"),
+    }
 }
 
 /// What the folder brings, and whether it counts.

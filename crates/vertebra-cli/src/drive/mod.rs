@@ -23,11 +23,12 @@ use vertebra::{Model as _, Prompt, RunReport, RunStream, Session, SystemClock};
 use vertebra_journal::telemetry::Telemetry;
 use vertebra_kit::steering::{Full, Steering};
 
-use self::person::Person;
+use self::person::{Here, Nobody, Person};
 pub(crate) use self::typing::Said;
 use crate::{
     assembly::{self, Assembled, World},
     options::AgentOptions,
+    run::Show,
     surface::Surface,
     terminal::{self, Asked, Asking, Editor, History, Inline, Key, Step, Terminal},
     view::{
@@ -49,6 +50,8 @@ const QUESTIONS: usize = 64;
 const MARK: &str = "❯ ";
 /// The code of a program that was interrupted.
 pub(crate) const INTERRUPTED: u8 = 130;
+/// The code of a run that waits for somebody's answer.
+pub(crate) const WAITS: u8 = 5;
 
 /// A person at a terminal, or a pipe in place of one.
 pub(crate) struct Desk {
@@ -65,6 +68,10 @@ pub(crate) struct Desk {
     queued: VecDeque<String>,
     interrupted: Option<Instant>,
     unanswered: Arc<AtomicBool>,
+    /// Whether people are told which session it was.
+    names_session: bool,
+    /// What tells a collector of it, if somebody wants that.
+    telemetry: Option<Telemetry>,
 }
 
 /// How a run was left.
@@ -77,7 +84,8 @@ pub(crate) enum Left {
 
 impl Desk {
     /// Makes the agent, and takes over the terminal.
-    pub(crate) async fn open(options: &AgentOptions, output: Output, quiet: bool) -> anyhow::Result<(Self, Assembled)> {
+    pub(crate) async fn open(options: &AgentOptions, show: &Show) -> anyhow::Result<(Self, Assembled)> {
+        let &Show { output, quiet } = show;
         let world = World::of_process();
         let canvas = match output {
             Output::Text => terminal::canvas(&world.variables),
@@ -87,13 +95,14 @@ impl Desk {
         let colour = terminal::has_colour(canvas, &world.variables);
         let (into, questions) = mpsc::channel(QUESTIONS);
         let unanswered = Arc::<AtomicBool>::default();
-        let nobody = unanswered.clone();
-        let assembled = assembly::assemble(options, &world, move |rules| {
-            Some(match canvas {
-                Canvas::Terminal => Person::AtDesk(Inline::new(into, rules.clone(), colour)),
-                Canvas::Dumb => Person::at_terminal(rules, nobody),
-                Canvas::Pipe => Person::Nobody(nobody),
-            })
+        let nobody = Nobody { waits: options.wait.is_some(), missing: unanswered.clone() };
+        let mut assembled = assembly::assemble(options, &world, move |rules, inbox| {
+            let here = match canvas {
+                Canvas::Terminal => Here::AtDesk(Inline::new(into, rules.clone(), colour, inbox.is_some())),
+                Canvas::Dumb => Here::at_terminal(rules, nobody),
+                Canvas::Pipe => Here::Nobody(nobody),
+            };
+            Some(Person { inbox, here })
         })
         .await?;
         let clock = Arc::new(SystemClock::default());
@@ -109,8 +118,10 @@ impl Desk {
             queued: VecDeque::new(),
             interrupted: None,
             unanswered,
+            names_session: canvas != Canvas::Pipe && !quiet && assembled.journal.is_some(),
+            telemetry: assembled.telemetry.take(),
         };
-        let folder = options.dir.canonicalize().unwrap_or_else(|_| options.dir.clone());
+        let folder = options.folder().canonicalize().unwrap_or_else(|_| options.folder().to_owned());
         let mode = assembled.rules.mode("");
         let mode = serde_json::to_value(mode).ok().and_then(|mode| Some(mode.as_str()?.replace('_', " ")));
         let about = About {
@@ -125,6 +136,11 @@ impl Desk {
         Ok((desk, assembled))
     }
 
+    /// Gives the terminal back, and what is still to be told to a collector.
+    pub(crate) fn leave(mut self) -> Option<Telemetry> {
+        self.telemetry.take()
+    }
+
     /// Whether somebody is there who can type.
     pub(crate) fn is_live(&self) -> bool {
         self.terminal.is_live()
@@ -133,6 +149,13 @@ impl Desk {
     /// Whether something was refused only because nobody was there to ask.
     pub(crate) fn was_unanswered(&self) -> bool {
         self.unanswered.load(Ordering::Relaxed)
+    }
+
+    /// Says which session it was, for whoever wants to come back to it.
+    pub(crate) fn name_session(&mut self, session_id: &str) {
+        if self.names_session {
+            self.note(&format!("session {}", text::short_id(session_id)));
+        }
     }
 
     /// Shows a run until it ends, or until the person leaves.

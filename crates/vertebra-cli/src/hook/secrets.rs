@@ -3,11 +3,12 @@
 //! By look alone, and without a regular expression: those take longer to compile than an event takes to judge. A password
 //! that is a word is not found unless it stands after a name such as `password`.
 
-use std::{fs, io, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
+use std::{io, path::Path};
 
 use serde_json::Value;
 
 use super::log::cut;
+use crate::key::machine_key;
 
 /// The key of the fingerprints.
 const KEY_FILE: &str = "hook-log.key";
@@ -40,17 +41,7 @@ pub(super) struct Mask {
 impl Mask {
     /// With this machine's key, which nobody else can read: without it, short secrets could be guessed.
     pub(super) fn of_machine(folder: &Path) -> io::Result<Self> {
-        let path = folder.join(KEY_FILE);
-        if let Ok(bytes) = fs::read(&path)
-            && let Ok(key) = bytes.try_into()
-        {
-            return Ok(Self { key });
-        }
-        let mut key = [0; 32];
-        io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut key)?;
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        file.write_all(&key)?;
-        Ok(Self { key })
+        Ok(Self { key: machine_key(&folder.join(KEY_FILE))? })
     }
 
     /// A value without secrets, long texts cut.

@@ -27,18 +27,21 @@ pub(crate) struct Inline {
     desk: mpsc::Sender<Asked>,
     rules: Rules,
     colour: bool,
+    /// Whether an answer may come later, when the program is not there any more.
+    may_wait: bool,
 }
 
 /// A question, and where its answer goes.
 pub(crate) struct Asked {
     question: Question,
     answer: oneshot::Sender<Decision>,
+    may_wait: bool,
 }
 
 impl Inline {
     /// Puts questions through this channel, and adds what is always allowed to these rules.
-    pub(crate) fn new(desk: mpsc::Sender<Asked>, rules: Rules, colour: bool) -> Self {
-        Self { desk, rules, colour }
+    pub(crate) fn new(desk: mpsc::Sender<Asked>, rules: Rules, colour: bool, may_wait: bool) -> Self {
+        Self { desk, rules, colour, may_wait }
     }
 }
 
@@ -47,7 +50,7 @@ impl Approver for Inline {
         let gone = || Decision::Deny { reason: "the terminal was closed".to_owned() };
         let (answer, decided) = oneshot::channel();
         let question = Question::about(approval, Some(&self.rules)).await.colour(self.colour);
-        match self.desk.send(Asked { question, answer }).await {
+        match self.desk.send(Asked { question, answer, may_wait: self.may_wait }).await {
             Ok(()) => decided.await.unwrap_or_else(|_| gone()),
             Err(_) => gone(),
         }
@@ -62,6 +65,7 @@ pub(crate) struct Asking {
     /// From when on keys are answers.
     answers_from: Instant,
     colour: bool,
+    may_wait: bool,
     /// What was wrong with the last answer.
     complaint: Option<String>,
 }
@@ -90,11 +94,11 @@ pub(crate) enum Step {
 impl Asking {
     /// Puts the question on the screen.
     pub(crate) fn begin(asked: Asked, colour: bool, surface: &mut dyn Surface) -> Self {
-        let Asked { question, answer } = asked;
+        let Asked { question, answer, may_wait } = asked;
         let question = question.columns(surface.width());
         surface.write(&question.short());
         let answers_from = Instant::now() + QUIET;
-        Self { question, answer, stage: Stage::Key, answers_from, colour, complaint: None }
+        Self { question, answer, stage: Stage::Key, answers_from, colour, may_wait, complaint: None }
     }
 
     /// Whether keys are answers by now.
@@ -164,6 +168,7 @@ impl Asking {
             'f' if self.question.file().is_some() => return self.reply(Reply::ForGood { rule: None }, surface).await,
             'n' => self.stage = Stage::Why(Editor::default()),
             'e' => self.stage = Stage::Edit(Editor::of(written(&self.question))),
+            'l' if self.may_wait => return self.put_off(surface),
             'v' => surface.write(&self.question.whole()),
             _ => {
                 // A word begins, or a terminal answers a program: the letters after this one are no answers either.
@@ -177,6 +182,13 @@ impl Asking {
     async fn stop(self, surface: &mut dyn Surface) -> Step {
         self.reply(Reply::No { why: "the person stopped the run".to_owned() }, surface).await;
         Step::Stop
+    }
+
+    /// The run is suspended, and asks again when it is resumed.
+    fn put_off(self, surface: &mut dyn Surface) -> Step {
+        close(surface, self.colour, "later");
+        let _ = self.answer.send(Decision::Later);
+        Step::Answered
     }
 
     async fn reply(mut self, reply: Reply, surface: &mut dyn Surface) -> Step {
@@ -232,6 +244,7 @@ impl Asking {
         }
         let key = |row: Row, key: &str, what: &str| row.with(BOLD, key.to_owned()).with(PLAIN, format!(" {what}   "));
         let first = key(key(key(key(Row::default(), "y", "yes"), "n", "no"), "e", "edit"), "v", "view all");
+        let first = if self.may_wait { key(first, "l", "later") } else { first };
         let mut rows = vec![first.with(DIM, "esc stops")];
         if let Some(rules) = self.question.offered() {
             rows.push(Row::default().with(BOLD, "a").with(PLAIN, " always in this session: ").with(BOLD, rules));

@@ -7,7 +7,7 @@ use vertebra::{RunReport, RunStatus, StopReason, Usage};
 use super::{
     About,
     rows::{BOLD, CYAN, DIM, GREEN, PLAIN, RED, Row, YELLOW, behind, wrap},
-    text::{counted, dotted, duration, money, on_one_line, tokens, visible},
+    text::{counted, dotted, duration, money, on_one_line, short_id, tokens, visible},
 };
 
 /// Who works where, and what one should know before.
@@ -81,18 +81,25 @@ pub(crate) fn usage(usage: Usage) -> Vec<String> {
 }
 
 /// What a person can do about it.
-fn advice(report: &RunReport) -> Option<&'static str> {
-    match report.stop.reason {
+fn advice(report: &RunReport) -> Option<String> {
+    let words = match report.stop.reason {
         StopReason::Steps => Some("--max-steps lets it take more"),
         StopReason::Cost => Some("--max-cost lets it spend more"),
         StopReason::Time | StopReason::Deadline => Some("--timeout gives it more time"),
         StopReason::Error if report.stop.source == "model" => Some("`vertebra doctor` checks the model and the set-up"),
-        StopReason::Suspended => Some("`vertebra sessions resume` goes on with it"),
+        StopReason::Suspended => {
+            let session = short_id(&report.session_id);
+            return Some(format!(
+                "to see what it asks: vertebra sessions questions {session}; to answer and go on: vertebra sessions \
+                 answer {session} --approve --resume (or --deny WHY)"
+            ));
+        }
         StopReason::Finished
         | StopReason::Retries
         | StopReason::Tokens
         | StopReason::Requested
         | StopReason::Cancelled
         | StopReason::Error => None,
-    }
+    };
+    words.map(str::to_owned)
 }

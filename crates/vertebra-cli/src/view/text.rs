@@ -36,6 +36,12 @@ pub(crate) fn on_one_line(text: &str) -> String {
     visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
+/// As much of a session's name as tells it from others: when it began, to the millisecond.
+pub(crate) fn short_id(session_id: &str) -> String {
+    let (_, name) = session_id.split_once('-').unwrap_or(("", session_id));
+    on_one_line(&name.chars().take(12).collect::<String>())
+}
+
 /// How many columns a text takes.
 pub(crate) fn width(text: &str) -> usize {
     text.width()

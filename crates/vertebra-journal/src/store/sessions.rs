@@ -127,7 +127,8 @@ impl Store {
         })
     }
 
-    /// The session somebody means: by its identifier, by a beginning or an end of it that no other has, or by `last`.
+    /// The session somebody means: by its identifier, by a beginning or an end of it that no other has, with or without the
+    /// word before its dash, or by `last`.
     pub fn find(&self, words: &str) -> Result<SessionRow, JournalError> {
         if words == "last" {
             let last = self.sessions(&Wanted { limit: Some(1), ..Wanted::default() })?.pop();
@@ -136,7 +137,8 @@ impl Store {
         let mut found = self.read(|connection| {
             let mut statement = connection.prepare_cached(&format!(
                 "{SELECT} WHERE session_id = ?1 OR (length(?1) > 0 AND
-                     (substr(session_id, 1, length(?1)) = ?1 OR substr(session_id, -length(?1)) = ?1))
+                     (substr(session_id, 1, length(?1)) = ?1 OR substr(session_id, -length(?1)) = ?1
+                      OR instr(session_id, '-' || ?1) > 0))
                  ORDER BY session_id = ?1 DESC, latest DESC",
             ))?;
             let mut look = Look::new(&self.parts.holders);

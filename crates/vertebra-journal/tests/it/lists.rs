@@ -77,6 +77,7 @@ async fn a_session_is_found_by_what_people_write() {
         ("0190-aaaa-1111", Ok("0190-aaaa-1111")),
         ("0190-b", Ok("0190-bbbb-1122")),
         ("2222", Ok("0190-aaaa-2222")),
+        ("aaaa-1", Ok("0190-aaaa-1111")),
         ("last", Ok("0190")),
         ("0190", Ok("0190")),
         ("22", Err("no such session: `22` could be 0190-bbbb-1122, 0190-aaaa-2222: write more of it")),

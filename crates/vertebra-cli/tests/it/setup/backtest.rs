@@ -136,7 +136,7 @@ fn the_policy_that_was_in_force_changes_nothing() {
 #[test]
 fn a_new_refusal_shows_exactly_what_it_would_have_refused_and_fails_a_build() {
     let machine = Machine::new();
-    lived(&machine, "home/.local/state/vertebra/journal.sqlite", OLD);
+    lived(&machine, "home/.local/state/vertebra/journal.db", OLD);
     machine.write("project/new.toml", &stricter());
     let (code, report) = tried(&machine, &["--hooks", "new.toml", "--fail-on", "newly-denied"]);
     assert_eq!((code, &report["different"], &report["differences"]["newly_denied"]), (4, &json!(2), &json!(2)));
@@ -423,7 +423,7 @@ fn the_page_about_backtests_is_true() {
     let page = fs::read_to_string(page).expect("the page");
     let machine = Machine::new();
     machine.write("home/.claude/projects/-tmp-p/s-1.jsonl", &transcript());
-    lived(&machine, "home/.local/state/vertebra/journal.sqlite", OLD);
+    lived(&machine, "home/.local/state/vertebra/journal.db", OLD);
     machine.write("project/vertebra.toml", OLD);
     hooked(&machine, "vertebra.toml", "git status");
     let policy = page.split("```toml\n").nth(1).and_then(|rest| rest.split_once("```")).expect("a policy").0;

@@ -41,6 +41,7 @@ fn the_doctor_says_what_works_and_what_to_do_about_the_rest() {
         "✓ version",
         "✓ bash",
         "✓ managed settings  none",
+        "✓ journal           [here]/home/.local/state/vertebra/journal.db is made by the first run",
         "✓ your settings     [here]/home/.config/vertebra/vertebra.toml:",
         "! this folder       not trusted, so this does not count: AGENTS.md",
         "→ vertebra trust",

@@ -73,12 +73,23 @@ impl Place {
         let text = text.replace(&self.folder.path().display().to_string(), "[folder]");
         let text = text.replace(&self.home.path().display().to_string(), "[home]");
         // What turns while it works stands still.
-        without_times(&text.replace(|c| "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏".contains(c), "⠋"))
+        without_names(&without_times(&text.replace(|c| "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏".contains(c), "⠋")))
     }
 }
 
 fn env_path() -> String {
     std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".into())
+}
+
+/// `session 0197a3b2c4d5` becomes `session [name]`.
+fn without_names(text: &str) -> String {
+    let line = |line: &str| match line.split_once("session ") {
+        Some(("", name)) if name.len() == 12 && name.chars().all(|c| c.is_ascii_hexdigit()) => {
+            "session [name]".to_owned()
+        }
+        _ => line.to_owned(),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// `0.3 s` and `1 min 02 s` become `[time]`.

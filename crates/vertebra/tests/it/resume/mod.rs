@@ -230,3 +230,18 @@ async fn a_session_forks_between_any_two_steps_and_the_first_stays_as_it_was() {
     let first: Vec<Entry> = journal.entries().into_iter().filter(|line| *line.session_id != id).collect();
     assert_eq!(build(&plan).fork(first, None).await.expect("all of it").state().await.messages(), &before);
 }
+
+#[tokio::test]
+async fn whoever_watches_a_run_hears_that_it_waits() {
+    let world = World { later: true, ..World::default() };
+    let (mortal, journal) = Mortal::forever();
+    let mut stream = world.agent(mortal).stream("go");
+    let mut last = None;
+    while let Some(event) = stream.next().await {
+        last = Some(event);
+    }
+    let ended = last.map(|event| (event.depth, event.news));
+    let Some((0, vertebra::News::Ended { report })) = ended else { panic!("the last word is its end: {ended:?}") };
+    assert_eq!(report.status, RunStatus::Suspended);
+    assert!(journal.entries().iter().any(|line| matches!(line.what, What::Suspended { .. })));
+}

@@ -1,0 +1,110 @@
+//! `vertebra sessions delete` and `prune`: what is taken away, after a question.
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    process::ExitCode,
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail};
+use jiff::Timestamp;
+use vertebra_bridge::settings::Origin;
+use vertebra_journal::Pruned;
+
+use super::{for_programs, past, print};
+use crate::{
+    assembly::{World, agrees_to, journal_settings, retention},
+    options::duration,
+    view::text::{bytes, counted, short_id},
+};
+
+/// Which sessions to delete.
+#[derive(clap::Args)]
+pub(super) struct Delete {
+    /// The sessions
+    #[arg(value_name = "SESSION", required = true)]
+    sessions: Vec<String>,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// As JSON, for programs; in a pipe it is JSON anyway
+    #[arg(long)]
+    json: bool,
+}
+
+/// What to keep.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Without an option, what `[journal]` in your settings says is kept. A session that runs, or waits for an answer, always is.")]
+pub(super) struct Prune {
+    /// Keep what something happened in for so long: `30d`
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    keep: Option<Duration>,
+    /// Keep so many sessions
+    #[arg(long, value_name = "N")]
+    max_sessions: Option<u64>,
+    /// Keep so many bytes
+    #[arg(long, value_name = "N")]
+    max_bytes: Option<u64>,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// As JSON, for programs; in a pipe it is JSON anyway
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn delete(options: &Delete) -> anyhow::Result<ExitCode> {
+    let store = past::write()?;
+    let found = options.sessions.iter().map(|words| store.find(words)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = found.iter().map(|row| short_id(&row.session_id)).collect();
+    if !agreed(&format!("Delete {}?", names.join(", ")), options.yes)? {
+        return Ok(ExitCode::FAILURE);
+    }
+    let mut all = Pruned::default();
+    for row in &found {
+        let pruned = store.delete(&row.session_id)?;
+        all.freed += pruned.freed;
+        all.sessions.extend(pruned.sessions);
+    }
+    told(&all, options.json)
+}
+
+pub(super) fn prune(options: &Prune) -> anyhow::Result<ExitCode> {
+    let origin = Origin::command_line();
+    let mut settings = journal_settings(&World::of_process())?;
+    if options.keep.is_some() || options.max_sessions.is_some() || options.max_bytes.is_some() {
+        settings.keep = options.keep.map(|time| origin.said(time));
+        settings.max_sessions = options.max_sessions.map(|count| origin.said(count));
+        settings.max_bytes = options.max_bytes.map(|count| origin.said(count));
+    }
+    let retention = retention(&settings, Timestamp::now()).context(
+        "say what to keep: --keep 30d, --max-sessions 1000, --max-bytes 1000000000, or `[journal]` in your settings",
+    )?;
+    let store = past::write()?;
+    if !agreed(&format!("Delete what need not be kept in {}?", store.path().display()), options.yes)? {
+        return Ok(ExitCode::FAILURE);
+    }
+    told(&store.prune(&retention)?, options.json)
+}
+
+fn agreed(question: &str, yes: bool) -> anyhow::Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if !std::io::stdin().is_terminal() {
+        bail!("nobody is there to be asked; to delete without a question: --yes");
+    }
+    Ok(agrees_to(question)?)
+}
+
+fn told(pruned: &Pruned, json: bool) -> anyhow::Result<ExitCode> {
+    if for_programs(json) {
+        print(pruned)?;
+    } else {
+        let (sessions, lines) = (counted(pruned.sessions.len(), "session"), counted(pruned.lines(), "line"));
+        let freed = bytes(usize::try_from(pruned.freed).unwrap_or(usize::MAX));
+        writeln!(std::io::stdout(), "deleted {sessions}, {lines}; the file is {freed} smaller")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,186 @@
+//! `vertebra sessions show`: what happened in a session, as a tree for people and as an object for programs.
+
+use std::{fmt::Write as _, io::Write as _, process::ExitCode};
+
+use serde::Serialize;
+use vertebra::{Decision, ToolCall};
+use vertebra_journal::SessionRow;
+
+use super::{
+    Past, for_programs, print,
+    story::{CallState, CallStory, HookStory, RunStory, StepStory, Story},
+};
+use crate::view::{
+    call_row,
+    rows::{BOLD, CYAN, DIM, GREEN, RED, YELLOW},
+    text::{counted, cut, money, on_one_line, short_id, tokens, visible},
+};
+
+/// How much of a line is shown.
+const WIDTH: usize = 140;
+/// How many lines of an output are shown.
+const LINES: usize = 6;
+
+/// Which session, and how much of it.
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// The session
+    #[arg(value_name = "SESSION")]
+    session: String,
+    /// All of every text, and every hook that decided or changed something
+    #[arg(long)]
+    full: bool,
+    /// As JSON, for programs; in a pipe it is JSON anyway
+    #[arg(long)]
+    json: bool,
+}
+
+/// A session, for programs.
+#[derive(Serialize)]
+struct Shown<'a> {
+    session: &'a SessionRow,
+    #[serde(flatten)]
+    story: &'a Story,
+    /// What could not be read.
+    damaged: &'a [String],
+}
+
+/// Runs the command.
+pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let past = Past::find(&options.session)?;
+    let mut damaged = Vec::new();
+    let lines = past.store.lines(&past.row.session_id)?;
+    let story = Story::of(lines.filter_map(|line| line.map_err(|error| damaged.push(error.to_string())).ok()));
+    if for_programs(options.json) {
+        print(&Shown { session: &past.row, story: &story, damaged: &damaged })?;
+    } else {
+        let page = Page { full: options.full };
+        let mut out = anstream::stdout().lock();
+        out.write_all(page.session(&past.row, &story).as_bytes())?;
+        for problem in &damaged {
+            writeln!(out, "{RED}! {}{RED:#}", visible(problem))?;
+        }
+    }
+    Ok(if damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The page for people.
+struct Page {
+    full: bool,
+}
+
+impl Page {
+    fn session(&self, row: &SessionRow, story: &Story) -> String {
+        let mut page = String::new();
+        let held = row.held_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
+        let _ = writeln!(page, "{BOLD}{}{BOLD:#}  {}{held}", visible(&row.session_id), row.status);
+        let (folder, model) = (on_one_line(&row.working_directory), on_one_line(&row.model.name));
+        let _ = writeln!(
+            page,
+            "{DIM}{folder} · {}:{model} · began {} · last {}{DIM:#}",
+            row.model.provider, row.began, row.touched
+        );
+        let usage = row.usage;
+        let cost = if usage.cost_micros > 0 { format!(" · {}", money(usage.cost_micros)) } else { String::new() };
+        let (steps, calls) = (counted(row.steps, "step"), counted(row.tool_calls, "call"));
+        let _ = writeln!(page, "{DIM}{steps} · {calls} · {} tokens{cost}{DIM:#}", tokens(usage.total_tokens()));
+        if let Some(from) = &row.forked_from {
+            let _ = writeln!(page, "{DIM}begins where {} was{DIM:#}", short_id(from));
+        }
+        for run in &story.runs {
+            self.run(&mut page, run);
+        }
+        page
+    }
+
+    fn run(&self, page: &mut String, run: &RunStory) {
+        let margin = "│ ".repeat(run.depth.min(4) as usize);
+        let agent = if run.depth > 0 { format!("{} ", on_one_line(&run.agent)) } else { String::new() };
+        let _ = writeln!(page, "\n{margin}{CYAN}❯{CYAN:#} {agent}{BOLD}{}{BOLD:#}", self.text(&run.prompt));
+        for time in &run.resumed {
+            let _ = writeln!(page, "{margin}{YELLOW}resumed at {time}{YELLOW:#}");
+        }
+        for step in &run.steps {
+            self.step(page, step, &margin);
+        }
+        let ended = match (&run.stop, &run.waits_for) {
+            (Some(stop), _) => format!("{DIM}■ {}{DIM:#}", on_one_line(stop)),
+            (None, Some(waits)) => format!("{YELLOW}⏸ {}{YELLOW:#}", on_one_line(waits)),
+            (None, None) => format!("{YELLOW}… has not ended{YELLOW:#}"),
+        };
+        let _ = writeln!(page, "{margin}{ended}");
+    }
+
+    fn step(&self, page: &mut String, step: &StepStory, margin: &str) {
+        let _ = writeln!(page, "{margin}{DIM}step {}{DIM:#}", step.step);
+        self.hooks(page, &step.hooks, &format!("{margin}  "));
+        if !step.said.trim().is_empty() {
+            let _ = writeln!(page, "{margin}  {}", self.text(&step.said));
+        }
+        if let Some(error) = &step.error {
+            let _ = writeln!(page, "{margin}  {RED}✗ {}{RED:#}", on_one_line(error));
+        }
+        for call in &step.calls {
+            self.call(page, call, margin);
+        }
+    }
+
+    fn call(&self, page: &mut String, call: &CallStory, margin: &str) {
+        let (style, mark) = match call.state {
+            CallState::Asked => (DIM, "·"),
+            CallState::Blocked => (RED, "⊘"),
+            CallState::Begun => (YELLOW, "◆"),
+            CallState::Unknown => (YELLOW, "?"),
+            CallState::Ended if call.result.as_ref().is_some_and(|result| result.success) => (GREEN, "✓"),
+            CallState::Ended => (RED, "✗"),
+        };
+        let (id, tool, args) = (call.call_id.clone(), call.tool.clone(), call.args.clone());
+        let row = call_row(&ToolCall { id, tool, args, malformed: None }).cut(WIDTH).paint(true);
+        let _ = writeln!(page, "{margin}  {style}{mark}{style:#} {row} {DIM}{}{DIM:#}", on_one_line(&call.call_id));
+        let inner = format!("{margin}    ");
+        if let Some(asked) = &call.asked {
+            let answer = match &call.answered {
+                None => "not answered".to_owned(),
+                Some(Decision::Approve { .. }) => "yes".to_owned(),
+                Some(Decision::Edit { .. }) => "yes, with other arguments".to_owned(),
+                Some(Decision::Deny { reason }) => format!("no: {}", on_one_line(reason)),
+                Some(Decision::Later) => "later".to_owned(),
+            };
+            let _ = writeln!(page, "{inner}{YELLOW}? {} → {answer}{YELLOW:#}", self.text(asked));
+        }
+        self.hooks(page, &call.hooks, &inner);
+        let Some(result) = &call.result else { return };
+        let lines: Vec<&str> = result.output.trim_end().lines().collect();
+        let shown = if self.full { lines.len() } else { lines.len().min(LINES) };
+        for line in &lines[..shown] {
+            let line = visible(line);
+            let line = if self.full { line } else { cut(&line, WIDTH).into_owned().into() };
+            let _ = writeln!(page, "{inner}{DIM}{line}{DIM:#}");
+        }
+        if shown < lines.len() {
+            let _ = writeln!(page, "{inner}{DIM}… {} more{DIM:#}", counted(lines.len() - shown, "line"));
+        }
+    }
+
+    /// Those that decided something; with all of it, also those that changed something or said yes.
+    fn hooks(&self, page: &mut String, hooks: &[HookStory], margin: &str) {
+        for hook in hooks {
+            let verdict = hook.verdict.map_or_else(|| "failed".to_owned(), |verdict| verdict.to_string());
+            let built_in = hook.hook.contains('/');
+            if !self.full && built_in && matches!(&*verdict, "allow" | "proceed" | "skip") {
+                continue;
+            }
+            let why = hook.reason.as_deref().map(|why| format!(": {}", self.text(why))).unwrap_or_default();
+            let changed = match &*hook.changed.join(", ") {
+                "" => String::new(),
+                paths => format!(" changed {}", on_one_line(paths)),
+            };
+            let name = on_one_line(&hook.hook);
+            let _ = writeln!(page, "{margin}{DIM}{} {name} → {verdict}{changed}{why}{DIM:#}", hook.point);
+        }
+    }
+
+    fn text(&self, text: &str) -> String {
+        if self.full { visible(text.trim_end()).into_owned() } else { cut(&on_one_line(text), WIDTH).into_owned() }
+    }
+}

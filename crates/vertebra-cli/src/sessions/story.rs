@@ -1,0 +1,277 @@
+//! What the lines of a session tell: runs, steps, calls, and who decided what about them.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use vertebra::{Args, Decision, Entry, Kind, Ran, Record, RunStatus, ToolCall, ToolResult, ToolStatus, Usage, What};
+
+/// All that happened.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Story {
+    /// The runs, in the order they began.
+    pub(super) runs: Vec<RunStory>,
+}
+
+/// A run.
+#[derive(Debug, Serialize)]
+pub(super) struct RunStory {
+    pub(super) run_id: Arc<str>,
+    pub(super) agent: Arc<str>,
+    /// This many delegations deep.
+    pub(super) depth: u32,
+    /// The call it works for.
+    pub(super) for_call: Option<Arc<str>>,
+    pub(super) began: Timestamp,
+    pub(super) prompt: String,
+    pub(super) steps: Vec<StepStory>,
+    /// How it ended; `None` if it has not.
+    pub(super) status: Option<RunStatus>,
+    /// Why.
+    pub(super) stop: Option<String>,
+    /// What it waits for.
+    pub(super) waits_for: Option<String>,
+    /// When its session was resumed.
+    pub(super) resumed: Vec<Timestamp>,
+}
+
+/// A step.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct StepStory {
+    pub(super) step: u32,
+    /// What the model said.
+    pub(super) said: String,
+    pub(super) usage: Usage,
+    /// What went wrong with the model.
+    pub(super) error: Option<String>,
+    pub(super) calls: Vec<CallStory>,
+    /// What hooks decided and changed that was not about a call.
+    pub(super) hooks: Vec<HookStory>,
+}
+
+/// A call.
+#[derive(Debug, Serialize)]
+pub(super) struct CallStory {
+    pub(super) call_id: Arc<str>,
+    pub(super) tool: Arc<str>,
+    /// As it was made, or as it was asked for.
+    pub(super) args: Args,
+    pub(super) state: CallState,
+    /// What came of it.
+    pub(super) result: Option<ToolResult>,
+    /// What a person was asked.
+    pub(super) asked: Option<String>,
+    /// What they said.
+    pub(super) answered: Option<Decision>,
+    pub(super) hooks: Vec<HookStory>,
+}
+
+/// How far a call came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CallState {
+    /// It was asked for.
+    Asked,
+    /// It was refused.
+    Blocked,
+    /// It has begun.
+    Begun,
+    /// It is over.
+    Ended,
+    /// It has begun, and nobody knows what came of it.
+    Unknown,
+}
+
+/// What a hook decided or changed.
+#[derive(Debug, Serialize)]
+pub(super) struct HookStory {
+    pub(super) point: String,
+    pub(super) hook: String,
+    pub(super) verdict: Option<Kind>,
+    pub(super) reason: Option<String>,
+    /// Where it changed something.
+    pub(super) changed: Vec<String>,
+}
+
+impl Story {
+    /// Reads lines, oldest first.
+    pub(super) fn of(lines: impl IntoIterator<Item = Entry>) -> Self {
+        let mut story = Self::default();
+        let mut resumed = None;
+        for line in lines {
+            story.read(line, &mut resumed);
+        }
+        story
+    }
+
+    fn read(&mut self, line: Entry, resumed: &mut Option<Timestamp>) {
+        let Entry { run_id, timestamp, what, .. } = line;
+        match what {
+            What::SessionResumed { .. } => *resumed = Some(timestamp),
+            What::RunBegan { prompt, agent, depth, for_call, .. } => {
+                if self.run(&run_id).is_some() {
+                    return;
+                }
+                let (steps, resumed) = (Vec::new(), Vec::new());
+                let (status, stop, waits_for) = (None, None, None);
+                let prompt = prompt.text;
+                let began = timestamp;
+                self.runs.push(RunStory {
+                    run_id,
+                    agent,
+                    depth,
+                    for_call,
+                    began,
+                    prompt,
+                    steps,
+                    status,
+                    stop,
+                    waits_for,
+                    resumed,
+                });
+            }
+            what => {
+                let Some(run) = self.run(&run_id) else { return };
+                if run.status.is_none() {
+                    run.resumed.extend(resumed.take());
+                }
+                run.read(what);
+            }
+        }
+    }
+
+    fn run(&mut self, run_id: &str) -> Option<&mut RunStory> {
+        self.runs.iter_mut().rfind(|run| &*run.run_id == run_id)
+    }
+}
+
+impl RunStory {
+    fn read(&mut self, what: What) {
+        match what {
+            What::StepBegan { step } => {
+                // A step that was under way when its process ended is begun again.
+                if self.steps.last().is_none_or(|last| last.step != step) {
+                    self.steps.push(StepStory { step, ..StepStory::default() });
+                }
+            }
+            What::Dispatched { call_id, record, .. } => {
+                let hooks = decided(&record);
+                match call_id.and_then(|id| self.call(&id)) {
+                    Some(call) => {
+                        if record.verdict == Kind::Deny && call.state == CallState::Asked {
+                            call.state = CallState::Blocked;
+                        }
+                        call.hooks.extend(hooks);
+                    }
+                    None => self.step().hooks.extend(hooks),
+                }
+            }
+            What::ModelAnswered { usage, response, error, .. } => {
+                let step = self.step();
+                step.usage += usage;
+                step.error = error.map(|error| error.to_string());
+                let Some(response) = response else { return };
+                step.said = response.text;
+                for call in response.calls {
+                    step.calls.push(CallStory::of(call));
+                }
+            }
+            What::ToolIntended { call_id, tool, args, .. } => {
+                let call = self.call_or(&call_id, &tool);
+                (call.tool, call.args) = (tool, args);
+            }
+            What::ToolStarted { call_id, .. } => self.call_or(&call_id, &"".into()).state = CallState::Begun,
+            What::ToolEnded { call_id, result, .. } | What::ToolLeftOut { call_id, result } => {
+                let call = self.call_or(&call_id, &"".into());
+                call.state = match result.status {
+                    ToolStatus::Unknown => CallState::Unknown,
+                    ToolStatus::Blocked => CallState::Blocked,
+                    _ => CallState::Ended,
+                };
+                call.result = Some(result);
+            }
+            What::Asked { approval, .. } => {
+                let call = self.call_or(&approval.call_id, &approval.tool);
+                call.asked = Some(format!("{}: {}", approval.asked_by, approval.reason));
+            }
+            What::Answered { call_id, decision } => {
+                let call = self.call_or(&call_id, &"".into());
+                if let Decision::Deny { .. } = decision {
+                    call.state = CallState::Blocked;
+                }
+                call.answered = Some(decision);
+            }
+            What::Suspended { message } => self.waits_for = Some(message),
+            What::RunEnded { report, .. } => {
+                self.waits_for = None;
+                self.status = Some(report.status);
+                self.stop = Some(report.stop.to_string());
+            }
+            What::SessionBegan { .. }
+            | What::SessionResumed { .. }
+            | What::RunBegan { .. }
+            | What::ModelAsked { .. }
+            | What::Checkpoint(_)
+            | What::SessionEnded => {}
+        }
+    }
+
+    /// The step that is under way. What comes before the first is told with it.
+    fn step(&mut self) -> &mut StepStory {
+        if self.steps.is_empty() {
+            self.steps.push(StepStory { step: 1, ..StepStory::default() });
+        }
+        let last = self.steps.len() - 1;
+        &mut self.steps[last]
+    }
+
+    fn call(&mut self, call_id: &str) -> Option<&mut CallStory> {
+        self.steps.iter_mut().flat_map(|step| &mut step.calls).rfind(|call| &*call.call_id == call_id)
+    }
+
+    /// The call; one that no model asked for is made.
+    fn call_or(&mut self, call_id: &Arc<str>, tool: &Arc<str>) -> &mut CallStory {
+        if self.call(call_id).is_none() {
+            let call = ToolCall { id: call_id.clone(), tool: tool.clone(), args: Args::default(), malformed: None };
+            self.step().calls.push(CallStory::of(call));
+        }
+        self.call(call_id).expect("it was made just now")
+    }
+}
+
+impl CallStory {
+    fn of(call: ToolCall) -> Self {
+        Self {
+            call_id: call.id,
+            tool: call.tool,
+            args: call.args,
+            state: CallState::Asked,
+            result: None,
+            asked: None,
+            answered: None,
+            hooks: Vec::new(),
+        }
+    }
+}
+
+/// The hooks of a dispatch that did more than let things pass.
+fn decided(record: &Record) -> Vec<HookStory> {
+    let told = record.hooks.iter().filter_map(|trace| {
+        let (verdict, reason) = match &trace.ran {
+            Ran::Answered { verdict, reason } => (Some(*verdict), reason.clone()),
+            Ran::Failed { failure, .. } => (None, Some(failure.to_string())),
+            Ran::Skipped { .. } | Ran::Detached | Ran::Dropped => return None,
+        };
+        // What capabilities note down for themselves is no news.
+        let own =
+            |path: &str| trace.hook.contains('/') && ["/metadata/", "/notes/"].iter().any(|at| path.starts_with(at));
+        let changed: Vec<String> =
+            trace.changes.iter().filter(|change| !own(&change.path)).map(|change| change.path.clone()).collect();
+        if matches!(verdict, Some(Kind::Proceed | Kind::Skip)) && changed.is_empty() {
+            return None;
+        }
+        let (point, hook) = (record.point.to_string(), trace.hook.to_string());
+        Some(HookStory { point, hook, verdict, reason, changed })
+    });
+    told.collect()
+}
