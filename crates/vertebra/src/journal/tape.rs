@@ -186,10 +186,7 @@ impl Tape {
 
     /// Whether a line that is about to be written is on the tape of a run that is resumed.
     pub(crate) fn has_written(&self, entry: &Entry) -> bool {
-        let again = matches!(
-            entry.what,
-            What::StepBegan { .. } | What::RunBegan { .. } | What::ToolLeftOut { .. } | What::Suspended { .. }
-        );
+        let again = matches!(entry.what, What::StepBegan { .. } | What::RunBegan { .. } | What::ToolLeftOut { .. });
         self.replayed.is_none() && again && self.take_like(entry).is_some()
     }
 
@@ -323,6 +320,10 @@ fn settled(lines: Vec<Entry>) -> Vec<Entry> {
         match Gate::of(line) {
             Some((gate, Side::Before)) => open.entry(gate).or_default().push(number),
             Some((gate, Side::Behind)) => drop(open.remove(&gate)),
+            // Nobody may have listened to what became of a call that was refused; its step is over all the same.
+            None if matches!(line.what, What::Checkpoint(_) | What::RunEnded { .. }) => {
+                open.retain(|gate, _| gate.run_id != line.run_id);
+            }
             None => {}
         }
         keep[number] = match &line.what {
