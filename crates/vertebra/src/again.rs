@@ -47,31 +47,35 @@ pub(crate) async fn stands(
         }
         return Ok(Use::New);
     };
-    let Begun { line, key, args, whole, result } = begun;
+    let Begun { line, key, args, whole, result, until } = begun;
+    let over = |result: ToolResult| {
+        run.leave_call(tape, call_id, until);
+        Ok(Use::Over(result))
+    };
     if run.replayed().is_some() {
         run.happens(Some(&line), intended(asked, key.clone()));
         return match result {
             _ if spec.delegates => Ok(Use::Again { key }),
-            Some(result) => Ok(Use::Over(result)),
+            Some(result) => over(result),
             None => Err(Interrupted::Cancelled),
         };
     }
     if let Some(result) = result {
-        return Ok(Use::Over(result));
+        return over(result);
     }
     if whole && (spec.idempotent || spec.delegates) {
         return Ok(Use::Again { key });
     }
     match reconcile(tool, args, invocation(key.clone())).await {
         Reconciled::NotDone if whole => Ok(Use::Again { key }),
-        Reconciled::Done(output) => ended(run, call_id, key, output.into()).await,
+        Reconciled::Done(output) => over(ended(run, call_id, key, output.into()).await?),
         Reconciled::NotDone | Reconciled::Unknown => {
             let tool = &spec.name;
             let words = format!(
                 "unknown: the process ended while `{tool}` was at work. It may have done all, a part or nothing of what \
                  it was asked, and was not done again. Find out how things stand before you repeat it."
             );
-            ended(run, call_id, key, ToolResult::ended(ToolStatus::Unknown, words)).await
+            over(ended(run, call_id, key, ToolResult::ended(ToolStatus::Unknown, words)).await?)
         }
     }
 }
@@ -87,9 +91,9 @@ pub(crate) fn intended(asked: &ToolAsked, key: String) -> What {
     }
 }
 
-async fn ended(run: &Run, call_id: &Arc<str>, key: String, result: ToolResult) -> Result<Use, Interrupted> {
+async fn ended(run: &Run, call_id: &Arc<str>, key: String, result: ToolResult) -> Result<ToolResult, Interrupted> {
     run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;
-    Ok(Use::Over(result))
+    Ok(result)
 }
 
 /// Asks the tool. One that fails to say does not know.

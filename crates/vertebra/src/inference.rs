@@ -229,7 +229,7 @@ fn recalled(run: &Run, asked: &InferenceAsked) -> Result<Option<Answer>, Interru
 fn answered_before(run: &Run, desk: &mut Desk, reserved: Reservation, answer: Answer) -> Result<Response, Interrupted> {
     let Answer { usage, said, halted, veiled, .. } = answer;
     reserved.settle(usage.total_tokens());
-    run.spend(usage);
+    run.spend_again(usage);
     desk.state.spend(usage);
     run.set_veiled(veiled);
     match said {

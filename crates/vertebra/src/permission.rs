@@ -166,7 +166,7 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
     let mut news = Notified { at, kind: "permission".into(), message, data: serde_json::Value::Null };
     run.fire(Notification, &mut news, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     let (call_id, digest) = (approval.call_id.clone(), approval.digest.clone());
-    let decision = match asked_before(run, &approval)? {
+    let decision = match asked_before(run, &approval).await? {
         Some(Question { decision: Some(decision), .. }) => decision,
         Some(Question { until, .. }) => put(run, &**approver, &approval, until).await?,
         None => {
@@ -189,9 +189,11 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
 }
 
 /// The question as it was put before the run was resumed, or in the run that is replayed.
-fn asked_before(run: &Run, approval: &Approval) -> Result<Option<Question>, Interrupted> {
+async fn asked_before(run: &Run, approval: &Approval) -> Result<Option<Question>, Interrupted> {
     let Some(tape) = run.tape() else { return Ok(None) };
-    let question = tape.question(run.place(), &approval.call_id, &approval.digest);
+    // In a replay it is as late afterwards as it was then, and nobody worked meanwhile.
+    let asked = async { tape.question(run.place(), &approval.call_id, &approval.digest) };
+    let question = run.wait_for_person(asked).await?;
     let what = What::Asked { approval: Box::new(approval.clone()), until: jiff::Timestamp::MAX };
     run.happens(question.as_ref().map(|question| &question.line), what);
     let answered = question.as_ref().is_some_and(|question| question.decision.is_some());

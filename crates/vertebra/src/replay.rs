@@ -50,7 +50,7 @@ impl Agent {
                     runs += 1;
                     session.replay_run(line.run_id.clone(), prompt).await;
                     if let (Some(left), Some(replayed)) = (tape.left_over(&line.run_id), tape.replayed())
-                        && !tape.is_cut(&line.run_id)
+                        && !tape.is_cut(&line.run_id, None)
                     {
                         replayed.missing(session.state().await.steps(), &left);
                     }

@@ -9,10 +9,11 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use vertebra_hooks::{Outcome, Point, Ruling};
 
 use crate::{
-    AgentState, Meter, Run, RunError,
+    AgentState, Meter, Run, RunError, Usage,
     counts::Counts,
     facts::Located,
     journal::{Checkpoint, Entry, Left, Place, Replayed, StateChange, Tape, Used, What},
@@ -92,19 +93,40 @@ impl Run {
 
     /// Goes on from what the run had used.
     pub(crate) fn restore(&self, used: &Used) {
+        self.count_used(used);
+        *lock(&self.0.spent) += used.usage;
+        // The session has counted the calls of its own runs.
+        if self.0.info.depth > 0 {
+            lock(&self.0.totals).tool_calls += used.calls;
+        }
+    }
+
+    /// Counts an answer that was paid for before. The totals of the session that is resumed have it already.
+    pub(crate) fn spend_again(&self, usage: Usage) {
+        *lock(&self.0.spent) += usage;
+        self.0.budget.pay(usage);
+    }
+
+    /// Leaves a use of a tool behind that is over: it is not made again, but what it used is used.
+    pub(crate) fn leave_call(&self, tape: &Tape, call_id: &Arc<str>, until: Option<(usize, Timestamp)>) {
+        let (asked, used) = tape.leave_call(self.place(), call_id, until);
+        for usage in asked {
+            self.0.budget.spend(Meter::Tokens, usage.total_tokens());
+            self.spend_again(usage);
+        }
+        for used in used {
+            self.count_used(&used);
+            lock(&self.0.totals).tool_calls += used.calls;
+        }
+    }
+
+    fn count_used(&self, used: &Used) {
         for (meter, amount) in
             [(Meter::Steps, used.steps), (Meter::Tokens, used.tokens), (Meter::Cost, used.cost_micros)]
         {
             self.0.budget.spend(meter, amount);
         }
         self.0.budget.worked(Duration::from_millis(used.active_ms));
-        *lock(&self.0.spent) += used.usage;
-        // What the session's own runs had used is in the totals from which the session goes on.
-        if self.0.info.depth > 0 {
-            let mut totals = lock(&self.0.totals);
-            totals.usage += used.usage;
-            totals.tool_calls += used.calls;
-        }
     }
 
     /// Goes on from what the session had used.
@@ -161,7 +183,8 @@ impl Run {
     }
 
     fn compared(&self, replayed: &Replayed, recorded: Option<&Entry>, happens: &Entry) {
-        let cut = self.tape().is_some_and(|tape| tape.is_cut(&happens.run_id));
+        let parent = self.0.parent.as_ref().map(|(parent, _)| &**parent);
+        let cut = self.tape().is_some_and(|tape| tape.is_cut(&happens.run_id, parent));
         if !replayed.compare(self.0.step.load(Ordering::Relaxed), recorded, happens, cut) {
             self.cancel();
         }

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{Checkpoint, Entry, JournalError, JournalFault, What};
-use crate::{AgentState, Prompt, RunReport};
+use crate::{AgentState, Prompt, RunReport, Usage};
 
 /// A session as its journal knows it.
 #[derive(Debug, Default)]
@@ -12,6 +12,8 @@ pub(crate) struct Past {
     pub(crate) state: AgentState,
     /// The latest checkpoint of the session's own runs, without its state.
     pub(crate) latest: Checkpoint,
+    /// What models were paid since.
+    paid: Usage,
     /// How often the session was resumed.
     pub(crate) resumed: u32,
     /// The run that has no end.
@@ -41,6 +43,8 @@ impl Past {
         for (number, line) in lines.iter().enumerate() {
             past.read(number, line)?;
         }
+        // What was paid since counts too, whoever asked.
+        past.latest.used.session += past.paid;
         Ok(past)
     }
 
@@ -48,6 +52,7 @@ impl Past {
         let run_id = &line.run_id;
         match &line.what {
             What::SessionResumed { times } => self.resumed = *times,
+            What::ModelAnswered { usage, .. } => self.paid += *usage,
             What::RunBegan { prompt, depth, foreign, .. } => {
                 let run = RunPast { prompt: prompt.clone(), since: number, ..RunPast::default() };
                 self.runs.entry(run_id.clone()).or_insert(run);
@@ -67,7 +72,6 @@ impl Past {
             | What::StepBegan { .. }
             | What::Dispatched { .. }
             | What::ModelAsked { .. }
-            | What::ModelAnswered { .. }
             | What::ToolIntended { .. }
             | What::ToolStarted { .. }
             | What::ToolEnded { .. }
@@ -92,6 +96,7 @@ impl Past {
         })?;
         if checkpoint.depth == 0 {
             self.resumed = self.resumed.max(checkpoint.used.resumed);
+            self.paid = Usage::default();
             self.latest = Checkpoint { state: super::StateChange::default(), ..checkpoint.clone() };
             run.state = self.state.clone();
         }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use vertebra_hooks::{Point, Record};
 
 use super::{
-    Entry, Left, What,
+    Entry, Left, Used, What,
     past::{Past, RunPast},
     replayed::Replayed,
 };
@@ -24,15 +24,20 @@ use crate::{
 /// What a run is resumed or replayed from.
 #[derive(Debug)]
 pub(crate) struct Tape {
-    tracks: Mutex<HashMap<Track, VecDeque<Entry>>>,
+    tracks: Mutex<Tracks>,
     runs: HashMap<Arc<str>, RunPast>,
     /// What a replay has found out so far; `None` in a run that is resumed.
     replayed: Option<Replayed>,
     /// Runs whose recording breaks off: somebody, the clock or a crash ended them.
     cut: HashSet<Arc<str>>,
+    /// Runs of which something was recorded.
+    began: HashSet<Arc<str>>,
     /// How often the session was resumed.
     times: u32,
 }
+
+/// Lines by where they belong, each with its place on the tape.
+type Tracks = HashMap<Track, VecDeque<(usize, Entry)>>;
 
 /// Lines that can only come one after the other, whatever else happens at the same time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -70,6 +75,8 @@ pub(crate) struct Begun {
     /// Whether the arguments are those it was begun with: some may be hidden.
     pub(crate) whole: bool,
     pub(crate) result: Option<ToolResult>,
+    /// Where on the tape it ended, and when.
+    pub(crate) until: Option<(usize, Timestamp)>,
 }
 
 /// A question that was put to somebody.
@@ -90,25 +97,21 @@ impl Tape {
                 What::RunBegan { parent: Some(parent), .. } => parent,
                 _ => &line.run_id,
             };
-            let since = runs.get(run_id).map_or(0, |run| run.since);
-            *number >= since && line.run_id != line.session_id
+            *number >= runs.get(run_id).map_or(0, |run| run.since)
         });
-        let tail = settled(tail.map(|(_, line)| line).collect());
-        Self { tracks: Mutex::new(tracks(tail)), runs, replayed: None, cut: HashSet::new(), times }
+        let mut tail = settled(settled_before(tail.map(|(_, line)| line)));
+        tail.retain(|line| line.run_id != line.session_id);
+        let (cut, began) = Default::default();
+        Self { tracks: Mutex::new(tracks(tail)), runs, replayed: None, cut, began, times }
     }
 
     /// The tape of a whole session.
     pub(crate) fn to_replay(lines: Vec<Entry>, replayed: Replayed) -> Self {
-        let mut kept: Vec<Entry> = Vec::new();
-        for line in lines {
-            // What a resumed run did again counts from the time it did.
-            if let What::SessionResumed { .. } = line.what {
-                kept = settled(kept);
-            }
-            kept.push(line);
-        }
-        let cut = cut(&kept);
-        Self { tracks: Mutex::new(tracks(kept)), runs: HashMap::new(), replayed: Some(replayed), cut, times: 0 }
+        let kept = settled_before(lines);
+        let (replayed, cut) = (Some(replayed), cut(&kept));
+        let began = kept.iter().filter(|line| matches!(line.what, What::RunBegan { .. }));
+        let began = began.map(|line| line.run_id.clone()).collect();
+        Self { tracks: Mutex::new(tracks(kept)), runs: HashMap::new(), replayed, cut, began, times: 0 }
     }
 
     /// What is known of a run that is resumed.
@@ -156,11 +159,14 @@ impl Tape {
         let What::ToolIntended { key, args, digest, .. } = &line.what else { return None };
         let (key, args, whole) = (key.clone(), args.clone(), args.digest() == *digest);
         self.take(place, "tool_started", &key)?;
-        let result = match self.take(place, "tool_ended", &key).map(|line| line.what) {
-            Some(What::ToolEnded { result, .. }) => Some(result),
-            _ => None,
+        // In a replay it is not that late yet: a tool that delegates is entered again.
+        let (result, until) = match self.pop(place, "tool_ended", &key) {
+            Some((number, Entry { what: What::ToolEnded { result, .. }, timestamp, .. })) => {
+                (Some(result), Some((number, timestamp)))
+            }
+            _ => (None, None),
         };
-        Some(Begun { line, key, args, whole, result })
+        Some(Begun { line, key, args, whole, result, until })
     }
 
     /// The question about these arguments of a call, and what was answered to it.
@@ -184,6 +190,51 @@ impl Tape {
         Some(self.take(place, "child_began", "")?.run_id)
     }
 
+    /// Forgets what happened inside a use of a tool that is over, and answers with what that had used: through models that
+    /// were asked on its behalf, and through agents that worked for it.
+    pub(crate) fn leave_call(
+        &self,
+        place: Place<'_>,
+        call_id: &Arc<str>,
+        until: Option<(usize, Timestamp)>,
+    ) -> (Vec<Usage>, Vec<Used>) {
+        if let (Some(replayed), Some((_, ended))) = (&self.replayed, until) {
+            replayed.it_is(ended);
+        }
+        let until = until.map_or(usize::MAX, |(number, _)| number);
+        let mut tracks = self.lock();
+        let mut inside = Vec::new();
+        let of_call = |track: &Track| track.run_id == *place.run_id && track.within.as_ref() == Some(call_id);
+        for (_, lines) in tracks.iter_mut().filter(|(track, _)| of_call(track)) {
+            let over = lines.partition_point(|(number, _)| *number < until);
+            inside.extend(lines.drain(..over).map(|(_, line)| line));
+        }
+        let (mut asked, mut used) = (Vec::new(), Vec::new());
+        for line in inside {
+            match &line.what {
+                What::ModelAnswered { usage, .. } => asked.push(*usage),
+                What::RunBegan { .. } => used.push(self.used_by(&tracks, &line.run_id)),
+                _ => {}
+            }
+        }
+        (asked, used)
+    }
+
+    /// What a run has used, as far as that is known.
+    fn used_by(&self, tracks: &Tracks, run_id: &Arc<str>) -> Used {
+        let of = |kind| {
+            let track = Track { run_id: run_id.clone(), within: None, kind, about: String::new() };
+            tracks.get(&track).into_iter().flatten().map(|(_, line)| &line.what)
+        };
+        if let Some(What::RunEnded { checkpoint, .. }) = of("run_ended").next() {
+            return checkpoint.used;
+        }
+        let known = self.runs.get(run_id).and_then(|run| run.checkpoint.as_ref());
+        let mut used = known.map(|checkpoint| checkpoint.used).unwrap_or_default();
+        used.steps += of("step_began").count() as u64;
+        used
+    }
+
     /// Whether a line that is about to be written is on the tape of a run that is resumed.
     pub(crate) fn has_written(&self, entry: &Entry) -> bool {
         let again = matches!(entry.what, What::StepBegan { .. } | What::RunBegan { .. } | What::ToolLeftOut { .. });
@@ -192,7 +243,7 @@ impl Tape {
 
     /// The line that was recorded where this one is written.
     pub(crate) fn take_like(&self, entry: &Entry) -> Option<Entry> {
-        self.lock().get_mut(&Track::of(entry))?.pop_front()
+        Some(self.lock().get_mut(&Track::of(entry))?.pop_front()?.1)
     }
 
     /// Forgets what is left of a run: what it does from here on was never done.
@@ -205,9 +256,10 @@ impl Tape {
         u64::from(self.times) << 32
     }
 
-    /// Whether the recording of a run breaks off.
-    pub(crate) fn is_cut(&self, run_id: &str) -> bool {
+    /// Whether the recording of a run breaks off, or that of the run it works for, before it began.
+    pub(crate) fn is_cut(&self, run_id: &str, parent: Option<&str>) -> bool {
         self.cut.contains(run_id)
+            || !self.began.contains(run_id) && parent.is_some_and(|parent| self.cut.contains(parent))
     }
 
     /// Lines of a run that were never asked for.
@@ -217,22 +269,26 @@ impl Tape {
         let of_run = tracks.iter().filter(|(track, _)| track.run_id == *run_id && track.within.is_none());
         of_run
             .filter_map(|(_, lines)| lines.front())
-            .filter(|line| tells(line))
-            .min_by_key(|line| line.timestamp)
-            .cloned()
+            .filter(|(_, line)| tells(line))
+            .min_by_key(|(number, _)| *number)
+            .map(|(_, line)| line.clone())
     }
 
     fn take(&self, place: Place<'_>, kind: &'static str, about: &str) -> Option<Entry> {
-        let track =
-            Track { run_id: place.run_id.clone(), within: place.within.cloned(), kind, about: about.to_owned() };
-        let entry = self.lock().get_mut(&track)?.pop_front();
-        if let (Some(replayed), Some(entry)) = (&self.replayed, &entry) {
+        let (_, entry) = self.pop(place, kind, about)?;
+        if let Some(replayed) = &self.replayed {
             replayed.it_is(entry.timestamp);
         }
-        entry
+        Some(entry)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Track, VecDeque<Entry>>> {
+    fn pop(&self, place: Place<'_>, kind: &'static str, about: &str) -> Option<(usize, Entry)> {
+        let track =
+            Track { run_id: place.run_id.clone(), within: place.within.cloned(), kind, about: about.to_owned() };
+        self.lock().get_mut(&track)?.pop_front()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tracks> {
         self.tracks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -246,12 +302,15 @@ fn tells(line: &Entry) -> bool {
     }
 }
 
-/// The runs that ended because of something no recording holds.
+/// The runs that ended because of something no recording holds, and the session, if its end is not there.
 fn cut(lines: &[Entry]) -> HashSet<Arc<str>> {
     let mut cut = HashSet::new();
     for line in lines {
         match &line.what {
-            What::RunBegan { .. } => drop(cut.insert(line.run_id.clone())),
+            What::SessionBegan { .. } | What::SessionResumed { .. } | What::RunBegan { .. } => {
+                cut.insert(line.run_id.clone());
+            }
+            What::SessionEnded => drop(cut.remove(&line.run_id)),
             What::RunEnded { report, .. } => match report.stop.reason {
                 StopReason::Cancelled | StopReason::Time | StopReason::Deadline | StopReason::Suspended => {}
                 StopReason::Error if report.stop.source == "journal" => {}
@@ -263,15 +322,15 @@ fn cut(lines: &[Entry]) -> HashSet<Arc<str>> {
     cut
 }
 
-fn tracks(lines: Vec<Entry>) -> HashMap<Track, VecDeque<Entry>> {
-    let mut tracks: HashMap<Track, VecDeque<Entry>> = HashMap::new();
-    for line in lines {
+fn tracks(lines: Vec<Entry>) -> Tracks {
+    let mut tracks = Tracks::new();
+    for (number, line) in lines.into_iter().enumerate() {
         if let What::RunBegan { parent: Some(parent), for_call, .. } = &line.what {
             let (run_id, within) = (parent.clone(), for_call.clone());
             let track = Track { run_id, within, kind: "child_began", about: String::new() };
-            tracks.entry(track).or_default().push_back(line.clone());
+            tracks.entry(track).or_default().push_back((number, line.clone()));
         }
-        tracks.entry(Track::of(&line)).or_default().push_back(line);
+        tracks.entry(Track::of(&line)).or_default().push_back((number, line));
     }
     tracks
 }
@@ -312,6 +371,18 @@ fn about_purpose(purpose: &Purpose) -> String {
     }
 }
 
+/// Leaves out what led to nothing in a process that is gone: what a resumed run did again counts from the time it did.
+fn settled_before(lines: impl IntoIterator<Item = Entry>) -> Vec<Entry> {
+    let mut kept = Vec::new();
+    for line in lines {
+        if let What::SessionResumed { .. } = line.what {
+            kept = settled(kept);
+        }
+        kept.push(line);
+    }
+    kept
+}
+
 /// Leaves out what led to nothing: whatever had not begun when the process ended passes its hooks and guards anew, as they
 /// are now.
 fn settled(lines: Vec<Entry>) -> Vec<Entry> {
@@ -321,7 +392,14 @@ fn settled(lines: Vec<Entry>) -> Vec<Entry> {
         match Gate::of(line) {
             Some((gate, Side::Before)) => open.entry(gate).or_default().push(number),
             Some((gate, Side::Behind)) => drop(open.remove(&gate)),
-            None => {}
+            // Nobody may have listened to what became of something that was refused; it is over with what it was a part of.
+            None => match &line.what {
+                What::Checkpoint(_) | What::RunEnded { .. } => open.retain(|gate, _| gate.run_id != line.run_id),
+                What::ToolEnded { call_id, .. } => {
+                    open.retain(|gate, _| gate.run_id != line.run_id || gate.within.as_ref() != Some(call_id));
+                }
+                _ => {}
+            },
         }
         keep[number] = match &line.what {
             // Pieces of an answer come with the answer, or come again.

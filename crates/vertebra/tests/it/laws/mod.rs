@@ -8,6 +8,8 @@ mod final_form;
 mod paired;
 mod plan;
 mod puppet;
+mod recorded;
+mod resumed;
 mod world;
 
 use proptest::prelude::*;

@@ -43,7 +43,7 @@ proptest! {
     #[test]
     fn every_call_in_a_conversation_has_its_result(plan in plan(leaving())) {
         for event in play(&plan).events() {
-            if let Event::SessionEnd { messages } = event {
+            if let Event::SessionEnd { messages, .. } = event {
                 prop_assert_eq!(unanswered(&messages), Vec::<String>::new(), "{:?}", messages);
             }
         }
@@ -51,7 +51,7 @@ proptest! {
 }
 
 /// The calls without a result, and the results without a call.
-fn unanswered(messages: &Messages) -> Vec<String> {
+pub(super) fn unanswered(messages: &Messages) -> Vec<String> {
     let mut open: Vec<String> = Vec::new();
     let mut strays = Vec::new();
     for message in messages.iter() {

@@ -76,6 +76,8 @@ pub(crate) enum Call {
     /// Has arguments that are not JSON.
     Malformed,
     Unknown,
+    /// Is never asked for: the model fails instead of answering.
+    NoAnswer,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -141,7 +143,7 @@ fn call() -> impl Strategy<Value = Call> {
         6 => any::<u8>().prop_map(Call::Act),
         1 => any::<u8>().prop_map(Call::Fail),
         3 => Just(Call::Delegate),
-        1 => prop::sample::select(vec![Call::Malformed, Call::Unknown]),
+        1 => prop::sample::select(vec![Call::Malformed, Call::Unknown, Call::NoAnswer]),
     ]
 }
 
@@ -161,6 +163,23 @@ pub(crate) fn leaving() -> impl Strategy<Value = Leave> {
 
 pub(crate) fn crashing() -> impl Strategy<Value = Leave> {
     (0..80u8, any::<bool>()).prop_map(|(line, safe)| Leave::Crash(line, safe))
+}
+
+impl Plan {
+    /// The same with hooks that remember nothing, and more steps than children at work at the same time compete for: which
+    /// of them comes first is not recorded.
+    pub(crate) fn in_any_order(mut self) -> Self {
+        self.hooks.iter_mut().flatten().for_each(|hook| hook.every = 1);
+        self.max_steps = 1000;
+        self
+    }
+
+    /// The same with another guard in front of every tool.
+    pub(crate) fn stricter(mut self) -> Self {
+        let (place, does) = (Place::BeforeToolUse, Does::Deny);
+        self.hooks[0].push(HookPlan { place, guard: true, priority: 0, does, every: 1, fail_open: false });
+        self
+    }
 }
 
 pub(crate) fn plan(leave: impl Strategy<Value = Leave>) -> impl Strategy<Value = Plan> {

@@ -11,17 +11,16 @@ use serde_json::json;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use vertebra::{
-    AgentBuilder, AgentTool, Approval, Approver, Decision, Entry, Invocation, Journal, JournalError, Messages, Tool,
-    ToolOutput, ToolSpec, ToolStatus, What,
-    prelude::*,
-    testing::{FakeClock, Script},
+    AgentBuilder, AgentTool, Approval, Approver, Decision, Deltas, Divergence, Entry, Invocation, Journal,
+    JournalError, Likeness, MemoryJournal, Message, Messages, Model, ModelError, ModelId, NoJournal, Request, Response,
+    Tool, ToolCall, ToolOutput, ToolSpec, ToolStatus, Usage, What, prelude::*, testing::FakeClock,
 };
 
 use super::{
     plan::{Call, Leave, Person, Plan},
     puppet::attach,
 };
-use crate::support::{agent_on, secs};
+use crate::support::{rejected, secs};
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
@@ -32,21 +31,50 @@ pub(crate) enum Event {
     Ran { call: String, key: String, depth: u32, n: u64, digest: String },
     After { call: String, status: ToolStatus },
     RunEnd { run: String, depth: u32 },
-    SessionEnd { messages: Messages },
+    SessionEnd { messages: Messages, tokens: u64 },
     Line(What),
     RunBegan { run: String },
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct Trace(Arc<Mutex<Vec<Event>>>);
+pub(crate) struct Trace {
+    events: Arc<Mutex<Vec<Event>>>,
+    journal: MemoryJournal,
+}
 
 impl Trace {
     fn add(&self, event: Event) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).push(event);
     }
 
     pub(crate) fn events(&self) -> Vec<Event> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The journal, whichever process wrote it.
+    pub(crate) fn lines(&self) -> Vec<Entry> {
+        self.journal.entries()
+    }
+
+    /// The journal in short: the last letters of the run, what, about what.
+    pub(crate) fn story(&self) -> String {
+        let word = |line: Entry| {
+            let about = match &line.what {
+                What::Dispatched { record, call_id, .. } => {
+                    format!("{} {call_id:?} {:?}", record.point, record.verdict)
+                }
+                What::ToolIntended { call_id, key, tool, .. } => format!("{call_id} {tool} {key}"),
+                What::ToolStarted { call_id, key } => format!("{call_id} {key}"),
+                What::ToolEnded { call_id, key, result } => format!("{call_id} {key} {:?}", result.status),
+                What::ToolLeftOut { call_id, .. } | What::Answered { call_id, .. } => call_id.to_string(),
+                What::StepBegan { step } => step.to_string(),
+                What::RunBegan { parent, for_call, .. } => format!("{parent:?} {for_call:?}"),
+                What::RunEnded { report, .. } => report.stop.to_string(),
+                _ => String::new(),
+            };
+            format!("{} {} {about}\n", &line.run_id[line.run_id.len().saturating_sub(4)..], line.what.kind())
+        };
+        self.lines().into_iter().map(word).collect()
     }
 
     pub(crate) fn count(&self, is: impl Fn(&Event) -> bool) -> usize {
@@ -96,6 +124,7 @@ impl Tool for Act {
 
 struct Desk {
     trace: Trace,
+    journal: MemoryJournal,
     leave: Leave,
     lines: Mutex<u8>,
     cancel: CancellationToken,
@@ -110,6 +139,8 @@ impl Journal for Desk {
             *lines - 1
         };
         let crash = match self.leave {
+            // Nothing behind it can be safe.
+            Leave::Crash(at, _) if at < line => return pending().await,
             Leave::Crash(at, safe) if at == line => Some(safe),
             Leave::Cancel(at) if at == line => {
                 self.cancel.cancel();
@@ -121,13 +152,18 @@ impl Journal for Desk {
             if let What::RunBegan { .. } = entry.what {
                 self.trace.add(Event::RunBegan { run: entry.run_id.to_string() });
             }
-            self.trace.add(Event::Line(entry.what));
+            self.trace.add(Event::Line(entry.what.clone()));
+            self.journal.append(entry).await?;
         }
         if crash.is_some() {
             self.crash.notify_one();
             return pending().await;
         }
         Ok(())
+    }
+
+    async fn claim(&self, session_id: &str) -> Result<Vec<Entry>, JournalError> {
+        self.journal.claim(session_id).await
     }
 }
 
@@ -144,13 +180,27 @@ impl Approver for Person {
     }
 }
 
-fn script(turns: &[Vec<Call>]) -> Script {
-    let mut script = Script::new().may_end_early();
-    for calls in turns {
-        let calls: Vec<(&str, String)> = calls.iter().copied().map(written).collect();
-        script = script.calls(calls.iter().map(|(tool, args)| (*tool, &**args)));
+/// A model whose answers depend on nothing but how far the conversation has come, so that any process can go on with it.
+struct Turns(Vec<Vec<Call>>);
+
+impl Model for Turns {
+    fn id(&self) -> ModelId {
+        ModelId::new("plan", "plan")
     }
-    script.say("done")
+
+    async fn infer(&self, request: &Request, _out: &mut Deltas<'_>) -> Result<Response, ModelError> {
+        let answers = request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
+        let usage = Usage { input_tokens: 3, output_tokens: 2, ..Usage::default() };
+        let Some(calls) = self.0.get(answers) else { return Ok(Response { usage, ..Response::text("done") }) };
+        if calls.iter().any(|call| matches!(call, Call::NoAnswer)) {
+            return Err(rejected());
+        }
+        let call = |(number, call): (usize, &Call)| {
+            let (tool, args) = written(*call);
+            ToolCall::from_text(format!("call-{}-{number}", request.messages.len()), tool, &args)
+        };
+        Ok(Response { calls: calls.iter().enumerate().map(call).collect(), usage, ..Response::default() })
+    }
 }
 
 fn written(call: Call) -> (&'static str, String) {
@@ -159,13 +209,13 @@ fn written(call: Call) -> (&'static str, String) {
         Call::Fail(n) => ("fail", json!({ "n": n }).to_string()),
         Call::Delegate => ("helper", json!({"prompt": "look"}).to_string()),
         Call::Malformed => ("act", "{".to_owned()),
-        Call::Unknown => ("nothing", "{}".to_owned()),
+        Call::Unknown | Call::NoAnswer => ("nothing", "{}".to_owned()),
     }
 }
 
 fn planned(plan: &Plan, depth: usize, clock: &FakeClock, trace: &Trace) -> AgentBuilder {
-    let mut builder = agent_on(&script(&plan.turns[depth]), clock);
-    builder.name(["top", "child", "grandchild"][depth]);
+    let mut builder = Agent::builder(Turns(plan.turns[depth].clone()));
+    builder.name(["top", "child", "grandchild"][depth]).clock(clock.clone());
     for fails in [false, true] {
         builder.tool(Act { trace: trace.clone(), fails });
     }
@@ -230,39 +280,68 @@ fn traced(builder: &mut AgentBuilder, trace: &Trace, ended: &Arc<Notify>) {
     });
     let (told, ended) = (trace.clone(), ended.clone());
     builder.watch(SessionEnd, async move |cx| {
-        told.add(Event::SessionEnd { messages: cx.state().messages().clone() });
+        told.add(Event::SessionEnd { messages: cx.state().messages().clone(), tokens: cx.total_tokens });
         ended.notify_one();
         Ok(())
     });
 }
 
-/// Plays a plan to its end, or to its crash.
-pub(crate) fn play(plan: &Plan) -> Trace {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime");
-    let (trace, ended, crash) = (Trace::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let (clock, cancel) = (FakeClock::new(), CancellationToken::new());
-    let mut builder = planned(plan, 0, &clock, &trace);
-    traced(&mut builder, &trace, &ended);
-    let (leave, lines) = (plan.leave, Mutex::new(0));
-    builder.journal(Desk { trace: trace.clone(), leave, lines, cancel: cancel.clone(), crash: crash.clone() });
+/// A planned agent with all that traces it.
+fn built(plan: &Plan, trace: &Trace, ended: &Arc<Notify>, journal: impl Journal) -> Agent {
+    let mut builder = planned(plan, 0, &FakeClock::new(), trace);
+    traced(&mut builder, trace, ended);
+    builder.journal(journal);
     builder.max_steps(plan.max_steps).approval_timeout(secs(5)).continuation_limit(3);
     if !matches!(plan.person, Person::Nobody) {
         builder.approver(plan.person);
     }
-    let agent = builder.build().expect("an agent");
+    builder.build().expect("an agent")
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime")
+}
+
+/// Plays a plan to its end, or to its crash.
+pub(crate) fn play(plan: &Plan) -> Trace {
+    let trace = Trace::default();
+    live(plan, plan.leave, &trace);
+    trace
+}
+
+/// Does what the journal says once more.
+pub(crate) fn replay(plan: &Plan, trace: &Trace) -> Option<Divergence> {
+    let agent = built(plan, &Trace::default(), &Arc::default(), NoJournal);
+    let replay = runtime().block_on(agent.replay(trace.lines(), Likeness::Hooks));
+    replay.expect("a recording from its beginning").divergence
+}
+
+/// One process: it begins the session, or goes on with it, to its end or to a crash.
+pub(crate) fn live(plan: &Plan, leave: Leave, trace: &Trace) {
+    let (ended, crash, cancel) = (Arc::new(Notify::new()), Arc::new(Notify::new()), CancellationToken::new());
+    let journal = trace.journal.another();
+    let (trace, cancelled, crashes) = (trace.clone(), cancel.clone(), crash.clone());
+    let began = trace.lines().first().map(|line| line.session_id.clone());
+    let run_began = trace.lines().iter().any(|line| matches!(line.what, What::RunBegan { .. }));
+    let desk = Desk { trace: trace.clone(), journal, leave, lines: Mutex::new(0), cancel, crash };
+    let agent = built(plan, &trace, &ended, desk);
     let life = async move {
-        let mut session = agent.session().await;
-        let report = session.prompt_until("go", cancel).await;
+        let mut session = match began {
+            Some(id) => agent.resume(&id).await.expect("the process before is gone"),
+            None => agent.session().await,
+        };
+        let _ = session.go_on().await;
+        if !run_began {
+            let _ = session.prompt_until("go", cancelled).await;
+        }
         session.close().await;
-        report
     };
-    runtime.block_on(async {
+    runtime().block_on(async {
         let crashed = async {
-            crash.notified().await;
+            crashes.notified().await;
         };
         let lived = async {
-            looked_at(life, plan.leave).await;
+            looked_at(life, leave).await;
             ended.notified().await;
             // Time for whatever might still come that should not.
             tokio::time::sleep(secs(100_000)).await;
@@ -270,7 +349,6 @@ pub(crate) fn play(plan: &Plan) -> Trace {
         let lived = tokio::time::timeout(secs(10_000_000), lived);
         futures_util::future::select(Box::pin(crashed), Box::pin(lived)).await;
     });
-    trace
 }
 
 /// Polls a future to its end, or drops it when the caller leaves.

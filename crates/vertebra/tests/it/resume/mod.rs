@@ -56,12 +56,16 @@ fn a_recording_is_replayed_as_it_was_also_if_it_was_cut_and_resumed() {
     let replay = world.replay(undisturbed.lines.clone(), Likeness::Hooks);
     assert_eq!((replay.runs, replay.divergence), (1, None));
     assert!(replay.lines > 30, "{}", replay.lines);
-    for last in (1..undisturbed.lines.len() - 1).step_by(3) {
-        let world = World::default();
-        let after = world.resumed(&die_after(&world, last));
-        let before = world.effects();
-        assert_eq!(world.replay(after.lines, Likeness::Hooks).divergence, None, "cut after line {last}");
-        assert_eq!(world.effects(), before, "a replay has no effects");
+    // Nobody listens to what becomes of the helper.
+    for denies in [None, Some("helper")] {
+        let undisturbed = whole(&World { denies, ..World::default() });
+        for last in (1..undisturbed.lines.len() - 1).step_by(3) {
+            let world = World { denies, ..World::default() };
+            let after = world.resumed(&die_after(&world, last));
+            let before = world.effects();
+            assert_eq!(world.replay(after.lines, Likeness::Hooks).divergence, None, "cut after line {last}");
+            assert_eq!(world.effects(), before, "a replay has no effects");
+        }
     }
 }
 
@@ -177,6 +181,19 @@ fn a_run_waits_for_a_person_across_processes_and_the_answer_is_for_what_was_show
         let asked = after.lines.iter().filter(|line| matches!(line.what, What::Asked { .. })).count();
         assert_eq!(asked, 1, "one question, put once");
     }
+}
+
+#[test]
+fn a_run_that_is_resumed_before_its_answer_is_there_waits_on() {
+    let world = World { later: true, ..World::default() };
+    let (mortal, journal) = Mortal::forever();
+    world::live(mortal.clone(), world.agent(mortal));
+    for _ in 0..2 {
+        let after = world.resumed(&journal);
+        assert!(matches!(after.lines.last().map(|line| &line.what), Some(What::Suspended { .. })));
+    }
+    let after = World { later: false, ..world }.resumed(&journal);
+    assert_eq!(after.text, "all done.");
 }
 
 #[test]
