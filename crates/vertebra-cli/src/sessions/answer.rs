@@ -44,7 +44,7 @@ pub(super) struct Questions {
 #[derive(clap::Args)]
 #[command(after_help = "\
 The answer waits in the journal until the session is resumed. It holds for the arguments that the question shows and for
-nothing else; with --digest also if the question changed since you saw it. To go on with other rights, models or limits:
+nothing else; with --digest it is refused if the question has changed since you saw it. To go on with other rights, models or limits:
 `vertebra sessions resume`.")]
 pub(super) struct Answer {
     /// The session

@@ -98,7 +98,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         let here = if options.all { "" } else { " in this folder; of all folders: --all" };
         writeln!(out, "no sessions{here}")?;
     }
-    let columns = usize::from(crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns));
+    // Some terminals say that they have none.
+    let columns = crossterm::terminal::size().ok().map(|(columns, _)| columns).filter(|columns| *columns > 0);
+    let columns = usize::from(columns.unwrap_or(COLUMNS));
     for session in &sessions {
         writeln!(out, "{}", row(session, options.all, Timestamp::now()).cut(columns).paint(true))?;
     }

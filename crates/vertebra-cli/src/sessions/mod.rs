@@ -23,7 +23,8 @@ pub(crate) use self::past::Past;
 #[command(
     arg_required_else_help = true,
     after_help = "\
-A SESSION is its identifier, a beginning or an end of it that no other has, or `last`. In a pipe everything is JSON.
+A SESSION is its identifier, a beginning or an end of it that no other has, or `last`. In a pipe everything is
+JSON, but for what `resume` and `fork` do: that is shown as `vertebra run` shows it.
 
 Examples:
   vertebra sessions list                          those of this folder

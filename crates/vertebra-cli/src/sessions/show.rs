@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, io::Write as _, process::ExitCode};
 
 use serde::Serialize;
-use vertebra::{Decision, ToolCall};
+use vertebra::{Decision, Kind, ToolCall};
 use vertebra_journal::SessionRow;
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 use crate::view::{
     call_row,
     rows::{BOLD, CYAN, DIM, GREEN, RED, YELLOW},
-    text::{counted, cut, money, on_one_line, short_id, tokens, visible},
+    text::{counted, cut, money, more, on_one_line, short_id, tokens, visible},
 };
 
 /// How much of a line is shown.
@@ -158,18 +158,19 @@ impl Page {
             let _ = writeln!(page, "{inner}{DIM}{line}{DIM:#}");
         }
         if shown < lines.len() {
-            let _ = writeln!(page, "{inner}{DIM}… {} more{DIM:#}", counted(lines.len() - shown, "line"));
+            let _ = writeln!(page, "{inner}{DIM}{}{DIM:#}", more(lines.len() - shown, "line"));
         }
     }
 
     /// Those that decided something; with all of it, also those that changed something or said yes.
     fn hooks(&self, page: &mut String, hooks: &[HookStory], margin: &str) {
         for hook in hooks {
-            let verdict = hook.verdict.map_or_else(|| "failed".to_owned(), |verdict| verdict.to_string());
-            let built_in = hook.hook.contains('/');
-            if !self.full && built_in && matches!(&*verdict, "allow" | "proceed" | "skip") {
+            // The hooks of capabilities are named after them.
+            let is_built_in = hook.hook.contains('/');
+            if !self.full && is_built_in && matches!(hook.verdict, Some(Kind::Allow | Kind::Proceed | Kind::Skip)) {
                 continue;
             }
+            let verdict = hook.verdict.map_or_else(|| "failed".to_owned(), |verdict| verdict.to_string());
             let why = hook.reason.as_deref().map(|why| format!(": {}", self.text(why))).unwrap_or_default();
             let changed = match &*hook.changed.join(", ") {
                 "" => String::new(),

@@ -17,8 +17,8 @@ use super::{
     replayed::Replayed,
 };
 use crate::{
-    AfterInference, AfterToolUse, Args, BeforeInference, BeforeToolUse, Decision, InferenceDelta, PermissionRequest,
-    Purpose, Response, RunError, StopReason, SubagentStart, ToolResult, Usage,
+    AfterInference, AfterToolUse, Args, BeforeInference, BeforeToolUse, Decision, InferenceDelta, OnError,
+    PermissionRequest, Purpose, Response, RunError, StopReason, SubagentStart, ToolResult, Usage,
 };
 
 /// What a run is resumed or replayed from.
@@ -449,6 +449,9 @@ impl Gate {
                 ("model".to_owned(), Side::Behind)
             }
             What::ModelAnswered { response: Some(_), .. } => ("model".to_owned(), Side::Behind),
+            // A model that has not answered is asked again, and what was done about that is done again.
+            What::ModelAsked { .. } | What::ModelAnswered { response: None, .. } => ("model".to_owned(), Side::Before),
+            What::Dispatched { record, .. } if record.point == OnError::NAME => ("model".to_owned(), Side::Before),
             What::Dispatched { record, .. } if record.point == SubagentStart::NAME => {
                 ("child".to_owned(), Side::Before)
             }
