@@ -4,8 +4,10 @@
 
 mod bench;
 mod bubblewrap;
+mod crash;
 mod fix;
 mod hook;
+mod journal;
 mod stage;
 mod startup;
 mod test;
@@ -26,8 +28,12 @@ enum Task {
     Tidy,
     /// Repairs what a machine can repair: clippy's suggestions, then formatting
     Fix,
+    /// Kills an agent's process again and again, and resumes it: every effect must have happened once
+    Crash(crash::Request),
     /// Measures Vertebra beside its peers: one table, two plots
     Bench(bench::Request),
+    /// Measures the journal, beside the checkpointer of `LangGraph`
+    Journal(journal::Request),
     /// Measures how soon `vertebra` answers, beside two other coding agents
     Startup(startup::Request),
     /// Measures `vertebra hook` beside hooks in Python, Node and bash that make the same check
@@ -41,8 +47,16 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Test => test::run(),
         Task::Tidy => tidy::run(),
         Task::Fix => fix::run(),
+        Task::Crash(request) => {
+            crash::run(&request)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Task::Bench(request) => {
             bench::run(&request)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::Journal(request) => {
+            journal::run(&request)?;
             return Ok(ExitCode::SUCCESS);
         }
         Task::Startup(request) => {

@@ -164,6 +164,7 @@ fn given(folder: &Path) -> usize {
 }
 
 /// One process of the agent. Answers with whether it was killed.
+#[expect(clippy::disallowed_methods, reason = "any moment is as good: nobody waits for anything")]
 fn process(folder: &Path, death: Option<&Death>) -> Result<bool, String> {
     let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
     command.args(["--exact", "subject::works", "--ignored", "--nocapture"]).env("VERTEBRA_CRASH_FOLDER", folder);

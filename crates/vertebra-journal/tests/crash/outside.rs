@@ -120,9 +120,9 @@ impl Outside {
                 return Err(format!("`{effect}` happened"));
             }
         }
-        let (uses, mut again) = (self.uses(), 0);
+        let (known, mut again) = (self.uses(), 0);
         for (key, times) in &times {
-            match uses.get(key) {
+            match known.get(key) {
                 Some(used) if !used.started => return Err(format!("{key} of `{}` was not said to begin", used.tool)),
                 Some(used) if used.tool == "touch" => again += times - 1,
                 Some(_) if *times == 1 => {}
@@ -130,7 +130,7 @@ impl Outside {
                 None => return Err(format!("{key} happened, and the journal knows nothing of it")),
             }
         }
-        for (key, used) in uses.iter().filter(|(_, used)| used.tool != "helper") {
+        for (key, used) in known.iter().filter(|(_, used)| used.tool != "helper") {
             let happened = times.contains_key(key);
             match used.status {
                 Some(ToolStatus::Unknown) if ["pay", "touch"].contains(&used.tool) => {

@@ -74,7 +74,7 @@ async fn leave(session: Session) {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Said {
     /// It is about to give it this line.
-    Gives { process: u32, number: usize, line: Entry },
+    Gives { process: u32, number: usize, line: Box<Entry> },
     /// The journal has taken it.
     Given { process: u32, number: usize },
 }
@@ -118,7 +118,7 @@ impl Journal for Witness {
         let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         let (process, kind) = (std::process::id(), entry.what.kind());
         self.die_if(Side::Before, number, kind);
-        self.say(&Said::Gives { process, number, line: entry.clone() });
+        self.say(&Said::Gives { process, number, line: Box::new(entry.clone()) });
         self.store.append(entry).await?;
         self.say(&Said::Given { process, number });
         self.die_if(Side::After, number, kind);

@@ -320,7 +320,7 @@ pub(crate) fn replay(plan: &Plan, trace: &Trace) -> Option<Divergence> {
 pub(crate) fn live(plan: &Plan, leave: Leave, trace: &Trace) {
     let (ended, crash, cancel) = (Arc::new(Notify::new()), Arc::new(Notify::new()), CancellationToken::new());
     let journal = trace.journal.another();
-    let (trace, cancelled, crashes) = (trace.clone(), cancel.clone(), crash.clone());
+    let (trace, cancelled, died) = (trace.clone(), cancel.clone(), crash.clone());
     let began = trace.lines().first().map(|line| line.session_id.clone());
     let run_began = trace.lines().iter().any(|line| matches!(line.what, What::RunBegan { .. }));
     let desk = Desk { trace: trace.clone(), journal, leave, lines: Mutex::new(0), cancel, crash };
@@ -338,7 +338,7 @@ pub(crate) fn live(plan: &Plan, leave: Leave, trace: &Trace) {
     };
     runtime().block_on(async {
         let crashed = async {
-            crashes.notified().await;
+            died.notified().await;
         };
         let lived = async {
             looked_at(life, leave).await;
