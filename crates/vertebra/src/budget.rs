@@ -132,6 +132,19 @@ impl Budget {
         Ok(Reservation { budget: self.clone(), meter, amount })
     }
 
+    /// Uses so much, if so much more is left at the root after that: for what was used before and is not counted yet.
+    pub(crate) fn take_beside(&self, meter: Meter, amount: u64, beside: u64) -> Result<(), Stop> {
+        let reserved = self.reserve(meter, amount)?;
+        if beside > 0
+            && let Some(root) = self.path().last()
+        {
+            root.take(meter, beside)?;
+            root.give_back(meter, beside);
+        }
+        reserved.settle(amount);
+        Ok(())
+    }
+
     /// Sets aside as much of `wanted` as is left, if anything is.
     pub fn reserve_up_to(&self, meter: Meter, wanted: u64) -> Result<Reservation, Stop> {
         loop {

@@ -11,9 +11,9 @@ use tokio::sync::Mutex;
 use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
 
 use crate::{
-    AfterStep, AgentState, BeforeStep, Execution, ExecutionStart, InferenceReport, Message, Meter, Prompt, Purpose,
-    Run, RunError, RunReport, RunStatus, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall,
-    ToolResult, ToolStatus, Usage,
+    AfterStep, AgentState, BeforeStep, Execution, ExecutionStart, InferenceReport, Message, Prompt, Purpose, Run,
+    RunError, RunReport, RunStatus, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult,
+    ToolStatus, Usage,
     again::{Again, again},
     clock::millis,
     compact, ending,
@@ -199,9 +199,8 @@ impl Loop {
     }
 
     fn take_step(&mut self) {
-        match self.run.budget().reserve(Meter::Steps, 1) {
-            Ok(reserved) => reserved.settle(1),
-            Err(stop) => self.desk.pending.stop(stop),
+        if let Err(stop) = self.run.take_step() {
+            self.desk.pending.stop(stop);
         }
     }
 

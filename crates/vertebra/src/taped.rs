@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use vertebra_hooks::{Outcome, Point, Ruling};
 
 use crate::{
-    AgentState, Meter, Run, RunError, Usage,
+    AgentState, Meter, Run, RunError, Stop, Usage,
     counts::Counts,
     facts::Located,
     journal::{Checkpoint, Entry, Left, Place, Replayed, StateChange, Tape, Used, What},
@@ -105,6 +105,12 @@ impl Run {
     pub(crate) fn spend_again(&self, usage: Usage) {
         *lock(&self.0.spent) += usage;
         self.0.budget.pay(usage);
+    }
+
+    /// Takes a step out of the budget. Steps that other runs had begun before the crash, and are yet to do again, are theirs.
+    pub(crate) fn take_step(&self) -> Result<(), Stop> {
+        let begun = self.tape().map_or(0, |tape| tape.steps_beside(&self.0.info.run_id));
+        self.0.budget.take_beside(Meter::Steps, 1, begun)
     }
 
     /// Leaves a use of a tool behind that is over: it is not made again, but what it used is used.

@@ -22,7 +22,7 @@ use crate::{
     front::News,
     journal::What,
     permission::{Admission, admit},
-    scope::{Desk, Interrupted, Leave},
+    scope::{Desk, Interrupted, Leave, OpenCall},
     turns::Turns,
 };
 
@@ -86,11 +86,11 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
     if progress.attempts.load(Ordering::Relaxed) == 0 {
         never_passed(run, floor, call, &result).await;
     }
-    if let Some(asked) = run.close_call(progress.number)
+    if let Some(open) = run.close_call(progress.number)
         && !run.is_suspended()
     {
         floor.turns.cut_short(index).await;
-        result = close(run, &mut *floor.desk.lock().await, asked, result).await;
+        result = close(run, &mut *floor.desk.lock().await, open, result).await;
     }
     floor.turns.done(index).await;
     result.capped(run.core().max_result_bytes)
@@ -117,13 +117,19 @@ struct Progress {
 
 /// Lets calls end for their hooks that were dropped together with their step.
 pub(crate) async fn close_open(run: &Run, desk: &mut Desk, why: &str) {
-    for asked in run.close_calls().into_values() {
-        close(run, desk, asked, ToolResult::ended(ToolStatus::Cancelled, why)).await;
+    for open in run.close_calls().into_values() {
+        close(run, desk, open, ToolResult::ended(ToolStatus::Cancelled, why)).await;
     }
 }
 
 /// The second of a pair, for a call that was cut short between its hooks.
-async fn close(run: &Run, desk: &mut Desk, asked: ToolAsked, result: ToolResult) -> ToolResult {
+async fn close(run: &Run, desk: &mut Desk, open: OpenCall, result: ToolResult) -> ToolResult {
+    let OpenCall { asked, at_work } = open;
+    if let Some(key) = at_work {
+        let (call_id, result) = (asked.call.call_id.clone(), ToolResult::ended(ToolStatus::Cancelled, "cut short"));
+        // Whatever goes wrong here has gone wrong before, and ends the run already.
+        let _ = run.write(What::ToolEnded { call_id, key, result }).await;
+    }
     let at = run.at(AfterToolUse::NAME);
     let mut used = ToolUsed { at, call: asked.call.clone(), result, blocked_by: None };
     // Whatever goes wrong here has gone wrong before, and ends the run already.
@@ -187,7 +193,7 @@ async fn try_hooked(
         progress.reached.store(matches!(admission, Ok(Admission::Run)), Ordering::Relaxed);
         let (result, blocked_by) = match admission? {
             Admission::Retry(_) => continue,
-            Admission::Run => (use_once(run, floor, &asked).await?, None),
+            Admission::Run => (use_once(run, floor, progress.number, &asked).await?, None),
             Admission::Replaced(result) => (result, None),
             Admission::Invalid(problem) => (ToolResult::ended(ToolStatus::Failed, problem), None),
             Admission::Stopped { reason } => {
@@ -273,7 +279,7 @@ async fn conclude(
 }
 
 /// The tool itself: recorded before and after, cancellable, behind a panic barrier.
-async fn use_once(run: &Run, floor: &Floor, asked: &ToolAsked) -> Result<ToolResult, Interrupted> {
+async fn use_once(run: &Run, floor: &Floor, number: u64, asked: &ToolAsked) -> Result<ToolResult, Interrupted> {
     let Call { call_id, tool, args, time_limit, .. } = &asked.call;
     let Some(found) = run.core().tools.get(tool) else {
         return Ok(ToolResult::ended(ToolStatus::Failed, format!("there is no tool `{tool}`")));
@@ -292,6 +298,7 @@ async fn use_once(run: &Run, floor: &Floor, asked: &ToolAsked) -> Result<ToolRes
             key
         }
     };
+    run.at_work(number, Some(&key));
     run.tell(|| News::ToolBegan { call: as_run(asked) });
     let began = run.clock().elapsed();
     let invocation = invoked(key.clone());
@@ -315,6 +322,7 @@ async fn use_once(run: &Run, floor: &Floor, asked: &ToolAsked) -> Result<ToolRes
     }
     let took = run.clock().elapsed().saturating_sub(began);
     let result = result.took(millis(took));
+    run.at_work(number, None);
     run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;
     Ok(result)
 }

@@ -256,6 +256,27 @@ impl Tape {
         u64::from(self.times) << 32
     }
 
+    /// The steps that runs other than this one had begun, and have not counted yet. None for a step that was begun itself.
+    pub(crate) fn steps_beside(&self, run_id: &Arc<str>) -> u64 {
+        let tracks = self.lock();
+        let begun = |(track, lines): (&Track, &VecDeque<(usize, Entry)>)| match track.kind {
+            "step_began" => lines.len() as u64,
+            "child_began" => lines.iter().map(|(_, line)| self.steps_used(&line.run_id)).sum(),
+            _ => 0,
+        };
+        let own = Track { run_id: run_id.clone(), within: None, kind: "step_began", about: String::new() };
+        if self.replayed.is_some() || tracks.get(&own).is_some_and(|lines| !lines.is_empty()) {
+            return 0;
+        }
+        tracks.iter().map(begun).sum()
+    }
+
+    /// The steps that a run had counted between its latest two.
+    fn steps_used(&self, run_id: &str) -> u64 {
+        let checkpoint = self.runs.get(run_id).and_then(|run| run.checkpoint.as_ref());
+        checkpoint.map_or(0, |checkpoint| checkpoint.used.steps)
+    }
+
     /// Whether the recording of a run breaks off, or that of the run it works for, before it began.
     pub(crate) fn is_cut(&self, run_id: &str, parent: Option<&str>) -> bool {
         self.cut.contains(run_id)
