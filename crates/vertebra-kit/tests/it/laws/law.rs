@@ -191,7 +191,7 @@ fn panicked(all: &Aftermath) -> Vec<String> {
             }
             What::ToolEnded { result, .. } if by_accident(&result.output) => wrong.push(result.output.clone()),
             What::RunEnded { report, .. } if by_accident(&report.stop.message) => {
-                wrong.push(report.stop.message.clone())
+                wrong.push(report.stop.message.clone());
             }
             _ => {}
         }
