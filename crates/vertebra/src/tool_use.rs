@@ -281,13 +281,13 @@ async fn conclude(
 /// The tool itself: recorded before and after, cancellable, behind a panic barrier.
 async fn use_once(run: &Run, floor: &Floor, number: u64, asked: &ToolAsked) -> Result<ToolResult, Interrupted> {
     let Call { call_id, tool, args, time_limit, .. } = &asked.call;
-    let Some(found) = run.core().tools.get(tool) else {
+    let tools = &run.core().tools;
+    let (Some(found), Some(spec)) = (tools.get(tool), tools.spec(tool)) else {
         return Ok(ToolResult::ended(ToolStatus::Failed, format!("there is no tool `{tool}`")));
     };
-    let spec = run.core().tools.spec(tool).cloned().unwrap_or_else(|| found.spec());
     let again = spec.idempotent || spec.delegates;
     let invoked = |key: String| Invocation::new(run.inside(call_id, again), floor.desk.clone(), call_id.clone(), key);
-    let key = match stands(run, &**found, &spec, asked, invoked).await? {
+    let key = match stands(run, &**found, spec, asked, invoked).await? {
         Use::Over(result) => return Ok(result),
         Use::Again { key } => key,
         Use::New => {

@@ -51,7 +51,10 @@ impl Veils {
                     self.error(error);
                 }
             }
-            What::ToolIntended { args, .. } => self.args(args),
+            What::ToolIntended { args, digest, .. } => {
+                *digest = args.digest();
+                self.args(args);
+            }
             What::ToolEnded { result, .. } | What::ToolLeftOut { result, .. } => self.result(result),
             What::Asked { approval, .. } => {
                 self.args(&mut approval.args);

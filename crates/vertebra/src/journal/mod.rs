@@ -140,7 +140,8 @@ pub enum What {
         tool: Arc<str>,
         /// With what.
         args: Args,
-        /// The fingerprint of what, also where something of it is hidden here.
+        /// The fingerprint of what, if something of it may be hidden here.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         digest: String,
     },
     /// A tool begins. Durable before it does.

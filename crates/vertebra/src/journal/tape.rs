@@ -157,7 +157,7 @@ impl Tape {
     pub(crate) fn begun(&self, place: Place<'_>, call_id: &str) -> Option<Begun> {
         let line = self.take(place, "tool_intended", call_id)?;
         let What::ToolIntended { key, args, digest, .. } = &line.what else { return None };
-        let (key, args, whole) = (key.clone(), args.clone(), args.digest() == *digest);
+        let (key, args, whole) = (key.clone(), args.clone(), digest.is_empty() || args.digest() == *digest);
         self.take(place, "tool_started", &key)?;
         // In a replay it is not that late yet: a tool that delegates is entered again.
         let (result, until) = match self.pop(place, "tool_ended", &key) {
