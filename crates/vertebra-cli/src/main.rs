@@ -21,6 +21,7 @@ mod options;
 mod replay;
 mod run;
 mod sessions;
+mod since;
 mod surface;
 mod terminal;
 mod tree;

@@ -5,7 +5,6 @@ mod hook_log;
 mod judge;
 mod page;
 mod progress;
-mod since;
 mod sources;
 mod transcript;
 
@@ -119,7 +118,7 @@ enum FailOn {
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let world = World::of_process();
     let now = Timestamp::now();
-    let since = options.since.as_deref().map(|text| since::read(text, now)).transpose()?;
+    let since = options.since.as_deref().map(|text| crate::since::read(text, now)).transpose().context("--since")?;
     let point = options.point.as_deref().map(point).transpose()?;
     let past = Past::find(&options, since, &world)?;
     let handlers = if options.run_handlers { Handlers::Run } else { Handlers::Stay };

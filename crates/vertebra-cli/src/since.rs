@@ -4,7 +4,7 @@ use anyhow::bail;
 use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 
 /// A moment: so long before now (`7d`), a day (`2026-11-01`), or a time (`2026-11-01T12:00:00Z`).
-pub(super) fn read(text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
+pub(crate) fn read(text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let seconds = match &text[digits.len()..] {
         "m" | "min" => Some(60),
@@ -23,7 +23,7 @@ pub(super) fn read(text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
     if let Some(day) = text.parse::<Date>().ok().and_then(|day| day.to_zoned(TimeZone::UTC).ok()) {
         return Ok(day.timestamp());
     }
-    bail!("--since `{text}` is no time: write `7d`, `12h`, `30m`, `2w`, a day such as `2026-11-01`, or a time in full")
+    bail!("`{text}` is no time: write `7d`, `12h`, `30m`, `2w`, a day such as `2026-11-01`, or a time in full")
 }
 
 #[cfg(test)]
