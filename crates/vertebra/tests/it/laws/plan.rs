@@ -174,6 +174,15 @@ impl Plan {
         self
     }
 
+    /// The same with arounds that do the same again: they are run through once more, and what one began that now answers
+    /// itself is left.
+    pub(crate) fn steady(mut self) -> Self {
+        let around =
+            |hook: &&mut HookPlan| matches!(hook.place, Place::AroundModel | Place::AroundStep | Place::AroundTool);
+        self.hooks.iter_mut().flatten().filter(around).for_each(|hook| hook.every = 1);
+        self
+    }
+
     /// The same with another guard in front of every tool.
     pub(crate) fn stricter(mut self) -> Self {
         let (place, does) = (Place::BeforeToolUse, Does::Deny);

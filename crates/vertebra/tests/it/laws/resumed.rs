@@ -23,6 +23,11 @@ fn survived(plan: &Plan, crashes: &[Leave]) -> (Trace, usize) {
     (trace, last)
 }
 
+/// Random agents whose arounds do the same in every process.
+fn steady() -> impl Strategy<Value = Plan> {
+    plan(Just(Leave::Never)).prop_map(Plan::steady)
+}
+
 fn counted<'a>(lines: &'a [Entry], pick: impl Fn(&'a Entry) -> Option<&'a str>) -> HashMap<&'a str, usize> {
     let mut counts = HashMap::new();
     for name in lines.iter().filter_map(pick) {
@@ -36,7 +41,7 @@ proptest! {
 
     #[test]
     fn what_had_not_begun_passes_the_guards_of_the_process_that_does_it(
-        plan in plan(Just(Leave::Never)),
+        plan in steady(),
         crashes in vec(crashing(), 1..4),
     ) {
         let (trace, last) = survived(&plan, &crashes);
@@ -53,14 +58,14 @@ proptest! {
     }
 
     #[test]
-    fn a_crash_gives_no_step_back(plan in plan(Just(Leave::Never)), crashes in vec(crashing(), 1..4)) {
+    fn a_crash_gives_no_step_back(plan in steady(), crashes in vec(crashing(), 1..4)) {
         let (trace, _) = survived(&plan, &crashes);
         let steps = trace.lines().iter().filter(|line| matches!(line.what, What::StepBegan { .. })).count();
         prop_assert!(steps as u64 <= plan.max_steps, "{steps} steps of {}: {}", plan.max_steps, trace.story());
     }
 
     #[test]
-    fn what_a_model_was_paid_is_counted_once(plan in plan(Just(Leave::Never)), crashes in vec(crashing(), 1..4)) {
+    fn what_a_model_was_paid_is_counted_once(plan in steady(), crashes in vec(crashing(), 1..4)) {
         let (trace, _) = survived(&plan, &crashes);
         let paid = trace.lines().iter().map(|line| match &line.what {
             What::ModelAnswered { usage, .. } => usage.total_tokens(),
@@ -75,7 +80,7 @@ proptest! {
 
     #[test]
     fn every_run_ends_once_and_every_call_has_its_result(
-        plan in plan(Just(Leave::Never)),
+        plan in steady(),
         crashes in vec(crashing(), 1..4),
     ) {
         let (trace, _) = survived(&plan, &crashes);
@@ -93,7 +98,7 @@ proptest! {
 
     #[test]
     fn no_attempt_runs_twice_and_what_ran_has_an_end(
-        plan in plan(Just(Leave::Never)),
+        plan in steady(),
         crashes in vec(crashing(), 1..4),
     ) {
         let (trace, _) = survived(&plan, &crashes);
@@ -118,7 +123,7 @@ proptest! {
 
     #[test]
     fn a_session_of_many_processes_is_replayed_as_it_was(
-        plan in plan(Just(Leave::Never)),
+        plan in steady(),
         crashes in vec(crashing(), 1..4),
     ) {
         let plan = plan.in_any_order();
