@@ -18,6 +18,7 @@ mod manual;
 mod markdown;
 mod models;
 mod options;
+mod programs;
 mod replay;
 mod run;
 mod sessions;

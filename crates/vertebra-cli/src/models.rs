@@ -1,10 +1,6 @@
 //! `vertebra models`: what is usable here and now, and which of it would be used.
 
-use std::{
-    io::{IsTerminal as _, Write as _},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -87,8 +83,8 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     };
     let providers = found.iter().map(|finding| row(finding, &places)).collect();
     let listing = Listing { chosen, problem, providers, notices };
-    if options.json || !std::io::stdout().is_terminal() {
-        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&listing)?)?;
+    if crate::programs::read_it(options.json) {
+        crate::programs::print(&listing)?;
     } else {
         show(&mut anstream::stdout().lock(), &listing, options.all)?;
     }

@@ -49,8 +49,8 @@ pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
     let agent = replayed(Recorded::of(&lines)?, &options.agent, options.hooks.as_deref(), &World::of_process())?;
     let likeness = if options.hooks.is_some() { Likeness::Effects } else { Likeness::Hooks };
     let replay = agent.replay(lines, likeness).await?;
-    if crate::sessions::for_programs(options.json) {
-        crate::sessions::print(&object(&replay))?;
+    if crate::programs::read_it(options.json) {
+        crate::programs::print(&object(&replay))?;
     } else {
         anstream::stdout().lock().write_all(page(&replay).as_bytes())?;
     }

@@ -109,8 +109,8 @@ async fn reconcile(tool: &dyn ErasedTool, args: Args, invocation: Invocation) ->
 pub(crate) enum Again {
     /// It was never begun.
     New,
-    /// It was left between two steps, or in one.
-    Left(Box<RunPast>),
+    /// It was left after this checkpoint, knowing this.
+    Left(Box<(Checkpoint, AgentState)>),
     /// It is over.
     Ended(Box<(AgentState, RunReport)>),
 }
@@ -122,20 +122,19 @@ pub(crate) fn again(run: &Run) -> Again {
             run.restore(&checkpoint.unwrap_or_default().used);
             Again::Ended(Box::new((state, report)))
         }
-        Some(past) if past.checkpoint.is_some() => Again::Left(Box::new(past)),
+        Some(RunPast { checkpoint: Some(checkpoint), state, .. }) => Again::Left(Box::new((checkpoint, state))),
         _ => Again::New,
     }
 }
 
 impl Loop {
-    /// A run between the two steps that its journal says, or at its beginning.
-    pub(crate) fn again(run: Run, past: RunPast) -> Self {
-        let Some(checkpoint) = past.checkpoint else { return Self::new(run, past.state.clone(), past.state) };
+    /// A run between the two steps that its journal says.
+    pub(crate) fn again(run: Run, checkpoint: Checkpoint, state: AgentState) -> Self {
         let Checkpoint { used, continuations, failures, counters, session_counters, .. } = checkpoint;
         run.restore(&used);
         run.counts().restore(&counters, &session_counters);
         let before = Before { usage: used.usage_before, steps: used.steps_before, tool_calls: used.calls_before };
-        let text = past.state.messages().iter().rev().find_map(|message| match message {
+        let text = state.messages().iter().rev().find_map(|message| match message {
             crate::Message::Assistant { text, .. } => Some(text.clone()),
             _ => None,
         });
@@ -145,7 +144,7 @@ impl Loop {
             failures,
             resumed: true,
             text: text.unwrap_or_default(),
-            ..Self::new(run, past.state.clone(), past.state)
+            ..Self::new(run, state.clone(), state)
         }
     }
 

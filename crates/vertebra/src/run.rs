@@ -36,7 +36,7 @@ const MAX_CALLS: usize = 128;
 pub(crate) async fn execute(run: Run, state: AgentState, known: AgentState, prompt: Prompt) -> (AgentState, RunReport) {
     let mut run_loop = match again(&run) {
         Again::Ended(ended) => return *ended,
-        Again::Left(past) => Loop::again(run, *past),
+        Again::Left(left) => Loop::again(run, left.0, left.1),
         Again::New => Loop::new(run, state, known),
     };
     let report = match AssertUnwindSafe(run_loop.begin(prompt)).catch_unwind().await {

@@ -10,7 +10,7 @@ mod transcript;
 
 use std::{
     collections::BTreeMap,
-    io::{IsTerminal as _, Write as _},
+    io::Write as _,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -165,8 +165,8 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
         read: reading.told(),
         took: began.elapsed(),
     };
-    if options.json || !std::io::stdout().is_terminal() {
-        writeln!(std::io::stdout(), "{:#}", told.json())?;
+    if crate::programs::read_it(options.json) {
+        crate::programs::print(&told.json())?;
     } else {
         write!(anstream::stdout(), "{}", told.table())?;
     }

@@ -2,7 +2,7 @@
 
 mod checks;
 
-use std::{borrow::Cow, io::Write as _, path::PathBuf, process::ExitCode};
+use std::{borrow::Cow, path::PathBuf, process::ExitCode};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -75,7 +75,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let findings = checks::all(&options.dir, &world).await;
     let broken = findings.iter().filter(|finding| finding.health == Health::Broken).count();
     if options.json {
-        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&findings)?)?;
+        crate::programs::print(&findings)?;
     } else {
         show(&mut anstream::stdout().lock(), &findings, broken)?;
     }

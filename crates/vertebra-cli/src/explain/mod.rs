@@ -4,7 +4,7 @@ mod page;
 
 use std::{
     env,
-    io::{BufRead, IsTerminal, Write},
+    io::{BufRead, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     let Some(command) = &options.command else { bail!("no command: write it as one argument, or use --stdin") };
     let judgement = judge(command, &ground);
-    if options.json || !std::io::stdout().is_terminal() {
+    if crate::programs::read_it(options.json) {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{}", object(command, &judgement))?;
     } else {

@@ -1,10 +1,6 @@
 //! `vertebra hooks explain`: which hooks match an event, in which order, what each says and changes, and who decides.
 
-use std::{
-    io::{IsTerminal as _, Write as _},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
 use serde_json::json;
 
@@ -46,7 +42,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     page::warn(&bench.notices, &bench.warnings);
     let event = event_file(&options.event)?;
     let tried = unless_interrupted(bench.try_event(&event)).await??;
-    if options.json || !std::io::stdout().is_terminal() {
+    if crate::programs::read_it(options.json) {
         let others = tried.record.as_ref().map(|record| bench.others(record));
         let object = json!({
             "point": tried.record.as_ref().map(|record| &record.point),
@@ -56,7 +52,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
             "judgement": tried.judgement,
             "skipped": bench.warnings,
         });
-        writeln!(std::io::stdout(), "{object:#}")?;
+        crate::programs::print(&object)?;
     } else {
         write!(anstream::stdout(), "{}", page::tree(&event, &tried, &bench, handlers))?;
     }

@@ -1,10 +1,6 @@
 //! `vertebra hooks fire`: one event, for real, and what comes of it.
 
-use std::{
-    io::{IsTerminal as _, Write as _},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
 use super::{
     page,
@@ -42,8 +38,8 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let mut tried = unless_interrupted(bench.try_event(&event)).await??;
     // Whoever reads the object alone has to know that hooks were left out.
     tried.judgement.warnings.extend(bench.warnings.iter().cloned());
-    if options.json || !std::io::stdout().is_terminal() {
-        writeln!(std::io::stdout(), "{:#}", serde_json::to_value(&tried.judgement)?)?;
+    if crate::programs::read_it(options.json) {
+        crate::programs::print(&serde_json::to_value(&tried.judgement)?)?;
     } else {
         write!(anstream::stdout(), "{}", page::tree(&event, &tried, &bench, Handlers::Run))?;
     }

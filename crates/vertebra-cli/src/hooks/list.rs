@@ -1,10 +1,6 @@
 //! `vertebra hooks list`: what is in force, in order, and what is not, and why.
 
-use std::{
-    io::{IsTerminal as _, Write as _},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use serde::Serialize;
@@ -70,8 +66,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     let rows = rows(&policy);
     page::warn(&[settled.notices, policy.notices().to_vec()].concat(), &settled.warnings);
-    if options.json || !std::io::stdout().is_terminal() {
-        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&rows)?)?;
+    if crate::programs::read_it(options.json) {
+        crate::programs::print(&rows)?;
     } else {
         show(&mut anstream::stdout().lock(), &rows)?;
     }

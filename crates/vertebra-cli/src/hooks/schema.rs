@@ -1,6 +1,6 @@
 //! `vertebra hooks schema`: what may stand in a vertebra.toml, for editors.
 
-use std::{io::Write as _, process::ExitCode};
+use std::process::ExitCode;
 
 use vertebra_bridge::settings::json_schema;
 
@@ -15,6 +15,6 @@ pub(crate) struct Options {}
 
 /// Runs the command.
 pub(crate) fn run(_: &Options) -> anyhow::Result<ExitCode> {
-    writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&json_schema())?)?;
+    crate::programs::print(&json_schema())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,10 +11,10 @@ use vertebra_journal::Question;
 use vertebra_kit::permissions::{self, Reply};
 
 use super::{
-    Past, for_programs,
+    Past,
     going_on::{self, Going},
     list::ago,
-    past, print,
+    past,
 };
 use crate::{
     assembly::WAIT,
@@ -101,9 +101,9 @@ pub(super) async fn questions(options: &Questions) -> anyhow::Result<ExitCode> {
         (None, None) => Vec::new(),
     };
     let now = Timestamp::now();
-    if for_programs(options.json) {
+    if crate::programs::read_it(options.json) {
         let asked = found.iter().map(|question| Asked { question, expired: question.until < now });
-        print(&asked.collect::<Vec<_>>())?;
+        crate::programs::print(&asked.collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = anstream::stdout().lock();
@@ -161,8 +161,8 @@ pub(super) async fn answer(options: Answer) -> anyhow::Result<ExitCode> {
         return going_on::go_on(past, &[], Going { agent, show: options.show }).await;
     }
     let session = short_id(&past.row.session_id);
-    if for_programs(false) {
-        print(
+    if crate::programs::read_it(false) {
+        crate::programs::print(
             &json!({ "session_id": past.row.session_id, "call_id": approval.call_id, "digest": approval.digest, "answer": decision }),
         )?;
     } else {

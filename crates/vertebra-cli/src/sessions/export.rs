@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use serde_json::json;
 use vertebra_journal::{Exported, SigningKey, Verified, VerifyingKey, key_text, read_key, verify_export};
 
-use super::{Past, for_programs, print};
+use super::Past;
 use crate::{
     assembly::World,
     key::machine_key,
@@ -89,13 +89,13 @@ pub(super) fn export(options: &Export) -> anyhow::Result<ExitCode> {
 }
 
 pub(super) fn verify(options: &Verify) -> anyhow::Result<ExitCode> {
-    let programs = for_programs(options.json);
+    let programs = crate::programs::read_it(options.json);
     if let Some(path) = &options.export {
         let key = options.key.map_or_else(|| own_key().map(|key| key.verifying_key()), Ok)?;
         let file = File::open(path).with_context(|| path.display().to_string())?;
         let signed = verify_export(BufReader::new(file), &key).with_context(|| path.display().to_string())?;
         if programs {
-            print(
+            crate::programs::print(
                 &json!({ "verified": "signed", "session_id": signed.session_id, "lines": signed.lines, "head": signed.head }),
             )?;
         } else {
@@ -107,7 +107,7 @@ pub(super) fn verify(options: &Verify) -> anyhow::Result<ExitCode> {
     let past = Past::find(options.session.as_deref().unwrap_or_default())?;
     let verified = past.store.verify(&past.row.session_id)?;
     if programs {
-        print(&verified)?;
+        crate::programs::print(&verified)?;
     } else {
         writeln!(std::io::stdout(), "{}", words(&verified))?;
     }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use vertebra_journal::{SessionRow, Status, Wanted};
 
-use super::{for_programs, past, print};
+use super::past;
 use crate::{
     since,
     view::{
@@ -70,7 +70,7 @@ impl From<StatusChoice> for Status {
 
 /// Runs the command.
 pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let programs = for_programs(options.json);
+    let programs = crate::programs::read_it(options.json);
     let folder = options.folder.clone().unwrap_or_else(|| ".".into());
     let folder = folder.canonicalize().with_context(|| folder.display().to_string())?;
     let wanted = Wanted {
@@ -81,7 +81,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     };
     let sessions = past::read()?.map(|store| store.sessions(&wanted)).transpose()?.unwrap_or_default();
     if programs {
-        print(&sessions)?;
+        crate::programs::print(&sessions)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = anstream::stdout().lock();

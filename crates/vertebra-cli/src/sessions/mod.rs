@@ -9,12 +9,7 @@ mod remove;
 mod show;
 mod story;
 
-use std::{
-    io::{IsTerminal as _, Write as _},
-    process::ExitCode,
-};
-
-use serde::Serialize;
+use std::process::ExitCode;
 
 pub(crate) use self::past::Past;
 
@@ -76,13 +71,4 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
         Command::Delete(options) => remove::delete(&options),
         Command::Prune(options) => remove::prune(&options),
     }
-}
-
-/// Whether a program reads what is printed.
-pub(crate) fn for_programs(json: bool) -> bool {
-    json || !std::io::stdout().is_terminal()
-}
-
-pub(crate) fn print(value: &impl Serialize) -> anyhow::Result<()> {
-    Ok(writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(value)?)?)
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use vertebra_bridge::settings::Origin;
 use vertebra_journal::Pruned;
 
-use super::{for_programs, past, print};
+use super::past;
 use crate::{
     assembly::{World, agrees_to, journal_settings, retention},
     options::duration,
@@ -99,8 +99,8 @@ fn agreed(question: &str, yes: bool) -> anyhow::Result<bool> {
 }
 
 fn told(pruned: &Pruned, json: bool) -> anyhow::Result<ExitCode> {
-    if for_programs(json) {
-        print(pruned)?;
+    if crate::programs::read_it(json) {
+        crate::programs::print(pruned)?;
     } else {
         let (sessions, lines) = (counted(pruned.sessions.len(), "session"), counted(pruned.lines(), "line"));
         let freed = bytes(usize::try_from(pruned.freed).unwrap_or(usize::MAX));

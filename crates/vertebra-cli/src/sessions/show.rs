@@ -7,7 +7,7 @@ use vertebra::{Decision, Kind, ToolCall};
 use vertebra_journal::SessionRow;
 
 use super::{
-    Past, for_programs, print,
+    Past,
     story::{CallState, CallStory, HookStory, RunStory, StepStory, Story},
 };
 use crate::view::{
@@ -51,8 +51,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let mut damaged = Vec::new();
     let lines = past.store.lines(&past.row.session_id)?;
     let story = Story::of(lines.filter_map(|line| line.map_err(|error| damaged.push(error.to_string())).ok()));
-    if for_programs(options.json) {
-        print(&Shown { session: &past.row, story: &story, damaged: &damaged })?;
+    if crate::programs::read_it(options.json) {
+        crate::programs::print(&Shown { session: &past.row, story: &story, damaged: &damaged })?;
     } else {
         let page = Page { full: options.full };
         let mut out = anstream::stdout().lock();

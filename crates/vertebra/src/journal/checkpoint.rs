@@ -38,6 +38,16 @@ pub struct Checkpoint {
     pub session_counters: BTreeMap<String, u64>,
 }
 
+impl Checkpoint {
+    /// The same without what the agent knows.
+    pub(crate) fn besides_state(&self) -> Self {
+        let &Self { starts_over, depth, used, continuations, failures, .. } = self;
+        let (counters, session_counters) = (self.counters.clone(), self.session_counters.clone());
+        let state = StateChange::default();
+        Self { starts_over, depth, state, used, continuations, failures, counters, session_counters }
+    }
+}
+
 /// What a run has used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

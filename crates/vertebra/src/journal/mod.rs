@@ -5,6 +5,7 @@ mod checkpoint;
 mod memory;
 mod past;
 mod replayed;
+mod settled;
 mod tape;
 
 use std::{future::Future, pin::Pin, sync::Arc};

@@ -97,11 +97,11 @@ impl Past {
         if checkpoint.depth == 0 {
             self.resumed = self.resumed.max(checkpoint.used.resumed);
             self.paid = Usage::default();
-            self.latest = Checkpoint { state: super::StateChange::default(), ..checkpoint.clone() };
+            self.latest = checkpoint.besides_state();
             run.state = self.state.clone();
         }
         run.since = number;
-        run.checkpoint = Some(Checkpoint { state: super::StateChange::default(), ..checkpoint.clone() });
+        run.checkpoint = Some(checkpoint.besides_state());
         // A session is resumed from lines that may begin in the middle of a run.
         if checkpoint.depth == 0 && !of_session && self.runs[&line.run_id].ended.is_none() {
             self.unfinished = Some(line.run_id.clone());

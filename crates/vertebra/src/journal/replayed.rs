@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use vertebra_hooks::Ran;
+use vertebra_hooks::{Point, Ran};
 
 use super::{Checkpoint, Entry, StateChange, What};
 use crate::InferenceDelta;
-use vertebra_hooks::Point;
 
 /// The first thing that was not as recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -15,11 +15,9 @@ use super::{
     Entry, Left, Used, What,
     past::{Past, RunPast},
     replayed::Replayed,
+    settled::{settled, settled_before},
 };
-use crate::{
-    AfterInference, AfterToolUse, Args, BeforeInference, BeforeToolUse, Decision, InferenceDelta, OnError,
-    PermissionRequest, Purpose, Response, RunError, StopReason, SubagentStart, ToolResult, Usage,
-};
+use crate::{Args, Decision, InferenceDelta, Purpose, Response, RunError, StopReason, ToolResult, Usage};
 
 /// What a run is resumed or replayed from.
 #[derive(Debug)]
@@ -222,15 +220,11 @@ impl Tape {
 
     /// What a run has used, as far as that is known.
     fn used_by(&self, tracks: &Tracks, run_id: &Arc<str>) -> Used {
-        let of = |kind| {
-            let track = Track { run_id: run_id.clone(), within: None, kind, about: String::new() };
-            tracks.get(&track).into_iter().flatten().map(|(_, line)| &line.what)
-        };
+        let of = |kind| tracks.get(&Track::plain(run_id, kind)).into_iter().flatten().map(|(_, line)| &line.what);
         if let Some(What::RunEnded { checkpoint, .. }) = of("run_ended").next() {
             return checkpoint.used;
         }
-        let known = self.runs.get(run_id).and_then(|run| run.checkpoint.as_ref());
-        let mut used = known.map(|checkpoint| checkpoint.used).unwrap_or_default();
+        let mut used = self.known_to_use(run_id);
         used.steps += of("step_began").count() as u64;
         used
     }
@@ -261,20 +255,20 @@ impl Tape {
         let tracks = self.lock();
         let begun = |(track, lines): (&Track, &VecDeque<(usize, Entry)>)| match track.kind {
             "step_began" => lines.len() as u64,
-            "child_began" => lines.iter().map(|(_, line)| self.steps_used(&line.run_id)).sum(),
+            "child_began" => lines.iter().map(|(_, line)| self.known_to_use(&line.run_id).steps).sum(),
             _ => 0,
         };
-        let own = Track { run_id: run_id.clone(), within: None, kind: "step_began", about: String::new() };
-        if self.replayed.is_some() || tracks.get(&own).is_some_and(|lines| !lines.is_empty()) {
+        let own = tracks.get(&Track::plain(run_id, "step_began"));
+        if self.replayed.is_some() || own.is_some_and(|lines| !lines.is_empty()) {
             return 0;
         }
         tracks.iter().map(begun).sum()
     }
 
-    /// The steps that a run had counted between its latest two.
-    fn steps_used(&self, run_id: &str) -> u64 {
+    /// What a run had used between its latest two steps.
+    fn known_to_use(&self, run_id: &str) -> Used {
         let checkpoint = self.runs.get(run_id).and_then(|run| run.checkpoint.as_ref());
-        checkpoint.map_or(0, |checkpoint| checkpoint.used.steps)
+        checkpoint.map(|checkpoint| checkpoint.used).unwrap_or_default()
     }
 
     /// Whether the recording of a run breaks off, or that of the run it works for, before it began.
@@ -357,6 +351,11 @@ fn tracks(lines: Vec<Entry>) -> Tracks {
 }
 
 impl Track {
+    /// Lines of this kind that a run has written itself.
+    fn plain(run_id: &Arc<str>, kind: &'static str) -> Self {
+        Self { run_id: run_id.clone(), within: None, kind, about: String::new() }
+    }
+
     fn of(entry: &Entry) -> Self {
         let about = match &entry.what {
             What::Dispatched { record, call_id, .. } => about_dispatch(&record.point, call_id.as_ref()),
@@ -389,99 +388,5 @@ fn about_purpose(purpose: &Purpose) -> String {
     match purpose {
         Purpose::Step => String::new(),
         Purpose::Capability(name) => name.to_string(),
-    }
-}
-
-/// Leaves out what led to nothing in a process that is gone: what a resumed run did again counts from the time it did.
-fn settled_before(lines: impl IntoIterator<Item = Entry>) -> Vec<Entry> {
-    let mut kept = Vec::new();
-    for line in lines {
-        if let What::SessionResumed { .. } = line.what {
-            kept = settled(kept);
-        }
-        kept.push(line);
-    }
-    kept
-}
-
-/// Leaves out what led to nothing: whatever had not begun when the process ended passes its hooks and guards anew, as they
-/// are now.
-fn settled(lines: Vec<Entry>) -> Vec<Entry> {
-    let mut open: HashMap<Gate, Vec<usize>> = HashMap::new();
-    let mut keep = vec![true; lines.len()];
-    for (number, line) in lines.iter().enumerate() {
-        match Gate::of(line) {
-            Some((gate, Side::Before)) => open.entry(gate).or_default().push(number),
-            Some((gate, Side::Behind)) => drop(open.remove(&gate)),
-            // Nobody may have listened to what became of something that was refused; it is over with what it was a part of.
-            None => match &line.what {
-                What::Checkpoint(_) | What::RunEnded { .. } => open.retain(|gate, _| gate.run_id != line.run_id),
-                What::ToolEnded { call_id, .. } => {
-                    open.retain(|gate, _| gate.run_id != line.run_id || gate.within.as_ref() != Some(call_id));
-                }
-                _ => {}
-            },
-        }
-        keep[number] = match &line.what {
-            // Pieces of an answer come with the answer, or come again.
-            What::Dispatched { record, .. } => record.point != InferenceDelta::NAME,
-            _ => true,
-        };
-    }
-    open.into_values().flatten().for_each(|number| keep[number] = false);
-    lines.into_iter().zip(keep).filter_map(|(line, keep)| keep.then_some(line)).collect()
-}
-
-/// What hooks may keep from happening.
-#[derive(PartialEq, Eq, Hash)]
-struct Gate {
-    run_id: Arc<str>,
-    within: Option<Arc<str>>,
-    what: String,
-}
-
-#[derive(Clone, Copy)]
-enum Side {
-    /// It may still be kept from happening.
-    Before,
-    /// It has begun, or it is over.
-    Behind,
-}
-
-impl Gate {
-    fn of(line: &Entry) -> Option<(Self, Side)> {
-        let call = |id: &Arc<str>| format!("call {id}");
-        let (run_id, within) = (line.run_id.clone(), line.within.clone());
-        let (what, side) = match &line.what {
-            What::Dispatched { record, call_id: Some(id), .. } if record.point == AfterToolUse::NAME => {
-                (call(id), Side::Behind)
-            }
-            What::Dispatched { record, call_id: Some(id), .. }
-                if [BeforeToolUse::NAME, PermissionRequest::NAME].contains(&&*record.point) =>
-            {
-                (call(id), Side::Before)
-            }
-            What::ToolIntended { call_id, .. } => (call(call_id), Side::Before),
-            What::ToolStarted { call_id, .. } => (call(call_id), Side::Behind),
-            What::Dispatched { record, .. } if record.point == BeforeInference::NAME => {
-                ("model".to_owned(), Side::Before)
-            }
-            What::Dispatched { record, .. } if record.point == AfterInference::NAME => {
-                ("model".to_owned(), Side::Behind)
-            }
-            What::ModelAnswered { response: Some(_), .. } => ("model".to_owned(), Side::Behind),
-            // A model that has not answered is asked again, and what was done about that is done again.
-            What::ModelAsked { .. } | What::ModelAnswered { response: None, .. } => ("model".to_owned(), Side::Before),
-            What::Dispatched { record, .. } if record.point == OnError::NAME => ("model".to_owned(), Side::Before),
-            What::Dispatched { record, .. } if record.point == SubagentStart::NAME => {
-                ("child".to_owned(), Side::Before)
-            }
-            What::RunBegan { parent: Some(parent), for_call, .. } => {
-                let gate = Self { run_id: parent.clone(), within: for_call.clone(), what: "child".to_owned() };
-                return Some((gate, Side::Behind));
-            }
-            _ => return None,
-        };
-        Some((Self { run_id, within, what }, side))
     }
 }

@@ -4,7 +4,7 @@ mod files;
 mod order;
 mod start;
 
-use std::{io::Write as _, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use vertebra_bridge::{
@@ -75,7 +75,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     findings.extend(start::noise(&world).await);
     let broken = findings.iter().filter(|finding| finding.health == Health::Broken).count();
     if options.json {
-        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&findings)?)?;
+        crate::programs::print(&findings)?;
     } else {
         show(&mut anstream::stdout().lock(), &findings, broken)?;
     }
