@@ -2,13 +2,13 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
 
 use serde_json::{Value, json};
 use vertebra::{
-    AgentBuilder, AgentTool, ModelError, RunReport, StopReason,
+    AgentBuilder, AgentTool, ModelError, Record, RunReport, StopReason,
     prelude::*,
     testing::{FixedApprover, RecordingTool, Script},
 };
@@ -83,6 +83,12 @@ async fn a_denial_is_read_by_the_model_and_the_tool_does_not_run() {
     assert_eq!((bash.calls().len(), other.calls().len()), (0, 1));
 }
 
+/// What the hooks of a dispatch left in its record.
+fn keep(kept: &Mutex<Vec<Value>>, record: &Record) {
+    let accounts = record.hooks.iter().filter_map(|trace| trace.account.as_deref().cloned());
+    kept.lock().expect("nobody panics").extend(accounts);
+}
+
 #[tokio::test]
 async fn the_record_tells_how_handlers_ended_and_stays_small_however_much_they_write() {
     let world = world(&[("PreToolUse", "Bash", "head -c 500000 /dev/zero | tr '\\0' x >&2; exit 1")]);
@@ -91,8 +97,7 @@ async fn the_record_tells_how_handlers_ended_and_stays_small_however_much_they_w
     let seen = told.clone();
     let mut builder = agent(&world, &model);
     builder.watch(BeforeToolUse, async move |cx| {
-        let accounts = cx.record().hooks.iter().filter_map(|trace| trace.account.as_deref().cloned());
-        seen.lock().expect("nobody panics").extend(accounts);
+        keep(&seen, cx.record());
         Ok(())
     });
     run(builder.tool(RecordingTool::new("bash"))).await;
@@ -345,9 +350,9 @@ async fn variables_that_a_start_leaves_reach_later_commands_of_children_too() {
 /// An agent with a handler beside it that writes to stderr, and steps enough after it has ended to hear of it.
 fn beside(world: &World, model: &Script, handler: &Value) -> AgentBuilder {
     world.settings("project", &json!({ "hooks": { "PostToolUse": [{ "matcher": "Bash", "hooks": [handler] }] } }));
-    let over = world.project().join("over");
+    let begun = world.project().join("begun");
     let wait = tool("wait", "Waits", async move |_: Value, _| {
-        while !over.exists() {
+        while !reaped(&begun) {
             tokio::task::yield_now().await;
         }
         Ok("waited")
@@ -357,7 +362,13 @@ fn beside(world: &World, model: &Script, handler: &Value) -> AgentBuilder {
     builder
 }
 
-/// The handler is all but over when the first wait is.
+/// Whether the process that left its number there is over, and somebody has asked how it ended.
+fn reaped(begun: &Path) -> bool {
+    let process = fs::read_to_string(begun).ok().and_then(|text| text.trim().parse::<u32>().ok());
+    process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists())
+}
+
+/// The handler is over when the first wait is: what is left takes no time but this thread's.
 fn waiting() -> Script {
     let model = (0..100).fold(Script::new().call("bash", "{}"), |script, _| script.call("wait", "{}"));
     model.say("done").may_end_early()
@@ -366,7 +377,7 @@ fn waiting() -> Script {
 #[tokio::test]
 async fn what_runs_beside_wakes_the_model_before_it_stops() {
     let (world, model) = (World::new(), waiting());
-    let command = "echo 'tests failed' >&2; touch \"$CLAUDE_PROJECT_DIR/over\"; exit 2";
+    let command = "echo 'tests failed' >&2; echo $$ >\"$CLAUDE_PROJECT_DIR/begun\"; exit 2";
     let handler = json!({ "type": "command", "command": command, "asyncRewake": true });
     run(&mut beside(&world, &model, &handler)).await;
     assert!(read(&model).contains(&"tests failed".to_owned()), "{:?}", read(&model));
@@ -375,18 +386,23 @@ async fn what_runs_beside_wakes_the_model_before_it_stops() {
 #[tokio::test]
 async fn how_a_handler_beside_the_agent_ended_is_told_to_people_and_to_the_record() {
     let (world, model) = (World::new(), waiting());
-    let command = "echo 'no such linter' >&2; touch \"$CLAUDE_PROJECT_DIR/over\"; exit 1";
+    let command = "echo 'no such linter' >&2; echo $$ >\"$CLAUDE_PROJECT_DIR/begun\"; exit 1";
     let handler = json!({ "type": "command", "command": command, "async": true });
     let (told, accounts) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
-    let (seen, kept) = (told.clone(), accounts.clone());
+    let seen = told.clone();
     let mut builder = beside(&world, &model, &handler);
     builder.watch(Notification, async move |cx| {
         seen.lock().expect("nobody panics").push(cx.message.clone());
         Ok(())
     });
+    // Whichever dispatch comes first after its end has it.
+    let (after, before) = (accounts.clone(), accounts.clone());
+    builder.watch(AfterToolUse, async move |cx| {
+        keep(&after, cx.record());
+        Ok(())
+    });
     builder.watch(BeforeStep, async move |cx| {
-        let of_hooks = cx.record().hooks.iter().filter_map(|trace| trace.account.as_deref().cloned());
-        kept.lock().expect("nobody panics").extend(of_hooks);
+        keep(&before, cx.record());
         Ok(())
     });
     run(&mut builder).await;
