@@ -21,6 +21,7 @@ mod options;
 mod programs;
 mod replay;
 mod run;
+mod serve;
 mod sessions;
 mod since;
 mod surface;
@@ -44,6 +45,8 @@ enum Command {
     Chat(Box<chat::Options>),
     /// List, show, resume, fork, export, verify and delete what was recorded, and answer what waits
     Sessions(Box<sessions::Options>),
+    /// Serve sessions to clients over gRPC, governed by the hooks that live in them
+    Serve(Box<serve::Options>),
     /// Do a recorded session again with the hooks there are now: nothing else happens, and the first difference is told
     Replay(Box<replay::Options>),
     /// Show an agent at work under three hooks: one rewrites, one denies, one watches
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Command::Run(options) => asynchronously(run::run(*options)),
         Command::Chat(options) => asynchronously(chat::run(*options)),
         Command::Sessions(options) => asynchronously(sessions::run(*options)),
+        Command::Serve(options) => asynchronously(serve::run(*options)),
         Command::Replay(options) => asynchronously(replay::run(*options)),
         Command::Demo(options) => asynchronously(demo::run(options)),
         Command::ExplainCommand(options) => explain::run(&options),

@@ -6,6 +6,7 @@ mod environment;
 mod external;
 mod http;
 mod mcp_tool;
+mod placed;
 pub mod process;
 mod prompt;
 mod services;
@@ -19,6 +20,7 @@ use std::{pin::Pin, time::Duration};
 use serde_json::Value;
 use vertebra::{AgentState, Run};
 
+pub(crate) use self::placed::Placed;
 pub use self::{
     contract::refusal,
     external::External,

@@ -1,22 +1,19 @@
 //! A hook of a file at its point.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use serde_json::json;
-use vertebra::{Answer, Attach as _, Cx, FailurePolicy, Guard, Hook, HookSet, Role, Seen, Watch, account};
+use vertebra::{Answer, Cx, Guard, Hook, HookSet, Seen, Watch, account};
 
 use super::{PolicyHook, Standing, judge::Order};
 use crate::{
-    handler::{DEFAULT_LIMIT, External},
-    settings::Action,
+    handler::{External, Placed},
+    settings::{Action, HookSettings},
     wire::{Outside, Reply, Visit},
 };
 
 /// So much earlier do managed hooks run: before whatever another level could say.
 const MANAGED_FIRST: i32 = -1_000_000;
-
-/// How long after its own limit a handler is given up: it keeps the limit itself, and tells how it ended.
-const GRACE: Duration = Duration::from_secs(5);
 
 /// Adds a hook to a set.
 pub(super) struct Add<'a> {
@@ -31,56 +28,32 @@ impl Visit for Add<'_> {
 
     fn at<P: Outside>(self, point: P) {
         let Self { set, hook, all, order } = self;
-        let settings = &hook.settings;
-        let limit = settings.timeout.unwrap_or(DEFAULT_LIMIT);
+        let HookSettings { stand, action, .. } = &hook.settings;
         let origin: Arc<str> = hook.origin.spot().into();
-        let body = match (&settings.action, &hook.handler) {
+        let body = match (action, &hook.handler) {
             (Action::Say(reply), _) => Body::Say { reply: reply.clone(), origin },
             (Action::Run(_), Some(handler)) => {
-                Body::Run(External::new(handler.clone(), limit).answering_for(&*hook.name).written_at(origin))
+                Body::Run(External::new(handler.clone(), stand.limit()).answering_for(&*hook.name).written_at(origin))
             }
             // Only hooks in force have a handler, and only they are added.
             (Action::Run(_), None) => return,
         };
-        let matcher = settings.matcher.clone();
-        match settings.role {
-            Role::Guard => {
-                if !point.attach_guard(set, matcher, body) {
-                    return;
-                }
-            }
-            Role::Watch => point.attach_watch(set, matcher, body),
-            Role::Hook | Role::Around => point.attach_hook(set, matcher, body),
-        }
         let managed = if hook.is_managed() { MANAGED_FIRST } else { 0 };
-        set.named(hook.name.clone()).priority(settings.priority.saturating_add(managed)).timeout(limit + GRACE);
-        if settings.max_retries > 0 {
-            set.max_retries(settings.max_retries);
-        }
-        match settings.on_failure {
-            Some(FailurePolicy::Open) => _ = set.fail_open(),
-            Some(FailurePolicy::Closed) => _ = set.fail_closed(),
-            Some(FailurePolicy::Ask) => _ = set.fail_ask(),
-            None => {}
-        }
-        if settings.shadow {
-            set.shadow();
-        }
-        if settings.detached {
-            set.detached();
-        }
-        for name in settings.before.iter().flat_map(|name| meant(name, hook, all, order)) {
-            set.before(name);
-        }
-        for name in settings.after.iter().flat_map(|name| meant(name, hook, all, order)) {
-            set.after(name);
-        }
+        let placed = Placed {
+            name: hook.name.clone(),
+            priority: stand.priority.saturating_add(managed),
+            before: stand.before.iter().flat_map(|name| meant(name, hook, all, order)).collect(),
+            after: stand.after.iter().flat_map(|name| meant(name, hook, all, order)).collect(),
+        };
+        placed.add(set, point, stand, body);
     }
 }
 
 /// The hooks that a constraint means, by the names they are registered under. One that is not in force is none.
 fn meant<'a>(name: &'a str, hook: &PolicyHook, all: &'a [PolicyHook], order: Order) -> Vec<Arc<str>> {
-    let mine = |other: &&PolicyHook| other.settings.name == *name && other.settings.point == hook.settings.point;
+    let mine = |other: &&PolicyHook| {
+        other.settings.stand.name == *name && other.settings.stand.point == hook.settings.stand.point
+    };
     let in_force = |other: &&PolicyHook| other.standing == Standing::InForce;
     if all.iter().any(|other| mine(&other)) {
         return all.iter().filter(mine).filter(in_force).map(|other| other.name.clone()).collect();

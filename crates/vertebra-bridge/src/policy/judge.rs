@@ -54,55 +54,12 @@ impl Policy {
 
     /// The same, with the record of the hooks.
     pub async fn fire(&self, happened: &Happened) -> Trial {
-        let fired = at_point(happened.point, Fire { policy: self, happened });
-        match fired {
-            Some(fired) => fired.await,
-            None => unreadable(happened, &format!("there is no point `{}`", happened.point)),
-        }
+        fire_any(Court { agent: &self.bare, policy: Some(self) }, happened).await
     }
 
     /// What comes of an event in the form of its point, to an agent that knows this.
-    pub async fn fire_at<P: Outside>(
-        &self,
-        point: P,
-        run: RunInfo,
-        mut event: P::Event,
-        mut state: AgentState,
-    ) -> Trial {
-        let alone = Alone::new(&self.bare, run);
-        let before = event.clone();
-        // What waits already was said by others.
-        take_context(&mut state);
-        let outcome = alone.fire(point, &mut event, &mut state).await;
-        let drained = self.bare.hooks().drain(DRAIN).await;
-        let mut judgement = Judgement { goes_on: true, ..Judgement::default() };
-        self.tell_of_hooks(&outcome.record, &mut judgement);
-        if drained.unfinished > 0 {
-            let message = format!("{} watches had not finished after {} s", drained.unfinished, DRAIN.as_secs());
-            judgement.warnings.push(message);
-        }
-        let whole = |event: &P::Event| serde_json::to_value(event).unwrap_or_default();
-        // A whole conversation is written out only where somebody changed something.
-        if outcome.record.changes().next().is_some() {
-            tell_of_changes(P::OPEN, &whole(&before), &whole(&event), &mut judgement);
-        }
-        judgement.model_context.extend(take_context(&mut state));
-        if let Some(ruling) = outcome.decision() {
-            let verdict = serde_json::to_value(&ruling.verdict).unwrap_or_default();
-            decide(P::NAME, ruling.verdict.kind(), &verdict, &mut judgement);
-            judgement.reason.clone_from(&outcome.record.reason);
-            judgement.decided_by = Some(self.author(&ruling.by));
-        }
-        if matches!(P::NAME, "BeforeToolUse" | "PermissionRequest")
-            && let Some(word) = self.on_call(&whole(&event))
-            && judgement.decision.is_none_or(|decision| decision < word.decision)
-        {
-            judgement.decision = Some(word.decision);
-            judgement.reason = Some(word.reason);
-            judgement.decided_by = Some(word.by);
-        }
-        judgement.tell_people();
-        Trial { judgement, record: outcome.record }
+    pub async fn fire_at<P: Outside>(&self, point: P, run: RunInfo, event: P::Event, state: AgentState) -> Trial {
+        Court { agent: &self.bare, policy: Some(self) }.fire_at(point, run, event, state).await
     }
 
     /// A name of a record for people: with its file and line where it has one.
@@ -153,6 +110,64 @@ impl Policy {
     }
 }
 
+/// What comes of an event to the hooks of an agent, and to nothing else of it: no rules, no judgement of commands.
+pub async fn fire(agent: &Agent, happened: &Happened) -> Trial {
+    fire_any(Court { agent, policy: None }, happened).await
+}
+
+async fn fire_any(court: Court<'_>, happened: &Happened) -> Trial {
+    match at_point(happened.point, Fire { court, happened }) {
+        Some(fired) => fired.await,
+        None => unreadable(happened, &format!("there is no point `{}`", happened.point)),
+    }
+}
+
+/// Whose hooks judge, and whose rules besides.
+#[derive(Clone, Copy)]
+struct Court<'a> {
+    agent: &'a Agent,
+    policy: Option<&'a Policy>,
+}
+
+impl Court<'_> {
+    async fn fire_at<P: Outside>(self, point: P, run: RunInfo, mut event: P::Event, mut state: AgentState) -> Trial {
+        let alone = Alone::new(self.agent, run);
+        let before = event.clone();
+        // What waits already was said by others.
+        take_context(&mut state);
+        let outcome = alone.fire(point, &mut event, &mut state).await;
+        let drained = self.agent.hooks().drain(DRAIN).await;
+        let mut judgement = Judgement { goes_on: true, ..Judgement::default() };
+        self.tell_of_hooks(&outcome.record, &mut judgement);
+        if drained.unfinished > 0 {
+            let message = format!("{} watches had not finished after {} s", drained.unfinished, DRAIN.as_secs());
+            judgement.warnings.push(message);
+        }
+        let whole = |event: &P::Event| serde_json::to_value(event).unwrap_or_default();
+        // A whole conversation is written out only where somebody changed something.
+        if outcome.record.changes().next().is_some() {
+            tell_of_changes(P::OPEN, &whole(&before), &whole(&event), &mut judgement);
+        }
+        judgement.model_context.extend(take_context(&mut state));
+        if let Some(ruling) = outcome.decision() {
+            let verdict = serde_json::to_value(&ruling.verdict).unwrap_or_default();
+            decide(P::NAME, ruling.verdict.kind(), &verdict, &mut judgement);
+            judgement.reason.clone_from(&outcome.record.reason);
+            judgement.decided_by = Some(self.author(&ruling.by));
+        }
+        if matches!(P::NAME, "BeforeToolUse" | "PermissionRequest")
+            && let Some(word) = self.policy.and_then(|policy| policy.on_call(&whole(&event)))
+            && judgement.decision.is_none_or(|decision| decision < word.decision)
+        {
+            judgement.decision = Some(word.decision);
+            judgement.reason = Some(word.reason);
+            judgement.decided_by = Some(word.by);
+        }
+        judgement.tell_people();
+        Trial { judgement, record: outcome.record }
+    }
+}
+
 /// A command as a line, also where it is a list of words.
 fn line(command: &Value) -> Option<String> {
     match command {
@@ -174,7 +189,7 @@ struct Word {
 
 /// Fires the hooks of a point.
 struct Fire<'a> {
-    policy: &'a Policy,
+    court: Court<'a>,
     happened: &'a Happened,
 }
 
@@ -182,24 +197,29 @@ impl<'a> Visit for Fire<'a> {
     type Out = BoxFuture<'a, Trial>;
 
     fn at<P: Outside>(self, point: P) -> Self::Out {
-        let Self { policy, happened } = self;
+        let Self { court, happened } = self;
         Box::pin(async move {
             let read = happened.typed::<P>().map_err(|error| error.to_string());
             let at = serde_json::from_value::<At>(happened.event.clone()).map_err(|error| error.to_string());
             match read.and_then(|event| Ok((event, at?))) {
-                Ok((event, at)) => policy.fire_at(point, (*at.run).clone(), event, AgentState::default()).await,
+                Ok((event, at)) => court.fire_at(point, (*at.run).clone(), event, AgentState::default()).await,
                 Err(error) => unreadable(happened, &error),
             }
         })
     }
 }
 
-impl Policy {
+impl Court<'_> {
+    /// A name of a record for people.
+    fn author(&self, name: &str) -> String {
+        self.policy.map_or_else(|| name.to_owned(), |policy| policy.author(name))
+    }
+
     /// What was started outside, what failed, and what those would have said that only stand beside.
     fn tell_of_hooks(&self, record: &Record, judgement: &mut Judgement) {
         let mut beside = Vec::new();
         for trace in &record.hooks {
-            let hook = self.hook(&trace.hook);
+            let hook = self.policy.and_then(|policy| policy.hook(&trace.hook));
             let origin = hook.map(|hook| hook.origin.spot());
             let name = hook.map_or(&trace.hook, |hook| &hook.name).to_string();
             let exchange = trace.account.as_deref().and_then(|told| Exchange::deserialize(told).ok());

@@ -42,7 +42,7 @@ use vertebra_kit::permissions::{PermissionsError, Rules};
 use self::{attach::Add, judge::Order};
 pub use self::{
     files::Files,
-    judge::{Trial, only_reads},
+    judge::{Trial, fire, only_reads},
     reload::Reload,
     rules::permissions,
     standing::{Off, Standing},
@@ -118,11 +118,11 @@ impl Policy {
 
     fn of(settings: &Settings, services: &Services, only: Option<&str>) -> Result<Self, PolicyError> {
         let (mut hooks, notices) = standing::stand(settings);
-        let needed = |hook: &PolicyHook| only.is_none_or(|point| hook.settings.point == point);
+        let needed = |hook: &PolicyHook| only.is_none_or(|point| hook.settings.stand.point == point);
         for hook in hooks.iter_mut().filter(|hook| hook.standing == Standing::InForce && needed(hook)) {
             if let Action::Run(run) = &hook.settings.action {
                 let built = handler::build(run, services);
-                let built = built.and_then(|built| built.fits(hook.settings.point).map(|()| built));
+                let built = built.and_then(|built| built.fits(hook.settings.stand.point).map(|()| built));
                 let built = built.map_err(|error| hook.wrong(error.to_string()))?;
                 let of_project = matches!(hook.origin.level, Level::Project | Level::Local);
                 hook.handler = Some(if of_project { services.seals.seal(built, run) } else { built });
@@ -133,7 +133,7 @@ impl Policy {
         }
         let rules = permissions(settings, None)?.rules();
         let has_rules = settings.permissions.mode.is_some() || !rules.list().is_empty();
-        let bare = Agent::builder(NoModel).name("policy").build()?;
+        let bare = bare("policy")?;
         let mut alone = set(hooks.iter().filter(|hook| needed(hook)), &hooks, Order::Alone);
         if only.is_some() {
             alone.for_one_event();
@@ -167,7 +167,7 @@ impl Policy {
         let mut listed = Vec::with_capacity(self.hooks.len());
         for point in POINTS {
             let order = at_point(point, judge::InOrder(&self.bare)).unwrap_or_default();
-            let at_point = || self.hooks.iter().filter(|hook| hook.settings.point == *point);
+            let at_point = || self.hooks.iter().filter(|hook| hook.settings.stand.point == *point);
             listed.extend(order.iter().filter_map(|name| at_point().find(|hook| hook.in_force_as(name))));
             listed.extend(at_point().filter(|hook| hook.standing != Standing::InForce));
         }
@@ -188,7 +188,7 @@ impl Policy {
             .iter()
             .filter(known)
             .map(|hook| PolicyHook {
-                name: hook.value.name.as_str().into(),
+                name: hook.value.stand.name.as_str().into(),
                 settings: hook.value.clone(),
                 origin: hook.origin.clone(),
                 standing: Standing::Off(Off::Untrusted),
@@ -221,7 +221,7 @@ impl PolicyHook {
     }
 
     fn wrong(&self, message: impl Into<String>) -> PolicyError {
-        let message = format!("the hook `{}`: {}", self.settings.name, message.into());
+        let message = format!("the hook `{}`: {}", self.settings.stand.name, message.into());
         PolicyError::Hook { origin: self.origin.clone(), message }
     }
 }
@@ -233,7 +233,7 @@ const LAST: i32 = 1_000_000;
 fn set<'h>(hooks: impl IntoIterator<Item = &'h PolicyHook>, all: &'h [PolicyHook], order: Order) -> HookSet {
     let mut set = HookSet::new();
     for hook in hooks.into_iter().filter(|hook| hook.standing == Standing::InForce) {
-        at_point(hook.settings.point, Add { set: &mut set, hook, all, order });
+        at_point(hook.settings.stand.point, Add { set: &mut set, hook, all, order });
     }
     set
 }
@@ -257,7 +257,11 @@ fn placed(error: &RegisterError, hooks: &[PolicyHook]) -> PolicyError {
     PolicyError::Hook { origin, message: error.to_string() }
 }
 
-/// For an agent that only fires hooks.
+/// An agent that only fires hooks.
+pub fn bare(name: &str) -> Result<Agent, BuildError> {
+    Agent::builder(NoModel).name(name).build()
+}
+
 struct NoModel;
 
 impl Model for NoModel {

@@ -5,7 +5,7 @@ use std::fmt;
 use vertebra::nearest;
 
 use super::{PolicyError, PolicyHook};
-use crate::settings::{HookSettings, Level, Origin, Said, Settings};
+use crate::settings::{HookSettings, Level, Origin, Said, Settings, Stand};
 
 /// Whether a hook is in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,13 +49,15 @@ pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
     let forbidden = about.project.as_ref().filter(|said| !said.value).map(|said| &said.origin);
     let counts = |level: Level| forbidden.is_none() || !matches!(level, Level::Project | Level::Local);
     let disabling: Vec<_> = about.disable.iter().filter(|said| counts(said.origin.level)).collect();
-    let managed =
-        |name: &str| settings.hooks.iter().any(|hook| hook.origin.level == Level::Managed && hook.value.name == *name);
+    let managed = |name: &str| {
+        settings.hooks.iter().any(|hook| hook.origin.level == Level::Managed && hook.value.stand.name == *name)
+    };
     let mut notices = Vec::new();
     let standing = |hook: &Said<HookSettings>| {
-        let (name, level) = (&hook.value.name, hook.origin.level);
+        let (name, level) = (&hook.value.stand.name, hook.origin.level);
         let nearer = |other: Level| level != Level::Managed && other > level && counts(other);
-        let replaced = settings.hooks.iter().find(|other| nearer(other.origin.level) && other.value.name == *name);
+        let replaced =
+            settings.hooks.iter().find(|other| nearer(other.origin.level) && other.value.stand.name == *name);
         let disabled = disabling.iter().find(|said| nearer(said.origin.level) && said.value == *name);
         match (forbidden, replaced, disabled) {
             (Some(origin), ..) if !counts(level) => Standing::Off(Off::Forbidden(origin.clone())),
@@ -70,7 +72,7 @@ pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
         .hooks
         .iter()
         .map(|hook| {
-            let (name, level) = (&hook.value.name, hook.origin.level);
+            let (name, level) = (&hook.value.stand.name, hook.origin.level);
             let beside = level != Level::Managed && managed(name);
             if beside {
                 let place = hook.origin.spot();
@@ -84,12 +86,12 @@ pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
         .collect();
     for said in disabling {
         let place = said.origin.spot();
-        let known = |hook: &&PolicyHook| hook.settings.name == said.value;
+        let known = |hook: &&PolicyHook| hook.settings.stand.name == said.value;
         if managed(&said.value) {
             notices.push(format!("`{}` is managed: `hooks.disable` of {place} does not count", said.value));
         } else if !hooks.iter().filter(known).any(|hook| hook.origin.level < said.origin.level) {
             let farther = hooks.iter().filter(|hook| hook.origin.level < said.origin.level);
-            let meant = nearest(&said.value, farther.map(|hook| &*hook.settings.name))
+            let meant = nearest(&said.value, farther.map(|hook| &*hook.settings.stand.name))
                 .map(|name| format!("; did you mean `{name}`?"))
                 .unwrap_or_default();
             notices.push(format!("{place} switches off a hook `{}` that is not there{meant}", said.value));
@@ -100,16 +102,16 @@ pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
 
 /// Whether what a hook says of its order can hold. A name with a slash is a hook of the agent, which is not known here.
 pub(super) fn check_order(hook: &PolicyHook, all: &[PolicyHook]) -> Result<(), PolicyError> {
-    let HookSettings { before, after, point, .. } = &hook.settings;
+    let Stand { before, after, point, .. } = &hook.settings.stand;
     let constraints = before.iter().map(|name| ("before", name)).chain(after.iter().map(|name| ("after", name)));
     for (constraint, name) in constraints {
-        let at_point = || all.iter().filter(|other| other.settings.point == *point);
-        let others: Vec<&PolicyHook> = at_point().filter(|other| other.settings.name == *name).collect();
+        let at_point = || all.iter().filter(|other| other.settings.stand.point == *point);
+        let others: Vec<&PolicyHook> = at_point().filter(|other| other.settings.stand.name == *name).collect();
         let known = !others.is_empty() || name.contains('/');
         if !known {
             let meant = nearest(
                 name,
-                at_point().map(|other| &*other.settings.name).filter(|other| *other != hook.settings.name),
+                at_point().map(|other| &*other.settings.stand.name).filter(|other| *other != hook.settings.stand.name),
             )
             .map(|name| format!(": did you mean `{name}`?"))
             .unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::{settings::Action, trust::does, wire::Reply};
 impl PolicyHook {
     /// When it runs: `tool bash, command \brm\b`.
     pub fn when(&self) -> String {
-        self.settings.matcher.as_ref().map_or_else(|| "always".to_owned(), when)
+        self.settings.stand.matcher.as_ref().map_or_else(|| "always".to_owned(), when)
     }
 
     /// What it does: `denies: force is for humans`.
@@ -18,7 +18,7 @@ impl PolicyHook {
             Action::Say(reply) => says(reply),
             Action::Run(run) => does(run).0,
         };
-        if self.settings.shadow { format!("stands beside: {what}") } else { what }
+        if self.settings.stand.shadow { format!("stands beside: {what}") } else { what }
     }
 }
 

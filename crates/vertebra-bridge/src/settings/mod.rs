@@ -20,7 +20,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 pub use self::{
     error::SettingsError,
-    hook::{Action, Contract, HookSettings, RunSettings, Words},
+    hook::{Action, Contract, HookSettings, RunSettings, Stand, Words},
     merge::merge,
     place::{FILE_NAME, LOCAL_NAME, MANAGED, project_file, project_root},
     reader::Entry,

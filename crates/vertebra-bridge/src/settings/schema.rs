@@ -65,6 +65,14 @@ pub fn parse(text: &str, level: Level, place: &str) -> Result<Sheet, SettingsErr
 }
 
 fn settings_in(file: &File<'_>) -> Result<Settings, SettingsError> {
+    whole(file, settings)
+}
+
+/// Reads all of a file.
+pub(super) fn whole<T>(
+    file: &File<'_>,
+    read: impl FnOnce(&mut Section<'_>) -> Result<T, SettingsError>,
+) -> Result<T, SettingsError> {
     if file.text.len() as u64 > MAX_BYTES {
         return Err(file.error(0..0, Values::Shown, format!("a file of settings has at most {MAX_BYTES} bytes")));
     }
@@ -76,9 +84,9 @@ fn settings_in(file: &File<'_>) -> Result<Settings, SettingsError> {
         )
     })?;
     let mut root = Section::new(file, String::new(), 0..0, document.as_table());
-    let settings = settings(&mut root)?;
+    let said = read(&mut root)?;
     root.finish()?;
-    Ok(settings)
+    Ok(said)
 }
 
 /// What may stand in a file of settings, as a JSON schema. It is made by the very functions that read one.

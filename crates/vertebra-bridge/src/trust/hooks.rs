@@ -48,7 +48,7 @@ pub(super) fn of_settings(file: &str, hook: &Said<HookSettings>) -> ProjectHook 
         }
         Action::Run(_) | Action::Say(_) => None,
     };
-    let (name, point) = (value.name.clone(), value.point.to_owned());
+    let (name, point) = (value.stand.name.clone(), value.stand.point.to_owned());
     ProjectHook { file: file.to_owned(), line: origin.line, name, point, does, scripts: Vec::new(), words, starts }
 }
 

@@ -100,6 +100,32 @@ pub(crate) async fn assemble<A: Approver>(
     world: &World,
     approver: impl FnOnce(&Rules, Option<Inbox>) -> Option<A>,
 ) -> anyhow::Result<Assembled> {
+    assemble_on(options, world, Journal::Opened, approver).await
+}
+
+/// Where an agent is recorded.
+pub(crate) enum Journal {
+    /// As the settings say.
+    Opened,
+    /// Where others are, if anywhere.
+    Shared(Option<Store>),
+}
+
+/// The journal that several agents share, and what nobody may overlook about it.
+pub(crate) fn open_journal(options: &AgentOptions, world: &World) -> anyhow::Result<(Option<Store>, Vec<String>)> {
+    let mut warnings = Vec::new();
+    let settled = Settled::read(&folder(options)?, Trust::Remembered, from_options(options), world)?;
+    let journal = journal::open(&settled.settings.journal, world, &mut warnings)?;
+    Ok((journal, warnings))
+}
+
+/// Makes the built-in agent, recorded here.
+pub(crate) async fn assemble_on<A: Approver>(
+    options: &AgentOptions,
+    world: &World,
+    journal: Journal,
+    approver: impl FnOnce(&Rules, Option<Inbox>) -> Option<A>,
+) -> anyhow::Result<Assembled> {
     let folder = folder(options)?;
     let trust = if options.trust { Trust::Once } else { Trust::Remembered };
     let mut settled = Settled::read(&folder, trust, from_options(options), world)?;
@@ -113,7 +139,10 @@ pub(crate) async fn assemble<A: Approver>(
     }
     let (servers, left_out) = servers::connect(&settings.mcp, world).await?;
     settled.notices.extend(left_out);
-    let journal = journal::open(&settings.journal, world, &mut settled.warnings)?;
+    let journal = match journal {
+        Journal::Opened => journal::open(&settings.journal, world, &mut settled.warnings)?,
+        Journal::Shared(store) => store,
+    };
     if journal.is_none() && options.wait.is_some() {
         bail!("--wait needs a journal, and `[journal]` says that there is none: nobody could answer");
     }

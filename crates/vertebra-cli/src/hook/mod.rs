@@ -139,7 +139,7 @@ fn judged(
         ..Services::default()
     };
     let policy = Policy::for_one_event(&in_force.settings, &services, event.happened.point)?;
-    let here = |hook: &Said<HookSettings>| hook.value.point == event.happened.point;
+    let here = |hook: &Said<HookSettings>| hook.value.stand.point == event.happened.point;
     let starts_something =
         in_force.settings.hooks.iter().any(|hook| here(hook) && matches!(hook.value.action, Action::Run(_)));
     let mut judgement = at_once(policy.judge(&event.happened), starts_something, limit)?;

@@ -63,7 +63,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let mut import = Import::default();
     let place = options.to.display().to_string();
     let known = parse(&written, Level::User, &place)?;
-    import.taken = known.settings.hooks.iter().map(|hook| hook.value.name.clone()).collect();
+    import.taken = known.settings.hooks.iter().map(|hook| hook.value.stand.name.clone()).collect();
     import.settings(&settings);
     let made = import.into_text(&written)?;
     parse(&made.text, Level::User, &place).context("what would be written is not valid; nothing was changed")?;

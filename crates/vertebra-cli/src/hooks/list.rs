@@ -77,7 +77,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 fn rows(policy: &Policy) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for hook in policy.hooks() {
-        let before = rows.iter().filter(|row| row.point == hook.settings.point && row.in_force).count();
+        let before = rows.iter().filter(|row| row.point == hook.settings.stand.point && row.in_force).count();
         rows.push(row(hook, before + 1));
     }
     rows
@@ -89,16 +89,16 @@ fn row(hook: &PolicyHook, order: usize) -> Row {
         Standing::Off(why) => Some(why.to_string()),
     };
     Row {
-        point: hook.settings.point,
+        point: hook.settings.stand.point,
         order: because.is_none().then_some(order),
         name: hook.name.to_string(),
-        role: hook.settings.role.to_string(),
+        role: hook.settings.stand.role.to_string(),
         level: hook.origin.level.to_string(),
         origin: hook.origin.spot(),
         when: hook.when(),
         does: hook.does(),
-        priority: hook.settings.priority,
-        shadow: hook.settings.shadow,
+        priority: hook.settings.stand.priority,
+        shadow: hook.settings.stand.shadow,
         in_force: because.is_none(),
         because,
     }

@@ -185,7 +185,7 @@ impl Bench {
     /// The hooks of our policy that are in force at a point and are not in the record.
     pub(crate) fn others(&self, record: &Record) -> Vec<String> {
         let Some(policy) = self.policy() else { return Vec::new() };
-        let at_point = policy.hooks().into_iter().filter(|hook| hook.settings.point == record.point);
+        let at_point = policy.hooks().into_iter().filter(|hook| hook.settings.stand.point == record.point);
         let in_force = at_point.filter(|hook| hook.standing == Standing::InForce);
         let others = in_force.filter(|hook| {
             !record.hooks.iter().any(|trace| policy.hook(&trace.hook).is_some_and(|other| other.name == hook.name))

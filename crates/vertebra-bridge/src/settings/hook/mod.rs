@@ -5,6 +5,7 @@ mod matching;
 mod place;
 mod reading;
 mod run;
+mod stand;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,6 +17,17 @@ use crate::wire::Reply;
 /// `[[hook]]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookSettings {
+    /// Where it stands, and when it runs.
+    pub stand: Stand,
+    /// `enabled`.
+    pub enabled: bool,
+    /// What it does.
+    pub action: Action,
+}
+
+/// Where a hook stands and when it runs, whatever it does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stand {
     /// `name`; without one, its level and line.
     pub name: String,
     /// `point`, by any of its names.
@@ -36,14 +48,10 @@ pub struct HookSettings {
     pub max_retries: u32,
     /// `on_failure`.
     pub on_failure: Option<FailurePolicy>,
-    /// `enabled`.
-    pub enabled: bool,
     /// `shadow`.
     pub shadow: bool,
     /// `detached`, of a watch.
     pub detached: bool,
-    /// What it does.
-    pub action: Action,
 }
 
 /// What a hook in a file does.

@@ -4,24 +4,16 @@ use std::{cell::RefCell, collections::BTreeMap, time::Duration};
 
 use serde_json::{Map, Value, json};
 use toml_edit::Item;
-use vertebra::{FailurePolicy, HookInfo, Kind, POINTS, Role, nearest, point_named};
+use vertebra::{Kind, Role};
 
 use super::{
     super::{Origin, Said, SettingsError, reader::Section, shape},
-    Action, HookSettings, RunSettings, json, matching,
+    Action, HookSettings, RunSettings, Stand, json,
     place::Place,
     run,
+    stand::Given,
 };
 use crate::wire::{Open, Reply};
-
-/// How far a priority may be from 0.
-const FARTHEST: i64 = 100_000;
-
-/// How often a hook may be tried again.
-const MOST_RETRIES: i64 = 100;
-
-/// How many letters a name may have.
-const LONGEST_NAME: usize = 100;
 
 /// The verdicts that take a text: how they are written, what they are, and what the text is called on the wire.
 const VERDICTS: &[(&str, Kind, &str)] = &[
@@ -40,10 +32,11 @@ pub(in super::super) fn read(root: &mut Section<'_>) -> Result<Vec<Said<HookSett
     let names = RefCell::new(BTreeMap::new());
     root.tables("hook", None, |section, origin| {
         let Some(hook) = hook(section, origin)? else { return Ok(None) };
-        match names.borrow_mut().insert(hook.name.clone(), origin.line.unwrap_or_default()) {
+        match names.borrow_mut().insert(hook.stand.name.clone(), origin.line.unwrap_or_default()) {
             None => Ok(Some(hook)),
             Some(line) => {
-                let message = format!("the hook in line {line} is named `{}` too: give one another name", hook.name);
+                let message =
+                    format!("the hook in line {line} is named `{}` too: give one another name", hook.stand.name);
                 Err(section.wrong("name", message))
             }
         }
@@ -51,27 +44,8 @@ pub(in super::super) fn read(root: &mut Section<'_>) -> Result<Vec<Said<HookSett
 }
 
 fn hook(section: &mut Section<'_>, origin: &Origin) -> Result<Option<HookSettings>, SettingsError> {
-    let shape = || json!({ "type": "string", "examples": POINTS });
-    let point = section.value("point", shape, point)?;
-    let place = match &point {
-        Some(point) => Place::named(point.value),
-        None if section.is_sketch() => Place::ANY,
-        None => return Err(section.lacks("a hook stands at a point: write `point = \"BeforeToolUse\"`")),
-    };
-    let name = section.value("name", || shape::text("no-force-push"), name)?;
-    let role = section.word("role", &[("hook", Role::Hook), ("guard", Role::Guard), ("watch", Role::Watch)])?;
-    let matcher = matching::of_hook(section, &place)?;
-    let priority = section.whole("priority", -FARTHEST..=FARTHEST, 50)?;
-    let mut names = |key| -> Result<Vec<String>, SettingsError> {
-        Ok(section.one_or_more(key, "no-force-push", |_| Ok(()))?.into_iter().map(|said| said.value).collect())
-    };
-    let (before, after) = (names("before")?, names("after")?);
-    let timeout = section.value("timeout", || shape::duration("10s"), |item| time("timeout", item))?;
-    let max_retries = section.whole("max_retries", 0..=MOST_RETRIES, 2)?;
-    let policies = [("open", FailurePolicy::Open), ("closed", FailurePolicy::Closed), ("ask", FailurePolicy::Ask)];
-    let on_failure = section.word("on_failure", &policies)?;
-    let (enabled, shadow) = (section.flag("enabled")?, section.flag("shadow")?);
-    let detached = section.flag("detached")?;
+    let Given { name, role, stand, place } = Given::read(section)?;
+    let enabled = section.flag("enabled")?;
     let reply = reply(section, &place)?;
     let run = section.section("run", run::read)?;
     if section.is_sketch() {
@@ -91,31 +65,21 @@ fn hook(section: &mut Section<'_>, origin: &Origin) -> Result<Option<HookSetting
         }
         (Some((_, reply)), None) => (Action::Say(Box::new(reply)), None),
         (None, Some(run)) => {
-            if timeout.is_some() && run.timeout.is_some() {
+            if stand.timeout.is_some() && run.timeout.is_some() {
                 return Err(section.wrong("timeout", "there are two limits: leave this one out, or the one in `run`"));
             }
-            (Action::Run(run.settings), timeout.as_ref().map(|said| said.value).or(run.timeout))
+            (Action::Run(run.settings), stand.timeout.or(run.timeout))
         }
     };
-    let role = role.map_or_else(|| usual_role(&action, &place), |said| said.value);
-    let hook = HookSettings {
-        name: name.map_or_else(|| format!("{}:{}", origin.level, origin.line.unwrap_or_default()), |said| said.value),
-        point: place.point,
-        role,
-        matcher,
-        priority: priority.map_or(HookInfo::DEFAULT_PRIORITY, |said| i32::try_from(said.value).unwrap_or_default()),
-        before,
-        after,
+    let stand = Stand {
+        name: name.unwrap_or_else(|| format!("{}:{}", origin.level, origin.line.unwrap_or_default())),
+        role: role.unwrap_or_else(|| usual_role(&action, &place)),
         timeout,
-        max_retries: max_retries.map_or(0, |said| u32::try_from(said.value).unwrap_or_default()),
-        on_failure: on_failure.map(|said| said.value),
-        enabled: enabled.is_none_or(|said| said.value),
-        shadow: shadow.is_some_and(|said| said.value),
-        detached: detached.is_some_and(|said| said.value),
-        action,
+        ..stand
     };
-    check(section, &hook, &place)?;
-    Ok(Some(hook))
+    stand.check(section, &place)?;
+    check(section, &stand, &action)?;
+    Ok(Some(HookSettings { stand, enabled: enabled.is_none_or(|said| said.value), action }))
 }
 
 /// Whoever only refuses or asks is a guard: it sees the final form. A yes has to come before the rules are asked, and what
@@ -132,17 +96,10 @@ fn usual_role(action: &Action, place: &Place) -> Role {
     }
 }
 
-/// What the role or the point has no use for.
-fn check(section: &Section<'_>, hook: &HookSettings, place: &Place) -> Result<(), SettingsError> {
-    let point = place.point;
+/// What the role or the point has no use for in what it does.
+fn check(section: &Section<'_>, stand: &Stand, action: &Action) -> Result<(), SettingsError> {
     let wrong = |key, message: String| if section.has(key) { Err(section.wrong(key, message)) } else { Ok(()) };
-    match (hook.role, &hook.action) {
-        (Role::Guard, _) if !place.decides => {
-            wrong(
-                "role",
-                format!("nothing is decided at {point}, so there is nothing to guard: use \"hook\" or \"watch\""),
-            )?;
-        }
+    match (stand.role, action) {
         (Role::Guard, Action::Say(_)) => {
             for key in CHANGES {
                 wrong(key, format!("a guard decides and changes nothing: make it a hook, or take `{key}` out"))?;
@@ -161,23 +118,13 @@ fn check(section: &Section<'_>, hook: &HookSettings, place: &Place) -> Result<()
         }
         (Role::Guard | Role::Watch, Action::Run(_)) | (Role::Hook | Role::Around, _) => {}
     }
-    if hook.role == Role::Guard && hook.on_failure.is_some_and(|policy| policy != FailurePolicy::Closed) {
-        wrong("on_failure", "a guard that fails refuses: make it a hook if it may fail open or ask".to_owned())?;
-    }
-    if hook.role == Role::Watch {
-        for key in ["on_failure", "max_retries", "shadow"] {
-            wrong(key, format!("`{key}` means nothing to a watch, which decides nothing"))?;
-        }
-    } else if hook.detached {
-        let message = "only a watch, which decides nothing, may run behind the scenes: add `role = \"watch\"`";
-        wrong("detached", message.to_owned())?;
-    }
-    if matches!(hook.action, Action::Say(_)) {
+    if matches!(action, Action::Say(_)) {
         for key in ["timeout", "max_retries"] {
             wrong(key, format!("nothing runs, so there is no use for `{key}`"))?;
         }
     }
-    let asks_a_model = matches!(hook.action, Action::Run(RunSettings::Prompt { .. }));
+    let asks_a_model = matches!(action, Action::Run(RunSettings::Prompt { .. }));
+    let point = stand.point;
     if asks_a_model && matches!(point, "BeforeInference" | "InferenceDelta" | "AfterInference") {
         let message = format!(
             "a `prompt` asks a model, so it cannot stand at {point}, where a model is asked: use a `command` there"
@@ -270,26 +217,6 @@ fn cannot(key: &str, kind: Kind, place: &Place) -> String {
     };
     let elsewhere = Place::all_that(|place| place.powers.contains(&kind));
     format!("`{key}` cannot be honoured at {}: {here}; `{key}` is for {elsewhere}", place.point)
-}
-
-fn point(item: &Item) -> Result<&'static str, String> {
-    let name = item.as_str().ok_or("`point` is a name: write `point = \"BeforeToolUse\"`")?;
-    point_named(name).ok_or_else(|| {
-        let meant = nearest(name, POINTS.iter().copied()).map(|name| format!("did you mean `{name}`?"));
-        let all = || format!("there are {}", POINTS.join(", "));
-        format!("there is no point `{name}`; {}", meant.unwrap_or_else(all))
-    })
-}
-
-fn name(item: &Item) -> Result<String, String> {
-    let name = item.as_str().unwrap_or_default();
-    let plain = name.chars().all(|letter| !letter.is_control() && letter != '/');
-    if name.trim().is_empty() || !plain || name.chars().count() > LONGEST_NAME {
-        return Err(format!(
-            "`name` is a text of up to {LONGEST_NAME} letters without a slash: write `name = \"no-force-push\"`"
-        ));
-    }
-    Ok(name.to_owned())
 }
 
 /// A time.

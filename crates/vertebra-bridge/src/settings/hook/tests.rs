@@ -45,7 +45,7 @@ run = { worker = "./watch", timeout = "2m" }
     let read = hooks(text);
     let args = |at: &str, is| Matcher::Args { at: at.to_owned(), is };
     let tool = |name: &str| Matcher::Tool(name.to_owned());
-    let expected = HookSettings {
+    let stand = Stand {
         name: "check".to_owned(),
         point: "BeforeToolUse",
         role: Role::Hook,
@@ -67,9 +67,12 @@ run = { worker = "./watch", timeout = "2m" }
         timeout: Some(Duration::from_millis(500)),
         max_retries: 2,
         on_failure: Some(FailurePolicy::Ask),
-        enabled: false,
         shadow: true,
         detached: false,
+    };
+    let expected = HookSettings {
+        stand,
+        enabled: false,
         action: Action::Run(RunSettings::Command {
             command: Words::List(vec!["python3".to_owned(), "check.py".to_owned()]),
             contract: Contract::ClaudeCode,
@@ -77,10 +80,10 @@ run = { worker = "./watch", timeout = "2m" }
         }),
     };
     assert_eq!(read[0], expected);
-    assert_eq!(read[1].name, "project:17", "without a name: the level and the line");
-    assert_eq!((read[1].point, read[1].role, read[1].detached), ("AfterStep", Role::Watch, true));
-    assert_eq!(read[1].matcher, Some(Matcher::Step("tool_execution".to_owned())));
-    assert_eq!(read[1].timeout, Some(Duration::from_mins(2)));
+    assert_eq!(read[1].stand.name, "project:17", "without a name: the level and the line");
+    assert_eq!((read[1].stand.point, read[1].stand.role, read[1].stand.detached), ("AfterStep", Role::Watch, true));
+    assert_eq!(read[1].stand.matcher, Some(Matcher::Step("tool_execution".to_owned())));
+    assert_eq!(read[1].stand.timeout, Some(Duration::from_mins(2)));
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn each_answer_without_code_has_its_usual_role() {
         let read = hooks(&format!("[[hook]]\n{lines}\n"));
         let Action::Say(reply) = &read[0].action else { panic!("{lines}") };
         assert_eq!(reply.verdict.clone().map(serde_json::Value::Object), Some(verdict), "{lines}");
-        assert_eq!(read[0].role, role, "{lines}");
+        assert_eq!(read[0].stand.role, role, "{lines}");
     }
     let read = hooks("[[hook]]\npoint = \"BeforeToolUse\"\nset = { timeout = 30, deep = { a = [1.5, \"x\"] } }\n");
     let Action::Say(reply) = &read[0].action else { panic!("an answer") };

@@ -53,7 +53,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
             };
             for hook in &settled.settings.hooks {
                 if let Action::Run(run) = &hook.value.action {
-                    let what = format!("hook {}", shown(&hook.value.name));
+                    let what = format!("hook {}", shown(&hook.value.stand.name));
                     findings.extend(files::of_run(&what, run, &folder, &world));
                 }
             }

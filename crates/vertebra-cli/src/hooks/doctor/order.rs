@@ -30,7 +30,7 @@ pub(super) fn all(policy: &Policy) -> Vec<Finding> {
     let mut findings = Vec::new();
     let hooks = policy.hooks();
     for (at, hook) in hooks.iter().enumerate() {
-        let what = format!("hook {}", shown(&hook.settings.name));
+        let what = format!("hook {}", shown(&hook.settings.stand.name));
         match &hook.standing {
             Standing::InForce => {}
             Standing::Off(Off::Disabled) => continue,
@@ -39,12 +39,12 @@ pub(super) fn all(policy: &Policy) -> Vec<Finding> {
                 continue;
             }
         }
-        let earlier = hooks[..at].iter().filter(|other| other.settings.point == hook.settings.point);
-        if let Some(wall) = earlier.into_iter().find(|other| is_wall(other) && hook.settings.role == Role::Hook) {
+        let earlier = hooks[..at].iter().filter(|other| other.settings.stand.point == hook.settings.stand.point);
+        if let Some(wall) = earlier.into_iter().find(|other| is_wall(other) && hook.settings.stand.role == Role::Hook) {
             let found = format!(
                 "{}: never reached, because `{}` ({}) always refuses before it",
                 hook.origin,
-                wall.settings.name,
+                wall.settings.stand.name,
                 wall.origin.spot()
             );
             findings.push(Finding::broken(
@@ -65,8 +65,9 @@ fn is_wall(hook: &PolicyHook) -> bool {
         Action::Run(_) => None,
     };
     let ends = ends.is_some_and(|word| [Kind::Deny, Kind::Skip, Kind::Halt].iter().any(|kind| is_word(*kind, word)));
-    let stands = hook.standing == Standing::InForce && !hook.settings.shadow && hook.settings.role == Role::Hook;
-    ends && stands && hook.settings.matcher.is_none()
+    let stands =
+        hook.standing == Standing::InForce && !hook.settings.stand.shadow && hook.settings.stand.role == Role::Hook;
+    ends && stands && hook.settings.stand.matcher.is_none()
 }
 
 fn is_word(kind: Kind, word: &str) -> bool {
@@ -75,7 +76,7 @@ fn is_word(kind: Kind, word: &str) -> bool {
 
 /// Tools that a hook waits for and that nobody has.
 fn tools(what: &str, hook: &PolicyHook) -> Vec<Finding> {
-    let Some(matcher) = &hook.settings.matcher else { return Vec::new() };
+    let Some(matcher) = &hook.settings.stand.matcher else { return Vec::new() };
     let known: Vec<&str> = OURS.iter().copied().chain(HOSTS.iter().flat_map(names)).collect();
     let patterns = matcher.tool_patterns();
     let unknown = patterns.into_iter().flat_map(|pattern| pattern.split('|')).filter(|name| {

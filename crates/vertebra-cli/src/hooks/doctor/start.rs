@@ -57,14 +57,14 @@ pub(super) async fn slow(settings: &Settings, services: &Services) -> Vec<Findin
         if !matches!(hook.value.action, Action::Run(_)) || !hook.value.enabled {
             continue;
         }
-        let what = format!("hook {}", shown(&hook.value.name));
+        let what = format!("hook {}", shown(&hook.value.stand.name));
         let mut alone = Settings { hooks: vec![hook.clone()], ..Settings::default() };
         for hook in &mut alone.hooks {
-            hook.value.matcher = None;
-            hook.value.before.clear();
-            hook.value.after.clear();
+            hook.value.stand.matcher = None;
+            hook.value.stand.before.clear();
+            hook.value.stand.after.clear();
         }
-        let sample = json!({ "point": hook.value.point, "working_directory": services.folder });
+        let sample = json!({ "point": hook.value.stand.point, "working_directory": services.folder });
         let (Ok(policy), Ok(sample)) = (Policy::new(&alone, services), Happened::read(&sample)) else { continue };
         let trial = policy.fire(&sample).await;
         for trace in &trial.record.hooks {

@@ -76,7 +76,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let (settings, cases) = (dir.join(FILE_NAME), dir.join("vertebra.test.toml"));
     let (written, tested) = (text_of(&settings)?, text_of(&cases)?);
     let place = settings.display().to_string();
-    if parse(&written, Level::User, &place)?.settings.hooks.iter().any(|hook| hook.value.name == *name) {
+    if parse(&written, Level::User, &place)?.settings.hooks.iter().any(|hook| hook.value.stand.name == *name) {
         bail!("{place} has a hook `{name}` already: take another name");
     }
     let written = with_block(&written, &entry(name, point, *lang));

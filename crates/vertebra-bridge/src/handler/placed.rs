@@ -1,0 +1,98 @@
+//! A hook whose answer comes from outside, where it stands.
+
+use std::{sync::Arc, time::Duration};
+
+use vertebra::{Attach as _, FailurePolicy, Guard, Hook, HookSet, Name, Role, Watch};
+
+use super::{DEFAULT_LIMIT, External};
+use crate::{
+    settings::Stand,
+    wire::{Outside, Visit, at_point},
+};
+
+/// How long after its own limit a handler is given up: it keeps the limit itself, and tells how it ended.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What of a hook depends on those it stands with.
+pub(crate) struct Placed {
+    pub(crate) name: Name,
+    pub(crate) priority: i32,
+    pub(crate) before: Vec<Arc<str>>,
+    pub(crate) after: Vec<Arc<str>>,
+}
+
+impl Placed {
+    /// Adds the hook to a set, unless it is a guard where nothing is decided.
+    pub(crate) fn add<P: Outside>(
+        self,
+        set: &mut HookSet,
+        point: P,
+        stand: &Stand,
+        body: impl Hook<P> + Guard<P> + Watch<P>,
+    ) {
+        let matcher = stand.matcher.clone();
+        match stand.role {
+            Role::Guard => {
+                if !point.attach_guard(set, matcher, body) {
+                    return;
+                }
+            }
+            Role::Watch => point.attach_watch(set, matcher, body),
+            Role::Hook | Role::Around => point.attach_hook(set, matcher, body),
+        }
+        set.named(self.name).priority(self.priority).timeout(stand.limit() + GRACE);
+        if stand.max_retries > 0 {
+            set.max_retries(stand.max_retries);
+        }
+        match stand.on_failure {
+            Some(FailurePolicy::Open) => _ = set.fail_open(),
+            Some(FailurePolicy::Closed) => _ = set.fail_closed(),
+            Some(FailurePolicy::Ask) => _ = set.fail_ask(),
+            None => {}
+        }
+        if stand.shadow {
+            set.shadow();
+        }
+        if stand.detached {
+            set.detached();
+        }
+        for name in self.before {
+            set.before(name);
+        }
+        for name in self.after {
+            set.after(name);
+        }
+    }
+}
+
+impl Stand {
+    /// How long an answer may take.
+    pub fn limit(&self) -> Duration {
+        self.timeout.unwrap_or(DEFAULT_LIMIT)
+    }
+}
+
+impl External {
+    /// Adds this to a set, where `stand` says, under this name.
+    pub fn stand(self, set: &mut HookSet, stand: &Stand, name: impl Into<Name>) {
+        at_point(stand.point, Add { external: self, set, stand, name: name.into() });
+    }
+}
+
+struct Add<'a> {
+    external: External,
+    set: &'a mut HookSet,
+    stand: &'a Stand,
+    name: Name,
+}
+
+impl Visit for Add<'_> {
+    type Out = ();
+
+    fn at<P: Outside>(self, point: P) {
+        let Self { external, set, stand, name } = self;
+        let names = |names: &[String]| names.iter().map(|name| name.as_str().into()).collect();
+        let (before, after) = (names(&stand.before), names(&stand.after));
+        Placed { name, priority: stand.priority, before, after }.add(set, point, stand, external);
+    }
+}

@@ -1,0 +1,135 @@
+//! Where a hook stands and when it runs: the part of `[[hook]]` that is the same wherever a hook lives.
+
+use serde_json::{Map, Value, json};
+use toml_edit::Item;
+use vertebra::{FailurePolicy, HookInfo, POINTS, Role, nearest, point_named};
+
+use super::{
+    super::{
+        Level, SettingsError,
+        reader::{File, Section},
+        schema, shape,
+    },
+    Stand, json as toml, matching,
+    place::Place,
+    reading::time,
+};
+
+/// How far a priority may be from 0.
+const FARTHEST: i64 = 100_000;
+
+/// How often a hook may be tried again.
+const MOST_RETRIES: i64 = 100;
+
+/// How many letters a name may have.
+const LONGEST_NAME: usize = 100;
+
+/// What was written; what was left out depends on what the hook does.
+pub(super) struct Given {
+    pub(super) name: Option<String>,
+    pub(super) role: Option<Role>,
+    /// With neither name nor role.
+    pub(super) stand: Stand,
+    pub(super) place: Place,
+}
+
+impl Given {
+    pub(super) fn read(section: &mut Section<'_>) -> Result<Self, SettingsError> {
+        let shape = || json!({ "type": "string", "examples": POINTS });
+        let point = section.value("point", shape, point)?;
+        let place = match &point {
+            Some(point) => Place::named(point.value),
+            None if section.is_sketch() => Place::ANY,
+            None => return Err(section.lacks("a hook stands at a point: write `point = \"BeforeToolUse\"`")),
+        };
+        let name = section.value("name", || shape::text("no-force-push"), name)?;
+        let role = section.word("role", &[("hook", Role::Hook), ("guard", Role::Guard), ("watch", Role::Watch)])?;
+        let matcher = matching::of_hook(section, &place)?;
+        let priority = section.whole("priority", -FARTHEST..=FARTHEST, 50)?;
+        let mut names = |key| -> Result<Vec<String>, SettingsError> {
+            Ok(section.one_or_more(key, "no-force-push", |_| Ok(()))?.into_iter().map(|said| said.value).collect())
+        };
+        let (before, after) = (names("before")?, names("after")?);
+        let timeout = section.value("timeout", || shape::duration("10s"), |item| time("timeout", item))?;
+        let max_retries = section.whole("max_retries", 0..=MOST_RETRIES, 2)?;
+        let policies = [("open", FailurePolicy::Open), ("closed", FailurePolicy::Closed), ("ask", FailurePolicy::Ask)];
+        let on_failure = section.word("on_failure", &policies)?;
+        let (shadow, detached) = (section.flag("shadow")?, section.flag("detached")?);
+        let stand = Stand {
+            name: String::new(),
+            point: place.point,
+            role: Role::Hook,
+            matcher,
+            priority: priority.map_or(HookInfo::DEFAULT_PRIORITY, |said| i32::try_from(said.value).unwrap_or_default()),
+            before,
+            after,
+            timeout: timeout.map(|said| said.value),
+            max_retries: max_retries.map_or(0, |said| u32::try_from(said.value).unwrap_or_default()),
+            on_failure: on_failure.map(|said| said.value),
+            shadow: shadow.is_some_and(|said| said.value),
+            detached: detached.is_some_and(|said| said.value),
+        };
+        Ok(Self { name: name.map(|said| said.value), role: role.map(|said| said.value), stand, place })
+    }
+}
+
+impl Stand {
+    /// Reads where a hook stands that lives elsewhere: the keys of `[[hook]]` but those that say what it does. It has a name;
+    /// `from` says in errors who wrote it.
+    pub fn from_json(hook: &Map<String, Value>, from: &str) -> Result<Self, SettingsError> {
+        let text = toml::to_table(hook).to_string();
+        let file = File::new(&text, Level::CommandLine, from, None);
+        schema::whole(&file, |section| {
+            let Given { name, role, stand, place } = Given::read(section)?;
+            section.finish()?;
+            let lacks = || section.lacks("a hook has a name: write `name = \"no-force-push\"`");
+            let stand = Self { name: name.ok_or_else(lacks)?, role: role.unwrap_or(Role::Hook), ..stand };
+            stand.check(section, &place)?;
+            Ok(stand)
+        })
+    }
+
+    /// What the role or the point has no use for.
+    pub(super) fn check(&self, section: &Section<'_>, place: &Place) -> Result<(), SettingsError> {
+        let point = place.point;
+        let wrong = |key, message: String| if section.has(key) { Err(section.wrong(key, message)) } else { Ok(()) };
+        if self.role == Role::Guard && !place.decides {
+            wrong(
+                "role",
+                format!("nothing is decided at {point}, so there is nothing to guard: use \"hook\" or \"watch\""),
+            )?;
+        }
+        if self.role == Role::Guard && self.on_failure.is_some_and(|policy| policy != FailurePolicy::Closed) {
+            wrong("on_failure", "a guard that fails refuses: make it a hook if it may fail open or ask".to_owned())?;
+        }
+        if self.role == Role::Watch {
+            for key in ["on_failure", "max_retries", "shadow"] {
+                wrong(key, format!("`{key}` means nothing to a watch, which decides nothing"))?;
+            }
+        } else if self.detached {
+            let message = "only a watch, which decides nothing, may run behind the scenes: add `role = \"watch\"`";
+            wrong("detached", message.to_owned())?;
+        }
+        Ok(())
+    }
+}
+
+fn point(item: &Item) -> Result<&'static str, String> {
+    let name = item.as_str().ok_or("`point` is a name: write `point = \"BeforeToolUse\"`")?;
+    point_named(name).ok_or_else(|| {
+        let meant = nearest(name, POINTS.iter().copied()).map(|name| format!("did you mean `{name}`?"));
+        let all = || format!("there are {}", POINTS.join(", "));
+        format!("there is no point `{name}`; {}", meant.unwrap_or_else(all))
+    })
+}
+
+fn name(item: &Item) -> Result<String, String> {
+    let name = item.as_str().unwrap_or_default();
+    let plain = name.chars().all(|letter| !letter.is_control() && letter != '/');
+    if name.trim().is_empty() || !plain || name.chars().count() > LONGEST_NAME {
+        return Err(format!(
+            "`name` is a text of up to {LONGEST_NAME} letters without a slash: write `name = \"no-force-push\"`"
+        ));
+    }
+    Ok(name.to_owned())
+}

@@ -1,0 +1,197 @@
+//! The service for hooks that live in clients.
+
+use std::{pin::Pin, time::Duration};
+
+use futures_util::{Stream, StreamExt as _, stream};
+use serde_json::Value;
+use tokio::{sync::mpsc, time::timeout};
+use tonic::{Request, Response, Status, Streaming};
+use vertebra::{Agent, HookInfo as Info};
+use vertebra_bridge::{
+    policy::{self, Trial},
+    wire::Happened,
+};
+
+use crate::{
+    Server,
+    clients::{Client, Link, role},
+    door::principal,
+    lanes::Lane,
+    proto::{
+        ClientFrame, FireRequest, FireResponse, Hello, HookInfo, ListHooksRequest, ListHooksResponse, Registered,
+        ServerFrame, Unregistered, Welcome, answer::Answer, client_frame::Frame as Said, hooks_server::Hooks,
+        server_frame::Frame,
+    },
+    server::Inner,
+};
+
+/// How long a client may take to say who it is.
+const HELLO: Duration = Duration::from_secs(10);
+
+/// How long the name of a client may be.
+const LONGEST_NAME: usize = 200;
+
+/// Frames that wait to be sent besides the events in flight.
+const SPARE: usize = 64;
+
+type Frames = Pin<Box<dyn Stream<Item = Result<ServerFrame, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl Hooks for Server {
+    type AttachStream = Frames;
+
+    async fn attach(&self, request: Request<Streaming<ClientFrame>>) -> Result<Response<Frames>, Status> {
+        let principal = principal(&request)?;
+        let mut said = request.into_inner();
+        let inner = self.inner();
+        inner.is_open()?;
+        let hello = hello(&mut said).await?;
+        let limits = &inner.limits;
+        let (out, frames) = mpsc::channel(limits.in_flight + SPARE);
+        let name = principal.name.to_string();
+        let (client, link, resumed) = inner.clients.attach(principal, &hello.client_id, out, limits)?;
+        let number = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
+        client.tell(Frame::Welcome(Welcome {
+            server_version: env!("CARGO_PKG_VERSION").to_owned(),
+            principal: name,
+            grace_ms: u32::try_from(limits.grace.as_millis()).unwrap_or(u32::MAX),
+            max_in_flight: number(limits.in_flight),
+            max_answer_bytes: number(limits.answer_bytes),
+            resumed,
+        }));
+        let this = self.clone();
+        tokio::spawn(async move { this.hear(link, said).await });
+        let frames = stream::unfold(frames, async |mut frames| Some((frames.recv().await?, frames)));
+        Ok(Response::new(frames.boxed()))
+    }
+
+    async fn fire(&self, request: Request<FireRequest>) -> Result<Response<FireResponse>, Status> {
+        let principal = principal(&request)?;
+        let FireRequest { event_json, session_id } = request.into_inner();
+        let inner = self.inner();
+        let _place = inner.enter(Lane::Execute, &principal.name).await?;
+        let wrong = |error: String| Status::invalid_argument(format!("the event: {error}"));
+        let event: Value = serde_json::from_str(&event_json).map_err(|error| wrong(error.to_string()))?;
+        let happened = Happened::read(&event).map_err(|error| wrong(error.to_string()))?;
+        let Trial { judgement, record } = if session_id.is_empty() {
+            let clients = inner.clients.all();
+            policy::fire(&own(clients.iter().filter(|client| client.principal == principal))?, &happened).await
+        } else {
+            policy::fire(&inner.sessions.find(&session_id, &principal)?.governance.agent, &happened).await
+        };
+        Ok(Response::new(FireResponse {
+            judgement_json: serde_json::to_string(&judgement).unwrap_or_default(),
+            record_json: serde_json::to_string(&record).unwrap_or_default(),
+        }))
+    }
+
+    async fn list(&self, request: Request<ListHooksRequest>) -> Result<Response<ListHooksResponse>, Status> {
+        let principal = principal(&request)?;
+        let id = request.into_inner().session_id;
+        let inner = self.inner();
+        let _place = inner.enter(Lane::Query, &principal.name).await?;
+        let hooks = if id.is_empty() {
+            let clients = inner.clients.all();
+            let own = clients.iter().filter(|client| client.principal == principal);
+            own.flat_map(|client| client.told()).collect()
+        } else {
+            let live = inner.sessions.find(&id, &principal)?;
+            let hooks = live.governance.agent.hooks().list();
+            let client = |name: &str| live.governance.whose(name).map(|key| key.client_id.to_string());
+            hooks.iter().map(|hook| told(hook, client(&hook.name).unwrap_or_default())).collect()
+        };
+        Ok(Response::new(ListHooksResponse { hooks }))
+    }
+}
+
+impl Server {
+    /// Hears a client out. When it is gone for longer than the grace time, it is known no more.
+    async fn hear(&self, link: Link, mut said: Streaming<ClientFrame>) {
+        let client = link.client().clone();
+        while let Ok(Some(frame)) = said.message().await {
+            if !link.is_latest() {
+                return;
+            }
+            self.inner().take(&link, frame);
+        }
+        drop(link);
+        client.gone().await;
+        self.inner().lose(&client);
+    }
+}
+
+impl Inner {
+    /// Does what a client says.
+    fn take(&self, link: &Link, frame: ClientFrame) {
+        let client = link.client();
+        let word = |done: Result<(), String>| done.err().unwrap_or_default();
+        match frame.frame {
+            // It has said so already.
+            Some(Said::Hello(_)) | None => {}
+            Some(Said::Register(register)) => {
+                let request = register.request;
+                let error = word(client.register(register, self.sessions.all().iter()));
+                client.tell(Frame::Registered(Registered { request, error }));
+            }
+            Some(Said::Unregister(unregister)) => {
+                let error = word(client.unregister(&unregister.name, self.sessions.all().iter()));
+                client.tell(Frame::Unregistered(Unregistered { request: unregister.request, error }));
+            }
+            Some(Said::Answer(answer)) => {
+                let said = match answer.answer {
+                    Some(Answer::Json(json)) if json.len() > self.limits.answer_bytes => {
+                        Err(format!("its answer has more than {} bytes", self.limits.answer_bytes))
+                    }
+                    Some(Answer::Json(json)) => Ok(json),
+                    Some(Answer::Failed(message)) => Err(format!("it failed: {message}")),
+                    None => Ok(String::new()),
+                };
+                link.answer(answer.id, said);
+            }
+        }
+    }
+
+    /// A client was lost for too long.
+    fn lose(&self, client: &Client) {
+        self.clients.forget(client);
+        for live in self.sessions.all() {
+            if live.governance.is_governed_by(client) && live.about.when_lost == crate::proto::WhenLost::Suspend {
+                live.suspend();
+            }
+        }
+    }
+}
+
+/// The first thing a client says.
+async fn hello(said: &mut Streaming<ClientFrame>) -> Result<Hello, Status> {
+    let frame = timeout(HELLO, said.message()).await;
+    let frame = frame.map_err(|_| Status::deadline_exceeded("the first frame is `hello`, and none came"))??;
+    match frame.and_then(|frame| frame.frame) {
+        Some(Said::Hello(hello)) if hello.client_id.is_empty() || hello.client_id.len() > LONGEST_NAME => {
+            Err(Status::invalid_argument(format!("`client_id` has 1 to {LONGEST_NAME} bytes")))
+        }
+        Some(Said::Hello(hello)) => Ok(hello),
+        _ => Err(Status::invalid_argument("the first frame is `hello`")),
+    }
+}
+
+/// An agent with the hooks of these clients and nothing else. What they are to run before or after may not be there.
+fn own<'c>(clients: impl Iterator<Item = &'c std::sync::Arc<Client>>) -> Result<Agent, Status> {
+    let agent = policy::bare("remote hooks").map_err(|error| Status::internal(error.to_string()))?;
+    for client in clients {
+        let set = client.sets();
+        agent.hooks().install(set).map_err(|error| Status::failed_precondition(error.to_string()))?;
+    }
+    Ok(agent)
+}
+
+fn told(hook: &Info, client_id: String) -> HookInfo {
+    HookInfo {
+        name: hook.name.to_string(),
+        point: hook.point.to_string(),
+        role: role(hook.role).into(),
+        priority: hook.priority,
+        client_id,
+        enabled: hook.enabled,
+    }
+}

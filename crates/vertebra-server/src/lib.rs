@@ -1,0 +1,34 @@
+//! Vertebra served: sessions over gRPC, and hooks that live in clients and govern them.
+//!
+//! A [`Server`] gets its agents from whoever composes them ([`Agents`]), admits clients at its doors ([`door`]), and keeps
+//! to its [`Limits`]: what does not fit is refused, never queued without end.
+
+#![warn(missing_docs)]
+
+mod approvals;
+mod clients;
+pub mod door;
+mod hooks;
+mod lanes;
+mod limits;
+mod listen;
+mod log;
+mod records;
+mod server;
+mod sessions;
+
+/// The contract, as Rust.
+#[expect(missing_docs, clippy::pedantic, clippy::allow_attributes, reason = "generated")]
+pub mod proto {
+    tonic::include_proto!("vertebra.v1");
+
+    /// The contract itself, for reflection.
+    pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));
+}
+
+pub use self::{
+    approvals::Questions,
+    limits::Limits,
+    listen::{Address, AddressError, Listener},
+    server::{Agents, BoxFuture, Made, Refusal, Server, Wanted},
+};

@@ -1,0 +1,186 @@
+//! The server: what all services share, and how it begins and ends.
+
+use std::{any::Any, future::Future, pin::Pin, sync::Arc, time::Duration};
+
+use futures_util::{StreamExt as _, stream};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Status, service::InterceptorLayer, transport};
+use vertebra::Agent;
+use vertebra_journal::Store;
+
+use crate::{
+    Limits, Listener, Questions,
+    clients::Clients,
+    door::Door,
+    lanes::{Full, Lane, Lanes, Permit},
+    proto::{
+        self, Draining, approvals_server::ApprovalsServer, hooks_server::HooksServer, records_server::RecordsServer,
+        server_frame::Frame, sessions_server::SessionsServer,
+    },
+    sessions::Table,
+};
+
+/// How often a connection is asked whether it still is one.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// How long it may take to say so.
+const KEEP_ALIVE_LIMIT: Duration = Duration::from_secs(10);
+
+/// A future in a box, so that agents can be made by whoever knows how.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Whoever makes the agents of sessions.
+pub trait Agents: Send + Sync + 'static {
+    /// Makes the agent of a session. Its questions go to `questions`, and its journal is the server's.
+    fn make<'a>(&'a self, wanted: &'a Wanted, questions: Questions) -> BoxFuture<'a, Result<Made, Refusal>>;
+}
+
+/// The agent of a session.
+pub struct Made {
+    /// The agent.
+    pub agent: Agent,
+    /// What has to be there as long as the agent is.
+    pub besides: Box<dyn Any + Send + Sync>,
+}
+
+/// What a client wants of a session's agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The folder that is worked in; none is the server's own.
+    pub folder: Option<String>,
+    /// What models are told besides.
+    pub system_prompt: Option<String>,
+}
+
+/// Why there is no agent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// What was asked for cannot be had.
+    #[error("{0}")]
+    Wrong(String),
+    /// Something is not as it has to be here.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// A server.
+#[derive(Clone)]
+pub struct Server(Arc<Inner>);
+
+/// What all services share.
+pub(crate) struct Inner {
+    pub(crate) agents: Box<dyn Agents>,
+    pub(crate) journal: Option<Store>,
+    pub(crate) limits: Limits,
+    pub(crate) lanes: Lanes,
+    pub(crate) sessions: Table,
+    pub(crate) clients: Clients,
+    pub(crate) questions: Questions,
+    /// Nothing new begins.
+    pub(crate) draining: CancellationToken,
+    /// Nobody is listened to any more.
+    closed: CancellationToken,
+}
+
+impl Server {
+    /// A server of these agents. What they record, they record in this journal.
+    pub fn new(agents: impl Agents, journal: Option<Store>, limits: Limits) -> Self {
+        Self(Arc::new(Inner {
+            agents: Box::new(agents),
+            lanes: Lanes::new(),
+            sessions: Table::default(),
+            clients: Clients::default(),
+            questions: Questions::new(journal.clone()),
+            journal,
+            limits,
+            draining: CancellationToken::new(),
+            closed: CancellationToken::new(),
+        }))
+    }
+
+    /// Serves whoever comes in here, until the server is shut down.
+    pub async fn serve(&self, listener: Listener, door: Door) -> Result<(), transport::Error> {
+        let Self(inner) = self;
+        let limits = &inner.limits;
+        let (health, told) = tonic_health::server::health_reporter();
+        health.set_serving::<SessionsServer<Self>>().await;
+        health.set_serving::<HooksServer<Self>>().await;
+        // A contract that was compiled into this program can be read.
+        let reflection = tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(proto::DESCRIPTOR)
+            .build_v1()
+            .ok();
+        let router = transport::Server::builder()
+            .http2_keepalive_interval(Some(KEEP_ALIVE))
+            .http2_keepalive_timeout(Some(KEEP_ALIVE_LIMIT))
+            .max_concurrent_streams(limits.streams)
+            .layer(InterceptorLayer::new(move |request: Request<()>| door.admit(request)))
+            .add_service(told)
+            .add_optional_service(reflection)
+            .add_service(SessionsServer::new(self.clone()).max_decoding_message_size(limits.message_bytes))
+            .add_service(HooksServer::new(self.clone()).max_decoding_message_size(limits.message_bytes))
+            .add_service(ApprovalsServer::new(self.clone()).max_decoding_message_size(limits.message_bytes))
+            .add_service(RecordsServer::new(self.clone()).max_decoding_message_size(limits.message_bytes));
+        let closed = inner.closed.clone().cancelled_owned();
+        match listener {
+            Listener::Tcp(tcp) => {
+                let incoming = stream::unfold(tcp, async |tcp| {
+                    let connection = tcp.accept().await.map(|(connection, _)| connection);
+                    let connection = connection.inspect(|connection| _ = connection.set_nodelay(true));
+                    Some((connection, tcp))
+                });
+                router.serve_with_incoming_shutdown(incoming.boxed(), closed).await
+            }
+            Listener::Unix(unix, _socket) => {
+                let incoming = stream::unfold(unix, async |unix| {
+                    let connection = unix.accept().await.map(|(connection, _)| connection);
+                    Some((connection, unix))
+                });
+                router.serve_with_incoming_shutdown(incoming.boxed(), closed).await
+            }
+        }
+    }
+
+    /// Goes down in order: nothing new begins, runs come to rest in the journal, then nobody is listened to any more.
+    /// Answers with how many runs were still under way when the time was over; those are as after a crash.
+    pub async fn shut_down(&self) -> usize {
+        let Self(inner) = self;
+        inner.draining.cancel();
+        let within_ms = u32::try_from(inner.limits.drain.as_millis()).unwrap_or(u32::MAX);
+        for client in inner.clients.all() {
+            client.tell(Frame::Draining(Draining { within_ms }));
+        }
+        inner.questions.put_off();
+        inner.sessions.suspend_all();
+        let _ = timeout(inner.limits.drain, inner.sessions.at_rest()).await;
+        let left = inner.sessions.running();
+        inner.closed.cancel();
+        left
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl Inner {
+    /// Waits for a place in a lane.
+    pub(crate) async fn enter(&self, lane: Lane, key: &str) -> Result<Permit, Status> {
+        self.lanes.enter(lane, key).await.map_err(|Full| Status::resource_exhausted("too many wait already"))
+    }
+
+    /// Whether something new may begin.
+    pub(crate) fn is_open(&self) -> Result<(), Status> {
+        if self.draining.is_cancelled() { Err(Status::unavailable("the server is going down")) } else { Ok(()) }
+    }
+}
+
+impl From<Refusal> for Status {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Wrong(message) => Self::invalid_argument(message),
+            Refusal::Failed(message) => Self::failed_precondition(message),
+        }
+    }
+}

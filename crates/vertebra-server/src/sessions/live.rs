@@ -1,0 +1,188 @@
+//! One open session: its agent, what happens in it, and who governs it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::{Mutex as Turn, Notify, oneshot};
+use tonic::Status;
+use vertebra::{CancellationToken, News, RunEvent, RunStatus, RunStream, Session, SessionReport};
+
+use crate::{
+    clients::Governance,
+    lanes::Permit,
+    limits::Limits,
+    log::{Log, Reader},
+    proto::{self, SessionStatus, WhenLost},
+};
+
+/// An open session.
+pub(crate) struct Live {
+    pub(crate) id: Arc<str>,
+    pub(crate) about: About,
+    /// Whose it is, and whose hooks are in force.
+    pub(crate) governance: Governance,
+    pub(crate) log: Arc<Log>,
+    session: Turn<Option<Session>>,
+    state: Mutex<State>,
+    rested: Arc<Notify>,
+}
+
+/// What its owner said of it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct About {
+    pub(crate) folder: String,
+    pub(crate) labels: HashMap<String, String>,
+    pub(crate) when_lost: WhenLost,
+}
+
+#[derive(Default)]
+struct State {
+    /// Ends the run that is under way.
+    running: Option<CancellationToken>,
+    suspended: bool,
+    closed: bool,
+}
+
+/// What is to be done in a session.
+pub(crate) enum Work {
+    Prompt(String),
+    /// Finish what was left without an end.
+    GoOn,
+}
+
+impl Live {
+    pub(crate) fn new(
+        session: Session,
+        governance: Governance,
+        about: About,
+        limits: &Limits,
+        rested: Arc<Notify>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id: session.id().into(),
+            about,
+            governance,
+            log: Log::new(limits.kept_events, limits.kept_bytes),
+            session: Turn::new(Some(session)),
+            state: Mutex::default(),
+            rested,
+        })
+    }
+
+    /// Begins something, and answers with what happens from then on. It goes on whether anybody reads that or not.
+    pub(crate) async fn begin(self: &Arc<Self>, work: Work, permit: Permit) -> Result<Run, Status> {
+        let mut session = self.session.lock().await;
+        let Some(open) = session.as_mut() else { return Err(Status::failed_precondition("the session is closed")) };
+        let stream = match work {
+            Work::Prompt(text) => Some(open.stream(text)),
+            Work::GoOn => open.stream_on(),
+        };
+        let Some(stream) = stream else {
+            return Err(Status::failed_precondition("nothing in the session was left without an end"));
+        };
+        let events = self.log.read(self.log.latest());
+        self.lock().running = Some(stream.token());
+        let this = self.clone();
+        let (told, last) = oneshot::channel();
+        tokio::spawn(async move {
+            let last = this.follow(stream).await;
+            let _ = told.send(last);
+            drop(permit);
+        });
+        Ok(Run { events, last: Some(last) })
+    }
+
+    /// Writes down what happens until nothing does; answers with the number of the last event.
+    async fn follow(&self, mut stream: RunStream) -> u64 {
+        let mut suspended = false;
+        while let Some(event) = stream.next().await {
+            if let RunEvent { depth: 0, news: News::Ended { report }, .. } = &event {
+                suspended = report.status == RunStatus::Suspended;
+            }
+            self.log.push(&event);
+        }
+        let mut state = self.lock();
+        state.running = None;
+        state.suspended = suspended;
+        drop(state);
+        self.rested.notify_waiters();
+        self.log.latest()
+    }
+
+    /// Asks the run that is under way to end; says whether one was.
+    pub(crate) fn cancel(&self) -> bool {
+        self.lock().running.as_ref().is_some_and(|running| {
+            running.cancel();
+            true
+        })
+    }
+
+    /// Asks the run that is under way to come to rest in the journal.
+    pub(crate) fn suspend(&self) {
+        self.cancel();
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.lock().running.is_some()
+    }
+
+    /// Ends the session.
+    pub(crate) async fn close(&self) -> Option<SessionReport> {
+        self.cancel();
+        let session = self.session.lock().await.take()?;
+        let report = session.close().await;
+        self.lock().closed = true;
+        self.log.close();
+        Some(report)
+    }
+
+    /// As its clients see it.
+    pub(crate) fn told(&self) -> proto::Session {
+        let state = self.lock();
+        let status = match () {
+            () if state.closed => SessionStatus::Closed,
+            () if state.running.is_some() => SessionStatus::Running,
+            () if state.suspended => SessionStatus::Suspended,
+            () => SessionStatus::Idle,
+        };
+        proto::Session {
+            id: self.id.to_string(),
+            status: status.into(),
+            owner: self.governance.owner.to_string(),
+            folder: self.about.folder.clone(),
+            labels: self.about.labels.clone(),
+            last_event: self.log.latest(),
+            unfinished_run: String::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What happens while something is done in a session.
+pub(crate) struct Run {
+    events: Reader,
+    /// Tells the number of its last event, until it has.
+    last: Option<oneshot::Receiver<u64>>,
+}
+
+impl Run {
+    /// The next event of this run; `None` after its last.
+    pub(crate) async fn next(&mut self) -> Option<proto::SessionEvent> {
+        loop {
+            let Some(last) = &mut self.last else { return self.events.next().await };
+            tokio::select! {
+                biased;
+                event = self.events.next() => return event,
+                last = last => {
+                    self.last = None;
+                    self.events.stop_after(last.unwrap_or_default());
+                }
+            }
+        }
+    }
+}
