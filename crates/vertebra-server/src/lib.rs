@@ -28,7 +28,8 @@ pub mod proto {
 
 pub use self::{
     approvals::Questions,
-    limits::Limits,
+    lanes::Lane,
+    limits::{Limits, Places},
     listen::{Address, AddressError, Listener},
     server::{Agents, BoxFuture, Made, Refusal, Server, Wanted},
 };

@@ -15,6 +15,19 @@ pub struct Limits {
     pub hooks: usize,
     /// Events that wait for the answers of one client.
     pub in_flight: usize,
+    /// Commands that are under way at once, in all lanes together. What asks models is under way for long: leave room
+    /// for the rest.
+    pub commands: usize,
+    /// How many of them are for what ends or answers something alone, so that a full server can still be told to stop.
+    pub commands_reserved: usize,
+    /// Commands that end or answer something, by session.
+    pub control: Places,
+    /// Commands that look, by principal.
+    pub query: Places,
+    /// Commands that try hooks, by principal.
+    pub execute: Places,
+    /// Runs, by session.
+    pub generate: Places,
     /// Bytes of a message from a client.
     pub message_bytes: usize,
     /// Bytes of a prompt.
@@ -33,6 +46,20 @@ pub struct Limits {
     pub drain: Duration,
 }
 
+/// How many commands of a lane there are at most. Each of them belongs to somebody, who is its key: a session or a
+/// principal. Keys take turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Places {
+    /// Under way; at least one.
+    pub at_once: usize,
+    /// Under way of one key; at least one.
+    pub at_once_of_one: usize,
+    /// Waiting.
+    pub waiting: usize,
+    /// Waiting of one key.
+    pub waiting_of_one: usize,
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -41,6 +68,12 @@ impl Default for Limits {
             clients: 256,
             hooks: 256,
             in_flight: 4096,
+            commands: 1280,
+            commands_reserved: 64,
+            control: Places { at_once: 256, at_once_of_one: 64, waiting: 4096, waiting_of_one: 256 },
+            query: Places { at_once: 64, at_once_of_one: 48, waiting: 4096, waiting_of_one: 2048 },
+            execute: Places { at_once: 64, at_once_of_one: 48, waiting: 4096, waiting_of_one: 2048 },
+            generate: Places { at_once: 1024, at_once_of_one: 1, waiting: 4096, waiting_of_one: 16 },
             message_bytes: 4 << 20,
             prompt_bytes: 1 << 20,
             answer_bytes: 1 << 20,

@@ -37,7 +37,8 @@ impl Records for Server {
         let mut changes = open.ok().filter(|_| follow).map(|live| live.log.read(live.log.latest()));
         let (out, lines) = mpsc::channel(AHEAD);
         tokio::spawn(async move {
-            let _place = place;
+            // Whoever waits for more is not at work.
+            let mut place = Some(place);
             let mut after = after;
             loop {
                 let (journal, id, kinds, to) = (journal.clone(), session_id.clone(), kinds.clone(), out.clone());
@@ -67,6 +68,7 @@ impl Records for Server {
                     }
                     Err(_) => return,
                 }
+                drop(place.take());
                 let Some(changes) = &mut changes else { return };
                 if changes.next().await.is_none() {
                     return;

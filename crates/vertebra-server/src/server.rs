@@ -88,7 +88,7 @@ impl Server {
     pub fn new(agents: impl Agents, journal: Option<Store>, limits: Limits) -> Self {
         Self(Arc::new(Inner {
             agents: Box::new(agents),
-            lanes: Lanes::new(),
+            lanes: Lanes::new(&limits),
             sessions: Table::default(),
             clients: Clients::default(),
             questions: Questions::new(journal.clone()),
@@ -157,6 +157,16 @@ impl Server {
         let left = inner.sessions.running();
         inner.closed.cancel();
         left
+    }
+
+    /// How many commands are under way in a lane.
+    pub fn under_way(&self, lane: Lane) -> usize {
+        self.0.lanes.under_way(lane)
+    }
+
+    /// How many commands wait for a place in a lane.
+    pub fn waiting(&self, lane: Lane) -> usize {
+        self.0.lanes.waiting(lane)
     }
 
     pub(crate) fn inner(&self) -> &Inner {
