@@ -154,28 +154,29 @@ operations! {
     ToolUse: ToolAsked => ToolResult;
 }
 
-/// Other names of points, as configuration and SDKs of other agents write them.
-const ALIASES: &[(&str, &str)] = &[
-    ("pretooluse", "BeforeToolUse"),
-    ("posttooluse", "AfterToolUse"),
-    ("posttoolusefailure", "ToolUseFailed"),
-    ("userpromptsubmit", "PromptSubmit"),
-    ("inputsubmitted", "PromptSubmit"),
-    ("generatestart", "BeforeInference"),
-    ("generateend", "AfterInference"),
-    ("stepstart", "BeforeStep"),
-    ("stepend", "AfterStep"),
-    ("stop", "ShouldContinue"),
-    ("agentfailed", "OnError"),
-    ("precompact", "BeforeCompact"),
-    ("postcompact", "AfterCompact"),
+/// Other names of points, as configuration and SDKs of other agents write them, and the points they mean.
+pub const POINT_ALIASES: &[(&str, &str)] = &[
+    ("PreToolUse", "BeforeToolUse"),
+    ("PostToolUse", "AfterToolUse"),
+    ("PostToolUseFailure", "ToolUseFailed"),
+    ("UserPromptSubmit", "PromptSubmit"),
+    ("InputSubmitted", "PromptSubmit"),
+    ("GenerateStart", "BeforeInference"),
+    ("GenerateEnd", "AfterInference"),
+    ("StepStart", "BeforeStep"),
+    ("StepEnd", "AfterStep"),
+    ("Stop", "ShouldContinue"),
+    ("AgentFailed", "OnError"),
+    ("PreCompact", "BeforeCompact"),
+    ("PostCompact", "AfterCompact"),
 ];
 
 /// The name of a point, from its name or an alias in `PascalCase`, `camelCase`, `snake_case` or `kebab-case`.
 pub fn point_named(name: &str) -> Option<&'static str> {
-    let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).collect::<String>().to_ascii_lowercase();
+    let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).collect();
     let known = POINTS.iter().find(|point| point.eq_ignore_ascii_case(&plain)).copied();
-    known.or_else(|| ALIASES.iter().find(|(alias, _)| *alias == plain).map(|(_, point)| *point))
+    known
+        .or_else(|| POINT_ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(&plain)).map(|(_, point)| *point))
 }
 
 #[cfg(test)]

@@ -2,4 +2,5 @@
 
 mod claude;
 mod handlers;
+mod points;
 mod policy;
