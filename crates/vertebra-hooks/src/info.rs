@@ -62,7 +62,7 @@ pub enum FailurePolicy {
 pub struct HookInfo {
     /// Its name, unique at its point.
     pub name: Name,
-    /// The bundle it came in, whose name begins its own.
+    /// The bundle it came in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundle: Option<Name>,
     /// Where it listens.

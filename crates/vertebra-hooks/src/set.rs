@@ -110,7 +110,17 @@ impl HookSet {
                 }
             }
             info.name = inside(&info.name);
-            info.bundle = Some(bundle.clone());
+        }
+        self.together(bundle)
+    }
+
+    /// Makes these hooks a bundle as [`bundled`](Self::bundled) does, but they keep their names: for hooks whose names are
+    /// known to whoever wrote them, and that must not collide with others.
+    #[must_use]
+    pub fn together(mut self, bundle: impl Into<Name>) -> Self {
+        let bundle = bundle.into();
+        for draft in &mut self.drafts {
+            draft.info.bundle = Some(bundle.clone());
         }
         self.bundles.push(bundle);
         self

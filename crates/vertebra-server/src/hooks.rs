@@ -1,26 +1,26 @@
 //! The service for hooks that live in clients.
 
-use std::{pin::Pin, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::{Stream, StreamExt as _, stream};
 use serde_json::Value;
 use tokio::{sync::mpsc, time::timeout};
 use tonic::{Request, Response, Status, Streaming};
-use vertebra::{Agent, HookInfo as Info};
+use vertebra::{HookInfo as Info, POINTS};
 use vertebra_bridge::{
     policy::{self, Trial},
     wire::Happened,
 };
 
 use crate::{
-    Server,
-    clients::{Client, Link, role},
-    door::principal,
+    Made, Server,
+    clients::{Client, Governance, Link, role},
+    door::{Principal, principal},
     lanes::Lane,
     proto::{
-        ClientFrame, FireRequest, FireResponse, Hello, HookInfo, ListHooksRequest, ListHooksResponse, Registered,
-        ServerFrame, Unregistered, Welcome, answer::Answer, client_frame::Frame as Said, hooks_server::Hooks,
-        server_frame::Frame,
+        ClientFrame, FireRequest, FireResponse, Hello, HookInfo, ListHooksRequest, ListHooksResponse, Register,
+        Registered, ServerFrame, Unregistered, Welcome, answer::Answer, client_frame::Frame as Said,
+        hooks_server::Hooks, server_frame::Frame,
     },
     server::Inner,
 };
@@ -74,8 +74,7 @@ impl Hooks for Server {
         let event: Value = serde_json::from_str(&event_json).map_err(|error| wrong(error.to_string()))?;
         let happened = Happened::read(&event).map_err(|error| wrong(error.to_string()))?;
         let Trial { judgement, record } = if session_id.is_empty() {
-            let clients = inner.clients.all();
-            policy::fire(&own(clients.iter().filter(|client| client.principal == principal))?, &happened).await
+            policy::fire(&own(inner, &principal)?.agent, &happened).await
         } else {
             policy::fire(&inner.sessions.find(&session_id, &principal)?.governance.agent, &happened).await
         };
@@ -91,14 +90,9 @@ impl Hooks for Server {
         let inner = self.inner();
         let _place = inner.enter(Lane::Query, &principal.name).await?;
         let hooks = if id.is_empty() {
-            let clients = inner.clients.all();
-            let own = clients.iter().filter(|client| client.principal == principal);
-            own.flat_map(|client| client.told()).collect()
+            listed(&own(inner, &principal)?)
         } else {
-            let live = inner.sessions.find(&id, &principal)?;
-            let hooks = live.governance.agent.hooks().list();
-            let client = |name: &str| live.governance.whose(name).map(|key| key.client_id.to_string());
-            hooks.iter().map(|hook| told(hook, client(&hook.name).unwrap_or_default())).collect()
+            listed(&inner.sessions.find(&id, &principal)?.governance)
         };
         Ok(Response::new(ListHooksResponse { hooks }))
     }
@@ -112,7 +106,7 @@ impl Server {
             if !link.is_latest() {
                 return;
             }
-            self.inner().take(&link, frame);
+            self.inner().take(&link, frame).await;
         }
         drop(link);
         client.gone().await;
@@ -122,7 +116,7 @@ impl Server {
 
 impl Inner {
     /// Does what a client says.
-    fn take(&self, link: &Link, frame: ClientFrame) {
+    async fn take(&self, link: &Link, frame: ClientFrame) {
         let client = link.client();
         let word = |done: Result<(), String>| done.err().unwrap_or_default();
         match frame.frame {
@@ -130,11 +124,13 @@ impl Inner {
             Some(Said::Hello(_)) | None => {}
             Some(Said::Register(register)) => {
                 let request = register.request;
-                let error = word(client.register(register, self.sessions.all().iter()));
+                let name = register.hook.as_ref().map(|hook| hook.name.clone()).unwrap_or_default();
+                let error = word(self.register(client, register).await);
                 client.tell(Frame::Registered(Registered { request, error }));
+                client.put_again(&name);
             }
             Some(Said::Unregister(unregister)) => {
-                let error = word(client.unregister(&unregister.name, self.sessions.all().iter()));
+                let error = word(client.unregister(&unregister.name, &self.sessions.all()));
                 client.tell(Frame::Unregistered(Unregistered { request: unregister.request, error }));
             }
             Some(Said::Answer(answer)) => {
@@ -149,6 +145,19 @@ impl Inner {
                 link.answer(answer.id, said);
             }
         }
+    }
+
+    /// Registers a hook of a client.
+    async fn register(&self, client: &Arc<Client>, register: Register) -> Result<(), String> {
+        let lives = self.sessions.all();
+        let mut others: Vec<&vertebra::Hooks> = lives.iter().map(|live| live.governance.agent.hooks()).collect();
+        let hook = register.hook.as_ref();
+        // What stands in sessions to come is known from one that nobody opens.
+        let names_others = hook.is_some_and(|hook| !hook.before.is_empty() || !hook.after.is_empty());
+        if names_others && let Ok(sample) = self.sample().await {
+            others.push(sample.hooks());
+        }
+        client.register(register, &lives, &others)
     }
 
     /// A client was lost for too long.
@@ -175,14 +184,21 @@ async fn hello(said: &mut Streaming<ClientFrame>) -> Result<Hello, Status> {
     }
 }
 
-/// An agent with the hooks of these clients and nothing else. What they are to run before or after may not be there.
-fn own<'c>(clients: impl Iterator<Item = &'c std::sync::Arc<Client>>) -> Result<Agent, Status> {
+/// An agent with the hooks of a principal's clients and nothing else.
+fn own(inner: &Inner, principal: &Principal) -> Result<Governance, Status> {
     let agent = policy::bare("remote hooks").map_err(|error| Status::internal(error.to_string()))?;
-    for client in clients {
-        let set = client.sets();
-        agent.hooks().install(set).map_err(|error| Status::failed_precondition(error.to_string()))?;
-    }
-    Ok(agent)
+    let governance = Governance::new(Made { agent, besides: Box::new(()) }, principal.name.clone());
+    inner.clients.govern(&governance, None).map_err(|error| Status::failed_precondition(error.to_string()))?;
+    Ok(governance)
+}
+
+/// The hooks of an agent in the order they run, point by point, and whose they are.
+fn listed(governance: &Governance) -> Vec<HookInfo> {
+    let all = governance.agent.hooks().list();
+    let in_order = POINTS.iter().flat_map(|point| policy::in_order(&governance.agent, point));
+    let client = |name: &str| governance.whose(name).map(|key| key.client_id.to_string()).unwrap_or_default();
+    let found = in_order.filter_map(|name| all.iter().find(|hook| hook.name == name));
+    found.map(|hook| told(hook, client(&hook.name))).collect()
 }
 
 fn told(hook: &Info, client_id: String) -> HookInfo {

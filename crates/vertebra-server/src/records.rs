@@ -69,9 +69,10 @@ impl Records for Server {
                     Err(_) => return,
                 }
                 drop(place.take());
-                let Some(changes) = &mut changes else { return };
-                if changes.next().await.is_none() {
-                    return;
+                let Some(reader) = &mut changes else { return };
+                if reader.next().await.is_none() {
+                    // The last lines are written when nothing happens any more.
+                    changes = None;
                 }
             }
         });

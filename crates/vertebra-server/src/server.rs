@@ -3,7 +3,7 @@
 use std::{any::Any, future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
-use tokio::time::timeout;
+use tokio::{sync::OnceCell, time::timeout};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Status, service::InterceptorLayer, transport};
 use vertebra::Agent;
@@ -77,6 +77,8 @@ pub(crate) struct Inner {
     pub(crate) sessions: Table,
     pub(crate) clients: Clients,
     pub(crate) questions: Questions,
+    /// An agent that nobody gets: what it has, others have.
+    sample: OnceCell<Made>,
     /// Nothing new begins.
     pub(crate) draining: CancellationToken,
     /// Nobody is listened to any more.
@@ -94,6 +96,7 @@ impl Server {
             questions: Questions::new(journal.clone()),
             journal,
             limits,
+            sample: OnceCell::new(),
             draining: CancellationToken::new(),
             closed: CancellationToken::new(),
         }))
@@ -178,6 +181,13 @@ impl Inner {
     /// Waits for a place in a lane.
     pub(crate) async fn enter(&self, lane: Lane, key: &str) -> Result<Permit, Status> {
         self.lanes.enter(lane, key).await.map_err(|Full| Status::resource_exhausted("too many wait already"))
+    }
+
+    /// An agent that nobody gets: what it has, others have.
+    pub(crate) async fn sample(&self) -> Result<&Agent, Refusal> {
+        let wanted = Wanted::default();
+        let made = self.sample.get_or_try_init(|| self.agents.make(&wanted, self.questions.clone())).await?;
+        Ok(&made.agent)
     }
 
     /// Whether something new may begin.

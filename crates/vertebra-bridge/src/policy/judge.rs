@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
-use vertebra::{Agent, AgentState, Alone, Args, At, Kind, Ran, Record, RunInfo, ToolSpec, Verdict as _};
+use vertebra::{Agent, AgentState, Alone, Args, At, Kind, Name, Ran, Record, RunInfo, ToolSpec, Verdict as _};
 use vertebra_kit::{
     bash::policy::{self as bash, Ground},
     permissions::Effect,
@@ -316,11 +316,15 @@ fn unreadable(happened: &Happened, error: &str) -> Trial {
     Trial { judgement, record }
 }
 
-/// The hooks of a point, in the order they run.
-pub(super) struct InOrder<'a>(pub(super) &'a Agent);
+/// The hooks of an agent at a point, in the order they run.
+pub fn in_order(agent: &Agent, point: &str) -> Vec<Name> {
+    at_point(point, InOrder(agent)).unwrap_or_default()
+}
+
+struct InOrder<'a>(&'a Agent);
 
 impl Visit for InOrder<'_> {
-    type Out = Vec<Arc<str>>;
+    type Out = Vec<Name>;
 
     fn at<P: Outside>(self, point: P) -> Self::Out {
         let event = Happened::at(P::NAME, &Map::new()).and_then(|happened| happened.typed::<P>());

@@ -42,7 +42,7 @@ use vertebra_kit::permissions::{PermissionsError, Rules};
 use self::{attach::Add, judge::Order};
 pub use self::{
     files::Files,
-    judge::{Trial, fire, only_reads},
+    judge::{Trial, fire, in_order, only_reads},
     reload::Reload,
     rules::permissions,
     standing::{Off, Standing},
@@ -166,7 +166,7 @@ impl Policy {
     pub fn hooks(&self) -> Vec<&PolicyHook> {
         let mut listed = Vec::with_capacity(self.hooks.len());
         for point in POINTS {
-            let order = at_point(point, judge::InOrder(&self.bare)).unwrap_or_default();
+            let order = in_order(&self.bare, point);
             let at_point = || self.hooks.iter().filter(|hook| hook.settings.stand.point == *point);
             listed.extend(order.iter().filter_map(|name| at_point().find(|hook| hook.in_force_as(name))));
             listed.extend(at_point().filter(|hook| hook.standing != Standing::InForce));

@@ -1,7 +1,7 @@
 //! One client: its connection, its hooks, and the events that wait for its answers.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -49,7 +49,7 @@ struct State {
     /// How often somebody came.
     visits: u64,
     waiting: HashMap<u64, Waiting>,
-    hooks: BTreeMap<Arc<str>, Hooked>,
+    hooks: Vec<Hooked>,
 }
 
 /// An event that waits for its answer.
@@ -87,40 +87,34 @@ impl Client {
 
     pub(super) fn link(self: &Arc<Self>, out: mpsc::Sender<Result<ServerFrame, Status>>) -> Link {
         let mut state = self.lock();
-        state.out = Some(out);
+        if let Some(before) = state.out.replace(out) {
+            // It must not come back: it would only take the name away again.
+            let _ = before.try_send(Err(Status::already_exists("another client came under this name")));
+        }
         state.visits += 1;
         self.presence.send_replace(Presence::There);
         Link { client: self.clone(), visit: state.visits }
     }
 
-    /// Its hooks.
+    /// Its hooks, in the order they were registered.
     pub(crate) fn hooks(&self) -> Vec<Hooked> {
-        self.lock().hooks.values().cloned().collect()
+        self.lock().hooks.clone()
     }
 
-    /// Keeps a hook for sessions to come.
-    pub(super) fn keep(&self, hooked: &Hooked) -> Result<(), String> {
-        let mut state = self.lock();
-        let name: Arc<str> = hooked.stand.name.as_str().into();
-        if !state.hooks.contains_key(&name) && state.hooks.len() >= self.max_hooks {
+    /// Puts a list of hooks in place of the one there is, if it is not too long. Whoever waits for the answer of one that
+    /// is not in it is told.
+    pub(super) fn set_hooks(&self, hooks: Vec<Hooked>) -> Result<(), String> {
+        if hooks.len() > self.max_hooks {
             return Err(format!("a client has at most {} hooks", self.max_hooks));
         }
-        state.hooks.insert(name, hooked.clone());
-        Ok(())
-    }
-
-    /// Says whether there was one. Whoever waits for its answer is told.
-    pub(super) fn drop_hook(&self, name: &str) -> bool {
         let mut state = self.lock();
-        let waiting = std::mem::take(&mut state.waiting);
-        for (id, waiting) in waiting {
-            if waiting.event.hook == name {
-                let _ = waiting.answer.send(Err("the hook was unregistered".to_owned()));
-            } else {
-                state.waiting.insert(id, waiting);
-            }
+        state.hooks = hooks;
+        let State { hooks, waiting, .. } = &mut *state;
+        let gone = waiting.extract_if(|_, waiting| hooks.iter().all(|hooked| hooked.stand.name != waiting.event.hook));
+        for (_, waiting) in gone {
+            let _ = waiting.answer.send(Err("the hook was unregistered".to_owned()));
         }
-        state.hooks.remove(name).is_some()
+        Ok(())
     }
 
     /// Puts an event to the client. It is taken back when the ticket is dropped.
@@ -143,7 +137,7 @@ impl Client {
     }
 
     /// Puts the events again that wait for a hook, after its client came back.
-    pub(super) fn put_again(&self, name: &str) {
+    pub(crate) fn put_again(&self, name: &str) {
         let state = self.lock();
         let Some(out) = &state.out else { return };
         for waiting in state.waiting.values().filter(|waiting| waiting.event.hook == name) {

@@ -29,26 +29,26 @@ impl Governance {
         Self { agent: made.agent, owner, hooks: Mutex::default(), _besides: made.besides }
     }
 
-    /// Puts a hook of a client in force; one of the same client and name is replaced.
-    pub(super) fn put(&self, client: &Arc<Client>, hooked: &Hooked) -> Result<(), RegisterError> {
-        let name = &hooked.stand.name;
-        let mut hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
-        if hooks.get(name) == Some(&client.key) {
-            return self.agent.hooks().replace(name, client.set(hooked));
+    /// Puts the hooks of a client in force that are meant for this session, in place of those that were. One that is not
+    /// open yet has no name.
+    pub(super) fn put(&self, client: &Arc<Client>, session: Option<&str>) -> Result<(), RegisterError> {
+        let mut whose = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.agent.hooks();
+        let meant: Vec<Hooked> = client.hooks();
+        let meant: Vec<Hooked> =
+            meant.into_iter().filter(|one| self.is_meant(&one.governs, &client.principal, session)).collect();
+        let is_own = |name: &str| whose.get(name) == Some(&client.key);
+        let set = client.set(&meant, |name| !is_own(name) && all.get(name).is_some());
+        let bundle = client.key.to_string();
+        match (whose.values().any(|key| *key == client.key), set.is_empty()) {
+            (false, true) => return Ok(()),
+            (false, false) => all.install(set.together(bundle))?,
+            (true, false) => all.replace(&bundle, set.together(bundle.as_str()))?,
+            (true, true) => all.remove(&bundle)?,
         }
-        self.agent.hooks().install(client.set(hooked))?;
-        hooks.insert(name.clone(), client.key.clone());
+        whose.retain(|_, key| *key != client.key);
+        whose.extend(meant.iter().map(|one| (one.stand.name.clone(), client.key.clone())));
         Ok(())
-    }
-
-    /// Takes a hook of a client out.
-    pub(super) fn take(&self, client: &Client, name: &str) {
-        let mut hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
-        if hooks.get(name) == Some(&client.key) {
-            hooks.remove(name);
-            // It is there: nobody else takes hooks of clients out.
-            let _ = self.agent.hooks().remove(name);
-        }
     }
 
     /// Whose hook this is, if it is a client's.

@@ -7,12 +7,13 @@ mod spec;
 
 use std::{
     collections::HashMap,
+    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::mpsc;
 use tonic::Status;
-use vertebra::{HookSet, RegisterError};
+use vertebra::{HookSet, Hooks, RegisterError};
 use vertebra_bridge::settings::Stand;
 
 use self::{
@@ -28,7 +29,7 @@ pub(crate) use self::{
 use crate::{
     door::Principal,
     limits::Limits,
-    proto::{HookInfo, Register, Role, ServerFrame},
+    proto::{Register, Role, ServerFrame},
     sessions::Live,
 };
 
@@ -41,6 +42,12 @@ pub(crate) struct Clients(Mutex<HashMap<ClientKey, Arc<Client>>>);
 pub(crate) struct ClientKey {
     pub(crate) principal: Arc<str>,
     pub(crate) client_id: Arc<str>,
+}
+
+impl fmt::Display for ClientKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "client {} of {}", self.client_id, self.principal)
+    }
 }
 
 impl Clients {
@@ -75,14 +82,7 @@ impl Clients {
 
     /// Puts the hooks of all clients that govern a session in force in it. One that is not open yet has no name.
     pub(crate) fn govern(&self, governance: &Governance, session: Option<&str>) -> Result<(), RegisterError> {
-        for client in self.all() {
-            for hooked in client.hooks() {
-                if governance.is_meant(&hooked.governs, &client.principal, session) {
-                    governance.put(&client, &hooked)?;
-                }
-            }
-        }
-        Ok(())
+        self.all().iter().try_for_each(|client| governance.put(client, session))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ClientKey, Arc<Client>>> {
@@ -100,79 +100,72 @@ pub(crate) fn role(role: vertebra::Role) -> Role {
 }
 
 impl Client {
-    /// Registers a hook: in the sessions that it governs, and for those to come.
-    pub(crate) fn register<'s>(
+    /// Registers a hook: in the sessions that it governs, and for those to come. What it is to run before or after is a hook
+    /// of this client, or of somebody who stands in a session already: `others`.
+    pub(crate) fn register(
         self: &Arc<Self>,
         register: Register,
-        lives: impl Iterator<Item = &'s Arc<Live>> + Clone,
+        lives: &[Arc<Live>],
+        others: &[&Hooks],
     ) -> Result<(), String> {
-        let hook = register.hook.unwrap_or_default();
-        let stand = read_stand(hook, &self.key.client_id)?;
-        let governs = read_scope(register.scope, &self.principal)?;
-        let hooked = Hooked { stand: stand.into(), governs };
+        let stand = read_stand(register.hook.unwrap_or_default(), &self.key.client_id)?;
+        let hooked = Hooked { stand: stand.into(), governs: read_scope(register.scope, &self.principal)? };
         let is_meant = |live: &&Arc<Live>| live.governance.is_meant(&hooked.governs, &self.principal, Some(&live.id));
-        let governed = lives.filter(is_meant);
         if let Governed::Session(id) = &hooked.governs
-            && governed.clone().next().is_none()
+            && !lives.iter().any(|live| is_meant(&live))
         {
             return Err(format!("there is no open session `{id}` that you may govern"));
         }
-        self.keep(&hooked)?;
-        let mut put = Vec::new();
-        for live in governed {
-            if let Err(error) = live.governance.put(self, &hooked) {
-                put.into_iter().for_each(|live: &Arc<Live>| live.governance.take(self, &hooked.stand.name));
-                self.drop_hook(&hooked.stand.name);
-                return Err(format!("session {}: {error}", live.id));
+        let (before, mut after) = (self.hooks(), self.hooks());
+        for (word, name) in hooked.stand.constraints() {
+            let is_own = before.iter().any(|own| own.stand.name == *name && own.stand.point == hooked.stand.point);
+            if !is_own && !others.iter().any(|others| others.get(name).is_some()) {
+                let Stand { name: own, point, .. } = &*hooked.stand;
+                return Err(format!("`{own}` is to run {word} `{name}`, but no hook of that name is at {point}"));
             }
-            put.push(live);
         }
-        self.put_again(&hooked.stand.name);
-        Ok(())
+        match after.iter_mut().find(|own| own.stand.name == hooked.stand.name) {
+            Some(own) => *own = hooked,
+            None => after.push(hooked),
+        }
+        self.put(before, after, lives)
     }
 
     /// Takes a hook out of every session.
-    pub(crate) fn unregister<'s>(&self, name: &str, lives: impl Iterator<Item = &'s Arc<Live>>) -> Result<(), String> {
-        if !self.drop_hook(name) {
+    pub(crate) fn unregister(self: &Arc<Self>, name: &str, lives: &[Arc<Live>]) -> Result<(), String> {
+        let before = self.hooks();
+        let after: Vec<Hooked> = before.iter().filter(|own| own.stand.name != name).cloned().collect();
+        if after.len() == before.len() {
             return Err(format!("this client has no hook `{name}`"));
         }
-        lives.for_each(|live| live.governance.take(self, name));
+        self.put(before, after, lives)
+    }
+
+    /// Puts hooks in force in place of others: in all sessions, or in none.
+    fn put(self: &Arc<Self>, before: Vec<Hooked>, after: Vec<Hooked>, lives: &[Arc<Live>]) -> Result<(), String> {
+        self.set_hooks(after)?;
+        for (at, live) in lives.iter().enumerate() {
+            if let Err(error) = live.governance.put(self, Some(&live.id)) {
+                self.set_hooks(before)?;
+                for live in &lives[..at] {
+                    // As it was, which was possible.
+                    let _ = live.governance.put(self, Some(&live.id));
+                }
+                return Err(format!("session {}: {error}", live.id));
+            }
+        }
         Ok(())
     }
 
-    /// A hook of this client as a set for an agent.
-    fn set(self: &Arc<Self>, hooked: &Hooked) -> HookSet {
-        stand_in(self, &hooked.stand)
-    }
-
-    /// All its hooks, by themselves: what they are to run before or after counts where it is one of them.
-    pub(crate) fn sets(self: &Arc<Self>) -> HookSet {
-        let hooks = self.hooks();
-        let own = |names: &[String]| -> Vec<String> {
-            names.iter().filter(|name| hooks.iter().any(|other| other.stand.name == **name)).cloned().collect()
-        };
+    /// These hooks as a set. What they are to run before or after counts where it is among them, or `is_there` already.
+    pub(crate) fn set(self: &Arc<Self>, hooks: &[Hooked], is_there: impl Fn(&str) -> bool) -> HookSet {
+        let known = |name: &&String| hooks.iter().any(|other| other.stand.name == **name) || is_there(name);
+        let known = |names: &[String]| -> Vec<String> { names.iter().filter(known).cloned().collect() };
         let mut set = HookSet::new();
-        for hooked in &hooks {
-            let stand = Stand {
-                before: own(&hooked.stand.before),
-                after: own(&hooked.stand.after),
-                ..Stand::clone(&hooked.stand)
-            };
-            set.append(stand_in(self, &stand.into()));
+        for Hooked { stand, .. } in hooks {
+            let (before, after) = (known(&stand.before), known(&stand.after));
+            set.append(stand_in(self, &Stand { before, after, ..Stand::clone(stand) }.into()));
         }
         set
-    }
-
-    /// Its hooks, as clients see them.
-    pub(crate) fn told(&self) -> Vec<HookInfo> {
-        let told = |Hooked { stand, .. }: Hooked| HookInfo {
-            name: stand.name.clone(),
-            point: stand.point.to_owned(),
-            role: role(stand.role).into(),
-            priority: stand.priority,
-            client_id: self.key.client_id.to_string(),
-            enabled: true,
-        };
-        self.hooks().into_iter().map(told).collect()
     }
 }

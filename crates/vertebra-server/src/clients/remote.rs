@@ -55,7 +55,7 @@ impl Remote {
 
 impl Handler for Remote {
     fn shown(&self) -> String {
-        format!("client {} of {}", self.client.key.client_id, self.client.key.principal)
+        self.client.key.to_string()
     }
 
     fn ask<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Answered> {

@@ -9,6 +9,7 @@ use tokio::sync::{Mutex as Turn, Notify, oneshot};
 use tonic::Status;
 use vertebra::{CancellationToken, News, RunEvent, RunStatus, RunStream, Session, SessionReport};
 
+use super::service::failed;
 use crate::{
     clients::Governance,
     lanes::Permit,
@@ -43,6 +44,8 @@ struct State {
     running: Option<CancellationToken>,
     suspended: bool,
     closed: bool,
+    /// The run that was left without an end.
+    unfinished: String,
 }
 
 /// What is to be done in a session.
@@ -60,13 +63,14 @@ impl Live {
         limits: &Limits,
         rested: Arc<Notify>,
     ) -> Arc<Self> {
+        let state = State { unfinished: session.unfinished().unwrap_or_default().to_owned(), ..State::default() };
         Arc::new(Self {
             id: session.id().into(),
             about,
             governance,
             log: Log::new(limits.kept_events, limits.kept_bytes),
             session: Turn::new(Some(session)),
-            state: Mutex::default(),
+            state: Mutex::new(state),
             rested,
         })
     }
@@ -74,7 +78,14 @@ impl Live {
     /// Begins something, and answers with what happens from then on. It goes on whether anybody reads that or not.
     pub(crate) async fn begin(self: &Arc<Self>, work: Work, permit: Permit) -> Result<Run, Status> {
         let mut session = self.session.lock().await;
-        let Some(open) = session.as_mut() else { return Err(Status::failed_precondition("the session is closed")) };
+        let closed = || Status::failed_precondition("the session is closed");
+        if self.lock().suspended {
+            // What waits in the journal is taken up from there.
+            session.take().ok_or_else(closed)?.close().await;
+            *session = Some(self.governance.agent.resume(&self.id).await.map_err(failed)?);
+            self.lock().suspended = false;
+        }
+        let open = session.as_mut().ok_or_else(closed)?;
         let stream = match work {
             Work::Prompt(text) => Some(open.stream(text)),
             Work::GoOn => open.stream_on(),
@@ -83,7 +94,11 @@ impl Live {
             return Err(Status::failed_precondition("nothing in the session was left without an end"));
         };
         let events = self.log.read(self.log.latest());
-        self.lock().running = Some(stream.token());
+        {
+            let mut state = self.lock();
+            state.running = Some(stream.token());
+            state.unfinished.clear();
+        }
         let this = self.clone();
         let (told, last) = oneshot::channel();
         tokio::spawn(async move {
@@ -154,7 +169,7 @@ impl Live {
             folder: self.about.folder.clone(),
             labels: self.about.labels.clone(),
             last_event: self.log.latest(),
-            unfinished_run: String::new(),
+            unfinished_run: state.unfinished.clone(),
         }
     }
 

@@ -91,7 +91,14 @@ impl Sessions for Server {
         inner.is_open()?;
         let live = match inner.sessions.find(&id, &principal) {
             Ok(live) => live,
-            Err(_) => take_up(inner, &id, principal).await?,
+            Err(_) => {
+                let live = take_up(inner, &id, principal).await?;
+                if live.told().unfinished_run.is_empty() {
+                    // It is open again, and nothing is to be done.
+                    return Ok(Response::new(stream::empty().boxed()));
+                }
+                live
+            }
         };
         begin(inner, &live, Work::GoOn).await
     }

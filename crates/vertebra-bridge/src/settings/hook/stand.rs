@@ -89,6 +89,12 @@ impl Stand {
         })
     }
 
+    /// The hooks that it is to run before or after, and which.
+    pub fn constraints(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let before = self.before.iter().map(|name| ("before", name));
+        before.chain(self.after.iter().map(|name| ("after", name)))
+    }
+
     /// What the role or the point has no use for.
     pub(super) fn check(&self, section: &Section<'_>, place: &Place) -> Result<(), SettingsError> {
         let point = place.point;

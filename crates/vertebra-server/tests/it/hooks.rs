@@ -1,0 +1,196 @@
+//! Hooks that live in clients, and what becomes of runs when they fail.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vertebra_server::proto::{
+    FireRequest, Hook, ListHooksRequest, Role, Scope, answer, client_frame, scope::Which, server_frame,
+};
+
+use crate::world::{World, before_tools, commands, on_command, report, results};
+
+#[tokio::test]
+async fn a_guard_in_a_client_refuses_what_matches_and_sees_nothing_else() {
+    let world = World::new(|| commands(&["git status", "git push --force", "ls"])).await;
+    let mut client = world.client("c").await;
+    client.register(on_command("no-force", Role::Guard, r"push\s+--force")).await.expect("it stands");
+    let _there = client.answering(|event, seen| {
+        assert_eq!((event.hook.as_str(), event.point.as_str()), ("no-force", "BeforeToolUse"));
+        assert_eq!(seen["args"]["command"], "git push --force", "only what matches crosses");
+        json!({ "verdict": "deny", "reason": "not that way" })
+    });
+    let session = world.open().await;
+    let events = world.run(&session).await;
+    assert_eq!(report(&events)["status"], "completed");
+    assert_eq!(world.calls(), [json!({ "command": "git status" }), json!({ "command": "ls" })]);
+    assert_eq!(results(&events)[1], "blocked by no-force: not that way");
+}
+
+#[tokio::test]
+async fn a_hook_in_a_client_rewrites_and_a_guard_sees_the_final_form() {
+    let world = World::new(|| commands(&["sleep"])).await;
+    let mut rewriter = world.client("rewriter").await;
+    rewriter.register(before_tools("timeout", Role::Hook)).await.expect("it stands");
+    let _rewrites = rewriter.answering(|_, _| json!({ "patch": { "timeout": 30 } }));
+    let mut guard = world.client("guard").await;
+    guard.register(before_tools("sees", Role::Guard)).await.expect("it stands");
+    let _sees = guard.answering(|_, seen| match seen["args"]["timeout"] == 30 {
+        true => json!({}),
+        false => json!({ "verdict": "deny", "reason": "this is not the final form" }),
+    });
+    let session = world.open().await;
+    world.run(&session).await;
+    assert_eq!(world.calls(), [json!({ "command": "sleep", "timeout": 30 })]);
+}
+
+#[tokio::test]
+async fn the_beginning_of_a_session_is_seen_by_hooks_that_were_there_before_it() {
+    let world = World::new(|| commands(&[])).await;
+    let mut client = world.client("c").await;
+    let start = Hook { point: "session_start".to_owned(), ..before_tools("greets", Role::Watch) };
+    client.register(start).await.expect("it stands");
+    let session = tokio::spawn(async move { (world.open().await, world) });
+    let event = client.event().await;
+    client.answer(event.id, &json!({})).await;
+    let (session, _world) = session.await.expect("it opens");
+    assert_eq!((event.point, event.session_id), ("SessionStart".to_owned(), session));
+}
+
+#[tokio::test]
+async fn what_could_not_hold_is_an_error_at_registration_that_says_what_to_write() {
+    let world = World::new(|| commands(&[])).await;
+    let mut client = world.client("c").await;
+    let wrong = Hook { point: "BeforeToolUze".to_owned(), ..before_tools("h", Role::Guard) };
+    let error = client.register(wrong).await.expect_err("there is no such point");
+    assert!(error.contains("did you mean `BeforeToolUse`?"), "{error}");
+    let error = client.register(on_command("h", Role::Guard, "(")).await.expect_err("this is no pattern");
+    assert!(error.contains("`(` is no pattern for `command`"), "{error}");
+    let guards_nothing = Hook { point: "SessionEnd".to_owned(), ..before_tools("h", Role::Guard) };
+    let error = client.register(guards_nothing).await.expect_err("nothing is decided there");
+    assert!(error.contains("nothing is decided at SessionEnd"), "{error}");
+    let elsewhere = Some(Scope { which: Some(Which::SessionId("none".to_owned())) });
+    let error = client.register_for(before_tools("h", Role::Guard), elsewhere).await.expect_err("there is none");
+    assert!(error.contains("there is no open session `none`"), "{error}");
+    client.register(before_tools("h", Role::Guard)).await.expect("nothing of all that is left");
+}
+
+/// Runs with a guard whose client does this with the event that it gets.
+async fn refused(answer: fn(u64) -> Option<answer::Answer>) -> String {
+    let world = World::new(|| commands(&["ls"])).await;
+    let mut client = world.client("c").await;
+    let hook = Hook { timeout_ms: Some(200), ..before_tools("guard", Role::Guard) };
+    client.register(hook).await.expect("it stands");
+    let session = world.open().await;
+    let (events, _client) = tokio::join!(world.run(&session), async {
+        let event = client.event().await;
+        if let Some(answer) = answer(event.id) {
+            let answer = vertebra_server::proto::Answer { id: event.id, answer: Some(answer) };
+            client.send(client_frame::Frame::Answer(answer)).await;
+        }
+        client
+    });
+    assert!(world.calls().is_empty(), "nothing passes a guard that fails");
+    assert_eq!(report(&events)["status"], "completed");
+    results(&events)[0].clone()
+}
+
+#[tokio::test]
+async fn a_guard_that_fails_answers_nonsense_or_nothing_refuses() {
+    let said = refused(|_| Some(answer::Answer::Failed("it threw".to_owned()))).await;
+    assert!(said.contains("it failed: it threw"), "{said}");
+    let said = refused(|_| Some(answer::Answer::Json("maybe".to_owned()))).await;
+    assert!(said.contains("not a JSON object"), "{said}");
+    let said = refused(|_| Some(answer::Answer::Json(r#"{"verdict":"go_on","instruction":"x"}"#.to_owned()))).await;
+    assert!(said.contains("BeforeToolUse cannot honour that"), "{said}");
+    let said = refused(|_| None).await;
+    assert!(said.contains("no answer within 200 ms"), "{said}");
+}
+
+#[tokio::test]
+async fn an_answer_after_its_time_is_none_and_the_client_hears_that_nobody_waits() {
+    let world = World::new(|| commands(&["ls", "pwd"])).await;
+    let mut client = world.client("c").await;
+    let hook = Hook { timeout_ms: Some(100), ..before_tools("slow", Role::Guard) };
+    client.register(hook).await.expect("it stands");
+    let session = world.open().await;
+    let (events, ()) = tokio::join!(world.run(&session), async {
+        let late = client.event().await;
+        while !matches!(client.frame().await, Ok(server_frame::Frame::Withdrawn(gone)) if gone.id == late.id) {}
+        client.answer(late.id, &json!({ "verdict": "allow" })).await;
+        let next = client.event().await;
+        assert_ne!(next.id, late.id);
+        client.answer(next.id, &json!({})).await;
+    });
+    assert_eq!(world.calls(), [json!({ "command": "pwd" })], "the late yes passed nothing");
+    assert!(results(&events)[0].contains("no answer within 100 ms"), "{:?}", results(&events));
+}
+
+#[tokio::test]
+async fn a_client_that_comes_back_in_time_answers_what_waits() {
+    let world = World::new(|| commands(&["ls"])).await;
+    let mut first = world.client("c").await;
+    first.register(before_tools("guard", Role::Guard)).await.expect("it stands");
+    let session = world.open().await;
+    let (events, _second) = tokio::join!(world.run(&session), async {
+        let event = first.event().await;
+        drop(first);
+        let mut second = world.client("c").await;
+        assert!(second.resumed);
+        second.register(before_tools("guard", Role::Guard)).await.expect("it stands again");
+        let again = second.event().await;
+        assert_eq!((again.id, &again.json), (event.id, &event.json), "the event that waits, not another");
+        second.answer(again.id, &json!({ "verdict": "deny", "reason": "still no" })).await;
+        second
+    });
+    assert_eq!(results(&events), ["blocked by guard: still no"]);
+}
+
+#[tokio::test]
+async fn a_client_that_stays_away_leaves_its_guards_closed_and_its_watches_dropped() {
+    let world = World::new(|| commands(&["ls"])).await;
+    let mut client = world.client("c").await;
+    client.register(before_tools("guard", Role::Guard)).await.expect("it stands");
+    let watch = Hook { point: "AfterToolUse".to_owned(), ..before_tools("watch", Role::Watch) };
+    client.register(watch).await.expect("it stands");
+    let session = world.open().await;
+    drop(client);
+    let events = world.run(&session).await;
+    assert_eq!(report(&events)["status"], "completed", "the session goes on");
+    assert!(results(&events)[0].contains("it is lost"), "{:?}", results(&events));
+    let watched = events
+        .iter()
+        .filter(|event| event["event"] == "hooks")
+        .flat_map(|event| event["record"]["hooks"].as_array().cloned().unwrap_or_default().into_iter());
+    let watched: Vec<Value> = watched.filter(|trace| trace["hook"] == "watch").collect();
+    assert!(watched[0].to_string().contains("missed the event"), "{watched:?}");
+    // A session that begins now is not governed by somebody who is gone.
+    tokio::time::timeout(Duration::from_secs(5), async {
+        let mut hooks = world.hooks().await;
+        while !hooks.list(ListHooksRequest::default()).await.expect("a list").into_inner().hooks.is_empty() {}
+    })
+    .await
+    .expect("it is forgotten after the grace time");
+    let session = world.open().await;
+    world.run(&session).await;
+    assert_eq!(world.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn an_event_is_tried_without_a_run_and_the_record_says_who_said_what() {
+    let world = World::new(|| commands(&[])).await;
+    let mut client = world.client("c").await;
+    client.register(on_command("no-force", Role::Guard, "--force")).await.expect("it stands");
+    let _there = client.answering(|_, _| json!({ "verdict": "ask", "reason": "sure?" }));
+    let event = json!({ "point": "PreToolUse", "tool": "bash", "args": { "command": "push --force" } });
+    let request = FireRequest { event_json: event.to_string(), session_id: String::new() };
+    let fired = world.hooks().await.fire(request).await.expect("it is judged").into_inner();
+    let record: Value = serde_json::from_str(&fired.record_json).expect("JSON");
+    assert_eq!((&record["verdict"], &record["decided_by"]), (&json!("ask"), &json!("no-force")));
+    let judgement: Value = serde_json::from_str(&fired.judgement_json).expect("JSON");
+    assert_eq!((&judgement["decision"], &judgement["reason"]), (&json!("ask"), &json!("sure?")));
+    let listed = world.hooks().await.list(ListHooksRequest::default()).await.expect("a list").into_inner().hooks;
+    assert_eq!(listed.iter().map(|hook| (&*hook.name, &*hook.client_id)).collect::<Vec<_>>(), [("no-force", "c")]);
+    let wrong = FireRequest { event_json: r#"{"point":"Nowhere"}"#.to_owned(), session_id: String::new() };
+    let error = world.hooks().await.fire(wrong).await.expect_err("there is no such point");
+    assert_eq!(error.code(), tonic::Code::InvalidArgument);
+}

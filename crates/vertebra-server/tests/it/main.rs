@@ -1,0 +1,6 @@
+//! A real server on a real socket, and clients made from the contract.
+
+mod approvals;
+mod hooks;
+mod sessions;
+mod world;
