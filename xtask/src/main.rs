@@ -8,6 +8,7 @@ mod crash;
 mod fix;
 mod hook;
 mod journal;
+mod sdk;
 mod stage;
 mod startup;
 mod test;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// One named command. Its `Display` is what a person types to run it alone.
 pub(crate) struct Stage {
     name: &'static str,
-    env: Vec<(&'static str, &'static str)>,
+    env: Vec<(&'static str, OsString)>,
     program: OsString,
     args: Vec<OsString>,
     folder: Option<PathBuf>,
@@ -36,8 +36,8 @@ impl Stage {
         args.into_iter().fold(self, Self::arg)
     }
 
-    pub(crate) fn env(mut self, key: &'static str, value: &'static str) -> Self {
-        self.env.push((key, value));
+    pub(crate) fn env(mut self, key: &'static str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((key, value.as_ref().to_owned()));
         self
     }
 
@@ -57,7 +57,7 @@ impl Stage {
                 command.env_remove(&key);
             }
         }
-        command.args(&self.args).envs(self.env.iter().copied());
+        command.args(&self.args).envs(self.env.iter().map(|(key, value)| (key, value)));
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
@@ -95,7 +95,7 @@ impl fmt::Display for Stage {
             write!(f, "cd {} && ", quoted(&folder.to_string_lossy()))?;
         }
         for (key, value) in &self.env {
-            write!(f, "{key}={} ", quoted(value))?;
+            write!(f, "{key}={} ", quoted(&value.to_string_lossy()))?;
         }
         f.write_str(&quoted(&self.program.to_string_lossy()))?;
         self.args.iter().try_for_each(|arg| write!(f, " {}", quoted(&arg.to_string_lossy())))

@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 use crate::{
-    bubblewrap,
+    bubblewrap, sdk,
     stage::{Report, Stage, answers},
 };
 
@@ -33,6 +33,7 @@ pub(crate) fn run() -> Report {
     if llama.is_some() {
         stages.push(tests_with_llama());
     }
+    stages.extend(sdk::stages());
     stages.extend([
         Stage::new("doc tests", "cargo test --workspace --all-features --doc"),
         Stage::new("documentation", "cargo doc --workspace --all-features --no-deps")

@@ -33,6 +33,7 @@ fn an_arrow_off_the_map_is_noticed() {
         ("vertebra-kit", "vertebra-models"),    // the middle knows no neighbour
         ("vertebra-kit", "vertebra-bridge"),    // …the kit does not know who makes policies of it
         ("vertebra-journal", "vertebra-hooks"), // …and reaches the mechanism through the agent
+        ("vertebra-server", "vertebra-kit"),    // …and the server gets its agents from whoever composes them
         ("vertebra-hooks", "vertebra"),         // upwards
         ("vertebra-server", "vertebra-cli"),    // nobody uses the command
         ("vertebra", "vertebra-bench"),         // nobody uses the outside
@@ -59,6 +60,8 @@ fn is_allowed(from: &str, to: &str) -> bool {
             "vertebra-cli" => to == "vertebra" || MIDDLE.contains(&to),
             // One policy is hooks and rules: see decision 0009.
             "vertebra-bridge" => to == "vertebra" || to == "vertebra-kit",
+            // What a client registers is a hook from outside, and what it reads is the journal: see decision 0013.
+            "vertebra-server" => ["vertebra", "vertebra-bridge", "vertebra-journal"].contains(&to),
             _ if MIDDLE.contains(&from) => to == "vertebra",
             _ => OUTSIDE.contains(&from),
         }

@@ -78,3 +78,19 @@ async fn a_constraint_may_name_a_hook_outside_the_bundle() {
     set.append(inside.bundled("a"));
     assert_eq!(told(&hooks(set)).await, "a/mine proceeded, yours proceeded, = proceeded");
 }
+
+#[tokio::test]
+async fn hooks_that_stand_together_keep_their_names_and_are_replaced_as_one() {
+    let together = |reason: &'static str| {
+        let mut set = HookSet::new();
+        set.on(Calling, async |_| proceed()).named("last").after("door");
+        set.on(Calling, async move |_| if reason.is_empty() { proceed() } else { deny(reason) }).named("door");
+        set.together("clients")
+    };
+    let hooks = hooks(together(""));
+    assert_eq!(told(&hooks).await, "door proceeded, last proceeded, = proceeded");
+    hooks.replace("clients", together("closed")).expect("the names are free once the old ones are gone");
+    assert!(told(&hooks).await.ends_with("= denied by door: closed"), "{}", told(&hooks).await);
+    hooks.remove("clients").expect("they are there");
+    assert_eq!(hooks.count(), 0);
+}
