@@ -72,7 +72,9 @@ export class VertebraError extends Error {
   static from(thrown: unknown): VertebraError {
     if (thrown instanceof VertebraError) return thrown;
     const error = ConnectError.from(thrown);
-    return new VertebraError(CODES[error.code], error.rawMessage, { cause: thrown });
+    // What the system says of a socket (it is not there, it was closed) is about the way to the server.
+    const code = error.cause instanceof Error && "syscall" in error.cause ? "unavailable" : CODES[error.code];
+    return new VertebraError(code, error.rawMessage, { cause: thrown });
   }
 }
 

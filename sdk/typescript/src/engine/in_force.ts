@@ -2,7 +2,7 @@
 
 import type { Client } from "../client.js";
 import type { Match } from "../hooks/match.js";
-import { type Answering, type HookScope, hold } from "../hooks/registration.js";
+import { type Answering, type Held, type HookScope, hold } from "../hooks/registration.js";
 import { written } from "../points/answer.js";
 import type { HookEngine } from "./engine.js";
 import type { Hook, MatcherFields } from "./hook.js";
@@ -22,7 +22,7 @@ export class EngineConnection implements AsyncDisposable {
   readonly #client: Client;
   readonly #options: EngineOptions;
   readonly #left: () => void;
-  readonly #inForce = new Map<string, Hook>();
+  readonly #inForce = new Map<string, { readonly hook: Hook; readonly held: Held }>();
   readonly #reported = new Set<string>();
   /** What was asked of the server, one thing after another. */
   #work: Promise<void> = Promise.resolve();
@@ -77,16 +77,16 @@ export class EngineConnection implements AsyncDisposable {
   /** Makes it on the server as it is in the engine. */
   async #bring(id: string): Promise<void> {
     const wanted = this.#engine.get_handler(id) ? this.#engine.get_hook(id) : null;
-    const there = this.#inForce.get(id) ?? null;
-    if (wanted === there) return;
+    const there = this.#inForce.get(id);
+    if (wanted === (there?.hook ?? null)) return;
+    this.#inForce.delete(id);
     try {
-      if (there) {
-        this.#inForce.delete(id);
-        await this.#client.link.unregister(id);
-      }
       if (wanted) {
-        await this.#client.link.register(this.#held(wanted));
-        this.#inForce.set(id, wanted);
+        const held = this.#held(wanted);
+        await this.#client.link.register(held, there?.held);
+        this.#inForce.set(id, { hook: wanted, held });
+      } else {
+        await this.#client.link.unregister(id);
       }
     } catch (cause) {
       this.#refused ??= cause;
@@ -95,7 +95,7 @@ export class EngineConnection implements AsyncDisposable {
     }
   }
 
-  #held(hook: Hook): Parameters<Client["link"]["register"]>[0] {
+  #held(hook: Hook): Held {
     const { id, event_type, matcher, config } = hook;
     const role = config.async_execution ? "watch" : "hook";
     const options = {

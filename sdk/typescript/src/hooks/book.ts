@@ -43,9 +43,12 @@ export class Book {
     return [...this.#entries.keys()];
   }
 
-  /** Puts a hook in force. Waits until the server says that it is, over lost connections too. */
-  async register(held: Held): Promise<void> {
-    if (this.#entries.has(held.name)) {
+  /**
+   * Puts a hook in force, in place of `before` if that is given: the server changes one for the other, so that there is
+   * no moment without. Waits until the server says that it is, over lost connections too.
+   */
+  async register(held: Held, before?: Held): Promise<void> {
+    if (this.find(held.name) !== before) {
       throw new VertebraError("already_exists", `this client has a hook \`${held.name}\` already`);
     }
     const entry: Entry = { held, leaving: false, request: undefined, settle: undefined };

@@ -15,6 +15,9 @@ import type { Held } from "./registration.js";
 /** How long the server has for its first word, and for taking leave. */
 const WORD_MS = 10_000;
 
+/** How long a stream has to last so that the next attempt is the first again. */
+const LASTING_MS = 10_000;
+
 /** The hooks of one client, and the stream that keeps them in force. */
 export class Link {
   readonly #wire: Wire;
@@ -47,10 +50,10 @@ export class Link {
     });
   }
 
-  /** Puts a hook in force, and waits until it is. */
-  async register(held: Held): Promise<void> {
+  /** Puts a hook in force, in place of `before` if that is given, and waits until it is. */
+  async register(held: Held, before?: Held): Promise<void> {
     if (this.#over.signal.aborted) throw new VertebraError("canceled", "the client is closed");
-    await this.#book.register(held);
+    await this.#book.register(held, before);
   }
 
   /** Takes a hook out of force, and waits until it is. One that is not there is fine. */
@@ -77,11 +80,13 @@ export class Link {
   async #keep(opened: (welcome: Welcome) => void, failed: (error: Error) => void): Promise<void> {
     let welcomed = false;
     for (let attempt = 0; ; attempt += 1) {
+      const began = performance.now();
       const error = await this.#stream((welcome) => {
-        attempt = 0;
         welcomed = true;
         opened(welcome);
       });
+      // A stream that lasted is no reason for patience. One that did not may be taken from us by a client of our name.
+      if (performance.now() - began > LASTING_MS) attempt = 0;
       if (this.#over.signal.aborted) return;
       if (!welcomed) return failed(error);
       if (!error.isTransient) return this.#giveUp(error);

@@ -127,7 +127,8 @@ export class Session {
     if (endOf(last)) return;
     const run = last.run_id;
     for await (const event of this.#events(last.number)) {
-      if (event.run_id !== run && event.depth === 0) continue;
+      const another = event.depth === 0 && event.event !== "missed" && event.run_id !== run;
+      if (another) continue;
       yield event;
       if (endOf(event)) return;
     }

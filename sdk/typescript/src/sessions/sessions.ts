@@ -3,6 +3,7 @@
 import { told } from "../errors.js";
 import { WhenLost } from "../gen/vertebra/v1/sessions_pb.js";
 import type { Wire } from "../transport/wire.js";
+import type { Run } from "./run.js";
 import { infoOf, Session } from "./session.js";
 
 /** How a session is opened. */
@@ -57,6 +58,12 @@ export class Sessions {
       this.#wire.sessions.list({ labels: { ...options.labels }, limit: options.limit ?? 0 }),
     );
     return { sessions: sessions.map((session) => this.#held(session)), more };
+  }
+
+  /** Takes up a session that another process left, or that was suspended, and finishes its run. */
+  resume(id: string): Run {
+    const info = { id, status: "suspended", owner: "", folder: "", labels: {}, lastEvent: 0 } as const;
+    return new Session(this.#wire, this.#over, info).resume();
   }
 
   #held(session: Parameters<typeof infoOf>[0]): Session {
