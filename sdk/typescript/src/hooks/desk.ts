@@ -9,6 +9,8 @@ import type { Held } from "./registration.js";
 interface Exchange {
   readonly event: Event;
   readonly over: AbortController;
+  /** Rings when the time is up. */
+  clock?: NodeJS.Timeout;
   answer?: Answer;
 }
 
@@ -40,7 +42,7 @@ export class Desk {
       if (known.answer) this.#send(known.answer);
       return;
     }
-    known?.over.abort();
+    this.withdraw(event.id);
     const exchange: Exchange = { event, over: new AbortController() };
     this.#exchanges.set(event.id, exchange);
     void this.#work(exchange);
@@ -57,16 +59,18 @@ export class Desk {
   }
 
   #drop(id: bigint, reason: Error): void {
-    this.#exchanges.get(id)?.over.abort(reason);
+    const exchange = this.#exchanges.get(id);
+    clearTimeout(exchange?.clock);
+    exchange?.over.abort(reason);
     this.#exchanges.delete(id);
   }
 
   async #work(exchange: Exchange): Promise<void> {
     const { id, deadlineMs } = exchange.event;
     const late = (): void => this.#drop(id, new DOMException(`no answer within ${deadlineMs} ms`, "TimeoutError"));
-    const clock = deadlineMs > 0 ? setTimeout(late, deadlineMs) : undefined;
+    if (deadlineMs > 0) exchange.clock = setTimeout(late, deadlineMs);
     const answer = await this.#ask(exchange);
-    clearTimeout(clock);
+    clearTimeout(exchange.clock);
     // Who is late or was withdrawn has nothing to say any more.
     if (this.#exchanges.get(id) !== exchange) return;
     exchange.answer = answer;

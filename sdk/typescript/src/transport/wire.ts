@@ -1,12 +1,13 @@
 // The connection to a server: one HTTP/2 connection, kept alive, that all calls share.
 
 import { type Client as Caller, createClient, type Interceptor } from "@connectrpc/connect";
-import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { createGrpcTransport } from "@connectrpc/connect-node";
 import { Approvals } from "../gen/vertebra/v1/approvals_pb.js";
 import { Hooks } from "../gen/vertebra/v1/hooks_pb.js";
 import { Records } from "../gen/vertebra/v1/records_pb.js";
 import { Sessions } from "../gen/vertebra/v1/sessions_pb.js";
 import { place, type TlsOptions } from "./address.js";
+import { Connection } from "./connection.js";
 
 /** How a server is reached. */
 export interface WireOptions {
@@ -33,15 +34,8 @@ export interface Wire {
 /** A line to a server. Nothing is sent before the first call. */
 export function wire(address: string, options: WireOptions): Wire {
   const { url, options: http2 } = place(address, options.tls);
-  const connection = new Http2SessionManager(
-    url,
-    {
-      pingIntervalMs: options.keepaliveMs ?? 10_000,
-      pingTimeoutMs: options.keepaliveTimeoutMs ?? 5_000,
-      pingIdleConnection: true,
-    },
-    http2,
-  );
+  const keepalive = { everyMs: options.keepaliveMs ?? 10_000, timeoutMs: options.keepaliveTimeoutMs ?? 5_000 };
+  const connection = new Connection(url, http2, keepalive);
   const interceptors = options.token === undefined ? [] : [bearing(options.token)];
   const transport = createGrpcTransport({ baseUrl: url, sessionManager: connection, interceptors });
   return {
@@ -49,7 +43,7 @@ export function wire(address: string, options: WireOptions): Wire {
     hooks: createClient(Hooks, transport),
     approvals: createClient(Approvals, transport),
     records: createClient(Records, transport),
-    close: () => connection.abort(),
+    close: () => connection.close(),
   };
 }
 
