@@ -16,7 +16,7 @@ export interface RecordLine {
 export interface RecordOptions {
   /** Only what comes after this line. */
   readonly after?: number;
-  /** Only these kinds: `dispatch`, `tool_result`. All unless given. */
+  /** Only these kinds: `dispatched`, `run_ended`. All unless given. */
   readonly kinds?: readonly string[];
   /** Also those to come. */
   readonly follow?: boolean;
