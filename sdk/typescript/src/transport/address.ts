@@ -1,7 +1,7 @@
 // Where a server is, and how it is reached.
 
-import { connect as connectSocket } from "node:net";
-import type { SecureContextOptions } from "node:tls";
+import { connect as plainly, type Socket } from "node:net";
+import { connect as secretly } from "node:tls";
 import { VertebraError } from "../errors.js";
 
 /** What TLS needs to know: whom to trust, and, for mTLS, who we are. */
@@ -16,13 +16,12 @@ export interface TlsOptions {
   readonly serverName?: string;
 }
 
-/** An address, as Node's HTTP/2 takes it. */
+/** Where a server is. */
 export interface Place {
+  /** As requests name it. */
   readonly url: string;
-  readonly options: SecureContextOptions & {
-    readonly servername?: string;
-    readonly createConnection?: () => ReturnType<typeof connectSocket>;
-  };
+  /** Opens a way there. */
+  readonly dial: () => Socket;
 }
 
 const wrong = (message: string): VertebraError => new VertebraError("invalid_argument", message);
@@ -51,7 +50,7 @@ function socket(address: string, rest: string, tls: TlsOptions | undefined): Pla
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (!path.startsWith("/")) throw wrong(`${address} has no full path: write unix:///PATH`);
   if (tls) throw wrong("a Unix socket knows who connects: leave out `tls`");
-  return { url: "http://localhost", options: { createConnection: () => connectSocket(path) } };
+  return { url: "http://localhost", dial: () => plainly(path) };
 }
 
 function network(address: string, tls?: TlsOptions): Place {
@@ -59,14 +58,11 @@ function network(address: string, tls?: TlsOptions): Place {
   if (!url?.host || url.pathname !== "/" || url.search || url.username) {
     throw wrong(`${address} is no address: write a scheme, a host and a port, and nothing else`);
   }
-  const { ca, cert, key, serverName } = tls ?? {};
-  return {
-    url: url.origin,
-    options: {
-      ...(ca === undefined ? {} : { ca }),
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
-      ...(serverName === undefined ? {} : { servername: serverName }),
-    },
-  };
+  // An address of the sixth version stands in brackets.
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port || (tls ? 443 : 80));
+  if (!tls) return { url: url.origin, dial: () => plainly({ host, port }) };
+  const { serverName, ...identity } = tls;
+  const name = serverName === undefined ? {} : { servername: serverName };
+  return { url: url.origin, dial: () => secretly({ host, port, ...identity, ...name, ALPNProtocols: ["h2"] }) };
 }

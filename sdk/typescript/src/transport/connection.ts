@@ -8,10 +8,10 @@ import {
   type ClientSessionRequestOptions,
   connect,
   type OutgoingHttpHeaders,
-  type SecureClientSessionOptions,
 } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { GrpcTransportOptions } from "@connectrpc/connect-node";
+import type { Place } from "./address.js";
 
 /** What the library asks of a connection. */
 type Manager = NonNullable<GrpcTransportOptions["sessionManager"]>;
@@ -22,19 +22,23 @@ export interface Keepalive {
   readonly timeoutMs: number;
 }
 
+/** Ends a connection, and whatever is under way on it. */
+type End = (error?: Error) => void;
+
 /** The connection of a client. */
 export class Connection implements Manager {
   readonly authority: string;
-  readonly #options: SecureClientSessionOptions;
+  readonly #place: Place;
   readonly #keepalive: Keepalive;
   /** The one that new requests go over, as soon as it is there. */
   #current: Promise<ClientHttp2Session> | undefined;
-  /** All that are not closed: one that was told to go away finishes what is open on it. */
-  readonly #open = new Set<ClientHttp2Session>();
+  /** Of all that are open: one that was told to go away finishes what is under way on it. */
+  readonly #ends = new Set<End>();
+  #closed = false;
 
-  constructor(authority: string, options: SecureClientSessionOptions, keepalive: Keepalive) {
-    this.authority = authority;
-    this.#options = options;
+  constructor(place: Place, keepalive: Keepalive) {
+    this.authority = place.url;
+    this.#place = place;
     this.#keepalive = keepalive;
   }
 
@@ -46,6 +50,7 @@ export class Connection implements Manager {
     options: ClientSessionRequestOptions,
   ): Promise<ClientHttp2Stream> {
     for (;;) {
+      if (this.#closed) throw new ConnectError("the client is closed", Code.Canceled);
       this.#current ??= this.#connect();
       const current = this.#current;
       const session = await current;
@@ -59,22 +64,29 @@ export class Connection implements Manager {
   /** Pings are sent whether anything is read or not. */
   notifyResponseByteRead(): void {}
 
-  /** Ends the connection and whatever is under way on it. */
+  /** Ends the connection and whatever is under way on it, for good. */
   close(): void {
-    for (const session of this.#open) session.destroy();
+    this.#closed = true;
+    for (const end of this.#ends) end();
   }
 
   #connect(): Promise<ClientHttp2Session> {
-    const session = connect(this.authority, this.#options);
-    this.#open.add(session);
+    const socket = this.#place.dial();
+    const session = connect(this.authority, { createConnection: () => socket });
+    const end: End = (error) => {
+      session.destroy(error);
+      // A session may wait for a socket that will never take what is written to it.
+      socket.destroy();
+    };
+    this.#ends.add(end);
     const connected = new Promise<ClientHttp2Session>((resolve, reject) => {
       const gone = (): void => {
         if (this.#current === connected) this.#current = undefined;
       };
-      // It is listened to for good: what goes wrong after the end is told to the streams that it is about, and to nobody else.
+      // It is listened to for good: what goes wrong after the end is told to the streams it is about, and to nobody else.
       session.on("error", (error) => {
         gone();
-        reject(error);
+        reject(new ConnectError(error.message, Code.Unavailable, undefined, undefined, error));
       });
       session.on("goaway", () => {
         gone();
@@ -82,11 +94,11 @@ export class Connection implements Manager {
       });
       session.on("close", () => {
         gone();
-        this.#open.delete(session);
+        this.#ends.delete(end);
         reject(new ConnectError("the connection was closed", Code.Unavailable));
       });
       session.on("connect", () => {
-        keepAlive(session, this.#keepalive);
+        keepAlive(session, end, this.#keepalive);
         resolve(session);
       });
     });
@@ -95,16 +107,16 @@ export class Connection implements Manager {
 }
 
 /** Asks a connection again and again whether it is alive, and ends it when it does not say so. */
-function keepAlive(session: ClientHttp2Session, { everyMs, timeoutMs }: Keepalive): void {
+function keepAlive(session: ClientHttp2Session, end: End, { everyMs, timeoutMs }: Keepalive): void {
   const dead = new ConnectError(`the server did not answer a ping within ${timeoutMs} ms`, Code.Unavailable);
   let late: NodeJS.Timeout | undefined;
   const ping = setInterval(() => {
     if (late || session.destroyed) return;
-    late = setTimeout(() => session.destroy(dead), timeoutMs);
+    late = setTimeout(() => end(dead), timeoutMs);
     session.ping((error) => {
       clearTimeout(late);
       late = undefined;
-      if (error) session.destroy(dead);
+      if (error) end(dead);
     });
   }, everyMs);
   session.once("close", () => {

@@ -33,11 +33,10 @@ export interface Wire {
 
 /** A line to a server. Nothing is sent before the first call. */
 export function wire(address: string, options: WireOptions): Wire {
-  const { url, options: http2 } = place(address, options.tls);
   const keepalive = { everyMs: options.keepaliveMs ?? 10_000, timeoutMs: options.keepaliveTimeoutMs ?? 5_000 };
-  const connection = new Connection(url, http2, keepalive);
+  const connection = new Connection(place(address, options.tls), keepalive);
   const interceptors = options.token === undefined ? [] : [bearing(options.token)];
-  const transport = createGrpcTransport({ baseUrl: url, sessionManager: connection, interceptors });
+  const transport = createGrpcTransport({ baseUrl: connection.authority, sessionManager: connection, interceptors });
   return {
     sessions: createClient(Sessions, transport),
     hooks: createClient(Hooks, transport),
