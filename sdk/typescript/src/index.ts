@@ -1,7 +1,7 @@
 // What the package offers.
 
-export { type Approval, type ApprovalEvent, Approvals, type Decision } from "./approvals.js";
-export { Client, type ConnectOptions, connect, type Registration, type ServerInfo } from "./client.js";
+export type { Approval, ApprovalEvent, Approvals, Decision } from "./approvals.js";
+export { type Client, type ConnectOptions, connect, type Registration, type ServerInfo } from "./client.js";
 export { HookEngine, type HookHandler } from "./engine/engine.js";
 export {
   Hook,
@@ -64,8 +64,8 @@ export {
 export type { Problem, Report } from "./problem.js";
 export type { RecordLine, RecordOptions } from "./records.js";
 export type { DispatchRecord, Kind, News, Ran, RunReport, SessionEvent, Trace } from "./sessions/news.js";
-export { Run, RunFailed } from "./sessions/run.js";
-export { Session, type SessionInfo, type SessionReport, type Status } from "./sessions/session.js";
-export { type SessionOptions, Sessions } from "./sessions/sessions.js";
+export { type Run, RunFailed } from "./sessions/run.js";
+export type { Session, SessionInfo, SessionReport, Status } from "./sessions/session.js";
+export type { SessionOptions, Sessions } from "./sessions/sessions.js";
 export type { TlsOptions } from "./transport/address.js";
 export { VERSION } from "./version.js";

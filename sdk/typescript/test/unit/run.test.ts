@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Run, RunFailed, type RunReport, type SessionEvent, VertebraError } from "../../src/index.js";
+import { RunFailed, type RunReport, type SessionEvent, VertebraError } from "../../src/index.js";
+import { Run } from "../../src/sessions/run.js";
 
 const at = (number: number) => ({ number, run_id: "run-1", agent: "agent", depth: 0 });
 const report = (fields: Partial<RunReport> = {}): RunReport => ({
