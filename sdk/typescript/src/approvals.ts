@@ -1,9 +1,14 @@
 // Questions that people answer.
 
 import type { JsonObject } from "@bufbuild/protobuf";
-import { told, toldEach } from "./errors.js";
-import type { AnswerApprovalRequest, Approval as WireApproval } from "./gen/vertebra/v1/approvals_pb.js";
+import { told } from "./errors.js";
+import type {
+  AnswerApprovalRequest,
+  Approval as WireApproval,
+  ApprovalEvent as WireEvent,
+} from "./gen/vertebra/v1/approvals_pb.js";
 import type { Args } from "./points/data.js";
+import { unbroken } from "./transport/again.js";
 import type { Wire } from "./transport/wire.js";
 
 /** A question about a call. */
@@ -57,12 +62,22 @@ export class Approvals {
     return approvals.map(read);
   }
 
-  /** Those that wait, then each as it is put and as it is settled. */
+  /**
+   * Those that wait, then each as it is put and as it is settled. After a lost connection it goes on; what was settled
+   * meanwhile is not told.
+   */
   async *watch(sessionId = ""): AsyncGenerator<ApprovalEvent, void, undefined> {
-    for await (const { event } of toldEach(this.#wire.approvals.watch({ sessionId }, { signal: this.#over }))) {
+    const told = new Set<string>();
+    const open = (): AsyncIterable<WireEvent> => this.#wire.approvals.watch({ sessionId }, { signal: this.#over });
+    for await (const { event } of unbroken(open, this.#over)) {
+      if (event.case === undefined) continue;
+      const key = `${event.value.sessionId} ${event.value.callId}`;
       if (event.case === "asked") {
-        yield { event: "asked", approval: read(event.value) };
-      } else if (event.case === "settled") {
+        // A stream begins with all that wait, those that were told before among them.
+        if (!told.has(key)) yield { event: "asked", approval: read(event.value) };
+        told.add(key);
+      } else {
+        told.delete(key);
         const { sessionId, callId, decision } = event.value;
         yield { event: "settled", sessionId, callId, decision: decision as Settled };
       }

@@ -86,12 +86,3 @@ export async function told<T>(call: Promise<T>): Promise<T> {
     throw VertebraError.from(error);
   }
 }
-
-/** The same of a stream. */
-export async function* toldEach<T>(stream: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
-  try {
-    yield* stream;
-  } catch (error) {
-    throw VertebraError.from(error);
-  }
-}

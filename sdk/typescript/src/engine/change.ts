@@ -13,7 +13,7 @@ import type {
 /** What a handler may name in `modified`. Before a tool it is the arguments, whatever they are. */
 const OPEN: Readonly<Record<HookEventType, readonly string[] | "args">> = {
   pre_tool_use: "args",
-  post_tool_use: ["success", "output", "exit_code", "data"],
+  post_tool_use: ["success", "output", "exit_code", "duration_ms"],
   generate_start: ["prompt", "system_prompt", "model_provider", "model_name", "available_tools"],
   generate_end: ["response_text", "tool_calls"],
   session_start: ["system_prompt"],
@@ -34,18 +34,13 @@ export function changeOf(type: HookEventType, modified: unknown): Change {
     throw new TypeError("`modified` is an object");
   }
   if (type === "pre_tool_use") return { of: type, args: modified };
-  // After a tool the result may be named as it is in the payload, or just its fields.
-  const { result } = modified as { result?: unknown };
-  const fields = type === "post_tool_use" && typeof result === "object" && result !== null ? result : modified;
   const open = OPEN[type];
-  const closed = Object.keys(fields).find(
-    (key) => !open.includes(key) && !(type === "post_tool_use" && key === "duration_ms"),
-  );
+  const closed = Object.keys(modified).find((key) => !open.includes(key));
   if (type === "session_end" || closed !== undefined) {
     const can = open.length === 0 ? "nothing can be" : `what can be is ${String(open).replaceAll(",", ", ")}`;
     throw new TypeError(`\`${closed ?? "modified"}\` cannot be changed at ${type}; ${can}`);
   }
-  return { of: type, fields } as Change;
+  return { of: type, fields: modified } as Change;
 }
 
 /** The event as a change leaves it. */

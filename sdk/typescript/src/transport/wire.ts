@@ -31,12 +31,20 @@ export interface Wire {
   close(): void;
 }
 
+/** How large a message of the server may be: an event may carry a whole conversation. */
+const LARGEST = 256 << 20;
+
 /** A line to a server. Nothing is sent before the first call. */
 export function wire(address: string, options: WireOptions): Wire {
   const keepalive = { everyMs: options.keepaliveMs ?? 10_000, timeoutMs: options.keepaliveTimeoutMs ?? 5_000 };
   const connection = new Connection(place(address, options.tls), keepalive);
   const interceptors = options.token === undefined ? [] : [bearing(options.token)];
-  const transport = createGrpcTransport({ baseUrl: connection.authority, sessionManager: connection, interceptors });
+  const transport = createGrpcTransport({
+    baseUrl: connection.authority,
+    sessionManager: connection,
+    interceptors,
+    readMaxBytes: LARGEST,
+  });
   return {
     sessions: createClient(Sessions, transport),
     hooks: createClient(Hooks, transport),

@@ -176,3 +176,44 @@ test("a connection that is dead without a word is noticed, and taken up again", 
     quickly,
   );
 });
+
+test("a server that is started again has the hooks again", { timeout: 30_000 }, async () => {
+  const turns = [bash("echo"), { say: "done" }];
+  await serving({ turns, args: FREE }, async (first) => {
+    const port = Number(new URL(first.address("tcp").replace("tcp:", "http:")).port);
+    const client = await first.client();
+    await client.guard("BeforeToolUse", () => deny("still here"), { name: "gate" });
+    await first.stop("SIGTERM");
+    await serving({ turns, args: FREE, port }, async () => {
+      for (let hooks = 0; hooks === 0; )
+        hooks = await client.hooks().then(
+          ({ length }) => length,
+          () => 0,
+        );
+      const { results } = await prompted(client);
+      assert.match(results[0]?.output ?? "", /still here/);
+      assert.equal(
+        first.problems.some(({ kind }) => kind === "lost"),
+        true,
+      );
+    });
+  });
+});
+
+test("a client whose token is taken from it says that it governs nothing any more", { timeout: 30_000 }, async () => {
+  await serving([{ say: "x" }], async (first) => {
+    const port = Number(new URL(first.address("tcp").replace("tcp:", "http:")).port);
+    const client = await first.client();
+    await client.guard("BeforeToolUse", () => deny("still here"));
+    await first.stop("SIGTERM");
+    await serving({ turns: [{ say: "x" }], port, token: "another token for all" }, async () => {
+      while (!first.problems.some(({ kind }) => kind === "left")) await new Promise((next) => setTimeout(next, 20));
+      const left = first.problems.find(({ kind }) => kind === "left");
+      assert.match(left?.message ?? "", /none of its hooks is in force: this token opens nothing here/);
+      await assert.rejects(
+        client.on("AfterStep", () => undefined),
+        { code: "canceled" },
+      );
+    });
+  });
+});

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -44,6 +44,7 @@ export interface Start {
   readonly args?: readonly string[];
   /** The port to listen on, if it has to be a certain one. */
   readonly port?: number;
+  readonly token?: string;
   /** The folder of an earlier server. */
   readonly home?: string;
 }
@@ -62,11 +63,12 @@ function binary(): string {
 export async function serving(start: Start | readonly Turn[], use: (server: Server) => Promise<void>): Promise<void> {
   const given = "turns" in start ? start : { turns: start };
   const home = given.home ?? mkdtempSync(join(tmpdir(), "vertebra-ts-"));
-  const server = await started(given, home);
+  let server: Server | undefined;
   try {
+    server = await started(given, home);
     await use(server);
   } finally {
-    await server.stop();
+    await server?.stop();
     if (!given.home) rmSync(home, { recursive: true, force: true });
   }
 }
@@ -77,13 +79,14 @@ export function overBoth(name: string, body: (transport: Transport) => Promise<v
     test(`${name} (${transport})`, { timeout: 30_000 }, () => body(transport));
 }
 
-async function started({ turns, args = [], port = 0 }: Start, home: string): Promise<Server> {
+async function started(
+  { turns, args = [], port = 0, token = "the token of the tests" }: Start,
+  home: string,
+): Promise<Server> {
   const at = (name: string): string => join(home, name);
-  const token = "a-token-of-the-tests";
   writeFileSync(at("token"), `${token}\n`, { mode: 0o600 });
   writeFileSync(at("turns.jsonl"), turns.map((turn) => JSON.stringify(turn)).join("\n"));
   const folder = at("project");
-  const { mkdirSync } = await import("node:fs");
   mkdirSync(folder, { recursive: true });
   const listen = [`tcp://127.0.0.1:${port}`, `unix://${at("v.sock")}`].flatMap((address) => ["--listen", address]);
   const command = [
@@ -135,6 +138,8 @@ async function started({ turns, args = [], port = 0 }: Start, home: string): Pro
 async function listening(child: ChildProcess, count: number): Promise<string[]> {
   const { stdout, stderr } = child;
   if (!stdout || !stderr) throw new Error("the server has no output");
+  const ended = once(child, "close");
+  ended.catch(() => undefined);
   const said: string[] = [];
   stderr.setEncoding("utf8").on("data", (text: string) => said.push(text));
   const addresses: string[] = [];
@@ -146,5 +151,6 @@ async function listening(child: ChildProcess, count: number): Promise<string[]> 
       return addresses;
     }
   }
+  await ended;
   throw new Error(`the server did not start: ${said.join("")}`);
 }

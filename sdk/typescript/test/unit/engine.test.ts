@@ -127,18 +127,17 @@ test("where it is too late to block, the run is stopped, and the hooks behind st
   assert.deepEqual(ran(result), ["one answered Block", "two answered Continue"]);
 });
 
-test("a result can be changed by its fields, or as it is in the payload", async () => {
-  for (const modified of [{ output: "a key: ****" }, { result: { output: "a key: ****" } }]) {
-    const engine = new HookEngine();
-    engine.register({ id: "mask", event_type: "post_tool_use" });
-    engine.register_handler("mask", { handle: async () => HookResponse.continue_with(modified) });
-    const { event } = await engine.fire(used);
-    assert.deepEqual(event.event_type === "post_tool_use" && event.payload.result, {
-      success: true,
-      output: "a key: ****",
-      duration_ms: 5,
-    });
-  }
+test("a result is changed by its fields", async () => {
+  const engine = new HookEngine();
+  engine.register({ id: "mask", event_type: "post_tool_use" });
+  engine.register_handler("mask", { handle: async () => HookResponse.continue_with({ output: "a key: ****" }) });
+  const { event, modified } = await engine.fire(used);
+  assert.deepEqual(modified, { output: "a key: ****" });
+  assert.deepEqual(event.event_type === "post_tool_use" && event.payload.result, {
+    success: true,
+    output: "a key: ****",
+    duration_ms: 5,
+  });
 });
 
 test("a handler that fails is a no where something can be refused, and nothing elsewhere", async () => {
