@@ -1,0 +1,42 @@
+// Other names of points.
+
+import { POINTS, type PointName } from "./table.js";
+
+/** Names that other agents have for our points. */
+export const ALIASES = {
+  PreToolUse: "BeforeToolUse",
+  PostToolUse: "AfterToolUse",
+  PostToolUseFailure: "ToolUseFailed",
+  UserPromptSubmit: "PromptSubmit",
+  InputSubmitted: "PromptSubmit",
+  GenerateStart: "BeforeInference",
+  GenerateEnd: "AfterInference",
+  StepStart: "BeforeStep",
+  StepEnd: "AfterStep",
+  Stop: "ShouldContinue",
+  AgentFailed: "OnError",
+  PreCompact: "BeforeCompact",
+  PostCompact: "AfterCompact",
+} as const satisfies Record<string, PointName>;
+
+/** A point by its name, or by the name that other agents have for it. */
+export type AnyPointName = PointName | keyof typeof ALIASES;
+
+/** The point that a name stands for. */
+export type PointOf<N extends AnyPointName> = N extends PointName
+  ? N
+  : N extends keyof typeof ALIASES
+    ? (typeof ALIASES)[N]
+    : never;
+
+const plain = (name: string): string => name.replaceAll(/[_\- ]/g, "").toLowerCase();
+
+const KNOWN: ReadonlyMap<string, PointName> = new Map([
+  ...(Object.keys(POINTS) as PointName[]).map((point) => [plain(point), point] as const),
+  ...Object.entries(ALIASES).map(([alias, point]) => [plain(alias), point] as const),
+]);
+
+/** The point of this name, written as `BeforeToolUse`, `before_tool_use`, `PreToolUse`, …; `undefined` if there is none. */
+export function pointNamed(name: string): PointName | undefined {
+  return KNOWN.get(plain(name));
+}
