@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Coroutine
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from .registry import HookRegistry
 from .response import read_response
 from .translate import POINT_OF, payload_of, verdict_for
 from .v1 import hooks_pb2 as pb
+
+logger = logging.getLogger("vertebra")
 
 
 @dataclass(frozen=True)
@@ -51,17 +54,14 @@ class Engine(HookRegistry):
     async def _connect(self, client: Client, scope: Scope) -> None:
         if self._connected is not None:
             raise HookError("the engine is connected already")
-        hooks = self.all_hooks()
-        silent = next((hook.id for hook in hooks if hook.id not in self._handlers), None)
-        if silent is not None:
-            raise HookError(f"the hook `{silent}` has no handler: call `register_handler({silent!r}, …)` first")
-        stray = next((name for name in self._handlers if self.get_hook(name) is None), None)
-        if stray is not None:
-            raise HookError(f"there is a handler for `{stray}`, but no hook: call `register(Hook.new({stray!r}, …))`")
-        for hook in hooks:
-            client.put(self._registration(hook, scope))
-        in_force = {hook.id: hook for hook in hooks}
-        self._connected = _Connected(client, scope, asyncio.get_running_loop(), in_force)
+        self._connected = _Connected(client, scope, asyncio.get_running_loop(), {})
+        for hook in self.all_hooks():
+            if hook.id not in self._handlers:
+                logger.warning("the hook `%s` has no handler, and so no effect", hook.id)
+            self._follow(self._connected, hook.id)
+        for hook_id in self._handlers:
+            if self.get_hook(hook_id) is None:
+                logger.warning("there is a handler for `%s`, but no such hook", hook_id)
         await client.ready()
 
     def _detach(self, work: Coroutine[Any, Any, None]) -> None:
@@ -88,7 +88,7 @@ class Engine(HookRegistry):
             asked = HookEvent(hook.event_type, payload_of(hook.event_type, read))
             answer = read_response(await call(self._handler(hook.id), asked, threads))
             # What is said behind an event comes too late to count.
-            return "" if config.async_execution else to_json(verdict_for(hook.event_type, answer, read))
+            return "" if config.async_execution else to_json(verdict_for(hook.id, hook.event_type, answer, read))
 
         return Registration(wire, scope_of(scope), respond)
 
@@ -143,7 +143,7 @@ class HookEngine(Engine):
         await self._drain()
 
     async def connect(self, client: Client, *, scope: Scope = "own") -> None:
-        """Puts all hooks in force on the client's server. `HookError` if one of them has no handler."""
+        """Puts all hooks in force on the client's server. One without a handler has no effect until it has one."""
         await self._connect(client, scope)
 
 

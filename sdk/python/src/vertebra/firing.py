@@ -16,7 +16,7 @@ from .hook import Hook
 from .matching import holds
 from .payloads import HookEvent, HookEventType
 from .response import Action, HookResponse, read_response
-from .translate import POINT_OF, check
+from .translate import POINT_OF, check, reason_of
 
 logger = logging.getLogger("vertebra")
 
@@ -140,7 +140,7 @@ def _merged(result: HookResult, hook: Hook, run: HookRun) -> HookResult:
     return replace(
         result,
         action=response.action,
-        reason=response.reason,
+        reason=reason_of(hook.id, response) if response.action == "Block" else response.reason,
         retry_delay_ms=response.retry_delay_ms,
         decided_by=hook.id,
     )

@@ -87,8 +87,6 @@ def _checked(answer: HookResponse) -> HookResponse:
         raise VerdictError(f"`modified` goes with Continue, not with {answer.action}")
     if answer.modified is not None and not isinstance(answer.modified, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise VerdictError("`modified` is an object")
-    if answer.action == "Block" and not answer.reason:
-        raise VerdictError("a Block says why: {'action': 'Block', 'reason': '…'}")
     delay = answer.retry_delay_ms
     if answer.action == "Retry" and (not isinstance(delay, int) or delay < 0):
         raise VerdictError("a Retry says when: {'action': 'Retry', 'retry_delay_ms': 5000}")

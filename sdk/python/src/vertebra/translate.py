@@ -19,7 +19,7 @@ from .payloads import (
 )
 from .points import POINTS, Point
 from .response import HookResponse
-from .words import known_args, known_name, tool_args
+from .words import known_args, known_tool, own_args, own_tool
 
 Wire = Mapping[str, Any]
 
@@ -47,17 +47,22 @@ def payload_of(event_type: HookEventType, wire: Wire) -> Payload:
     return _PAYLOADS[event_type](wire)
 
 
-def verdict_for(event_type: HookEventType, response: HookResponse, wire: Wire) -> dict[str, Any]:
+def verdict_for(hook_id: str, event_type: HookEventType, response: HookResponse, wire: Wire) -> dict[str, Any]:
     """The answer on the wire. `VerdictError` if the point can honour it in no way."""
     check(event_type, response)
     if response.action == "Block":
         word = "deny" if POINT_OF[event_type].honours("deny") else "stop"
-        return {"verdict": word, "reason": response.reason}
+        return {"verdict": word, "reason": reason_of(hook_id, response)}
     if response.action == "Retry":
         return {"verdict": "retry", "after_ms": response.retry_delay_ms}
     if response.action == "Skip":
         return {"verdict": "skip"}
     return _change(event_type, response.modified, wire) if response.modified is not None else {}
+
+
+def reason_of(hook_id: str, response: HookResponse) -> str:
+    """Why it was blocked; a reason can be left out."""
+    return response.reason or f"`{hook_id}` blocked it"
 
 
 def check(event_type: HookEventType, response: HookResponse) -> None:
@@ -80,10 +85,10 @@ def _pre_tool_use(wire: Wire) -> PreToolUsePayload:
     folder = wire["working_directory"]
     return {
         "session_id": wire["session_id"],
-        "tool": known_name(wire["tool"], wire.get("aliases", ())),
+        "tool": known_tool(wire["tool"]),
         "args": known_args(wire["tool"], wire["args"], folder),
         "working_directory": folder,
-        "recent_tools": list(wire.get("recent_tools", ())),
+        "recent_tools": [known_tool(tool) for tool in wire.get("recent_tools", ())],
     }
 
 
@@ -94,7 +99,7 @@ def _post_tool_use(wire: Wire) -> PostToolUsePayload:
         outcome["exit_code"] = result["exit_code"]
     return {
         "session_id": wire["session_id"],
-        "tool": known_name(wire["tool"], wire.get("aliases", ())),
+        "tool": known_tool(wire["tool"]),
         "args": known_args(wire["tool"], wire["args"], wire["working_directory"]),
         "result": outcome,
     }
@@ -112,18 +117,21 @@ def _generate_start(wire: Wire) -> GenerateStartPayload:
         "system_prompt": wire["system_prompt"],
         "model_provider": wire["model"]["provider"],
         "model_name": wire["model"]["name"],
-        "available_tools": [tool["name"] for tool in wire["tools"]],
+        "available_tools": [known_tool(tool["name"]) for tool in wire["tools"]],
     }
 
 
 def _generate_end(wire: Wire) -> GenerateEndPayload:
-    response, usage = wire["response"], wire["response"]["usage"]
+    response, usage, folder = wire["response"], wire["response"]["usage"], wire["working_directory"]
     read, written = usage["input_tokens"], usage["output_tokens"]
     return {
         "session_id": wire["session_id"],
         "prompt": _prompt(wire["request"]["messages"]),
         "response_text": response["text"],
-        "tool_calls": [{"id": call["id"], "tool": call["tool"], "args": call["args"]} for call in response["calls"]],
+        "tool_calls": [
+            {"id": call["id"], "tool": known_tool(call["tool"]), "args": known_args(call["tool"], call["args"], folder)}
+            for call in response["calls"]
+        ],
         "usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written},
         "duration_ms": wire["duration_ms"],
     }
@@ -160,14 +168,13 @@ _PAYLOADS: dict[HookEventType, Callable[[Wire], Payload]] = {
 def _change(event_type: HookEventType, modified: dict[str, Any], wire: Wire) -> dict[str, Any]:
     match event_type:
         case HookEventType.PreToolUse:
-            return {"modified": tool_args(wire["tool"], modified)}
+            return {"modified": own_args(wire["tool"], modified, wire["args"], wire["working_directory"])}
         case HookEventType.PostToolUse:
             return {"patch": {"result": modified}}
         case HookEventType.GenerateStart:
             return {"set": _request(modified, wire)}
         case HookEventType.GenerateEnd:
-            names = {"response_text": "text", "tool_calls": "calls"}
-            return {"patch": {"response": {names[key]: value for key, value in modified.items()}}}
+            return {"patch": {"response": _answered(modified, wire)}}
         case HookEventType.SessionStart | HookEventType.SessionEnd:
             return {"set": modified}
 
@@ -184,13 +191,34 @@ def _request(modified: dict[str, Any], wire: Wire) -> dict[str, Any]:
             "name": modified.get("model_name", model["name"]),
         }
     if "available_tools" in modified:
+        wanted = [own_tool(name) for name in modified["available_tools"]]
         offers = {tool["name"]: tool for tool in wire["tools"]}
-        unknown = next((name for name in modified["available_tools"] if name not in offers), None)
+        unknown = next((name for name in wanted if name not in offers), None)
         if unknown is not None:
             raise VerdictError(f"there is no tool `{unknown}` to offer: tools can be taken away here, not added")
-        fields["tools"] = [offers[name] for name in modified["available_tools"]]
+        fields["tools"] = [offers[name] for name in wanted]
     if "prompt" in modified:
         fields["messages"] = _rewritten(cast("list[dict[str, Any]]", wire["messages"]), modified["prompt"])
+    return fields
+
+
+def _answered(modified: dict[str, Any], wire: Wire) -> dict[str, Any]:
+    """The fields of a response that a change of its payload comes to."""
+    fields: dict[str, Any] = {}
+    if "response_text" in modified:
+        fields["text"] = modified["response_text"]
+    if "tool_calls" in modified:
+        before = {call["id"]: call["args"] for call in wire["response"]["calls"]}
+        fields["calls"] = [
+            {
+                "id": call["id"],
+                "tool": own_tool(call["tool"]),
+                "args": own_args(
+                    own_tool(call["tool"]), call["args"], before.get(call["id"], {}), wire["working_directory"]
+                ),
+            }
+            for call in modified["tool_calls"]
+        ]
     return fields
 
 

@@ -26,5 +26,5 @@ class HookEngine(Engine):
         return asyncio.run(whole())
 
     def connect(self, client: Client, *, scope: Scope = "own") -> None:
-        """Puts all hooks in force on the client's server. `HookError` if one of them has no handler."""
+        """Puts all hooks in force on the client's server. One without a handler has no effect until it has one."""
         client.portal.run(self._connect(client.inner, scope))
