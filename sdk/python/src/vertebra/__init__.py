@@ -72,7 +72,7 @@ from .payloads import (
 )
 from .points import POINTS, Point, point_named
 from .registry import HookHandler
-from .response import HookResponse
+from .response import HookResponse, ResponseDict
 from .run import Run
 from .sessions import Session, SessionInfo, Sessions
 from .transport import Tls
@@ -178,6 +178,7 @@ __all__ = [
     "RegistrationError",
     "Replace",
     "RequestError",
+    "ResponseDict",
     "Retry",
     "Run",
     "RunFailed",

@@ -8,6 +8,7 @@ runs twice for one event, and nothing is answered twice on one stream.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 from collections import OrderedDict
@@ -127,6 +128,15 @@ class Attachment:
             stream.outbox.put_nowait(pb.ClientFrame(unregister=pb.Unregister(request=request, name=name)))
         return placed is not None
 
+    async def take_back(self, within: float) -> None:
+        """Takes all hooks out of force, if somebody is there to be told."""
+        for name in list(self._hooks):
+            self.drop(name)
+        async with self._changed:
+            gone = self._changed.wait_for(lambda: not self._leaving or self._stream is None)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(gone, within)
+
     async def close(self) -> None:
         """Ends the stream, and whatever is at work."""
         tasks = [*self._working.values(), *self._tasks]
@@ -157,6 +167,7 @@ class Attachment:
                 placed.in_force = False
             # A hook that is not registered again is out of force.
             self._leaving.clear()
+            await self._tell()
             if stream.welcomed:
                 pause = _FIRST_PAUSE
             logger.info("the server was lost (%s); trying again in %.1f s", self._last, pause)

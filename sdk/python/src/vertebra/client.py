@@ -51,6 +51,9 @@ class HookInfo:
     enabled: bool
 
 
+# How many seconds the server has to say that hooks are out of force when a client leaves.
+_LEAVING = 2.0
+
 _ROLES: dict[int, Literal["hook", "guard", "watch"]] = {
     hooks_pb.ROLE_HOOK: "hook",
     hooks_pb.ROLE_GUARD: "guard",
@@ -94,8 +97,14 @@ class Client(Registers):
     ) -> None:
         await self.close()
 
-    async def close(self) -> None:
-        """Takes the hooks out of force and ends the connection."""
+    async def close(self, *, leave_hooks: bool = False) -> None:
+        """Takes the hooks out of force and ends the connection.
+
+        Runs that go on afterwards are no longer governed from here. With `leave_hooks` they are: what the hooks would
+        be asked waits for a client that comes back under the same `client_id`, and is refused if none does.
+        """
+        if not leave_hooks and not self._closed:
+            await self._attachment.take_back(_LEAVING)
         self._closed = True
         await self._attachment.close()
         if self._rpc is not None:
@@ -166,7 +175,7 @@ class Client(Registers):
         if self._closed:
             raise VertebraError("the client is closed")
         if self._rpc is None:
-            self._rpc = Rpc(self._endpoint)
+            self._rpc = Rpc(self._endpoint, self._patience)
         return self._rpc
 
 
@@ -190,7 +199,7 @@ def connect(
 
     Over TCP the caller is known by a token or, with `tls=Tls(cert=…, key=…)`, by a certificate; over a Unix socket the
     system says who it is. A process that comes back under the same `client_id` takes up its hooks and the events that
-    wait for them. `patience` is how many seconds to wait for hooks to be in force.
+    wait for them. `patience` is how many seconds to wait for a server that is not there, and for hooks to be in force.
     """
     name = client_id or f"python-{uuid.uuid4().hex[:12]}"
     return Client(Endpoint.parse(address, token, tls), client_id=name, patience=patience)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
-
-from typing_extensions import TypeVar
 
 from .calling import AnyHandler
 from .errors import HookError
@@ -16,22 +14,14 @@ from .response import HookResponse, ResponseDict
 
 Response = HookResponse | ResponseDict | None
 
-P = TypeVar("P", default=Any)
-P_contra = TypeVar("P_contra", contravariant=True, default=Any)
+HookFunction = Callable[[HookEvent[Any]], Response | Awaitable[Response]]
+"""A handler that is a function, plain or `async`."""
 
 
-class HookFunction(Protocol[P_contra]):
-    """A handler that is a function, plain or `async`."""
-
-    def __call__(self, event: HookEvent[P_contra], /) -> Response | Awaitable[Response]:
-        """Answers an event."""
-        ...
-
-
-class HookHandler(Protocol[P_contra]):
+class HookHandler(Protocol):
     """A handler that is an object."""
 
-    def handle(self, event: HookEvent[P_contra], /) -> Response | Awaitable[Response]:
+    def handle(self, event: HookEvent[Any], /) -> Response | Awaitable[Response]:
         """Answers an event."""
         ...
 
@@ -61,7 +51,7 @@ class HookRegistry:
         self._changed(hook_id)
         return hook
 
-    def register_handler(self, hook_id: str, handler: HookFunction[P] | HookHandler[P]) -> None:
+    def register_handler(self, hook_id: str, handler: HookFunction | HookHandler) -> None:
         """Says who answers for a hook: a function, an `async` function, or an object with `handle`."""
         handle = getattr(handler, "handle", None) or handler
         if not callable(handle):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeVar
 
+import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
@@ -17,6 +19,8 @@ from .v1 import sessions_pb2 as sessions
 Q = TypeVar("Q", bound=Message)
 A = TypeVar("A", bound=Message)
 
+_LOOK_AGAIN = 0.01
+
 Unary = Callable[[Q], Awaitable[A]]
 Stream = Callable[[Q], AsyncIterator[A]]
 
@@ -24,8 +28,9 @@ Stream = Callable[[Q], AsyncIterator[A]]
 class Rpc:
     """One channel and all that can be asked over it."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, patience: float) -> None:
         self._channel = endpoint.open()
+        self._patience = patience
         self._metadata = endpoint.metadata()
         self.create_session = self._unary("Sessions/Create", sessions.CreateSessionRequest, sessions.Session)
         self.prompt = self._stream("Sessions/Prompt", sessions.PromptRequest, sessions.SessionEvent)
@@ -57,10 +62,23 @@ class Rpc:
         """Ends the channel, and all that goes on over it."""
         await self._channel.close()
 
+    async def _connected(self) -> None:
+        """Waits for the server, for a while: a call that is made while it comes back need not fail."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._patience
+        # If it does not come, the call itself says why. To wait for the channel's own word would leave an operation
+        # behind in gRPC that may outlive this loop.
+        while not self._is_ready() and loop.time() < until:  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK_AGAIN)
+
+    def _is_ready(self) -> bool:
+        return self._channel.get_state(try_to_connect=True) == grpc.ChannelConnectivity.READY
+
     def _unary(self, name: str, _: type[Q], answer: type[A]) -> Unary[Q, A]:
         method = self._channel.unary_unary(f"/vertebra.v1.{name}", _serialize, answer.FromString)
 
         async def ask(request: Q) -> A:
+            await self._connected()
             try:
                 return await method(request, metadata=self._metadata)
             except grpc.aio.AioRpcError as error:
@@ -72,6 +90,7 @@ class Rpc:
         method = self._channel.unary_stream(f"/vertebra.v1.{name}", _serialize, answer.FromString)
 
         async def ask(request: Q) -> AsyncIterator[A]:
+            await self._connected()
             stream = method(request, metadata=self._metadata)
             try:
                 async for part in stream:

@@ -6,11 +6,9 @@ import json
 from collections.abc import AsyncIterator, Callable
 from typing import cast
 
-from .errors import ConnectionLost, RunFailed, ServerError
+from .errors import ConnectionLost, NotFoundError, RunFailed, ServerError
 from .news import News, RunReport
 from .v1 import sessions_pb2 as pb
-
-_TRIES = 5
 
 Rest = Callable[[int], AsyncIterator[pb.SessionEvent]]
 
@@ -53,12 +51,12 @@ class Run:
         return (await self.result())["text"]
 
     async def _told(self) -> AsyncIterator[News]:
-        last, run_id, tries = 0, "", 0
+        last, run_id, is_lost = 0, "", False
         stream = self._begin()
         while True:
             try:
                 async for event in stream:
-                    last, run_id, tries = event.number, run_id or event.run_id, 0
+                    last, run_id, is_lost = event.number, run_id or event.run_id, False
                     news = read_news(event)
                     ends = _ends(news, run_id)
                     if ends is not None:
@@ -68,9 +66,13 @@ class Run:
                         return
             except ConnectionLost:
                 # What has not begun to be told may not have begun at all, and is not asked for twice.
-                tries += 1
-                if not run_id or tries > _TRIES:
+                if not run_id or is_lost:
                     raise
+                is_lost = True
+            except NotFoundError as error:
+                if not is_lost:
+                    raise
+                raise ConnectionLost("the server was lost with the run: `resume` the session to finish it") from error
             else:
                 return
             stream = self._rest(last)

@@ -154,6 +154,11 @@ class Sessions:
         wire = await self._link.rpc().get_session(pb.GetSessionRequest(session_id=session_id))
         return Session(self._link, SessionInfo.read(wire))
 
+    def resume(self, session_id: str) -> Run:
+        """Takes up a session that waits in the journal, and finishes the run that has no end."""
+        info = SessionInfo(session_id, "suspended", "", "", {}, 0, "")
+        return Session(self._link, info).resume()
+
     async def list(self, *, labels: Mapping[str, str] | None = None, limit: int = 100) -> list[Session]:
         """The sessions with these labels: those that are open, and those that wait in the journal."""
         request = pb.ListSessionsRequest(labels=labels or {}, limit=limit)

@@ -40,9 +40,13 @@ class Served:
         (root / "home").mkdir()
         (root / "token").write_text(TOKEN)
         (root / "token").chmod(0o600)
-        (root / "script.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns))
         self._process: subprocess.Popen[str] | None = None
+        self.say(turns)
         self.start()
+
+    def say(self, turns: list[Mapping[str, Any]]) -> None:
+        """What its model says when it is started next."""
+        (self._root / "script.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns))
 
     def start(self) -> None:
         """Starts it, again where it listened before."""

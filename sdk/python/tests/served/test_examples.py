@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from vertebra import (
     GenerateEndPayload,
     GenerateStartPayload,
@@ -15,6 +13,7 @@ from vertebra import (
     HookResponse,
     PostToolUsePayload,
     PreToolUsePayload,
+    ResponseDict,
 )
 
 from .conftest import Serve
@@ -76,11 +75,11 @@ async def test_a_timeout_is_added_to_commands(serve: Serve):
     engine = HookEngine()
     engine.register(Hook.new("add-timeout", HookEventType.PreToolUse).with_matcher(HookMatcher.tool("Bash")))
 
-    async def add_timeout(event: HookEvent[PreToolUsePayload]) -> dict[str, Any]:
+    async def add_timeout(event: HookEvent[PreToolUsePayload]) -> ResponseDict:
         args = event.payload["args"]
         return {"action": "Continue", "modified": {**args, "timeout": args.get("timeout") or 30000}}
 
-    engine.register_handler("add-timeout", add_timeout)  # pyright: ignore[reportArgumentType]
+    engine.register_handler("add-timeout", add_timeout)
     async with serve.client(served) as client:
         await engine.connect(client)
         session = await client.sessions.create()
@@ -92,9 +91,7 @@ async def test_every_call_is_audited(serve: Serve):
     served = serve(bash("echo a"), bash("exit 3"), say("done"), options=("--mode", "bypass"))
     log: list[tuple[str, str, bool, int | None]] = []
     engine = HookEngine()
-    engine.register(
-        Hook.new("audit-log", HookEventType.PostToolUse).with_config(async_execution=True, priority=1000)
-    )
+    engine.register(Hook.new("audit-log", HookEventType.PostToolUse).with_config(async_execution=True, priority=1000))
 
     class Audit:
         def handle(self, event: HookEvent[PostToolUsePayload]) -> HookResponse:
@@ -117,7 +114,9 @@ async def test_every_call_is_audited(serve: Serve):
 
 async def test_tokens_are_counted_and_limited(serve: Serve):
     used = {"usage": {"input_tokens": 60_000, "output_tokens": 1_000}}
-    served = serve({**bash("echo a"), **used}, {**bash("echo b"), **used}, {**say("done"), **used}, options=("--mode", "bypass"))
+    served = serve(
+        {**bash("echo a"), **used}, {**bash("echo b"), **used}, {**say("done"), **used}, options=("--mode", "bypass")
+    )
     spent: dict[str, int] = {}
     engine = HookEngine()
     engine.register(Hook.new("token-budget", HookEventType.GenerateEnd))

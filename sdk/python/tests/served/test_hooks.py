@@ -419,7 +419,7 @@ async def test_a_hook_that_the_server_refuses_is_an_error_until_it_is_taken_away
         def broken(event: BeforeToolUseEvent) -> None: ...
 
         for _ in range(2):
-            with pytest.raises(RegistrationError, match="the hook `broken` is not in force: .*rm \\("):
+            with pytest.raises(RegistrationError, match=r"the hook `broken` is not in force: .*rm \("):
                 await client.sessions.create()
         await client.unregister("broken")
         await client.sessions.create()
@@ -440,7 +440,7 @@ async def test_what_cannot_stand_somewhere_is_an_error_at_the_call(serve: Serve)
         with pytest.raises(ValueError, match="a watch at BeforeToolUse has no option `shadow`"):
             anything.watch("BeforeToolUse", shadow=True)(some_hook)
         with pytest.raises(ValueError, match="a lambda has no name"):
-            anything.watch("BeforeToolUse")(lambda event: None)
+            client.watch("BeforeToolUse")(lambda _: None)
         client.watch("SessionEnd", name="twice")(some_hook)
         with pytest.raises(RegistrationError, match="there is a hook `twice` already"):
             client.watch("SessionEnd", name="twice")(some_hook)
@@ -465,16 +465,16 @@ async def test_many_events_are_answered_at_the_same_time(serve: Serve):
 
 async def test_a_plain_function_does_not_hold_up_the_loop(serve: Serve):
     async with serve.client(serve(say("x"))) as client:
-        at_work, may_end = threading.Event(), threading.Event()
+        loop, at_work, may_end = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
 
         @client.guard("BeforeToolUse")
         def slow(event: BeforeToolUseEvent) -> None:
-            at_work.set()
+            loop.call_soon_threadsafe(at_work.set)
+            # Only the loop can end this.
             assert may_end.wait(10)
 
         fired = asyncio.create_task(client.fire({"point": "BeforeToolUse", "tool": "bash"}))
-        while not at_work.is_set():
-            await asyncio.sleep(0.001)
+        await at_work.wait()
         may_end.set()
         assert (await fired).judgement["decision"] is None
 

@@ -130,7 +130,6 @@ async def hooks(client: Client) -> None:
         assert_type(event["result"]["success"], bool)
 
 
-
 async def sessions(client: Client) -> None:
     session = await client.sessions.create(folder="sub", system_prompt="Be brief.")
     run = session.prompt("hello")
@@ -183,7 +182,7 @@ def engine() -> HookEngine:
         .with_matcher(HookMatcher.command(r"rm\s+-rf"))
         .with_config(priority=1)
     )
-    engine.register_handler("block-rm-rf", lambda event: {"action": "Block", "reason": "not allowed"})
+    engine.register_handler("block-rm-rf", lambda event: {"action": "Block", "reason": event.payload["tool"]})
 
     async def restrict(event: HookEvent[PreToolUsePayload]) -> HookResponse:
         path = event.payload["args"]["file_path"]

@@ -9,6 +9,9 @@ from vertebra import (
     Client,
     Deny,
     ExecutionEndEvent,
+    Hook,
+    HookEngine,
+    HookEventType,
     PromptSubmitEvent,
     SessionStartEvent,
     ShouldContinueEvent,
@@ -92,3 +95,9 @@ def without_async(client: sync.Client) -> None:
     @client.on("SessionEnd")  # refused: reportArgumentType
     def nothing_to_patch(event: object):
         return patch({"runs": 0})
+
+
+def engine(engine: HookEngine) -> None:
+    engine.register_handler("x", lambda _: {"action": "Blok"})  # refused: reportArgumentType
+    engine.register_handler("x", lambda _: True)  # refused: reportArgumentType
+    Hook.new("x", HookEventType.PreToolUse).with_config(priorty=1)  # refused: reportCallIssue

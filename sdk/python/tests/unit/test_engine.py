@@ -47,8 +47,8 @@ def engine_of(*hooks: tuple[Hook, Any]) -> HookEngine:
     return engine
 
 
-def pre(id: str, **config: Any) -> Hook:
-    return Hook.new(id, HookEventType.PreToolUse).with_config(**config)
+def pre(hook_id: str, **config: Any) -> Hook:
+    return Hook.new(hook_id, HookEventType.PreToolUse).with_config(**config)
 
 
 async def test_a_dangerous_command_is_blocked_and_others_are_not():

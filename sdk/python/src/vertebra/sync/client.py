@@ -66,10 +66,11 @@ class Client(Registers):
     ) -> None:
         self.close()
 
-    def close(self) -> None:
-        """Takes the hooks out of force and ends the connection."""
-        self.portal.run(self.inner.close())
-        self.portal.close()
+    def close(self, *, leave_hooks: bool = False) -> None:
+        """Takes the hooks out of force and ends the connection. See `vertebra.Client.close`."""
+        if self.portal.is_open:
+            self.portal.run(self.inner.close(leave_hooks=leave_hooks))
+            self.portal.close()
 
     def ready(self) -> None:
         """Waits until every hook is in force."""

@@ -59,10 +59,13 @@ class Portal:
         finally:
             self.run(end())
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anything can be run."""
+        return not self._loop.is_closed()
+
     def close(self) -> None:
         """Ends the loop and its thread."""
-        if self._loop.is_closed():
-            return
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

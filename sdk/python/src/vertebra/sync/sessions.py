@@ -98,6 +98,10 @@ class Sessions:
         """The session of this identifier."""
         return Session(self._portal, self._portal.run(self._sessions.get(session_id)))
 
+    def resume(self, session_id: str) -> Run:
+        """Takes up a session that waits in the journal, and finishes the run that has no end."""
+        return Run(self._portal, self._sessions.resume(session_id))
+
     def list(self, *, labels: Mapping[str, str] | None = None, limit: int = 100) -> list[Session]:
         """The sessions with these labels."""
         found = self._portal.run(self._sessions.list(labels=labels, limit=limit))
