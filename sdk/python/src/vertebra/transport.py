@@ -56,9 +56,10 @@ class Endpoint:
             if secure is not None:
                 raise ValueError("a Unix socket is not encrypted: leave `tls` out")
             path = address.removeprefix("unix:")
-            path = path.removeprefix("//") if path.startswith("///") else path
+            if path.startswith("//"):
+                path = path[2:] if path.startswith("///") else ""
             if not path:
-                raise ValueError("a Unix socket has a path: `unix:///run/vertebra.sock`")
+                raise ValueError(f"`{address}` has no path: write `unix:///run/vertebra.sock`")
             return Endpoint(f"unix:{path}", token, None)
         target = address.removeprefix("tcp://").rstrip("/")
         if "://" in target:

@@ -511,3 +511,15 @@ async def test_hooks_may_be_written_before_the_client_is_opened(serve: Serve):
         assert [(hook.name, hook.role, hook.point) for hook in await client.hooks()] == [
             ("no", "guard", "BeforeToolUse")
         ]
+
+
+async def test_an_answer_that_is_too_large_is_a_failure_that_says_so(serve: Serve):
+    async with serve.client(serve(say("x"))) as client:
+
+        @client.on("BeforeToolUse")
+        def large(event: BeforeToolUseEvent):
+            return set_(text="x" * 2_000_000)
+
+        fired = await client.fire({"point": "BeforeToolUse", "tool": "bash"})
+    assert fired.judgement["decision"] == "deny"
+    assert "the answer has 2000" in json.dumps(fired.record)

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -271,7 +271,7 @@ def test_a_hook_is_written_as_calls_or_as_a_dictionary():
         (lambda: pre("x", priorty=1), "a configuration has no `priorty`; did you mean `priority`"),
         (lambda: pre("x", timeout_ms=0), "`timeout_ms` is more than 0"),
         (lambda: Hook.from_dict({"id": "x"}), "a hook has an `id` and an `event_type`"),
-        (lambda: HookEngine().register_handler("x", 5), "5 is no handler"),
+        (lambda: HookEngine().register_handler("x", cast("Any", 5)), "5 is no handler"),
     ],
 )
 def test_a_slip_of_the_pen_is_an_error_that_says_what_was_meant(make, says):
