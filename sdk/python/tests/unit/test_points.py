@@ -101,7 +101,9 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("point", "wire"), ANSWERS, ids=lambda part: part if isinstance(part, str) else part["verdict"])
+@pytest.mark.parametrize(
+    ("point", "wire"), ANSWERS, ids=lambda part: part if isinstance(part, str) else part["verdict"]
+)
 def test_every_answer_of_a_point_can_be_written(point: str, wire: dict[str, Any]):
     made: dict[str, Verdict] = {
         "skip": skip(),
