@@ -1,0 +1,132 @@
+"""Questions that people answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf import json_format
+
+from .rpc import Rpc
+from .v1 import approvals_pb2 as pb
+from .verdicts import Deny
+
+
+@dataclass(frozen=True)
+class Approval:
+    """A question about a call."""
+
+    session_id: str
+    run_id: str
+    call_id: str
+    agent: str
+    tool: str
+    args: dict[str, Any]
+    """The exact arguments that would be used."""
+    digest: str
+    """Their fingerprint. A yes holds for them and for nothing else."""
+    reason: str
+    asked_by: str
+    suspended: bool
+    """Whether the run waits in the journal, and not in the server's memory."""
+
+    @staticmethod
+    def read(wire: pb.Approval) -> Approval:
+        """From the message of the wire."""
+        return Approval(
+            session_id=wire.session_id,
+            run_id=wire.run_id,
+            call_id=wire.call_id,
+            agent=wire.agent,
+            tool=wire.tool,
+            args=json.loads(wire.args_json or "{}"),
+            digest=wire.digest,
+            reason=wire.reason,
+            asked_by=wire.asked_by,
+            suspended=wire.suspended,
+        )
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A question that needs no answer any more."""
+
+    session_id: str
+    call_id: str
+    decision: str
+    """`approve`, `deny`, `edit`, `later`, or `gone`: nobody waits any more."""
+
+
+@dataclass(frozen=True)
+class Approve:
+    """Yes, to exactly the arguments that were shown."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Yes, with other arguments. They are validated and guarded anew."""
+
+    args: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Later:
+    """Not now: the run is suspended, and asks again when it is resumed."""
+
+
+Decision = Approve | Deny | Edit | Later
+
+
+def approve() -> Approve:
+    """Yes, to exactly the arguments that were shown."""
+    return Approve()
+
+
+def edit(args: Mapping[str, object]) -> Edit:
+    """Yes, with these arguments. They are validated and guarded anew."""
+    return Edit(args)
+
+
+def later() -> Later:
+    """Not now: the run is suspended, and asks again when it is resumed."""
+    return Later()
+
+
+class Approvals:
+    """The questions that wait, in the sessions that the caller may see."""
+
+    def __init__(self, rpc: Callable[[], Rpc]) -> None:
+        self._rpc = rpc
+
+    async def list(self, session_id: str = "") -> list[Approval]:
+        """Those that wait, of one session or of all."""
+        answer = await self._rpc().list_approvals(pb.ListApprovalsRequest(session_id=session_id))
+        return [Approval.read(wire) for wire in answer.approvals]
+
+    async def watch(self, session_id: str = "") -> AsyncIterator[Approval | Settled]:
+        """Those that wait, then each as it is put and as it is settled."""
+        async for event in self._rpc().watch_approvals(pb.ListApprovalsRequest(session_id=session_id)):
+            if event.WhichOneof("event") == "asked":
+                yield Approval.read(event.asked)
+            else:
+                settled = event.settled
+                yield Settled(settled.session_id, settled.call_id, settled.decision)
+
+    async def answer(self, approval: Approval, decision: Decision) -> bool:
+        """Answers one: `approve()`, `deny("…")`, `edit({…})` or `later()`. The first answer counts.
+
+        Says whether a run took it; if not, it waits in the journal for the run to be resumed.
+        """
+        request = pb.AnswerApprovalRequest(session_id=approval.session_id, call_id=approval.call_id)
+        match decision:
+            case Approve():
+                request.approve_digest = approval.digest
+            case Deny(reason):
+                request.deny_reason = reason
+            case Edit(args):
+                json_format.ParseDict(dict(args), request.edit_args)
+            case Later():
+                request.later.SetInParent()
+        return (await self._rpc().answer_approval(request)).taken

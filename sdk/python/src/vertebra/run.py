@@ -1,0 +1,85 @@
+"""A run: what happens in it, and how it ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import cast
+
+from .errors import ConnectionLost, NotFoundError, RunFailed, ServerError
+from .news import News, RunReport
+from .v1 import sessions_pb2 as pb
+
+Rest = Callable[[int], AsyncIterator[pb.SessionEvent]]
+
+
+def read_news(event: pb.SessionEvent) -> News:
+    """An event of the wire as a dictionary, with its number."""
+    return cast("News", {**json.loads(event.json), "number": event.number})
+
+
+class Run:
+    """A run that is under way. Iterate over it to see what happens, or wait for its `result()`.
+
+    Nothing is asked of the server before one of these is done. If the stream is lost, the run goes on, and the rest is
+    told by the session's events.
+    """
+
+    def __init__(self, begin: Callable[[], AsyncIterator[pb.SessionEvent]], rest: Rest) -> None:
+        self._begin = begin
+        self._rest = rest
+        self._news: AsyncIterator[News] | None = None
+        self._report: RunReport | None = None
+
+    def __aiter__(self) -> AsyncIterator[News]:
+        if self._news is None:
+            self._news = self._told()
+        return self._news
+
+    async def result(self) -> RunReport:
+        """Waits for the end. `RunFailed` if the run failed; a tool that was refused on the way does not fail it."""
+        async for _ in self:
+            pass
+        if self._report is None:
+            raise ServerError("the server told no end of the run")
+        if self._report["status"] == "failed":
+            raise RunFailed(self._report)
+        return self._report
+
+    async def text(self) -> str:
+        """The last thing that the model said."""
+        return (await self.result())["text"]
+
+    async def _told(self) -> AsyncIterator[News]:
+        last, run_id, is_lost = 0, "", False
+        stream = self._begin()
+        while True:
+            try:
+                async for event in stream:
+                    last, run_id, is_lost = event.number, run_id or event.run_id, False
+                    news = read_news(event)
+                    ends = _ends(news, run_id)
+                    if ends is not None:
+                        self._report = ends
+                    yield news
+                    if ends is not None:
+                        return
+            except ConnectionLost:
+                # What has not begun to be told may not have begun at all, and is not asked for twice.
+                if not run_id or is_lost:
+                    raise
+                is_lost = True
+            except NotFoundError as error:
+                if not is_lost:
+                    raise
+                raise ConnectionLost("the server was lost with the run: `resume` the session to finish it") from error
+            else:
+                return
+            stream = self._rest(last)
+
+
+def _ends(news: News, run_id: str) -> RunReport | None:
+    if news["event"] != "ended" or news["depth"] != 0:
+        return None
+    report = news["report"]
+    return report if report["run_id"] == run_id else None

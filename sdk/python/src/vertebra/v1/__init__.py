@@ -1,0 +1,1 @@
+"""Messages of the wire, generated from `proto/vertebra/v1`."""

@@ -1,0 +1,168 @@
+"""Clients that are lost and come back."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+import pytest
+
+from vertebra import BeforeToolUseEvent, connect, deny
+
+from .conftest import Serve
+from .relay import Relay
+from .server import TOKEN, Served
+from .turns import bash, ended, say
+
+BYPASS = ("--mode", "bypass")
+
+
+@pytest.fixture
+def transport() -> str:
+    """A relay stands before a port."""
+    return "tcp"
+
+
+async def relayed(served: Served) -> Relay:
+    host, port = served.tcp.removeprefix("tcp://").rsplit(":", 1)
+    relay = Relay(host, int(port))
+    await relay.open()
+    return relay
+
+
+async def test_an_event_waits_for_a_client_that_comes_back_and_is_answered_once(serve: Serve):
+    served = serve(bash("echo a > file"), say("done"), options=BYPASS)
+    relay = await relayed(served)
+    asked: list[str] = []
+    at_work, may_answer = asyncio.Event(), asyncio.Event()
+    async with connect(relay.address, token=TOKEN) as client, connect(served.tcp, token=TOKEN) as other:
+
+        @client.guard("BeforeToolUse")
+        async def careful(event: BeforeToolUseEvent):
+            asked.append(event["event_id"])
+            at_work.set()
+            await may_answer.wait()
+            return deny("decided while nobody heard")
+
+        await client.ready()
+        session = await other.sessions.create()
+        run = asyncio.create_task(ended(session.prompt("go")))
+        await at_work.wait()
+        await relay.cut()
+        # The answer is there before the server is.
+        may_answer.set()
+        await relay.open()
+        (result,) = await run
+        assert "decided while nobody heard" in result["output"]
+        assert len(asked) == 1, "the handler ran once"
+        assert not (served.folder / "file").exists()
+    await relay.cut()
+
+
+async def test_a_handler_that_is_still_at_work_answers_over_the_next_connection(serve: Serve):
+    served = serve(bash("echo a"), say("done"), options=BYPASS)
+    relay = await relayed(served)
+    asked: list[str] = []
+    at_work, may_answer = asyncio.Event(), asyncio.Event()
+    async with connect(relay.address, token=TOKEN) as client, connect(served.tcp, token=TOKEN) as other:
+
+        @client.guard("BeforeToolUse")
+        async def careful(event: BeforeToolUseEvent):
+            asked.append(event["event_id"])
+            at_work.set()
+            await may_answer.wait()
+            return deny("decided later")
+
+        await client.ready()
+        session = await other.sessions.create()
+        run = asyncio.create_task(ended(session.prompt("go")))
+        await at_work.wait()
+        await relay.cut()
+        await relay.open()
+        await relay.visited.wait()
+        await client.ready()
+        may_answer.set()
+        (result,) = await run
+        assert "decided later" in result["output"]
+        assert len(asked) == 1
+    await relay.cut()
+
+
+async def test_what_is_told_of_a_run_goes_on_after_the_connection_was_lost(serve: Serve):
+    served = serve({"stream": [f"{n} " for n in range(20)], "pause_ms": 20})
+    relay = await relayed(served)
+    async with connect(relay.address, token=TOKEN) as client:
+        session = await client.sessions.create()
+        run = session.prompt("count")
+        numbers: list[int] = []
+        async for news in run:
+            numbers.append(news["number"])
+            if news["event"] == "delta" and len(numbers) < 10:
+                await relay.cut()
+                await relay.open()
+        assert numbers == list(range(1, len(numbers) + 1)), "nothing was missed, and nothing told twice"
+        assert (await run.result())["status"] == "completed"
+        assert (await run.text()).startswith("0 1 2 ")
+    await relay.cut()
+
+
+async def test_hooks_are_registered_anew_with_a_server_that_was_restarted(serve: Serve):
+    served = serve(say("x"))
+    async with serve.client(served) as client:
+
+        @client.guard("BeforeToolUse")
+        async def no(event: BeforeToolUseEvent):
+            return deny("no")
+
+        event = {"point": "BeforeToolUse", "tool": "bash"}
+        assert (await client.fire(event)).judgement["decision"] == "deny"
+        served.stop(signal.SIGKILL)
+        served.start()
+        # Until the loss is noticed, the hooks are those of the server that is gone.
+        while not await client.hooks():
+            await client.ready()
+        assert (await client.fire(event)).judgement["decision"] == "deny"
+
+
+async def test_a_client_that_leaves_takes_its_hooks_along_unless_it_leaves_them(serve: Serve):
+    served = serve(say("x"))
+    async with serve.client(served) as other:
+        for leave in (False, True):
+            client = serve.client(served, client_id=f"leaves-{leave}")
+
+            @client.guard("BeforeToolUse", name=f"leaves-{leave}")
+            async def no(event: BeforeToolUseEvent):
+                return deny("no")
+
+            async with client:
+                session = await client.sessions.create()
+                assert f"leaves-{leave}" in [hook.name for hook in await other.hooks(session.id)]
+                await client.close(leave_hooks=leave)
+            assert (f"leaves-{leave}" in [hook.name for hook in await other.hooks(session.id)]) is leave
+
+
+async def test_a_process_that_comes_back_under_its_name_takes_up_what_waits(serve: Serve):
+    served = serve(bash("echo a > file"), say("done"), options=BYPASS)
+    at_work = asyncio.Event()
+    async with serve.client(served) as other:
+        first = serve.client(served, client_id="policy")
+
+        @first.guard("BeforeToolUse", name="policy")
+        async def hangs(event: BeforeToolUseEvent) -> None:
+            at_work.set()
+            await asyncio.sleep(3600)
+
+        await first.ready()
+        session = await other.sessions.create()
+        run = asyncio.create_task(ended(session.prompt("go")))
+        await at_work.wait()
+        await first.close(leave_hooks=True)
+        async with serve.client(served, client_id="policy") as second:
+
+            @second.guard("BeforeToolUse", name="policy")
+            async def decides(event: BeforeToolUseEvent):
+                return deny("the second one decided")
+
+            await second.ready()
+            (result,) = await run
+            assert "the second one decided" in result["output"]
