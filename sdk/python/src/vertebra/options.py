@@ -39,9 +39,9 @@ class _Options(TypedDict, total=False):
     max_retries: int
     """How often it is asked again when it failed."""
     before: str | Sequence[str]
-    """Runs before these hooks, whatever the priorities."""
+    """Runs before these hooks, whatever the priorities. They have to be there: write them first."""
     after: str | Sequence[str]
-    """Runs after these hooks, whatever the priorities."""
+    """Runs after these hooks, whatever the priorities. They have to be there: write them first."""
     scope: Scope
     """Which sessions it governs; all of the caller's unless given."""
     session: Patterns

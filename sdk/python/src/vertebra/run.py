@@ -52,19 +52,20 @@ class Run:
 
     async def _told(self) -> AsyncIterator[News]:
         last, run_id, is_lost = 0, "", False
-        stream = self._begin()
+        stream, is_whole_session = self._begin(), False
         while True:
             try:
                 async for event in stream:
                     last, run_id, is_lost = event.number, run_id or event.run_id, False
                     news = read_news(event)
-                    ends = _ends(news, run_id)
-                    if ends is not None:
-                        self._report = ends
+                    self._report = self._report or _ends(news, run_id)
                     yield news
-                    if ends is not None:
+                    # The stream of a run ends when all is done; that of a session goes on.
+                    if is_whole_session and self._report is not None:
                         return
             except ConnectionLost:
+                if self._report is not None:
+                    return
                 # What has not begun to be told may not have begun at all, and is not asked for twice.
                 if not run_id or is_lost:
                     raise
@@ -75,7 +76,7 @@ class Run:
                 raise ConnectionLost("the server was lost with the run: `resume` the session to finish it") from error
             else:
                 return
-            stream = self._rest(last)
+            stream, is_whole_session = self._rest(last), True
 
 
 def _ends(news: News, run_id: str) -> RunReport | None:

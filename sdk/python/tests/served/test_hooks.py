@@ -42,7 +42,7 @@ from vertebra import (
 )
 
 from .conftest import Serve
-from .turns import bash, ended, say
+from .turns import bash, ended, is_named, say
 
 BYPASS = ("--mode", "bypass")
 
@@ -58,12 +58,9 @@ async def test_a_guard_decides_and_the_model_reads_why(serve: Serve):
         session = await client.sessions.create()
         run = session.prompt("push")
         (result,) = await ended(run)
-        assert result == {
-            "status": "blocked",
-            "success": False,
-            "output": "blocked by no_force: force is for humans",
-            "duration_ms": result["duration_ms"],
-        }
+        assert (result["status"], result["success"]) == ("blocked", False)
+        assert result["output"].startswith("blocked by ")
+        assert result["output"].endswith("no_force: force is for humans")
         assert await run.text() == "I see"
 
 
@@ -111,13 +108,13 @@ async def test_hooks_change_what_happens_in_their_order(serve: Serve):
     served = serve(bash("echo one"), say("done"), options=BYPASS)
     async with serve.client(served) as client:
 
-        @client.on("BeforeToolUse", name="third", after="second")
-        def third(event: BeforeToolUseEvent):
-            return patch({"description": None, "command": event["args"]["command"] + " three"})
-
         @client.on("BeforeToolUse", name="second", priority=50)
         async def second(event: BeforeToolUseEvent):
             return set_(command=event["args"]["command"] + " two")
+
+        @client.on("BeforeToolUse", name="third", after="second", priority=1)
+        def third(event: BeforeToolUseEvent):
+            return patch({"description": None, "command": event["args"]["command"] + " three"})
 
         @client.on("BeforeToolUse", name="first", before="second", priority=900)
         async def first(event: BeforeToolUseEvent):
@@ -218,11 +215,8 @@ async def test_a_run_is_stopped_and_made_to_go_on(serve: Serve):
             return stop("that is enough")
 
         report = await session.prompt("again").result()
-    assert (report["status"], report["stop"]["source"], report["stop"]["message"]) == (
-        "stopped",
-        "enough",
-        "that is enough",
-    )
+    assert (report["status"], report["stop"]["message"]) == ("stopped", "that is enough")
+    assert is_named(report["stop"]["source"], "enough")
 
 
 async def test_a_call_is_tried_again_after_a_while(serve: Serve):
@@ -392,8 +386,8 @@ async def test_a_hook_governs_the_sessions_of_its_scope(serve: Serve):
         await other.prompt("hello").result()
         await one.prompt("hello").result()
         assert seen == [one.id]
-        assert "only_one" in [hook.name for hook in await client.hooks(one.id)]
-        assert "only_one" not in [hook.name for hook in await client.hooks(other.id)]
+        assert any(is_named(hook.name, "only_one") for hook in await client.hooks(one.id))
+        assert not any(is_named(hook.name, "only_one") for hook in await client.hooks(other.id))
 
 
 async def test_a_hook_comes_and_goes_between_two_dispatches(serve: Serve):
@@ -507,10 +501,10 @@ async def test_hooks_may_be_written_before_the_client_is_opened(serve: Serve):
         return deny("no")
 
     async with client:
-        assert (await client.fire({"point": "PreToolUse", "tool": "x"})).judgement["decided_by"] == "no"
-        assert [(hook.name, hook.role, hook.point) for hook in await client.hooks()] == [
-            ("no", "guard", "BeforeToolUse")
-        ]
+        assert is_named((await client.fire({"point": "PreToolUse", "tool": "x"})).judgement["decided_by"], "no")
+        (hook,) = await client.hooks()
+        assert (hook.role, hook.point, hook.client_id) == ("guard", "BeforeToolUse", client.client_id)
+        assert is_named(hook.name, "no")
 
 
 async def test_an_answer_that_is_too_large_is_a_failure_that_says_so(serve: Serve):

@@ -24,7 +24,7 @@ from vertebra import (
 
 from .conftest import Serve
 from .server import Served
-from .turns import bash, say
+from .turns import bash, is_named, say
 
 BYPASS = ("--mode", "bypass")
 
@@ -55,7 +55,8 @@ def test_hooks_sessions_and_records(serve: Serve, connected: Connected):
         session = client.sessions.create(labels={"team": "a"})
         run = session.prompt("push")
         results = [news["result"] for news in run if news["event"] == "tool_ended"]
-        assert [result["output"] for result in results] == ["blocked by no_force: force is for humans"]
+        assert [result["status"] for result in results] == ["blocked"]
+        assert results[0]["output"].endswith("no_force: force is for humans")
         assert run.text() == "I see"
         assert run.result()["status"] == "completed"
         told = [news["number"] for news, _ in zip(session.events(after=2), range(3), strict=False)]
@@ -64,9 +65,9 @@ def test_hooks_sessions_and_records(serve: Serve, connected: Connected):
         assert [found.id for found in client.sessions.list(labels={"team": "a"})] == [session.id]
         assert client.sessions.get(session.id).id == session.id
         assert [line.kind for line in client.records(session.id, kinds=["run_ended"])] == ["run_ended"]
-        assert [hook.name for hook in client.hooks()] == ["no_force", "on_the_loop"]
+        assert {hook.name.rsplit("/")[-1] for hook in client.hooks()} == {"no_force", "on_the_loop"}
         fired = client.fire({"point": "BeforeToolUse", "tool": "bash", "args": {"command": "--force"}})
-        assert fired.judgement["decided_by"] == "no_force"
+        assert is_named(fired.judgement["decided_by"], "no_force")
         assert client.unregister("no_force")
         assert not session.cancel()
         with pytest.raises(RunFailed):

@@ -24,6 +24,11 @@ def write(path: str, content: str) -> Turn:
     return {"call": {"tool": "write_file", "args": {"path": path, "content": content}}}
 
 
+def is_named(hook: str | None, name: str) -> bool:
+    """Whether this is the hook of this name. What stands before a slash says whose it is."""
+    return hook is not None and (hook == name or hook.endswith(f"/{name}"))
+
+
 async def ended(run: Run) -> list[ToolResult]:
     """What came of every call of a run."""
     return [news["result"] async for news in run if news["event"] == "tool_ended"]
