@@ -31,7 +31,7 @@ export type ReadRecordsRequest = Message<"vertebra.v1.ReadRecordsRequest"> & {
   after: bigint;
 
   /**
-   * Only these kinds: `dispatch`, `tool_result`. Empty: all.
+   * Only these kinds: `dispatched`, `tool_ended`. Empty: all.
    *
    * @generated from field: repeated string kinds = 3;
    */
