@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Approval, ask, type Client, type Decision } from "../../src/index.js";
-import { plain } from "./kit.js";
 import { overBoth, serving } from "./server.js";
 
 const turns = [{ call: { tool: "bash", args: { command: "touch made" } } }, { say: "done" }];
@@ -41,7 +40,7 @@ overBoth("a person approves exactly what was shown", async (transport) => {
     await client.guard("BeforeToolUse", { tool: "bash" }, () => ask("may it?"), { name: "ask-first" });
     const { question } = await answered(client, "approve");
     assert.deepEqual(
-      [question.tool, question.args, question.reason, plain(question.askedBy)],
+      [question.tool, question.args, question.reason, question.askedBy],
       ["bash", { command: "touch made" }, "may it?", "ask-first"],
     );
     assert.ok(existsSync(join(server.folder, "made")));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Hook, HookEngine, HookEventType, HookMatcher } from "../../src/index.js";
-import { FREE, folderIn, later, plain, prompted } from "./kit.js";
+import { FREE, folderIn, later, prompted } from "./kit.js";
 import { overBoth, serving } from "./server.js";
 
 overBoth("a recursive deletion is blocked, however it is wrapped", async (transport) => {
@@ -136,7 +136,7 @@ overBoth("every tool call is in the audit trail, and nobody waits for it", async
     ]);
     const [hook] = await client.hooks();
     assert.deepEqual(
-      [plain(hook?.name), hook?.point, hook?.role, hook?.priority],
+      [hook?.name, hook?.point, hook?.role, hook?.priority],
       ["audit-log", "AfterToolUse", "watch", 1000],
     );
   });
@@ -168,7 +168,7 @@ overBoth("tokens are counted by session, and the budget is kept", async (transpo
     const { session, report } = await prompted(client);
     assert.deepEqual([...spent], [[session, 120]]);
     assert.deepEqual(
-      [report.status, report.stop.message, plain(report.stop.source)],
+      [report.status, report.stop.message, report.stop.source],
       ["stopped", "120 tokens are enough", "token-budget"],
     );
   });

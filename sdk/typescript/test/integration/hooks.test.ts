@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allow, deny, goOn, type Match, replace, stop } from "../../src/index.js";
-import { FREE, later, plain, prompted } from "./kit.js";
+import { FREE, later, prompted } from "./kit.js";
 import { overBoth, serving } from "./server.js";
 
 const bash = (command: string) => ({ call: { tool: "bash", args: { command } } });
@@ -22,7 +22,7 @@ overBoth("a guard refuses, and the model reads why", async (transport) => {
       results.map(({ status }) => status),
       ["blocked", "done"],
     );
-    const decided = events.flatMap((event) => (event.event === "hooks" ? [plain(event.record.decided_by)] : []));
+    const decided = events.flatMap((event) => (event.event === "hooks" ? [event.record.decided_by] : []));
     assert.ok(decided.includes("no-one"));
     assert.deepEqual(server.problems, []);
   });
@@ -46,7 +46,7 @@ test("hooks run by priority and by before and after, and each sees what the one 
     });
     const { results } = await prompted(client);
     assert.match(results[0]?.output ?? "", /early between late/);
-    const named = (await client.hooks()).map(({ name }) => plain(name));
+    const named = (await client.hooks()).map(({ name }) => name);
     assert.deepEqual(named.toSorted(), ["between", "early", "late"]);
   });
 });
@@ -134,7 +134,7 @@ test("a hook may fail open, and one in the shadow decides nothing", { timeout: 3
     const { results, events } = await prompted(client);
     assert.equal(results[0]?.status, "done");
     const traces = events.flatMap((event) => (event.event === "hooks" ? event.record.hooks : []));
-    const shadow = traces.find(({ hook }) => plain(hook) === "shadow");
+    const shadow = traces.find(({ hook }) => hook === "shadow");
     assert.deepEqual(shadow?.ran, { ran: "answered", verdict: "deny", reason: "only as a trial" });
   });
 });
@@ -149,7 +149,7 @@ test("a watch sees what others blocked, and nobody waits for a detached one", { 
       "AfterToolUse",
       async ({ blocked_by }) => {
         await release.promise;
-        seen.resolve(plain(blocked_by));
+        seen.resolve(String(blocked_by));
       },
       { detached: true },
     );
@@ -236,7 +236,7 @@ overBoth("an event can be tried without anything happening", async (transport) =
     );
     const denied = await client.fire({ point: "PreToolUse", tool: "bash", args: { command: "pwd" } });
     assert.deepEqual(
-      [denied.judgement.decision, denied.judgement.reason, plain(denied.record.decided_by)],
+      [denied.judgement.decision, denied.judgement.reason, denied.record.decided_by],
       ["deny", "only ls", "only-ls"],
     );
     const allowed = await client.fire({ point: "BeforeToolUse", tool: "bash", args: { command: "ls" } });

@@ -42,6 +42,3 @@ export function later<T>(): { readonly promise: Promise<T>; readonly resolve: (v
   });
   return { promise, resolve };
 }
-
-/** The name that a client gave its hook, from the name that the server has for it: `client ID of OWNER/NAME`. */
-export const plain = (name = ""): string => name.replace(/^client [^/]* of [^/]*\//, "");

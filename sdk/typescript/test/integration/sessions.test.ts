@@ -105,7 +105,7 @@ test("the journal says what happened", { timeout: 30_000 }, async () => {
         lines.map((_, place) => place + 1),
       );
       const dispatches = lines.filter(({ kind }) => kind === "dispatched");
-      assert.ok(dispatches.some(({ line }) => /"decided_by":"[^"]*gate"/.test(JSON.stringify(line))));
+      assert.ok(dispatches.some(({ line }) => JSON.stringify(line).includes(`"decided_by":"gate"`)));
       const kinds = new Set<string>();
       for await (const { kind } of client.records(session, { kinds: ["dispatched"], after: 1 })) kinds.add(kind);
       assert.deepEqual([...kinds], ["dispatched"]);
