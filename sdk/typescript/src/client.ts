@@ -153,8 +153,8 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Puts one event to the hooks that govern a session, or to this client's own. Nothing is done besides: nothing runs,
-   * nothing is written.
+   * Puts one event to the hooks that govern a session, or to those that this owner's clients have registered. Nothing is
+   * done besides.
    */
   async fire(event: Trial, options: { readonly session?: string } = {}): Promise<Fired> {
     const request = { eventJson: JSON.stringify(event), sessionId: options.session ?? "" };
@@ -162,7 +162,7 @@ export class Client implements AsyncDisposable {
     return { judgement: JSON.parse(judgementJson), record: JSON.parse(recordJson) };
   }
 
-  /** The hooks in force, of a session or of this client, in the order they run. */
+  /** The hooks in force in a session, or those that this owner's clients have registered, in the order they run. */
   hooks(session = ""): Promise<readonly HookInfo[]> {
     return listHooks(this.#wire, session);
   }

@@ -109,7 +109,6 @@ export class HookEngine {
       await connection.disconnect();
       throw error;
     }
-    connection.reportUnhandled();
     return connection;
   }
 

@@ -8,7 +8,8 @@ import type { HookEngine } from "./engine.js";
 import type { Hook, MatcherFields } from "./hook.js";
 import type { HookEvent } from "./payload.js";
 import { checked } from "./response.js";
-import { answerOf, type Own, POINT_OF, told } from "./translate.js";
+import { POINT_OF } from "./takes.js";
+import { answerOf, type Own, told } from "./translate.js";
 
 /** How an engine's hooks are put in force. */
 export interface EngineOptions {
@@ -36,9 +37,13 @@ export class EngineConnection implements AsyncDisposable {
     this.#left = left;
   }
 
-  /** Waits until the server has what the engine has. What it refused since the last time is an error. */
+  /**
+   * Waits until the server has what the engine has. What it refused since the last time is an error; a hook without a
+   * handler is reported, once.
+   */
   async settled(): Promise<void> {
     await this.#work;
+    this.#reportUnhandled();
     const refused = this.#refused;
     this.#refused = undefined;
     if (refused !== undefined) throw refused;
@@ -61,8 +66,7 @@ export class EngineConnection implements AsyncDisposable {
     this.#work = this.#work.then(() => this.#bring(id));
   }
 
-  /** @internal Says once of each hook that it has no handler. */
-  reportUnhandled(): void {
+  #reportUnhandled(): void {
     for (const { id } of this.#engine.all_hooks()) {
       if (this.#engine.get_handler(id) || this.#reported.has(id)) continue;
       this.#reported.add(id);

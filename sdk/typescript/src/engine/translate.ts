@@ -2,26 +2,14 @@
 
 import type { Args, Message, ModelRequest, ToolCall } from "../points/data.js";
 import type { EventAt } from "../points/events.js";
-import { rowOf } from "../points/table.js";
-import { type Change, changeOf } from "./change.js";
 import type { HookEventType } from "./hook.js";
 import { ownArgs, ownTool, shownArgs, shownTool } from "./names.js";
 import type { FiredEvent, Payloads, ToolCallInfo } from "./payload.js";
 import type { HookResponse } from "./response.js";
+import { type Change, changeOf, honoured, type POINT_OF, refusal } from "./takes.js";
 
-/** The point of each event type. */
-export const POINT_OF = {
-  pre_tool_use: "BeforeToolUse",
-  post_tool_use: "AfterToolUse",
-  generate_start: "BeforeInference",
-  generate_end: "AfterInference",
-  session_start: "SessionStart",
-  session_end: "SessionEnd",
-} as const satisfies Record<HookEventType, string>;
-
-type PointAt = typeof POINT_OF;
 /** The runtime's event that is told as one of an engine. */
-export type Own = EventAt<PointAt[HookEventType]>;
+export type Own = EventAt<(typeof POINT_OF)[HookEventType]>;
 
 /** An event of the runtime, as a handler of an engine is given it. */
 export function told(event: Own): FiredEvent {
@@ -122,32 +110,24 @@ function promptOf(request: ModelRequest): string {
   return said?.role === "user" ? said.text : "";
 }
 
-/**
- * What a handler answered, in the runtime's words: `Block` denies, or stops the run where it is too late to deny. Where
- * neither is possible it is an error, and so is a change that the point does not take.
- */
+/** What a handler answered, in the runtime's words. What the event cannot take is an error. */
 export function answerOf(event: Own, response: HookResponse, hook: string): Args {
-  const { verdicts } = rowOf(event.point);
-  switch (response.action) {
-    case "Continue": {
-      if (response.modified === undefined) return {};
-      return { modified: modified(event, changeOf(told(event).event_type, response.modified)) };
-    }
+  const type = told(event).event_type;
+  const { action, reason = `\`${hook}\` blocked it`, retry_delay_ms, modified } = honoured(type, response);
+  switch (action) {
+    case "Continue":
+      return modified === undefined ? {} : { modified: change(event, changeOf(type, modified)) };
     case "Skip":
       return { verdict: "skip" };
     case "Retry":
-      if (!verdicts.includes("retry")) throw new TypeError(`nothing can be done again at ${told(event).event_type}`);
-      return { verdict: "retry", after_ms: response.retry_delay_ms };
-    case "Block": {
-      const verdict = (["deny", "stop"] as const).find((verdict) => verdicts.includes(verdict));
-      if (!verdict) throw new TypeError(`nothing can be blocked at ${told(event).event_type}`);
-      return { verdict, reason: response.reason ?? `\`${hook}\` blocked it` };
-    }
+      return { verdict: "retry", after_ms: retry_delay_ms };
+    case "Block":
+      return { verdict: refusal(type), reason };
   }
 }
 
 /** A change, as the runtime's point takes it. */
-function modified(event: Own, change: Change): Args {
+function change(event: Own, change: Change): Args {
   if (event.point === "BeforeToolUse" && change.of === "pre_tool_use") {
     return ownArgs(event.tool, change.args, event.args, event.working_directory);
   }

@@ -23,7 +23,7 @@ const ROLES: Readonly<Record<WireRole, HookInfo["role"]>> = {
   [WireRole.WATCH]: "watch",
 };
 
-/** The hooks in force, of a session or of the caller, in the order they run. */
+/** The hooks in force in a session, or those of the caller's clients, in the order they run. */
 export async function listHooks(wire: Wire, sessionId: string): Promise<readonly HookInfo[]> {
   const { hooks } = await told(wire.hooks.list({ sessionId }));
   return hooks.map(({ name, point, role, priority, clientId, enabled }) => {

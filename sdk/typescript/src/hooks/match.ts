@@ -33,8 +33,26 @@ export interface Match {
 const list = (given: OneOrMore | undefined): string[] =>
   given === undefined ? [] : typeof given === "string" ? [given] : [...given];
 
-/** A matcher as the server is told. */
+const KEYS: Readonly<Record<keyof Match, true>> = {
+  tool: true,
+  path: true,
+  command: true,
+  session: true,
+  agent: true,
+  step: true,
+  metadata: true,
+  args: true,
+  all: true,
+  any: true,
+  not: true,
+};
+
+/** A matcher as the server is told. A key that means nothing is an error: without it the hook would run always. */
 export function wireMatcher(match: Match): Matcher {
+  const unknown = Object.keys(match).find((key) => !Object.hasOwn(KEYS, key));
+  if (unknown !== undefined) {
+    throw new TypeError(`a matcher has no \`${unknown}\`: it has ${Object.keys(KEYS).join(", ")}`);
+  }
   return create(MatcherSchema, {
     tool: list(match.tool),
     path: list(match.path),
@@ -57,5 +75,6 @@ function tests(given: Readonly<Record<string, MatchTest>> | undefined): Record<s
 function test(is: MatchTest): Test {
   if ("exists" in is) return create(TestSchema, { test: { case: "exists", value: is.exists } });
   if ("matches" in is) return create(TestSchema, { test: { case: "matches", value: is.matches } });
+  if (!("equals" in is)) throw new TypeError("a test is one of `exists`, `equals` and `matches`");
   return create(TestSchema, { test: { case: "equals", value: fromJson(ValueSchema, is.equals as never) } });
 }

@@ -89,6 +89,19 @@ const POLICIES: Readonly<Record<OnFailure, FailurePolicy>> = {
   ask: FailurePolicy.ASK,
 };
 
+const OPTIONS: Readonly<Record<keyof AnyOptions, true>> = {
+  name: true,
+  priority: true,
+  timeout: true,
+  before: true,
+  after: true,
+  scope: true,
+  maxRetries: true,
+  shadow: true,
+  onFailure: true,
+  detached: true,
+};
+
 /** A hook, with all that the server is told of it. */
 export function hold(
   name: string,
@@ -98,6 +111,10 @@ export function hold(
   options: AnyOptions,
   answer: Answering,
 ): Held {
+  const unknown = Object.keys(options).find((key) => !Object.hasOwn(OPTIONS, key));
+  if (unknown !== undefined) {
+    throw new TypeError(`a ${role} has no option \`${unknown}\`: there are ${Object.keys(OPTIONS).join(", ")}`);
+  }
   const hook = create(HookSchema, {
     name,
     point,

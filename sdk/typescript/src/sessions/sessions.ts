@@ -5,6 +5,7 @@ import { WhenLost } from "../gen/vertebra/v1/sessions_pb.js";
 import type { Wire } from "../transport/wire.js";
 import type { Run } from "./run.js";
 import { infoOf, Session } from "./session.js";
+import { resumeIn } from "./under_way.js";
 
 /** How a session is opened. */
 export interface SessionOptions {
@@ -62,8 +63,7 @@ export class Sessions {
 
   /** Takes up a session that another process left, or that was suspended, and finishes its run. */
   resume(id: string): Run {
-    const info = { id, status: "suspended", owner: "", folder: "", labels: {}, lastEvent: 0 } as const;
-    return new Session(this.#wire, this.#over, info).resume();
+    return resumeIn({ wire: this.#wire, over: this.#over, id });
   }
 
   #held(session: Parameters<typeof infoOf>[0]): Session {

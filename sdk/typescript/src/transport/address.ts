@@ -61,8 +61,11 @@ function network(address: string, tls?: TlsOptions): Place {
   // An address of the sixth version stands in brackets.
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (tls ? 443 : 80));
-  if (!tls) return { url: url.origin, dial: () => plainly({ host, port }) };
+  if (!tls) return { url: url.origin, dial: () => plainly({ host, port, noDelay: true }) };
   const { serverName, ...identity } = tls;
   const name = serverName === undefined ? {} : { servername: serverName };
-  return { url: url.origin, dial: () => secretly({ host, port, ...identity, ...name, ALPNProtocols: ["h2"] }) };
+  return {
+    url: url.origin,
+    dial: () => secretly({ host, port, ...identity, ...name, ALPNProtocols: ["h2"] }).setNoDelay(true),
+  };
 }

@@ -87,3 +87,22 @@ test("a yes to other arguments than those that were shown is none", { timeout: 3
     assert.ok(!existsSync(join(server.folder, "made")));
   });
 });
+
+test("a run waits in the journal until somebody has answered, and goes on", { timeout: 30_000 }, async () => {
+  await serving({ turns, args: ["--mode", "bypass"] }, async (server) => {
+    const client = await server.client();
+    await client.guard("BeforeToolUse", () => ask("may it?"));
+    const session = await client.sessions.create();
+    const run = session.prompt("go");
+    for await (const news of client.approvals.watch(session.id)) {
+      if (news.event === "asked") await client.approvals.answer(news.approval, "later");
+      break;
+    }
+    assert.equal((await run.result).status, "suspended");
+    const [question] = await client.approvals.list(session.id);
+    assert.ok(question?.suspended);
+    assert.equal(await client.approvals.answer(question, "approve"), false);
+    assert.equal(await session.resume().text(), "done");
+    assert.ok(existsSync(join(server.folder, "made")));
+  });
+});

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allow, deny, goOn, replace, stop } from "../../src/index.js";
+import { allow, deny, goOn, type Match, replace, stop } from "../../src/index.js";
 import { FREE, later, prompted } from "./kit.js";
 import { overBoth, serving } from "./server.js";
 
@@ -203,6 +203,18 @@ test("what is wrong with a hook is said when it is registered", { timeout: 30_00
       client.guard("SessionStart" as never, (() => undefined) as never),
       /no guard can stand at SessionStart/,
     );
+    const slips: [object, object, RegExp][] = [
+      [{ tol: "bash" }, {}, /a matcher has no `tol`: it has tool, /],
+      [{ not: { tols: "bash" } }, {}, /a matcher has no `tols`/],
+      [{ args: { "/a": { equal: 1 } } }, {}, /a test is one of `exists`, `equals` and `matches`/],
+      [{}, { prio: 1 }, /a hook has no option `prio`: there are name, /],
+    ];
+    for (const [match, options, message] of slips) {
+      await assert.rejects(
+        client.on("BeforeToolUse", match as Match, () => deny("x"), options),
+        message,
+      );
+    }
     await client.on("BeforeToolUse", () => deny("x"), { name: "same" });
     await assert.rejects(
       client.on("AfterStep", () => stop("x"), { name: "same" }),

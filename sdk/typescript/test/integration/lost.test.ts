@@ -217,3 +217,16 @@ test("a client whose token is taken from it says that it governs nothing any mor
     });
   });
 });
+
+test("a client whose name another takes says so, and does not take it back", { timeout: 30_000 }, async () => {
+  await serving({ turns: [bash("echo"), { say: "done" }], args: FREE }, async (server) => {
+    const first = await server.client("unix", { clientId: "policy" });
+    await first.guard("BeforeToolUse", () => deny("by the first"), { name: "gate" });
+    const second = await server.client("unix", { clientId: "policy" });
+    await second.guard("BeforeToolUse", () => deny("by the second"), { name: "gate" });
+    const { results } = await prompted(second);
+    assert.match(results[0]?.output ?? "", /by the second/);
+    const left = server.problems.find(({ kind }) => kind === "left");
+    assert.match(left?.message ?? "", /another client came under this name/);
+  });
+});

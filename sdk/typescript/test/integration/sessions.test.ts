@@ -138,3 +138,18 @@ test("a session that a server left is taken up by the next", { timeout: 30_000 }
     rmSync(home, { recursive: true, force: true });
   }
 });
+
+test("the journal is followed to the end of the session", { timeout: 30_000 }, async () => {
+  await serving([{ say: "done" }], async (server) => {
+    const client = await server.client();
+    const session = await client.sessions.create();
+    const kinds: string[] = [];
+    const reading = (async () => {
+      for await (const { kind } of client.records(session.id, { follow: true })) kinds.push(kind);
+    })();
+    await session.prompt("go").result;
+    await session.close();
+    await reading;
+    assert.deepEqual([kinds[0], kinds.includes("run_ended"), kinds.at(-1)], ["session_began", true, "session_ended"]);
+  });
+});

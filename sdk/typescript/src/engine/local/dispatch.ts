@@ -2,11 +2,10 @@
 
 import type { Args } from "../../points/data.js";
 import { rowOf } from "../../points/table.js";
-import { changed, changeOf } from "../change.js";
 import type { Hook } from "../hook.js";
 import type { FiredEvent } from "../payload.js";
 import { checked, type HookAction, type HookResponse } from "../response.js";
-import { POINT_OF } from "../translate.js";
+import { changed, changeOf, honoured, POINT_OF } from "../takes.js";
 import { holds } from "./matching.js";
 
 /** What became of a hook that matched. */
@@ -99,7 +98,7 @@ async function ask(
   if (!handle) return { trace: { hook: hook.id, ran: "unhandled" }, response: { action: "Continue" } };
   for (let attempts = 1; ; attempts += 1) {
     try {
-      const response = possible(event, checked(await within(hook.config.timeout_ms, handle, event)));
+      const response = honoured(event.event_type, checked(await within(hook.config.timeout_ms, handle, event)));
       const { action, reason } = response;
       const trace = {
         hook: hook.id,
@@ -116,19 +115,6 @@ async function ask(
       return { trace: { hook: hook.id, ran: "failed", action: response.action, reason, attempts }, response };
     }
   }
-}
-
-/** Refuses an answer that its point cannot honour. */
-function possible(event: FiredEvent, response: HookResponse): HookResponse {
-  const { verdicts } = rowOf(POINT_OF[event.event_type]);
-  if (response.action === "Block" && verdicts.length === 0) {
-    throw new TypeError(`nothing can be blocked at ${event.event_type}`);
-  }
-  if (response.action === "Retry" && !verdicts.includes("retry")) {
-    throw new TypeError(`nothing can be done again at ${event.event_type}`);
-  }
-  if (response.modified !== undefined) changeOf(event.event_type, response.modified);
-  return response;
 }
 
 const canDeny = (event: FiredEvent): boolean => rowOf(POINT_OF[event.event_type]).verdicts.includes("deny");

@@ -1,6 +1,7 @@
-// What a handler changed: `modified`, in the words of its payload.
+// What events of each type can take: what may be changed, in the words of the payload, and how they are refused.
 
 import type { Args } from "../points/data.js";
+import { type PointName, rowOf } from "../points/table.js";
 import type { HookEventType } from "./hook.js";
 import type {
   FiredEvent,
@@ -9,6 +10,17 @@ import type {
   PostToolUsePayload,
   SessionStartPayload,
 } from "./payload.js";
+import type { HookResponse } from "./response.js";
+
+/** The point of each event type. */
+export const POINT_OF = {
+  pre_tool_use: "BeforeToolUse",
+  post_tool_use: "AfterToolUse",
+  generate_start: "BeforeInference",
+  generate_end: "AfterInference",
+  session_start: "SessionStart",
+  session_end: "SessionEnd",
+} as const satisfies Record<HookEventType, PointName>;
 
 /** What a handler may name in `modified`. Before a tool it is the arguments, whatever they are. */
 const OPEN: Readonly<Record<HookEventType, readonly string[] | "args">> = {
@@ -41,6 +53,27 @@ export function changeOf(type: HookEventType, modified: unknown): Change {
     throw new TypeError(`\`${closed ?? "modified"}\` cannot be changed at ${type}; ${can}`);
   }
   return { of: type, fields: modified } as Change;
+}
+
+/**
+ * What `Block` comes to: it denies, or stops the run where it is too late to deny. Where neither is possible it is an
+ * error.
+ */
+export function refusal(type: HookEventType): "deny" | "stop" {
+  const { verdicts } = rowOf(POINT_OF[type]);
+  const verdict = (["deny", "stop"] as const).find((verdict) => verdicts.includes(verdict));
+  if (!verdict) throw new TypeError(`nothing can be blocked at ${type}`);
+  return verdict;
+}
+
+/** Looks whether events of this type can take the answer. It is never ignored. */
+export function honoured(type: HookEventType, response: HookResponse): HookResponse {
+  if (response.action === "Block") refusal(type);
+  if (response.action === "Retry" && !rowOf(POINT_OF[type]).verdicts.includes("retry")) {
+    throw new TypeError(`nothing can be done again at ${type}`);
+  }
+  if (response.modified !== undefined) changeOf(type, response.modified);
+  return response;
 }
 
 /** The event as a change leaves it. */
