@@ -95,6 +95,28 @@ impl Agent {
         RunStream::start(self.clone(), prompt.into())
     }
 
+    /// The same agent with room for hooks of its own: those that are added to it are added to nobody else, and what is added
+    /// to this one holds there too. Tools, capabilities and all else are shared, so that it costs next to nothing.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self { core: self.core.clone(), hooks: self.hooks.beside(&Hooks::default()) }
+    }
+
+    /// The same agent on another model.
+    #[must_use]
+    pub fn asking(&self, model: impl Model) -> Self {
+        let core = Core { model: Arc::new(model), ..Core::clone(&self.core) };
+        Self { core: Arc::new(core), hooks: self.hooks.clone() }
+    }
+
+    /// The same agent, whose model is told this too before the conversation.
+    #[must_use]
+    pub fn also_told(&self, text: &str) -> Self {
+        let system_prompt = [&*self.core.system_prompt, text].join("\n\n").trim_start().into();
+        let core = Core { system_prompt, ..Core::clone(&self.core) };
+        Self { core: Arc::new(core), hooks: self.hooks.clone() }
+    }
+
     /// Tool matchers that no tool of this agent can satisfy: most likely a misspelt name.
     pub fn unmatched_tools(&self) -> Vec<String> {
         let names: Vec<&str> = self

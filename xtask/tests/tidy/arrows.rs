@@ -9,7 +9,7 @@ use crate::repo::{Complaints, output_of};
 const MIDDLE: [&str; 5] = ["vertebra-server", "vertebra-models", "vertebra-kit", "vertebra-bridge", "vertebra-journal"];
 
 /// They may use anything, because nobody uses them.
-const OUTSIDE: [&str; 4] = ["bench-journal", "vertebra-bench", "vertebra-examples", "xtask"];
+const OUTSIDE: [&str; 5] = ["bench-journal", "bench-served", "vertebra-bench", "vertebra-examples", "xtask"];
 
 /// Names that say nothing, and so attract everything.
 const DRAWERS: [&str; 4] = ["common", "utils", "types", "core"];

@@ -34,6 +34,17 @@ impl Models {
         self.0.router.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The first model from its beginning, if it is one that is played: nobody goes on where somebody else was.
+    pub(crate) async fn played_anew(&self) -> anyhow::Result<Option<SharedModel>> {
+        let Inner { settings, world, folder, .. } = &*self.0;
+        let is_played = |name: &str| name.starts_with("script:") || name.starts_with("cassette:");
+        if !settings.name.as_ref().is_some_and(|name| is_played(&name.value)) {
+            return Ok(None);
+        }
+        let places = Places::new(settings, world)?;
+        places.open(&places.pick(None).await?.pick, folder, None).map(Some)
+    }
+
     /// The model of this name, ready to be asked: `PROVIDER:NAME`, or a name alone for the provider of `now`.
     pub(crate) async fn choose(&self, name: &str, now: &ModelId) -> anyhow::Result<ModelId> {
         let Inner { settings, world, folder, .. } = &*self.0;

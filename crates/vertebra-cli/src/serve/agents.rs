@@ -1,17 +1,20 @@
-//! The built-in agent, once for each session.
+//! The built-in agent: one for each folder, shared by the sessions in it, and apart where they differ.
 
 use std::{
-    os::fd::OwnedFd,
+    collections::HashMap,
+    os::fd::{AsRawFd as _, OwnedFd},
     path::{Path, PathBuf},
+    sync::{Arc, Weak},
 };
 
 use anyhow::Context as _;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use tokio::sync::Mutex;
 use vertebra_journal::Store;
 use vertebra_server::{Agents, BoxFuture, Made, Questions, Refusal, Wanted};
 
 use crate::{
-    assembly::{Journal, World, assemble_on},
+    assembly::{Assembled, Journal, World, assemble_on},
     options::AgentOptions,
 };
 
@@ -22,6 +25,8 @@ pub(super) struct BuiltIn {
     journal: Option<Store>,
     folder: PathBuf,
     handle: OwnedFd,
+    /// Those that sessions have.
+    shared: Mutex<HashMap<PathBuf, Weak<Assembled>>>,
 }
 
 impl BuiltIn {
@@ -29,7 +34,7 @@ impl BuiltIn {
         let folder =
             std::fs::canonicalize(options.folder()).with_context(|| format!("--dir {}", options.folder().display()))?;
         let handle = std::fs::File::open(&folder).with_context(|| folder.display().to_string())?.into();
-        Ok(Self { options, world, journal, folder, handle })
+        Ok(Self { options, world, journal, folder, handle, shared: Mutex::default() })
     }
 
     /// A folder that is under the server's, however it is spelled and whatever links are on the way.
@@ -46,28 +51,44 @@ impl BuiltIn {
         let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
         let found = openat2(&self.handle, path, flags, Mode::empty(), ResolveFlags::BENEATH);
         let found = found.map_err(|error| wrong(&error.to_string()))?;
-        let real = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&found));
+        let real = format!("/proc/self/fd/{}", found.as_raw_fd());
         std::fs::read_link(real).map_err(|error| wrong(&error.to_string()))
+    }
+
+    /// The agent of a folder, made when the first session of it begins.
+    async fn of_folder(&self, folder: PathBuf, questions: Questions) -> anyhow::Result<Arc<Assembled>> {
+        let mut shared = self.shared.lock().await;
+        if let Some(there) = shared.get(&folder).and_then(Weak::upgrade) {
+            return Ok(there);
+        }
+        let options = AgentOptions { dir: Some(folder.clone()), ..self.options.clone() };
+        let journal = Journal::Shared(self.journal.clone());
+        let made = Arc::new(assemble_on(&options, &self.world, journal, |_, _| Some(questions)).await?);
+        // Where there is no person at a terminal, what nobody may overlook is told to whoever keeps the server.
+        made.warnings.iter().for_each(|warning| eprintln!("warning: {}: {warning}", folder.display()));
+        shared.retain(|_, other| other.strong_count() > 0);
+        shared.insert(folder, Arc::downgrade(&made));
+        Ok(made)
     }
 }
 
 impl Agents for BuiltIn {
     fn make<'a>(&'a self, wanted: &'a Wanted, questions: Questions) -> BoxFuture<'a, Result<Made, Refusal>> {
         Box::pin(async move {
-            let mut options = self.options.clone();
-            options.dir = Some(match &wanted.folder {
+            let failed = |error: anyhow::Error| Refusal::Failed(format!("{error:#}"));
+            let folder = match &wanted.folder {
                 Some(folder) => self.beneath(folder)?,
                 None => self.folder.clone(),
-            });
-            let system = [options.system.take(), wanted.system_prompt.clone()];
-            let system: Vec<String> = system.into_iter().flatten().collect();
-            options.system = (!system.is_empty()).then(|| system.join("\n\n"));
-            let journal = Journal::Shared(self.journal.clone());
-            let assembled = assemble_on(&options, &self.world, journal, |_, _| Some(questions)).await;
-            let assembled = assembled.map_err(|error| Refusal::Failed(format!("{error:#}")))?;
-            // What nobody may overlook is overlooked by nobody, also where there is no terminal of a person.
-            assembled.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-            Ok(Made { agent: assembled.agent.clone(), besides: Box::new(assembled) })
+            };
+            let shared = self.of_folder(folder, questions).await.map_err(failed)?;
+            let mut agent = shared.agent.apart();
+            if let Some(model) = shared.models.played_anew().await.map_err(failed)? {
+                agent = agent.asking(model);
+            }
+            if let Some(text) = &wanted.system_prompt {
+                agent = agent.also_told(text);
+            }
+            Ok(Made { agent, besides: Box::new(shared) })
         })
     }
 }

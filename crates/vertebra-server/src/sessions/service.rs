@@ -217,8 +217,9 @@ fn of_row(row: &SessionRow) -> Session {
 
 /// What went wrong with the journal.
 pub(crate) fn failed(error: JournalError) -> Status {
-    let message = error.to_string();
-    match error.kind {
+    let JournalError { kind, message } = error;
+    let message = format!("{kind}: {message}");
+    match kind {
         JournalFault::Unknown => Status::not_found(message),
         JournalFault::Busy | JournalFault::Fenced => Status::failed_precondition(message),
         JournalFault::Full | JournalFault::ReadOnly | JournalFault::Corrupt | JournalFault::Failed => {

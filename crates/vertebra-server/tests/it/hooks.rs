@@ -194,3 +194,33 @@ async fn an_event_is_tried_without_a_run_and_the_record_says_who_said_what() {
     let error = world.hooks().await.fire(wrong).await.expect_err("there is no such point");
     assert_eq!(error.code(), tonic::Code::InvalidArgument);
 }
+
+#[tokio::test]
+async fn the_answers_of_many_sessions_are_not_crossed_and_none_is_lost() {
+    const SESSIONS: usize = 200;
+    let world = World::new(|| commands(&["one", "two", "three"])).await;
+    let mut client = world.client("c").await;
+    client.register(before_tools("names", Role::Guard)).await.expect("it stands");
+    let named = |session: &str, call: &str, command: &str| format!("{session} {call} {command}");
+    let _there = client.answering(move |event, seen| {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let reason = named(&event.session_id, &text(&seen["call_id"]), &text(&seen["args"]["command"]));
+        json!({ "verdict": "deny", "reason": reason })
+    });
+    let runs = (0..SESSIONS).map(|_| async {
+        let session = world.open().await;
+        (session.clone(), world.run(&session).await)
+    });
+    for (session, events) in futures_util::future::join_all(runs).await {
+        let calls = events.iter().filter(|event| event["event"] == "tool_ended");
+        let meant: Vec<String> = calls
+            .map(|event| {
+                let (call, command) = (&event["call"]["id"], &event["call"]["args"]["command"]);
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                format!("blocked by names: {}", named(&session, &text(call), &text(command)))
+            })
+            .collect();
+        assert_eq!((results(&events), meant.len()), (meant.clone(), 3));
+    }
+    assert!(world.calls().is_empty());
+}

@@ -384,3 +384,46 @@ async fn a_person_can_have_the_conversation_made_shorter() {
     built.hooks().install(against).expect("a guard");
     assert!(!session.compact("").await.expect("it can be refused"));
 }
+
+#[tokio::test]
+async fn an_agent_apart_has_hooks_that_nobody_else_has_and_all_that_the_first_one_has() {
+    let tool = RecordingTool::new("bash");
+    let script = || Script::new().call("bash", "{}").say("done");
+    let mut builder = Agent::builder(script());
+    builder.tool(tool.clone());
+    let agent = builder.build().expect("an agent");
+    let strict = agent.apart().asking(script());
+    strict
+        .hooks()
+        .install({
+            let mut set = HookSet::new();
+            set.guard(BeforeToolUse, async |_| deny("not here")).named("strict");
+            set
+        })
+        .expect("it stands");
+    strict.run("go").await.expect("it runs");
+    assert!(tool.calls().is_empty(), "the guard holds where it was added");
+    agent.run("go").await.expect("it runs");
+    assert_eq!(tool.calls().len(), 1, "and nowhere else");
+    let late = agent.apart().asking(script());
+    agent
+        .hooks()
+        .install({
+            let mut set = HookSet::new();
+            set.guard(BeforeToolUse, async |_| deny("nowhere")).named("everywhere");
+            set
+        })
+        .expect("it stands");
+    late.run("go").await.expect("it runs");
+    assert_eq!(tool.calls().len(), 1, "what is added to the first one holds apart from it too");
+}
+
+#[tokio::test]
+async fn an_agent_that_is_told_more_is_told_the_rest_too() {
+    let model = Script::new().say("done");
+    let mut builder = Agent::builder(Script::new());
+    builder.system_prompt("Be brief.");
+    let agent = builder.build().expect("an agent").asking(model.clone()).also_told("Be kind.");
+    agent.run("go").await.expect("it runs");
+    assert_eq!(&*model.requests()[0].system_prompt, "Be brief.\n\nBe kind.");
+}
