@@ -1,0 +1,4 @@
+//! The contract is kept: old clients stay clients.
+
+mod changes;
+mod contract;
