@@ -66,12 +66,12 @@ fn answer<P: Outside>(kind: Kind) -> Value {
         answer.extend(more.as_object().cloned().into_iter().flatten());
         Value::Object(answer)
     });
-    let takes = |answer: &Value| {
+    let fits = |answer: &Value| {
         let verdict = Reply::from_value(answer.clone()).and_then(|reply| reply.verdict_at::<P>());
         // What is read and not written again was read over.
         verdict.is_ok_and(|verdict| serde_json::to_value(verdict).is_ok_and(|written| written == *answer))
     };
-    let mut taken = answers.filter(takes);
+    let mut taken = answers.filter(fits);
     taken.next().unwrap_or_else(|| panic!("nobody knows how to write `{kind:?}` at {}", P::NAME))
 }
 

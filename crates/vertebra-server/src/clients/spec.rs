@@ -122,9 +122,27 @@ fn tested(is: Test) -> Result<Value, String> {
     Ok(match is.test {
         None => return Err("a test is one of `exists`, `equals` and `matches`".to_owned()),
         Some(test::Test::Exists(exists)) => json!({ "exists": exists }),
-        Some(test::Test::Equals(value)) => json!({ "equals": to_json(value, 0)? }),
+        Some(test::Test::Equals(value)) => {
+            let value = to_json(value, 0)?;
+            if has_null(&value) {
+                return Err(
+                    "nothing equals `null` in a matcher, as in a file: ask whether the place `exists`".to_owned()
+                );
+            }
+            json!({ "equals": value })
+        }
         Some(test::Test::Matches(pattern)) => json!({ "matches": pattern }),
     })
+}
+
+/// Files have no word for nothing, and what is read like one has none either.
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(list) => list.iter().any(has_null),
+        Value::Object(object) => object.values().any(has_null),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
 }
 
 /// A value of the wire in JSON. Numbers are whole where they are.
