@@ -165,6 +165,10 @@ impl Loop {
     /// Leaves the run as it is, for whoever resumes it.
     pub(crate) async fn suspend(self, mut report: RunReport) -> (AgentState, RunReport) {
         self.run.children_ended().await;
+        if self.run.is_cancelled() {
+            let report = self.report(Interrupted::Cancelled.into());
+            return self.end(report).await;
+        }
         self.run.veils().report(&mut report);
         let state = self.keeper.known().clone();
         if self.run.info().depth > 0 {

@@ -26,6 +26,7 @@ impl Alone {
             hooks: hooks.clone(),
             budget: Budget::new(core.name.clone(), core.limits.clone()),
             cancel: CancellationToken::new(),
+            rest: CancellationToken::new(),
             front: Front::default(),
             system_prompt: core.system_prompt.clone(),
             tape: None,

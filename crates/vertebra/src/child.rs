@@ -90,7 +90,7 @@ async fn accompany(
         let report;
         (state, report) = execute_boxed(child.begin(), state, prompt).await;
         if report.status == RunStatus::Suspended {
-            return Err(Interrupted::Suspended { message: report.stop.message });
+            return Err(parent.interrupted());
         }
         let report = match before.take() {
             Some(before) => before.and(report),
@@ -145,6 +145,7 @@ impl Child {
             hooks: Hooks::layered(parent.hooks(), agent.hooks()),
             budget: budget.clone(),
             cancel: cancel.clone(),
+            rest: parent.0.rest.clone(),
             front: parent.front().clone(),
             system_prompt: core.system_prompt.clone(),
             tape: parent.tape().cloned(),

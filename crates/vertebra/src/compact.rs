@@ -78,6 +78,7 @@ impl<C: Compactor> ErasedCompactor for C {
 pub(crate) async fn if_due(run: &Run, desk: &mut Desk) -> Result<(), Interrupted> {
     let Some(compactor) = &run.core().compactor else { return Ok(()) };
     let Some(reason) = compactor.due(&desk.state) else { return Ok(()) };
+    run.may_begin()?;
     shorten(run, desk, &**compactor, Wanted::Due, (reason, "")).await.map(drop)
 }
 

@@ -30,6 +30,10 @@ impl Loop {
 
     /// A failure that leaves no step to go on with. Hooks are told of it; there is nothing left to make good.
     pub(crate) async fn on_fatal_error(&mut self, interrupted: Interrupted) -> Stop {
+        // Whoever stands around the execution may have made an error of that.
+        if self.run.is_suspended() {
+            return self.run.interrupted().into();
+        }
         if let Interrupted::Failed(error) = &interrupted {
             // Whatever goes wrong here too, the run ends with what went wrong first.
             let _ = self.tell_error(error).await;
@@ -53,7 +57,7 @@ impl Loop {
         match self.run.core().error_policy.action(error.class()) {
             OnFailure::Retry { times, wait } if self.failures <= times => {
                 let wait = error.wait().unwrap_or(wait.saturating_mul(1 << (self.failures - 1).min(16)));
-                self.run.wait(wait).await.err().map(Stop::from)
+                self.run.pause(wait).await.err().map(Stop::from)
             }
             OnFailure::Ignore => {
                 self.desk.instruct(&self.run, format!("The last step failed: {error}"), OnError::NAME);

@@ -80,6 +80,7 @@ impl HookableAgent {
             hooks: self.agent.hooks().clone(),
             budget: Budget::new(core.name.clone(), core.limits.clone()),
             cancel: CancellationToken::new(),
+            rest: CancellationToken::new(),
             front: Front::default(),
             system_prompt: session.system_prompt().clone(),
             tape: None,

@@ -73,6 +73,10 @@ async fn hooked(
     original: InferenceAsked,
 ) -> Result<InferenceReport, Interrupted> {
     loop {
+        // What a hook or a tool asks a model is a part of what they were asked to do.
+        if original.purpose == Purpose::Step {
+            run.may_begin()?;
+        }
         let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
         let retries = run.retries(attempt);
         let mut asked = original.clone();
@@ -104,7 +108,7 @@ async fn hooked(
             }
             InferenceVerdict::Retry { after_ms } => {
                 drop(reserved);
-                run.wait(Duration::from_millis(after_ms)).await?;
+                run.wait_to_ask(&original.purpose, Duration::from_millis(after_ms)).await?;
                 continue;
             }
             InferenceVerdict::Deny { reason } => return Ok(not_asked(desk, refused(&outcome, reason))),
@@ -116,7 +120,9 @@ async fn hooked(
         let outcome = run.fire(AfterInference, &mut inferred, &mut desk.state, retries, Leave::OnCancel).await?;
         desk.take_stops(&outcome);
         match outcome.verdict() {
-            RepeatVerdict::Retry { after_ms } => run.wait(Duration::from_millis(after_ms)).await?,
+            RepeatVerdict::Retry { after_ms } => {
+                run.wait_to_ask(&original.purpose, Duration::from_millis(after_ms)).await?;
+            }
             RepeatVerdict::Proceed | RepeatVerdict::Skip | RepeatVerdict::Stop { .. } => {
                 return Ok(InferenceReport::Answered(inferred.response));
             }

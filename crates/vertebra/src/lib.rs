@@ -70,6 +70,7 @@ mod inference;
 mod invocation;
 mod permission;
 mod prompt;
+mod rest;
 mod scope;
 mod taped;
 mod tool_use;

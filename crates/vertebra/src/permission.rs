@@ -181,9 +181,8 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
         Decision::Deny { reason } => no(format!("blocked by a person: {reason}")),
         Decision::Edit { args } => Answer::Instead(args),
         Decision::Later => {
-            run.suspend();
             let message = format!("{} waits for an answer about {call_id}: {}", approval.tool, approval.reason);
-            return Err(Interrupted::Suspended { message });
+            return Err(run.suspend("approver", message));
         }
     })
 }
@@ -217,14 +216,16 @@ async fn put(
         Ok(left) if !left.is_zero() => {
             let patience = left.min(run.core().approval_timeout);
             let answer = std::panic::AssertUnwindSafe(async { approver.decide(approval).await }).catch_unwind();
-            let decided = run.wait_for_person(run.within(Some(patience), answer)).await?;
-            match decided {
-                Some(Ok(Decision::Later)) if !run.may_wait() => {
+            let decided = run.wait_for_person(run.within(Some(patience), answer));
+            match run.until_resting(decided).await.transpose()? {
+                // The question stays.
+                None => Decision::Later,
+                Some(Some(Ok(Decision::Later))) if !run.may_wait() => {
                     Decision::Deny { reason: "nobody is there, and the tool around the agent cannot wait".to_owned() }
                 }
-                Some(Ok(decision)) => decision,
-                Some(Err(_panic)) => Decision::Deny { reason: "the approver panicked".to_owned() },
-                None => late(),
+                Some(Some(Ok(decision))) => decision,
+                Some(Some(Err(_panic))) => Decision::Deny { reason: "the approver panicked".to_owned() },
+                Some(None) => late(),
             }
         }
         _ => late(),

@@ -50,10 +50,7 @@ pub(crate) async fn execute(run: Run, state: AgentState, known: AgentState, prom
             run_loop.report(Stop::hard(StopReason::Error, "runtime", "the runtime panicked"))
         }
     };
-    match report.status {
-        RunStatus::Suspended => run_loop.suspend(report).await,
-        _ => run_loop.end(report).await,
-    }
+    if report.status == RunStatus::Suspended { run_loop.suspend(report).await } else { run_loop.end(report).await }
 }
 
 /// A run on its way.
@@ -150,6 +147,7 @@ impl Loop {
     /// One step, and whether it was the last.
     async fn go(&mut self) -> Result<Option<Stop>, Interrupted> {
         self.checkpoint().await?;
+        self.run.may_begin()?;
         let report = self.step().await?;
         self.should_continue(report).await
     }
@@ -174,6 +172,8 @@ impl Loop {
             this.step_once(event).await
         };
         match run.hooks().wrap(Step, event, &before, &run, core).await {
+            // Whatever an around made of that.
+            _ if run.is_suspended() => Err(run.interrupted()),
             Ok(Ok(report)) if !passed.load(Ordering::Relaxed) => {
                 this.into_inner().answered_outside(&report);
                 Ok(report)
@@ -273,7 +273,7 @@ impl Loop {
                 return Ok(StepReport { kind: StepKind::NoResponse, text: String::new(), tools: Vec::new() });
             }
             InferenceReport::Failed(error) => return Err(error.into()),
-            InferenceReport::Cancelled => return Err(Interrupted::Cancelled),
+            InferenceReport::Cancelled => return Err(self.run.interrupted()),
         };
         self.text.clone_from(&response.text);
         let too_many = response.calls.split_off(response.calls.len().min(MAX_CALLS)).len();
@@ -349,7 +349,7 @@ impl Loop {
     }
 
     /// `ExecutionEnd`: once, on every path.
-    async fn end(mut self, report: RunReport) -> (AgentState, RunReport) {
+    pub(crate) async fn end(mut self, report: RunReport) -> (AgentState, RunReport) {
         self.run.children_ended().await;
         self.tidy("cut short: the run has ended").await;
         let memory = self.memory();
@@ -371,7 +371,7 @@ impl Loop {
         }
     }
 
-    fn report(&self, stop: Stop) -> RunReport {
+    pub(crate) fn report(&self, stop: Stop) -> RunReport {
         let (info, state) = (self.run.info(), &self.desk.state);
         RunReport {
             session_id: info.session_id.clone(),

@@ -6,7 +6,7 @@ use std::{
     future::{Future, poll_fn},
     pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     task::Poll,
@@ -79,8 +79,10 @@ pub(crate) struct Inner {
     pub(crate) checkpointed: Arc<AtomicU64>,
     /// What the run is resumed or replayed from.
     pub(crate) tape: Option<Arc<Tape>>,
-    /// Whether somebody is waited for, shared by a run and those of its children.
-    pub(crate) suspended: Arc<AtomicBool>,
+    /// Who lets a part of it wait, and what for, shared by a run and those of its children.
+    pub(crate) suspended: Arc<OnceLock<(String, String)>>,
+    /// Asks it to come to rest.
+    pub(crate) rest: CancellationToken,
     /// Whether the loop is not ours.
     pub(crate) foreign: bool,
     /// Whether the run may be suspended: all that stands above it can be entered again.
@@ -129,6 +131,7 @@ pub(crate) struct Parts {
     pub(crate) hooks: Hooks,
     pub(crate) budget: Budget,
     pub(crate) cancel: CancellationToken,
+    pub(crate) rest: CancellationToken,
     pub(crate) front: Front,
     pub(crate) system_prompt: Arc<str>,
     pub(crate) tape: Option<Arc<Tape>>,
@@ -142,9 +145,11 @@ pub enum Interrupted {
     /// Somebody cancelled the run.
     #[error("the run was cancelled")]
     Cancelled,
-    /// The run waits for somebody, and nobody has to wait with it.
+    /// The run waits, and nobody has to wait with it.
     #[error("{message}")]
     Suspended {
+        /// Who wants it: a person who answers later, or whoever runs it.
+        by: String,
         /// What it waits for.
         message: String,
     },
@@ -173,7 +178,7 @@ pub(crate) enum Leave {
 
 impl Run {
     pub(crate) fn new(parts: Parts, above: Option<&Run>) -> Self {
-        let Parts { info, core, hooks, budget, cancel, front, system_prompt, tape, foreign } = parts;
+        let Parts { info, core, hooks, budget, cancel, rest, front, system_prompt, tape, foreign } = parts;
         let parent = above.filter(|above| above.info().run_id != info.session_id);
         let working = Arc::new(budget.work(core.clock.clone(), above.map(|run| run.0.working.clone())));
         let inner = Inner {
@@ -200,6 +205,7 @@ impl Run {
             checkpointed: above.map(|run| run.0.checkpointed.clone()).unwrap_or_default(),
             tape,
             suspended: parent.map(|run| run.0.suspended.clone()).unwrap_or_default(),
+            rest,
             may_wait: !foreign && parent.is_none_or(|run| run.0.may_wait && run.can_be_entered_again()),
             foreign,
             veiled: AtomicBool::default(),

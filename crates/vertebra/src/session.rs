@@ -30,6 +30,7 @@ use crate::{
     events::{SessionEnded, SessionStarted},
     front::{Feed, Front, News},
     journal::{Keeper, Tape, What},
+    rest::Reins,
     run::{Before, execute},
     scope::{Desk, Leave, Parts},
 };
@@ -157,14 +158,14 @@ impl Session {
     /// Finishes the run that was left without an end; `None` if none was. When the future is dropped, the run is cancelled.
     pub async fn go_on(&mut self) -> Option<Result<RunReport, RunFailed>> {
         let left = self.take_unfinished()?;
-        let started = self.begin(vec![left], &Front::default(), CancellationToken::new(), None);
+        let started = self.begin(vec![left], &Front::default(), self.reins(), None);
         Some(started.wait().await.into_result())
     }
 
     /// The same, telling what happens as it happens.
     pub fn stream_on(&mut self) -> Option<RunStream> {
         let left = self.take_unfinished()?;
-        Some(self.streamed(|session, front, cancel| session.begin(vec![left], front, cancel, None)))
+        Some(self.streamed(|session, front, reins| session.begin(vec![left], front, reins, None)))
     }
 
     fn take_unfinished(&mut self) -> Option<(Option<Arc<str>>, Prompt)> {
@@ -185,13 +186,13 @@ impl Session {
 
     /// Runs a prompt. When the future is dropped, the run is cancelled.
     pub async fn prompt(&mut self, prompt: impl Into<Prompt>) -> Result<RunReport, RunFailed> {
-        self.start(prompt.into(), &Front::default(), CancellationToken::new(), None).wait().await.into_result()
+        self.start(prompt.into(), &Front::default(), self.reins(), None).wait().await.into_result()
     }
 
     /// Runs a prompt with these hooks beside those of the agent, for this run alone. When the future is dropped, the
     /// run is cancelled.
     pub async fn prompt_with(&mut self, prompt: impl Into<Prompt>, more: &Hooks) -> Result<RunReport, RunFailed> {
-        let run = self.start(prompt.into(), &Front::default(), CancellationToken::new(), Some(more));
+        let run = self.start(prompt.into(), &Front::default(), self.reins(), Some(more));
         let report = run.wait().await;
         more.drain(self.inner().agent.core().drain_time).await;
         report.into_result()
@@ -204,26 +205,27 @@ impl Session {
         cancel: CancellationToken,
     ) -> Result<RunReport, RunFailed> {
         // A child of theirs: what ends this run must not end what else hangs on their token.
-        self.start(prompt.into(), &Front::default(), cancel.child_token(), None).wait().await.into_result()
+        let reins = Reins::with(self.inner().agent.core(), cancel.child_token());
+        self.start(prompt.into(), &Front::default(), reins, None).wait().await.into_result()
     }
 
     /// Runs a prompt, and tells what happens as it happens. When the stream is dropped, the run is cancelled; the session
     /// goes on.
     pub fn stream(&mut self, prompt: impl Into<Prompt>) -> RunStream {
         let prompt = prompt.into();
-        self.streamed(|session, front, cancel| session.start(prompt, front, cancel, None))
+        self.streamed(|session, front, reins| session.start(prompt, front, reins, None))
     }
 
-    fn streamed(&mut self, start: impl FnOnce(&mut Self, &Front, CancellationToken) -> Started) -> RunStream {
+    fn streamed(&mut self, start: impl FnOnce(&mut Self, &Front, Reins) -> Started) -> RunStream {
         let (front, feed) = Front::open();
-        let cancel = CancellationToken::new();
-        let run = start(self, &front, cancel.clone());
+        let reins = self.reins();
+        let run = start(self, &front, reins.clone());
         let task = tokio::spawn(async move {
             let report = run.wait().await;
             front.close();
             report
         });
-        RunStream { feed, cancel: cancel.clone(), task, _cancel_on_drop: cancel.drop_guard() }
+        RunStream::of(feed, reins, task)
     }
 
     /// Makes the conversation shorter now, if the agent has somebody who can; `instructions` say what to keep. Answers
@@ -231,7 +233,7 @@ impl Session {
     pub async fn compact(&mut self, instructions: &str) -> Result<bool, RunError> {
         let state = self.inner().state.clone();
         let mut state = state.lock().await;
-        let run = Run::new(self.parts(None, Front::default(), CancellationToken::new(), None), Some(self.scope()));
+        let run = Run::new(self.parts(None, Front::default(), self.reins(), None), Some(self.scope()));
         let mut desk = Desk { state: state.clone(), ..Desk::default() };
         let done = compact::asked_for(&run, &mut desk, instructions).await;
         let known = std::mem::replace(&mut *state, desk.state);
@@ -248,21 +250,30 @@ impl Session {
         self.into_inner().close().await
     }
 
-    pub(crate) fn start(
-        &mut self,
-        prompt: Prompt,
-        front: &Front,
-        cancel: CancellationToken,
-        more: Option<&Hooks>,
-    ) -> Started {
+    /// Leaves the session to whoever resumes it: its end is not told, because it has not ended.
+    pub async fn leave(self) -> SessionReport {
+        let inner = self.into_inner();
+        inner.under_way.close();
+        inner.under_way.wait().await;
+        let is_let_go = inner.waits.swap(true, Ordering::AcqRel);
+        let (agent, id) = (inner.agent.clone(), inner.scope.info().session_id.clone());
+        let report = inner.close().await;
+        // A run that was suspended has let it go already, and somebody else may have it.
+        if !is_let_go && let Err(error) = agent.core().journal.release(&id).await {
+            tracing::warn!(%error, "the journal did not let the session go");
+        }
+        report
+    }
+
+    pub(crate) fn start(&mut self, prompt: Prompt, front: &Front, reins: Reins, more: Option<&Hooks>) -> Started {
         // What was left is finished first: the model must know what came of it.
         let runs = self.take_unfinished().into_iter().chain([(None, prompt)]).collect();
-        self.begin(runs, front, cancel, more)
+        self.begin(runs, front, reins, more)
     }
 
     /// Runs a prompt under this name.
     pub(crate) fn start_as(&mut self, run_id: Option<Arc<str>>, prompt: Prompt) -> Started {
-        self.begin(vec![(run_id, prompt)], &Front::default(), CancellationToken::new(), None)
+        self.begin(vec![(run_id, prompt)], &Front::default(), self.reins(), None)
     }
 
     /// Runs prompts, one after the other, as long as none of them has to wait; the report is about the last.
@@ -270,13 +281,13 @@ impl Session {
         &mut self,
         prompts: Vec<(Option<Arc<str>>, Prompt)>,
         front: &Front,
-        cancel: CancellationToken,
+        reins: Reins,
         more: Option<&Hooks>,
     ) -> Started {
         let mut runs = Vec::new();
         for (run_id, prompt) in prompts {
             let resumed = run_id.is_some();
-            let run = Run::new(self.parts(run_id, front.clone(), cancel.clone(), more), Some(self.scope()));
+            let run = Run::new(self.parts(run_id, front.clone(), reins.clone(), more), Some(self.scope()));
             if !resumed || run.replayed().is_some() {
                 run.count_run();
             }
@@ -300,12 +311,17 @@ impl Session {
             }
             report
         });
-        Started { task, info: (*info).clone(), _cancel_on_drop: cancel.drop_guard() }
+        Started { task, info: (*info).clone(), _cancel_on_drop: reins.cancel.drop_guard() }
     }
 
-    fn parts(&self, run_id: Option<Arc<str>>, front: Front, cancel: CancellationToken, more: Option<&Hooks>) -> Parts {
+    fn reins(&self) -> Reins {
+        Reins::new(self.inner().agent.core())
+    }
+
+    fn parts(&self, run_id: Option<Arc<str>>, front: Front, reins: Reins, more: Option<&Hooks>) -> Parts {
         let inner = self.inner();
         let core = inner.agent.core().clone();
+        let Reins { cancel, rest } = reins;
         Parts {
             info: RunInfo {
                 run_id: run_id.unwrap_or_else(|| core.ids.fresh(IdFor::Run)),
@@ -314,6 +330,7 @@ impl Session {
             hooks: more.map_or_else(|| inner.agent.hooks().clone(), |more| inner.agent.hooks().beside(more)),
             budget: Budget::new(core.name.clone(), core.limits.clone()),
             cancel,
+            rest,
             front,
             system_prompt: inner.system_prompt.clone(),
             tape: inner.tape.clone(),
@@ -428,6 +445,7 @@ fn scope(agent: &Agent, session_id: &Arc<str>, tape: Option<Arc<Tape>>) -> Run {
         hooks: agent.hooks().clone(),
         budget: Budget::new(core.name.clone(), Limits::none()),
         cancel: CancellationToken::new(),
+        rest: CancellationToken::new(),
         front: Front::default(),
         system_prompt: core.system_prompt.clone(),
         tape,
@@ -481,7 +499,7 @@ fn nothing(session_id: Arc<str>, run_id: Arc<str>, message: String) -> RunReport
 /// A run as a stream of what happens in it. Dropping it cancels the run.
 pub struct RunStream {
     feed: Feed,
-    cancel: CancellationToken,
+    reins: Reins,
     task: JoinHandle<RunReport>,
     _cancel_on_drop: DropGuard,
 }
@@ -489,12 +507,12 @@ pub struct RunStream {
 impl RunStream {
     pub(crate) fn start(agent: Agent, prompt: Prompt) -> Self {
         let (front, feed) = Front::open();
-        let cancel = CancellationToken::new();
-        let token = cancel.clone();
+        let reins = Reins::new(agent.core());
+        let held = reins.clone();
         let task = tokio::spawn(async move {
             let mut session = agent.session().await;
             let info = session.scope().info().clone();
-            let report = session.start(prompt, &front, token, None).wait().await;
+            let report = session.start(prompt, &front, held, None).wait().await;
             let closed = session.close().await;
             if closed.watches.dropped + closed.watches.unfinished > 0 {
                 let message = format!("detached watches missed events: {:?}", closed.watches);
@@ -503,7 +521,11 @@ impl RunStream {
             front.close();
             report
         });
-        Self { feed, cancel: cancel.clone(), task, _cancel_on_drop: cancel.drop_guard() }
+        Self::of(feed, reins, task)
+    }
+
+    fn of(feed: Feed, reins: Reins, task: JoinHandle<RunReport>) -> Self {
+        Self { feed, reins: reins.clone(), task, _cancel_on_drop: reins.cancel.drop_guard() }
     }
 
     /// The next event; `None` when the session is over.
@@ -513,12 +535,27 @@ impl RunStream {
 
     /// Asks the run to end.
     pub fn cancel(&self) {
-        self.cancel.cancel();
+        self.reins.cancel.cancel();
     }
 
     /// A token that cancels the run, for a signal handler.
     pub fn token(&self) -> CancellationToken {
-        self.cancel.clone()
+        self.reins.cancel.clone()
+    }
+
+    /// Asks the run to come to rest: what has begun ends, with the model's answer and the tools at work, and nothing more
+    /// begins. A question that waits for a person goes on waiting. The run is then
+    /// [suspended](crate::RunStatus::Suspended), unless it has ended meanwhile, and [`Session::go_on`] finishes it after
+    /// [`Agent::resume`], in this process or another: nothing is lost, and nothing is done twice.
+    ///
+    /// A run that keeps no journal could never be resumed: it is cancelled.
+    pub fn suspend(&self) {
+        self.reins.rest.cancel();
+    }
+
+    /// A token that suspends the run, for a signal handler.
+    pub fn suspend_token(&self) -> CancellationToken {
+        self.reins.rest.clone()
     }
 
     /// Waits for the end without looking at the rest.

@@ -27,7 +27,7 @@ pub enum StopReason {
     Steps,
     /// A hook asked for it.
     Requested,
-    /// The run waits for somebody, and goes on when it is resumed.
+    /// The run waits, for somebody's answer or because it was suspended, and goes on when it is resumed.
     Suspended,
     /// Somebody cancelled the run.
     Cancelled,
@@ -72,7 +72,7 @@ impl From<Interrupted> for Stop {
     fn from(interrupted: Interrupted) -> Self {
         match interrupted {
             Interrupted::Cancelled => Self::hard(StopReason::Cancelled, "caller", "the run was cancelled"),
-            Interrupted::Suspended { message } => Self::hard(StopReason::Suspended, "approver", message),
+            Interrupted::Suspended { by, message } => Self::hard(StopReason::Suspended, by, message),
             Interrupted::Failed(error) => {
                 let source = match &error {
                     RunError::Model(_) => "model",

@@ -64,15 +64,6 @@ impl Run {
         self.0.may_wait
     }
 
-    /// Whether somebody is waited for: nothing ends, and nothing more begins.
-    pub(crate) fn is_suspended(&self) -> bool {
-        self.0.suspended.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn suspend(&self) {
-        self.0.suspended.store(true, Ordering::Release);
-    }
-
     /// Whether the calls of the latest answer cannot be made, because something in them was hidden from the journal.
     pub(crate) fn is_veiled(&self) -> bool {
         self.0.veiled.load(Ordering::Acquire)

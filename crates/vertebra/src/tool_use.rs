@@ -117,6 +117,10 @@ struct Progress {
 
 /// Lets calls end for their hooks that were dropped together with their step.
 pub(crate) async fn close_open(run: &Run, desk: &mut Desk, why: &str) {
+    // They go on when the run does.
+    if run.is_suspended() {
+        return;
+    }
     for open in run.close_calls().into_values() {
         close(run, desk, open, ToolResult::ended(ToolStatus::Cancelled, why)).await;
     }
@@ -173,6 +177,10 @@ async fn try_hooked(
                 floor.turns.passed(index);
                 return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
             }
+            if let Err(interrupt) = run.may_begin() {
+                floor.turns.passed(index);
+                return Err(interrupt);
+            }
             run.open_call(progress.number, &asked);
             let stops = desk.pending.stops().len();
             let admission = admit(run, &mut desk, &mut asked, run.retries(attempt)).await;
@@ -186,7 +194,7 @@ async fn try_hooked(
         run.open_call(progress.number, &asked);
         if let Ok(Admission::Retry(wait)) = admission {
             // Later calls wait for this one's turn to end.
-            run.wait(wait).await?;
+            run.pause(wait).await?;
             continue;
         }
         floor.turns.passed(index);
@@ -211,7 +219,7 @@ async fn try_hooked(
             Conclusion::Result(result) => return Ok(result),
             // A run that is ending starts nothing again: what the call came to stands.
             Conclusion::Retry { result, .. } if floor.closing.load(Ordering::Acquire) => return Ok(result),
-            Conclusion::Retry { after, .. } => run.wait(after).await?,
+            Conclusion::Retry { after, .. } => run.pause(after).await?,
         }
     }
 }
@@ -318,7 +326,7 @@ async fn use_once(run: &Run, floor: &Floor, number: u64, asked: &ToolAsked) -> R
         Err(_) => ToolResult::ended(ToolStatus::Cancelled, "cancelled"),
     };
     if run.is_suspended() && spec.delegates {
-        return Err(Interrupted::Suspended { message: format!("`{tool}` waits for an agent that waits") });
+        return Err(run.interrupted());
     }
     let took = run.clock().elapsed().saturating_sub(began);
     let result = result.took(millis(took));

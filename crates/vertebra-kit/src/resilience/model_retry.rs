@@ -78,7 +78,7 @@ impl Around<Inference> for ModelRetry {
             };
             let message = format!("{error}; retry {retries} of {} in {} ms", self.retries, wait.as_millis());
             run.notify(&mut cx.state().clone(), "model-retry", message).await?;
-            if let Err(interrupted) = run.wait(wait).await {
+            if let Err(interrupted) = run.wait_to_ask(&cx.purpose, wait).await {
                 return Ok(interrupted.into());
             }
         }

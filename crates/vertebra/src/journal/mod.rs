@@ -184,7 +184,7 @@ pub enum What {
     },
     /// What the loop knows between two steps.
     Checkpoint(Box<Checkpoint>),
-    /// A run waits for somebody, and nobody has to wait with it: it goes on when it is resumed.
+    /// A run waits, and nobody has to wait with it: it goes on when it is resumed.
     Suspended {
         /// What it waits for.
         message: String,
@@ -328,6 +328,11 @@ pub trait Journal: Send + Sync + 'static {
         let _ = session_id;
         std::future::ready(Ok(()))
     }
+
+    /// Whether anything is kept that a session could be resumed from.
+    fn keeps(&self) -> bool {
+        true
+    }
 }
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
@@ -337,6 +342,7 @@ pub(crate) trait ErasedJournal: Send + Sync {
     fn append(&self, entry: Entry) -> Boxed<'_, ()>;
     fn claim<'a>(&'a self, session_id: &'a str) -> Boxed<'a, Vec<Entry>>;
     fn release<'a>(&'a self, session_id: &'a str) -> Boxed<'a, ()>;
+    fn keeps(&self) -> bool;
 }
 
 impl<J: Journal> ErasedJournal for J {
@@ -351,6 +357,10 @@ impl<J: Journal> ErasedJournal for J {
     fn release<'a>(&'a self, session_id: &'a str) -> Boxed<'a, ()> {
         Box::pin(Journal::release(self, session_id))
     }
+
+    fn keeps(&self) -> bool {
+        Journal::keeps(self)
+    }
 }
 
 /// Forgets everything: for agents that nobody will ask about.
@@ -360,5 +370,9 @@ pub struct NoJournal;
 impl Journal for NoJournal {
     async fn append(&self, _entry: Entry) -> Result<(), JournalError> {
         Ok(())
+    }
+
+    fn keeps(&self) -> bool {
+        false
     }
 }

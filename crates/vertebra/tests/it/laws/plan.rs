@@ -99,6 +99,8 @@ pub(crate) enum Leave {
     AtPoll(u8),
     /// Cancels the run at this line of the journal.
     Cancel(u8),
+    /// Suspends the run at this line of the journal.
+    Suspend(u8),
     /// The whole process is gone at this line of the journal, before or after it is safe.
     Crash(u8, bool),
 }
@@ -163,6 +165,15 @@ pub(crate) fn leaving() -> impl Strategy<Value = Leave> {
 
 pub(crate) fn crashing() -> impl Strategy<Value = Leave> {
     (0..80u8, any::<bool>()).prop_map(|(line, safe)| Leave::Crash(line, safe))
+}
+
+pub(crate) fn suspending() -> impl Strategy<Value = Leave> {
+    (0..80u8).prop_map(Leave::Suspend)
+}
+
+/// Whoever leaves a run that somebody else finishes.
+pub(crate) fn interrupting() -> impl Strategy<Value = Leave> {
+    prop_oneof![2 => crashing(), 1 => suspending()]
 }
 
 impl Plan {

@@ -1,14 +1,15 @@
-//! The laws hold whichever process a run is in: whatever line of the journal was the last, and however often.
+//! The laws hold whichever process a run is in: whatever line of the journal was the last, and however often; and whether
+//! its process died or it was suspended.
 
 use std::collections::HashMap;
 
 use proptest::{collection::vec, prelude::*};
-use vertebra::{Entry, ToolStatus, What};
+use vertebra::{Entry, Message, ToolStatus, What};
 
 use super::{
     cases,
     paired::unanswered,
-    plan::{Leave, Plan, crashing, plan},
+    plan::{Leave, Plan, interrupting, plan, suspending},
     world::{Event, Trace, child_fence, live, replay, top_fence},
 };
 
@@ -28,6 +29,30 @@ fn steady() -> impl Strategy<Value = Plan> {
     plan(Just(Leave::Never)).prop_map(Plan::steady)
 }
 
+/// What tools did: how deep, and with what.
+fn effects(trace: &Trace) -> Vec<(u32, u64)> {
+    let ran = trace.events().into_iter().filter_map(|event| match event {
+        Event::Ran { depth, n, .. } => Some((depth, n)),
+        _ => None,
+    });
+    let mut ran: Vec<_> = ran.collect();
+    ran.sort_unstable();
+    ran
+}
+
+/// What the model was told of its calls, in the end.
+fn told(trace: &Trace) -> Option<Vec<(ToolStatus, String)>> {
+    let messages = trace.events().into_iter().rev().find_map(|event| match event {
+        Event::SessionEnd { messages, .. } => Some(messages),
+        _ => None,
+    })?;
+    let results = messages.iter().filter_map(|message| match message {
+        Message::Tool { result, .. } => Some((result.status, result.output.clone())),
+        _ => None,
+    });
+    Some(results.collect())
+}
+
 fn counted<'a>(lines: &'a [Entry], pick: impl Fn(&'a Entry) -> Option<&'a str>) -> HashMap<&'a str, usize> {
     let mut counts = HashMap::new();
     for name in lines.iter().filter_map(pick) {
@@ -42,7 +67,7 @@ proptest! {
     #[test]
     fn what_had_not_begun_passes_the_guards_of_the_process_that_does_it(
         plan in steady(),
-        crashes in vec(crashing(), 1..4),
+        crashes in vec(interrupting(), 1..4),
     ) {
         let (trace, last) = survived(&plan, &crashes);
         let events = trace.events();
@@ -58,14 +83,14 @@ proptest! {
     }
 
     #[test]
-    fn a_crash_gives_no_step_back(plan in steady(), crashes in vec(crashing(), 1..4)) {
+    fn a_crash_gives_no_step_back(plan in steady(), crashes in vec(interrupting(), 1..4)) {
         let (trace, _) = survived(&plan, &crashes);
         let steps = trace.lines().iter().filter(|line| matches!(line.what, What::StepBegan { .. })).count();
         prop_assert!(steps as u64 <= plan.max_steps, "{steps} steps of {}: {}", plan.max_steps, trace.story());
     }
 
     #[test]
-    fn what_a_model_was_paid_is_counted_once(plan in steady(), crashes in vec(crashing(), 1..4)) {
+    fn what_a_model_was_paid_is_counted_once(plan in steady(), crashes in vec(interrupting(), 1..4)) {
         let (trace, _) = survived(&plan, &crashes);
         let paid = trace.lines().iter().map(|line| match &line.what {
             What::ModelAnswered { usage, .. } => usage.total_tokens(),
@@ -81,7 +106,7 @@ proptest! {
     #[test]
     fn every_run_ends_once_and_every_call_has_its_result(
         plan in steady(),
-        crashes in vec(crashing(), 1..4),
+        crashes in vec(interrupting(), 1..4),
     ) {
         let (trace, _) = survived(&plan, &crashes);
         let lines = trace.lines();
@@ -99,7 +124,7 @@ proptest! {
     #[test]
     fn no_attempt_runs_twice_and_what_ran_has_an_end(
         plan in steady(),
-        crashes in vec(crashing(), 1..4),
+        crashes in vec(interrupting(), 1..4),
     ) {
         let (trace, _) = survived(&plan, &crashes);
         let (lines, events) = (trace.lines(), trace.events());
@@ -131,9 +156,21 @@ proptest! {
     }
 
     #[test]
+    fn suspended_however_often_a_run_ends_as_if_it_never_had_been(
+        plan in steady(),
+        suspensions in vec(suspending(), 1..4),
+    ) {
+        let plan = plan.in_any_order();
+        let (undisturbed, _) = survived(&plan, &[]);
+        let (trace, _) = survived(&plan, &suspensions);
+        prop_assert_eq!(effects(&trace), effects(&undisturbed), "{}", trace.story());
+        prop_assert_eq!(told(&trace), told(&undisturbed), "{}", trace.story());
+    }
+
+    #[test]
     fn a_session_of_many_processes_is_replayed_as_it_was(
         plan in steady(),
-        crashes in vec(crashing(), 1..4),
+        crashes in vec(interrupting(), 1..4),
     ) {
         let plan = plan.in_any_order();
         let (trace, _) = survived(&plan, &crashes);

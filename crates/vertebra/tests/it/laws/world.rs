@@ -3,7 +3,7 @@
 use std::{
     future::{Future, pending, poll_fn},
     panic::resume_unwind,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     task::Poll,
 };
 
@@ -128,6 +128,8 @@ struct Desk {
     leave: Leave,
     lines: Mutex<u8>,
     cancel: CancellationToken,
+    /// Suspends the run that is under way.
+    suspend: Arc<OnceLock<CancellationToken>>,
     crash: Arc<Notify>,
 }
 
@@ -146,7 +148,11 @@ impl Journal for Desk {
                 self.cancel.cancel();
                 None
             }
-            Leave::Never | Leave::AtPoll(_) | Leave::Cancel(_) | Leave::Crash(..) => None,
+            Leave::Suspend(at) if at == line => {
+                self.suspend.get().inspect(|token| token.cancel());
+                None
+            }
+            Leave::Never | Leave::AtPoll(_) | Leave::Cancel(_) | Leave::Suspend(_) | Leave::Crash(..) => None,
         };
         if crash != Some(false) {
             if let What::RunBegan { .. } = entry.what {
@@ -321,18 +327,28 @@ pub(crate) fn live(plan: &Plan, leave: Leave, trace: &Trace) {
     let (ended, crash, cancel) = (Arc::new(Notify::new()), Arc::new(Notify::new()), CancellationToken::new());
     let journal = trace.journal.another();
     let (trace, cancelled, died) = (trace.clone(), cancel.clone(), crash.clone());
+    let suspend = Arc::new(OnceLock::new());
+    let suspended = suspend.clone();
     let began = trace.lines().first().map(|line| line.session_id.clone());
     let run_began = trace.lines().iter().any(|line| matches!(line.what, What::RunBegan { .. }));
-    let desk = Desk { trace: trace.clone(), journal, leave, lines: Mutex::new(0), cancel, crash };
+    let desk = Desk { trace: trace.clone(), journal, leave, lines: Mutex::new(0), cancel, suspend, crash };
     let agent = built(plan, &trace, &ended, desk);
     let life = async move {
         let mut session = match began {
             Some(id) => agent.resume(&id).await.expect("the process before is gone"),
             None => agent.session().await,
         };
-        let _ = session.go_on().await;
-        if !run_began {
-            let _ = session.prompt_until("go", cancelled).await;
+        if let Leave::Suspend(_) = leave {
+            let stream = if run_began { session.stream_on() } else { Some(session.stream("go")) };
+            if let Some(stream) = stream {
+                suspended.set(stream.suspend_token()).expect("one run in a process");
+                let _ = stream.finish().await;
+            }
+        } else {
+            let _ = session.go_on().await;
+            if !run_began {
+                let _ = session.prompt_until("go", cancelled).await;
+            }
         }
         session.close().await;
     };

@@ -1,5 +1,6 @@
 //! Resume, replay and fork: whatever line of the journal was the last, nothing is lost and nothing is done twice.
 
+mod suspended;
 mod world;
 
 use std::time::Duration;

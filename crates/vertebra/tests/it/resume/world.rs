@@ -83,7 +83,7 @@ impl Plan {
         Self::of(calls.iter().map(|call| vec![*call]).collect(), words)
     }
 
-    fn of(steps: Vec<Vec<(&str, &str)>>, words: &str) -> Self {
+    pub(crate) fn of(steps: Vec<Vec<(&str, &str)>>, words: &str) -> Self {
         let calls = |(step, calls): (usize, Vec<(&str, &str)>)| Response {
             calls: calls
                 .into_iter()
