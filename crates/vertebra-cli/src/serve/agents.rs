@@ -66,7 +66,9 @@ impl Agents for BuiltIn {
             let assembled = assemble_on(&options, &self.world, journal, |_, _| Some(questions)).await;
             let assembled = assembled.map_err(|error| Refusal::Failed(format!("{error:#}")))?;
             // What nobody may overlook is overlooked by nobody, also where there is no terminal of a person.
-            assembled.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+            for warning in &assembled.warnings {
+                eprintln!("warning: {warning}");
+            }
             Ok(Made { agent: assembled.agent.clone(), besides: Box::new(assembled) })
         })
     }

@@ -209,6 +209,7 @@ fn of_row(row: &SessionRow) -> Session {
 }
 
 /// What went wrong with the journal.
+#[expect(clippy::needless_pass_by_value, reason = "as errors are mapped")]
 pub(crate) fn failed(error: JournalError) -> Status {
     let message = error.to_string();
     match error.kind {
