@@ -11,6 +11,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let files = ["sessions", "hooks", "approvals", "records"].map(|name| format!("vertebra/v1/{name}.proto"));
     let files = protox::compile(files, [CONTRACT])?;
     fs::write(Path::new(&env::var("OUT_DIR")?).join("descriptor.bin"), files.encode_to_vec())?;
-    tonic_prost_build::configure().build_transport(false).compile_fds(files)?;
+    tonic_prost_build::configure().build_transport(false).codec_path("crate::codec::Wire").compile_fds(files)?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod assembly;
 mod backtest;
+mod bridge;
 mod chat;
 mod demo;
 mod doctor;
@@ -47,6 +48,8 @@ enum Command {
     Sessions(Box<sessions::Options>),
     /// Serve sessions to clients over gRPC, governed by the hooks that live in them
     Serve(Box<serve::Options>),
+    /// Carry a socket of yours to a server in a virtual machine
+    Bridge(bridge::Options),
     /// Do a recorded session again with the hooks there are now: nothing else happens, and the first difference is told
     Replay(Box<replay::Options>),
     /// Show an agent at work under three hooks: one rewrites, one denies, one watches
@@ -93,6 +96,7 @@ fn main() -> ExitCode {
         Command::Chat(options) => asynchronously(chat::run(*options)),
         Command::Sessions(options) => asynchronously(sessions::run(*options)),
         Command::Serve(options) => asynchronously(serve::run(*options)),
+        Command::Bridge(options) => asynchronously(bridge::run(options)),
         Command::Replay(options) => asynchronously(replay::run(*options)),
         Command::Demo(options) => asynchronously(demo::run(options)),
         Command::ExplainCommand(options) => explain::run(&options),

@@ -59,6 +59,11 @@ impl Questions {
         Self(Arc::new(Board { open: Mutex::default(), news, journal }))
     }
 
+    /// How many wait for somebody's answer.
+    pub(crate) fn waiting(&self) -> usize {
+        self.0.lock().waiting.len()
+    }
+
     /// Every question is put off from now on: runs that ask are suspended.
     pub(crate) fn put_off(&self) {
         let waiting = {

@@ -2,9 +2,9 @@
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
-use futures_util::{Stream, StreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _};
 use serde_json::Value;
-use tokio::{sync::mpsc, time::timeout};
+use tokio::time::timeout;
 use tonic::{Request, Response, Status, Streaming};
 use vertebra::{HookInfo as Info, POINTS};
 use vertebra_bridge::{
@@ -14,9 +14,10 @@ use vertebra_bridge::{
 
 use crate::{
     Made, Server,
-    clients::{Client, Governance, Link, role},
+    clients::{Client, Governance, Link, outbox, role},
     door::{Principal, principal},
     lanes::Lane,
+    metrics::plainly,
     proto::{
         ClientFrame, FireRequest, FireResponse, Hello, HookInfo, ListHooksRequest, ListHooksResponse, Register,
         Registered, ServerFrame, Unregistered, Welcome, answer::Answer, client_frame::Frame as Said,
@@ -24,9 +25,6 @@ use crate::{
     },
     server::Inner,
 };
-
-/// How long a client may take to say who it is.
-const HELLO: Duration = Duration::from_secs(10);
 
 /// How long the name of a client may be.
 const LONGEST_NAME: usize = 200;
@@ -45,9 +43,9 @@ impl Hooks for Server {
         let mut said = request.into_inner();
         let inner = self.inner();
         inner.is_open()?;
-        let hello = hello(&mut said).await?;
+        let hello = hello(&mut said, inner.limits.patience).await?;
         let limits = &inner.limits;
-        let (out, frames) = mpsc::channel(limits.in_flight + SPARE);
+        let (out, frames) = outbox(limits.in_flight + SPARE, limits.event_bytes);
         let name = principal.name.to_string();
         let (client, link, resumed) = inner.clients.attach(principal, &hello.client_id, out, limits)?;
         let number = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
@@ -61,7 +59,6 @@ impl Hooks for Server {
         }));
         let this = self.clone();
         tokio::spawn(async move { this.hear(link, said).await });
-        let frames = stream::unfold(frames, async |mut frames| Some((frames.recv().await?, frames)));
         Ok(Response::new(frames.boxed()))
     }
 
@@ -102,36 +99,52 @@ impl Server {
     /// Hears a client out. When it is gone for longer than the grace time, it is known no more.
     async fn hear(&self, link: Link, mut said: Streaming<ClientFrame>) {
         let client = link.client().clone();
-        while let Ok(Some(frame)) = said.message().await {
-            if !link.is_latest() {
-                return;
+        loop {
+            match said.message().await {
+                Ok(Some(_)) if !link.is_latest() => return,
+                Ok(Some(frame)) => {
+                    let registers = match &frame.frame {
+                        Some(Said::Register(register)) => register.hook.as_ref().map(|hook| hook.name.clone()),
+                        _ => None,
+                    };
+                    if let Some(reply) = self.inner().take(&link, frame).await {
+                        link.reply(reply).await;
+                    }
+                    // What waits for a hook is put again once its client knows that it stands.
+                    if let Some(name) = registers {
+                        client.put_again(&name);
+                    }
+                }
+                Ok(None) => break,
+                Err(status) => {
+                    link.end(plainly(status));
+                    break;
+                }
             }
-            self.inner().take(&link, frame).await;
         }
         drop(link);
-        client.gone().await;
-        self.inner().lose(&client);
+        if client.stays_away().await && self.inner().clients.forget(&client) {
+            self.inner().lose(&client);
+        }
     }
 }
 
 impl Inner {
-    /// Does what a client says.
-    async fn take(&self, link: &Link, frame: ClientFrame) {
+    /// Does what a client says, and answers where an answer is waited for.
+    async fn take(&self, link: &Link, frame: ClientFrame) -> Option<Frame> {
         let client = link.client();
         let word = |done: Result<(), String>| done.err().unwrap_or_default();
         match frame.frame {
             // It has said so already.
-            Some(Said::Hello(_)) | None => {}
+            Some(Said::Hello(_)) | None => None,
             Some(Said::Register(register)) => {
                 let request = register.request;
-                let name = register.hook.as_ref().map(|hook| hook.name.clone()).unwrap_or_default();
                 let error = word(self.register(client, register).await);
-                client.tell(Frame::Registered(Registered { request, error }));
-                client.put_again(&name);
+                Some(Frame::Registered(Registered { request, error }))
             }
             Some(Said::Unregister(unregister)) => {
                 let error = word(client.unregister(&unregister.name, &self.sessions.all()));
-                client.tell(Frame::Unregistered(Unregistered { request: unregister.request, error }));
+                Some(Frame::Unregistered(Unregistered { request: unregister.request, error }))
             }
             Some(Said::Answer(answer)) => {
                 let said = match answer.answer {
@@ -143,6 +156,7 @@ impl Inner {
                     None => Ok(String::new()),
                 };
                 link.answer(answer.id, said);
+                None
             }
         }
     }
@@ -162,7 +176,6 @@ impl Inner {
 
     /// A client was lost for too long.
     fn lose(&self, client: &Client) {
-        self.clients.forget(client);
         for live in self.sessions.all() {
             if live.governance.is_governed_by(client) && live.about.when_lost == crate::proto::WhenLost::Suspend {
                 live.suspend();
@@ -172,8 +185,8 @@ impl Inner {
 }
 
 /// The first thing a client says.
-async fn hello(said: &mut Streaming<ClientFrame>) -> Result<Hello, Status> {
-    let frame = timeout(HELLO, said.message()).await;
+async fn hello(said: &mut Streaming<ClientFrame>, patience: Duration) -> Result<Hello, Status> {
+    let frame = timeout(patience, said.message()).await;
     let frame = frame.map_err(|_| Status::deadline_exceeded("the first frame is `hello`, and none came"))??;
     match frame.and_then(|frame| frame.frame) {
         Some(Said::Hello(hello)) if hello.client_id.is_empty() || hello.client_id.len() > LONGEST_NAME => {

@@ -7,12 +7,14 @@
 
 mod approvals;
 mod clients;
+mod codec;
 pub mod door;
 mod hooks;
 mod lanes;
 mod limits;
 mod listen;
 mod log;
+mod metrics;
 mod records;
 mod server;
 mod sessions;
@@ -30,6 +32,6 @@ pub use self::{
     approvals::Questions,
     lanes::Lane,
     limits::{Limits, Places},
-    listen::{Address, AddressError, Listener},
+    listen::{Address, AddressError, Listener, Machine, MachinePort, Tls, TlsError, bridge},
     server::{Agents, BoxFuture, Made, Refusal, Server, Wanted},
 };

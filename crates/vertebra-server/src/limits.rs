@@ -28,7 +28,13 @@ pub struct Limits {
     pub execute: Places,
     /// Runs, by session.
     pub generate: Places,
-    /// Bytes of a message from a client.
+    /// Bytes of events that wait for one client: to be read, and to be answered.
+    pub event_bytes: usize,
+    /// Connections to one listener.
+    pub connections: usize,
+    /// Bytes of the headers of a request.
+    pub header_bytes: u32,
+    /// Bytes of a message from a client, and of an event to one.
     pub message_bytes: usize,
     /// Bytes of a prompt.
     pub prompt_bytes: usize,
@@ -40,6 +46,8 @@ pub struct Limits {
     pub kept_bytes: usize,
     /// Requests that are open on one connection at once.
     pub streams: u32,
+    /// How long a connection may take until a request on it is let in, and a client with hooks to say hello.
+    pub patience: Duration,
     /// How long a lost client's hooks wait for it.
     pub grace: Duration,
     /// How long runs have to come to rest when the server goes down.
@@ -74,12 +82,16 @@ impl Default for Limits {
             query: Places { at_once: 64, at_once_of_one: 48, waiting: 4096, waiting_of_one: 2048 },
             execute: Places { at_once: 64, at_once_of_one: 48, waiting: 4096, waiting_of_one: 2048 },
             generate: Places { at_once: 1024, at_once_of_one: 1, waiting: 4096, waiting_of_one: 16 },
+            event_bytes: 64 << 20,
+            connections: 1024,
+            header_bytes: 16 << 10,
             message_bytes: 4 << 20,
             prompt_bytes: 1 << 20,
             answer_bytes: 1 << 20,
             kept_events: 4096,
             kept_bytes: 4 << 20,
             streams: 1024,
+            patience: Duration::from_secs(10),
             grace: Duration::from_secs(10),
             drain: Duration::from_secs(20),
         }

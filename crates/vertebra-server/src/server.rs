@@ -2,10 +2,19 @@
 
 use std::{any::Any, future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use futures_util::{StreamExt as _, stream};
-use tokio::{sync::OnceCell, time::timeout};
+use futures_util::StreamExt as _;
+use tokio::{
+    sync::OnceCell,
+    time::{sleep, timeout},
+};
 use tokio_util::sync::CancellationToken;
-use tonic::{Request, Status, service::InterceptorLayer, transport};
+use tonic::{Status, service::interceptor::InterceptedService, transport};
+use tonic_health::{
+    ServingStatus,
+    pb::health_server::HealthServer,
+    server::{HealthReporter, HealthService},
+};
+use tower::util::MapResponseLayer;
 use vertebra::Agent;
 use vertebra_journal::Store;
 
@@ -14,6 +23,8 @@ use crate::{
     clients::Clients,
     door::Door,
     lanes::{Full, Lane, Lanes, Permit},
+    listen::Lobby,
+    metrics::Metrics,
     proto::{
         self, Draining, approvals_server::ApprovalsServer, hooks_server::HooksServer, records_server::RecordsServer,
         server_frame::Frame, sessions_server::SessionsServer,
@@ -26,6 +37,13 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// How long it may take to say so.
 const KEEP_ALIVE_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long whoever still reads has to hear the end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// What is told of as well or not: all of the server, and each service.
+const SERVICES: [&str; 5] =
+    ["", "vertebra.v1.Sessions", "vertebra.v1.Hooks", "vertebra.v1.Approvals", "vertebra.v1.Records"];
 
 /// A future in a box, so that agents can be made by whoever knows how.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -79,6 +97,8 @@ pub(crate) struct Inner {
     pub(crate) questions: Questions,
     /// An agent that nobody gets: what it has, others have.
     sample: OnceCell<Made>,
+    pub(crate) metrics: Metrics,
+    health: HealthReporter,
     /// Nothing new begins.
     pub(crate) draining: CancellationToken,
     /// Nobody is listened to any more.
@@ -97,52 +117,62 @@ impl Server {
             journal,
             limits,
             sample: OnceCell::new(),
+            metrics: Metrics::default(),
+            health: HealthReporter::new(),
             draining: CancellationToken::new(),
             closed: CancellationToken::new(),
         }))
     }
 
     /// Serves whoever comes in here, until the server is shut down.
+    ///
+    /// Whether it is well, a server tells everybody; all else needs a principal, what it can do included.
     pub async fn serve(&self, listener: Listener, door: Door) -> Result<(), transport::Error> {
         let Self(inner) = self;
         let limits = &inner.limits;
-        let (health, told) = tonic_health::server::health_reporter();
-        health.set_serving::<SessionsServer<Self>>().await;
-        health.set_serving::<HooksServer<Self>>().await;
+        if inner.is_open().is_ok() {
+            inner.tell_health(ServingStatus::Serving).await;
+        }
         // A contract that was compiled into this program can be read.
         let reflection = tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(proto::DESCRIPTOR)
             .build_v1()
             .ok();
-        let router = transport::Server::builder()
+        let refusals = inner.metrics.refusals.clone();
+        let mut server = transport::Server::builder()
             .http2_keepalive_interval(Some(KEEP_ALIVE))
             .http2_keepalive_timeout(Some(KEEP_ALIVE_LIMIT))
+            .http2_max_header_list_size(limits.header_bytes)
             .max_concurrent_streams(limits.streams)
-            .layer(InterceptorLayer::new(move |request: Request<()>| door.admit(request)))
-            .add_service(told)
-            .add_optional_service(reflection)
-            .add_service(SessionsServer::new(self.clone()).max_decoding_message_size(limits.message_bytes))
-            .add_service(HooksServer::new(self.clone()).max_decoding_message_size(limits.message_bytes))
-            .add_service(ApprovalsServer::new(self.clone()).max_decoding_message_size(limits.message_bytes))
-            .add_service(RecordsServer::new(self.clone()).max_decoding_message_size(limits.message_bytes));
-        let closed = inner.closed.clone().cancelled_owned();
-        match listener {
-            Listener::Tcp(tcp) => {
-                let incoming = stream::unfold(tcp, async |tcp| {
-                    let connection = tcp.accept().await.map(|(connection, _)| connection);
-                    let connection = connection.inspect(|connection| _ = connection.set_nodelay(true));
-                    Some((connection, tcp))
-                });
-                router.serve_with_incoming_shutdown(incoming.boxed(), closed).await
-            }
-            Listener::Unix(unix, _socket) => {
-                let incoming = stream::unfold(unix, async |unix| {
-                    let connection = unix.accept().await.map(|(connection, _)| connection);
-                    Some((connection, unix))
-                });
-                router.serve_with_incoming_shutdown(incoming.boxed(), closed).await
-            }
+            .layer(MapResponseLayer::new(move |answer| refusals.look(answer)));
+        if let Some(tls) = listener.tls() {
+            server = tls.cover(server)?;
         }
+        let most = limits.message_bytes;
+        let sessions = SessionsServer::new(self.clone()).max_decoding_message_size(most);
+        let hooks = HooksServer::new(self.clone()).max_decoding_message_size(most);
+        let approvals = ApprovalsServer::new(self.clone()).max_decoding_message_size(most);
+        let records = RecordsServer::new(self.clone()).max_decoding_message_size(most);
+        let router = server
+            .add_service(HealthServer::new(HealthService::from_health_reporter(inner.health.clone())))
+            .add_optional_service(reflection.map(|service| InterceptedService::new(service, door.clone())))
+            .add_service(InterceptedService::new(sessions, door.clone()))
+            .add_service(InterceptedService::new(hooks, door.clone()))
+            .add_service(InterceptedService::new(approvals, door.clone()))
+            .add_service(InterceptedService::new(records, door));
+        let lobby = Lobby::new(limits.connections, limits.patience, inner.metrics.connections.clone());
+        let closed = inner.closed.clone().cancelled_owned();
+        let serving = router.serve_with_incoming_shutdown(lobby.clone().incoming(listener).boxed(), closed);
+        let last_words = async {
+            inner.closed().await;
+            sleep(LAST_WORDS).await;
+        };
+        tokio::pin!(serving);
+        tokio::select! {
+            done = &mut serving => return done,
+            () = last_words => lobby.close(),
+        }
+        serving.await
     }
 
     /// Goes down in order: nothing new begins, runs come to rest in the journal, then nobody is listened to any more.
@@ -150,6 +180,7 @@ impl Server {
     pub async fn shut_down(&self) -> usize {
         let Self(inner) = self;
         inner.draining.cancel();
+        inner.tell_health(ServingStatus::NotServing).await;
         let within_ms = u32::try_from(inner.limits.drain.as_millis()).unwrap_or(u32::MAX);
         for client in inner.clients.all() {
             client.tell(Frame::Draining(Draining { within_ms }));
@@ -178,6 +209,17 @@ impl Server {
 }
 
 impl Inner {
+    async fn tell_health(&self, status: ServingStatus) {
+        for service in SERVICES {
+            self.health.set_service_status(service, status).await;
+        }
+    }
+
+    /// Waits until nobody is listened to any more.
+    pub(crate) async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
     /// Waits for a place in a lane.
     pub(crate) async fn enter(&self, lane: Lane, key: &str) -> Result<Permit, Status> {
         self.lanes.enter(lane, key).await.map_err(|Full| Status::resource_exhausted("too many wait already"))

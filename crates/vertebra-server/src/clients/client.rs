@@ -10,17 +10,21 @@ use std::{
 };
 
 use tokio::{
-    sync::{mpsc, oneshot, watch},
+    sync::{oneshot, watch},
     time::{Instant, sleep_until},
 };
 use tonic::Status;
 use vertebra_bridge::settings::Stand;
 
-use super::{ClientKey, Governed};
+use super::{
+    ClientKey, Governed,
+    outbox::{Outbox, Unread},
+};
 use crate::{
     door::Principal,
     limits::Limits,
-    proto::{Event, ServerFrame, Withdrawn, server_frame::Frame},
+    metrics::Exchanges,
+    proto::{Event, Withdrawn, server_frame::Frame},
 };
 
 /// A client, there or lost.
@@ -32,7 +36,10 @@ pub(crate) struct Client {
     next_event: AtomicU64,
     grace: Duration,
     max_in_flight: usize,
+    max_event: usize,
+    max_bytes: usize,
     max_hooks: usize,
+    pub(super) exchanges: Exchanges,
 }
 
 /// Whether a client is there.
@@ -45,10 +52,12 @@ enum Presence {
 #[derive(Default)]
 struct State {
     /// Where frames go, while somebody is there.
-    out: Option<mpsc::Sender<Result<ServerFrame, Status>>>,
+    out: Option<Outbox>,
     /// How often somebody came.
     visits: u64,
     waiting: HashMap<u64, Waiting>,
+    /// Bytes of the events that wait.
+    bytes: usize,
     hooks: Vec<Hooked>,
 }
 
@@ -56,6 +65,19 @@ struct State {
 struct Waiting {
     event: Event,
     answer: oneshot::Sender<Result<String, String>>,
+}
+
+impl State {
+    fn wait(&mut self, waiting: Waiting) {
+        self.bytes += waiting.event.json.len();
+        self.waiting.insert(waiting.event.id, waiting);
+    }
+
+    fn take(&mut self, id: u64) -> Option<Waiting> {
+        let taken = self.waiting.remove(&id)?;
+        self.bytes -= taken.event.json.len();
+        Some(taken)
+    }
 }
 
 /// A hook of a client.
@@ -72,7 +94,7 @@ pub(crate) struct Link {
 }
 
 impl Client {
-    pub(super) fn new(key: ClientKey, principal: Principal, limits: &Limits) -> Arc<Self> {
+    pub(super) fn new(key: ClientKey, principal: Principal, limits: &Limits, exchanges: Exchanges) -> Arc<Self> {
         Arc::new(Self {
             key,
             principal,
@@ -81,15 +103,18 @@ impl Client {
             next_event: AtomicU64::new(1),
             grace: limits.grace,
             max_in_flight: limits.in_flight,
+            max_event: limits.message_bytes,
+            max_bytes: limits.event_bytes,
             max_hooks: limits.hooks,
+            exchanges,
         })
     }
 
-    pub(super) fn link(self: &Arc<Self>, out: mpsc::Sender<Result<ServerFrame, Status>>) -> Link {
+    pub(super) fn link(self: &Arc<Self>, out: Outbox) -> Link {
         let mut state = self.lock();
         if let Some(before) = state.out.replace(out) {
             // It must not come back: it would only take the name away again.
-            let _ = before.try_send(Err(Status::already_exists("another client came under this name")));
+            before.end(Status::already_exists("another client came under this name"));
         }
         state.visits += 1;
         self.presence.send_replace(Presence::There);
@@ -108,11 +133,13 @@ impl Client {
             return Err(format!("a client has at most {} hooks", self.max_hooks));
         }
         let mut state = self.lock();
+        let gone = |waiting: &&Waiting| hooks.iter().all(|hooked| hooked.stand.name != waiting.event.hook);
+        let gone: Vec<u64> = state.waiting.values().filter(gone).map(|waiting| waiting.event.id).collect();
         state.hooks = hooks;
-        let State { hooks, waiting, .. } = &mut *state;
-        let gone = waiting.extract_if(|_, waiting| hooks.iter().all(|hooked| hooked.stand.name != waiting.event.hook));
-        for (_, waiting) in gone {
-            let _ = waiting.answer.send(Err("the hook was unregistered".to_owned()));
+        for id in gone {
+            if let Some(waiting) = state.take(id) {
+                let _ = waiting.answer.send(Err("the hook was unregistered".to_owned()));
+            }
         }
         Ok(())
     }
@@ -126,13 +153,16 @@ impl Client {
         if state.waiting.len() >= self.max_in_flight {
             return Err(format!("{} events wait for its answers already", self.max_in_flight));
         }
-        if let Some(out) = &state.out {
-            let frame = ServerFrame { frame: Some(Frame::Event(event.clone())) };
-            if let Err(mpsc::error::TrySendError::Full(_)) = out.try_send(Ok(frame)) {
-                return Err("it does not read its events".to_owned());
-            }
+        if event.json.len() > self.max_event {
+            return Err(format!("the event has more than {} bytes", self.max_event));
         }
-        state.waiting.insert(id, Waiting { event, answer: sender });
+        if state.bytes + event.json.len() > self.max_bytes {
+            return Err(format!("the events that wait for its answers have {} bytes already", state.bytes));
+        }
+        if let Some(out) = &state.out {
+            out.offer(Frame::Event(event.clone())).map_err(|Unread| "it does not read its events".to_owned())?;
+        }
+        state.wait(Waiting { event, answer: sender });
         Ok(Ticket { client: self.clone(), id, answer })
     }
 
@@ -141,7 +171,8 @@ impl Client {
         let state = self.lock();
         let Some(out) = &state.out else { return };
         for waiting in state.waiting.values().filter(|waiting| waiting.event.hook == name) {
-            let _ = out.try_send(Ok(ServerFrame { frame: Some(Frame::Event(waiting.event.clone())) }));
+            // One that finds no room is not answered, and fails in time.
+            let _ = out.offer(Frame::Event(waiting.event.clone()));
         }
     }
 
@@ -165,10 +196,23 @@ impl Client {
         }
     }
 
+    /// Whether a client that was lost just now stays away for longer than the grace time.
+    pub(crate) async fn stays_away(&self) -> bool {
+        let mut presence = self.presence.subscribe();
+        let now = *presence.borrow_and_update();
+        match now {
+            Presence::There => false,
+            Presence::LostAt(when) => tokio::select! {
+                () = sleep_until(when + self.grace) => true,
+                _ = presence.changed() => false,
+            },
+        }
+    }
+
     /// Sends something that is no event.
     pub(crate) fn tell(&self, frame: Frame) {
         if let Some(out) = &self.lock().out {
-            let _ = out.try_send(Ok(ServerFrame { frame: Some(frame) }));
+            let _ = out.offer(frame);
         }
     }
 
@@ -187,11 +231,27 @@ impl Link {
         self.client.lock().visits == self.visit
     }
 
+    /// Answers a request of the client, as soon as it reads.
+    pub(crate) async fn reply(&self, frame: Frame) {
+        let out = self.client.lock().out.clone();
+        if let Some(out) = out {
+            out.answer(frame).await;
+        }
+    }
+
+    /// Says why the client is heard no more.
+    pub(crate) fn end(&self, why: Status) {
+        let state = self.client.lock();
+        if let Some(out) = state.out.as_ref().filter(|_| state.visits == self.visit) {
+            out.end(why);
+        }
+    }
+
     /// An answer. One that nobody waits for is none.
     pub(crate) fn answer(&self, id: u64, answer: Result<String, String>) {
         let mut state = self.client.lock();
         if state.visits == self.visit
-            && let Some(waiting) = state.waiting.remove(&id)
+            && let Some(waiting) = state.take(id)
         {
             let _ = waiting.answer.send(answer);
         }
@@ -225,7 +285,7 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let still_waits = self.client.lock().waiting.remove(&self.id).is_some();
+        let still_waits = self.client.lock().take(self.id).is_some();
         if still_waits {
             self.client.tell(Frame::Withdrawn(Withdrawn { id: self.id }));
         }

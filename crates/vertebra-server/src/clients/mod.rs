@@ -2,6 +2,7 @@
 
 mod client;
 mod governance;
+mod outbox;
 mod remote;
 mod spec;
 
@@ -11,7 +12,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::mpsc;
 use tonic::Status;
 use vertebra::{HookSet, Hooks, RegisterError};
 use vertebra_bridge::settings::Stand;
@@ -24,18 +24,24 @@ use self::{
 pub(crate) use self::{
     client::{Client, Link},
     governance::Governance,
+    outbox::{Outbox, outbox},
     spec::to_json,
 };
 use crate::{
     door::Principal,
     limits::Limits,
-    proto::{Register, Role, ServerFrame},
+    metrics::Exchanges,
+    proto::{Register, Role},
     sessions::Live,
 };
 
 /// The clients that are there, and those that may come back.
 #[derive(Default)]
-pub(crate) struct Clients(Mutex<HashMap<ClientKey, Arc<Client>>>);
+pub(crate) struct Clients {
+    all: Mutex<HashMap<ClientKey, Arc<Client>>>,
+    /// What became of events for them.
+    pub(crate) exchanges: Exchanges,
+}
 
 /// Whose client, and its name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -56,7 +62,7 @@ impl Clients {
         &self,
         principal: Principal,
         client_id: &str,
-        out: mpsc::Sender<Result<ServerFrame, Status>>,
+        out: Outbox,
         limits: &Limits,
     ) -> Result<(Arc<Client>, Link, bool), Status> {
         let key = ClientKey { principal: principal.name.clone(), client_id: client_id.into() };
@@ -65,14 +71,16 @@ impl Clients {
             return Err(Status::resource_exhausted(format!("{} clients have hooks here already", limits.clients)));
         }
         let known = all.contains_key(&key);
-        let client = all.entry(key.clone()).or_insert_with(|| Client::new(key, principal, limits)).clone();
+        let new = || Client::new(key.clone(), principal, limits, self.exchanges.clone());
+        let client = all.entry(key.clone()).or_insert_with(new).clone();
         let link = client.link(out);
         Ok((client, link, known))
     }
 
-    /// A client that was lost for too long is known no more. What it governs stays governed.
-    pub(crate) fn forget(&self, client: &Client) {
-        self.lock().remove(&client.key);
+    /// A client that was lost for too long is known no more, unless it came back just now. What it governs stays governed.
+    pub(crate) fn forget(&self, client: &Client) -> bool {
+        let mut all = self.lock();
+        !client.is_there() && all.remove(&client.key).is_some()
     }
 
     /// Every client that is known.
@@ -86,7 +94,7 @@ impl Clients {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ClientKey, Arc<Client>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

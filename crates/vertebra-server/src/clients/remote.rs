@@ -31,6 +31,7 @@ impl Remote {
         let failed = |message: String| End::Failed { message: format!("{}: {message}", self.shown()) };
         // Nobody waits for a watch that nobody is there for.
         if self.stand.role == Role::Watch && !self.client.is_there() {
+            self.client.exchanges.missed.count();
             return Err(failed("it is not there, and missed the event".to_owned()));
         }
         let event = Event {
@@ -41,6 +42,7 @@ impl Remote {
             json: ask.event.to_string(),
             deadline_ms: u32::try_from(ask.limit.as_millis()).unwrap_or(u32::MAX),
         };
+        self.client.exchanges.put.count();
         let mut ticket = self.client.ask(event).map_err(failed)?;
         let until = Instant::now() + ask.limit;
         tokio::select! {
@@ -63,6 +65,12 @@ impl Handler for Remote {
             let began = Instant::now();
             let said = self.talk(&ask).await;
             let took: Duration = began.elapsed();
+            let exchanges = &self.client.exchanges;
+            match &said {
+                Ok(_) => exchanges.answered.count(),
+                Err(End::TimedOut { .. }) => exchanges.timed_out.count(),
+                Err(_) => exchanges.failed.count(),
+            }
             let (end, stdout) = match said {
                 Ok(answer) => (End::Answered, answer),
                 Err(end) => (end, String::new()),

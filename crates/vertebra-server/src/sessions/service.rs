@@ -89,17 +89,14 @@ impl Sessions for Server {
         let id = request.into_inner().session_id;
         let inner = self.inner();
         inner.is_open()?;
-        let live = match inner.sessions.find(&id, &principal) {
-            Ok(live) => live,
-            Err(_) => {
-                let live = take_up(inner, &id, principal).await?;
-                if live.told().unfinished_run.is_empty() {
-                    // It is open again, and nothing is to be done.
-                    return Ok(Response::new(stream::empty().boxed()));
-                }
-                live
-            }
-        };
+        if let Ok(live) = inner.sessions.find(&id, &principal) {
+            return begin(inner, &live, Work::GoOn).await;
+        }
+        let live = take_up(inner, &id, principal).await?;
+        if live.told().unfinished_run.is_empty() {
+            // It is open again, and nothing is to be done.
+            return Ok(Response::new(stream::empty().boxed()));
+        }
         begin(inner, &live, Work::GoOn).await
     }
 

@@ -44,6 +44,8 @@ fn versions() -> BTreeMap<String, FileDescriptorSet> {
         let version = file.package().replace('.', "/");
         versions.entry(version).or_default().file.push(FileDescriptorProto { source_code_info: None, ..file });
     }
-    versions.values_mut().for_each(|set| set.file.sort_by(|one, other| one.name().cmp(other.name())));
+    for set in versions.values_mut() {
+        set.file.sort_by(|one, other| one.name().cmp(other.name()));
+    }
     versions
 }
