@@ -34,9 +34,9 @@ async fn a_hook_in_a_client_rewrites_and_a_guard_sees_the_final_form() {
     let _rewrites = rewriter.answering(|_, _| json!({ "patch": { "timeout": 30 } }));
     let mut guard = world.client("guard").await;
     guard.register(before_tools("sees", Role::Guard)).await.expect("it stands");
-    let _sees = guard.answering(|_, seen| match seen["args"]["timeout"] == 30 {
-        true => json!({}),
-        false => json!({ "verdict": "deny", "reason": "this is not the final form" }),
+    let _sees = guard.answering(|_, seen| match seen["args"]["timeout"].as_u64() {
+        Some(30) => json!({}),
+        _ => json!({ "verdict": "deny", "reason": "this is not the final form" }),
     });
     let session = world.open().await;
     world.run(&session).await;

@@ -75,7 +75,7 @@ async fn a_run_is_cancelled_and_the_session_goes_on() {
     let world = World::with(
         || commands(&["ls"]).say("again"),
         |builder| {
-            builder.approval_timeout(std::time::Duration::from_secs(60));
+            builder.approval_timeout(std::time::Duration::from_mins(1));
             builder.guard(vertebra::BeforeToolUse, async |_| vertebra::ask("may I?"));
         },
         limits(),
