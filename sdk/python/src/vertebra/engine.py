@@ -134,7 +134,8 @@ class HookEngine(Engine):
         """Puts an event to the hooks, and says what came of it and who decided.
 
         Matchers are evaluated here, which is less than the server does: it also parses command lines and knows all
-        names of a tool. A handler that fails or is late blocks where something can be refused.
+        names of a tool. A handler that fails or is late blocks where something can be refused. An answer that cannot be
+        honoured is a `VerdictError`, here and now; on a server its hook has failed.
         """
         return await self._fire(event)
 

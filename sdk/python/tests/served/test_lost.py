@@ -106,6 +106,29 @@ async def test_what_is_told_of_a_run_goes_on_after_the_connection_was_lost(serve
     await relay.cut()
 
 
+async def test_events_and_records_are_followed_over_a_loss(serve: Serve):
+    served = serve(say("one"), say("two"))
+    relay = await relayed(served)
+    async with connect(relay.address, token=TOKEN) as client, connect(served.tcp, token=TOKEN) as other:
+        session = await other.sessions.create()
+        await session.prompt("a").result()
+        here = await client.sessions.get(session.id)
+        numbers, lines = [], []
+        records = client.records(session.id, follow=True)
+        async for event in here.events():
+            numbers.append(event["number"])
+            lines.append((await records.__anext__()).number)
+            if event["event"] == "ended" and len(numbers) == numbers[-1]:
+                if numbers[-1] > 12:
+                    break
+                await relay.cut()
+                await relay.open()
+                await session.prompt("b").result()
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert lines == list(range(1, len(lines) + 1))
+    await relay.cut()
+
+
 async def test_hooks_are_registered_anew_with_a_server_that_was_restarted(serve: Serve):
     served = serve(say("x"))
     async with serve.client(served) as client:
