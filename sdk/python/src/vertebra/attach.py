@@ -58,7 +58,8 @@ class _Placed:
 class _Stream:
     """One stream, from its opening to its loss."""
 
-    outbox: asyncio.Queue[pb.ClientFrame] = field(default_factory=asyncio.Queue[pb.ClientFrame])
+    outbox: asyncio.Queue[pb.ClientFrame | None] = field(default_factory=asyncio.Queue[pb.ClientFrame | None])
+    """What goes out; nothing more after `None`."""
     welcomed: bool = False
     max_answer_bytes: int = 0
     awaited: set[str] = field(default_factory=set[str])
@@ -161,6 +162,10 @@ class Attachment:
                     self._final = self._last
                     await self._tell()
                     return
+            except Exception as error:
+                # A mistake of ours must not leave the hooks unanswered for ever.
+                logger.exception("the stream of hooks failed")
+                self._last = ConnectionLost(str(error))
             finally:
                 self._stream = None
             for placed in self._hooks.values():
@@ -178,11 +183,14 @@ class Attachment:
         stream.outbox.put_nowait(pb.ClientFrame(hello=self._hello))
 
         async def frames() -> AsyncIterator[pb.ClientFrame]:
-            while True:
-                yield await stream.outbox.get()
+            while (frame := await stream.outbox.get()) is not None:
+                yield frame
 
-        async for frame in self._open(frames()):
-            await self._take(frame, stream)
+        try:
+            async for frame in self._open(frames()):
+                await self._take(frame, stream)
+        finally:
+            stream.outbox.put_nowait(None)
 
     async def _take(self, frame: pb.ServerFrame, stream: _Stream) -> None:
         match frame.WhichOneof("frame"):

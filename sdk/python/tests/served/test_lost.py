@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 
 import pytest
 
-from vertebra import BeforeToolUseEvent, connect, deny
+from vertebra import BeforeToolUseEvent, PromptSubmitEvent, connect, deny
 
 from .conftest import Serve
 from .relay import Relay
@@ -103,6 +104,23 @@ async def test_what_is_told_of_a_run_goes_on_after_the_connection_was_lost(serve
         assert numbers == list(range(1, len(numbers) + 1)), "nothing was missed, and nothing told twice"
         assert (await run.result())["status"] == "completed"
         assert (await run.text()).startswith("0 1 2 ")
+    await relay.cut()
+
+
+async def test_a_connection_that_has_gone_silent_is_noticed(serve: Serve):
+    served = serve(say("x"))
+    relay = await relayed(served)
+    async with connect(relay.address, token=TOKEN) as client, connect(served.tcp, token=TOKEN) as other:
+
+        @client.guard("PromptSubmit")
+        async def no(event: PromptSubmitEvent):
+            return deny("heard after all")
+
+        await client.ready()
+        session = await other.sessions.create()
+        relay.freeze()
+        report = await session.prompt("hello").result()
+        assert "heard after all" in json.dumps(report)
     await relay.cut()
 
 
