@@ -123,7 +123,8 @@ class Attachment:
         """Takes a hook out of force. Says whether it was there; `settled` tells when it is gone."""
         placed = self._hooks.pop(name, None)
         stream = self._stream
-        if placed is not None and placed.request and stream is not None and stream.welcomed:
+        is_known = placed is not None and placed.request and not placed.error
+        if is_known and stream is not None and stream.welcomed:
             request = self._next_request()
             self._leaving.add(request)
             stream.outbox.put_nowait(pb.ClientFrame(unregister=pb.Unregister(request=request, name=name)))

@@ -111,6 +111,11 @@ class Client(Registers):
         if self._rpc is not None:
             await self._rpc.close()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing can be done with it any more."""
+        return self._closed
+
     async def ready(self) -> None:
         """Waits until every hook is in force. `RegistrationError` if the server refused one."""
         self._open()
