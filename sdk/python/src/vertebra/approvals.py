@@ -106,7 +106,10 @@ class Approvals:
         return [Approval.read(wire) for wire in answer.approvals]
 
     async def watch(self, session_id: str = "") -> AsyncIterator[Approval | Settled]:
-        """Those that wait, then each as it is put and as it is settled."""
+        """Those that wait, then each as it is put and as it is settled.
+
+        If the server is lost it raises `ConnectionLost`: whoever watches again is told what waits then.
+        """
         async for event in self._rpc().watch_approvals(pb.ListApprovalsRequest(session_id=session_id)):
             if event.WhichOneof("event") == "asked":
                 yield Approval.read(event.asked)

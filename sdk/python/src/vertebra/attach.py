@@ -58,7 +58,8 @@ class _Placed:
 class _Stream:
     """One stream, from its opening to its loss."""
 
-    outbox: asyncio.Queue[pb.ClientFrame] = field(default_factory=asyncio.Queue[pb.ClientFrame])
+    outbox: asyncio.Queue[pb.ClientFrame | None] = field(default_factory=asyncio.Queue[pb.ClientFrame | None])
+    """What goes out; nothing more after `None`."""
     welcomed: bool = False
     max_answer_bytes: int = 0
     awaited: set[str] = field(default_factory=set[str])
@@ -122,7 +123,8 @@ class Attachment:
         """Takes a hook out of force. Says whether it was there; `settled` tells when it is gone."""
         placed = self._hooks.pop(name, None)
         stream = self._stream
-        if placed is not None and placed.request and stream is not None and stream.welcomed:
+        is_known = placed is not None and placed.request and not placed.error
+        if is_known and stream is not None and stream.welcomed:
             request = self._next_request()
             self._leaving.add(request)
             stream.outbox.put_nowait(pb.ClientFrame(unregister=pb.Unregister(request=request, name=name)))
@@ -161,6 +163,10 @@ class Attachment:
                     self._final = self._last
                     await self._tell()
                     return
+            except Exception as error:
+                # A mistake of ours must not leave the hooks unanswered for ever.
+                logger.exception("the stream of hooks failed")
+                self._last = ConnectionLost(str(error))
             finally:
                 self._stream = None
             for placed in self._hooks.values():
@@ -178,11 +184,14 @@ class Attachment:
         stream.outbox.put_nowait(pb.ClientFrame(hello=self._hello))
 
         async def frames() -> AsyncIterator[pb.ClientFrame]:
-            while True:
-                yield await stream.outbox.get()
+            while (frame := await stream.outbox.get()) is not None:
+                yield frame
 
-        async for frame in self._open(frames()):
-            await self._take(frame, stream)
+        try:
+            async for frame in self._open(frames()):
+                await self._take(frame, stream)
+        finally:
+            stream.outbox.put_nowait(None)
 
     async def _take(self, frame: pb.ServerFrame, stream: _Stream) -> None:
         match frame.WhichOneof("frame"):

@@ -23,6 +23,7 @@ from .registration import Registration, registration
 from .rpc import Rpc
 from .sessions import Link, Sessions
 from .transport import Endpoint, Tls
+from .unbroken import unbroken
 from .v1 import hooks_pb2 as hooks_pb
 from .v1 import records_pb2 as records_pb
 from .version import AGENT
@@ -110,6 +111,11 @@ class Client(Registers):
         if self._rpc is not None:
             await self._rpc.close()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing can be done with it any more."""
+        return self._closed
+
     async def ready(self) -> None:
         """Waits until every hook is in force. `RegistrationError` if the server refused one."""
         self._open()
@@ -154,8 +160,12 @@ class Client(Registers):
         self, session_id: str, *, after: int = 0, kinds: Sequence[str] = (), follow: bool = False
     ) -> AsyncIterator[RecordLine]:
         """The lines of a session's journal, in order; with `follow`, also those to come."""
-        request = records_pb.ReadRecordsRequest(session_id=session_id, after=after, kinds=kinds, follow=follow)
-        async for line in self._open().read_records(request):
+
+        def read(after: int) -> AsyncIterator[records_pb.RecordLine]:
+            request = records_pb.ReadRecordsRequest(session_id=session_id, after=after, kinds=kinds, follow=follow)
+            return self._open().read_records(request)
+
+        async for line in unbroken(read, after):
             yield RecordLine(line.number, line.kind, json.loads(line.json))
 
     def put(self, hook: Registration) -> None:

@@ -14,7 +14,7 @@ from .answers import to_json
 from .calling import AnyHandler, call
 from .client import Client
 from .errors import HookError
-from .firing import HookResult, fire
+from .firing import HookResult, fire, tried_behind
 from .hook import Hook
 from .matcher import Matcher
 from .options import Scope
@@ -52,7 +52,7 @@ class Engine(HookRegistry):
             await asyncio.gather(*self._behind)
 
     async def _connect(self, client: Client, scope: Scope) -> None:
-        if self._connected is not None:
+        if self._connected is not None and not self._connected.client.is_closed:
             raise HookError("the engine is connected already")
         self._connected = _Connected(client, scope, asyncio.get_running_loop(), {})
         for hook in self.all_hooks():
@@ -77,7 +77,8 @@ class Engine(HookRegistry):
             role=pb.ROLE_WATCH if config.async_execution else pb.ROLE_HOOK,
             priority=config.priority,
             timeout_ms=config.timeout_ms,
-            max_retries=config.max_retries,
+            # A watch decides nothing, so a server does not ask it again.
+            max_retries=0 if config.async_execution else config.max_retries,
             detached=config.async_execution,
         )
         if hook.matcher is not None:
@@ -86,9 +87,12 @@ class Engine(HookRegistry):
         async def respond(event: str, threads: Executor) -> str:
             read = json.loads(event)
             asked = HookEvent(hook.event_type, payload_of(hook.event_type, read))
+            if config.async_execution:
+                # What is said behind an event comes too late to count.
+                await tried_behind(hook, self._handler(hook.id), asked, threads)
+                return ""
             answer = read_response(await call(self._handler(hook.id), asked, threads))
-            # What is said behind an event comes too late to count.
-            return "" if config.async_execution else to_json(verdict_for(hook.id, hook.event_type, answer, read))
+            return to_json(verdict_for(hook.id, hook.event_type, answer, read))
 
         return Registration(wire, scope_of(scope), respond)
 
@@ -100,7 +104,7 @@ class Engine(HookRegistry):
 
     def _changed(self, hook_id: str) -> None:
         connected = self._connected
-        if connected is None:
+        if connected is None or connected.client.is_closed:
             return
         if _is_running(connected.loop):
             self._follow(connected, hook_id)
@@ -134,7 +138,8 @@ class HookEngine(Engine):
         """Puts an event to the hooks, and says what came of it and who decided.
 
         Matchers are evaluated here, which is less than the server does: it also parses command lines and knows all
-        names of a tool. A handler that fails or is late blocks where something can be refused.
+        names of a tool. A handler that fails or is late blocks where something can be refused. An answer that cannot be
+        honoured is a `VerdictError`, here and now; on a server its hook has failed.
         """
         return await self._fire(event)
 

@@ -7,6 +7,7 @@ import copy
 import logging
 import time
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -113,9 +114,21 @@ async def _tried(hook: Hook, handler: AnyHandler, event: HookEvent[Any]) -> Hook
     return HookRun(hook.id, "failed", error=error, attempts=hook.config.max_retries + 1)
 
 
+async def tried_behind(hook: Hook, handler: AnyHandler, event: HookEvent[Any], threads: Executor | None = None) -> None:
+    """Tells a handler of an event that has gone on, and again as often as its hook says. The last failure is raised."""
+    for left in reversed(range(hook.config.max_retries + 1)):
+        try:
+            await asyncio.wait_for(call(handler, event, threads), hook.config.timeout_ms / 1000)
+        except Exception:
+            if not left:
+                raise
+        else:
+            return
+
+
 async def _behind(hook: Hook, handler: AnyHandler, event: HookEvent[Any]) -> None:
     try:
-        await asyncio.wait_for(call(handler, event), hook.config.timeout_ms / 1000)
+        await tried_behind(hook, handler, event)
     except Exception:
         logger.exception("the hook `%s` failed behind the event", hook.id)
 

@@ -193,7 +193,7 @@ class Hook:
         return dataclasses.replace(self, matcher=made)
 
     def with_config(self, config: HookConfig | ConfigDict | None = None, **changes: Unpack[ConfigDict]) -> Hook:
-        """The same hook under other terms: a `HookConfig`, a dictionary, or keywords."""
+        """The same hook under these terms: a `HookConfig`, a dictionary, or keywords. The rest is as usual."""
         base = config if isinstance(config, HookConfig) else HookConfig().changed(**(config or {}))
         return dataclasses.replace(self, config=base.changed(**changes))
 

@@ -36,8 +36,6 @@ class _Options(TypedDict, total=False):
     """Lower runs first; 100 unless given."""
     timeout: float | datetime.timedelta
     """How long an answer may take, in seconds; 30 unless given."""
-    max_retries: int
-    """How often it is asked again when it failed."""
     before: str | Sequence[str]
     """Runs before these hooks, whatever the priorities. They have to be there: write them first."""
     after: str | Sequence[str]
@@ -65,6 +63,8 @@ class _OfStep(TypedDict, total=False):
 class GuardOptions(_Options, total=False):
     """Of a guard."""
 
+    max_retries: int
+    """How often it is asked again when it failed."""
     shadow: bool
     """Decides nothing; what it would have said is in the record."""
 

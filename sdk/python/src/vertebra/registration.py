@@ -31,7 +31,6 @@ _COMMON = (
     "name",
     "priority",
     "timeout",
-    "max_retries",
     "before",
     "after",
     "scope",
@@ -41,8 +40,8 @@ _COMMON = (
     "metadata",
 )
 _OF_ROLE: dict[Role, tuple[str, ...]] = {
-    "hook": ("shadow", "on_failure"),
-    "guard": ("shadow",),
+    "hook": ("max_retries", "shadow", "on_failure"),
+    "guard": ("max_retries", "shadow"),
     "watch": ("detached",),
 }
 _OF_ABOUT = {"neither": (), "call": ("tool", "path", "command", "args"), "step": ("step",)}

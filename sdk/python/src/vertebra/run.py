@@ -51,32 +51,31 @@ class Run:
         return (await self.result())["text"]
 
     async def _told(self) -> AsyncIterator[News]:
-        last, run_id, is_lost = 0, "", False
-        stream, is_whole_session = self._begin(), False
-        while True:
-            try:
-                async for event in stream:
-                    last, run_id, is_lost = event.number, run_id or event.run_id, False
-                    news = read_news(event)
-                    self._report = self._report or _ends(news, run_id)
-                    yield news
-                    # The stream of a run ends when all is done; that of a session goes on.
-                    if is_whole_session and self._report is not None:
-                        return
-            except ConnectionLost:
-                if self._report is not None:
-                    return
-                # What has not begun to be told may not have begun at all, and is not asked for twice.
-                if not run_id or is_lost:
-                    raise
-                is_lost = True
-            except NotFoundError as error:
-                if not is_lost:
-                    raise
-                raise ConnectionLost("the server was lost with the run: `resume` the session to finish it") from error
-            else:
-                return
-            stream, is_whole_session = self._rest(last), True
+        last, run_id = 0, ""
+        try:
+            async for event in self._begin():
+                last, run_id = event.number, run_id or event.run_id
+                yield self._noted(event, run_id)
+        except ConnectionLost:
+            # What has not begun to be told may not have begun at all, and is not asked for twice.
+            if not run_id:
+                raise
+        else:
+            return
+        try:
+            # The stream of a run ends when all is done; that of a session goes on.
+            rest = self._rest(last)
+            while self._report is None:
+                yield self._noted(await rest.__anext__(), run_id)
+        except StopAsyncIteration:
+            return
+        except NotFoundError as error:
+            raise ConnectionLost("the server was lost with the run: `resume` the session to finish it") from error
+
+    def _noted(self, event: pb.SessionEvent, run_id: str) -> News:
+        news = read_news(event)
+        self._report = self._report or _ends(news, run_id)
+        return news
 
 
 def _ends(news: News, run_id: str) -> RunReport | None:

@@ -10,6 +10,7 @@ from typing import Literal, cast
 from .news import News, SessionReport
 from .rpc import Rpc
 from .run import Run, read_news
+from .unbroken import unbroken
 from .v1 import sessions_pb2 as pb
 
 Status = Literal["idle", "running", "suspended", "closed", "unknown"]
@@ -121,7 +122,8 @@ class Session:
         return cast("SessionReport", json.loads(answer.report_json))
 
     def _after(self, number: int) -> AsyncIterator[pb.SessionEvent]:
-        return self._link.rpc().events(pb.EventsRequest(session_id=self.id, after=number))
+        events = self._link.rpc().events
+        return unbroken(lambda after: events(pb.EventsRequest(session_id=self.id, after=after)), number)
 
 
 class Sessions:

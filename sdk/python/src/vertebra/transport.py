@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ import grpc
 import grpc.aio
 
 from .errors import AccessError, ConnectionLost, NotFoundError, RequestError, ServerError, VertebraError
+
+logger = logging.getLogger("vertebra")
 
 _MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 
@@ -83,11 +86,14 @@ class Endpoint:
         options: list[tuple[str, str | int]] = [
             ("grpc.keepalive_time_ms", 10_000),
             ("grpc.keepalive_timeout_ms", 5_000),
+            # The answer to a ping has this time, and not the one above, which alone would leave it a minute.
+            ("grpc.http2.ping_timeout_ms", 5_000),
             ("grpc.keepalive_permit_without_calls", 1),
             ("grpc.http2.max_pings_without_data", 0),
             ("grpc.initial_reconnect_backoff_ms", 100),
-            ("grpc.min_reconnect_backoff_ms", 100),
-            ("grpc.max_reconnect_backoff_ms", 5_000),
+            # How long an attempt may take, whatever its name says.
+            ("grpc.min_reconnect_backoff_ms", 5_000),
+            ("grpc.max_reconnect_backoff_ms", 1_000),
             ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
             ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
             # A client that comes back after the server was restarted must not be handed the old connection.
@@ -99,6 +105,8 @@ class Endpoint:
             # Otherwise it is the path, which is no name of a host.
             options.append(("grpc.default_authority", "localhost"))
         if self.tls is None:
+            if self.token is not None and not self.is_local:
+                logger.warning("the token for %s is not encrypted on its way: pass `tls=`", self.target)
             return grpc.aio.insecure_channel(self.target, options)
         if self.tls.server_name is not None:
             options.append(("grpc.ssl_target_name_override", self.tls.server_name))

@@ -40,6 +40,11 @@ class Relay:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._writers.clear()
 
+    def freeze(self) -> None:
+        """Passes nothing more over the connections there are. They stay open, as when a cable is pulled."""
+        for task in self._tasks:
+            task.cancel()
+
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.visited.set()
         try:

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ def binary() -> str:
 class Served:
     """A server of its own, in folders of its own."""
 
-    def __init__(self, root: Path, turns: list[Mapping[str, Any]], *options: str) -> None:
+    def __init__(self, root: Path, turns: Sequence[Mapping[str, Any]], *options: str) -> None:
         self.folder = root / "work"
         self.socket = root / "v.sock"
         self.tcp = "tcp://127.0.0.1:0"
@@ -44,7 +44,7 @@ class Served:
         self.say(turns)
         self.start()
 
-    def say(self, turns: list[Mapping[str, Any]]) -> None:
+    def say(self, turns: Sequence[Mapping[str, Any]]) -> None:
         """What its model says when it is started next."""
         (self._root / "script.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns))
 

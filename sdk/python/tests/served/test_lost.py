@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 
 import pytest
 
-from vertebra import BeforeToolUseEvent, connect, deny
+from vertebra import BeforeToolUseEvent, PromptSubmitEvent, connect, deny
 
 from .conftest import Serve
 from .relay import Relay
@@ -73,6 +74,9 @@ async def test_a_handler_that_is_still_at_work_answers_over_the_next_connection(
             await may_answer.wait()
             return deny("decided later")
 
+        @client.on("PromptSubmit")
+        async def passes(event: PromptSubmitEvent) -> None: ...
+
         await client.ready()
         session = await other.sessions.create()
         run = asyncio.create_task(ended(session.prompt("go")))
@@ -80,7 +84,8 @@ async def test_a_handler_that_is_still_at_work_answers_over_the_next_connection(
         await relay.cut()
         await relay.open()
         await relay.visited.wait()
-        await client.ready()
+        # What comes over the stream after the event that was put again has come, too.
+        await client.fire({"point": "PromptSubmit", "prompt": "hello"})
         may_answer.set()
         (result,) = await run
         assert "decided later" in result["output"]
@@ -103,6 +108,46 @@ async def test_what_is_told_of_a_run_goes_on_after_the_connection_was_lost(serve
         assert numbers == list(range(1, len(numbers) + 1)), "nothing was missed, and nothing told twice"
         assert (await run.result())["status"] == "completed"
         assert (await run.text()).startswith("0 1 2 ")
+    await relay.cut()
+
+
+async def test_a_connection_that_has_gone_silent_is_noticed(serve: Serve):
+    served = serve(say("x"))
+    relay = await relayed(served)
+    async with connect(relay.address, token=TOKEN) as client, connect(served.tcp, token=TOKEN) as other:
+
+        @client.guard("PromptSubmit")
+        async def no(event: PromptSubmitEvent):
+            return deny("heard after all")
+
+        await client.ready()
+        session = await other.sessions.create()
+        relay.freeze()
+        report = await session.prompt("hello").result()
+        assert "heard after all" in json.dumps(report)
+    await relay.cut()
+
+
+async def test_events_and_records_are_followed_over_a_loss(serve: Serve):
+    served = serve(say("one"), say("two"))
+    relay = await relayed(served)
+    async with connect(relay.address, token=TOKEN) as client, connect(served.tcp, token=TOKEN) as other:
+        session = await other.sessions.create()
+        await session.prompt("a").result()
+        here = await client.sessions.get(session.id)
+        numbers, lines = [], []
+        records = client.records(session.id, follow=True)
+        async for event in here.events():
+            numbers.append(event["number"])
+            lines.append((await records.__anext__()).number)
+            if event["event"] == "ended" and len(numbers) == numbers[-1]:
+                if numbers[-1] > 12:
+                    break
+                await relay.cut()
+                await relay.open()
+                await session.prompt("b").result()
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert lines == list(range(1, len(lines) + 1))
     await relay.cut()
 
 

@@ -11,9 +11,12 @@ from vertebra import (
     Approval,
     BeforeToolUseEvent,
     Hook,
+    HookError,
+    HookEvent,
     HookEventType,
     HookMatcher,
     HookResponse,
+    PreToolUsePayload,
     RegistrationError,
     RunFailed,
     approve,
@@ -54,6 +57,10 @@ def test_hooks_sessions_and_records(serve: Serve, connected: Connected):
 
         session = client.sessions.create(labels={"team": "a"})
         run = session.prompt("push")
+        for news in run:
+            if news["event"] == "step":
+                break
+        # What was not looked at is still there.
         results = [news["result"] for news in run if news["event"] == "tool_ended"]
         assert [result["status"] for result in results] == ["blocked"]
         assert results[0]["output"].endswith("no_force: force is for humans")
@@ -138,3 +145,34 @@ def test_a_client_can_be_used_after_another_was_closed(serve: Serve, connected: 
             texts.append(client.sessions.create().prompt("go").text())
         client.close()
     assert texts == ["one", "one"]
+
+
+def test_an_engine_outlives_its_client(serve: Serve, connected: Connected):
+    served = serve(say("x"))
+    event = {"point": "BeforeToolUse", "tool": "bash"}
+    engine = sync.HookEngine()
+    engine.register(Hook.new("one", HookEventType.PreToolUse))
+    engine.register_handler("one", lambda _: HookResponse.block("one"))
+    with connected(served) as client:
+        engine.connect(client)
+        with pytest.raises(HookError, match="connected already"):
+            engine.connect(client)
+    engine.unregister("one")
+    engine.register(Hook.new("two", HookEventType.PreToolUse).with_config(max_retries=1))
+    engine.register_handler("two", lambda _: HookResponse.block("two"))
+    engine.register(Hook.new("log", HookEventType.PreToolUse).with_config(max_retries=1, async_execution=True))
+    tries: list[str] = []
+    told = threading.Event()
+
+    def second_time(event: HookEvent[PreToolUsePayload]) -> None:
+        tries.append(event.payload["tool"])
+        if len(tries) < 2:
+            raise RuntimeError("not yet")
+        told.set()
+
+    engine.register_handler("log", second_time)
+    with connected(served) as client:
+        engine.connect(client)
+        assert client.fire(event).judgement["reason"] == "two"
+        assert told.wait(10)
+    assert tries == ["Bash", "Bash"]

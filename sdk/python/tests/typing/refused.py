@@ -72,6 +72,9 @@ def hooks(client: Client) -> None:
     @client.guard("BeforeToolUse", on_failure="open")  # refused: reportCallIssue
     async def a_guard_fails_closed(event: BeforeToolUseEvent) -> None: ...
 
+    @client.watch("BeforeToolUse", max_retries=1)  # refused: reportCallIssue
+    async def a_watch_is_not_asked_again(event: BeforeToolUseEvent) -> None: ...
+
     @client.guard("PromptSubmit", tool="bash")  # refused: reportCallIssue
     async def a_prompt_has_no_tool(event: PromptSubmitEvent) -> None: ...
 

@@ -39,14 +39,8 @@ class Portal:
         return self.run(there())
 
     def iterate(self, make: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
-        """The parts of an asynchronous iterator, one by one."""
+        """The parts of an asynchronous iterator, one by one. It ends when nobody wants more of it."""
         parts = self.call(make)
-
-        async def following() -> tuple[T] | None:
-            try:
-                return (await parts.__anext__(),)
-            except StopAsyncIteration:
-                return None
 
         async def end() -> None:
             close = getattr(parts, "aclose", None)
@@ -54,10 +48,21 @@ class Portal:
                 await close()
 
         try:
-            while (part := self.run(following())) is not None:
-                yield part[0]
+            yield from self.take(parts)
         finally:
             self.run(end())
+
+    def take(self, parts: AsyncIterator[T]) -> Iterator[T]:
+        """The parts of an asynchronous iterator, one by one. Somebody else may take the rest."""
+
+        async def following() -> tuple[T] | None:
+            try:
+                return (await parts.__anext__(),)
+            except StopAsyncIteration:
+                return None
+
+        while (part := self.run(following())) is not None:
+            yield part[0]
 
     @property
     def is_open(self) -> bool:

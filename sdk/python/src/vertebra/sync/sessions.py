@@ -19,7 +19,7 @@ class Run:
         self._run = run
 
     def __iter__(self) -> Iterator[News]:
-        return self._portal.iterate(self._run.__aiter__)
+        return self._portal.take(self._portal.call(self._run.__aiter__))
 
     def result(self) -> RunReport:
         """Waits for the end. `RunFailed` if the run failed."""
