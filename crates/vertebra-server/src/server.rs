@@ -21,6 +21,9 @@ use crate::{
     sessions::Table,
 };
 
+/// How long whoever still reads when the server has gone down is waited for.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// How often a connection is asked whether it still is one.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
@@ -99,8 +102,19 @@ impl Server {
         }))
     }
 
-    /// Serves whoever comes in here, until the server is shut down.
+    /// Serves whoever comes in here, until the server is shut down. Whoever still reads then has a moment to hear the end.
     pub async fn serve(&self, listener: Listener, door: Door) -> Result<(), transport::Error> {
+        let over = async {
+            self.0.closed.cancelled().await;
+            tokio::time::sleep(LAST_WORDS).await;
+        };
+        tokio::select! {
+            served = self.serve_all(listener, door) => served,
+            () = over => Ok(()),
+        }
+    }
+
+    async fn serve_all(&self, listener: Listener, door: Door) -> Result<(), transport::Error> {
         let Self(inner) = self;
         let limits = &inner.limits;
         let (health, told) = tonic_health::server::health_reporter();
@@ -155,8 +169,14 @@ impl Server {
         inner.sessions.suspend_all();
         let _ = timeout(inner.limits.drain, inner.sessions.at_rest()).await;
         let left = inner.sessions.running();
+        let _ = timeout(inner.limits.drain, inner.sessions.leave_all()).await;
         inner.closed.cancel();
         left
+    }
+
+    /// Whether it goes down, and nothing new begins.
+    pub fn is_going_down(&self) -> bool {
+        self.0.draining.is_cancelled()
     }
 
     /// How many commands are under way in a lane.
