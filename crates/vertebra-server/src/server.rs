@@ -21,9 +21,6 @@ use crate::{
     sessions::Table,
 };
 
-/// How long whoever still reads when the server has gone down is waited for.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-
 /// How often a connection is asked whether it still is one.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
@@ -102,19 +99,8 @@ impl Server {
         }))
     }
 
-    /// Serves whoever comes in here, until the server is shut down. Whoever still reads then has a moment to hear the end.
+    /// Serves whoever comes in here, until the server is shut down.
     pub async fn serve(&self, listener: Listener, door: Door) -> Result<(), transport::Error> {
-        let over = async {
-            self.0.closed.cancelled().await;
-            tokio::time::sleep(LAST_WORDS).await;
-        };
-        tokio::select! {
-            served = self.serve_all(listener, door) => served,
-            () = over => Ok(()),
-        }
-    }
-
-    async fn serve_all(&self, listener: Listener, door: Door) -> Result<(), transport::Error> {
         let Self(inner) = self;
         let limits = &inner.limits;
         let (health, told) = tonic_health::server::health_reporter();
