@@ -189,8 +189,14 @@ impl Server {
         inner.sessions.suspend_all();
         let _ = timeout(inner.limits.drain, inner.sessions.at_rest()).await;
         let left = inner.sessions.running();
+        let _ = timeout(inner.limits.drain, inner.sessions.leave_all()).await;
         inner.closed.cancel();
         left
+    }
+
+    /// Whether it goes down, and nothing new begins.
+    pub fn is_going_down(&self) -> bool {
+        self.0.draining.is_cancelled()
     }
 
     /// How many commands are under way in a lane.

@@ -42,6 +42,9 @@ pub(crate) struct About {
 struct State {
     /// Ends the run that is under way.
     running: Option<CancellationToken>,
+    /// Whether the run that is under way is to come to rest, and how it is told.
+    rests: bool,
+    rest: Option<CancellationToken>,
     suspended: bool,
     closed: bool,
     /// The run that was left without an end.
@@ -111,6 +114,14 @@ impl Live {
 
     /// Writes down what happens until nothing does; answers with the number of the last event.
     async fn follow(&self, mut stream: RunStream) -> u64 {
+        {
+            let mut state = self.lock();
+            state.rest = Some(stream.suspend_token());
+            // Somebody may have been faster.
+            if state.rests {
+                stream.suspend();
+            }
+        }
         let mut suspended = false;
         while let Some(event) = stream.next().await {
             if let RunEvent { depth: 0, news: News::Ended { report }, .. } = &event {
@@ -119,7 +130,8 @@ impl Live {
             self.log.push(&event);
         }
         let mut state = self.lock();
-        state.running = None;
+        let State { running, rests, rest, .. } = &mut *state;
+        (*running, *rests, *rest) = (None, false, None);
         state.suspended = suspended;
         drop(state);
         self.rested.notify_waiters();
@@ -136,7 +148,9 @@ impl Live {
 
     /// Asks the run that is under way to come to rest in the journal.
     pub(crate) fn suspend(&self) {
-        self.cancel();
+        let mut state = self.lock();
+        state.rests = state.running.is_some();
+        state.rest.as_ref().inspect(|rest| rest.cancel());
     }
 
     pub(crate) fn is_running(&self) -> bool {
@@ -151,6 +165,18 @@ impl Live {
         self.lock().closed = true;
         self.log.close();
         Some(report)
+    }
+
+    /// Leaves the session to whoever resumes it, unless a run is still under way.
+    pub(crate) async fn leave(&self) {
+        if self.is_running() {
+            return;
+        }
+        if let Some(session) = self.session.lock().await.take() {
+            session.leave().await;
+        }
+        self.lock().closed = true;
+        self.log.close();
     }
 
     /// As its clients see it.

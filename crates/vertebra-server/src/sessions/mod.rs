@@ -8,6 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use futures_util::future::join_all;
 use tokio::sync::Notify;
 use tonic::Status;
 
@@ -76,6 +77,11 @@ impl Table {
             }
             rested.await;
         }
+    }
+
+    /// Leaves all sessions that are at rest to whoever resumes them.
+    pub(crate) async fn leave_all(&self) {
+        join_all(self.all().iter().map(|live| live.leave())).await;
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Live>>> {

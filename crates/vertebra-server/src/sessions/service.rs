@@ -189,7 +189,12 @@ async fn take_up(inner: &Inner, id: &str, principal: Principal) -> Result<Arc<Li
 async fn begin(inner: &Inner, live: &Arc<Live>, work: Work) -> Result<Response<Events>, Status> {
     inner.is_open()?;
     let place = inner.enter(Lane::Generate, &live.id).await?;
+    inner.is_open()?;
     let run = live.begin(work, place).await?;
+    // Whoever suspends all runs has seen this one, or is seen here.
+    if inner.is_open().is_err() {
+        live.suspend();
+    }
     let events = stream::unfold(run, async |mut run: Run| Some((Ok(run.next().await?), run)));
     Ok(Response::new(events.boxed()))
 }

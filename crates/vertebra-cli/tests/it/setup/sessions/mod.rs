@@ -4,6 +4,7 @@ mod keeping;
 mod recorded;
 mod replay;
 mod resume;
+mod served;
 mod waits;
 
 use std::{
