@@ -109,9 +109,7 @@ impl Server {
             match said.message().await {
                 Ok(Some(_)) if !link.is_latest() => return,
                 Ok(Some(frame)) => {
-                    if let Some(reply) = self.inner().take(&link, frame) {
-                        link.reply(reply).await;
-                    }
+                    self.inner().take(&link, frame).await;
                 }
                 Ok(None) => break,
                 Err(status) => {
@@ -128,21 +126,21 @@ impl Server {
 }
 
 impl Inner {
-    /// Does what a client says, and answers where an answer is waited for.
-    fn take(&self, link: &Link, frame: ClientFrame) -> Option<Frame> {
+    /// Does what a client says.
+    async fn take(&self, link: &Link, frame: ClientFrame) {
         let client = link.client();
         let word = |done: Result<(), String>| done.err().unwrap_or_default();
         match frame.frame {
             // It has said so already.
-            Some(Said::Hello(_)) | None => None,
+            Some(Said::Hello(_)) | None => {}
             Some(Said::Register(register)) => {
                 let request = register.request;
                 let error = word(client.register(register, self.sessions.all().iter()));
-                Some(Frame::Registered(Registered { request, error }))
+                link.reply(Frame::Registered(Registered { request, error })).await;
             }
             Some(Said::Unregister(unregister)) => {
                 let error = word(client.unregister(&unregister.name, self.sessions.all().iter()));
-                Some(Frame::Unregistered(Unregistered { request: unregister.request, error }))
+                link.reply(Frame::Unregistered(Unregistered { request: unregister.request, error })).await;
             }
             Some(Said::Answer(answer)) => {
                 let said = match answer.answer {
@@ -154,7 +152,6 @@ impl Inner {
                     None => Ok(String::new()),
                 };
                 link.answer(answer.id, said);
-                None
             }
         }
     }
