@@ -109,7 +109,9 @@ impl Server {
             match said.message().await {
                 Ok(Some(_)) if !link.is_latest() => return,
                 Ok(Some(frame)) => {
-                    self.inner().take(&link, frame).await;
+                    if let Some(reply) = self.inner().take(&link, frame) {
+                        link.reply(reply).await;
+                    }
                 }
                 Ok(None) => break,
                 Err(status) => {
@@ -126,21 +128,21 @@ impl Server {
 }
 
 impl Inner {
-    /// Does what a client says.
-    async fn take(&self, link: &Link, frame: ClientFrame) {
+    /// Does what a client says, and answers where an answer is waited for.
+    fn take(&self, link: &Link, frame: ClientFrame) -> Option<Frame> {
         let client = link.client();
         let word = |done: Result<(), String>| done.err().unwrap_or_default();
         match frame.frame {
             // It has said so already.
-            Some(Said::Hello(_)) | None => {}
+            Some(Said::Hello(_)) | None => None,
             Some(Said::Register(register)) => {
                 let request = register.request;
                 let error = word(client.register(register, self.sessions.all().iter()));
-                link.reply(Frame::Registered(Registered { request, error })).await;
+                Some(Frame::Registered(Registered { request, error }))
             }
             Some(Said::Unregister(unregister)) => {
                 let error = word(client.unregister(&unregister.name, self.sessions.all().iter()));
-                link.reply(Frame::Unregistered(Unregistered { request: unregister.request, error })).await;
+                Some(Frame::Unregistered(Unregistered { request: unregister.request, error }))
             }
             Some(Said::Answer(answer)) => {
                 let said = match answer.answer {
@@ -152,6 +154,7 @@ impl Inner {
                     None => Ok(String::new()),
                 };
                 link.answer(answer.id, said);
+                None
             }
         }
     }

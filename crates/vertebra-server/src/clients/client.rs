@@ -56,6 +56,8 @@ struct State {
     /// How often somebody came.
     visits: u64,
     waiting: HashMap<u64, Waiting>,
+    /// Bytes of the events that wait.
+    bytes: usize,
     hooks: BTreeMap<Arc<str>, Hooked>,
 }
 
@@ -63,6 +65,19 @@ struct State {
 struct Waiting {
     event: Event,
     answer: oneshot::Sender<Result<String, String>>,
+}
+
+impl State {
+    fn wait(&mut self, waiting: Waiting) {
+        self.bytes += waiting.event.json.len();
+        self.waiting.insert(waiting.event.id, waiting);
+    }
+
+    fn take(&mut self, id: u64) -> Option<Waiting> {
+        let taken = self.waiting.remove(&id)?;
+        self.bytes -= taken.event.json.len();
+        Some(taken)
+    }
 }
 
 /// A hook of a client.
@@ -125,12 +140,10 @@ impl Client {
     /// Says whether there was one. Whoever waits for its answer is told.
     pub(super) fn drop_hook(&self, name: &str) -> bool {
         let mut state = self.lock();
-        let waiting = std::mem::take(&mut state.waiting);
-        for (id, waiting) in waiting {
-            if waiting.event.hook == name {
+        let of_hook = state.waiting.values().filter(|waiting| waiting.event.hook == name);
+        for id in of_hook.map(|waiting| waiting.event.id).collect::<Vec<_>>() {
+            if let Some(waiting) = state.take(id) {
                 let _ = waiting.answer.send(Err("the hook was unregistered".to_owned()));
-            } else {
-                state.waiting.insert(id, waiting);
             }
         }
         state.hooks.remove(name).is_some()
@@ -148,14 +161,13 @@ impl Client {
         if event.json.len() > self.max_event {
             return Err(format!("the event has more than {} bytes", self.max_event));
         }
-        let waiting: usize = state.waiting.values().map(|waiting| waiting.event.json.len()).sum();
-        if waiting + event.json.len() > self.max_bytes {
-            return Err(format!("the events that wait for its answers have {waiting} bytes already"));
+        if state.bytes + event.json.len() > self.max_bytes {
+            return Err(format!("the events that wait for its answers have {} bytes already", state.bytes));
         }
         if let Some(out) = &state.out {
             out.offer(Frame::Event(event.clone())).map_err(|Unread| "it does not read its events".to_owned())?;
         }
-        state.waiting.insert(id, Waiting { event, answer: sender });
+        state.wait(Waiting { event, answer: sender });
         Ok(Ticket { client: self.clone(), id, answer })
     }
 
@@ -248,7 +260,7 @@ impl Link {
     pub(crate) fn answer(&self, id: u64, answer: Result<String, String>) {
         let mut state = self.client.lock();
         if state.visits == self.visit
-            && let Some(waiting) = state.waiting.remove(&id)
+            && let Some(waiting) = state.take(id)
         {
             let _ = waiting.answer.send(answer);
         }
@@ -282,7 +294,7 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let still_waits = self.client.lock().waiting.remove(&self.id).is_some();
+        let still_waits = self.client.lock().take(self.id).is_some();
         if still_waits {
             self.client.tell(Frame::Withdrawn(Withdrawn { id: self.id }));
         }
