@@ -13,6 +13,7 @@ mod stage;
 mod startup;
 mod test;
 mod tidy;
+mod vsock;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -39,6 +40,8 @@ enum Task {
     Startup(startup::Request),
     /// Measures `vertebra hook` beside hooks in Python, Node and bash that make the same check
     Hook(hook::Request),
+    /// Boots a virtual machine with `vertebra serve` in it, and governs a session there over vsock
+    Vsock,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -66,6 +69,10 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         Task::Hook(request) => {
             hook::run(&request)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::Vsock => {
+            vsock::run()?;
             return Ok(ExitCode::SUCCESS);
         }
     };

@@ -139,7 +139,7 @@ fn dependencies() -> [Stage; 2] {
 }
 
 /// Beside the other build products, so that it is kept between runs and `cargo clean` removes it.
-fn tools_dir() -> PathBuf {
+pub(crate) fn tools_dir() -> PathBuf {
     target_dir().join("tools")
 }
 

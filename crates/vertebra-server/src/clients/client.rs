@@ -233,18 +233,22 @@ impl Link {
 
     /// Answers a request of the client, as soon as it reads.
     pub(crate) async fn reply(&self, frame: Frame) {
-        let out = self.client.lock().out.clone();
-        if let Some(out) = out {
+        if let Some(out) = self.out() {
             out.answer(frame).await;
         }
     }
 
     /// Says why the client is heard no more.
     pub(crate) fn end(&self, why: Status) {
-        let state = self.client.lock();
-        if let Some(out) = state.out.as_ref().filter(|_| state.visits == self.visit) {
+        if let Some(out) = self.out() {
             out.end(why);
         }
+    }
+
+    /// What goes to this visit, and to no later one.
+    fn out(&self) -> Option<Outbox> {
+        let state = self.client.lock();
+        state.out.clone().filter(|_| state.visits == self.visit)
     }
 
     /// An answer. One that nobody waits for is none.

@@ -1,6 +1,6 @@
 //! A server in a virtual machine, reached through the socket of the machine.
 
-use std::{env, ffi::OsString, path::Path, time::Duration};
+use std::{env, ffi::OsString, path::Path, process::Stdio, time::Duration};
 
 use serde_json::Value;
 use tokio::{
@@ -72,38 +72,39 @@ async fn a_bridge_leads_clients_that_know_no_vsock_to_a_server_in_a_machine() {
 
 /// A virtual machine, which ends when this does.
 struct Guest {
-    _device: Child,
     _machine: Child,
+    _device: Child,
 }
 
 impl Guest {
     /// Boots a machine whose ports are reached by this socket.
-    fn boot(folder: &Path, socket: &Path) -> Self {
+    async fn boot(folder: &Path, socket: &Path) -> Self {
         let given = |name: &str| env::var_os(name).unwrap_or_else(|| panic!("{name} is set by `cargo xtask vsock`"));
+        let start = |command: &mut Command| command.kill_on_drop(true).stdin(Stdio::null()).spawn().expect("it starts");
         let vhost = folder.join("vhost.sock");
         let mut device = Command::new(given("VERTEBRA_VM_VHOST"));
         device.args(["--guest-cid", "3", "--socket"]).arg(&vhost).arg("--uds-path").arg(socket);
+        let device = start(&mut device);
+        let mut ticks = interval(Duration::from_millis(50));
+        soon(async {
+            while !vhost.exists() {
+                ticks.tick().await;
+            }
+        })
+        .await;
+        let channel: OsString = ["socket,id=vsock,path=".as_ref(), vhost.as_os_str()].into_iter().collect();
         let mut machine = Command::new("qemu-system-x86_64");
-        let channel: OsString = ["socket,id=vsock,reconnect=1,path=".as_ref(), vhost.as_os_str()].into_iter().collect();
         machine
             .args(["-machine", "q35,accel=tcg", "-cpu", "max", "-smp", "2", "-m", "1G", "-nographic", "-no-reboot"])
             .args(["-object", "memory-backend-memfd,id=memory,size=1G,share=on", "-numa", "node,memdev=memory"])
             .arg("-chardev")
             .arg(channel)
-            .args([
-                "-device",
-                "vhost-user-vsock-pci,chardev=vsock",
-                "-append",
-                "console=ttyS0 panic=-1 quiet",
-                "-kernel",
-            ])
+            .args(["-device", "vhost-user-vsock-pci,chardev=vsock", "-append", "console=ttyS0 panic=-1 quiet"])
+            .arg("-kernel")
             .arg(given("VERTEBRA_VM_KERNEL"))
             .arg("-initrd")
             .arg(given("VERTEBRA_VM_INITRAMFS"));
-        let [device, machine] = [device, machine].map(|mut command| {
-            command.kill_on_drop(true).stdin(std::process::Stdio::null()).spawn().expect("it starts")
-        });
-        Self { _device: device, _machine: machine }
+        Self { _machine: start(&mut machine), _device: device }
     }
 }
 
@@ -112,7 +113,7 @@ impl Guest {
 async fn a_session_in_a_virtual_machine_is_governed_from_outside() {
     let folder = tempfile::tempdir().expect("a folder");
     let (socket, here) = (folder.path().join("vm.sock"), folder.path().join("here.sock"));
-    let _guest = Guest::boot(folder.path(), &socket);
+    let _guest = Guest::boot(folder.path(), &socket).await;
     let listener = Listener::bind(&Address::Unix(here.clone())).await.expect("a socket");
     let to = MachinePort { machine: Machine::Socket(socket), port: 9000 };
     tokio::spawn(bridge(listener, to, |_| {}));
