@@ -46,7 +46,7 @@ impl Served {
         let folder = tempfile::tempdir()?;
         let place = |name: &str| folder.path().join(name);
         let call = json!({ "call": { "tool": "read_file", "args": { "path": "notes.txt" } } });
-        let turns: String = (0..calls).map(|_| format!("{call}\n")).collect();
+        let turns = format!("{call}\n").repeat(calls);
         fs::write(place("turns.jsonl"), turns + "{\"say\": \"done\"}\n")?;
         fs::create_dir(place("work"))?;
         let token = place("token");
