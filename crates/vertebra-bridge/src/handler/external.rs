@@ -2,7 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vertebra::{Answer, Cx, Event, Guard, Hook, HookError, Seen, Watch, account};
+use serde_json::{Value, json};
+use vertebra::{Answer, Cx, Event, Guard, Hook, HookError, Record, Seen, Watch, account};
 
 use super::{Ask, Handler};
 use crate::wire::{Outside, Reply};
@@ -35,7 +36,10 @@ impl External {
     }
 
     async fn ask<P: Outside>(&self, cx: &Cx<'_, P>) -> Result<Reply, HookError> {
-        let event = serde_json::to_value(&**cx)?;
+        self.put(cx, serde_json::to_value(&**cx)?).await
+    }
+
+    async fn put<P: Outside>(&self, cx: &Cx<'_, P>, event: Value) -> Result<Reply, HookError> {
         let file = only_file(&**cx);
         let ask = Ask {
             hook: &self.hook,
@@ -78,6 +82,14 @@ impl<P: Outside> Guard<P> for External {
 
 impl<P: Outside> Watch<P> for External {
     async fn see(&self, cx: &Cx<'_, P>) -> Seen {
-        self.ask(cx).await.map(drop)
+        let mut event = serde_json::to_value(&**cx)?;
+        if let Some(event) = event.as_object_mut() {
+            let Record { verdict, decided_by, reason, .. } = cx.record();
+            event.insert(
+                "decision".to_owned(),
+                json!({ "verdict": verdict, "decided_by": decided_by, "reason": reason }),
+            );
+        }
+        self.put(cx, event).await.map(drop)
     }
 }

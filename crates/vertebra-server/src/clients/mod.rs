@@ -7,7 +7,6 @@ mod remote;
 mod spec;
 
 use std::{
-    collections::HashMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -38,7 +37,7 @@ use crate::{
 /// The clients that are there, and those that may come back.
 #[derive(Default)]
 pub(crate) struct Clients {
-    all: Mutex<HashMap<ClientKey, Arc<Client>>>,
+    all: Mutex<Vec<Arc<Client>>>,
     /// What became of events for them.
     pub(crate) exchanges: Exchanges,
 }
@@ -67,25 +66,30 @@ impl Clients {
     ) -> Result<(Arc<Client>, Link, bool), Status> {
         let key = ClientKey { principal: principal.name.clone(), client_id: client_id.into() };
         let mut all = self.lock();
-        if !all.contains_key(&key) && all.len() >= limits.clients {
+        let known = all.iter().find(|client| client.key == key).cloned();
+        if known.is_none() && all.len() >= limits.clients {
             return Err(Status::resource_exhausted(format!("{} clients have hooks here already", limits.clients)));
         }
-        let known = all.contains_key(&key);
-        let new = || Client::new(key.clone(), principal, limits, self.exchanges.clone());
-        let client = all.entry(key.clone()).or_insert_with(new).clone();
+        let is_known = known.is_some();
+        let client = known.unwrap_or_else(|| Client::new(key, principal, limits, self.exchanges.clone()));
+        if !is_known {
+            all.push(client.clone());
+        }
         let link = client.link(out);
-        Ok((client, link, known))
+        Ok((client, link, is_known))
     }
 
     /// A client that was lost for too long is known no more, unless it came back just now. What it governs stays governed.
     pub(crate) fn forget(&self, client: &Client) -> bool {
         let mut all = self.lock();
-        !client.is_there() && all.remove(&client.key).is_some()
+        let before = all.len();
+        all.retain(|other| client.is_there() || other.key != client.key);
+        all.len() < before
     }
 
-    /// Every client that is known.
+    /// Every client that is known, in the order they came: that of their hooks, where nothing else orders them.
     pub(crate) fn all(&self) -> Vec<Arc<Client>> {
-        self.lock().values().cloned().collect()
+        self.lock().clone()
     }
 
     /// Puts the hooks of all clients that govern a session in force in it. One that is not open yet has no name.
@@ -93,7 +97,7 @@ impl Clients {
         self.all().iter().try_for_each(|client| governance.put(client, session))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ClientKey, Arc<Client>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Client>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -224,3 +224,38 @@ async fn the_answers_of_many_sessions_are_not_crossed_and_none_is_lost() {
     }
     assert!(world.calls().is_empty());
 }
+
+#[tokio::test]
+async fn a_watch_in_a_client_sees_the_decision_also_of_a_call_that_was_blocked() {
+    let world = World::new(|| commands(&["ls"])).await;
+    let mut guard = world.client("guard").await;
+    guard.register(before_tools("strict", Role::Guard)).await.expect("it stands");
+    let _there = guard.answering(|_, _| json!({ "verdict": "deny", "reason": "no" }));
+    let mut watch = world.client("watch").await;
+    watch.register(before_tools("sees", Role::Watch)).await.expect("it stands");
+    let session = world.open().await;
+    let (_, seen) = tokio::join!(world.run(&session), async {
+        let event = watch.event().await;
+        watch.answer(event.id, &json!({})).await;
+        (serde_json::from_str::<Value>(&event.json).expect("JSON"), watch)
+    });
+    let decision = json!({ "verdict": "deny", "decided_by": "strict", "reason": "no" });
+    assert_eq!(seen.0["decision"], decision);
+}
+
+#[tokio::test]
+async fn hooks_of_several_clients_run_in_the_order_in_which_their_clients_came() {
+    let world = World::new(|| commands(&["ls"])).await;
+    let mut there = Vec::new();
+    let names: Vec<String> = (0..12).map(|at| format!("{}", (b'z' - at) as char)).collect();
+    for name in &names {
+        let mut client = world.client(name).await;
+        client.register(before_tools(name, Role::Hook)).await.expect("it stands");
+        there.push(client.answering(|_, _| json!({})));
+    }
+    let session = world.open().await;
+    let events = world.run(&session).await;
+    let at_call = events.iter().find(|event| event["record"]["point"] == "BeforeToolUse").expect("hooks ran");
+    let ran = at_call["record"]["hooks"].as_array().expect("a list");
+    assert_eq!(ran.iter().map(|trace| trace["hook"].as_str().unwrap_or_default()).collect::<Vec<_>>(), names);
+}
