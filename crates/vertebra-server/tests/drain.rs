@@ -132,8 +132,9 @@ impl Process {
     /// Goes down, and is gone. Answers with how many runs did not come to rest.
     async fn ends(self) -> usize {
         let left = self.server.shut_down().await;
-        // As its process would be.
+        // Gone as its process would be, socket and all.
         self.serving.abort();
+        let _ = self.serving.await;
         left
     }
 }
