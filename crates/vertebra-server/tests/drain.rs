@@ -103,8 +103,8 @@ impl Process {
         let server = Server::new(agents, Some(journal.clone()), limits);
         let socket = folder.join("v.sock");
         let listener = Listener::bind(&Address::Unix(socket.clone())).await.expect("a socket");
-        let serves = server.clone();
-        let serving = tokio::spawn(async move { serves.serve(listener, Door::SameUser).await.expect("it serves") });
+        let running = server.clone();
+        let serving = tokio::spawn(async move { running.serve(listener, Door::SameUser).await.expect("it serves") });
         let to = format!("unix://{}", socket.display());
         let channel = Endpoint::from_shared(to).expect("an address").connect().await.expect("a connection");
         Self { server, journal, channel, serving }
