@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let policy = Policy::new(&settings, &Services::default())?;
     println!("in force:");
     for hook in policy.hooks() {
-        let (point, role, origin) = (hook.settings.point, hook.settings.role, hook.origin.spot());
+        let (point, role, origin) = (hook.settings.stand.point, hook.settings.stand.role, hook.origin.spot());
         println!("  {point} {role} {}: {} ({}; {origin})", hook.name, hook.does(), hook.when());
     }
     for notice in policy.notices() {
