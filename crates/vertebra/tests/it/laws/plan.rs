@@ -12,6 +12,8 @@ pub(crate) struct Plan {
     pub(crate) person: Person,
     pub(crate) leave: Leave,
     pub(crate) max_steps: u64,
+    /// Whether its time is limited.
+    pub(crate) timed: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -177,11 +179,12 @@ pub(crate) fn interrupting() -> impl Strategy<Value = Leave> {
 }
 
 impl Plan {
-    /// The same with hooks that remember nothing, and more steps than children at work at the same time compete for: which
-    /// of them comes first is not recorded.
+    /// The same with hooks that remember nothing, and more steps and time than children at work at the same time compete
+    /// for: which of them comes first is not recorded.
     pub(crate) fn in_any_order(mut self) -> Self {
         self.hooks.iter_mut().flatten().for_each(|hook| hook.every = 1);
         self.max_steps = 1000;
+        self.timed = false;
         self
     }
 
@@ -212,6 +215,7 @@ pub(crate) fn plan(leave: impl Strategy<Value = Leave>) -> impl Strategy<Value =
             person,
             leave,
             max_steps,
+            timed: true,
         },
     )
 }

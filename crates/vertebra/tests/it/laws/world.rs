@@ -222,6 +222,9 @@ fn written(call: Call) -> (&'static str, String) {
 fn planned(plan: &Plan, depth: usize, clock: &FakeClock, trace: &Trace) -> AgentBuilder {
     let mut builder = Agent::builder(Turns(plan.turns[depth].clone()));
     builder.name(["top", "child", "grandchild"][depth]).clock(clock.clone());
+    if !plan.timed {
+        builder.max_time(secs(1_000_000_000));
+    }
     for fails in [false, true] {
         builder.tool(Act { trace: trace.clone(), fails });
     }
