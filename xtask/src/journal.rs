@@ -24,8 +24,9 @@ pub(crate) struct Request {
     out: PathBuf,
 }
 
+/// A row of a table.
 #[derive(Deserialize)]
-struct Row {
+pub(crate) struct Row {
     #[serde(rename = "row")]
     name: String,
     ns: Option<f64>,
@@ -65,7 +66,8 @@ fn langgraph(place: &Path) -> anyhow::Result<PathBuf> {
     Ok(python)
 }
 
-fn rows(command: &mut Command) -> anyhow::Result<Vec<Row>> {
+/// What a program measures: a line of JSON for each row.
+pub(crate) fn rows(command: &mut Command) -> anyhow::Result<Vec<Row>> {
     eprintln!("measuring with {}", command.get_program().display());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().context("cannot start it")?;
     let output = child.wait_with_output()?;
@@ -74,7 +76,7 @@ fn rows(command: &mut Command) -> anyhow::Result<Vec<Row>> {
     lines.lines().map(|line| serde_json::from_str(line).with_context(|| line.to_owned())).collect()
 }
 
-fn table(who: &str, rows: &[Row]) -> String {
+pub(crate) fn table(who: &str, rows: &[Row]) -> String {
     let mut table = format!("| {who} | time | bytes |\n| --- | ---: | ---: |\n");
     for Row { name, ns, bytes, count: times } in rows {
         let first = ns.map(time).or_else(|| times.map(count)).unwrap_or_default();

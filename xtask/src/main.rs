@@ -9,6 +9,7 @@ mod fix;
 mod hook;
 mod journal;
 mod sdk;
+mod served;
 mod stage;
 mod startup;
 mod test;
@@ -40,6 +41,8 @@ enum Task {
     Startup(startup::Request),
     /// Measures `vertebra hook` beside hooks in Python, Node and bash that make the same check
     Hook(hook::Request),
+    /// Measures `vertebra serve`: a guard in another process, and a thousand sessions at once
+    Served(served::Request),
     /// Boots a virtual machine with `vertebra serve` in it, and governs a session there over vsock
     Vsock,
 }
@@ -69,6 +72,10 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         Task::Hook(request) => {
             hook::run(&request)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::Served(request) => {
+            served::run(&request)?;
             return Ok(ExitCode::SUCCESS);
         }
         Task::Vsock => {

@@ -175,8 +175,8 @@ async fn open(
 async fn take_up(inner: &Inner, id: &str, principal: Principal) -> Result<Arc<Live>, Status> {
     let none = || Status::not_found(format!("there is no session `{id}` that you may see"));
     let journal = inner.journal.as_ref().filter(|_| principal.sees_all()).ok_or_else(none)?;
-    let row = journal.sessions(&Rows::default()).map_err(failed)?.into_iter().find(|row| *row.session_id == *id);
-    let row = row.ok_or_else(none)?;
+    // A beginning of a name is no name here.
+    let row = Some(journal.find(id).map_err(failed)?).filter(|row| *row.session_id == *id).ok_or_else(none)?;
     inner.sessions.has_room(&principal, &inner.limits)?;
     let wanted = Wanted { folder: Some(row.working_directory.to_string()), system_prompt: None };
     let made = inner.agents.make(&wanted, inner.questions.clone()).await?;
