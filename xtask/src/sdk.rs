@@ -10,7 +10,7 @@ pub(crate) fn stages() -> Vec<Stage> {
     let server = target.join("debug").join("vertebra");
     let typescript = Path::new("sdk/typescript");
     vec![
-        Stage::new("get TypeScript", "npm install --no-save --no-audit --no-fund").within(typescript),
+        Stage::new("get TypeScript", "npm ci --no-audit --no-fund").within(typescript),
         Stage::new("TypeScript SDK", "npm test").env("VERTEBRA_BIN", &server).within(typescript),
         Stage::new("Python SDK", "sh sdk/python/check.sh").arg(target.join("python-sdk")).env("VERTEBRA_BIN", &server),
     ]

@@ -23,9 +23,9 @@ pub(crate) struct Request {
 pub(crate) fn run(request: &Request) -> anyhow::Result<()> {
     let build = Stage::new("build", "cargo build --release --package vertebra-cli --package bench-served");
     ensure!(build.passes(), "the server, or what measures it, does not build");
-    let built = target_dir().join("release");
-    let mut measure = Command::new(built.join("bench-served"));
-    measure.arg("--server").arg(built.join("vertebra")).args(["--sessions", &request.sessions.to_string()]);
+    let folder = target_dir().join("release");
+    let mut measure = Command::new(folder.join("bench-served"));
+    measure.arg("--server").arg(folder.join("vertebra")).args(["--sessions", &request.sessions.to_string()]);
     let table = table("Vertebra, served", &rows(&mut measure)?);
     println!("\n{table}");
     fs::create_dir_all(&request.out)?;

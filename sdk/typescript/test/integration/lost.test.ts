@@ -206,7 +206,7 @@ test("a client whose token is taken from it says that it governs nothing any mor
     const client = await first.client();
     await client.guard("BeforeToolUse", () => deny("still here"));
     await first.stop("SIGTERM");
-    await serving({ turns: [{ say: "x" }], port, token: "another token for all" }, async () => {
+    await serving({ turns: [{ say: "x" }], port, token: "another-token-for-all" }, async () => {
       while (!first.problems.some(({ kind }) => kind === "left")) await new Promise((next) => setTimeout(next, 20));
       const left = first.problems.find(({ kind }) => kind === "left");
       assert.match(left?.message ?? "", /none of its hooks is in force: this token opens nothing here/);

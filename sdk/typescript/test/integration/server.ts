@@ -80,7 +80,7 @@ export function overBoth(name: string, body: (transport: Transport) => Promise<v
 }
 
 async function started(
-  { turns, args = [], port = 0, token = "the token of the tests" }: Start,
+  { turns, args = [], port = 0, token = "the-token-of-the-tests" }: Start,
   home: string,
 ): Promise<Server> {
   const at = (name: string): string => join(home, name);
