@@ -20,8 +20,8 @@ use crate::{
 pub(crate) enum Use {
     /// It was never begun.
     New,
-    /// It is begun again, under the name it had.
-    Again { key: String },
+    /// It is begun again, under the name it had. In a replay, what came of it then is known.
+    Again { key: String, then: Option<ToolResult> },
     /// It is over.
     Over(ToolResult),
 }
@@ -55,8 +55,8 @@ pub(crate) async fn stands(
     if run.replayed().is_some() {
         run.happens(Some(&line), intended(asked, key.clone()));
         return match result {
-            _ if spec.delegates => Ok(Use::Again { key }),
-            Some(result) => over(result),
+            then if spec.delegates => Ok(Use::Again { key, then }),
+            Some(result) => over(run.as_it_was(result).await?),
             None => Err(Interrupted::Cancelled),
         };
     }
@@ -64,10 +64,10 @@ pub(crate) async fn stands(
         return over(result);
     }
     if whole && (spec.idempotent || spec.delegates) {
-        return Ok(Use::Again { key });
+        return Ok(Use::Again { key, then: None });
     }
     match reconcile(tool, args, invocation(key.clone())).await {
-        Reconciled::NotDone if whole => Ok(Use::Again { key }),
+        Reconciled::NotDone if whole => Ok(Use::Again { key, then: None }),
         Reconciled::Done(output) => over(ended(run, call_id, key, output.into()).await?),
         Reconciled::NotDone | Reconciled::Unknown => {
             let tool = &spec.name;

@@ -132,6 +132,11 @@ impl Budget {
         Ok(Reservation { budget: self.clone(), meter, amount })
     }
 
+    /// Sets nothing aside.
+    pub(crate) fn nothing(&self, meter: Meter) -> Reservation {
+        Reservation { budget: self.clone(), meter, amount: 0 }
+    }
+
     /// Uses so much, if so much more is left at the root after that: for what was used before and is not counted yet.
     pub(crate) fn take_beside(&self, meter: Meter, amount: u64, beside: u64) -> Result<(), Stop> {
         let reserved = self.reserve(meter, amount)?;

@@ -83,7 +83,8 @@ async fn hooked(
         if attempt > 1 {
             asked.at = run.at(BeforeInference::NAME);
         }
-        let reserved = match reserve(run, &mut asked.request) {
+        let reserved = reserve(run, &mut asked.request);
+        let reserved = match run.set_aside(&original.purpose, reserved) {
             Ok(reserved) => reserved,
             Err(stop) => return Ok(not_asked(desk, stop)),
         };
@@ -91,7 +92,8 @@ async fn hooked(
         desk.take_stops(&outcome);
         let (response, took) = match outcome.verdict() {
             InferenceVerdict::Proceed | InferenceVerdict::Skip => {
-                let more = match top_up(run, &asked.request, &reserved) {
+                let more = top_up(run, &asked.request, &reserved);
+                let more = match run.set_more_aside(&original.purpose, more) {
                     Ok(more) => more,
                     Err(stop) => return Ok(not_asked(desk, stop)),
                 };
@@ -158,9 +160,11 @@ fn reserve(run: &Run, request: &mut Request) -> Result<Reservation, Stop> {
 }
 
 /// Sets aside what hooks have added to the request since, exactly as they left it.
-fn top_up(run: &Run, request: &Request, reserved: &Reservation) -> Result<Option<Reservation>, Stop> {
-    let more = wanted_tokens(request).saturating_sub(reserved.amount());
-    (more > 0).then(|| run.budget().reserve(Meter::Tokens, more)).transpose()
+fn top_up(run: &Run, request: &Request, reserved: &Reservation) -> Result<Reservation, Stop> {
+    match wanted_tokens(request).saturating_sub(reserved.amount()) {
+        0 => Ok(run.budget().nothing(Meter::Tokens)),
+        more => run.budget().reserve(Meter::Tokens, more),
+    }
 }
 
 /// What a request may use in all. Hooks may ask for any number, however large.

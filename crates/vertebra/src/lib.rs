@@ -68,6 +68,7 @@ mod front;
 mod hookable;
 mod inference;
 mod invocation;
+mod limited;
 mod permission;
 mod prompt;
 mod rest;

@@ -3,9 +3,11 @@
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
+use vertebra_hooks::Point;
 
 use crate::{
-    Agent, AgentState, Clock, Divergence, Entry, JournalError, JournalFault, Likeness, NoJournal, Prompt, What,
+    Agent, AgentState, Clock, Divergence, Entry, JournalError, JournalFault, Likeness, NoJournal, Prompt, SessionStart,
+    What,
     journal::{Replayed, Tape},
     session::{Opening, Session},
 };
@@ -31,6 +33,9 @@ impl Agent {
         let Some(Entry { session_id, timestamp, what, .. }) = first.cloned() else {
             return Err(JournalError::new(JournalFault::Unknown, "the beginning of the session is not there any more"));
         };
+        if !lines.iter().any(of_use) {
+            return Ok(Replay { runs: 0, lines: 0, divergence: None });
+        }
         let top: Vec<Entry> = lines.iter().filter(|line| of_top(line)).cloned().collect();
         let tape = Arc::new(Tape::to_replay(lines, Replayed::new(likeness, timestamp)));
         let mut core = (**self.core()).clone();
@@ -70,6 +75,15 @@ impl Agent {
         session.close().await;
         let lines = tape.replayed().map(Replayed::lines).unwrap_or_default();
         Ok(Replay { runs, lines, divergence: found(&tape) })
+    }
+}
+
+/// Whether a line is from after a session has begun. Its caller may leave before: then nobody knows how far that came.
+fn of_use(line: &Entry) -> bool {
+    match &line.what {
+        What::Dispatched { record, .. } => record.point == SessionStart::NAME,
+        What::RunBegan { .. } | What::Checkpoint(_) => true,
+        _ => false,
     }
 }
 

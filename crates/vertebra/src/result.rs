@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::ToolOutput;
 
+/// What a journal says of a use of a tool whose arounds went on without it.
+const LEFT: &str = "cut short: what stood around it went on without it";
+
 /// How a tool call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -72,6 +75,16 @@ impl ToolResult {
 
     pub(crate) fn ended(status: ToolStatus, output: impl Into<String>) -> Self {
         Self { status, success: false, ..Self::done(output) }
+    }
+
+    /// What came of a use whose arounds went on without it.
+    pub(crate) fn left() -> Self {
+        Self::ended(ToolStatus::Cancelled, LEFT)
+    }
+
+    /// Whether nobody ever saw what came of it, because its arounds had gone on.
+    pub(crate) fn is_left(&self) -> bool {
+        self.status == ToolStatus::Cancelled && self.output == LEFT
     }
 
     pub(crate) fn took(mut self, duration_ms: u64) -> Self {

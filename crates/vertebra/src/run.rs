@@ -148,6 +148,10 @@ impl Loop {
     async fn go(&mut self) -> Result<Option<Stop>, Interrupted> {
         self.checkpoint().await?;
         self.run.may_begin()?;
+        // A run beside this one may have taken the last step meanwhile.
+        if let Some(stop) = self.run.exhausted() {
+            return Ok(Some(stop));
+        }
         let report = self.step().await?;
         self.should_continue(report).await
     }
@@ -198,15 +202,9 @@ impl Loop {
         }
     }
 
-    fn take_step(&mut self) {
-        if let Err(stop) = self.run.take_step() {
-            self.desk.pending.stop(stop);
-        }
-    }
-
     /// An around answered in place of a whole step. It counts as one, and its answer as the model's.
     fn answered_outside(&mut self, report: &StepReport) {
-        self.take_step();
+        self.desk.pending.stop_if(self.run.take_unseen_step().err());
         self.text.clone_from(&report.text);
         if report.kind != StepKind::ToolExecution {
             self.desk.pending.stop(Stop::soft(
@@ -219,7 +217,7 @@ impl Loop {
 
     /// `BeforeStep`, the model, the tools, `AfterStep`.
     async fn step_once(&mut self, mut event: StepStarted) -> Result<StepReport, Interrupted> {
-        self.take_step();
+        self.desk.pending.stop_if(self.run.take_step().err());
         let nothing = StepReport { kind: StepKind::NoResponse, text: String::new(), tools: Vec::new() };
         if self.desk.pending.strongest().is_some() {
             return Ok(nothing);
@@ -234,9 +232,7 @@ impl Loop {
 
         let outcome = self.fire(BeforeStep, &mut event).await?;
         self.desk.take_stops(&outcome);
-        if let Some(stop) = self.run.budget().overrun(&**self.run.clock()) {
-            self.desk.pending.stop(stop);
-        }
+        self.desk.pending.stop_if(self.run.overrun());
         let report = match self.desk.pending.strongest() {
             Some(_) => nothing,
             None => self.think_and_act().await?,
@@ -335,7 +331,7 @@ impl Loop {
             self.desk.instruct(&self.run, instruction.text, instruction.from);
         }
         // A limit ends a run that would go on; one that has ended by itself is not blamed on it.
-        Ok(self.run.budget().exhausted(&**self.run.clock()))
+        Ok(self.run.exhausted())
     }
 
     /// Counts that the run goes on although it would have ended. Answers with the stop, if that was once too often.
@@ -362,7 +358,7 @@ impl Loop {
         if self.run.is_cancelled() {
             return Some(Interrupted::Cancelled.into());
         }
-        self.desk.pending.strongest().cloned().or_else(|| self.run.budget().exhausted(&**self.run.clock()))
+        self.desk.pending.strongest().cloned().or_else(|| self.run.exhausted())
     }
 
     fn take_instructions<P: Point>(&mut self, outcome: &vertebra_hooks::Outcome<P>) {

@@ -127,6 +127,11 @@ impl Pending {
         self.stops.push(stop);
     }
 
+    /// Adds a stop, if there is one.
+    pub(crate) fn stop_if(&mut self, stop: Option<Stop>) {
+        self.stops.extend(stop);
+    }
+
     /// Adds a request to go on.
     pub(crate) fn go_on(&mut self, from: impl Into<String>, text: impl Into<String>) {
         self.instructions.push(Instruction { from: from.into(), text: text.into() });

@@ -13,11 +13,11 @@ use jiff::Timestamp;
 use vertebra_hooks::{Outcome, Point, Ruling};
 
 use crate::{
-    AgentState, Meter, Run, RunError, Stop, Usage,
+    AgentState, Meter, Run, RunError, ToolResult, Usage,
     counts::Counts,
     facts::Located,
-    journal::{Checkpoint, Entry, Left, Place, Replayed, StateChange, Tape, Used, What},
-    scope::{Inside, Totals, lock},
+    journal::{Checkpoint, Entry, Left, Place, Replayed, StateChange, Tape, Used, What, Where},
+    scope::{Inside, Interrupted, Totals, lock},
 };
 
 impl Run {
@@ -98,12 +98,6 @@ impl Run {
         self.0.budget.pay(usage);
     }
 
-    /// Takes a step out of the budget. Steps that other runs had begun before the crash, and are yet to do again, are theirs.
-    pub(crate) fn take_step(&self) -> Result<(), Stop> {
-        let begun = self.tape().map_or(0, |tape| tape.steps_beside(&self.0.info.run_id));
-        self.0.budget.take_beside(Meter::Steps, 1, begun)
-    }
-
     /// Leaves a use of a tool behind that is over: it is not made again, but what it used is used.
     pub(crate) fn leave_call(&self, tape: &Tape, call_id: &Arc<str>, until: Option<(usize, Timestamp)>) {
         let (asked, used) = tape.leave_call(self.place(), call_id, until);
@@ -179,10 +173,27 @@ impl Run {
         }
     }
 
+    /// What came of a use of a tool when it was recorded. If its arounds went on without it then, nobody saw that, and they
+    /// are waited for; where the recording breaks off, they may have been told to.
+    pub(crate) async fn as_it_was(&self, result: ToolResult) -> Result<ToolResult, Interrupted> {
+        if result.is_left() && !self.tape().is_some_and(|tape| self.is_cut(tape)) {
+            return self.unless_cancelled(std::future::pending()).await;
+        }
+        Ok(result)
+    }
+
+    /// Whether the recording of this run breaks off.
+    fn is_cut(&self, tape: &Tape) -> bool {
+        tape.is_cut(&self.0.info.run_id, self.0.parent.as_ref().map(|(parent, _)| &**parent))
+    }
+
     fn compared(&self, replayed: &Replayed, recorded: Option<&Entry>, happens: &Entry) {
-        let parent = self.0.parent.as_ref().map(|(parent, _)| &**parent);
-        let cut = self.tape().is_some_and(|tape| tape.is_cut(&happens.run_id, parent));
-        if !replayed.compare(self.0.step.load(Ordering::Relaxed), recorded, happens, cut) {
+        let place = Where {
+            step: self.0.step.load(Ordering::Relaxed),
+            is_child: self.0.info.depth > 0,
+            is_cut: self.tape().is_some_and(|tape| self.is_cut(tape)),
+        };
+        if !replayed.compare(place, recorded, happens) {
             self.cancel();
         }
     }

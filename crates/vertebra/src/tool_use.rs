@@ -90,7 +90,7 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
         && !run.is_suspended()
     {
         floor.turns.cut_short(index).await;
-        result = close(run, &mut *floor.desk.lock().await, open, result).await;
+        result = close(run, &mut *floor.desk.lock().await, open, ToolResult::left(), result).await;
     }
     floor.turns.done(index).await;
     result.capped(run.core().max_result_bytes)
@@ -122,17 +122,19 @@ pub(crate) async fn close_open(run: &Run, desk: &mut Desk, why: &str) {
         return;
     }
     for open in run.close_calls().into_values() {
-        close(run, desk, open, ToolResult::ended(ToolStatus::Cancelled, why)).await;
+        let cut = ToolResult::ended(ToolStatus::Cancelled, why);
+        close(run, desk, open, cut.clone(), cut).await;
     }
 }
 
-/// The second of a pair, for a call that was cut short between its hooks.
-async fn close(run: &Run, desk: &mut Desk, open: OpenCall, result: ToolResult) -> ToolResult {
+/// The second of a pair, for a call that was cut short between its hooks; `ended` is what came of its tool, if that was at
+/// work.
+async fn close(run: &Run, desk: &mut Desk, open: OpenCall, ended: ToolResult, result: ToolResult) -> ToolResult {
     let OpenCall { asked, at_work } = open;
     if let Some(key) = at_work {
-        let (call_id, result) = (asked.call.call_id.clone(), ToolResult::ended(ToolStatus::Cancelled, "cut short"));
+        let call_id = asked.call.call_id.clone();
         // Whatever goes wrong here has gone wrong before, and ends the run already.
-        let _ = run.write(What::ToolEnded { call_id, key, result }).await;
+        let _ = run.write(What::ToolEnded { call_id, key, result: ended }).await;
     }
     let at = run.at(AfterToolUse::NAME);
     let mut used = ToolUsed { at, call: asked.call.clone(), result, blocked_by: None };
@@ -295,15 +297,15 @@ async fn use_once(run: &Run, floor: &Floor, number: u64, asked: &ToolAsked) -> R
     };
     let again = spec.idempotent || spec.delegates;
     let invoked = |key: String| Invocation::new(run.inside(call_id, again), floor.desk.clone(), call_id.clone(), key);
-    let key = match stands(run, &**found, spec, asked, invoked).await? {
+    let (key, then) = match stands(run, &**found, spec, asked, invoked).await? {
         Use::Over(result) => return Ok(result),
-        Use::Again { key } => key,
+        Use::Again { key, then } => (key, then),
         Use::New => {
             // Models may use one name for several calls, so it cannot be the key.
             let key = asked.at.event_id();
             run.write(intended(asked, key.clone())).await?;
             run.write(What::ToolStarted { call_id: call_id.clone(), key: key.clone() }).await?;
-            key
+            (key, None)
         }
     };
     run.at_work(number, Some(&key));
@@ -325,6 +327,11 @@ async fn use_once(run: &Run, floor: &Floor, number: u64, asked: &ToolAsked) -> R
         }
         Err(_) => ToolResult::ended(ToolStatus::Cancelled, "cancelled"),
     };
+    if let Some(then) = then {
+        let result = run.as_it_was(then).await?;
+        run.at_work(number, None);
+        return Ok(result);
+    }
     if run.is_suspended() && spec.delegates {
         return Err(run.interrupted());
     }

@@ -24,8 +24,8 @@ pub use self::{
 pub(crate) use self::{
     checkpoint::Keeper,
     past::{Past, RunPast},
-    replayed::Replayed,
-    tape::{Answer, Begun, Place, Question, Tape},
+    replayed::{Replayed, Where},
+    tape::{Answer, Begun, Next, Place, Question, Tape},
 };
 use crate::{Approval, Args, Decision, ModelId, Prompt, Purpose, Response, RunError, RunReport, ToolResult, Usage};
 

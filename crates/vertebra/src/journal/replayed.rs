@@ -1,6 +1,9 @@
 //! What a replay finds: that all was as recorded, or the first thing that was not.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -35,6 +38,15 @@ pub enum Likeness {
     Effects,
 }
 
+/// Where in a session something is compared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Where {
+    pub(crate) step: u32,
+    pub(crate) is_child: bool,
+    /// Whether the recording of its run breaks off.
+    pub(crate) is_cut: bool,
+}
+
 #[derive(Debug)]
 pub(crate) struct Replayed {
     likeness: Likeness,
@@ -48,11 +60,16 @@ struct Found {
     lines: u64,
     /// The recording has broken off.
     over: bool,
+    /// Children whose recordings have.
+    over_in: HashSet<Arc<str>>,
 }
 
 impl Replayed {
     pub(crate) fn new(likeness: Likeness, began: Timestamp) -> Self {
-        Self { likeness, found: Mutex::new(Found { first: None, now: began, lines: 0, over: false }) }
+        Self {
+            likeness,
+            found: Mutex::new(Found { first: None, now: began, lines: 0, over: false, over_in: HashSet::new() }),
+        }
     }
 
     /// Time in a replay is the time of what was recorded; it never goes back.
@@ -74,15 +91,23 @@ impl Replayed {
     }
 
     /// Compares what happens with what was recorded. Answers with whether it was the same.
-    pub(crate) fn compare(&self, step: u32, recorded: Option<&Entry>, happens: &Entry, cut: bool) -> bool {
+    pub(crate) fn compare(&self, place: Where, recorded: Option<&Entry>, happens: &Entry) -> bool {
         let now = self.seen(&happens.what);
         let starts_over = recorded.is_some_and(|entry| entry.what.starts_over());
-        if now.is_none() || starts_over || self.with(|found| found.over) {
+        let is_over = |found: &mut Found| found.over || found.over_in.contains(&happens.run_id);
+        if now.is_none() || starts_over || self.with(is_over) {
             return true;
         }
-        // Where a recording breaks off, so does its replay.
-        if cut && (recorded.is_none() || matches!(happens.what, What::RunEnded { .. })) {
-            self.with(|found| found.over = true);
+        let Where { step, is_child, is_cut } = place;
+        // Where a recording breaks off, so does its replay: whoever a child works for goes on.
+        if is_cut && (recorded.is_none() || matches!(happens.what, What::RunEnded { .. })) {
+            self.with(|found| {
+                if is_child {
+                    found.over_in.insert(happens.run_id.clone());
+                } else {
+                    found.over = true;
+                }
+            });
             return false;
         }
         let then = recorded.and_then(|entry| self.seen(&entry.what));

@@ -17,7 +17,7 @@ use super::{
     replayed::Replayed,
     settled::{settled, settled_before},
 };
-use crate::{Args, Decision, InferenceDelta, Purpose, Response, RunError, StopReason, ToolResult, Usage};
+use crate::{Args, Decision, InferenceDelta, Purpose, Response, RunError, Stop, StopReason, ToolResult, Usage};
 
 /// What a run is resumed or replayed from.
 #[derive(Debug)]
@@ -51,6 +51,17 @@ struct Track {
 pub(crate) struct Place<'a> {
     pub(crate) run_id: &'a Arc<str>,
     pub(crate) within: Option<&'a Arc<str>>,
+}
+
+/// Something that a run does next, by the line that tells of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Next<'a> {
+    /// A line of this kind, of the run itself.
+    Line(&'static str),
+    /// Hooks are told at this point, of no call.
+    Hooks(&'static str),
+    /// A model is asked.
+    Asked(&'a Purpose),
 }
 
 /// What a model has answered.
@@ -275,6 +286,26 @@ impl Tape {
     pub(crate) fn is_cut(&self, run_id: &str, parent: Option<&str>) -> bool {
         self.cut.contains(run_id)
             || !self.began.contains(run_id) && parent.is_some_and(|parent| self.cut.contains(parent))
+    }
+
+    /// Whether a line of this is yet to come in what is replayed.
+    pub(crate) fn comes(&self, place: Place<'_>, next: Next<'_>) -> bool {
+        let inside = |kind, about| Track { run_id: place.run_id.clone(), within: place.within.cloned(), kind, about };
+        let track = match next {
+            Next::Line(kind) => Track::plain(place.run_id, kind),
+            Next::Hooks(point) => inside("dispatched", about_dispatch(point, None)),
+            Next::Asked(purpose) => inside("model_asked", about_purpose(purpose)),
+        };
+        self.lock().get(&track).is_some_and(|lines| !lines.is_empty())
+    }
+
+    /// The limit that ended a run that is replayed, if one did.
+    pub(crate) fn limit(&self, run_id: &Arc<str>) -> Option<Stop> {
+        let tracks = self.lock();
+        let (_, ended) = tracks.get(&Track::plain(run_id, "run_ended"))?.front()?;
+        let What::RunEnded { report, .. } = &ended.what else { return None };
+        let is_limit = matches!(report.stop.reason, StopReason::Steps | StopReason::Tokens | StopReason::Cost);
+        is_limit.then(|| report.stop.clone())
     }
 
     /// Lines of a run that were never asked for.

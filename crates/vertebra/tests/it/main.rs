@@ -14,6 +14,7 @@ mod children;
 mod limits;
 mod matching;
 mod parallel;
+mod replays;
 mod resume;
 mod retries;
 mod stops;

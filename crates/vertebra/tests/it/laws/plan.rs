@@ -179,13 +179,16 @@ pub(crate) fn interrupting() -> impl Strategy<Value = Leave> {
 }
 
 impl Plan {
-    /// The same with hooks that remember nothing, and more steps and time than children at work at the same time compete
-    /// for: which of them comes first is not recorded.
-    pub(crate) fn in_any_order(mut self) -> Self {
+    /// The same with hooks that remember nothing, and with more time than anybody needs: a replay has a time of its own.
+    pub(crate) fn in_any_time(mut self) -> Self {
         self.hooks.iter_mut().flatten().for_each(|hook| hook.every = 1);
-        self.max_steps = 1000;
         self.timed = false;
         self
+    }
+
+    /// The same with more steps, too, than children at work at the same time could compete for.
+    pub(crate) fn in_any_order(self) -> Self {
+        Self { max_steps: 1000, ..self.in_any_time() }
     }
 
     /// The same with arounds that do the same again: they are run through once more, and what one began that now answers

@@ -131,8 +131,9 @@ macro_rules! plain_around {
 }
 plain_around!(Inference Step);
 
-/// Attaches a hook as planned. Each has a second to answer.
-pub(crate) fn attach(builder: &mut vertebra::AgentBuilder, plan: &HookPlan) {
+/// Attaches a hook as planned. Each has a second to answer; arounds have more, and unless the plan is `timed`, so much more
+/// that only those that hang themselves run out of it.
+pub(crate) fn attach(builder: &mut vertebra::AgentBuilder, plan: &HookPlan, timed: bool) {
     let puppet = Puppet { does: plan.does, every: plan.every, calls: Arc::default() };
     macro_rules! at {
         (decides $point:expr) => {
@@ -165,7 +166,11 @@ pub(crate) fn attach(builder: &mut vertebra::AgentBuilder, plan: &HookPlan) {
     let around = matches!(plan.place, Place::AroundTool | Place::AroundModel | Place::AroundStep);
     if around {
         // What is inside may well take longer than a second.
-        builder.timeout(secs(50));
+        builder.timeout(secs(match plan.does {
+            _ if timed => 50,
+            Does::Hang => 10_000,
+            _ => 1_000_000,
+        }));
     } else if plan.fail_open && !plan.guard {
         builder.fail_open();
     }

@@ -225,11 +225,12 @@ fn planned(plan: &Plan, depth: usize, clock: &FakeClock, trace: &Trace) -> Agent
     if !plan.timed {
         builder.max_time(secs(1_000_000_000));
     }
+    builder.max_steps(plan.max_steps.max(20));
     for fails in [false, true] {
         builder.tool(Act { trace: trace.clone(), fails });
     }
     for hook in &plan.hooks[depth] {
-        attach(&mut builder, hook);
+        attach(&mut builder, hook, plan.timed);
     }
     if depth < 2 {
         let child = planned(plan, depth + 1, clock, trace).build().expect("a child");
