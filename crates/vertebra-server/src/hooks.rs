@@ -96,7 +96,7 @@ impl Hooks for Server {
 }
 
 impl Server {
-    /// Hears a client out. When it is gone for longer than the grace time, it is known no more.
+    /// Hears a client out. When it is gone for longer than the grace time, it is lost.
     async fn hear(&self, link: Link, mut said: Streaming<ClientFrame>) {
         let client = link.client().clone();
         loop {

@@ -8,7 +8,7 @@ mod spec;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use tonic::Status;
@@ -37,9 +37,36 @@ use crate::{
 /// The clients that are there, and those that may come back.
 #[derive(Default)]
 pub(crate) struct Clients {
-    all: Mutex<Vec<Arc<Client>>>,
+    known: Mutex<Known>,
     /// What became of events for them.
     pub(crate) exchanges: Exchanges,
+}
+
+#[derive(Default)]
+struct Known {
+    /// Those whose hooks govern sessions to come, in the order they came.
+    here: Vec<Arc<Client>>,
+    /// Those that were lost for too long. Where their hooks stand they stay, and whoever comes back finds them all.
+    away: Vec<Weak<Client>>,
+}
+
+impl Known {
+    /// The client of this name, if it is here, or if something that is away still governs a session.
+    fn find(&mut self, key: &ClientKey) -> Option<Arc<Client>> {
+        if let Some(here) = self.here.iter().find(|client| client.key == *key) {
+            return Some(here.clone());
+        }
+        let back = self.away.iter().filter_map(Weak::upgrade).find(|client| client.key == *key)?;
+        self.away.retain(|client| !std::ptr::eq(client.as_ptr(), Arc::as_ptr(&back)));
+        self.here.push(back.clone());
+        Some(back)
+    }
+
+    /// How many there are, here and away.
+    fn count(&mut self) -> usize {
+        self.away.retain(|client| client.strong_count() > 0);
+        self.here.len() + self.away.len()
+    }
 }
 
 /// Whose client, and its name.
@@ -65,31 +92,37 @@ impl Clients {
         limits: &Limits,
     ) -> Result<(Arc<Client>, Link, bool), Status> {
         let key = ClientKey { principal: principal.name.clone(), client_id: client_id.into() };
-        let mut all = self.lock();
-        let known = all.iter().find(|client| client.key == key).cloned();
-        if known.is_none() && all.len() >= limits.clients {
+        let mut known = self.lock();
+        let found = known.find(&key);
+        if found.is_none() && known.count() >= limits.clients {
             return Err(Status::resource_exhausted(format!("{} clients have hooks here already", limits.clients)));
         }
-        let is_known = known.is_some();
-        let client = known.unwrap_or_else(|| Client::new(key, principal, limits, self.exchanges.clone()));
-        if !is_known {
-            all.push(client.clone());
-        }
+        let is_known = found.is_some();
+        let client = found.unwrap_or_else(|| {
+            let client = Client::new(key, principal, limits, self.exchanges.clone());
+            known.here.push(client.clone());
+            client
+        });
         let link = client.link(out);
         Ok((client, link, is_known))
     }
 
-    /// A client that was lost for too long is known no more, unless it came back just now. What it governs stays governed.
-    pub(crate) fn forget(&self, client: &Client) -> bool {
-        let mut all = self.lock();
-        let before = all.len();
-        all.retain(|other| client.is_there() || other.key != client.key);
-        all.len() < before
+    /// A client that was lost for too long governs no session to come, unless it came back just now. What it governs stays
+    /// governed, and as long as anything is, it is the same client that comes back.
+    pub(crate) fn forget(&self, client: &Arc<Client>) -> bool {
+        let mut known = self.lock();
+        let Some(at) = known.here.iter().position(|other| Arc::ptr_eq(other, client)) else { return false };
+        if client.is_there() {
+            return false;
+        }
+        known.here.remove(at);
+        known.away.push(Arc::downgrade(client));
+        true
     }
 
-    /// Every client that is known, in the order they came: that of their hooks, where nothing else orders them.
+    /// Every client that is here, in the order they came: that of their hooks, where nothing else orders them.
     pub(crate) fn all(&self) -> Vec<Arc<Client>> {
-        self.lock().clone()
+        self.lock().here.clone()
     }
 
     /// Puts the hooks of all clients that govern a session in force in it. One that is not open yet has no name.
@@ -97,8 +130,8 @@ impl Clients {
         self.all().iter().try_for_each(|client| governance.put(client, session))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Client>>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -164,15 +164,30 @@ async fn a_client_that_stays_away_leaves_its_guards_closed_and_its_watches_dropp
     let watched: Vec<Value> = watched.filter(|trace| trace["hook"] == "watch").collect();
     assert!(watched[0].to_string().contains("missed the event"), "{watched:?}");
     // A session that begins now is not governed by somebody who is gone.
-    tokio::time::timeout(Duration::from_secs(5), async {
-        let mut hooks = world.hooks().await;
-        while !hooks.list(ListHooksRequest::default()).await.expect("a list").into_inner().hooks.is_empty() {}
-    })
-    .await
-    .expect("it is forgotten after the grace time");
+    world.hears_of_no_hooks().await;
     let session = world.open().await;
     world.run(&session).await;
     assert_eq!(world.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn a_client_that_comes_back_too_late_still_governs_what_it_governed() {
+    let world = World::new(|| commands(&["ls"])).await;
+    let mut first = world.client("c").await;
+    first.register(before_tools("asks", Role::Guard)).await.expect("it stands");
+    first.register(on_command("no-ls", Role::Guard, "ls")).await.expect("it stands");
+    let session = world.open().await;
+    drop(first);
+    world.hears_of_no_hooks().await;
+    let mut second = world.client("c").await;
+    second.register(before_tools("asks", Role::Guard)).await.expect("it stands again");
+    let _there = second.answering(|event, _| match &*event.hook {
+        "no-ls" => json!({ "verdict": "deny", "reason": "it was never taken away" }),
+        _ => json!({}),
+    });
+    let events = world.run(&session).await;
+    assert_eq!(results(&events), ["blocked by no-ls: it was never taken away"]);
+    assert!(world.calls().is_empty(), "one hook that is registered again does not take the others away");
 }
 
 #[tokio::test]

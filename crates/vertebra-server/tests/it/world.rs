@@ -18,9 +18,9 @@ use vertebra_server::{
     Address, Agents, BoxFuture, Limits, Listener, Made, Questions, Refusal, Server, Wanted,
     door::Door,
     proto::{
-        Answer, ClientFrame, CreateSessionRequest, Event, Hello, Hook, Matcher, PromptRequest, Register, Role, Scope,
-        ServerFrame, SessionEvent, answer, approvals_client::ApprovalsClient, client_frame, hooks_client::HooksClient,
-        server_frame, sessions_client::SessionsClient,
+        Answer, ClientFrame, CreateSessionRequest, Event, Hello, Hook, ListHooksRequest, Matcher, PromptRequest,
+        Register, Role, Scope, ServerFrame, SessionEvent, answer, approvals_client::ApprovalsClient, client_frame,
+        hooks_client::HooksClient, server_frame, sessions_client::SessionsClient,
     },
 };
 
@@ -94,6 +94,15 @@ impl World {
 
     pub(crate) async fn hooks(&self) -> HooksClient<Channel> {
         HooksClient::new(self.channel().await)
+    }
+
+    /// Waits until every client with hooks is gone for longer than the grace time.
+    pub(crate) async fn hears_of_no_hooks(&self) {
+        let mut hooks = self.hooks().await;
+        let none = async {
+            while !hooks.list(ListHooksRequest::default()).await.expect("a list").into_inner().hooks.is_empty() {}
+        };
+        tokio::time::timeout(Duration::from_secs(5), none).await.expect("they are gone after the grace time");
     }
 
     /// The arguments that the tool was used with.
