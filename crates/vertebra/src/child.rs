@@ -57,8 +57,9 @@ pub(crate) async fn delegate(
     // In a task of its own, which the parent waits for at its end: the child's end is told even if the tool is dropped.
     let mut state = AgentState::default();
     *state.metadata_mut() = started.metadata;
-    let desk = desk.clone();
+    let (desk, call) = (desk.clone(), parent.hold_call());
     let delegation = async move {
+        let _call = call;
         let report = accompany(&child, desk, state, started.prompt).await;
         child.parent.had_child(&child.agent);
         report

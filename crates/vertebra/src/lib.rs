@@ -69,6 +69,7 @@ mod hookable;
 mod inference;
 mod invocation;
 mod limited;
+mod open_calls;
 mod permission;
 mod prompt;
 mod rest;

@@ -24,11 +24,12 @@ use crate::{
     agent::Core,
     budget::Working,
     counts::{self, Counter, Counts},
-    events::{Notified, ToolAsked},
+    events::Notified,
     facts::Located,
     front::{Front, News},
     inference,
     journal::{Tape, What},
+    open_calls::OpenCall,
     prompt,
     result::capped,
     stop::Pending,
@@ -45,6 +46,7 @@ pub(crate) struct Inside {
     pub(crate) call_id: Arc<str>,
     /// Whether the tool may be begun again.
     pub(crate) again: bool,
+    pub(crate) children: TaskTracker,
 }
 
 pub(crate) struct Inner {
@@ -59,7 +61,7 @@ pub(crate) struct Inner {
     /// The agents that this session has delegated to, shared by all of its runs.
     children: Arc<Mutex<Vec<Agent>>>,
     /// Calls whose hooks before the tool have begun and whose hooks after it have not.
-    open_calls: Mutex<BTreeMap<u64, OpenCall>>,
+    pub(crate) open_calls: Mutex<BTreeMap<u64, OpenCall>>,
     /// The runs of children that are under way.
     delegations: TaskTracker,
     pub(crate) events: AtomicU64,
@@ -89,13 +91,6 @@ pub(crate) struct Inner {
     pub(crate) may_wait: bool,
     /// Whether the calls of the latest answer cannot be made, because something in them was hidden from the journal.
     pub(crate) veiled: AtomicBool,
-}
-
-/// A call between its hooks.
-pub(crate) struct OpenCall {
-    pub(crate) asked: ToolAsked,
-    /// The attempt that the journal knows to have begun, and not to have ended.
-    pub(crate) at_work: Option<String>,
 }
 
 /// What a session has used, children included.
@@ -411,28 +406,6 @@ impl Run {
     /// The agents that this session has delegated to.
     pub(crate) fn children(&self) -> Vec<Agent> {
         lock(&self.0.children).clone()
-    }
-
-    /// A call, under a number of its own, is between its hooks.
-    pub(crate) fn open_call(&self, number: u64, asked: &ToolAsked) {
-        lock(&self.0.open_calls).insert(number, OpenCall { asked: asked.clone(), at_work: None });
-    }
-
-    /// The tool of the call of this number is at work under this key, or is done.
-    pub(crate) fn at_work(&self, number: u64, key: Option<&str>) {
-        if let Some(open) = lock(&self.0.open_calls).get_mut(&number) {
-            open.at_work = key.map(str::to_owned);
-        }
-    }
-
-    /// The call of this number is about to reach the hooks after it, if it was open.
-    pub(crate) fn close_call(&self, number: u64) -> Option<OpenCall> {
-        lock(&self.0.open_calls).remove(&number)
-    }
-
-    /// All calls that are still open.
-    pub(crate) fn close_calls(&self) -> BTreeMap<u64, OpenCall> {
-        std::mem::take(&mut *lock(&self.0.open_calls))
     }
 
     pub(crate) fn delegations(&self) -> &TaskTracker {

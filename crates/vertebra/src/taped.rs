@@ -10,6 +10,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use vertebra_hooks::{Outcome, Point, Ruling};
 
 use crate::{
@@ -22,8 +23,13 @@ use crate::{
 
 impl Run {
     /// The same run, as reached from inside a tool call.
-    pub(crate) fn inside(&self, call_id: &Arc<str>, again: bool) -> Self {
-        Self(self.0.clone(), Some(Arc::new(Inside { call_id: call_id.clone(), again })))
+    pub(crate) fn inside(&self, call_id: &Arc<str>, again: bool, children: TaskTracker) -> Self {
+        Self(self.0.clone(), Some(Arc::new(Inside { call_id: call_id.clone(), again, children })))
+    }
+
+    /// Holds the tool call from inside which a run is reached, until it is dropped.
+    pub(crate) fn hold_call(&self) -> Option<TaskTrackerToken> {
+        self.1.as_ref().map(|inside| inside.children.token())
     }
 
     /// The run, and the call of it, that this one works for.

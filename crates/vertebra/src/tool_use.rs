@@ -11,6 +11,7 @@ use std::{
 
 use futures_util::{FutureExt, future::join_all};
 use tokio::sync::Mutex;
+use tokio_util::task::TaskTracker;
 use vertebra_hooks::{Name, Point, Retries};
 
 use crate::{
@@ -21,8 +22,9 @@ use crate::{
     events::{ToolAsked, ToolFailed, ToolUsed},
     front::News,
     journal::What,
+    open_calls::{AtWork, OpenCall},
     permission::{Admission, admit},
-    scope::{Desk, Interrupted, Leave, OpenCall},
+    scope::{Desk, Interrupted, Leave},
     turns::Turns,
 };
 
@@ -86,6 +88,9 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
     if progress.attempts.load(Ordering::Relaxed) == 0 {
         never_passed(run, floor, call, &result).await;
     }
+    if let Some(at_work) = run.who_is_at_work(progress.number).filter(|_| !run.is_suspended()) {
+        at_work.let_go().await;
+    }
     if let Some(open) = run.close_call(progress.number)
         && !run.is_suspended()
     {
@@ -122,6 +127,9 @@ pub(crate) async fn close_open(run: &Run, desk: &mut Desk, why: &str) {
         return;
     }
     for open in run.close_calls().into_values() {
+        if let Some(at_work) = &open.at_work {
+            at_work.let_go().await;
+        }
         let cut = ToolResult::ended(ToolStatus::Cancelled, why);
         close(run, desk, open, cut.clone(), cut).await;
     }
@@ -131,7 +139,7 @@ pub(crate) async fn close_open(run: &Run, desk: &mut Desk, why: &str) {
 /// work.
 async fn close(run: &Run, desk: &mut Desk, open: OpenCall, ended: ToolResult, result: ToolResult) -> ToolResult {
     let OpenCall { asked, at_work } = open;
-    if let Some(key) = at_work {
+    if let Some(AtWork { key, .. }) = at_work {
         let call_id = asked.call.call_id.clone();
         // Whatever goes wrong here has gone wrong before, and ends the run already.
         let _ = run.write(What::ToolEnded { call_id, key, result: ended }).await;
@@ -296,7 +304,9 @@ async fn use_once(run: &Run, floor: &Floor, number: u64, asked: &ToolAsked) -> R
         return Ok(ToolResult::ended(ToolStatus::Failed, format!("there is no tool `{tool}`")));
     };
     let again = spec.idempotent || spec.delegates;
-    let invoked = |key: String| Invocation::new(run.inside(call_id, again), floor.desk.clone(), call_id.clone(), key);
+    let children = TaskTracker::new();
+    let inside = run.inside(call_id, again, children.clone());
+    let invoked = |key: String| Invocation::new(inside.clone(), floor.desk.clone(), call_id.clone(), key);
     let (key, then) = match stands(run, &**found, spec, asked, invoked).await? {
         Use::Over(result) => return Ok(result),
         Use::Again { key, then } => (key, then),
@@ -308,13 +318,18 @@ async fn use_once(run: &Run, floor: &Floor, number: u64, asked: &ToolAsked) -> R
             (key, None)
         }
     };
-    run.at_work(number, Some(&key));
+    let at_work = AtWork { key: key.clone(), children };
+    run.at_work(number, Some(at_work.clone()));
     run.tell(|| News::ToolBegan { call: as_run(asked) });
     let began = run.clock().elapsed();
     let invocation = invoked(key.clone());
     // Called inside the barrier: a tool may panic before it returns a future.
     let work = AssertUnwindSafe(async { found.call(args.clone(), invocation).await }).catch_unwind();
-    let result = match run.unless_cancelled(run.within(*time_limit, work)).await {
+    let ended = run.unless_cancelled(run.within(*time_limit, work)).await;
+    if !matches!(ended, Ok(Some(_))) {
+        at_work.let_go().await;
+    }
+    let result = match ended {
         Ok(Some(Ok(Ok(output)))) => output.into(),
         Ok(Some(Ok(Err(error)))) => ToolResult::ended(ToolStatus::Failed, error.into_message()),
         Ok(None) => {

@@ -1,7 +1,5 @@
 //! Hooks that live in clients, and what becomes of runs when they fail.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use vertebra_server::proto::{
     FireRequest, Hook, ListHooksRequest, Role, Scope, answer, client_frame, scope::Which, server_frame,
