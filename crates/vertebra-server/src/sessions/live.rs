@@ -82,9 +82,15 @@ impl Live {
     pub(crate) async fn begin(self: &Arc<Self>, work: Work, permit: Permit) -> Result<Run, Status> {
         let mut session = self.session.lock().await;
         let closed = || Status::failed_precondition("the session is closed");
-        if self.lock().suspended {
-            // What waits in the journal is taken up from there.
-            session.take().ok_or_else(closed)?.close().await;
+        let (is_closed, is_suspended) = {
+            let state = self.lock();
+            (state.closed, state.suspended)
+        };
+        if is_suspended && !is_closed {
+            // What waits in the journal is taken up from there. Should somebody else have it now, they may give it back.
+            if let Some(left) = session.take() {
+                left.close().await;
+            }
             *session = Some(self.governance.agent.resume(&self.id).await.map_err(failed)?);
             self.lock().suspended = false;
         }
@@ -161,8 +167,8 @@ impl Live {
     pub(crate) async fn close(&self) -> Option<SessionReport> {
         self.cancel();
         let session = self.session.lock().await.take()?;
-        let report = session.close().await;
         self.lock().closed = true;
+        let report = session.close().await;
         self.log.close();
         Some(report)
     }

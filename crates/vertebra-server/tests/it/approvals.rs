@@ -73,3 +73,17 @@ async fn a_question_put_off_waits_in_the_journal_and_is_answered_there() {
     assert_eq!(report(&crate::world::read(events).await)["status"], "completed");
     assert_eq!(world.calls(), [json!({ "command": "ls" })]);
 }
+
+#[tokio::test]
+async fn a_session_that_somebody_else_has_taken_up_meanwhile_is_taken_up_again_once_they_leave_it() {
+    use vertebra_server::proto::{ResumeRequest, answer_approval_request::Later};
+    let (world, before) = answered(|_| Decision::Later(Later {})).await;
+    let session_id = report(&before)["session_id"].as_str().expect("a name").to_owned();
+    let elsewhere = world.elsewhere().resume(&session_id).await.expect("it waits for anybody");
+    let resume = || async { world.sessions().await.resume(ResumeRequest { session_id: session_id.clone() }).await };
+    resume().await.expect_err("somebody else has it");
+    elsewhere.leave().await;
+    let mut events = resume().await.expect("it goes on").into_inner();
+    let first = events.message().await.expect("news").expect("news");
+    assert_eq!(first.run_id, report(&before)["run_id"], "the run that waits");
+}

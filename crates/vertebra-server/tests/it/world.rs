@@ -28,7 +28,7 @@ use vertebra_server::{
 pub(crate) struct World {
     tool: RecordingTool,
     socket: PathBuf,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 struct Scripted {
@@ -76,7 +76,7 @@ impl World {
         let server = Server::new(agents, Some(journal.clone()), limits);
         let listener = Listener::bind(&Address::Unix(socket.clone())).await.expect("a socket");
         tokio::spawn(async move { server.serve(listener, Door::SameUser).await });
-        Self { tool, socket, _folder: folder }
+        Self { tool, socket, folder }
     }
 
     async fn channel(&self) -> Channel {
@@ -94,6 +94,12 @@ impl World {
 
     pub(crate) async fn hooks(&self) -> HooksClient<Channel> {
         HooksClient::new(self.channel().await)
+    }
+
+    /// An agent that shares the journal and nothing else, as one in another process would.
+    pub(crate) fn elsewhere(&self) -> Agent {
+        let journal = Store::open(self.folder.path().join("journal.db"), &Options::default()).expect("a journal");
+        Agent::builder(Script::new()).journal(journal).build().expect("an agent")
     }
 
     /// Waits until every client with hooks is gone for longer than the grace time.
