@@ -100,6 +100,33 @@ test("a run goes on while its client is away, and all of it is told afterwards",
   });
 });
 
+test("what happens in a session and what its journal says is followed over a loss", { timeout: 30_000 }, async () => {
+  await overWire([{ say: "one" }, { say: "two" }], async (client, wire, _, server) => {
+    const other = await server.client();
+    const session = await other.sessions.create();
+    await session.prompt("a").result;
+    const events = (await client.sessions.get(session.id)).events();
+    const records = client.records(session.id, { follow: true });
+    const [numbers, lines]: [number[], number[]] = [[], []];
+    for (let runs = 0; runs < 2; ) {
+      const { value: event } = await events.next();
+      const { value: line } = await records.next();
+      assert.ok(event && line, "both go on");
+      numbers.push(event.number);
+      lines.push(line.number);
+      if (event.event !== "ended") continue;
+      runs += 1;
+      wire.cut();
+      if (runs === 1) await session.prompt("b").result;
+    }
+    for (const told of [numbers, lines])
+      assert.deepEqual(
+        told,
+        told.map((_, place) => place + 1),
+      );
+  });
+});
+
 test("hooks are in force again after the connection was lost", { timeout: 30_000 }, async () => {
   await overWire({ turns: [bash("echo"), { say: "done" }], args: FREE }, async (client, wire, problems) => {
     await client.guard("BeforeToolUse", () => deny("still here"), { name: "still" });
