@@ -16,6 +16,7 @@ class Authority:
     """Whoever signs certificates."""
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "authority")])

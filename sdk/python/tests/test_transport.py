@@ -12,7 +12,7 @@ import grpc
 import grpc.aio
 import pytest
 
-from vertebra import ConnectionLost, Tls, connect
+from vertebra import Tls, connect
 from vertebra.transport import Endpoint
 from vertebra.v1 import sessions_pb2 as pb
 
@@ -50,16 +50,13 @@ def test_what_is_no_address_is_an_error_that_says_what_to_write(address: str, tl
         Endpoint.parse(address, None, tls)
 
 
-Secure = Callable[[grpc.aio.Server], int]
-
-
 @asynccontextmanager
-async def listening(bind: Secure) -> AsyncIterator[tuple[int, list[dict[str, Any]]]]:
+async def listening(bind: Callable[[grpc.aio.Server], int]) -> AsyncIterator[tuple[int, list[dict[str, Any]]]]:
     """A server that lists no sessions, and keeps who asked."""
     asked: list[dict[str, Any]] = []
 
     async def list_sessions(_: pb.ListSessionsRequest, context: Any) -> pb.ListSessionsResponse:
-        asked.append({**dict(context.invocation_metadata()), "peer": context.auth_context().get("x509_common_name")})
+        asked.append(dict(context.invocation_metadata()))
         return pb.ListSessionsResponse()
 
     method = grpc.unary_unary_rpc_method_handler(
@@ -73,16 +70,6 @@ async def listening(bind: Secure) -> AsyncIterator[tuple[int, list[dict[str, Any
         yield port, asked
     finally:
         await server.stop(None)
-
-
-def secured(authority: Authority, *, mutual: bool) -> Secure:
-    certificate, key = authority.sign("localhost")
-    credentials = grpc.ssl_server_credentials(
-        [(key.read_bytes(), certificate.read_bytes())],
-        authority.certificate.read_bytes() if mutual else None,
-        require_client_auth=mutual,
-    )
-    return lambda server: server.add_secure_port("127.0.0.1:0", credentials)
 
 
 async def test_a_token_goes_with_every_call():
@@ -100,30 +87,18 @@ async def test_a_socket_is_reached_under_the_name_of_this_machine(tmp_path: Path
         assert "authorization" not in asked[0]
 
 
-async def test_a_server_is_known_by_its_certificate(tmp_path: Path):
-    authority = Authority(tmp_path)
-    async with listening(secured(authority, mutual=False)) as (port, asked):
-        async with connect(f"127.0.0.1:{port}", token="secret", tls=Tls(ca=authority.certificate)) as client:
-            assert await client.sessions.list() == []
-        assert asked[0]["authorization"] == "Bearer secret"
-        # Nobody vouches for it, or nothing is encrypted.
-        for tls in (True, False):
-            async with connect(f"127.0.0.1:{port}", tls=tls, patience=0.3) as client:
-                with pytest.raises(ConnectionLost):
-                    await client.sessions.list()
-        assert len(asked) == 1
-
-
-async def test_a_client_is_known_by_its_certificate(tmp_path: Path):
+async def test_what_is_no_certificate_is_an_error_before_anybody_is_called(tmp_path: Path):
     authority = Authority(tmp_path)
     certificate, key = authority.sign("client")
-    async with listening(secured(authority, mutual=True)) as (port, asked):
-        mutual = Tls(ca=authority.certificate, cert=certificate, key=key, server_name="localhost")
-        async with connect(f"127.0.0.1:{port}", tls=mutual) as client:
-            assert await client.sessions.list() == []
-        assert asked[0]["peer"] == [b"client"]
-        async with connect(f"127.0.0.1:{port}", tls=Tls(ca=authority.certificate), patience=0.3) as client:
-            with pytest.raises(ConnectionLost):
-                await client.sessions.list()
+    _, other_key = authority.sign("other")
+    no_certificate = tmp_path / "text.pem"
+    no_certificate.write_text("no certificate")
     with pytest.raises(ValueError, match="go together"):
         Tls(cert=certificate).credentials()
+    with pytest.raises(ValueError, match=r"text\.pem cannot be used"):
+        Tls(ca=no_certificate).credentials()
+    with pytest.raises(ValueError, match=r"other\.key cannot be used"):
+        Tls(cert=certificate, key=other_key).credentials()
+    with pytest.raises(FileNotFoundError, match=r"missing\.pem"):
+        Tls(ca=tmp_path / "missing.pem").credentials()
+    Tls(ca=authority.certificate, cert=certificate, key=key).credentials()

@@ -1,12 +1,9 @@
 // Questions that people answer.
 
+import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { told } from "./errors.js";
-import type {
-  AnswerApprovalRequest,
-  Approval as WireApproval,
-  ApprovalEvent as WireEvent,
-} from "./gen/vertebra/v1/approvals_pb.js";
+import { told, VertebraError } from "./errors.js";
+import type { AnswerApprovalRequest, Approval as WireApproval } from "./gen/vertebra/v1/approvals_pb.js";
 import type { Args } from "./points/data.js";
 import { unbroken } from "./transport/again.js";
 import type { Wire } from "./transport/wire.js";
@@ -63,25 +60,38 @@ export class Approvals {
   }
 
   /**
-   * Those that wait, then each as it is put and as it is settled. After a lost connection it goes on; what was settled
-   * meanwhile is not told.
+   * Those that wait, then each as it is put and as it is settled, until the client is closed. After a lost connection it
+   * goes on, however long that takes: with what was put meanwhile, and with `gone` for what was settled. Nothing is told
+   * twice, unless it changed: a question that waits in the journal and then in the server is told as each.
    */
-  async *watch(sessionId = ""): AsyncGenerator<ApprovalEvent, void, undefined> {
-    const told = new Set<string>();
-    const open = (): AsyncIterable<WireEvent> => this.#wire.approvals.watch({ sessionId }, { signal: this.#over });
-    for await (const { event } of unbroken(open, this.#over)) {
-      if (event.case === undefined) continue;
-      const key = `${event.value.sessionId} ${event.value.callId}`;
+  watch(sessionId = ""): AsyncGenerator<ApprovalEvent, void, undefined> {
+    const told = new Map<string, Approval>();
+    return unbroken(() => this.#news(sessionId, told), this.#over, Number.POSITIVE_INFINITY);
+  }
+
+  /** What one stream tells besides what was told. */
+  async *#news(sessionId: string, told: Map<string, Approval>): AsyncGenerator<ApprovalEvent, void, undefined> {
+    // Asked for before the stream is opened, so that what is put in between is told by the stream.
+    const waiting = told.size === 0 ? [] : await this.list(sessionId);
+    const open = new Set(waiting.map(keyOf));
+    for (const [key, { sessionId, callId }] of told) {
+      if (open.has(key)) continue;
+      told.delete(key);
+      yield { event: "settled", sessionId, callId, decision: "gone" };
+    }
+    for await (const { event } of this.#wire.approvals.watch({ sessionId }, { signal: this.#over })) {
       if (event.case === "asked") {
+        const approval = read(event.value);
+        const before = told.get(keyOf(approval));
+        told.set(keyOf(approval), approval);
         // A stream begins with all that wait, those that were told before among them.
-        if (!told.has(key)) yield { event: "asked", approval: read(event.value) };
-        told.add(key);
-      } else {
-        told.delete(key);
+        if (!isDeepStrictEqual(before, approval)) yield { event: "asked", approval };
+      } else if (event.case === "settled" && told.delete(keyOf(event.value))) {
         const { sessionId, callId, decision } = event.value;
         yield { event: "settled", sessionId, callId, decision: decision as Settled };
       }
     }
+    throw new VertebraError("unavailable", "the server ended the stream");
   }
 
   /**
@@ -106,6 +116,11 @@ function wireDecision(
   if (decision === "later") return { case: "later", value: {} };
   if ("deny" in decision) return { case: "denyReason", value: decision.deny };
   return { case: "editArgs", value: decision.edit as JsonObject };
+}
+
+/** What a question is known by. */
+function keyOf({ sessionId, callId }: Pick<Approval, "sessionId" | "callId">): string {
+  return `${sessionId} ${callId}`;
 }
 
 function read(approval: WireApproval): Approval {

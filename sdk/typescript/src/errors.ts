@@ -72,10 +72,16 @@ export class VertebraError extends Error {
   static from(thrown: unknown): VertebraError {
     if (thrown instanceof VertebraError) return thrown;
     const error = ConnectError.from(thrown);
-    // What the system says of a socket (it is not there, it was closed) is about the way to the server.
-    const code = error.cause instanceof Error && "syscall" in error.cause ? "unavailable" : CODES[error.code];
-    return new VertebraError(code, error.rawMessage, { cause: thrown });
+    return new VertebraError(isLost(error) ? "unavailable" : CODES[error.code], error.rawMessage, { cause: thrown });
   }
+}
+
+/** Whether it is about the way to the server. */
+function isLost({ cause, code, rawMessage }: ConnectError): boolean {
+  // What the system says of a socket: it is not there, it was closed.
+  if (cause instanceof Error && "syscall" in cause) return true;
+  // A stream ends as cancelled when its connection does. One that is cancelled here says that it was aborted.
+  return code === Code.Canceled && rawMessage.startsWith("http/2 stream closed");
 }
 
 /** Waits for a call, and says in our words how it failed. */

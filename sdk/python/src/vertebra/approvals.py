@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf import json_format
 
+from .errors import ConnectionLost, ServerError
 from .rpc import Rpc
+from .unbroken import Pauses
 from .v1 import approvals_pb2 as pb
 from .verdicts import Deny
+
+logger = logging.getLogger("vertebra")
 
 
 @dataclass(frozen=True)
@@ -108,14 +114,31 @@ class Approvals:
     async def watch(self, session_id: str = "") -> AsyncIterator[Approval | Settled]:
         """Those that wait, then each as it is put and as it is settled.
 
-        If the server is lost it raises `ConnectionLost`: whoever watches again is told what waits then.
+        If the server is lost it goes on as soon as the server is back: with what was put meanwhile, and with `gone` for
+        what was settled. Nothing is told twice, unless it changed: a question that waits in the journal and then in the
+        server is told as each. `ConnectionLost` if there is no server when it begins.
         """
-        async for event in self._rpc().watch_approvals(pb.ListApprovalsRequest(session_id=session_id)):
-            if event.WhichOneof("event") == "asked":
-                yield Approval.read(event.asked)
-            else:
-                settled = event.settled
-                yield Settled(settled.session_id, settled.call_id, settled.decision)
+        told = _Told()
+        pauses = Pauses()
+        is_known = False
+        while True:
+            try:
+                # Asked for before the stream is opened, so that what is put in between is told by the stream.
+                for gone in told.missing(await self.list(session_id)):
+                    yield gone
+                is_known = True
+                pauses.begin_anew()
+                async for event in self._rpc().watch_approvals(pb.ListApprovalsRequest(session_id=session_id)):
+                    if (news := told.new(event)) is not None:
+                        yield news
+                why = "the server ended the stream"
+            except (ConnectionLost, ServerError) as error:
+                if not is_known:
+                    raise
+                why = str(error)
+            pause = pauses.next()
+            logger.info("questions are not heard of (%s); trying again in %.1f s", why, pause)
+            await asyncio.sleep(pause)
 
     async def answer(self, approval: Approval, decision: Decision) -> bool:
         """Answers one: `approve()`, `deny("…")`, `edit({…})` or `later()`. The first answer counts.
@@ -133,3 +156,30 @@ class Approvals:
             case Later():
                 request.later.SetInParent()
         return (await self._rpc().answer_approval(request)).taken
+
+
+class _Told:
+    """The questions that somebody was told of, and that are not settled as far as is known."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, str], Approval] = {}
+
+    def missing(self, waiting: Iterable[Approval]) -> list[Settled]:
+        """Those that are not among the ones that wait: they were settled while nobody listened."""
+        keys = {(approval.session_id, approval.call_id) for approval in waiting}
+        gone = [key for key in self._open if key not in keys]
+        for key in gone:
+            del self._open[key]
+        return [Settled(*key, "gone") for key in gone]
+
+    def new(self, event: pb.ApprovalEvent) -> Approval | Settled | None:
+        """What an event tells that was not told. A stream begins with all that wait."""
+        if event.WhichOneof("event") == "asked":
+            approval = Approval.read(event.asked)
+            key = approval.session_id, approval.call_id
+            is_told = self._open.get(key) == approval
+            self._open[key] = approval
+            return None if is_told else approval
+        settled = Settled(event.settled.session_id, event.settled.call_id, event.settled.decision)
+        was_open = self._open.pop((settled.session_id, settled.call_id), None)
+        return None if was_open is None else settled

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,11 +21,11 @@ import grpc.aio
 from .errors import ConnectionLost, RegistrationError, VertebraError
 from .registration import Registration
 from .transport import error_of
+from .unbroken import Pauses
 from .v1 import hooks_pb2 as pb
 
 logger = logging.getLogger("vertebra")
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _THREADS = 32
 _KEPT_ANSWERS = 256
 _MAX_FAILURE = 1000
@@ -151,7 +150,7 @@ class Attachment:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _keep_open(self) -> None:
-        pause = _FIRST_PAUSE
+        pauses = Pauses()
         while True:
             stream = self._stream = _Stream()
             try:
@@ -175,10 +174,10 @@ class Attachment:
             self._leaving.clear()
             await self._tell()
             if stream.welcomed:
-                pause = _FIRST_PAUSE
+                pauses.begin_anew()
+            pause = pauses.next()
             logger.info("the server was lost (%s); trying again in %.1f s", self._last, pause)
-            await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311 - so that not all come back at once
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            await asyncio.sleep(pause)
 
     async def _serve(self, stream: _Stream) -> None:
         stream.outbox.put_nowait(pb.ClientFrame(hello=self._hello))

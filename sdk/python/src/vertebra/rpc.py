@@ -10,6 +10,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
+from .errors import VertebraError
 from .transport import Endpoint, error_of
 from .v1 import approvals_pb2 as approvals
 from .v1 import hooks_pb2 as hooks
@@ -32,6 +33,8 @@ class Rpc:
         self._channel = endpoint.open()
         self._patience = patience
         self._metadata = endpoint.metadata()
+        self._closed = False
+        self._streams: set[grpc.aio.Call] = set()
         self.create_session = self._unary("Sessions/Create", sessions.CreateSessionRequest, sessions.Session)
         self.prompt = self._stream("Sessions/Prompt", sessions.PromptRequest, sessions.SessionEvent)
         self.events = self._stream("Sessions/Events", sessions.EventsRequest, sessions.SessionEvent)
@@ -60,7 +63,15 @@ class Rpc:
 
     async def close(self) -> None:
         """Ends the channel, and all that goes on over it."""
+        self._closed = True
+        # The channel does not find each of them.
+        for stream in self._streams:
+            stream.cancel()
         await self._channel.close()
+
+    def _given_up(self, cancelled: asyncio.CancelledError) -> BaseException:
+        """A call that was under way when the channel was closed counts as cancelled, which nobody asked for."""
+        return VertebraError("the client was closed") if self._closed and not _is_cancelled() else cancelled
 
     async def _connected(self) -> None:
         """Waits for the server, for a while: a call that is made while it comes back need not fail."""
@@ -68,8 +79,10 @@ class Rpc:
         until = loop.time() + self._patience
         # If it does not come, the call itself says why. To wait for the channel's own word would leave an operation
         # behind in gRPC that may outlive this loop.
-        while not self._is_ready() and loop.time() < until:  # noqa: ASYNC110
+        while not self._closed and not self._is_ready() and loop.time() < until:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_AGAIN)
+        if self._closed:
+            raise VertebraError("the client was closed")
 
     def _is_ready(self) -> bool:
         return self._channel.get_state(try_to_connect=True) == grpc.ChannelConnectivity.READY
@@ -83,6 +96,8 @@ class Rpc:
                 return await method(request, metadata=self._metadata)
             except grpc.aio.AioRpcError as error:
                 raise error_of(error) from error
+            except asyncio.CancelledError as cancelled:
+                raise self._given_up(cancelled) from None
 
         return ask
 
@@ -92,16 +107,26 @@ class Rpc:
         async def ask(request: Q) -> AsyncIterator[A]:
             await self._connected()
             stream = method(request, metadata=self._metadata)
+            self._streams.add(stream)
             try:
                 async for part in stream:
                     yield part
             except grpc.aio.AioRpcError as error:
                 raise error_of(error) from error
+            except asyncio.CancelledError as cancelled:
+                raise self._given_up(cancelled) from None
             finally:
                 # Whoever stops reading does not want the rest.
                 stream.cancel()
+                self._streams.discard(stream)
 
         return ask
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody wants this task to end. Before Python 3.11 it does not say."""
+    cancelling: Callable[[], int] = getattr(asyncio.current_task(), "cancelling", int)
+    return cancelling() > 0
 
 
 def _serialize(request: Message) -> bytes:

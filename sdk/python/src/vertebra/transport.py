@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +41,22 @@ class Tls:
         def read(path: str | os.PathLike[str] | None) -> bytes | None:
             return None if path is None else Path(path).read_bytes()
 
-        return grpc.ssl_channel_credentials(read(self.ca), read(self.key), read(self.cert))
+        credentials = grpc.ssl_channel_credentials(read(self.ca), read(self.key), read(self.cert))
+        self._check()
+        return credentials
+
+    def _check(self) -> None:
+        """Reads the files as Python does, which says what is wrong with them. gRPC says that there is no address."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        try:
+            if self.ca is not None:
+                context.load_verify_locations(self.ca)
+            if self.cert is not None:
+                # A key with a password would be asked for on the terminal.
+                context.load_cert_chain(self.cert, self.key, password="")
+        except ssl.SSLError as error:
+            files = [str(path) for path in (self.ca, self.cert, self.key) if path is not None]
+            raise ValueError(f"the certificates in {', '.join(files)} cannot be used: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -129,6 +146,25 @@ _KINDS: dict[grpc.StatusCode, Callable[[str], VertebraError]] = {
 }
 
 
+# What gRPC says of a connection that did not come about, and what to do about it.
+_ADVICE = (
+    ("WRONG_VERSION_NUMBER", "the server speaks no TLS: leave `tls` out"),
+    (
+        "Secure read failed|_ALERT_",
+        "the server ended the encrypted connection at once: if it knows clients by their certificates, pass one that "
+        "it takes as `cert` and `key` of `Tls`",
+    ),
+    (
+        "certificate|CERTIFICATE",
+        "the certificate of the server is not trusted: `ca` of `Tls` says who vouches for it, `server_name` as whom",
+    ),
+    ("Socket closed", "the server hung up: if it has a certificate, pass `tls`"),
+)
+
+
 def error_of(error: grpc.aio.AioRpcError) -> VertebraError:
     """What went wrong, in the words of this package."""
-    return _KINDS.get(error.code(), ServerError)(error.details() or error.code().name.lower())
+    said = error.details() or error.code().name.lower()
+    if said.startswith("failed to connect"):
+        said = next((f"{advice} ({said})" for words, advice in _ADVICE if re.search(words, said)), said)
+    return _KINDS.get(error.code(), ServerError)(said)

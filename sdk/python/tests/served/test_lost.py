@@ -5,11 +5,24 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from collections.abc import AsyncIterator
 
 import pytest
 
-from vertebra import BeforeToolUseEvent, PromptSubmitEvent, connect, deny
+from vertebra import (
+    AccessError,
+    Approval,
+    BeforeToolUseEvent,
+    Client,
+    ConnectionLost,
+    PromptSubmitEvent,
+    Settled,
+    VertebraError,
+    connect,
+    deny,
+)
 
+from .attempts import attempts
 from .conftest import Serve
 from .relay import Relay
 from .server import TOKEN, Served
@@ -212,3 +225,82 @@ async def test_a_process_that_comes_back_under_its_name_takes_up_what_waits(serv
             await second.ready()
             (result,) = await run
             assert "the second one decided" in result["output"]
+
+
+async def question(client: Client, news: AsyncIterator[Approval | Settled]) -> Approval:
+    """Begins a run that asks whether it may, and waits until it does."""
+    session = await client.sessions.create()
+    # Nobody reads how it goes on: it waits for an answer in the server.
+    async for event in session.prompt("go"):
+        if event["event"] == "asked":
+            break
+    async for asked in news:
+        assert isinstance(asked, Approval)
+        assert asked.session_id == session.id
+        # It is in the journal before it is put, and whoever looks in between is told of both.
+        if not asked.suspended:
+            return asked
+    raise AssertionError("nobody asked")
+
+
+async def test_questions_are_heard_of_after_a_loss_those_that_are_new_and_nothing_twice(serve: Serve):
+    served = serve(bash("echo a > file"), say("done"))
+    relay = await relayed(served)
+    async with connect(relay.address, token=TOKEN, patience=0.2) as client, connect(served.tcp, token=TOKEN) as other:
+        here, there = client.approvals.watch(), other.approvals.watch()
+        first, second = await question(other, there), await question(other, there)
+        assert [await here.__anext__(), await here.__anext__()] == [first, second]
+        following = asyncio.ensure_future(here.__anext__())
+        said: asyncio.Queue[str] = asyncio.Queue()
+        with attempts(said.put_nowait):
+            await relay.cut()
+            # It does not give up.
+            for _ in range(3):
+                assert "trying again" in await said.get()
+        await other.approvals.answer(first, deny("meanwhile"))
+        assert await there.__anext__() == Settled(first.session_id, first.call_id, "deny")
+        third = await question(other, there)
+        await relay.open()
+        assert await following == Settled(first.session_id, first.call_id, "gone")
+        assert await here.__anext__() == third
+        # The second waits all the time, and was told.
+        await other.approvals.answer(second, deny("now"))
+        assert await here.__anext__() == Settled(second.session_id, second.call_id, "deny")
+    await relay.cut()
+
+
+async def test_questions_are_heard_of_after_the_server_was_restarted(serve: Serve):
+    served = serve(bash("echo a > file"))
+    async with serve.client(served) as client, serve.client(served) as other:
+        here, there = client.approvals.watch(), other.approvals.watch()
+        asked = await question(other, there)
+        assert await here.__anext__() == asked
+        served.stop()
+        served.start()
+        news = await here.__anext__()
+        if isinstance(news, Settled):
+            # The server had the time to say so, or to be asked once more.
+            assert news in [Settled(asked.session_id, asked.call_id, decision) for decision in ("later", "gone")]
+            news = await here.__anext__()
+        assert isinstance(news, Approval)
+        assert (news.call_id, news.digest, news.suspended) == (asked.call_id, asked.digest, True)
+
+
+async def test_questions_are_not_waited_for_where_there_is_no_server_or_no_right_to_hear_them(serve: Serve):
+    served = serve()
+    async with connect(served.tcp, token="that-of-someone-else") as client:
+        with pytest.raises(AccessError):
+            await client.approvals.watch().__anext__()
+    served.stop()
+    async with connect(served.tcp, token=TOKEN, patience=0.2) as client:
+        with pytest.raises(ConnectionLost):
+            await client.approvals.watch().__anext__()
+
+
+async def test_a_client_that_is_closed_hears_of_no_more_questions(serve: Serve):
+    served = serve()
+    async with serve.client(served) as client:
+        following = asyncio.ensure_future(client.approvals.watch().__anext__())
+        await client.approvals.list()
+    with pytest.raises(VertebraError, match="closed"):
+        await following

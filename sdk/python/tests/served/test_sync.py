@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -19,14 +20,16 @@ from vertebra import (
     PreToolUsePayload,
     RegistrationError,
     RunFailed,
+    VertebraError,
     approve,
     ask,
     deny,
     sync,
 )
 
+from .attempts import attempts
 from .conftest import Serve
-from .server import Served
+from .server import PATIENCE, Served
 from .turns import bash, is_named, say
 
 BYPASS = ("--mode", "bypass")
@@ -176,3 +179,32 @@ def test_an_engine_outlives_its_client(serve: Serve, connected: Connected):
         assert client.fire(event).judgement["reason"] == "two"
         assert told.wait(10)
     assert tries == ["Bash", "Bash"]
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_whoever_waits_in_another_thread_is_told_that_the_client_is_closed(serve: Serve, transport: str, is_lost: bool):
+    served = serve(bash("echo a > file"))
+    address, token = served.address(transport)
+    heard, ended = threading.Event(), list[Exception]()
+    said: queue.Queue[str] = queue.Queue()
+
+    def wait(news: Iterator[object]) -> None:
+        try:
+            for _ in news:
+                heard.set()
+        except VertebraError as error:
+            ended.append(error)
+
+    with sync.connect(address, token=token, patience=0.2) as client, attempts(said.put):
+        thread = threading.Thread(target=wait, args=(client.approvals.watch(),), daemon=True)
+        thread.start()
+        assert any(news["event"] == "asked" for news in client.sessions.create().prompt("go"))
+        assert heard.wait(PATIENCE)
+        if is_lost:
+            served.stop()
+            for _ in range(3):
+                assert "trying again" in said.get(timeout=PATIENCE)
+    thread.join(PATIENCE)
+    assert "closed" in str(ended)
+    with pytest.raises(VertebraError, match="closed"):
+        client.approvals.list()

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { VertebraError } from "../errors.js";
 import type { ClientFrame, ServerFrame, Welcome } from "../gen/vertebra/v1/hooks_pb.js";
 import type { Report } from "../problem.js";
-import { pause } from "../transport/again.js";
+import { LASTING_MS, pause } from "../transport/again.js";
 import type { Wire } from "../transport/wire.js";
 import { VERSION } from "../version.js";
 import { Book, framed } from "./book.js";
@@ -14,9 +14,6 @@ import type { Held } from "./registration.js";
 
 /** How long the server has for its first word, and for taking leave. */
 const WORD_MS = 10_000;
-
-/** How long a stream has to last so that the next attempt is the first again. */
-const LASTING_MS = 10_000;
 
 /** The hooks of one client, and the stream that keeps them in force. */
 export class Link {

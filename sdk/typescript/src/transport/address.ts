@@ -1,12 +1,13 @@
 // Where a server is, and how it is reached.
 
+import { X509Certificate } from "node:crypto";
 import { connect as plainly, type Socket } from "node:net";
-import { connect as secretly } from "node:tls";
+import { createSecureContext, type SecureContext, connect as secretly } from "node:tls";
 import { VertebraError } from "../errors.js";
 
 /** What TLS needs to know: whom to trust, and, for mTLS, who we are. */
 export interface TlsOptions {
-  /** The certificates to trust, in PEM; those of the system unless given. */
+  /** The certificates to trust, in PEM (what is in the file, not its name); those that Node trusts unless given. */
   readonly ca?: string | Buffer;
   /** Our own certificate, in PEM. */
   readonly cert?: string | Buffer;
@@ -24,7 +25,8 @@ export interface Place {
   readonly dial: () => Socket;
 }
 
-const wrong = (message: string): VertebraError => new VertebraError("invalid_argument", message);
+const wrong = (message: string, cause?: unknown): VertebraError =>
+  new VertebraError("invalid_argument", message, { cause });
 
 /**
  * Reads an address: `http://127.0.0.1:7777`, `https://…`, `tcp://…` (plain, or TLS if `tls` is given), or `unix:///path`.
@@ -62,10 +64,28 @@ function network(address: string, tls?: TlsOptions): Place {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (tls ? 443 : 80));
   if (!tls) return { url: url.origin, dial: () => plainly({ host, port, noDelay: true }) };
-  const { serverName, ...identity } = tls;
-  const name = serverName === undefined ? {} : { servername: serverName };
+  const secureContext = secrets(tls);
+  const name = tls.serverName === undefined ? {} : { servername: tls.serverName };
   return {
     url: url.origin,
-    dial: () => secretly({ host, port, ...identity, ...name, ALPNProtocols: ["h2"] }).setNoDelay(true),
+    dial: () => secretly({ host, port, secureContext, ...name, ALPNProtocols: ["h2"] }).setNoDelay(true),
   };
+}
+
+/** Reads certificates and keys, so that what is none is an error before anybody is called. */
+function secrets({ ca, cert, key }: TlsOptions): SecureContext {
+  if ((cert === undefined) !== (key === undefined)) {
+    throw wrong("a certificate and its key go together: pass both `tls.cert` and `tls.key`");
+  }
+  const read = <T>(what: string, reading: () => T): T => {
+    try {
+      return reading();
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw wrong(`${what} cannot be read: ${why}; pass what is in the file, in PEM`, cause);
+    }
+  };
+  // A context takes any text for an authority, and trusts nobody then.
+  if (ca !== undefined) read("`tls.ca`", () => new X509Certificate(ca));
+  return read("`tls.cert` with `tls.key`", () => createSecureContext({ ca, cert, key }));
 }

@@ -6,6 +6,9 @@ import { VertebraError } from "../errors.js";
 const FIRST_MS = 100;
 const LONGEST_MS = 10_000;
 
+/** How long a stream has to last so that the next attempt is the first again. */
+export const LASTING_MS = 10_000;
+
 /**
  * How long to wait before the next attempt: twice as long each time, up to ten seconds. Half of it is left to chance, so
  * that the clients of a server that comes back do not all come at once.
@@ -33,6 +36,7 @@ export async function* unbroken<T>(
 ): AsyncGenerator<T, void, undefined> {
   let last: T | undefined;
   for (let attempt = 0; ; attempt += 1) {
+    const began = performance.now();
     try {
       for await (const item of open(last)) {
         last = item;
@@ -42,6 +46,7 @@ export async function* unbroken<T>(
       return;
     } catch (thrown) {
       const error = VertebraError.from(thrown);
+      if (performance.now() - began > LASTING_MS) attempt = 0;
       if (signal.aborted || !error.isTransient || error.code === "canceled" || attempt >= patience) throw error;
     }
     await pause(attempt, signal);

@@ -12,6 +12,7 @@ import {
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { GrpcTransportOptions } from "@connectrpc/connect-node";
 import type { Place } from "./address.js";
+import { hungUp, refusal } from "./refusal.js";
 
 /** What the library asks of a connection. */
 type Manager = NonNullable<GrpcTransportOptions["sessionManager"]>;
@@ -83,10 +84,16 @@ export class Connection implements Manager {
       const gone = (): void => {
         if (this.#current === connected) this.#current = undefined;
       };
-      // It is listened to for good: what goes wrong after the end is told to the streams it is about, and to nobody else.
-      session.on("error", (error) => {
+      const failed = (error: Error): void => {
         gone();
-        reject(new ConnectError(error.message, Code.Unavailable, undefined, undefined, error));
+        reject(refusal(socket, error));
+      };
+      // It is listened to for good: what goes wrong after the end is told to the streams it is about, and to nobody else.
+      session.on("error", failed);
+      // Of an alert of TLS the session says nothing, and leaves the socket open.
+      socket.on("error", (error) => {
+        failed(error);
+        end(error);
       });
       session.on("goaway", () => {
         gone();
@@ -95,12 +102,12 @@ export class Connection implements Manager {
       session.on("close", () => {
         gone();
         this.#ends.delete(end);
-        reject(new ConnectError("the connection was closed", Code.Unavailable));
+        reject(hungUp(socket));
       });
-      session.on("connect", () => {
-        keepAlive(session, end, this.#keepalive);
-        resolve(session);
-      });
+      session.on("connect", () => keepAlive(session, end, this.#keepalive));
+      // A server may look at our certificate after we have looked at its own, so that a connection that is there may still
+      // be refused. Its first word says that it is not.
+      session.once("remoteSettings", () => resolve(session));
     });
     return connected;
   }

@@ -1,8 +1,18 @@
 // What holds when the connection does not.
 
 import assert from "node:assert/strict";
+import { dirname } from "node:path";
 import { test } from "node:test";
-import { type Client, type ConnectOptions, connect, deny, type Problem, type SessionEvent } from "../../src/index.js";
+import {
+  type Approval,
+  type ApprovalEvent,
+  type Client,
+  type ConnectOptions,
+  connect,
+  deny,
+  type Problem,
+  type SessionEvent,
+} from "../../src/index.js";
 import { FREE, later, prompted } from "./kit.js";
 import { type Cuttable, cuttable } from "./proxy.js";
 import { type Server, type Start, serving, type Turn } from "./server.js";
@@ -87,6 +97,33 @@ test("a run goes on while its client is away, and all of it is told afterwards",
       events.map(({ number }) => number),
       events.map((_, place) => place + 1),
     );
+  });
+});
+
+test("what happens in a session and what its journal says is followed over a loss", { timeout: 30_000 }, async () => {
+  await overWire([{ say: "one" }, { say: "two" }], async (client, wire, _, server) => {
+    const other = await server.client();
+    const session = await other.sessions.create();
+    await session.prompt("a").result;
+    const events = (await client.sessions.get(session.id)).events();
+    const records = client.records(session.id, { follow: true });
+    const [numbers, lines]: [number[], number[]] = [[], []];
+    for (let runs = 0; runs < 2; ) {
+      const { value: event } = await events.next();
+      const { value: line } = await records.next();
+      assert.ok(event && line, "both go on");
+      numbers.push(event.number);
+      lines.push(line.number);
+      if (event.event !== "ended") continue;
+      runs += 1;
+      wire.cut();
+      if (runs === 1) await session.prompt("b").result;
+    }
+    for (const told of [numbers, lines])
+      assert.deepEqual(
+        told,
+        told.map((_, place) => place + 1),
+      );
   });
 });
 
@@ -228,5 +265,91 @@ test("a client whose name another takes says so, and does not take it back", { t
     assert.match(results[0]?.output ?? "", /by the second/);
     const left = server.problems.find(({ kind }) => kind === "left");
     assert.match(left?.message ?? "", /another client came under this name/);
+  });
+});
+
+type Questions = AsyncGenerator<ApprovalEvent, void, undefined>;
+
+/** What is told next. */
+async function next(news: Questions): Promise<ApprovalEvent> {
+  const { value } = await news.next();
+  assert.ok(value, "it goes on");
+  return value;
+}
+
+/** Begins a run that asks whether it may, and waits until somebody hears of it. */
+async function question(client: Client, news: Questions): Promise<Approval> {
+  const session = await client.sessions.create();
+  session.prompt("go");
+  for (;;) {
+    const told = await next(news);
+    assert.ok(told.event === "asked" && told.approval.sessionId === session.id);
+    // It is in the journal before it is put, and whoever looks in between is told of both.
+    if (!told.approval.suspended) return told.approval;
+  }
+}
+
+const settled = ({ sessionId, callId }: Approval, decision: string) => ({
+  event: "settled",
+  sessionId,
+  callId,
+  decision,
+});
+
+test("questions are heard of after a loss: those that are new, and nothing twice", { timeout: 30_000 }, async () => {
+  await overWire([bash("touch made"), { say: "done" }], async (client, wire, _, server) => {
+    const other = await server.client();
+    const [here, there] = [client.approvals.watch(), other.approvals.watch()];
+    const [first, second] = [await question(other, there), await question(other, there)];
+    assert.deepEqual(
+      [await next(here), await next(here)],
+      [
+        { event: "asked", approval: first },
+        { event: "asked", approval: second },
+      ],
+    );
+    const following = next(here);
+    wire.block();
+    // It does not give up.
+    while (wire.turnedAway < 4) await new Promise((look) => setTimeout(look, 20));
+    await other.approvals.answer(first, { deny: "meanwhile" });
+    assert.deepEqual(await next(there), settled(first, "deny"));
+    const third = await question(other, there);
+    wire.unblock();
+    assert.deepEqual(await following, settled(first, "gone"));
+    assert.deepEqual(await next(here), { event: "asked", approval: third });
+    // The second waits all the time, and was told.
+    await other.approvals.answer(second, { deny: "now" });
+    assert.deepEqual(await next(here), settled(second, "deny"));
+  });
+});
+
+test("questions are heard of after the server was started again", { timeout: 30_000 }, async () => {
+  const turns = [bash("touch made"), { say: "done" }];
+  await serving({ turns }, async (first) => {
+    const port = Number(new URL(first.address("tcp").replace("tcp:", "http:")).port);
+    const client = await first.client();
+    const news = client.approvals.watch();
+    const asked = await question(client, news);
+    await first.stop("SIGTERM");
+    await serving({ turns, port, home: dirname(first.folder) }, async () => {
+      let told = await next(news);
+      if (told.event === "settled") {
+        // The server had the time to say so, or to be asked once more.
+        assert.deepEqual(told, settled(asked, told.decision === "gone" ? "gone" : "later"));
+        told = await next(news);
+      }
+      assert.deepEqual(told, { event: "asked", approval: { ...asked, suspended: true } });
+    });
+  });
+});
+
+test("a client that is closed hears of no more questions", { timeout: 30_000 }, async () => {
+  await serving([], async (server) => {
+    const client = await server.client();
+    const following = client.approvals.watch().next();
+    await client.approvals.list();
+    await client.close();
+    await assert.rejects(following, { code: "canceled" });
   });
 });

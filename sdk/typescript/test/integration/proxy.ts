@@ -14,6 +14,8 @@ export interface Cuttable {
   /** Cuts, and lets nobody through until told otherwise. */
   block(): void;
   unblock(): void;
+  /** How many came while nobody was let through. */
+  readonly turnedAway: number;
   close(): Promise<void>;
 }
 
@@ -22,8 +24,12 @@ export async function cuttable(to: string): Promise<Cuttable> {
   const { hostname, port } = new URL(to.replace("tcp:", "http:"));
   const sockets = new Set<Socket>();
   let blocked = false;
+  let turnedAway = 0;
   const server = createServer((inside) => {
-    if (blocked) return void inside.destroy();
+    if (blocked) {
+      turnedAway += 1;
+      return void inside.destroy();
+    }
     const outside = connect(Number(port), hostname);
     for (const [one, other] of [
       [inside, outside],
@@ -56,6 +62,9 @@ export async function cuttable(to: string): Promise<Cuttable> {
     },
     unblock() {
       blocked = false;
+    },
+    get turnedAway() {
+      return turnedAway;
     },
     async close() {
       cut();

@@ -123,6 +123,9 @@ test("a session that a server left is taken up by the next", { timeout: 30_000 }
       id = session.id;
       const run = session.prompt("wait");
       for await (const event of run) if (event.event === "delta") break;
+      // The journal knows of it some milliseconds later; before that there is nothing to be taken up.
+      for (let began = false; !began; )
+        for await (const _ of client.records(id, { kinds: ["run_began"] })) began = true;
     });
     await serving({ turns: [{ say: "here I am again" }], home }, async (server) => {
       const client = await server.client();

@@ -1,105 +1,112 @@
+// A port that is encrypted, and clients that are known by their certificates.
+
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, connect as connectSocket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { createServer, type TlsOptions as ServerOptions } from "node:tls";
-import { connect } from "../../src/index.js";
+import { type ConnectOptions, connect, deny } from "../../src/index.js";
+import { type Authority, vouching } from "./authority.js";
+import { FREE, prompted } from "./kit.js";
 import { type Server, serving } from "./server.js";
 
-interface Identity {
-  readonly cert: string;
-  readonly key: string;
+const turns = [{ call: { tool: "bash", args: { command: "echo" } } }, { say: "done" }];
+
+/** A server with a certificate; its clients need one of `clients`, if that is given. */
+async function encrypted(
+  authority: Authority,
+  use: (server: Server) => Promise<void>,
+  clients?: Authority,
+): Promise<void> {
+  const { files } = authority.sign("server");
+  const known = clients ? ["--client-ca", clients.file] : [];
+  const args = [...FREE, "--tls-cert", files.cert, "--tls-key", files.key, ...known];
+  await serving({ turns, args }, use);
 }
 
-/** An authority, and identities that it vouches for. */
-function authority(folder: string): { ca: string; identity: (name: string) => Identity } {
-  const at = (name: string): string => join(folder, name);
-  const openssl = (...args: string[]): void => void execFileSync("openssl", args, { stdio: "pipe" });
-  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  openssl(
-    "req",
-    "-x509",
-    ...key,
-    "-days",
-    "2",
-    "-subj",
-    "/CN=authority",
-    "-keyout",
-    at("ca.key"),
-    "-out",
-    at("ca.pem"),
-  );
-  const identity = (name: string): Identity => {
-    openssl("req", ...key, "-subj", `/CN=${name}`, "-keyout", at(`${name}.key`), "-out", at(`${name}.csr`));
-    writeFileSync(at("ext"), "subjectAltName=IP:127.0.0.1,DNS:agents.example");
-    const signed = [
-      "-CA",
-      at("ca.pem"),
-      "-CAkey",
-      at("ca.key"),
-      "-CAcreateserial",
-      "-days",
-      "2",
-      "-extfile",
-      at("ext"),
-    ];
-    openssl("x509", "-req", "-in", at(`${name}.csr`), ...signed, "-out", at(`${name}.pem`));
-    return { cert: readFileSync(at(`${name}.pem`), "utf8"), key: readFileSync(at(`${name}.key`), "utf8") };
-  };
-  return { ca: readFileSync(at("ca.pem"), "utf8"), identity };
-}
-
-/** Ends TLS before a server, as a load balancer does. */
-async function ending(server: Server, options: ServerOptions, use: (address: string) => Promise<void>): Promise<void> {
-  const { hostname, port } = new URL(server.address("tcp").replace("tcp:", "http:"));
-  const outside = createServer({ ...options, ALPNProtocols: ["h2"] }, (socket) => {
-    const inside = connectSocket(Number(port), hostname);
-    for (const [one, other] of [
-      [socket, inside],
-      [inside, socket],
-    ] as const) {
-      one.on("error", () => undefined).on("close", () => other.destroy());
-      one.pipe(other);
-    }
-  });
-  outside.on("tlsClientError", () => undefined).listen(0, "127.0.0.1");
-  await once(outside, "listening");
+/** Connects, and has a guard refuse what the agent is about to do; says who the server took it for, and for whom it ran. */
+async function governs(address: string, options: ConnectOptions): Promise<readonly [string, string]> {
+  const client = await connect(address, options);
   try {
-    await use(`https://127.0.0.1:${(outside.address() as AddressInfo).port}`);
+    await client.guard("BeforeToolUse", { tool: "bash" }, () => deny("in confidence"));
+    const { results, session } = await prompted(client);
+    assert.match(results[0]?.output ?? "", /in confidence/);
+    return [client.server.principal, (await client.sessions.get(session)).info.owner];
   } finally {
-    outside.close();
+    await client.close();
   }
 }
 
-test("a server is reached over TLS if it is the one that is trusted", { timeout: 60_000 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), "vertebra-tls-"));
-  try {
-    const { ca, identity } = authority(folder);
-    const [of_server, of_client] = [identity("server"), identity("client")];
-    await serving([{ say: "privately" }], async (server) => {
+test("over TLS a client is known by its token, and governs", { timeout: 60_000 }, async () => {
+  await vouching(async (authority) => {
+    const trusted = authority();
+    await encrypted(trusted, async (server) => {
       const { token } = server;
-      await ending(server, of_server, async (address) => {
-        await assert.rejects(connect(address, { token }), { code: "unavailable" });
-        const client = await connect(address, { token, tls: { ca } });
-        assert.equal(await (await client.sessions.create()).prompt("hello").text(), "privately");
-        await client.close();
-        const wrong = connect(address, { token, tls: { ca, serverName: "other.example" } });
-        await assert.rejects(wrong, /altnames/);
-      });
-      await ending(server, { ...of_server, ca, requestCert: true, rejectUnauthorized: true }, async (address) => {
-        await assert.rejects(connect(address, { token, tls: { ca } }));
-        const client = await connect(address.replace("https:", "tcp:"), {
-          token,
-          tls: { ca, ...of_client, serverName: "agents.example" },
-        });
-        await client.close();
-      });
+      const tls = { ca: trusted.ca };
+      assert.deepEqual(await governs(server.address("tcp"), { token, tls }), ["token", "token"]);
+      const named = { token, tls: { ...tls, serverName: "agents.example" } };
+      assert.deepEqual(await governs(server.address("tcp").replace("tcp:", "https:"), named), ["token", "token"]);
+      const stranger = connect(server.address("tcp"), { token: "that-of-someone-else", tls });
+      await assert.rejects(stranger, { code: "unauthenticated" });
     });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
+});
+
+test("a server that is not known by its certificate is not spoken to, and the error says why", {
+  timeout: 60_000,
+}, async () => {
+  await vouching(async (authority) => {
+    const [trusted, other] = [authority(), authority()];
+    await encrypted(trusted, async (server) => {
+      const { token } = server;
+      const refused = (options: ConnectOptions, message: RegExp): Promise<void> =>
+        assert.rejects(connect(server.address("tcp"), { token, ...options }), { code: "unavailable", message });
+      await refused({ tls: { ca: other.ca } }, /certificate of the server is not trusted: .*`tls.ca`/);
+      await refused({ tls: {} }, /certificate of the server is not trusted: .*`tls.ca`/);
+      await refused(
+        { tls: { ca: trusted.ca, serverName: "other.example" } },
+        /not trusted: .*altnames.*agents.example/,
+      );
+      await refused({}, /before it said a word: .* pass `tls`/);
+    });
+    await serving({ turns }, async (server) => {
+      const { token } = server;
+      const plain = connect(server.address("tcp"), { token, tls: { ca: trusted.ca } });
+      await assert.rejects(plain, { code: "unavailable", message: /speaks no TLS: .* leave out `tls`/ });
+    });
+  });
+});
+
+test("with a certificate a client needs no token, and is known by the name in it", { timeout: 60_000 }, async () => {
+  await vouching(async (authority) => {
+    const [ours, theirs] = [authority(), authority()];
+    const { cert, key } = theirs.sign("policy");
+    await encrypted(
+      ours,
+      async (server) => {
+        const tls = { ca: ours.ca, cert, key };
+        const name = "certificate policy";
+        assert.deepEqual(await governs(server.address("tcp"), { tls }), [name, name]);
+      },
+      theirs,
+    );
+  });
+});
+
+test("without a certificate that the server knows a token opens nothing", { timeout: 60_000 }, async () => {
+  await vouching(async (authority) => {
+    const [trusted, other] = [authority(), authority()];
+    await encrypted(
+      trusted,
+      async (server) => {
+        const { token } = server;
+        const refused = (tls: ConnectOptions["tls"], message: RegExp): Promise<void> =>
+          assert.rejects(connect(server.address("tcp"), { token, tls: { ca: trusted.ca, ...tls } }), {
+            code: "unauthenticated",
+            message,
+          });
+        await refused({}, /by their certificates: pass `tls: { cert, key }`/);
+        const { cert, key } = other.sign("policy");
+        await refused({ cert, key }, /does not take the certificate in `tls.cert`/);
+      },
+      trusted,
+    );
+  });
 });

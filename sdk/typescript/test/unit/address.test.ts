@@ -31,3 +31,15 @@ test("an address that is none says what to write", () => {
     assert.throws(() => place(address, tls ? { ca: "CA" } : undefined), { code: "invalid_argument", message });
   }
 });
+
+test("what is no certificate is an error before anybody is called", () => {
+  const cases: [TlsOptions, RegExp][] = [
+    [{ ca: "ca.pem" }, /`tls.ca` cannot be read: .*pass what is in the file/],
+    [{ cert: "me.pem", key: "me.key" }, /`tls.cert` with `tls.key` cannot be read: .*pass what is in the file/],
+    [{ cert: "me.pem" }, /pass both `tls.cert` and `tls.key`/],
+    [{ key: "me.key" }, /pass both `tls.cert` and `tls.key`/],
+  ];
+  for (const [tls, message] of cases) {
+    assert.throws(() => place("https://host:1", tls), { code: "invalid_argument", message });
+  }
+});

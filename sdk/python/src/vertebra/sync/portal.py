@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError
 from typing import Any, TypeVar
+
+from ..errors import VertebraError
 
 T = TypeVar("T")
 
@@ -15,7 +18,10 @@ class Portal:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="vertebra-loop", daemon=True)
+        self._open = True
+        # What is put on the loop is there before the loop is told to end, or not at all.
+        self._entering = threading.Lock()
+        self._thread = threading.Thread(target=self._work, name="vertebra-loop", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -23,9 +29,15 @@ class Portal:
         if threading.current_thread() is self._thread:
             work.close()
             raise RuntimeError("an async handler cannot wait for the loop it runs on: use a plain function")
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        with self._entering:
+            if not self._open:
+                work.close()
+                raise VertebraError("the client is closed")
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
+        except CancelledError:
+            raise VertebraError("the client was closed") from None
         except BaseException:
             future.cancel()
             raise
@@ -50,7 +62,8 @@ class Portal:
         try:
             yield from self.take(parts)
         finally:
-            self.run(end())
+            if self.is_open:
+                self.run(end())
 
     def take(self, parts: AsyncIterator[T]) -> Iterator[T]:
         """The parts of an asynchronous iterator, one by one. Somebody else may take the rest."""
@@ -67,10 +80,24 @@ class Portal:
     @property
     def is_open(self) -> bool:
         """Whether anything can be run."""
-        return not self._loop.is_closed()
+        return self._open
 
     def close(self) -> None:
-        """Ends the loop and its thread."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        """Ends the loop and its thread. Whoever waits in another thread is told so."""
+        with self._entering:
+            self._open = False
+            self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+
+    def _work(self) -> None:
+        self._loop.run_forever()
+        self._loop.run_until_complete(_end_all())
         self._loop.close()
+
+
+async def _end_all() -> None:
+    """Ends whatever else is at work on this loop."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
