@@ -5,5 +5,6 @@ mod doors;
 mod frames;
 mod hooks;
 mod machine;
+mod owners;
 mod told;
 mod world;
