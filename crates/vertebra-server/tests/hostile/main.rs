@@ -4,6 +4,8 @@ mod connections;
 mod doors;
 mod frames;
 mod hooks;
+mod lanes;
+mod limits;
 mod machine;
 mod owners;
 mod told;
