@@ -8,5 +8,6 @@ mod lanes;
 mod limits;
 mod machine;
 mod owners;
+mod records;
 mod told;
 mod world;
