@@ -3,10 +3,10 @@
 use tonic::Code;
 use vertebra_server::{
     Limits,
-    proto::{Hook, Matcher, Register, client_frame::Frame as Said, server_frame::Frame},
+    proto::{Hook, ListHooksRequest, Matcher, Register, client_frame::Frame as Said, server_frame::Frame},
 };
 
-use crate::world::{World, guard, limits, soon};
+use crate::world::{World, guard, limits, patient_guard, soon};
 
 #[tokio::test]
 async fn a_client_that_never_reads_its_events_lets_nothing_pass_and_little_is_kept_for_it() {
@@ -131,11 +131,18 @@ async fn whoever_comes_later_under_the_same_name_is_heard_and_the_other_is_told(
     let mut second = world.client("c").await;
     let told = first.frame().await.expect_err("it is no longer heard");
     assert_eq!(told.code(), Code::AlreadyExists, "{told}");
-    second.register(guard("g")).await.expect("it stands");
+    second.register(patient_guard("g")).await.expect("it stands");
     let (results, ()) = tokio::join!(world.run(), async {
         let event = second.event().await;
-        first.out.try_send(vertebra_server::proto::ClientFrame::default()).ok();
+        // It still speaks: a yes to what the second is asked, and a hook of its own.
+        first.answer(event.id, r#"{"verdict":"allow"}"#).await;
+        let late = Register { request: 1, hook: Some(guard("late")), scope: None };
+        let late = vertebra_server::proto::ClientFrame { frame: Some(Said::Register(late)) };
+        let _ = first.out.send(late).await;
+        soon(first.out.closed()).await;
         second.answer(event.id, r#"{"verdict":"deny","reason":"the second says"}"#).await;
     });
     assert_eq!(results, ["blocked by g: the second says"]);
+    let stand = world.hooks().await.list(ListHooksRequest::default()).await.expect("a list").into_inner().hooks;
+    assert_eq!(stand.iter().map(|hook| hook.name.as_str()).collect::<Vec<_>>(), ["g"]);
 }
