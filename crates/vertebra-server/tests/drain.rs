@@ -233,6 +233,10 @@ async fn a_session_without_a_run_is_left_and_has_not_ended() {
     assert_eq!(first.ends().await, 0);
     let rows = journal.sessions(&Rows::default()).expect("the journal");
     assert_eq!(rows.iter().map(|row| row.status).collect::<Vec<_>>(), [Status::Left]);
+    let second = Process::start(folder.path(), &outside, is_done, Limits::default()).await;
+    assert_eq!(second.resume(&id).await.message().await.expect("the end"), None, "nothing is to be done");
+    assert_eq!(ended(second.prompt(&id).await).await["status"], "completed", "it is open again");
+    assert_eq!(second.ends().await, 0);
     let elsewhere = Store::open(folder.path().join("journal.db"), &Options::default()).expect("a journal");
     let agent = Agent::builder(is_done()).journal(elsewhere).build().expect("an agent");
     let mut session = agent.resume(&id).await.expect("it was let go");

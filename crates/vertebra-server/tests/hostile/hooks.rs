@@ -145,4 +145,10 @@ async fn whoever_comes_later_under_the_same_name_is_heard_and_the_other_is_told(
     assert_eq!(results, ["blocked by g: the second says"]);
     let stand = world.hooks().await.list(ListHooksRequest::default()).await.expect("a list").into_inner().hooks;
     assert_eq!(stand.iter().map(|hook| hook.name.as_str()).collect::<Vec<_>>(), ["g"]);
+    // The first is gone, and the second is not lost for it.
+    let (results, ()) = tokio::join!(world.run(), async {
+        let event = second.event().await;
+        second.answer(event.id, r#"{"verdict":"deny","reason":"again"}"#).await;
+    });
+    assert_eq!(results, ["blocked by g: again"]);
 }

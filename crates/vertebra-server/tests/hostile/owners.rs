@@ -61,6 +61,8 @@ async fn a_session_of_another_cannot_be_seen_run_read_answered_or_ended() {
     let [asked] = &asked[..] else { panic!("its owner is asked: {asked:?}") };
     hidden(approvals.answer(yes(asked)).await, "an answer");
     assert_eq!(world.calls(), 0);
+    let told = world.sessions_of(CI).await.get(GetSessionRequest { session_id: id() }).await.expect("it is its own");
+    assert_eq!(told.into_inner().status(), SessionStatus::Running);
     // Who may see all of them sees all of that.
     let mut lines = world.records_of(OPS).await.read(read).await.expect("its records").into_inner();
     assert_eq!(soon(lines.message()).await.expect("a line").expect("a line").kind, "session_began");
@@ -199,6 +201,7 @@ async fn a_name_of_a_client_is_its_principals_own() {
     let session_id = open(&mut sessions).await;
     let events = prompt(&mut sessions, &session_id).await.expect("a run");
     let event = of_ci.event().await;
+    assert_eq!((&event.session_id, &*event.hook, event.deadline_ms), (&session_id, "g", 60_000));
     of_ci.answer(event.id, r#"{"verdict":"deny","reason":"says ci"}"#).await;
     assert_eq!(results(events).await, ["blocked by g: says ci"]);
 }
