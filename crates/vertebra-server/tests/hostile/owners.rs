@@ -85,13 +85,14 @@ async fn whoever_watches_questions_hears_of_those_that_it_may_answer() {
     let mut ops = world.approvals_of(OPS).await;
     let mut one = ops.watch(of(&of_ci)).await.expect("it watches").into_inner();
     assert_eq!(heard(&mut one).await, ("asked".to_owned(), of_ci.clone()));
+    let (_, _events) = world.asks(CI).await;
     for request in [of(&of_ci), of(&of_bot)] {
         let asked = ops.list(request.clone()).await.expect("a list").into_inner().approvals;
         assert_eq!(asked.iter().map(|asked| &asked.session_id).collect::<Vec<_>>(), [&request.session_id]);
         ops.answer(yes(&asked[0])).await.expect("it may");
     }
-    assert_eq!(settled(&mut one).await, ("approve".to_owned(), of_ci));
-    assert_eq!(settled(&mut bot).await, ("approve".to_owned(), of_bot));
+    assert_eq!(settled(&mut one, &of_ci).await, "approve");
+    assert_eq!(settled(&mut bot, &of_bot).await, "approve");
 }
 
 /// The next piece of news: that somebody is asked, or what was decided; and the session.
@@ -103,12 +104,14 @@ async fn heard(news: &mut Streaming<ApprovalEvent>) -> (String, String) {
     }
 }
 
-/// What was decided first. One that waits in the journal for a moment is told of again when it is put.
-async fn settled(news: &mut Streaming<ApprovalEvent>) -> (String, String) {
+/// What was decided in a session, of which all news is. A question that is found in the journal at first is told of again
+/// when it is put.
+async fn settled(news: &mut Streaming<ApprovalEvent>, session_id: &str) -> String {
     loop {
-        let news = heard(news).await;
-        if news.0 != "asked" {
-            return news;
+        let (what, of) = heard(news).await;
+        assert_eq!(of, session_id, "{what}");
+        if what != "asked" {
+            return what;
         }
     }
 }
