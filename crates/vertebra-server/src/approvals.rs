@@ -1,7 +1,7 @@
 //! Questions of agents, and whoever answers them.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap},
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -91,13 +91,14 @@ impl Approver for Questions {
             }
             open.put_off
         };
-        let mut withdrawn = Withdrawn { board, key: Some(key) };
+        let mut withdrawn = Withdrawn { board, key: Some(key.clone()) };
         // It is on the board by now: an answer that is not given to it there was in the journal before.
         if let Some(journal) = &board.journal {
             match journal.inbox().decide(approval).await {
                 Decision::Later => {}
                 kept => {
-                    withdrawn.key.take().and_then(|key| board.lock().waiting.remove(&key));
+                    withdrawn.key = None;
+                    board.lock().waiting.remove(&key);
                     return kept;
                 }
             }
@@ -105,8 +106,14 @@ impl Approver for Questions {
         if is_put_off {
             return Decision::Later;
         }
-        let asked = told(approval, false);
-        let _ = board.news.send(ApprovalEvent { event: Some(approval_event::Event::Asked(asked)) });
+        {
+            let open = board.lock();
+            // Somebody may have been faster, and then its end is told already.
+            if open.waiting.contains_key(&key) {
+                let asked = told(approval, false);
+                let _ = board.news.send(ApprovalEvent { event: Some(approval_event::Event::Asked(asked)) });
+            }
+        }
         let decision = answered.await.unwrap_or(Decision::Later);
         withdrawn.key = None;
         decision
@@ -181,7 +188,9 @@ impl Approvals for Server {
         let news = self.inner().questions.0.news.subscribe();
         let waiting = self.questions(&principal, &id)?;
         let key = |session_id: &str, call_id: &str| -> Key { (session_id.into(), call_id.into()) };
-        let mut heard: HashSet<Key> = waiting.iter().map(|asked| key(&asked.session_id, &asked.call_id)).collect();
+        // What was heard of, and whether it waited in the journal then.
+        let heard = waiting.iter().map(|asked| (key(&asked.session_id, &asked.call_id), asked.suspended));
+        let mut heard: HashMap<Key, bool> = heard.collect();
         let waiting =
             waiting.into_iter().map(|asked| Ok(ApprovalEvent { event: Some(approval_event::Event::Asked(asked)) }));
         let server = self.clone();
@@ -198,14 +207,11 @@ impl Approvals for Server {
                 Some(approval_event::Event::Asked(asked)) => {
                     let of = &asked.session_id;
                     let sees = (id.is_empty() || id == *of) && server.inner().sessions.find(of, &principal).is_ok();
-                    if sees {
-                        heard.insert(key(of, &asked.call_id));
-                    }
-                    sees
+                    sees && heard.insert(key(of, &asked.call_id), false).unwrap_or(true)
                 }
                 // Whoever heard of it hears of its end, also when the session has ended with it.
                 Some(approval_event::Event::Settled(settled)) => {
-                    heard.remove(&key(&settled.session_id, &settled.call_id))
+                    heard.remove(&key(&settled.session_id, &settled.call_id)).is_some()
                 }
                 None => false,
             });

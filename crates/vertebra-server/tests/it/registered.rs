@@ -63,3 +63,25 @@ async fn a_hook_that_cannot_stand_in_one_session_stands_in_none() {
         assert_eq!(in_force(&world, session).await, [named("other", "second")], "as it was before");
     }
 }
+
+#[tokio::test]
+async fn a_client_that_came_back_is_not_forgotten_when_its_grace_time_is_over() {
+    let world = World::new(|| commands(&["ls"])).await;
+    let mut first = world.client("c").await;
+    first.register(before_tools("guard", Role::Guard)).await.expect("it stands");
+    drop(first);
+    let mut second = world.client("c").await;
+    second.register(before_tools("guard", Role::Guard)).await.expect("it stands again");
+    // Somebody who is lost later and stays away is forgotten later.
+    let mut other = world.client("other").await;
+    other.register(before_tools("other", Role::Guard)).await.expect("it stands");
+    drop(other);
+    while in_force(&world, "").await.len() > 1 {}
+    let session = world.open().await;
+    let (events, _second) = tokio::join!(world.run(&session), async {
+        let event = second.event().await;
+        second.answer(event.id, &json!({ "verdict": "deny", "reason": "still there" })).await;
+        second
+    });
+    assert_eq!(results(&events), ["blocked by guard: still there"]);
+}
