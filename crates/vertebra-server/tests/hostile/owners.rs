@@ -86,10 +86,14 @@ async fn whoever_watches_questions_hears_of_those_that_it_may_answer() {
     let mut one = ops.watch(of(&of_ci)).await.expect("it watches").into_inner();
     assert_eq!(heard(&mut one).await, ("asked".to_owned(), of_ci.clone()));
     // Another question is put, which is heard by who wants to hear of all.
-    let (another, _events) = world.asks(CI).await;
     let mut all = ops.watch(every()).await.expect("it watches").into_inner();
-    let is_put = |event: &Option<News>| matches!(event, Some(News::Asked(asked)) if asked.session_id == another && !asked.suspended);
-    while !is_put(&soon(all.message()).await.expect("news").and_then(|event| event.event)) {}
+    let (another, _events) = world.asks(CI).await;
+    loop {
+        match soon(all.message()).await.expect("news").and_then(|event| event.event) {
+            Some(News::Asked(asked)) if asked.session_id == another => break,
+            other => assert!(other.is_some(), "it is told"),
+        }
+    }
     for request in [of(&of_ci), of(&of_bot)] {
         let asked = ops.list(request.clone()).await.expect("a list").into_inner().approvals;
         assert_eq!(asked.iter().map(|asked| &asked.session_id).collect::<Vec<_>>(), [&request.session_id]);
