@@ -1,7 +1,7 @@
 //! Questions of agents, and whoever answers them.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -82,24 +82,38 @@ impl Questions {
 impl Approver for Questions {
     async fn decide(&self, approval: &Approval) -> Decision {
         let Self(board) = self;
+        let key: Key = (approval.at.run.session_id.clone(), approval.call_id.clone());
+        let (answer, answered) = oneshot::channel();
+        let is_put_off = {
+            let mut open = board.lock();
+            if !open.put_off {
+                open.waiting.insert(key.clone(), Waiting { approval: approval.clone(), answer });
+            }
+            open.put_off
+        };
+        let mut withdrawn = Withdrawn { board, key: Some(key.clone()) };
+        // It is on the board by now: an answer that is not given to it there was in the journal before.
         if let Some(journal) = &board.journal {
             match journal.inbox().decide(approval).await {
                 Decision::Later => {}
-                answered => return answered,
+                kept => {
+                    withdrawn.key = None;
+                    board.lock().waiting.remove(&key);
+                    return kept;
+                }
             }
         }
-        let key: Key = (approval.at.run.session_id.clone(), approval.call_id.clone());
-        let (answer, answered) = oneshot::channel();
+        if is_put_off {
+            return Decision::Later;
+        }
         {
-            let mut open = board.lock();
-            if open.put_off {
-                return Decision::Later;
+            let open = board.lock();
+            // Somebody may have been faster, and then its end is told already.
+            if open.waiting.contains_key(&key) {
+                let asked = told(approval, false);
+                let _ = board.news.send(ApprovalEvent { event: Some(approval_event::Event::Asked(asked)) });
             }
-            open.waiting.insert(key.clone(), Waiting { approval: approval.clone(), answer });
         }
-        let asked = told(approval, false);
-        let _ = board.news.send(ApprovalEvent { event: Some(approval_event::Event::Asked(asked)) });
-        let mut withdrawn = Withdrawn { board, key: Some(key) };
         let decision = answered.await.unwrap_or(Decision::Later);
         withdrawn.key = None;
         decision
@@ -123,6 +137,23 @@ impl Drop for Withdrawn<'_> {
 }
 
 impl Board {
+    /// Gives an answer to whoever waits for it here; says whether it was taken, if somebody waits.
+    fn give(&self, key: &Key, decision: &Decision) -> Result<Option<bool>, Status> {
+        let asked = {
+            let mut open = self.lock();
+            let Some(asked) = open.waiting.get(key) else { return Ok(None) };
+            if let Decision::Approve { digest } = decision
+                && *digest != asked.approval.digest
+            {
+                return Err(Status::failed_precondition("the yes is to other arguments than those that were shown"));
+            }
+            open.waiting.remove(key)
+        };
+        let taken = asked.map(|asked| asked.answer.send(decision.clone()).is_ok());
+        self.tell_settled(key, word(decision));
+        Ok(taken)
+    }
+
     fn tell_settled(&self, (session_id, call_id): &Key, decision: &str) {
         let settled = approval_event::Settled {
             session_id: session_id.to_string(),
@@ -156,6 +187,10 @@ impl Approvals for Server {
         let id = request.into_inner().session_id;
         let news = self.inner().questions.0.news.subscribe();
         let waiting = self.questions(&principal, &id)?;
+        let key = |session_id: &str, call_id: &str| -> Key { (session_id.into(), call_id.into()) };
+        // What was heard of, and whether it waited in the journal then.
+        let heard = waiting.iter().map(|asked| (key(&asked.session_id, &asked.call_id), asked.suspended));
+        let mut heard: HashMap<Key, bool> = heard.collect();
         let waiting =
             waiting.into_iter().map(|asked| Ok(ApprovalEvent { event: Some(approval_event::Event::Asked(asked)) }));
         let server = self.clone();
@@ -168,9 +203,17 @@ impl Approvals for Server {
             Err(broadcast::error::RecvError::Closed) => None,
         });
         let seen = news.filter(move |event| {
-            let seen = event.as_ref().map_or(true, |event| {
-                let of = session_of(event);
-                (id.is_empty() || id == of) && server.inner().sessions.find(of, &principal).is_ok()
+            let seen = event.as_ref().map_or(true, |event| match &event.event {
+                Some(approval_event::Event::Asked(asked)) => {
+                    let of = &asked.session_id;
+                    let sees = (id.is_empty() || id == *of) && server.inner().sessions.find(of, &principal).is_ok();
+                    sees && heard.insert(key(of, &asked.call_id), false).unwrap_or(true)
+                }
+                // Whoever heard of it hears of its end, also when the session has ended with it.
+                Some(approval_event::Event::Settled(settled)) => {
+                    heard.remove(&key(&settled.session_id, &settled.call_id)).is_some()
+                }
+                None => false,
             });
             std::future::ready(seen)
         });
@@ -189,24 +232,10 @@ impl Approvals for Server {
         let key: Key = (session_id.as_str().into(), call_id.as_str().into());
         let board = &inner.questions.0;
         let open = inner.sessions.find(&session_id, &principal);
-        if open.is_ok() {
-            let mut waiting = board.lock();
-            if let Some(asked) = waiting.waiting.get(&key) {
-                if let Decision::Approve { digest } = &decision
-                    && *digest != asked.approval.digest
-                {
-                    return Err(Status::failed_precondition(
-                        "the yes is to other arguments than those that were shown",
-                    ));
-                }
-                if let Some(asked) = waiting.waiting.remove(&key) {
-                    drop(waiting);
-                    let word = word(&decision);
-                    let taken = asked.answer.send(decision).is_ok();
-                    board.tell_settled(&key, word);
-                    return Ok(Response::new(AnswerApprovalResponse { taken }));
-                }
-            }
+        if open.is_ok()
+            && let Some(taken) = board.give(&key, &decision)?
+        {
+            return Ok(Response::new(AnswerApprovalResponse { taken }));
         }
         // It waits in the journal, if anywhere.
         let none = || Status::not_found(format!("nobody asks about `{call_id}` of `{session_id}`"));
@@ -217,7 +246,13 @@ impl Approvals for Server {
         journal
             .answer(&session_id, &call_id, &digest, &decision)
             .map_err(|error| Status::failed_precondition(error.to_string()))?;
-        Ok(Response::new(AnswerApprovalResponse { taken: false }))
+        // The run may have come to ask meanwhile, and looked into the journal before the answer was there.
+        let given = if open.is_ok() { board.give(&key, &decision)? } else { None };
+        let taken = given.unwrap_or_else(|| {
+            board.tell_settled(&key, word(&decision));
+            false
+        });
+        Ok(Response::new(AnswerApprovalResponse { taken }))
     }
 }
 
@@ -273,14 +308,6 @@ fn word(decision: &Decision) -> &'static str {
         Decision::Deny { .. } => "deny",
         Decision::Later => "later",
         Decision::Edit { .. } => "edit",
-    }
-}
-
-fn session_of(event: &ApprovalEvent) -> &str {
-    match &event.event {
-        Some(approval_event::Event::Asked(asked)) => &asked.session_id,
-        Some(approval_event::Event::Settled(settled)) => &settled.session_id,
-        None => "",
     }
 }
 

@@ -148,7 +148,7 @@ impl Inner {
             }
             Some(Said::Answer(answer)) => {
                 let said = match answer.answer {
-                    Some(Answer::Json(json)) if json.len() > self.limits.answer_bytes => {
+                    Some(Answer::Json(said) | Answer::Failed(said)) if said.len() > self.limits.answer_bytes => {
                         Err(format!("its answer has more than {} bytes", self.limits.answer_bytes))
                     }
                     Some(Answer::Json(json)) => Ok(json),

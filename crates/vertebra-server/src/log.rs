@@ -108,12 +108,14 @@ impl Reader {
         self.latest.mark_unchanged();
         let kept = self.log.lock();
         let first = kept.events.front()?.number;
-        if self.at + 1 < first {
+        // A client may say any number.
+        let next = self.at.saturating_add(1);
+        if next < first {
             let missed = first - 1 - self.at;
             let json = serde_json::json!({ "event": "missed", "events": missed }).to_string();
             return Some(SessionEvent { number: first - 1, run_id: String::new(), kind: "missed".to_owned(), json });
         }
-        let index = usize::try_from(self.at + 1 - first).ok()?;
+        let index = usize::try_from(next - first).ok()?;
         kept.events.get(index).map(|event| SessionEvent::clone(event))
     }
 }

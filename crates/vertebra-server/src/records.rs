@@ -1,10 +1,11 @@
 //! The service that reads the journal.
 
-use std::pin::Pin;
+use std::{pin::Pin, time::Duration};
 
 use futures_util::{Stream, StreamExt as _, stream};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::sleep};
 use tonic::{Request, Response, Status};
+use vertebra::Entry;
 
 use crate::{
     Server,
@@ -14,8 +15,11 @@ use crate::{
     sessions::service::failed,
 };
 
-/// How many lines are read ahead.
+/// How many lines are read at once, and then told: nothing is held while a client reads them.
 const AHEAD: usize = 64;
+
+/// How soon the journal is looked at again when nothing happens.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 type Lines = Pin<Box<dyn Stream<Item = Result<RecordLine, Status>> + Send>>;
 
@@ -35,48 +39,58 @@ impl Records for Server {
         let journal = inner.journal.clone();
         let journal = journal.ok_or_else(|| Status::failed_precondition("this server keeps no journal"))?;
         let mut changes = open.ok().filter(|_| follow).map(|live| live.log.read(live.log.latest()));
-        let (out, lines) = mpsc::channel(AHEAD);
+        let is_wanted = move |line: &RecordLine| kinds.is_empty() || kinds.contains(&line.kind);
+        let (out, lines) = mpsc::channel(1);
+        let server = self.clone();
         tokio::spawn(async move {
-            // Whoever waits for more is not at work.
             let mut place = Some(place);
             let mut after = after;
             loop {
-                let (journal, id, kinds, to) = (journal.clone(), session_id.clone(), kinds.clone(), out.clone());
+                let (journal, id) = (journal.clone(), session_id.clone());
                 let read = tokio::task::spawn_blocking(move || {
-                    let mut latest = after;
-                    for (number, line) in (1..).zip(journal.lines(&id).map_err(failed)?) {
-                        let line = line.map_err(failed)?;
-                        if number <= after {
-                            continue;
-                        }
-                        latest = number;
-                        let kind = line.what.kind();
-                        let wanted = kinds.is_empty() || kinds.iter().any(|wanted| wanted == kind);
-                        let json = serde_json::to_string(&line).unwrap_or_default();
-                        let told = RecordLine { number, kind: kind.to_owned(), json };
-                        if wanted && to.blocking_send(Ok(told)).is_err() {
-                            break;
-                        }
-                    }
-                    Ok(latest)
+                    journal.lines_after(&id, after).map(|lines| lines.take(AHEAD).collect::<Vec<_>>())
                 });
-                match read.await {
-                    Ok(Ok(latest)) => after = latest,
-                    Ok(Err(status)) => {
+                let Ok(read) = read.await else { return };
+                // Whoever waits is not at work: for the client to read, or for something to happen.
+                drop(place.take());
+                let read = read.unwrap_or_else(|error| vec![Err(error)]);
+                let is_all = read.len() < AHEAD;
+                for (line, number) in read.into_iter().zip(after.saturating_add(1)..) {
+                    after = number;
+                    let told = line.map_err(failed).map(|line| told(number, &line));
+                    let (wanted, is_last) = (told.as_ref().map_or(true, &is_wanted), told.is_err());
+                    if (wanted && out.send(told).await.is_err()) || is_last {
+                        return;
+                    }
+                }
+                if is_all {
+                    let Some(reader) = &mut changes else { return };
+                    let more = tokio::select! {
+                        event = reader.next() => event.is_some(),
+                        // A line may come a little after what it tells of, and some tell of nothing that is an event.
+                        () = sleep(LOOK_AGAIN) => true,
+                        () = out.closed() => return,
+                    };
+                    if !more {
+                        // The last lines are written when nothing happens any more.
+                        changes = None;
+                    }
+                }
+                match server.inner().enter(Lane::Query, &principal.name).await {
+                    Ok(again) => place = Some(again),
+                    Err(status) => {
                         let _ = out.send(Err(status)).await;
                         return;
                     }
-                    Err(_) => return,
-                }
-                drop(place.take());
-                let Some(reader) = &mut changes else { return };
-                if reader.next().await.is_none() {
-                    // The last lines are written when nothing happens any more.
-                    changes = None;
                 }
             }
         });
         let lines = stream::unfold(lines, async |mut lines| Some((lines.recv().await?, lines)));
         Ok(Response::new(lines.boxed()))
     }
+}
+
+fn told(number: u64, line: &Entry) -> RecordLine {
+    let json = serde_json::to_string(line).unwrap_or_default();
+    RecordLine { number, kind: line.what.kind().to_owned(), json }
 }

@@ -27,8 +27,8 @@ use vertebra_server::{
     proto::{
         AnswerApprovalRequest, ClientFrame, CreateSessionRequest, GetSessionRequest, Hello, Hook, ListApprovalsRequest,
         ListHooksRequest, PromptRequest, Register, ResumeRequest, Role, SessionEvent, SessionStatus, WhenLost,
-        answer_approval_request::Decision, approvals_client::ApprovalsClient, client_frame::Frame as Said,
-        hooks_client::HooksClient, sessions_client::SessionsClient,
+        answer_approval_request::Decision, approval_event::Event, approvals_client::ApprovalsClient,
+        client_frame::Frame as Said, hooks_client::HooksClient, sessions_client::SessionsClient,
     },
 };
 
@@ -186,6 +186,8 @@ async fn a_run_that_is_under_way_when_a_server_goes_down_is_finished_by_the_next
     let second = Process::start(folder.path(), &outside, is_done, Limits::default()).await;
     let report = ended(second.resume(&id).await).await;
     assert_eq!((&report["status"], &report["text"]), (&"completed".into(), &"all done".into()));
+    let told = second.sessions().get(GetSessionRequest { session_id: id }).await.expect("it is here").into_inner();
+    assert_eq!((told.status(), told.unfinished_run.as_str()), (SessionStatus::Idle, ""));
     assert_eq!(outside.effects.load(Ordering::Acquire), 1);
     assert_eq!(second.ends().await, 0);
 }
@@ -199,7 +201,13 @@ async fn a_question_that_waits_when_a_server_goes_down_is_answered_at_the_next_o
     let id = first.open(WhenLost::Unspecified).await;
     let mut events = first.prompt(&id).await;
     while events.message().await.expect("an event").is_none_or(|event| event.kind != "asked") {}
+    let of = ListApprovalsRequest { session_id: id.clone() };
+    let mut news = ApprovalsClient::new(first.channel.clone()).watch(of).await.expect("news").into_inner();
+    let mut heard = async || news.message().await.expect("news").and_then(|event| event.event).expect("more news");
+    while !matches!(heard().await, Event::Asked(asked) if !asked.suspended) {}
     assert_eq!(first.ends().await, 0);
+    let settled = heard().await;
+    assert!(matches!(&settled, Event::Settled(settled) if settled.decision == "later"), "it still waits: {settled:?}");
     assert_eq!(ended(events).await["status"], "suspended");
 
     let second = Process::start(folder.path(), &outside, is_done, Limits::default()).await;
@@ -225,6 +233,10 @@ async fn a_session_without_a_run_is_left_and_has_not_ended() {
     assert_eq!(first.ends().await, 0);
     let rows = journal.sessions(&Rows::default()).expect("the journal");
     assert_eq!(rows.iter().map(|row| row.status).collect::<Vec<_>>(), [Status::Left]);
+    let second = Process::start(folder.path(), &outside, is_done, Limits::default()).await;
+    assert_eq!(second.resume(&id).await.message().await.expect("the end"), None, "nothing is to be done");
+    assert_eq!(ended(second.prompt(&id).await).await["status"], "completed", "it is open again");
+    assert_eq!(second.ends().await, 0);
     let elsewhere = Store::open(folder.path().join("journal.db"), &Options::default()).expect("a journal");
     let agent = Agent::builder(is_done()).journal(elsewhere).build().expect("an agent");
     let mut session = agent.resume(&id).await.expect("it was let go");

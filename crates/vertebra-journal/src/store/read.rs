@@ -161,7 +161,14 @@ impl Iterator for Lines {
 impl Store {
     /// The lines of a session, oldest first.
     pub fn lines(&self, session_id: &str) -> Result<Lines, JournalError> {
-        Ok(Lines { bodies: self.bodies(session_id)? })
+        self.lines_after(session_id, 0)
+    }
+
+    /// The lines of a session after this number, oldest first.
+    pub fn lines_after(&self, session_id: &str, number: u64) -> Result<Lines, JournalError> {
+        let mut bodies = self.bodies(session_id)?;
+        bodies.next = number.saturating_add(1);
+        Ok(Lines { bodies })
     }
 
     /// The lines of a session from the latest one on that says all.

@@ -124,3 +124,16 @@ async fn lines_are_those_there_were_when_reading_began() {
     assert_eq!(reading.map(|line| line.expect("whole").what.kind()).collect::<Vec<_>>(), ["tool_started"]);
     assert_eq!(store.lines("s").err().expect("it is gone").kind, JournalFault::Unknown);
 }
+
+#[tokio::test]
+async fn lines_are_read_from_anywhere() {
+    let area = Area::new();
+    let store = area.open();
+    write(&store, [began("s"), started("s", 1), started("s", 2)]).await;
+    let whole = lines(&store, "s");
+    for number in [0, 1, 2, 3, u64::MAX] {
+        let rest = store.lines_after("s", number).expect("a session").map(|line| line.expect("whole"));
+        let number = usize::try_from(number).unwrap_or(usize::MAX).min(whole.len());
+        assert_eq!(rest.collect::<Vec<_>>(), whole[number..]);
+    }
+}

@@ -29,11 +29,6 @@ struct Remote {
 impl Remote {
     async fn talk(&self, ask: &Ask<'_>) -> Result<String, End> {
         let failed = |message: String| End::Failed { message: format!("{}: {message}", self.shown()) };
-        // Nobody waits for a watch that nobody is there for.
-        if self.stand.role == Role::Watch && !self.client.is_there() {
-            self.client.exchanges.missed.count();
-            return Err(failed("it is not there, and missed the event".to_owned()));
-        }
         let event = Event {
             id: 0,
             hook: self.stand.name.clone(),
@@ -63,14 +58,21 @@ impl Handler for Remote {
     fn ask<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Answered> {
         Box::pin(async move {
             let began = Instant::now();
-            let said = self.talk(&ask).await;
-            let took: Duration = began.elapsed();
             let exchanges = &self.client.exchanges;
-            match &said {
-                Ok(_) => exchanges.answered.count(),
-                Err(End::TimedOut { .. }) => exchanges.timed_out.count(),
-                Err(_) => exchanges.failed.count(),
-            }
+            // Nobody waits for a watch that nobody is there for.
+            let said = if self.stand.role == Role::Watch && !self.client.is_there() {
+                exchanges.missed.count();
+                Err(End::Failed { message: format!("{}: it is not there, and missed the event", self.shown()) })
+            } else {
+                let said = self.talk(&ask).await;
+                match &said {
+                    Ok(_) => exchanges.answered.count(),
+                    Err(End::TimedOut { .. }) => exchanges.timed_out.count(),
+                    Err(_) => exchanges.failed.count(),
+                }
+                said
+            };
+            let took: Duration = began.elapsed();
             let (end, stdout) = match said {
                 Ok(answer) => (End::Answered, answer),
                 Err(end) => (end, String::new()),

@@ -292,6 +292,10 @@ mod tests {
                 Some(said) => assert!(told.as_ref().is_some_and(|told| told.contains(said)), "{mode:o}: {told:?}"),
             }
         }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("it is mine");
+        fs::write(&path, format!("{LONG}\n{}", "#".repeat(1 << 20))).expect("it is written");
+        let told = Known::read(&path).expect_err("it is too long").to_string();
+        assert!(told.contains("more than 1048576 bytes"), "{told}");
         let told = Known::read(folder.path()).expect_err("this is a folder").to_string();
         assert!(told.contains("is no file"), "{told}");
     }

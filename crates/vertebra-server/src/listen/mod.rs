@@ -208,6 +208,36 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_socket_is_its_users_own_until_it_is_opened_to_others_and_goes_with_its_listener() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("v.sock");
+        let mode = || fs::metadata(&path).map(|found| found.permissions().mode() & 0o777).ok();
+        let listener = Listener::bind(&Address::Unix(path.clone())).await.expect("a socket");
+        assert_eq!(mode(), Some(0o600));
+        listener.open_to_users().expect("it is there");
+        assert_eq!(mode(), Some(0o666));
+        drop(listener);
+        assert_eq!(mode(), None);
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_nobody_answers_is_taken_over_and_nothing_else_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("v.sock");
+        let address = Address::Unix(path.clone());
+        drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
+        let listener = Listener::bind(&address).await.expect("whoever left it is gone");
+        let taken = Listener::bind(&address).await.expect_err("somebody answers");
+        assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
+        let (came, accepted) = tokio::join!(UnixStream::connect(&path), listener.accept());
+        assert!(came.is_ok() && accepted.is_ok(), "it goes on as before");
+        drop(listener);
+        fs::write(&path, "no socket").expect("it is written");
+        Listener::bind(&address).await.expect_err("this is a file");
+        assert_eq!(fs::read_to_string(&path).ok().as_deref(), Some("no socket"));
+    }
+
+    #[tokio::test]
     async fn a_kernel_without_vsock_is_an_error_that_says_so() {
         let told = explained(io::Error::from_raw_os_error(Errno::AFNOSUPPORT.raw_os_error())).to_string();
         assert!(told.contains("this kernel has no vsock"), "{told}");

@@ -18,44 +18,54 @@ use crate::{door::Principal, limits::Limits};
 /// The sessions that are open.
 #[derive(Default)]
 pub(crate) struct Table {
-    all: Mutex<HashMap<Arc<str>, Arc<Live>>>,
+    all: Mutex<All>,
     /// A run has ended.
     rested: Arc<Notify>,
 }
 
-impl Table {
-    /// Adds a session, if there is room.
-    pub(crate) fn add(&self, live: Arc<Live>) {
-        self.lock().insert(live.id.clone(), live);
-    }
+#[derive(Default)]
+struct All {
+    open: HashMap<Arc<str>, Arc<Live>>,
+    /// The owners of those that are being opened.
+    opening: Vec<Arc<str>>,
+}
 
-    /// Whether there is room for another session of this principal.
-    pub(crate) fn has_room(&self, principal: &Principal, limits: &Limits) -> Result<(), Status> {
-        let all = self.lock();
-        if all.len() >= limits.sessions {
+impl Table {
+    /// A place for another session of this principal, if there is room.
+    pub(crate) fn place(&self, principal: &Principal, limits: &Limits) -> Result<Place<'_>, Status> {
+        let mut all = self.lock();
+        let owners = || all.open.values().map(|live| &live.governance.owner).chain(&all.opening);
+        if owners().count() >= limits.sessions {
             return Err(Status::resource_exhausted(format!("{} sessions are open already", limits.sessions)));
         }
-        if all.values().filter(|live| live.governance.owner == principal.name).count() >= limits.sessions_of_one {
+        if owners().filter(|owner| **owner == principal.name).count() >= limits.sessions_of_one {
             let message = format!("`{principal}` has {} sessions open already", limits.sessions_of_one);
             return Err(Status::resource_exhausted(message));
         }
-        Ok(())
+        all.opening.push(principal.name.clone());
+        Ok(Place { table: self, owner: principal.name.clone() })
+    }
+
+    /// Puts a session in the place that was kept for it.
+    pub(crate) fn add(&self, live: Arc<Live>, place: Place<'_>) {
+        self.lock().open.insert(live.id.clone(), live);
+        drop(place);
     }
 
     /// A session that the principal may see. To others it is not there.
     pub(crate) fn find(&self, id: &str, principal: &Principal) -> Result<Arc<Live>, Status> {
-        let found = self.lock().get(id).cloned();
+        let found = self.lock().open.get(id).cloned();
         let found = found.filter(|live| principal.may(&live.governance.owner));
         found.ok_or_else(|| Status::not_found(format!("there is no open session `{id}` that you may see")))
     }
 
     pub(crate) fn remove(&self, id: &str) {
-        self.lock().remove(id);
+        self.lock().open.remove(id);
     }
 
     /// All of them.
     pub(crate) fn all(&self) -> Vec<Arc<Live>> {
-        self.lock().values().cloned().collect()
+        self.lock().open.values().cloned().collect()
     }
 
     /// Asks every run to come to rest.
@@ -65,7 +75,7 @@ impl Table {
 
     /// How many runs are under way.
     pub(crate) fn running(&self) -> usize {
-        self.lock().values().filter(|live| live.is_running()).count()
+        self.lock().open.values().filter(|live| live.is_running()).count()
     }
 
     /// Waits until no run is under way.
@@ -84,7 +94,22 @@ impl Table {
         join_all(self.all().iter().map(|live| live.leave())).await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Live>>> {
+    fn lock(&self) -> MutexGuard<'_, All> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place that is kept for a session while it is being opened.
+pub(crate) struct Place<'t> {
+    table: &'t Table,
+    owner: Arc<str>,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let opening = &mut self.table.lock().opening;
+        if let Some(at) = opening.iter().position(|owner| *owner == self.owner) {
+            opening.swap_remove(at);
+        }
     }
 }

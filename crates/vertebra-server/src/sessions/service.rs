@@ -8,7 +8,7 @@ use vertebra::{JournalError, JournalFault, RegisterError};
 use vertebra_journal::{SessionRow, Status as Kept, Wanted as Rows};
 
 use super::{
-    Live,
+    Live, Place,
     live::{About, Run, Work},
 };
 use crate::{
@@ -44,7 +44,7 @@ impl Sessions for Server {
         let request = request.into_inner();
         let inner = self.inner();
         inner.is_open()?;
-        inner.sessions.has_room(&principal, &inner.limits)?;
+        let place = inner.sessions.place(&principal, &inner.limits)?;
         check_labels(&request)?;
         let about = About { folder: request.folder.clone(), when_lost: request.when_lost(), labels: request.labels };
         let given = |text: String| (!text.is_empty()).then_some(text);
@@ -52,7 +52,7 @@ impl Sessions for Server {
         let made = inner.agents.make(&wanted, inner.questions.clone()).await?;
         let governance = govern(inner, made, principal.name, None)?;
         let session = governance.agent.session().await;
-        let live = open(inner, session, governance, about).await?;
+        let live = open(inner, session, governance, about, place).await?;
         Ok(Response::new(live.told()))
     }
 
@@ -160,13 +160,20 @@ async fn open(
     session: vertebra::Session,
     governance: Governance,
     about: About,
+    place: Place<'_>,
 ) -> Result<Arc<Live>, Status> {
     let live = Live::new(session, governance, about, &inner.limits, inner.sessions.rested.clone());
-    inner.sessions.add(live.clone());
+    inner.sessions.add(live.clone(), place);
     if let Err(error) = inner.clients.govern(&live.governance, Some(&live.id)) {
         inner.sessions.remove(&live.id);
         live.close().await;
         return Err(cannot_stand(&error));
+    }
+    // Whoever leaves all sessions has seen this one, or is seen here.
+    if let Err(going_down) = inner.is_open() {
+        inner.sessions.remove(&live.id);
+        live.leave().await;
+        return Err(going_down);
     }
     Ok(live)
 }
@@ -177,13 +184,13 @@ async fn take_up(inner: &Inner, id: &str, principal: Principal) -> Result<Arc<Li
     let journal = inner.journal.as_ref().filter(|_| principal.sees_all()).ok_or_else(none)?;
     // A beginning of a name is no name here.
     let row = Some(journal.find(id).map_err(failed)?).filter(|row| *row.session_id == *id).ok_or_else(none)?;
-    inner.sessions.has_room(&principal, &inner.limits)?;
+    let place = inner.sessions.place(&principal, &inner.limits)?;
     let wanted = Wanted { folder: Some(row.working_directory.to_string()), system_prompt: None };
     let made = inner.agents.make(&wanted, inner.questions.clone()).await?;
     let governance = govern(inner, made, principal.name, Some(id))?;
     let session = governance.agent.resume(id).await.map_err(failed)?;
     let about = About { folder: row.working_directory.to_string(), ..About::default() };
-    open(inner, session, governance, about).await
+    open(inner, session, governance, about, place).await
 }
 
 async fn begin(inner: &Inner, live: &Arc<Live>, work: Work) -> Result<Response<Events>, Status> {

@@ -1,11 +1,16 @@
 //! Requests that are not what they should be.
 
+use std::time::Duration;
+
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use tonic::{Code, Request, Status, body::Body, codegen::Service as _};
 use vertebra_server::{
     Limits,
-    proto::{CreateSessionRequest, Hello, ListSessionsRequest, PromptRequest, Unregister, client_frame::Frame as Said},
+    proto::{
+        CreateSessionRequest, Hello, ListSessionsRequest, PromptRequest, Unregister, Welcome,
+        client_frame::Frame as Said, server_frame::Frame,
+    },
 };
 
 use crate::world::{Client, TOKEN, World, limits, soon};
@@ -103,7 +108,7 @@ async fn headers_have_a_bound_and_unknown_methods_are_not_there() {
 
 #[tokio::test]
 async fn the_first_frame_is_a_hello_with_a_name_and_comes_in_time() {
-    let world = World::new(Limits { patience: std::time::Duration::from_millis(300), ..limits() }).await;
+    let world = World::new(Limits { patience: Duration::from_millis(300), ..limits() }).await;
     let hello = |client_id: String| Said::Hello(Hello { client_id, agent: String::new() });
     let refused = [
         Said::Unregister(Unregister { request: 1, name: "x".to_owned() }),
@@ -116,6 +121,26 @@ async fn the_first_frame_is_a_hello_with_a_name_and_comes_in_time() {
     }
     let silent = soon(world.hooks().await.attach(futures_util::stream::pending())).await.expect_err("nothing came");
     assert_eq!(silent.code(), Code::DeadlineExceeded, "{silent}");
+}
+
+#[tokio::test]
+async fn a_client_is_told_who_it_is_what_it_may_and_whether_it_was_waited_for() {
+    let few = Limits { grace: Duration::from_millis(1500), in_flight: 7, answer_bytes: 1234, ..limits() };
+    let world = World::new(few).await;
+    let hello = || Said::Hello(Hello { client_id: "c".to_owned(), agent: String::new() });
+    for resumed in [false, true] {
+        let mut client = Client::begin(world.hooks().await, hello()).await.expect("it is let in");
+        let Ok(Frame::Welcome(welcome)) = client.frame().await else { panic!("it is welcome") };
+        let expected = Welcome {
+            server_version: env!("CARGO_PKG_VERSION").to_owned(),
+            principal: "token".to_owned(),
+            grace_ms: 1500,
+            max_in_flight: 7,
+            max_answer_bytes: 1234,
+            resumed,
+        };
+        assert_eq!(welcome, expected);
+    }
 }
 
 #[tokio::test]

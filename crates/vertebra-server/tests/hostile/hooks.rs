@@ -3,10 +3,10 @@
 use tonic::Code;
 use vertebra_server::{
     Limits,
-    proto::{Hook, Matcher, Register, client_frame::Frame as Said, server_frame::Frame},
+    proto::{Hook, ListHooksRequest, Matcher, Register, client_frame::Frame as Said, server_frame::Frame},
 };
 
-use crate::world::{World, guard, limits, soon};
+use crate::world::{World, guard, limits, patient_guard, soon};
 
 #[tokio::test]
 async fn a_client_that_never_reads_its_events_lets_nothing_pass_and_little_is_kept_for_it() {
@@ -61,12 +61,14 @@ async fn an_answer_given_twice_to_nothing_or_too_late_changes_nothing() {
 
 #[tokio::test]
 async fn an_answer_that_is_too_large_is_a_failure_and_a_frame_that_is_ends_the_stream() {
-    let world = World::running(&["one", "two"], limits()).await;
+    let world = World::running(&["one", "two", "three"], limits()).await;
     let mut client = world.client("c").await;
     client.register(guard("g")).await.expect("it stands");
     let (results, ()) = tokio::join!(world.run(), async {
         let event = client.event().await;
         client.answer(event.id, &"x".repeat((1 << 20) + 1)).await;
+        let event = client.event().await;
+        client.fail(event.id, &"x".repeat((1 << 20) + 1)).await;
         let event = client.event().await;
         client.answer(event.id, &"x".repeat(5 << 20)).await;
         let ended = loop {
@@ -76,7 +78,9 @@ async fn an_answer_that_is_too_large_is_a_failure_and_a_frame_that_is_ends_the_s
         };
         assert_eq!(ended.code(), Code::ResourceExhausted, "{ended}");
     });
-    assert!(results[0].contains("its answer has more than 1048576 bytes"), "{}", results[0]);
+    for result in &results[..2] {
+        assert!(result.contains("its answer has more than 1048576 bytes"), "{}", result.len());
+    }
     assert_eq!(world.calls(), 0);
     world.serves().await;
 }
@@ -131,11 +135,24 @@ async fn whoever_comes_later_under_the_same_name_is_heard_and_the_other_is_told(
     let mut second = world.client("c").await;
     let told = first.frame().await.expect_err("it is no longer heard");
     assert_eq!(told.code(), Code::AlreadyExists, "{told}");
-    second.register(guard("g")).await.expect("it stands");
+    second.register(patient_guard("g")).await.expect("it stands");
     let (results, ()) = tokio::join!(world.run(), async {
         let event = second.event().await;
-        first.out.try_send(vertebra_server::proto::ClientFrame::default()).ok();
+        // It still speaks: a yes to what the second is asked, and a hook of its own.
+        first.answer(event.id, r#"{"verdict":"allow"}"#).await;
+        let late = Register { request: 1, hook: Some(guard("late")), scope: None };
+        let late = vertebra_server::proto::ClientFrame { frame: Some(Said::Register(late)) };
+        let _ = first.out.send(late).await;
+        soon(first.out.closed()).await;
         second.answer(event.id, r#"{"verdict":"deny","reason":"the second says"}"#).await;
     });
     assert_eq!(results, ["blocked by g: the second says"]);
+    let stand = world.hooks().await.list(ListHooksRequest::default()).await.expect("a list").into_inner().hooks;
+    assert_eq!(stand.iter().map(|hook| hook.name.as_str()).collect::<Vec<_>>(), ["g"]);
+    // The first is gone, and the second is not lost for it.
+    let (results, ()) = tokio::join!(world.run(), async {
+        let event = second.event().await;
+        second.answer(event.id, r#"{"verdict":"deny","reason":"again"}"#).await;
+    });
+    assert_eq!(results, ["blocked by g: again"]);
 }

@@ -14,19 +14,20 @@ use tonic::{
     Request, Status, Streaming,
     metadata::MetadataValue,
     service::{Interceptor, interceptor::InterceptedService},
-    transport::{self, Channel},
+    transport::{self, Channel, Endpoint},
 };
 use vertebra::{
-    Agent,
+    Agent, Attach as _, BeforeToolUse, MatchCall as _,
     testing::{RecordingTool, Script},
 };
+use vertebra_journal::{Options, Store};
 use vertebra_server::{
     Address, Agents, BoxFuture, Limits, Listener, Made, Questions, Refusal, Server, Tls, Wanted,
     door::{Door, Known},
     proto::{
-        Answer, ClientFrame, CreateSessionRequest, Event, Hello, Hook, PromptRequest, Register, Role, ServerFrame,
-        answer, client_frame::Frame as Said, hooks_client::HooksClient, server_frame::Frame,
-        sessions_client::SessionsClient,
+        Answer, ClientFrame, CreateSessionRequest, Event, Hello, Hook, PromptRequest, Register, Role, Scope,
+        ServerFrame, SessionEvent, answer, approvals_client::ApprovalsClient, client_frame::Frame as Said,
+        hooks_client::HooksClient, records_client::RecordsClient, server_frame::Frame, sessions_client::SessionsClient,
     },
 };
 
@@ -38,12 +39,15 @@ pub(crate) struct World {
     pub(crate) server: Server,
     pub(crate) address: SocketAddr,
     pub(crate) serving: JoinHandle<Result<(), transport::Error>>,
+    pub(crate) journal: Store,
     tool: RecordingTool,
+    _folder: TempDir,
 }
 
 struct Scripted {
     commands: Vec<String>,
     tool: RecordingTool,
+    journal: Store,
 }
 
 impl Agents for Scripted {
@@ -53,7 +57,8 @@ impl Agents for Scripted {
                 |script: Script, command: &String| script.call("bash", &json!({ "command": command }).to_string());
             let script = self.commands.iter().fold(Script::new(), call).say("done").may_end_early();
             let mut builder = Agent::builder(script);
-            builder.tool(self.tool.clone()).approver(questions);
+            builder.tool(self.tool.clone()).approver(questions).journal(self.journal.clone());
+            builder.guard(BeforeToolUse.command("^ask"), async |_| vertebra::ask("may I?")).named("careful");
             let agent = builder.build().map_err(|error| Refusal::Failed(error.to_string()))?;
             Ok(Made { agent, besides: Box::new(()) })
         })
@@ -75,36 +80,63 @@ impl World {
         Self::running(&[], limits).await
     }
 
-    /// A server whose agents run these commands, one after the other.
+    /// A server whose agents run these commands, one after the other. Somebody is asked about those that begin with `ask`.
     pub(crate) async fn running(commands: &[&str], limits: Limits) -> Self {
         Self::behind(commands, limits, Door::Token(Known::one(TOKEN).into()), None).await
     }
 
     pub(crate) async fn behind(commands: &[&str], limits: Limits, door: Door, tls: Option<Tls>) -> Self {
         let tool = RecordingTool::new("bash");
+        let folder = tempfile::tempdir().expect("a folder");
+        let journal = Store::open(folder.path().join("journal.db"), &Options::default()).expect("a journal");
         let commands = commands.iter().map(|&command| command.to_owned()).collect();
-        let server = Server::new(Scripted { commands, tool: tool.clone() }, None, limits);
+        let agents = Scripted { commands, tool: tool.clone(), journal: journal.clone() };
+        let server = Server::new(agents, Some(journal.clone()), limits);
         let any: SocketAddr = ([127, 0, 0, 1], 0).into();
         let listener = Listener::bind(&Address::Tcp(any)).await.expect("a port");
         let listener = tls.into_iter().fold(listener, Listener::covered);
         let Ok(Address::Tcp(address)) = listener.address() else { panic!("it is a port") };
         let serving = server.clone();
         let serving = tokio::spawn(async move { serving.serve(listener, door).await });
-        Self { server, address, serving, tool }
+        Self { server, address, serving, journal, tool, _folder: folder }
     }
 
     /// A connection that nothing was said on.
     pub(crate) async fn channel(&self) -> Channel {
-        let to = format!("http://{}", self.address);
-        Channel::from_shared(to).expect("an address").connect().await.expect("a connection")
+        self.endpoint().connect().await.expect("a connection")
+    }
+
+    /// One that takes little at once.
+    pub(crate) async fn narrow_channel(&self) -> Channel {
+        self.endpoint().initial_stream_window_size(1 << 16).connect().await.expect("a connection")
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        Channel::from_shared(format!("http://{}", self.address)).expect("an address")
     }
 
     pub(crate) async fn sessions(&self) -> SessionsClient<Guest> {
-        SessionsClient::with_interceptor(self.channel().await, Bearer(TOKEN))
+        self.sessions_of(TOKEN).await
+    }
+
+    pub(crate) async fn sessions_of(&self, token: &'static str) -> SessionsClient<Guest> {
+        SessionsClient::with_interceptor(self.channel().await, Bearer(token))
     }
 
     pub(crate) async fn hooks(&self) -> HooksClient<Guest> {
-        HooksClient::with_interceptor(self.channel().await, Bearer(TOKEN))
+        self.hooks_of(TOKEN).await
+    }
+
+    pub(crate) async fn hooks_of(&self, token: &'static str) -> HooksClient<Guest> {
+        HooksClient::with_interceptor(self.channel().await, Bearer(token))
+    }
+
+    pub(crate) async fn approvals_of(&self, token: &'static str) -> ApprovalsClient<Guest> {
+        ApprovalsClient::with_interceptor(self.channel().await, Bearer(token))
+    }
+
+    pub(crate) async fn records_of(&self, token: &'static str) -> RecordsClient<Guest> {
+        RecordsClient::with_interceptor(self.channel().await, Bearer(token))
     }
 
     pub(crate) async fn client(&self, client_id: &str) -> Client {
@@ -119,17 +151,17 @@ impl World {
     /// Runs all commands in a session of its own, and tells what the model read of each.
     pub(crate) async fn run(&self) -> Vec<String> {
         let mut sessions = self.sessions().await;
-        let session_id = sessions.create(CreateSessionRequest::default()).await.expect("a session").into_inner().id;
-        let request = PromptRequest { session_id, text: "go".to_owned() };
-        let mut events = sessions.prompt(request).await.expect("a run").into_inner();
-        let mut results = Vec::new();
-        while let Some(event) = soon(events.message()).await.expect("an event") {
-            let event: Value = serde_json::from_str(&event.json).expect("JSON");
-            if event["event"] == "tool_ended" {
-                results.push(event["result"]["output"].as_str().unwrap_or_default().to_owned());
-            }
-        }
-        results
+        let session_id = open(&mut sessions).await;
+        results(prompt(&mut sessions, &session_id).await.expect("a run")).await
+    }
+
+    /// Runs commands in a session of its own until somebody is asked. The session, and what happens from then on.
+    pub(crate) async fn asks(&self, token: &'static str) -> (String, Streaming<SessionEvent>) {
+        let mut sessions = self.sessions_of(token).await;
+        let session_id = open(&mut sessions).await;
+        let mut events = prompt(&mut sessions, &session_id).await.expect("a run");
+        while soon(events.message()).await.expect("an event").expect("it asks first").kind != "asked" {}
+        (session_id, events)
     }
 
     /// How often the tool was used.
@@ -145,6 +177,42 @@ impl World {
         tokio::spawn(async move { server.tell_metrics(listener).await });
         address
     }
+}
+
+/// Opens a session.
+pub(crate) async fn open(sessions: &mut SessionsClient<Guest>) -> String {
+    soon(sessions.create(CreateSessionRequest::default())).await.expect("a session").into_inner().id
+}
+
+/// Begins a run.
+pub(crate) async fn prompt(
+    sessions: &mut SessionsClient<Guest>,
+    session_id: &str,
+) -> Result<Streaming<SessionEvent>, Status> {
+    let request = PromptRequest { session_id: session_id.to_owned(), text: "go".to_owned() };
+    Ok(soon(sessions.prompt(request)).await?.into_inner())
+}
+
+/// What the model read of each command, until the run has ended.
+pub(crate) async fn results(mut events: Streaming<SessionEvent>) -> Vec<String> {
+    let mut results = Vec::new();
+    while let Some(event) = soon(events.message()).await.expect("an event") {
+        let event: Value = serde_json::from_str(&event.json).expect("JSON");
+        if event["event"] == "tool_ended" {
+            results.push(event["result"]["output"].as_str().unwrap_or_default().to_owned());
+        }
+    }
+    results
+}
+
+/// Waits until something is so that nobody tells of.
+pub(crate) async fn until(is_so: impl Fn() -> bool) {
+    soon(async {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
 }
 
 /// Sends a token.
@@ -199,7 +267,11 @@ impl Client {
     }
 
     pub(crate) async fn register(&mut self, hook: Hook) -> Result<(), String> {
-        self.send(Said::Register(Register { request: 7, hook: Some(hook), scope: None })).await;
+        self.register_for(hook, None).await
+    }
+
+    pub(crate) async fn register_for(&mut self, hook: Hook, scope: Option<Scope>) -> Result<(), String> {
+        self.send(Said::Register(Register { request: 7, hook: Some(hook), scope })).await;
         loop {
             if let Frame::Registered(registered) = self.frame().await.expect("an answer") {
                 return if registered.error.is_empty() { Ok(()) } else { Err(registered.error) };
@@ -215,6 +287,10 @@ impl Client {
         }
     }
 
+    pub(crate) async fn fail(&self, id: u64, why: &str) {
+        self.send(Said::Answer(Answer { id, answer: Some(answer::Answer::Failed(why.to_owned())) })).await;
+    }
+
     pub(crate) async fn answer(&self, id: u64, json: &str) {
         self.send(Said::Answer(Answer { id, answer: Some(answer::Answer::Json(json.to_owned())) })).await;
     }
@@ -224,6 +300,23 @@ impl Client {
 pub(crate) fn guard(name: &str) -> Hook {
     let role = Role::Guard.into();
     Hook { name: name.to_owned(), point: "BeforeToolUse".to_owned(), role, timeout_ms: Some(200), ..Hook::default() }
+}
+
+/// The same, with all the time that a test takes.
+pub(crate) fn patient_guard(name: &str) -> Hook {
+    Hook { timeout_ms: Some(60_000), ..guard(name) }
+}
+
+/// The tokens of three clients: two that govern what they own, and one that governs everything.
+pub(crate) const CI: &str = "the-token-of-ci-long";
+pub(crate) const BOT: &str = "the-token-of-bot-long";
+pub(crate) const OPS: &str = "the-token-of-ops-long";
+
+/// A door that knows them.
+pub(crate) fn three() -> Door {
+    let own = |name: &str, token: &str| format!("[[client]]\nname = \"{name}\"\ntoken = \"{token}\"\n");
+    let all = format!("{}{}{}governs = \"everything\"\n", own("ci", CI), own("bot", BOT), own("ops", OPS));
+    Door::Token(known(&Papers::new(), &all))
 }
 
 /// Certificates, and files with them.

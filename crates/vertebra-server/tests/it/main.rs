@@ -2,5 +2,6 @@
 
 mod approvals;
 mod hooks;
+mod registered;
 mod sessions;
 mod world;

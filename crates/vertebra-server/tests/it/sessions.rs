@@ -1,5 +1,7 @@
 //! Sessions: opened, run, watched, left and taken up again.
 
+use std::collections::HashMap;
+
 use serde_json::json;
 use tonic::Code;
 use vertebra::Attach as _;
@@ -114,4 +116,25 @@ async fn what_does_not_fit_is_refused_and_says_so() {
     assert_eq!(listed.len(), 2);
     let mut more = World::new(|| commands(&[])).await.sessions().await;
     assert_eq!(more.create(wrong).await.expect_err("there is no such folder").code(), Code::InvalidArgument);
+}
+
+#[tokio::test]
+async fn sessions_are_found_by_their_labels_and_listed_as_many_as_are_wanted() {
+    let world = World::new(|| commands(&[])).await;
+    let mut sessions = world.sessions().await;
+    let labels = |team: &str| HashMap::from([("team".to_owned(), team.to_owned())]);
+    for team in ["red", "blue", "blue"] {
+        let request = CreateSessionRequest { labels: labels(team), ..CreateSessionRequest::default() };
+        sessions.create(request).await.expect("a session");
+    }
+    let mut listed = async |labels, limit| {
+        let told = sessions.list(ListSessionsRequest { labels, limit }).await.expect("a list").into_inner();
+        (told.sessions.len(), told.more)
+    };
+    assert_eq!(listed(HashMap::new(), 0).await, (3, false));
+    assert_eq!(listed(labels("blue"), 0).await, (2, false));
+    assert_eq!(listed(labels("blue"), 1).await, (1, true));
+    assert_eq!(listed(labels("green"), 0).await, (0, false));
+    let long = CreateSessionRequest { labels: labels(&"x".repeat(257)), ..CreateSessionRequest::default() };
+    assert_eq!(sessions.create(long).await.expect_err("it is too long").code(), Code::InvalidArgument);
 }

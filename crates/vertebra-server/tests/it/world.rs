@@ -20,7 +20,7 @@ use vertebra_server::{
     proto::{
         Answer, ClientFrame, CreateSessionRequest, Event, Hello, Hook, ListHooksRequest, Matcher, PromptRequest,
         Register, Role, Scope, ServerFrame, SessionEvent, answer, approvals_client::ApprovalsClient, client_frame,
-        hooks_client::HooksClient, server_frame, sessions_client::SessionsClient,
+        hooks_client::HooksClient, records_client::RecordsClient, server_frame, sessions_client::SessionsClient,
     },
 };
 
@@ -90,6 +90,10 @@ impl World {
 
     pub(crate) async fn approvals(&self) -> ApprovalsClient<Channel> {
         ApprovalsClient::new(self.channel().await)
+    }
+
+    pub(crate) async fn records(&self) -> RecordsClient<Channel> {
+        RecordsClient::new(self.channel().await)
     }
 
     pub(crate) async fn hooks(&self) -> HooksClient<Channel> {
