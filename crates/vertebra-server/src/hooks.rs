@@ -44,6 +44,8 @@ impl Hooks for Server {
         let inner = self.inner();
         inner.is_open()?;
         let hello = hello(&mut said, inner.limits.patience).await?;
+        // It may have taken its time.
+        inner.is_open()?;
         let limits = &inner.limits;
         let (out, frames) = outbox(limits.in_flight + SPARE, limits.event_bytes);
         let name = principal.name.to_string();
