@@ -11,8 +11,6 @@ pub struct Limits {
     pub sessions_of_one: usize,
     /// Clients with hooks.
     pub clients: usize,
-    /// Clients with hooks of one principal.
-    pub clients_of_one: usize,
     /// Hooks of one client.
     pub hooks: usize,
     /// Events that wait for the answers of one client.
@@ -76,7 +74,6 @@ impl Default for Limits {
             sessions: 4096,
             sessions_of_one: 2048,
             clients: 256,
-            clients_of_one: 128,
             hooks: 256,
             in_flight: 4096,
             commands: 1280,

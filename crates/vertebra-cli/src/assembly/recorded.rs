@@ -73,9 +73,11 @@ pub(crate) fn replayed(
         }
     };
     let Recorded { model, tools, chat } = recorded;
+    let own = world.user_settings().filter(|_| file.is_none());
     let parts = Parts {
         folder,
-        permissions: rights::permissions(&settled.settings, None)?,
+        // As in a run, where a person's own rules can be added to; nobody is asked here.
+        permissions: rights::permissions(&settled.settings, own.as_deref())?,
         settled,
         files,
         with_claude: file.is_none(),

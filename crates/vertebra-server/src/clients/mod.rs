@@ -62,18 +62,10 @@ impl Known {
         Some(back)
     }
 
-    /// Whether there is room for another client of this principal.
-    fn has_room(&mut self, principal: &Principal, limits: &Limits) -> Result<(), Status> {
+    /// How many there are, here and away.
+    fn count(&mut self) -> usize {
         self.away.retain(|client| client.strong_count() > 0);
-        if self.here.len() + self.away.len() >= limits.clients {
-            return Err(Status::resource_exhausted(format!("{} clients have hooks here already", limits.clients)));
-        }
-        let all = self.here.iter().cloned().chain(self.away.iter().filter_map(Weak::upgrade));
-        if all.filter(|client| client.key.principal == principal.name).count() >= limits.clients_of_one {
-            let message = format!("`{principal}` has {} clients with hooks here already", limits.clients_of_one);
-            return Err(Status::resource_exhausted(message));
-        }
-        Ok(())
+        self.here.len() + self.away.len()
     }
 }
 
@@ -102,10 +94,10 @@ impl Clients {
         let key = ClientKey { principal: principal.name.clone(), client_id: client_id.into() };
         let mut known = self.lock();
         let found = known.find(&key);
-        let is_known = found.is_some();
-        if !is_known {
-            known.has_room(&principal, limits)?;
+        if found.is_none() && known.count() >= limits.clients {
+            return Err(Status::resource_exhausted(format!("{} clients have hooks here already", limits.clients)));
         }
+        let is_known = found.is_some();
         let client = found.unwrap_or_else(|| {
             let client = Client::new(key, principal, limits, self.exchanges.clone());
             known.here.push(client.clone());

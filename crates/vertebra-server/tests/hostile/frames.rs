@@ -152,12 +152,3 @@ async fn clients_beyond_the_limit_are_refused_until_somebody_has_left() {
     drop(two);
     soon(async { while Client::attach(world.hooks().await, "three").await.is_err() {} }).await;
 }
-
-#[tokio::test]
-async fn one_owner_does_not_take_the_places_of_all_clients() {
-    let world = World::new(Limits { clients: 8, clients_of_one: 2, ..limits() }).await;
-    let (_one, _two) = (world.client("one").await, world.client("two").await);
-    let status = Client::attach(world.hooks().await, "three").await.err().expect("they are taken");
-    assert!(status.code() == Code::ResourceExhausted && status.message().contains("has 2 clients"), "{status}");
-    world.client("two").await;
-}

@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use vertebra_hooks::{Point, Ran};
+use vertebra_hooks::{Change, Point, Ran};
 
 use super::{Checkpoint, Entry, StateChange, What};
 use crate::InferenceDelta;
@@ -149,8 +149,8 @@ impl Replayed {
         let value = match what {
             What::Dispatched { record, .. } if record.point == InferenceDelta::NAME => return None,
             What::Dispatched { record, .. } => {
-                let changes: Vec<Value> =
-                    record.changes().map(|(_, change)| json!([change.path, change.after])).collect();
+                let changes = changed(record.changes().map(|(_, change)| change));
+                let changes: Vec<Value> = changes.iter().map(|change| json!([change.path, change.after])).collect();
                 let effects = json!({ "verdict": record.verdict, "reason": record.reason, "changes": changes });
                 if self.likeness == Likeness::Effects {
                     return (record.verdict != vertebra_hooks::Kind::Proceed || !changes.is_empty()).then_some(effects);
@@ -159,7 +159,9 @@ impl Replayed {
                     .hooks
                     .iter()
                     .map(|trace| match &trace.ran {
-                        Ran::Answered { verdict, reason } => json!([trace.hook, verdict, reason, trace.changes]),
+                        Ran::Answered { verdict, reason } => {
+                            json!([trace.hook, verdict, reason, changed(&trace.changes)])
+                        }
                         Ran::Failed { verdict, .. } => json!([trace.hook, "failed", verdict]),
                         Ran::Skipped { .. } => json!([trace.hook, "skipped"]),
                         Ran::Detached | Ran::Dropped => json!([trace.hook, "detached"]),
@@ -193,6 +195,13 @@ impl Replayed {
     fn with<T>(&self, with: impl FnOnce(&mut Found) -> T) -> T {
         with(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// What a hook changed, in no order. What was hidden from the journal before and after is nothing that it shows.
+fn changed<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Vec<&'a Change> {
+    let mut seen: Vec<&Change> = changes.into_iter().filter(|change| change.before != change.after).collect();
+    seen.sort_by(|one, other| one.path.cmp(&other.path));
+    seen
 }
 
 /// What changed in a state, without how long things took. One that says all says nothing of what changed.

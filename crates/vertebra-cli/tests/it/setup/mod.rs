@@ -88,14 +88,30 @@ impl Machine {
         Told { code: status.code().expect("an end of its own"), out: text(stdout), err: text(stderr) }
     }
 
-    /// `vertebra run` in a pipe, with a model that plays these turns and is recorded.
+    /// `vertebra run` in a pipe, with a model that plays these turns and is recorded. What the journal has of it is replayed
+    /// as it was.
     fn plays(&self, turns: &[Value], options: &[&str]) -> Told {
         let script: Vec<String> = turns.iter().map(ToString::to_string).collect();
         self.write("script.jsonl", &script.join("\n"));
         let _ = fs::remove_file(self.path("cassette"));
         let model = format!("--model=script:{}", self.path("script.jsonl").display());
         let record = format!("--record={}", self.path("cassette").display());
-        self.runs(&[&["run", &model, &record], options, &["go"]].concat())
+        let told = self.runs(&[&["run", &model, &record], options, &["go"]].concat());
+        if told.code != 2 {
+            self.replays(options);
+        }
+        told
+    }
+
+    /// The latest session is replayed as it was, where there is one.
+    fn replays(&self, options: &[&str]) {
+        let of_output = |option: &&&str| option.starts_with("--output") || **option == "--quiet";
+        let options: Vec<&str> = options.iter().filter(|option| !of_output(option)).copied().collect();
+        let again = self.runs(&[&["replay", "last", "--json"], &options[..]].concat());
+        match serde_json::from_str::<Value>(&again.out) {
+            Ok(replay) => assert_eq!(replay["identical"], true, "{options:?}: {}", again.out),
+            Err(_) => assert!(again.err.contains("no such session") || again.err.contains("journal"), "{}", again.err),
+        }
     }
 
     /// All that the model was told in the latest run.

@@ -18,7 +18,7 @@ fn hooks_of_an_untrusted_folder_are_skipped_loudly_everywhere() {
         assert!(loud.iter().all(|words| told.err.contains(words)), "{options:?}: {}", told.err);
     }
     for output in ["json", "stream-json"] {
-        let told = machine.plays(&[say("hi")], &["--output", output]);
+        let told = machine.plays(&[say("hi")], &[&format!("--output={output}")]);
         assert!(loud.iter().all(|words| told.out.contains(words)), "{output}: {}", told.out);
     }
     let told = machine.runs(&["hooks", "explain", &machine.event()]);
