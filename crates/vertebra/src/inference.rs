@@ -93,7 +93,7 @@ async fn hooked(
         let (response, took) = match outcome.verdict() {
             InferenceVerdict::Proceed | InferenceVerdict::Skip => {
                 let more = top_up(run, &asked.request, &reserved);
-                let more = match run.set_more_aside(&original.purpose, more) {
+                let more = match run.set_aside(&original.purpose, more) {
                     Ok(more) => more,
                     Err(stop) => return Ok(not_asked(desk, stop)),
                 };

@@ -47,30 +47,18 @@ impl Run {
         self.budget().take_beside(Meter::Steps, 1, begun)
     }
 
-    /// Tokens that are set aside before hooks see what a model is to be asked, unless a limit forbids it.
+    /// Tokens that are set aside for what a model is to be asked, unless a limit forbids it.
     pub(crate) fn set_aside(
         &self,
         purpose: &Purpose,
         reserved: Result<Reservation, Stop>,
     ) -> Result<Reservation, Stop> {
-        self.paid(&[Next::Asked(purpose), Next::Hooks(BeforeInference::NAME), Next::Line("step_began")], reserved)
-    }
-
-    /// Tokens that are set aside before a model is asked, unless a limit forbids it.
-    pub(crate) fn set_more_aside(
-        &self,
-        purpose: &Purpose,
-        reserved: Result<Reservation, Stop>,
-    ) -> Result<Reservation, Stop> {
-        self.paid(&[Next::Asked(purpose), Next::Line("step_began")], reserved)
-    }
-
-    fn paid(&self, next: &[Next<'_>], reserved: Result<Reservation, Stop>) -> Result<Reservation, Stop> {
+        let next = [Next::Asked(purpose), Next::Hooks(BeforeInference::NAME), Next::Line("step_began")];
         let (reserved, stop) = match reserved {
             Ok(reserved) => (reserved, None),
             Err(stop) => (self.budget().nothing(Meter::Tokens), Some(stop)),
         };
-        self.forbidden(next, is_spent, stop).map_or(Ok(reserved), Err)
+        self.forbidden(&next, is_spent, stop).map_or(Ok(reserved), Err)
     }
 
     /// What stands against what comes next: a limit now, or the limit that it was.

@@ -42,9 +42,12 @@ impl Run {
         }
     }
 
-    /// The tool of the call of this number, if it is at work.
-    pub(crate) fn who_is_at_work(&self, number: u64) -> Option<AtWork> {
-        lock(&self.0.open_calls).get(&number)?.at_work.clone()
+    /// [Lets go](AtWork::let_go) of the tool of the call of this number, if it is at work.
+    pub(crate) async fn let_go(&self, number: u64) {
+        let at_work = lock(&self.0.open_calls).get(&number).and_then(|open| open.at_work.clone());
+        if let Some(at_work) = at_work {
+            at_work.let_go().await;
+        }
     }
 
     /// The call of this number is about to reach the hooks after it, if it was open.

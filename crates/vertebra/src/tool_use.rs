@@ -88,8 +88,8 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
     if progress.attempts.load(Ordering::Relaxed) == 0 {
         never_passed(run, floor, call, &result).await;
     }
-    if let Some(at_work) = run.who_is_at_work(progress.number).filter(|_| !run.is_suspended()) {
-        at_work.let_go().await;
+    if !run.is_suspended() {
+        run.let_go(progress.number).await;
     }
     if let Some(open) = run.close_call(progress.number)
         && !run.is_suspended()
@@ -318,8 +318,7 @@ async fn use_once(run: &Run, floor: &Floor, number: u64, asked: &ToolAsked) -> R
             (key, None)
         }
     };
-    let at_work = AtWork { key: key.clone(), children };
-    run.at_work(number, Some(at_work.clone()));
+    run.at_work(number, Some(AtWork { key: key.clone(), children }));
     run.tell(|| News::ToolBegan { call: as_run(asked) });
     let began = run.clock().elapsed();
     let invocation = invoked(key.clone());
@@ -327,7 +326,7 @@ async fn use_once(run: &Run, floor: &Floor, number: u64, asked: &ToolAsked) -> R
     let work = AssertUnwindSafe(async { found.call(args.clone(), invocation).await }).catch_unwind();
     let ended = run.unless_cancelled(run.within(*time_limit, work)).await;
     if !matches!(ended, Ok(Some(_))) {
-        at_work.let_go().await;
+        run.let_go(number).await;
     }
     let result = match ended {
         Ok(Some(Ok(Ok(output)))) => output.into(),

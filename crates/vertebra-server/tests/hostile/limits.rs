@@ -53,18 +53,23 @@ async fn sessions_that_are_opened_at_once_are_no_more_than_there_may_be() {
     open(&mut sessions).await;
 }
 
+/// One run waits for the guard `g`, another finds no room and is refused for this reason, and then the first is answered.
+async fn while_one_waits_another_is_refused(world: &World, client: &mut Client, reason: &str) {
+    let (first, ()) = tokio::join!(world.run(), async {
+        let event = client.event().await;
+        let second = world.run().await;
+        assert!(second[0].contains(reason), "{second:?}");
+        client.answer(event.id, r#"{"verdict":"deny","reason":"no"}"#).await;
+    });
+    assert_eq!(first, ["blocked by g: no"]);
+}
+
 #[tokio::test]
 async fn so_many_events_wait_for_a_client_and_the_next_is_refused() {
     let world = World::running(&["ls"], Limits { in_flight: 1, ..limits() }).await;
     let mut client = world.client("c").await;
     client.register(patient_guard("g")).await.expect("it stands");
-    let (first, ()) = tokio::join!(world.run(), async {
-        let event = client.event().await;
-        let second = world.run().await;
-        assert!(second[0].contains("1 events wait for its answers already"), "{second:?}");
-        client.answer(event.id, r#"{"verdict":"deny","reason":"no"}"#).await;
-    });
-    assert_eq!(first, ["blocked by g: no"]);
+    while_one_waits_another_is_refused(&world, &mut client, "1 events wait for its answers already").await;
     assert_eq!(world.calls(), 0);
 }
 
@@ -75,13 +80,7 @@ async fn so_many_bytes_wait_for_the_answers_of_a_client_that_reads_and_answers_m
     let mut client = world.client("c").await;
     client.register(patient_guard("g")).await.expect("it stands");
     for _ in 0..3 {
-        let (first, ()) = tokio::join!(world.run(), async {
-            let event = client.event().await;
-            let second = world.run().await;
-            assert!(second[0].contains("the events that wait for its answers have"), "{second:?}");
-            client.answer(event.id, r#"{"verdict":"deny","reason":"no"}"#).await;
-        });
-        assert_eq!(first, ["blocked by g: no"]);
+        while_one_waits_another_is_refused(&world, &mut client, "the events that wait for its answers have").await;
     }
     assert_eq!(world.calls(), 0);
 }

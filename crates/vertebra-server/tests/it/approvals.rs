@@ -3,17 +3,25 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tonic::Code;
+use tonic::{Code, Streaming};
 use vertebra::{AgentBuilder, Attach as _, MatchCall as _};
 use vertebra_server::proto::{
-    AnswerApprovalRequest, Approval, CloseSessionRequest, ListApprovalsRequest, PromptRequest, ReadRecordsRequest,
-    answer_approval_request::Decision, approval_event::Event,
+    AnswerApprovalRequest, Approval, ApprovalEvent, CloseSessionRequest, ListApprovalsRequest, PromptRequest,
+    ReadRecordsRequest, answer_approval_request::Decision, approval_event::Event,
 };
 
 use crate::world::{World, commands, limits, read, report, results};
 
 fn asks(builder: &mut AgentBuilder) {
     builder.guard(vertebra::BeforeToolUse, async |_| vertebra::ask("may I?")).named("careful");
+}
+
+/// The question that is heard of next.
+async fn asked_in(news: &mut Streaming<ApprovalEvent>) -> Approval {
+    match news.message().await.expect("news").expect("news").event {
+        Some(Event::Asked(asked)) => asked,
+        other => panic!("it asks first: {other:?}"),
+    }
 }
 
 /// Runs one command, and answers the question about it.
@@ -23,8 +31,7 @@ async fn answered(answer: impl FnOnce(&Approval) -> Decision) -> (World, Vec<ser
     let mut approvals = world.approvals().await;
     let mut news = approvals.watch(ListApprovalsRequest::default()).await.expect("it watches").into_inner();
     let (events, ()) = tokio::join!(world.run(&session), async {
-        let asked = news.message().await.expect("news").expect("news").event;
-        let Some(Event::Asked(asked)) = asked else { panic!("it asks first: {asked:?}") };
+        let asked = asked_in(&mut news).await;
         assert_eq!((&*asked.tool, &*asked.reason, &*asked.asked_by), ("bash", "may I?", "careful"));
         let wrong = AnswerApprovalRequest {
             session_id: asked.session_id.clone(),
@@ -64,8 +71,7 @@ async fn a_yes_to_other_arguments_is_for_those_and_what_cannot_be_arguments_is_r
     let mut approvals = world.approvals().await;
     let mut news = approvals.watch(ListApprovalsRequest::default()).await.expect("it watches").into_inner();
     let (events, ()) = tokio::join!(world.run(&session), async {
-        let asked = news.message().await.expect("news").expect("news").event;
-        let Some(Event::Asked(asked)) = asked else { panic!("it asks first: {asked:?}") };
+        let asked = asked_in(&mut news).await;
         let edited = |command: Value| {
             let fields = [("command".to_owned(), command)].into();
             let decision = Some(Decision::EditArgs(Struct { fields }));

@@ -392,28 +392,19 @@ async fn an_agent_apart_has_hooks_that_nobody_else_has_and_all_that_the_first_on
     let mut builder = Agent::builder(script());
     builder.tool(tool.clone());
     let agent = builder.build().expect("an agent");
+    let denying = |reason: &'static str| {
+        let mut set = HookSet::new();
+        set.guard(BeforeToolUse, async move |_| deny(reason)).named(reason);
+        set
+    };
     let strict = agent.apart().asking(script());
-    strict
-        .hooks()
-        .install({
-            let mut set = HookSet::new();
-            set.guard(BeforeToolUse, async |_| deny("not here")).named("strict");
-            set
-        })
-        .expect("it stands");
+    strict.hooks().install(denying("not here")).expect("it stands");
     strict.run("go").await.expect("it runs");
     assert!(tool.calls().is_empty(), "the guard holds where it was added");
     agent.run("go").await.expect("it runs");
     assert_eq!(tool.calls().len(), 1, "and nowhere else");
     let late = agent.apart().asking(script());
-    agent
-        .hooks()
-        .install({
-            let mut set = HookSet::new();
-            set.guard(BeforeToolUse, async |_| deny("nowhere")).named("everywhere");
-            set
-        })
-        .expect("it stands");
+    agent.hooks().install(denying("nowhere")).expect("it stands");
     late.run("go").await.expect("it runs");
     assert_eq!(tool.calls().len(), 1, "what is added to the first one holds apart from it too");
 }
