@@ -91,7 +91,13 @@ fn main() -> ExitCode {
     {
         return hook::run(&options).unwrap_or_else(|error| told(&error));
     }
-    let ended = match Command::parse() {
+    any_command().unwrap_or_else(|error| told(&error))
+}
+
+/// Does what the command line says. All commands together need a stack of many pages, which a hook need not wait for.
+#[inline(never)]
+fn any_command() -> anyhow::Result<ExitCode> {
+    match Command::parse() {
         Command::Run(options) => asynchronously(run::run(*options)),
         Command::Chat(options) => asynchronously(chat::run(*options)),
         Command::Sessions(options) => asynchronously(sessions::run(*options)),
@@ -112,8 +118,7 @@ fn main() -> ExitCode {
         Command::Hosts(options) => hosts::run(&options),
         Command::Completions(options) => manual::completions(&options, Command::command()),
         Command::Man(options) => manual::man(&options, Command::command()),
-    };
-    ended.unwrap_or_else(|error| told(&error))
+    }
 }
 
 /// Says what went wrong, to people: where in our code is nothing they could use.

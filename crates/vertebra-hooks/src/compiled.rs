@@ -2,13 +2,12 @@
 
 use std::cell::{Cell, OnceCell};
 
-use globset::{GlobBuilder, GlobMatcher};
-use regex::Regex;
+use globset::{Glob, GlobBuilder};
 use serde_json::Value;
 
 use crate::{
     Event, Matcher, State, Test,
-    pattern::{Compile, Pattern, Unknown},
+    pattern::{Compile, Pattern, Regular, Unknown, Written},
 };
 
 /// A pattern does not parse.
@@ -25,8 +24,8 @@ pub struct BadPattern {
 
 pub(crate) enum Compiled {
     Tool(NamePattern),
-    Path(Pattern<GlobMatcher>),
-    Command(Pattern<Regex>),
+    Path(Pattern<Glob>),
+    Command(Pattern<Regular>),
     Session(String),
     Agent(String),
     Step(String),
@@ -40,7 +39,7 @@ pub(crate) enum Compiled {
 pub(crate) enum CompiledTest {
     Exists,
     Equals(Value),
-    Matches(Pattern<Regex>),
+    Matches(Pattern<Regular>),
 }
 
 /// The facts of one event, each worked out at most once per dispatch and only if a matcher asks.
@@ -100,7 +99,7 @@ impl Compiled {
             |inner: &[Matcher]| inner.iter().map(|matcher| Self::new(matcher, when)).collect::<Result<Vec<_>, _>>();
         Ok(match matcher {
             Matcher::Tool(pattern) => Self::Tool(NamePattern::new(pattern, when)?),
-            Matcher::Path(glob) => Self::Path(Pattern::glob(path_glob(glob)?, when)),
+            Matcher::Path(glob) => Self::Path(compiled("path", glob, path_glob(glob)?, when)?),
             Matcher::Command(pattern) => Self::Command(regex("command", pattern, when)?),
             Matcher::Session(id) => Self::Session(id.clone()),
             Matcher::Agent(name) => Self::Agent(name.clone()),
@@ -113,6 +112,24 @@ impl Compiled {
             Matcher::Any(inner) => Self::Any(cheapest_first(each(inner)?)),
             Matcher::Not(inner) => Self::Not(Box::new(Self::new(inner, when)?)),
         })
+    }
+
+    /// Whether all patterns inside are patterns. None of them is compiled.
+    pub(crate) fn check(matcher: &Matcher) -> Result<(), BadPattern> {
+        match matcher {
+            Matcher::Tool(pattern) => NamePattern::check(pattern),
+            Matcher::Path(glob) => path_glob(glob).map(drop),
+            Matcher::Command(pattern) => check_regex("command", pattern),
+            Matcher::Metadata { is: Test::Matches(pattern), .. } => check_regex("metadata", pattern),
+            Matcher::Args { is: Test::Matches(pattern), .. } => check_regex("args", pattern),
+            Matcher::All(inner) | Matcher::Any(inner) => inner.iter().try_for_each(Self::check),
+            Matcher::Not(inner) => Self::check(inner),
+            Matcher::Session(_)
+            | Matcher::Agent(_)
+            | Matcher::Step(_)
+            | Matcher::Metadata { is: Test::Exists | Test::Equals(_), .. }
+            | Matcher::Args { is: Test::Exists | Test::Equals(_), .. } => Ok(()),
+        }
     }
 
     /// How much work it is to ask, roughly.
@@ -169,26 +186,35 @@ impl CompiledTest {
 /// A pattern for a whole name, without regard to case.
 pub(crate) enum NamePattern {
     /// `a|b|read_*`: names in lower case, and globs.
-    Names { exact: Vec<String>, globs: Vec<Pattern<GlobMatcher>> },
+    Names { exact: Vec<String>, globs: Vec<Pattern<Glob>> },
     /// `/…/`
-    Regex(Pattern<Regex>),
+    Regex(Pattern<Regular>),
 }
 
 impl NamePattern {
     pub(crate) fn new(pattern: &str, when: Compile) -> Result<Self, BadPattern> {
-        if let Some(inner) = pattern.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
+        if let Some(inner) = between_slashes(pattern) {
             return Ok(Self::Regex(name_regex(inner, when)?));
         }
         let mut exact = Vec::new();
         let mut globs = Vec::new();
         for name in split_alternatives(pattern) {
-            if name.contains(['*', '?', '[', '{']) {
-                globs.push(Pattern::glob(name_glob(name)?, when));
+            if is_glob(name) {
+                globs.push(compiled("tool", name, name_glob(name)?, when)?);
             } else {
                 exact.push(name.to_ascii_lowercase());
             }
         }
         Ok(Self::Names { exact, globs })
+    }
+
+    fn check(pattern: &str) -> Result<(), BadPattern> {
+        match between_slashes(pattern) {
+            Some(inner) => check_regex("tool", inner),
+            None => {
+                split_alternatives(pattern).filter(|name| is_glob(name)).try_for_each(|name| name_glob(name).map(drop))
+            }
+        }
     }
 
     pub(crate) fn holds(&self, name: &str) -> Result<bool, Unknown> {
@@ -204,29 +230,51 @@ impl NamePattern {
     }
 }
 
+/// The regular expression in `/…/`.
+fn between_slashes(pattern: &str) -> Option<&str> {
+    pattern.strip_prefix('/')?.strip_suffix('/')
+}
+
+fn is_glob(name: &str) -> bool {
+    name.contains(['*', '?', '[', '{'])
+}
+
 /// The alternatives of `a|b{c,d}|e*`, blanks around them dropped.
 pub(crate) fn split_alternatives(pattern: &str) -> impl Iterator<Item = &str> {
     pattern.split('|').map(str::trim)
 }
 
-fn name_regex(inner: &str, when: Compile) -> Result<Pattern<Regex>, BadPattern> {
+fn name_regex(inner: &str, when: Compile) -> Result<Pattern<Regular>, BadPattern> {
     // The pattern is parsed alone first: otherwise `a)(b` would pass, closed and opened by our own brackets.
-    regex("tool", inner, Compile::Checked)?;
-    Pattern::whole(inner, when).map_err(|error| bad("tool", inner, &error))
+    check_regex("tool", inner)?;
+    compiled("tool", inner, Regular::whole(inner), when)
 }
 
-pub(crate) fn name_glob(name: &str) -> Result<globset::Glob, BadPattern> {
+pub(crate) fn name_glob(name: &str) -> Result<Glob, BadPattern> {
     GlobBuilder::new(name).case_insensitive(true).build().map_err(|error| bad("tool", name, error.kind()))
 }
 
-pub(crate) fn path_glob(glob: &str) -> Result<globset::Glob, BadPattern> {
+pub(crate) fn path_glob(glob: &str) -> Result<Glob, BadPattern> {
     let plain = glob.strip_prefix("./").unwrap_or(glob);
     let anywhere = if plain.contains('/') { plain.to_owned() } else { format!("**/{plain}") };
     GlobBuilder::new(&anywhere).literal_separator(true).build().map_err(|error| bad("path", glob, error.kind()))
 }
 
-fn regex(field: &'static str, pattern: &str, when: Compile) -> Result<Pattern<Regex>, BadPattern> {
-    Pattern::regex(pattern, when).map_err(|error| bad(field, pattern, &error))
+fn regex(field: &'static str, pattern: &str, when: Compile) -> Result<Pattern<Regular>, BadPattern> {
+    compiled(field, pattern, Regular::new(pattern), when)
+}
+
+fn compiled<W: Written>(
+    field: &'static str,
+    pattern: &str,
+    written: W,
+    when: Compile,
+) -> Result<Pattern<W>, BadPattern> {
+    Pattern::new(written, when).map_err(|error| bad(field, pattern, &error))
+}
+
+fn check_regex(field: &'static str, pattern: &str) -> Result<(), BadPattern> {
+    Regular::check(pattern).map_err(|error| bad(field, pattern, &error))
 }
 
 /// Whoever is asked first may spare the others.

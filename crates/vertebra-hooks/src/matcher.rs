@@ -81,7 +81,7 @@ impl Matcher {
 
     /// Whether all patterns inside parse. That is all: none of them is compiled.
     pub fn check(&self) -> Result<(), BadPattern> {
-        Compiled::new(self, Compile::Checked).map(drop)
+        Compiled::check(self)
     }
 
     /// Every tool pattern inside, wherever it stands.

@@ -16,116 +16,118 @@ use crate::plain;
 pub(crate) enum Compile {
     /// At registration: for hooks that meet many events.
     Now,
-    /// When an event comes that the pattern could match, but it is known to parse.
-    Checked,
     /// When an event comes that the pattern could match, and it is not even parsed before: for hooks that meet one.
     WhenReached,
 }
 
 /// A regular expression or a glob.
-pub(crate) struct Pattern<M> {
-    compiled: OnceLock<Option<M>>,
-    /// What it takes to compile it, and what is known of it before.
-    waiting: Option<Waiting<M>>,
-}
-
-struct Waiting<M> {
+pub(crate) struct Pattern<W: Written> {
+    written: W,
+    compiled: OnceLock<Option<W::Matcher>>,
     /// Every text that matches has one of these in it; none are known if it is empty.
     literals: OnceLock<Vec<String>>,
-    find: Box<dyn Fn() -> Vec<String> + Send + Sync>,
-    make: Box<dyn Fn() -> Option<M> + Send + Sync>,
 }
 
 /// The pattern cannot be compiled, so nobody knows whether it matches.
 #[derive(Debug)]
 pub(crate) struct Unknown;
 
-pub(crate) trait Matches {
-    fn matches(&self, text: &str) -> bool;
+/// A pattern as it is written.
+pub(crate) trait Written {
+    type Matcher;
+
+    fn compile(&self) -> Result<Self::Matcher, String>;
+
+    /// What every text has one of that matches; nothing if no such are known.
+    fn literals(&self) -> Vec<String>;
+
+    fn is_match(matcher: &Self::Matcher, text: &str) -> bool;
 }
 
-impl Matches for Regex {
-    fn matches(&self, text: &str) -> bool {
-        self.is_match(text)
-    }
+/// A regular expression.
+pub(crate) struct Regular {
+    text: String,
+    blind_to_case: bool,
 }
 
-impl Matches for GlobMatcher {
-    fn matches(&self, text: &str) -> bool {
-        self.is_match(text)
-    }
-}
-
-impl Pattern<Regex> {
-    pub(crate) fn regex(text: &str, when: Compile) -> Result<Self, String> {
-        Self::built(text.to_owned(), false, when)
+impl Regular {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), blind_to_case: false }
     }
 
     /// Matches a whole text, whatever its case.
-    pub(crate) fn whole(text: &str, when: Compile) -> Result<Self, String> {
-        Self::built(format!("^(?:{text})$"), true, when)
+    pub(crate) fn whole(text: &str) -> Self {
+        Self { text: format!("^(?:{text})$"), blind_to_case: true }
     }
 
-    fn built(text: String, blind_to_case: bool, when: Compile) -> Result<Self, String> {
-        let build = move |text: &str| RegexBuilder::new(text).case_insensitive(blind_to_case).build();
-        if when == Compile::Now {
-            return build(&text).map(Self::ready).map_err(|error| error.to_string());
+    /// Whether it is a regular expression at all. It is not compiled.
+    pub(crate) fn check(text: &str) -> Result<(), String> {
+        match plain::required(text) {
+            Some(_) => Ok(()),
+            None => regex_syntax::parse(text).map(drop).map_err(|error| error.to_string()),
         }
-        let parsed = text.clone();
-        let parse = move || {
-            let mut parser = regex_syntax::ParserBuilder::new().case_insensitive(blind_to_case).build();
-            parser.parse(&parsed).map_err(|error| error.to_string())
-        };
-        let simple = if blind_to_case { None } else { plain::required(&text) };
-        if when == Compile::Checked && simple.is_none() {
-            parse()?;
-        }
-        let find = move || match &simple {
-            Some(required) if !required.is_empty() => vec![required.clone()],
-            Some(_) | None => parse().as_ref().map(literals).unwrap_or_default(),
-        };
-        Ok(Self::later(find, move || build(&text).ok()))
     }
 }
 
-impl Pattern<GlobMatcher> {
-    pub(crate) fn glob(glob: Glob, when: Compile) -> Self {
-        if when == Compile::Now {
-            return Self::ready(glob.compile_matcher());
+impl Written for Regular {
+    type Matcher = Regex;
+
+    fn compile(&self) -> Result<Regex, String> {
+        let built = RegexBuilder::new(&self.text).case_insensitive(self.blind_to_case).build();
+        built.map_err(|error| error.to_string())
+    }
+
+    fn literals(&self) -> Vec<String> {
+        let simple = if self.blind_to_case { None } else { plain::required(&self.text) };
+        match simple {
+            Some(required) if !required.is_empty() => vec![required.to_owned()],
+            Some(_) | None => {
+                let mut parser = regex_syntax::ParserBuilder::new().case_insensitive(self.blind_to_case).build();
+                parser.parse(&self.text).as_ref().map(literals).unwrap_or_default()
+            }
         }
-        let regex = glob.regex().to_owned();
-        let find = move || {
-            let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
-            parser.parse(&regex).as_ref().map(literals).unwrap_or_default()
-        };
-        Self::later(find, move || Some(glob.compile_matcher()))
+    }
+
+    fn is_match(matcher: &Regex, text: &str) -> bool {
+        matcher.is_match(text)
     }
 }
 
-impl<M: Matches> Pattern<M> {
-    fn ready(matcher: M) -> Self {
-        Self { compiled: OnceLock::from(Some(matcher)), waiting: None }
+impl Written for Glob {
+    type Matcher = GlobMatcher;
+
+    fn compile(&self) -> Result<GlobMatcher, String> {
+        Ok(self.compile_matcher())
     }
 
-    fn later(
-        find: impl Fn() -> Vec<String> + Send + Sync + 'static,
-        make: impl Fn() -> Option<M> + Send + Sync + 'static,
-    ) -> Self {
-        let waiting = Waiting { literals: OnceLock::new(), find: Box::new(find), make: Box::new(make) };
-        Self { compiled: OnceLock::new(), waiting: Some(waiting) }
+    fn literals(&self) -> Vec<String> {
+        let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
+        parser.parse(self.regex()).as_ref().map(literals).unwrap_or_default()
+    }
+
+    fn is_match(matcher: &GlobMatcher, text: &str) -> bool {
+        matcher.is_match(text)
+    }
+}
+
+impl<W: Written> Pattern<W> {
+    pub(crate) fn new(written: W, when: Compile) -> Result<Self, String> {
+        let compiled = match when {
+            Compile::Now => OnceLock::from(Some(written.compile()?)),
+            Compile::WhenReached => OnceLock::new(),
+        };
+        Ok(Self { written, compiled, literals: OnceLock::new() })
     }
 
     pub(crate) fn matches(&self, text: &str) -> Result<bool, Unknown> {
-        if self.compiled.get().is_none()
-            && let Some(waiting) = &self.waiting
-        {
-            let literals = waiting.literals.get_or_init(|| (waiting.find)());
+        if self.compiled.get().is_none() {
+            let literals = self.literals.get_or_init(|| self.written.literals());
             if !literals.is_empty() && !literals.iter().any(|literal| text.contains(literal.as_str())) {
                 return Ok(false);
             }
         }
-        let compiled = self.compiled.get_or_init(|| self.waiting.as_ref().and_then(|waiting| (waiting.make)()));
-        compiled.as_ref().map(|matcher| matcher.matches(text)).ok_or(Unknown)
+        let compiled = self.compiled.get_or_init(|| self.written.compile().ok());
+        compiled.as_ref().map(|matcher| W::is_match(matcher, text)).ok_or(Unknown)
     }
 }
 
@@ -150,7 +152,11 @@ mod tests {
 
     use super::*;
 
-    fn answers<M: Matches>(pattern: &Pattern<M>, text: &str) -> Option<bool> {
+    fn regex(text: &str, when: Compile) -> Result<Pattern<Regular>, String> {
+        Pattern::new(Regular::new(text), when)
+    }
+
+    fn answers<W: Written>(pattern: &Pattern<W>, text: &str) -> Option<bool> {
         pattern.matches(text).ok()
     }
 
@@ -164,11 +170,12 @@ mod tests {
             ("curl|wget", "git fetch"),
         ];
         for (text, other) in cases {
-            let Ok(pattern) = Pattern::regex(text, Compile::Checked) else { panic!("{text}") };
+            let Ok(pattern) = regex(text, Compile::WhenReached) else { panic!("{text}") };
             assert_eq!(answers(&pattern, other), Some(false), "{text}");
             assert!(pattern.compiled.get().is_none(), "{text} was compiled for {other}");
         }
-        let glob = Pattern::glob(Glob::new("**/*.rs").expect("a glob"), Compile::WhenReached);
+        let glob = Pattern::new(Glob::new("**/*.rs").expect("a glob"), Compile::WhenReached);
+        let Ok(glob) = glob else { panic!("nothing is compiled") };
         assert_eq!(answers(&glob, "/repo/src/a.py"), Some(false));
         assert!(glob.compiled.get().is_none());
         assert_eq!(answers(&glob, "/repo/src/a.rs"), Some(true));
@@ -177,12 +184,12 @@ mod tests {
     #[test]
     fn a_pattern_that_cannot_be_compiled_says_so_when_it_is_reached() {
         let large = r"(\w{900}){900}x";
-        assert!(Pattern::regex(large, Compile::Now).is_err());
-        for (text, when) in [(large, Compile::Checked), ("a(", Compile::WhenReached)] {
-            let Ok(pattern) = Pattern::regex(text, when) else { panic!("{text} is not looked at yet") };
+        assert!(regex(large, Compile::Now).is_err());
+        for text in [large, "a("] {
+            let Ok(pattern) = regex(text, Compile::WhenReached) else { panic!("{text} is not looked at yet") };
             assert!(pattern.matches("x").is_err(), "{text}");
         }
-        assert!(Pattern::regex("a(", Compile::Checked).is_err());
+        assert!(Regular::check(large).is_ok() && Regular::check("a(").is_err());
     }
 
     proptest! {
@@ -192,7 +199,7 @@ mod tests {
             text in "[a-cA-C ]{0,8}",
         ) {
             let (Ok(now), Ok(later)) =
-                (Pattern::regex(&pattern, Compile::Now), Pattern::regex(&pattern, Compile::WhenReached))
+                (regex(&pattern, Compile::Now), regex(&pattern, Compile::WhenReached))
             else { return Ok(()) };
             prop_assert_eq!(answers(&now, &text), answers(&later, &text), "{}", pattern);
         }
@@ -203,7 +210,9 @@ mod tests {
             text in "(src/|/)?[ab./]{0,6}",
         ) {
             let Ok(glob) = Glob::new(&glob) else { return Ok(()) };
-            let (now, later) = (Pattern::glob(glob.clone(), Compile::Now), Pattern::glob(glob.clone(), Compile::WhenReached));
+            let (Ok(now), Ok(later)) =
+                (Pattern::new(glob.clone(), Compile::Now), Pattern::new(glob.clone(), Compile::WhenReached))
+            else { return Ok(()) };
             prop_assert_eq!(answers(&now, &text), answers(&later, &text), "{}", glob);
         }
     }

@@ -8,7 +8,7 @@ use vertebra::{Answer, Cx, Guard, Hook, HookSet, Seen, Watch, account};
 use super::{PolicyHook, Standing, judge::Order};
 use crate::{
     handler::{External, Placed},
-    settings::{Action, HookSettings},
+    settings::{Action, HookSettings, Origin},
     wire::{Outside, Reply, Visit},
 };
 
@@ -28,12 +28,12 @@ impl Visit for Add<'_> {
 
     fn at<P: Outside>(self, point: P) {
         let Self { set, hook, all, order } = self;
-        let HookSettings { stand, action, .. } = &hook.settings;
-        let origin: Arc<str> = hook.origin.spot().into();
+        let HookSettings { stand, action, .. } = &*hook.settings;
         let body = match (action, &hook.handler) {
-            (Action::Say(reply), _) => Body::Say { reply: reply.clone(), origin },
+            (Action::Say(reply), _) => Body::Say { reply: reply.clone(), origin: hook.origin.clone() },
             (Action::Run(_), Some(handler)) => {
-                Body::Run(External::new(handler.clone(), stand.limit()).answering_for(&*hook.name).written_at(origin))
+                let external = External::new(handler.clone(), stand.limit()).answering_for(&*hook.name);
+                Body::Run(external.written_at(hook.origin.spot()))
             }
             // Only hooks in force have a handler, and only they are added.
             (Action::Run(_), None) => return,
@@ -67,13 +67,13 @@ fn meant<'a>(name: &'a str, hook: &PolicyHook, all: &'a [PolicyHook], order: Ord
 /// What a hook of a file does.
 enum Body {
     /// It answers itself.
-    Say { reply: Box<Reply>, origin: Arc<str> },
+    Say { reply: Arc<Reply>, origin: Origin },
     /// Something outside answers.
     Run(External),
 }
 
-fn tell(origin: &str) {
-    account(json!({ "origin": origin }));
+fn tell(origin: &Origin) {
+    account(json!({ "origin": origin.spot() }));
 }
 
 impl<P: Outside> Hook<P> for Body {

@@ -95,7 +95,7 @@ pub struct PolicyHook {
     /// What it is called in records, after the name of the bundle.
     pub name: Name,
     /// What is written.
-    pub settings: HookSettings,
+    pub settings: Arc<HookSettings>,
     /// Where.
     pub origin: Origin,
     /// Whether it is in force, and if not, why.
@@ -182,7 +182,7 @@ impl Policy {
     /// Adds hooks that are not in force because nobody has trusted them: for a list.
     #[must_use]
     pub fn with_untrusted(mut self, settings: &Settings) -> Self {
-        let known = |hook: &&Said<HookSettings>| self.hooks.iter().all(|other| other.origin != hook.origin);
+        let known = |hook: &&Said<Arc<HookSettings>>| self.hooks.iter().all(|other| other.origin != hook.origin);
         let more: Vec<PolicyHook> = settings
             .hooks
             .iter()

@@ -49,7 +49,7 @@ struct Now {
 /// All that a policy is made of. The same makes the same.
 #[derive(Clone)]
 struct MadeOf {
-    hooks: Vec<Said<HookSettings>>,
+    hooks: Vec<Said<Arc<HookSettings>>>,
     about: AboutHooks,
     services: Services,
 }
@@ -207,7 +207,7 @@ struct Next {
 /// What of a project's level holds after a change that nobody has seen: hooks that are still there as they were, and
 /// those that only refuse or ask.
 fn held(old: &Settings, new: &[Settings]) -> Settings {
-    let stays = |hook: &Said<HookSettings>| {
+    let stays = |hook: &Said<Arc<HookSettings>>| {
         only_refuses(&hook.value) || new.iter().flat_map(|level| &level.hooks).any(|other| other.value == hook.value)
     };
     Settings { hooks: old.hooks.iter().filter(|hook| stays(hook)).cloned().collect(), ..old.clone() }

@@ -1,6 +1,6 @@
 //! Which hooks are in force, and why the others are not.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use vertebra::nearest;
 
@@ -53,7 +53,7 @@ pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
         settings.hooks.iter().any(|hook| hook.origin.level == Level::Managed && hook.value.stand.name == *name)
     };
     let mut notices = Vec::new();
-    let standing = |hook: &Said<HookSettings>| {
+    let standing = |hook: &Said<Arc<HookSettings>>| {
         let (name, level) = (&hook.value.stand.name, hook.origin.level);
         let nearer = |other: Level| level != Level::Managed && other > level && counts(other);
         let replaced =

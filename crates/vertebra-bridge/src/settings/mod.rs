@@ -10,6 +10,7 @@
 
 mod error;
 mod hook;
+mod item;
 mod merge;
 mod place;
 mod reader;
@@ -48,7 +49,7 @@ pub struct Settings {
     /// What is recorded, and for how long.
     pub journal: JournalSettings,
     /// Hooks, in the order they are written.
-    pub hooks: Vec<Said<HookSettings>>,
+    pub hooks: Vec<Said<Arc<HookSettings>>>,
     /// What holds for all hooks.
     pub about_hooks: AboutHooks,
 }

@@ -3,18 +3,19 @@
 //! The same reading without a file makes a sketch of what may stand in one: see [`Section::sketch`].
 
 use std::{
+    borrow::Cow,
     cell::{Cell, OnceCell, RefCell},
     ops::Range,
     sync::Arc,
 };
 
 use serde_json::{Map, Value, json};
-use toml_edit::{Item, TableLike};
 use vertebra::nearest;
 
 use super::{
     Level, Origin, Said, SettingsError,
     error::Values::{self, Hidden, Shown},
+    item::{Field, Item},
     shape,
 };
 use crate::{shown, wholly_shown};
@@ -55,8 +56,8 @@ impl<'t> File<'t> {
         Self { text, level, place, values: Cell::new(0), entries, ends: OnceCell::new() }
     }
 
-    pub(super) fn wrong(&self, item: &Item, message: impl Into<String>) -> SettingsError {
-        self.error(item.span().unwrap_or_default(), Shown, message)
+    pub(super) fn wrong(&self, item: Item<'_>, message: impl Into<String>) -> SettingsError {
+        self.error(item.span(), Shown, message)
     }
 
     pub(super) fn error(&self, span: Range<usize>, values: Values, message: impl Into<String>) -> SettingsError {
@@ -87,21 +88,18 @@ impl<'t> File<'t> {
 /// A table of the file. What is read from it is what may stand in it.
 pub(super) struct Section<'f> {
     file: &'f File<'f>,
-    name: String,
+    name: Cow<'static, str>,
     span: Range<usize>,
-    /// There is none if what may stand in it is sketched.
-    table: Option<&'f dyn TableLike>,
-    /// What stands in it: few things, each of which is found sooner by looking than by hashing its key.
-    items: Vec<(&'f str, &'f Item)>,
+    /// What stands in it: few things, each of which is found sooner by looking than by an index.
+    fields: Vec<Field<'f>>,
     known: Vec<&'static str>,
-    /// What may stand under each key, if that is sketched.
-    sketch: Map<String, Value>,
+    /// What may stand under each key, if that is sketched: then there is no table.
+    sketch: Option<Map<String, Value>>,
 }
 
 impl<'f> Section<'f> {
-    pub(super) fn new(file: &'f File<'f>, name: String, span: Range<usize>, table: &'f dyn TableLike) -> Self {
-        let (items, known) = (table.iter().collect(), Vec::with_capacity(MOST_KEYS));
-        Self { file, name, span, table: Some(table), items, known, sketch: Map::new() }
+    pub(super) fn new(file: &'f File<'f>, name: Cow<'static, str>, span: Range<usize>, fields: Vec<Field<'f>>) -> Self {
+        Self { file, name, span, fields, known: Vec::with_capacity(MOST_KEYS), sketch: None }
     }
 
     /// What may stand in a table that is read like this, as a JSON schema.
@@ -109,14 +107,14 @@ impl<'f> Section<'f> {
         file: &'f File<'f>,
         read: impl FnOnce(&mut Section<'f>) -> Result<T, SettingsError>,
     ) -> Result<Value, SettingsError> {
-        let (items, known, sketch) = (Vec::new(), Vec::new(), Map::new());
-        let mut section = Self { file, name: String::new(), span: 0..0, table: None, items, known, sketch };
+        let (fields, known, sketch) = (Vec::new(), Vec::new(), Some(Map::new()));
+        let mut section = Self { file, name: "".into(), span: 0..0, fields, known, sketch };
         read(&mut section)?;
-        Ok(shape::table(&section.sketch))
+        Ok(shape::table(&section.sketch.unwrap_or_default()))
     }
 
     pub(super) fn is_sketch(&self) -> bool {
-        self.table.is_none()
+        self.sketch.is_some()
     }
 
     /// Who wrote the file.
@@ -125,16 +123,16 @@ impl<'f> Section<'f> {
     }
 
     /// What stands under a key, which may stand here.
-    fn item(&mut self, key: &'static str, shape: impl FnOnce() -> Value) -> Option<&'f Item> {
+    fn item(&mut self, key: &'static str, shape: impl FnOnce() -> Value) -> Option<Item<'f>> {
         self.known.push(key);
-        if self.is_sketch() {
-            self.sketch.insert(key.to_owned(), shape());
+        if let Some(sketch) = &mut self.sketch {
+            sketch.insert(key.to_owned(), shape());
         }
         self.at(key)
     }
 
-    fn at(&self, key: &str) -> Option<&'f Item> {
-        self.items.iter().find(|(name, _)| *name == key).map(|(_, item)| *item)
+    fn at(&self, key: &str) -> Option<Item<'f>> {
+        self.fields.iter().find(|field| field.key == key).map(|field| field.item)
     }
 
     /// Whether something stands under this key.
@@ -149,7 +147,12 @@ impl<'f> Section<'f> {
 
     /// Something is wrong with what stands under this key.
     pub(super) fn wrong(&self, key: &str, message: impl Into<String>) -> SettingsError {
-        self.file.wrong(self.at(key).unwrap_or(&Item::None), message)
+        self.file.error(self.at(key).map(Item::span).unwrap_or_default(), Shown, message)
+    }
+
+    /// An error if something stands under this key.
+    pub(super) fn none_such(&self, key: &str, why: impl FnOnce() -> String) -> Result<(), SettingsError> {
+        if self.has(key) { Err(self.wrong(key, why())) } else { Ok(()) }
     }
 
     /// Something is wrong with this table as a whole.
@@ -180,7 +183,7 @@ impl<'f> Section<'f> {
     ) -> Result<Option<T>, SettingsError> {
         let Some(item) = self.item(key, shape) else { return Ok(None) };
         let name = self.path(key);
-        let Some(table) = item.as_table_like() else {
+        let Some(fields) = item.fields() else {
             let message = if self.name.starts_with("hook") {
                 let inner = match key {
                     "match" => "tool = \"bash\"",
@@ -188,14 +191,14 @@ impl<'f> Section<'f> {
                     _ => "…",
                 };
                 format!("`{key}` is a table: write `{key} = {{ {inner} }}`")
-            } else if name == "hooks" && item.is_array_of_tables() {
+            } else if name == "hooks" && item.is_list_of_tables() {
                 "a hook is one `[[hook]]`, without an s".to_owned()
             } else {
                 format!("`{name}` is a table: write `[{name}]`")
             };
             return Err(self.file.wrong(item, message));
         };
-        let mut section = Section::new(self.file, name, item.span().unwrap_or_default(), table);
+        let mut section = Section::new(self.file, name, item.span(), fields);
         let read = read(&mut section)?;
         section.finish()?;
         Ok(Some(read))
@@ -215,15 +218,15 @@ impl<'f> Section<'f> {
         let Some(item) = self.item(key, || Value::Null) else { return Ok(Vec::new()) };
         let path = self.path(key);
         let not_tables = || format!("`{path}` has a table for each: write `[{path}.NAME]`");
-        let table = item.as_table_like().ok_or_else(|| self.file.wrong(item, not_tables()))?;
+        let fields = item.fields().ok_or_else(|| self.file.wrong(item, not_tables()))?;
         let mut all = Vec::new();
-        for (name, item) in table.iter() {
-            let table = item.as_table_like().ok_or_else(|| self.file.wrong(item, not_tables()))?;
-            let span = item.span().unwrap_or_default();
-            let mut section = Section::new(self.file, format!("{path}.{}", shown(name)), span.clone(), table);
+        for Field { key, item, .. } in fields {
+            let fields = item.fields().ok_or_else(|| self.file.wrong(item, not_tables()))?;
+            let name = format!("{path}.{}", shown(key)).into();
+            let mut section = Section::new(self.file, name, item.span(), fields);
             let value = read(&mut section)?;
             section.finish()?;
-            all.push((name.to_owned(), Said { value, origin: self.file.origin(span.start) }));
+            all.push((key.to_owned(), Said { value, origin: self.file.origin(item.span().start) }));
         }
         Ok(all)
     }
@@ -245,21 +248,12 @@ impl<'f> Section<'f> {
             "" => format!("`{key}` is a list of tables: write `[[{key}]]`"),
             _ => format!("`{key}` is a list of tables: write `{key} = [{{ … }}]`"),
         };
-        let mut tables: Vec<(Range<usize>, &'f dyn TableLike)> = Vec::new();
-        if let Some(list) = item.as_array_of_tables() {
-            tables.extend(list.iter().map(|table| (table.span().unwrap_or_default(), table as &dyn TableLike)));
-        } else {
-            for value in item.as_array().ok_or_else(|| self.file.wrong(item, not_tables()))? {
-                let span = value.span().unwrap_or_default();
-                let table = value.as_inline_table();
-                let table = table.ok_or_else(|| self.file.error(span.clone(), Shown, not_tables()))?;
-                tables.push((span, table as &dyn TableLike));
-            }
-        }
-        let (name, mut all) = (self.path(key), Vec::new());
-        for (span, table) in tables {
-            let origin = self.file.origin(span.start);
-            let mut section = Section::new(self.file, name.clone(), span, table);
+        let list = item.as_array().ok_or_else(|| self.file.wrong(item, not_tables()))?;
+        let (name, mut all) = (self.path(key), Vec::with_capacity(list.len()));
+        for item in list {
+            let fields = item.fields().ok_or_else(|| self.file.wrong(item, not_tables()))?;
+            let origin = self.file.origin(item.span().start);
+            let mut section = Section::new(self.file, name.clone(), item.span(), fields);
             let value = read(&mut section, &origin)?;
             section.finish()?;
             all.extend(value.map(|value| Said { value, origin }));
@@ -272,7 +266,7 @@ impl<'f> Section<'f> {
         &mut self,
         key: &'static str,
         shape: impl FnOnce() -> Value,
-        make: impl FnOnce(&'f Item) -> Result<T, String>,
+        make: impl FnOnce(Item<'f>) -> Result<T, String>,
     ) -> Result<Option<Said<T>>, SettingsError> {
         self.read(key, Shown, shape, make)
     }
@@ -282,7 +276,7 @@ impl<'f> Section<'f> {
         &mut self,
         key: &'static str,
         shape: impl FnOnce() -> Value,
-        make: impl FnOnce(&'f Item) -> Result<T, String>,
+        make: impl FnOnce(Item<'f>) -> Result<T, String>,
     ) -> Result<Option<Said<T>>, SettingsError> {
         self.read(key, Hidden, shape, make)
     }
@@ -292,12 +286,11 @@ impl<'f> Section<'f> {
         key: &'static str,
         values: Values,
         shape: impl FnOnce() -> Value,
-        make: impl FnOnce(&'f Item) -> Result<T, String>,
+        make: impl FnOnce(Item<'f>) -> Result<T, String>,
     ) -> Result<Option<Said<T>>, SettingsError> {
         let Some(item) = self.item(key, shape) else { return Ok(None) };
-        let span = item.span().unwrap_or_default();
-        let read = make(item).map_err(|message| self.file.error(span.clone(), values, message))?;
-        self.file.said(|| self.path(key), &span, read).map(Some)
+        let read = make(item).map_err(|message| self.file.error(item.span(), values, message))?;
+        self.file.said(|| self.path(key).into_owned(), &item.span(), read).map(Some)
     }
 
     /// A text.
@@ -314,7 +307,7 @@ impl<'f> Section<'f> {
 
     /// `true` or `false`.
     pub(super) fn flag(&mut self, key: &'static str) -> Result<Option<Said<bool>>, SettingsError> {
-        let make = |item: &Item| item.as_bool().ok_or_else(|| format!("`{key}` is `true` or `false`"));
+        let make = |item: Item<'_>| item.as_bool().ok_or_else(|| format!("`{key}` is `true` or `false`"));
         self.value(key, shape::flag, make)
     }
 
@@ -347,16 +340,16 @@ impl<'f> Section<'f> {
         key: &'static str,
         words: &[(&str, T)],
     ) -> Result<Option<Said<T>>, SettingsError> {
-        let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
+        let names = || words.iter().map(|(name, _)| *name);
         self.value(
             key,
-            || shape::one_of(&names),
+            || shape::one_of(&names().collect::<Vec<_>>()),
             |item| {
-                let all = || names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+                let all = || names().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
                 let word = item.as_str().ok_or_else(|| format!("`{key}` is one of {}", all()))?;
                 words.iter().find(|(name, _)| *name == word).map(|(_, value)| *value).ok_or_else(|| {
-                    let meant = nearest(word, names.iter().copied())
-                        .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+                    let meant =
+                        nearest(word, names()).map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
                     format!("`{key}` is one of {}{meant}", all())
                 })
             },
@@ -367,47 +360,43 @@ impl<'f> Section<'f> {
     pub(super) fn list(&mut self, key: &'static str, such_as: &str) -> Result<Vec<Said<String>>, SettingsError> {
         let not_texts = || format!("`{key}` is a list of texts: write `{key} = [\"{such_as}\"]`");
         match self.item(key, || shape::list(&shape::text(such_as))) {
-            Some(item) if item.is_array() => self.texts(key, item, &not_texts, |_| Ok(())),
+            Some(item) if item.as_array().is_some() => self.texts(key, item, &not_texts, |text| Ok(text.to_owned())),
             Some(item) => Err(self.file.wrong(item, not_texts())),
             None => Ok(Vec::new()),
         }
     }
 
-    /// A text or a list of texts, each of which is looked at.
-    pub(super) fn one_or_more(
+    /// A text or a list of texts, and what is made of each.
+    pub(super) fn one_or_more<T>(
         &mut self,
         key: &'static str,
         such_as: &str,
-        check: impl Fn(&str) -> Result<(), String>,
-    ) -> Result<Vec<Said<String>>, SettingsError> {
+        make: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Vec<Said<T>>, SettingsError> {
         let not_texts = || format!("`{key}` is a text or a list of texts: write `{key} = \"{such_as}\"`");
         let shape = || shape::either([shape::text(such_as), shape::list(&shape::text(such_as))]);
         match self.item(key, shape) {
-            Some(item) => self.texts(key, item, &not_texts, check),
+            Some(item) => self.texts(key, item, &not_texts, make),
             None => Ok(Vec::new()),
         }
     }
 
-    fn texts(
+    fn texts<T>(
         &self,
-        key: &str,
-        item: &Item,
+        key: &'static str,
+        item: Item<'f>,
         not_texts: &dyn Fn() -> String,
-        check: impl Fn(&str) -> Result<(), String>,
-    ) -> Result<Vec<Said<String>>, SettingsError> {
-        let Some(value) = item.as_value() else { return Err(self.file.wrong(item, not_texts())) };
-        let values: Vec<&toml_edit::Value> = match value.as_array() {
-            Some(list) => list.iter().collect(),
-            None => vec![value],
+        make: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Vec<Said<T>>, SettingsError> {
+        let one = |item: Item<'f>| {
+            let text = item.as_str().ok_or_else(|| self.file.wrong(item, not_texts()))?;
+            let value = make(text).map_err(|message| self.file.wrong(item, message))?;
+            self.file.said(|| self.path(key).into_owned(), &item.span(), value)
         };
-        let mut texts = Vec::with_capacity(values.len());
-        for value in values {
-            let span = value.span().unwrap_or_default();
-            let text = value.as_str().ok_or_else(|| self.file.error(span.clone(), Shown, not_texts()))?;
-            check(text).map_err(|message| self.file.error(span.clone(), Shown, message))?;
-            texts.push(self.file.said(|| self.path(key), &span, text.to_owned())?);
+        match item.as_array() {
+            Some(list) => list.map(one).collect(),
+            None => Ok(vec![one(item)?]),
         }
-        Ok(texts)
     }
 
     /// Everything in the table of this name, whose keys are anybody's.
@@ -415,27 +404,24 @@ impl<'f> Section<'f> {
         &mut self,
         key: &'static str,
         shape: impl FnOnce() -> Value,
-        make: impl Fn(&str, &Item) -> Result<T, String>,
+        make: impl Fn(&str, Item<'f>) -> Result<T, String>,
     ) -> Result<Vec<T>, SettingsError> {
         let shape = || json!({ "type": "object", "additionalProperties": shape() });
         let Some(item) = self.item(key, shape) else { return Ok(Vec::new()) };
         let not_a_table = || format!("`{key}` is a table: write `{key} = {{ … }}`");
-        let table = item.as_table_like().ok_or_else(|| self.file.wrong(item, not_a_table()))?;
+        let fields = item.fields().ok_or_else(|| self.file.wrong(item, not_a_table()))?;
         let (path, mut all) = (self.path(key), Vec::new());
-        for (name, item) in table.iter() {
-            let span = item.span().unwrap_or_default();
-            let value = make(name, item).map_err(|message| self.file.error(span.clone(), Shown, message))?;
-            all.push(self.file.said(|| format!("{path}.{}", shown(name)), &span, value)?.value);
+        for Field { key, item, .. } in fields {
+            let value = make(key, item).map_err(|message| self.file.wrong(item, message))?;
+            all.push(self.file.said(|| format!("{path}.{}", shown(key)), &item.span(), value)?.value);
         }
         Ok(all)
     }
 
     /// There is nothing in the table that was not asked for.
     pub(super) fn finish(&self) -> Result<(), SettingsError> {
-        let Some(table) = self.table else { return Ok(()) };
-        for (key, item) in &self.items {
+        for Field { key, span, .. } in &self.fields {
             if !self.known.contains(key) {
-                let span = table.key(key).and_then(toml_edit::Key::span).or(item.span()).unwrap_or_default();
                 let key = shown(key);
                 let known = self.known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
                 let meant = nearest(&key, self.known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
@@ -453,13 +439,13 @@ impl<'f> Section<'f> {
                 };
                 // Whoever misspells what a hook matches has written no key.
                 let values = if self.name.ends_with("match") { Shown } else { Hidden };
-                return Err(self.file.error(span, values, format!("{what}; {hint}")));
+                return Err(self.file.error(span.clone(), values, format!("{what}; {hint}")));
             }
         }
         Ok(())
     }
 
-    fn path(&self, key: &str) -> String {
-        if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
+    fn path(&self, key: &'static str) -> Cow<'static, str> {
+        if self.name.is_empty() { key.into() } else { format!("{}.{key}", self.name).into() }
     }
 }

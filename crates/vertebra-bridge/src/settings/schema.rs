@@ -3,7 +3,7 @@
 use std::{cell::RefCell, io::Read as _, path::Path, time::Duration};
 
 use serde_json::{Value, json};
-use toml_edit::{Document, Item};
+use toml::de::DeTable;
 
 use super::{
     AboutHooks, Driver, Entry, InstructionSettings, JournalSettings, Level, LimitSettings, MAX_BYTES, McpSettings,
@@ -11,6 +11,7 @@ use super::{
     SettingsError, Sync,
     error::Values,
     hook,
+    item::{Item, fields},
     reader::{File, Section},
     shape,
 };
@@ -76,14 +77,14 @@ pub(super) fn whole<T>(
     if file.text.len() as u64 > MAX_BYTES {
         return Err(file.error(0..0, Values::Shown, format!("a file of settings has at most {MAX_BYTES} bytes")));
     }
-    let document = Document::parse(file.text).map_err(|error| {
+    let document = DeTable::parse(file.text).map_err(|error| {
         file.error(
             error.span().unwrap_or_default(),
             Values::Shown,
             format!("this is not TOML: {}", wholly_shown(&error.message().replace('\n', ", "))),
         )
     })?;
-    let mut root = Section::new(file, String::new(), 0..0, document.as_table());
+    let mut root = Section::new(file, "".into(), 0..0, fields(document.get_ref()));
     let said = read(&mut root)?;
     root.finish()?;
     Ok(said)
@@ -283,7 +284,7 @@ pub fn micros(dollars: f64) -> Option<u64> {
 }
 
 /// An address of a server, without anything secret in it.
-fn address(item: &Item) -> Result<String, String> {
+fn address(item: Item<'_>) -> Result<String, String> {
     let text = item.as_str().unwrap_or_default();
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
@@ -297,7 +298,7 @@ fn address(item: &Item) -> Result<String, String> {
 }
 
 /// The name of an environment variable. A key itself is not one.
-fn variable(item: &Item) -> Result<String, String> {
+fn variable(item: Item<'_>) -> Result<String, String> {
     let text = item.as_str().unwrap_or_default();
     let first = text.starts_with(|letter: char| letter.is_ascii_uppercase() || letter == '_');
     let rest = text.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_');

@@ -1,5 +1,7 @@
 //! The hooks that a project brings: what each would do, and which words of it may name files.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::settings::{Action, HookSettings, RunSettings, Said, Words};
@@ -29,7 +31,7 @@ pub struct ProjectHook {
 }
 
 /// A hook of `vertebra.toml`.
-pub(super) fn of_settings(file: &str, hook: &Said<HookSettings>) -> ProjectHook {
+pub(super) fn of_settings(file: &str, hook: &Said<Arc<HookSettings>>) -> ProjectHook {
     let Said { value, origin } = hook;
     let (does, words) = match &value.action {
         Action::Say(reply) => {

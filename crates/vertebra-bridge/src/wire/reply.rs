@@ -1,5 +1,6 @@
 //! What comes back from outside, in our own contract.
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 use vertebra::{Answer, Cx, Lasting, Verdict, nearest};
 
@@ -115,23 +116,26 @@ impl Reply {
 
     /// The verdict as this point has it, or why it has none such.
     pub fn verdict_at<P: Outside>(&self) -> Result<P::Verdict, ReplyError> {
-        let Some(mut verdict) = self.verdict.clone() else { return Ok(P::Verdict::proceed()) };
+        let Some(verdict) = &self.verdict else { return Ok(P::Verdict::proceed()) };
         // The words of other agents.
         let word = match verdict.get("verdict").and_then(Value::as_str) {
             Some("block") => Some("deny"),
             Some("continue") => Some("go_on"),
             _ => None,
         };
-        if let Some(word) = word {
-            verdict.insert("verdict".to_owned(), word.into());
-        }
-        serde_json::from_value(Value::Object(verdict))
-            .map_err(|error| ReplyError::NotHere { point: P::NAME, message: error.to_string() })
+        let read = match word {
+            None => P::Verdict::deserialize(verdict),
+            Some(word) => {
+                let mut verdict = verdict.clone();
+                verdict.insert("verdict".to_owned(), word.into());
+                P::Verdict::deserialize(&verdict)
+            }
+        };
+        read.map_err(|error| ReplyError::NotHere { point: P::NAME, message: error.to_string() })
     }
 
-    /// Whether a hook at this point could ever answer this: for answers that stand in a file.
-    pub fn check<P: Outside>(&self) -> Result<(), ReplyError> {
-        self.verdict_at::<P>()?;
+    /// Whether what it changes is open at this point.
+    pub fn fits<P: Outside>(&self) -> Result<(), ReplyError> {
         let Some(change) = self.change() else { return Ok(()) };
         let not_here = |message: String| Err(ReplyError::NotHere { point: P::NAME, message });
         let Some(change) = change.as_object() else { return not_here("what changes is an object".to_owned()) };
@@ -165,7 +169,7 @@ impl Reply {
 
     /// What a hook makes of it: the changes are made, the context is added, and the verdict is given.
     pub fn apply<P: Outside>(self, cx: &mut Cx<'_, P>) -> Answer<P> {
-        self.check::<P>()?;
+        self.fits::<P>()?;
         let verdict = self.verdict_at::<P>()?;
         match (self.modified, self.patch, self.set) {
             (Some(Value::Object(modified)), ..) => P::replace(cx, &modified)?,

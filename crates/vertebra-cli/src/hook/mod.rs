@@ -14,6 +14,7 @@ use std::{
     io::Write as _,
     path::PathBuf,
     process::ExitCode,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -139,7 +140,7 @@ fn judged(
         ..Services::default()
     };
     let policy = Policy::for_one_event(&in_force.settings, &services, event.happened.point)?;
-    let here = |hook: &Said<HookSettings>| hook.value.stand.point == event.happened.point;
+    let here = |hook: &Said<Arc<HookSettings>>| hook.value.stand.point == event.happened.point;
     let starts_something =
         in_force.settings.hooks.iter().any(|hook| here(hook) && matches!(hook.value.action, Action::Run(_)));
     let mut judgement = at_once(policy.judge(&event.happened), starts_something, limit)?;

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeSet,
     io::Read as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::{Context as _, bail};
@@ -103,7 +104,7 @@ impl Bench {
         if handlers == Handlers::Stay {
             for hook in &mut settings.hooks {
                 if matches!(hook.value.action, Action::Run(_)) {
-                    hook.value.action = Action::Say(Box::default());
+                    Arc::make_mut(&mut hook.value).action = Action::Say(Arc::default());
                     silenced.push(hook.origin.clone());
                 }
             }

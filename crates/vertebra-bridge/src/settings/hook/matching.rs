@@ -1,12 +1,15 @@
 //! `match`: when a hook runs.
 
 use serde_json::json;
-use toml_edit::Item;
 use vertebra::{BadPattern, Matcher, Test};
 
 use super::{
-    super::{SettingsError, reader::Section, shape},
-    json,
+    super::{
+        SettingsError,
+        item::{Field, Item},
+        reader::Section,
+        shape,
+    },
     place::Place,
 };
 
@@ -42,8 +45,8 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
     }
     let mut all = Vec::new();
     let mut patterns = |key, such_as, make: fn(String) -> Matcher| -> Result<(), SettingsError> {
-        let texts = section.one_or_more(key, such_as, |text| parses(&make(text.to_owned())))?;
-        let mut any: Vec<Matcher> = texts.into_iter().map(|said| make(said.value)).collect();
+        let texts = section.one_or_more(key, such_as, |text| parsed(make(text.to_owned())))?;
+        let mut any: Vec<Matcher> = texts.into_iter().map(|said| said.value).collect();
         match any.len() {
             0 => {}
             1 => all.append(&mut any),
@@ -95,13 +98,14 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
     })
 }
 
-/// Whether the patterns in a matcher parse; if not, what their parser says in a line.
-fn parses(matcher: &Matcher) -> Result<(), String> {
-    matcher.check().map_err(|BadPattern { field, pattern, message }| {
+/// A matcher whose patterns parse; if they do not, what their parser says in a line.
+fn parsed(matcher: Matcher) -> Result<Matcher, String> {
+    let checked = matcher.check().map_err(|BadPattern { field, pattern, message }| {
         let last = message.lines().last().unwrap_or_default();
         let why = last.strip_prefix("error: ").unwrap_or(last).trim();
         format!("`{pattern}` is no pattern for `{field}`: {why}")
-    })
+    });
+    checked.map(|()| matcher)
 }
 
 fn test_shape() -> serde_json::Value {
@@ -113,25 +117,20 @@ fn test_shape() -> serde_json::Value {
 }
 
 /// What must hold for a value: `{ exists = true }`, `{ equals = … }`, `{ matches = "…" }`, or the value itself.
-fn test(item: &Item, make: &dyn Fn(Test) -> Matcher) -> Result<Matcher, String> {
+fn test(item: Item<'_>, make: &dyn Fn(Test) -> Matcher) -> Result<Matcher, String> {
     let tests = "`{ exists = true }`, `{ equals = … }` or `{ matches = \"…\" }`";
-    let Some(table) = item.as_table_like() else { return Ok(make(Test::Equals(json::of_item(item)?))) };
-    let mut fields = table.iter();
-    let (Some((key, value)), None) = (fields.next(), fields.next()) else {
-        return Err(format!("a test is one of {tests}"));
-    };
-    match key {
+    let Some(fields) = item.fields() else { return Ok(make(Test::Equals(item.to_json()?))) };
+    let [Field { key, item: value, .. }] = fields.as_slice() else { return Err(format!("a test is one of {tests}")) };
+    match *key {
         "exists" => match value.as_bool() {
             Some(true) => Ok(make(Test::Exists)),
             Some(false) => Ok(make(Test::Exists).negated()),
             None => Err("`exists` is `true` or `false`".to_owned()),
         },
-        "equals" => Ok(make(Test::Equals(json::of_item(value)?))),
+        "equals" => Ok(make(Test::Equals(value.to_json()?))),
         "matches" => {
             let pattern = value.as_str().ok_or("`matches` is a regular expression: write `matches = \"^src/\"`")?;
-            let matcher = make(Test::Matches(pattern.to_owned()));
-            parses(&matcher)?;
-            Ok(matcher)
+            parsed(make(Test::Matches(pattern.to_owned())))
         }
         other => {
             let meant = vertebra::nearest(other, ["exists", "equals", "matches"]);

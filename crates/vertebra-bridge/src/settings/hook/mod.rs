@@ -7,7 +7,7 @@ mod reading;
 mod run;
 mod stand;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use vertebra::{FailurePolicy, Matcher, Role};
 
@@ -58,7 +58,7 @@ pub struct Stand {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// `deny`, `ask`, `allow`, `stop`, `halt`, `continue`, `retry`, `set`, `patch`, `add_context`: the answer itself.
-    Say(Box<Reply>),
+    Say(Arc<Reply>),
     /// `run`: something outside answers.
     Run(RunSettings),
 }

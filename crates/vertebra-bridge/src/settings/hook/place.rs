@@ -57,7 +57,7 @@ impl Visit for Check<'_> {
     type Out = Result<(), String>;
 
     fn at<P: Outside>(self, _: P) -> Self::Out {
-        self.0.check::<P>().map_err(|error| error.to_string())?;
+        self.0.fits::<P>().map_err(|error| error.to_string())?;
         // What is put in place of fields has to be of their kind.
         let set = self.0.set.as_ref().and_then(|set| set.as_object());
         match (P::OPEN, set) {

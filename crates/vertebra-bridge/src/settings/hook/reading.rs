@@ -1,14 +1,18 @@
 //! Reads `[[hook]]`. What could not hold is an error here: a rule that is silently left out protects nobody.
 
-use std::{cell::RefCell, collections::BTreeMap, time::Duration};
+use std::{cell::RefCell, collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value, json};
-use toml_edit::Item;
 use vertebra::{Kind, Role};
 
 use super::{
-    super::{Origin, Said, SettingsError, reader::Section, shape},
-    Action, HookSettings, RunSettings, Stand, json,
+    super::{
+        Origin, Said, SettingsError,
+        item::{Item, object},
+        reader::Section,
+        shape,
+    },
+    Action, HookSettings, RunSettings, Stand,
     place::Place,
     run,
     stand::Given,
@@ -28,12 +32,12 @@ const VERDICTS: &[(&str, Kind, &str)] = &[
 const CHANGES: &[&str] = &["set", "patch", "add_context"];
 
 /// Reads all hooks of a file.
-pub(in super::super) fn read(root: &mut Section<'_>) -> Result<Vec<Said<HookSettings>>, SettingsError> {
+pub(in super::super) fn read(root: &mut Section<'_>) -> Result<Vec<Said<Arc<HookSettings>>>, SettingsError> {
     let names = RefCell::new(BTreeMap::new());
     root.tables("hook", None, |section, origin| {
         let Some(hook) = hook(section, origin)? else { return Ok(None) };
         match names.borrow_mut().insert(hook.stand.name.clone(), origin.line.unwrap_or_default()) {
-            None => Ok(Some(hook)),
+            None => Ok(Some(Arc::new(hook))),
             Some(line) => {
                 let message =
                     format!("the hook in line {line} is named `{}` too: give one another name", hook.stand.name);
@@ -63,7 +67,7 @@ fn hook(section: &mut Section<'_>, origin: &Origin) -> Result<Option<HookSetting
                 "the hook does nothing: write `deny = \"why\"`, another answer, or `run = { command = \"…\" }`";
             return Err(section.lacks(message));
         }
-        (Some((_, reply)), None) => (Action::Say(Box::new(reply)), None),
+        (Some((_, reply)), None) => (Action::Say(Arc::new(reply)), None),
         (None, Some(run)) => {
             if stand.timeout.is_some() && run.timeout.is_some() {
                 return Err(section.wrong("timeout", "there are two limits: leave this one out, or the one in `run`"));
@@ -98,38 +102,39 @@ fn usual_role(action: &Action, place: &Place) -> Role {
 
 /// What the role or the point has no use for in what it does.
 fn check(section: &Section<'_>, stand: &Stand, action: &Action) -> Result<(), SettingsError> {
-    let wrong = |key, message: String| if section.has(key) { Err(section.wrong(key, message)) } else { Ok(()) };
     match (stand.role, action) {
         (Role::Guard, Action::Say(_)) => {
             for key in CHANGES {
-                wrong(key, format!("a guard decides and changes nothing: make it a hook, or take `{key}` out"))?;
+                section.none_such(key, || {
+                    format!("a guard decides and changes nothing: make it a hook, or take `{key}` out")
+                })?;
             }
         }
         (Role::Watch, Action::Say(_)) => {
             let keys = VERDICTS.iter().map(|(key, ..)| *key).chain(["allow", "retry"]).chain(CHANGES.iter().copied());
             for key in keys {
-                wrong(
-                    key,
+                section.none_such(key, || {
                     format!(
                         "a watch sees and decides nothing: make it a guard or a hook, or give it something to `run` in place of `{key}`"
-                    ),
-                )?;
+                    )
+                })?;
             }
         }
         (Role::Guard | Role::Watch, Action::Run(_)) | (Role::Hook | Role::Around, _) => {}
     }
     if matches!(action, Action::Say(_)) {
         for key in ["timeout", "max_retries"] {
-            wrong(key, format!("nothing runs, so there is no use for `{key}`"))?;
+            section.none_such(key, || format!("nothing runs, so there is no use for `{key}`"))?;
         }
     }
     let asks_a_model = matches!(action, Action::Run(RunSettings::Prompt { .. }));
     let point = stand.point;
     if asks_a_model && matches!(point, "BeforeInference" | "InferenceDelta" | "AfterInference") {
-        let message = format!(
-            "a `prompt` asks a model, so it cannot stand at {point}, where a model is asked: use a `command` there"
-        );
-        wrong("run", message)?;
+        section.none_such("run", || {
+            format!(
+                "a `prompt` asks a model, so it cannot stand at {point}, where a model is asked: use a `command` there"
+            )
+        })?;
     }
     Ok(())
 }
@@ -149,7 +154,7 @@ fn reply(section: &mut Section<'_>, place: &Place) -> Result<Option<(&'static st
             verdicts.push((key, *kind, fields.into_iter().collect()));
         }
     }
-    let yes = |item: &Item| match item.as_bool() {
+    let yes = |item: Item<'_>| match item.as_bool() {
         Some(true) => Ok(()),
         _ => Err("`allow` is `true`, or it is left out".to_owned()),
     };
@@ -162,16 +167,16 @@ fn reply(section: &mut Section<'_>, place: &Place) -> Result<Option<(&'static st
         verdicts.push(("retry", Kind::Retry, fields.into_iter().collect()));
     }
     let object = |key: &'static str| {
-        move |item: &Item| {
-            let table = item
-                .as_table_like()
-                .ok_or_else(|| format!("`{key}` is a table: write `{key} = {{ timeout = 30 }}`"))?;
-            json::of_table(table).map(Value::Object)
+        move |item: Item<'_>| {
+            let fields =
+                item.fields().ok_or_else(|| format!("`{key}` is a table: write `{key} = {{ timeout = 30 }}`"))?;
+            object(fields).map(Value::Object)
         }
     };
     let set = section.value("set", shape::object, object("set"))?;
     let patch = section.value("patch", shape::object, object("patch"))?;
-    let context = section.one_or_more("add_context", "The tests are run with `just test`.", |_| Ok(()))?;
+    let context =
+        section.one_or_more("add_context", "The tests are run with `just test`.", |text| Ok(text.to_owned()))?;
     if set.is_some() && patch.is_some() {
         return Err(section.wrong("patch", "there is `set` already: write what changes in one of them"));
     }
@@ -220,7 +225,7 @@ fn cannot(key: &str, kind: Kind, place: &Place) -> String {
 }
 
 /// A time.
-pub(super) fn time(key: &str, item: &Item) -> Result<Duration, String> {
+pub(super) fn time(key: &str, item: Item<'_>) -> Result<Duration, String> {
     let time = item.as_str().and_then(super::super::duration);
     time.ok_or_else(|| format!("`{key}` is a number and a unit: write `{key} = \"10s\"`, `\"500ms\"` or `\"2m\"`"))
 }

@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 use serde_json::Map;
-use toml_edit::Item;
 
 use super::{
-    super::{SettingsError, reader::Section, shape},
-    Contract, RunSettings, Words, json,
+    super::{
+        SettingsError,
+        item::{Item, object},
+        reader::Section,
+        shape,
+    },
+    Contract, RunSettings, Words,
     reading::time,
 };
 
@@ -51,8 +55,8 @@ pub(super) fn read(section: &mut Section<'_>) -> Result<Option<Run>, SettingsErr
     let private = section.flag("private")?.is_some_and(|said| said.value);
     let (model, server) = (section.text("model", "PROVIDER:NAME")?, section.text("server", "checks")?);
     let input = section.value("input", shape::object, |item| {
-        let table = item.as_table_like().ok_or("`input` is a table: write `input = { path = \"${args.path}\" }`")?;
-        json::of_table(table)
+        let fields = item.fields().ok_or("`input` is a table: write `input = { path = \"${args.path}\" }`")?;
+        object(fields)
     })?;
     let mut most = |key, usual: u64| -> Result<u64, SettingsError> {
         let said = section.whole(key, 1..=i64::MAX, i64::try_from(usual).unwrap_or(i64::MAX))?;
@@ -113,13 +117,13 @@ fn only_kind(section: &Section<'_>) -> Result<&'static str, SettingsError> {
 /// A line for the shell, or a list of a program and its arguments.
 fn words(section: &mut Section<'_>, key: &'static str) -> Result<Option<Words>, SettingsError> {
     let shape = || shape::either([shape::text("./check.sh"), shape::list(&shape::text("python3"))]);
-    let words = section.value(key, shape, |item: &Item| {
+    let words = section.value(key, shape, |item: Item<'_>| {
         let wrong = || format!("`{key}` is a line for the shell, or a list: write `{key} = \"./check.sh\"` or `[\"python3\", \"check.py\"]`");
         if let Some(line) = item.as_str().filter(|line| !line.trim().is_empty()) {
             return Ok(Words::Line(line.to_owned()));
         }
-        let list = item.as_array().filter(|list| !list.is_empty()).ok_or_else(wrong)?;
-        let texts: Option<Vec<String>> = list.iter().map(|word| word.as_str().map(str::to_owned)).collect();
+        let list = item.as_array().filter(|list| list.len() > 0).ok_or_else(wrong)?;
+        let texts: Option<Vec<String>> = list.map(|word| word.as_str().map(str::to_owned)).collect();
         texts.map(Words::List).ok_or_else(wrong)
     })?;
     Ok(words.map(|said| said.value))

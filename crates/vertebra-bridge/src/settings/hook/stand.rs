@@ -1,12 +1,12 @@
 //! Where a hook stands and when it runs: the part of `[[hook]]` that is the same wherever a hook lives.
 
 use serde_json::{Map, Value, json};
-use toml_edit::Item;
 use vertebra::{FailurePolicy, HookInfo, POINTS, Role, nearest, point_named};
 
 use super::{
     super::{
         Level, SettingsError,
+        item::Item,
         reader::{File, Section},
         schema, shape,
     },
@@ -47,7 +47,8 @@ impl Given {
         let matcher = matching::of_hook(section, &place)?;
         let priority = section.whole("priority", -FARTHEST..=FARTHEST, 50)?;
         let mut names = |key| -> Result<Vec<String>, SettingsError> {
-            Ok(section.one_or_more(key, "no-force-push", |_| Ok(()))?.into_iter().map(|said| said.value).collect())
+            let names = section.one_or_more(key, "no-force-push", |name| Ok(name.to_owned()))?;
+            Ok(names.into_iter().map(|said| said.value).collect())
         };
         let (before, after) = (names("before")?, names("after")?);
         let timeout = section.value("timeout", || shape::duration("10s"), |item| time("timeout", item))?;
@@ -98,29 +99,28 @@ impl Stand {
     /// What the role or the point has no use for.
     pub(super) fn check(&self, section: &Section<'_>, place: &Place) -> Result<(), SettingsError> {
         let point = place.point;
-        let wrong = |key, message: String| if section.has(key) { Err(section.wrong(key, message)) } else { Ok(()) };
         if self.role == Role::Guard && !place.decides {
-            wrong(
-                "role",
-                format!("nothing is decided at {point}, so there is nothing to guard: use \"hook\" or \"watch\""),
-            )?;
+            section.none_such("role", || {
+                format!("nothing is decided at {point}, so there is nothing to guard: use \"hook\" or \"watch\"")
+            })?;
         }
         if self.role == Role::Guard && self.on_failure.is_some_and(|policy| policy != FailurePolicy::Closed) {
-            wrong("on_failure", "a guard that fails refuses: make it a hook if it may fail open or ask".to_owned())?;
+            let why = "a guard that fails refuses: make it a hook if it may fail open or ask";
+            section.none_such("on_failure", || why.to_owned())?;
         }
         if self.role == Role::Watch {
             for key in ["on_failure", "max_retries", "shadow"] {
-                wrong(key, format!("`{key}` means nothing to a watch, which decides nothing"))?;
+                section.none_such(key, || format!("`{key}` means nothing to a watch, which decides nothing"))?;
             }
         } else if self.detached {
-            let message = "only a watch, which decides nothing, may run behind the scenes: add `role = \"watch\"`";
-            wrong("detached", message.to_owned())?;
+            let why = "only a watch, which decides nothing, may run behind the scenes: add `role = \"watch\"`";
+            section.none_such("detached", || why.to_owned())?;
         }
         Ok(())
     }
 }
 
-fn point(item: &Item) -> Result<&'static str, String> {
+fn point(item: Item<'_>) -> Result<&'static str, String> {
     let name = item.as_str().ok_or("`point` is a name: write `point = \"BeforeToolUse\"`")?;
     point_named(name).ok_or_else(|| {
         let meant = nearest(name, POINTS.iter().copied()).map(|name| format!("did you mean `{name}`?"));
@@ -129,7 +129,7 @@ fn point(item: &Item) -> Result<&'static str, String> {
     })
 }
 
-fn name(item: &Item) -> Result<String, String> {
+fn name(item: Item<'_>) -> Result<String, String> {
     let name = item.as_str().unwrap_or_default();
     let plain = name.chars().all(|letter| !letter.is_control() && letter != '/');
     if name.trim().is_empty() || !plain || name.chars().count() > LONGEST_NAME {

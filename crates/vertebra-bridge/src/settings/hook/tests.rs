@@ -1,12 +1,15 @@
 //! What hooks in files mean, and how mistakes are told.
 
 use serde_json::json;
-use vertebra::{Matcher, Test};
+use vertebra::{Matcher, POINTS, Test};
 
 use super::*;
-use crate::settings::{Level, parse};
+use crate::{
+    settings::{Level, parse},
+    wire::{Outside, Visit, at_point},
+};
 
-fn hooks(text: &str) -> Vec<HookSettings> {
+fn hooks(text: &str) -> Vec<Arc<HookSettings>> {
     let sheet = parse(text, Level::Project, "vertebra.toml").unwrap_or_else(|error| panic!("{error}"));
     sheet.settings.hooks.into_iter().map(|said| said.value).collect()
 }
@@ -79,7 +82,7 @@ run = { worker = "./watch", timeout = "2m" }
             env: vec!["TOKEN".to_owned()],
         }),
     };
-    assert_eq!(read[0], expected);
+    assert_eq!(*read[0], expected);
     assert_eq!(read[1].stand.name, "project:17", "without a name: the level and the line");
     assert_eq!((read[1].stand.point, read[1].stand.role, read[1].stand.detached), ("AfterStep", Role::Watch, true));
     assert_eq!(read[1].stand.matcher, Some(Matcher::Step("tool_execution".to_owned())));
@@ -114,6 +117,40 @@ fn each_answer_without_code_has_its_usual_role() {
         hooks("[[hook]]\npoint = \"PromptSubmit\"\nadd_context = [\"one\", \"two\"]\npatch = { prompt = \"x\" }\n");
     let Action::Say(reply) = &read[0].action else { panic!("an answer") };
     assert_eq!((reply.context.len(), &reply.patch), (2, &Some(json!({ "prompt": "x" }))));
+}
+
+struct Readable<'r>(&'r Reply);
+
+impl Visit for Readable<'_> {
+    type Out = Result<(), String>;
+
+    fn at<P: Outside>(self, _: P) -> Self::Out {
+        self.0.verdict_at::<P>().map(drop).map_err(|error| error.to_string())
+    }
+}
+
+#[test]
+fn every_verdict_that_a_file_may_give_at_a_point_can_be_given_there() {
+    let verdicts = [
+        "deny = \"no\"",
+        "ask = \"no\"",
+        "stop = \"no\"",
+        "halt = \"no\"",
+        "continue = \"no\"",
+        "allow = true",
+        "retry = \"2s\"",
+    ];
+    let mut given = 0;
+    for point in POINTS {
+        for verdict in verdicts {
+            let text = format!("[[hook]]\npoint = \"{point}\"\n{verdict}\n");
+            let Ok(sheet) = parse(&text, Level::Project, "vertebra.toml") else { continue };
+            let Action::Say(reply) = &sheet.settings.hooks[0].value.action else { panic!("{text}") };
+            assert_eq!(at_point(point, Readable(reply)), Some(Ok(())), "{text}");
+            given += 1;
+        }
+    }
+    assert!(given > POINTS.len(), "most points decide something: {given}");
 }
 
 #[test]

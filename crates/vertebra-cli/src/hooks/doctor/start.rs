@@ -1,6 +1,6 @@
 //! What starting tells: shells that talk before they are asked, and programs that take their time.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use vertebra::Ran;
@@ -60,9 +60,10 @@ pub(super) async fn slow(settings: &Settings, services: &Services) -> Vec<Findin
         let what = format!("hook {}", shown(&hook.value.stand.name));
         let mut alone = Settings { hooks: vec![hook.clone()], ..Settings::default() };
         for hook in &mut alone.hooks {
-            hook.value.stand.matcher = None;
-            hook.value.stand.before.clear();
-            hook.value.stand.after.clear();
+            let stand = &mut Arc::make_mut(&mut hook.value).stand;
+            stand.matcher = None;
+            stand.before.clear();
+            stand.after.clear();
         }
         let sample = json!({ "point": hook.value.stand.point, "working_directory": services.folder });
         let (Ok(policy), Ok(sample)) = (Policy::new(&alone, services), Happened::read(&sample)) else { continue };

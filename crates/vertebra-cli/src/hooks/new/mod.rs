@@ -115,7 +115,7 @@ impl Visit for CanRefuse {
     type Out = bool;
 
     fn at<P: Outside>(self, _: P) -> bool {
-        Reply::verdict("deny", "reason", "no").check::<P>().is_ok()
+        Reply::verdict("deny", "reason", "no").verdict_at::<P>().is_ok()
     }
 }
 

@@ -93,11 +93,13 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     let rows: Vec<Row> = lines().map(|line| Row { line, program: OnceLock::new() }).collect();
     let mut by_letter = [const { Vec::new() }; 128];
     for (place, row) in rows.iter().enumerate() {
-        for name in row.tools() {
-            let of_letter = first(name).and_then(|letter| by_letter.get_mut(letter));
+        let mut before = b',';
+        for byte in row.line.bytes().take_while(|byte| !matches!(byte, b' ' | b':')) {
+            let of_letter = by_letter.get_mut(usize::from(byte)).filter(|_| before == b',');
             if let Some(of_letter) = of_letter.filter(|known| known.last() != Some(&place)) {
                 of_letter.push(place);
             }
+            before = byte;
         }
     }
     Tables { rows, by_letter }
