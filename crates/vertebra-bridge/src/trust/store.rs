@@ -61,6 +61,29 @@ impl Default for Content {
     }
 }
 
+impl Content {
+    /// What is known of a folder.
+    fn of(&self, root: &Path) -> Option<&BTreeMap<String, String>> {
+        self.folders.get(root.to_str()?)
+    }
+
+    fn standing(&self, project: &Project) -> Standing {
+        let Some(known) = self.of(&project.root) else {
+            return if project.files.is_empty() { Standing::Empty } else { Standing::Unknown };
+        };
+        let gone = known.keys().filter(|name| project.misses(name)).cloned();
+        let files = project.files.iter();
+        let other =
+            files.filter(|file| known.get(&file.name).is_none_or(|print| Some(print) != file.fingerprint.as_ref()));
+        let other: Vec<String> = other.map(|file| file.name.clone()).chain(gone).collect();
+        match (project.files.is_empty(), other.is_empty()) {
+            (true, true) => Standing::Empty,
+            (false, true) => Standing::Trusted,
+            (_, false) => Standing::Changed(other),
+        }
+    }
+}
+
 impl Store {
     /// What is remembered in this folder. Nothing is read or made yet.
     pub fn in_folder(folder: &Path) -> Self {
@@ -74,20 +97,21 @@ impl Store {
 
     /// How a project stands. One that brings nothing, and from which nothing was taken that judged, needs no trust.
     pub fn standing(&self, project: &Project) -> Result<Standing, TrustError> {
+        Ok(self.content()?.standing(project))
+    }
+
+    /// The project whose policy holds in a folder, and how it stands. A repository inside of a project that somebody trusted
+    /// does not leave it, until it is trusted itself: an agent may have made it.
+    pub fn policy(&self, folder: &Path) -> Result<(Project, Standing), TrustError> {
         let content = self.content()?;
-        let Some(known) = project.root.to_str().and_then(|root| content.folders.get(root)) else {
-            return Ok(if project.files.is_empty() { Standing::Empty } else { Standing::Unknown });
-        };
-        let gone = known.keys().filter(|name| project.misses(name)).cloned();
-        let files = project.files.iter();
-        let other =
-            files.filter(|file| known.get(&file.name).is_none_or(|print| Some(print) != file.fingerprint.as_ref()));
-        let other: Vec<String> = other.map(|file| file.name.clone()).chain(gone).collect();
-        Ok(match (project.files.is_empty(), other.is_empty()) {
-            (true, true) => Standing::Empty,
-            (false, true) => Standing::Trusted,
-            (_, false) => Standing::Changed(other),
-        })
+        let mut project = Project::look_at_policy(folder);
+        if content.of(&project.root).is_none() && project.root.ancestors().any(|above| content.of(above).is_some()) {
+            while let Some(above) = project.root.parent().filter(|_| content.of(&project.root).is_none()) {
+                project = Project::look_at_policy(above);
+            }
+        }
+        let standing = content.standing(&project);
+        Ok((project, standing))
     }
 
     /// Trusts a project as it was looked at: whatever it says by now, this is what a person has seen. What is gone is

@@ -46,10 +46,10 @@ impl InForce {
             return Ok(Self { settings, folder, base, notices, ..Self::default() });
         }
         let (managed, user) = world.own_settings()?;
-        let Brought { settings: project, seals, left_out, missing } = project(&folder, world)?;
+        let Brought { settings: project, seals, base, left_out, missing } = project(&folder, world)?;
         let (settings, mut notices) = settings::merge(managed, std::iter::once(user).chain(project));
         notices.extend(left_out.or_else(|| missing.clone()));
-        Ok(Self { settings, base: folder.clone(), folder, seals, notices, missing })
+        Ok(Self { settings, base: base.unwrap_or_else(|| folder.clone()), folder, seals, notices, missing })
     }
 }
 
@@ -58,33 +58,37 @@ impl InForce {
 struct Brought {
     settings: Vec<Settings>,
     seals: Seals,
+    /// The folder of it that the policy was looked for in, if it holds.
+    base: Option<PathBuf>,
     left_out: Option<String>,
     missing: Option<String>,
 }
 
 /// Looks at the project. Whoever changes what was trusted does not get rid of it: see [`InForce::missing`].
 fn project(folder: &Path, world: &World) -> anyhow::Result<Brought> {
-    let project = Project::look_at_policy(folder);
-    let standing = match world.state.as_deref().map(Store::in_folder) {
-        Some(store) => store.standing(&project),
-        None => Ok(Standing::Unknown),
+    let looked = match world.state.as_deref().map(Store::in_folder) {
+        Some(store) => store.policy(folder),
+        None => Ok((Project::look_at_policy(folder), Standing::Unknown)),
+    };
+    let (project, standing) = match looked {
+        Ok(looked) => looked,
+        Err(error) => {
+            let missing = Some(format!("it is not known what was trusted: {error}"));
+            return Ok(Brought { missing, ..Brought::default() });
+        }
     };
     Ok(match standing {
         // What a person trusts is meant to hold: if it cannot be read, nothing can be judged.
-        Ok(Standing::Trusted) => Brought {
+        Standing::Trusted => Brought {
             settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
             seals: Seals::new(&project),
+            base: Some(project.folder),
             ..Brought::default()
         },
-        Ok(Standing::Unknown) if !project.files.is_empty() => {
-            Brought { left_out: Some(project.left_out(&Standing::Unknown)), ..Brought::default() }
+        Standing::Unknown if !project.files.is_empty() => {
+            Brought { left_out: Some(project.left_out(&standing)), ..Brought::default() }
         }
-        Ok(Standing::Empty | Standing::Unknown) => Brought::default(),
-        Ok(standing @ Standing::Changed(_)) => {
-            Brought { missing: Some(project.left_out(&standing)), ..Brought::default() }
-        }
-        Err(error) => {
-            Brought { missing: Some(format!("it is not known what was trusted: {error}")), ..Brought::default() }
-        }
+        Standing::Empty | Standing::Unknown => Brought::default(),
+        Standing::Changed(_) => Brought { missing: Some(project.left_out(&standing)), ..Brought::default() },
     })
 }

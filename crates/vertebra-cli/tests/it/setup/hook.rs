@@ -283,6 +283,40 @@ fn the_policy_of_a_project_counts_once_it_is_trusted_and_wherever_the_agent_has_
 }
 
 #[test]
+fn an_agent_that_makes_a_repository_inside_of_its_project_does_not_leave_its_policy() {
+    let machine = Machine::new();
+    machine.write("project/vertebra.toml", FORBIDDEN);
+    machine
+        .write("project/check.sh", "#!/bin/sh\necho '{\"verdict\": \"deny\", \"reason\": \"the script says no\"}'\n");
+    let script = "[[hook]]\npoint = \"BeforeToolUse\"\nmatch = { command = \"scripted\" }\nrun = { command = \"sh ./check.sh\" }\n";
+    machine.write("project/vertebra.local.toml", script);
+    assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
+    machine.write("project/inner/.git/HEAD", "ref: refs/heads/main\n");
+    machine.write("project/inner/deep/.keep", "");
+    let from = |folder: &str, command: &str| {
+        let mut call = call(&machine, command);
+        call["cwd"] = machine.path(folder).to_string_lossy().into();
+        asked(&machine, &[], &call)
+    };
+    for folder in ["project/inner", "project/inner/deep"] {
+        assert_eq!(from(folder, "run forbidden").code, 2, "{folder}");
+        assert_eq!(from(folder, "ls").code, 0, "{folder}");
+        let told = from(folder, "run scripted");
+        assert!(told.code == 2 && told.err.contains("the script says no"), "{folder}: {}", told.err);
+    }
+    machine.write("project/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
+    assert!(from("project/inner", "ls").out.contains("\"ask\""), "what was trusted has changed");
+    machine.write("project/vertebra.toml", FORBIDDEN);
+
+    machine.write("project/inner/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
+    assert_eq!(from("project/inner", "run forbidden").code, 2, "nobody trusts its own");
+    let inner = machine.path("project/inner");
+    assert_eq!(machine.command(&["trust", "--yes"]).current_dir(&inner).status().expect("it runs").code(), Some(0));
+    assert_eq!(from("project/inner/deep", "run another").code, 2, "a person trusts its own");
+    assert_eq!(from("project/inner/deep", "run forbidden").code, 0, "which holds in place of the other");
+}
+
+#[test]
 fn an_agent_that_changes_the_policy_of_its_project_is_not_rid_of_it() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", FORBIDDEN);
