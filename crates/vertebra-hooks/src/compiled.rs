@@ -250,11 +250,35 @@ fn name_regex(inner: &str, when: Compile) -> Result<Pattern<Regular>, BadPattern
     compiled("tool", inner, Regular::whole(inner), when)
 }
 
+/// How long a glob may be, and how deep its braces may stand in each other: what is made of it has limits of its own.
+const LONGEST_GLOB: usize = 4096;
+const DEEPEST_GLOB: usize = 16;
+
+fn check_glob(field: &'static str, glob: &str) -> Result<(), BadPattern> {
+    let mut depth = 0_usize;
+    for letter in glob.bytes() {
+        match letter {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST_GLOB {
+            return Err(bad(field, glob, &format!("its braces stand in each other more than {DEEPEST_GLOB} deep")));
+        }
+    }
+    if glob.len() > LONGEST_GLOB {
+        return Err(bad(field, glob, &format!("it is longer than {LONGEST_GLOB} bytes")));
+    }
+    Ok(())
+}
+
 pub(crate) fn name_glob(name: &str) -> Result<Glob, BadPattern> {
+    check_glob("tool", name)?;
     GlobBuilder::new(name).case_insensitive(true).build().map_err(|error| bad("tool", name, error.kind()))
 }
 
 pub(crate) fn path_glob(glob: &str) -> Result<Glob, BadPattern> {
+    check_glob("path", glob)?;
     let plain = glob.strip_prefix("./").unwrap_or(glob);
     let anywhere = if plain.contains('/') { plain.to_owned() } else { format!("**/{plain}") };
     GlobBuilder::new(&anywhere).literal_separator(true).build().map_err(|error| bad("path", glob, error.kind()))

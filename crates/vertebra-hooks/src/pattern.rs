@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use globset::{Glob, GlobMatcher};
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{
-    Hir,
+    Class, Hir, HirKind, Repetition,
     literal::{ExtractKind, Extractor, Seq},
 };
 
@@ -60,12 +60,16 @@ impl Regular {
         Self { text: format!("^(?:{text})$"), blind_to_case: true }
     }
 
-    /// Whether it is a regular expression at all. It is not compiled.
+    /// Whether it is a regular expression that can be used. It is compiled only if it may be too large for that.
     pub(crate) fn check(text: &str) -> Result<(), String> {
-        match plain::required(text) {
-            Some(_) => Ok(()),
-            None => regex_syntax::parse(text).map(drop).map_err(|error| error.to_string()),
+        if plain::required(text).is_some() {
+            return Ok(());
         }
+        let parsed = regex_syntax::parse(text).map_err(|error| error.to_string())?;
+        if weight(&parsed) > SURELY_SMALL {
+            Self::new(text).compile()?;
+        }
+        Ok(())
     }
 }
 
@@ -131,6 +135,26 @@ impl<W: Written> Pattern<W> {
     }
 }
 
+/// A pattern of at most this weight is not too large, by far.
+const SURELY_SMALL: usize = 1024 * 1024;
+
+/// About how many bytes a pattern takes when it is compiled, and rather too many.
+fn weight(pattern: &Hir) -> usize {
+    let sum = |inner: &[Hir]| inner.iter().map(weight).fold(0, usize::saturating_add);
+    match pattern.kind() {
+        HirKind::Empty | HirKind::Look(_) => 16,
+        HirKind::Literal(literal) => literal.0.len().saturating_mul(16),
+        HirKind::Class(Class::Unicode(class)) => class.ranges().len().saturating_mul(64),
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len().saturating_mul(64),
+        HirKind::Repetition(Repetition { min, max, sub, .. }) => {
+            let times = max.unwrap_or(min.saturating_add(1)).max(1);
+            weight(sub).saturating_mul(usize::try_from(times).unwrap_or(usize::MAX))
+        }
+        HirKind::Capture(capture) => weight(&capture.sub).saturating_add(32),
+        HirKind::Concat(inner) | HirKind::Alternation(inner) => sum(inner),
+    }
+}
+
 /// Texts of which every match has one, at its beginning or at its end; none if no such are known.
 fn literals(parsed: &Hir) -> Vec<String> {
     [ExtractKind::Prefix, ExtractKind::Suffix]
@@ -189,7 +213,10 @@ mod tests {
             let Ok(pattern) = regex(text, Compile::WhenReached) else { panic!("{text} is not looked at yet") };
             assert!(pattern.matches("x").is_err(), "{text}");
         }
-        assert!(Regular::check(large).is_ok() && Regular::check("a(").is_err());
+        for text in [large, r"^git tag [\w.-]{1,2550}$", "a("] {
+            assert!(Regular::check(text).is_err(), "{text}");
+        }
+        assert!(Regular::check(r"^git tag [\w.-]{1,20}$").is_ok());
     }
 
     proptest! {

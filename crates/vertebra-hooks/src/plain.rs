@@ -10,55 +10,56 @@ const DEEPEST: usize = 32;
 ///
 /// `None` if the pattern is not simple: a parser has to say whether it is a pattern at all.
 pub(crate) fn required(pattern: &str) -> Option<&str> {
+    let bytes = pattern.as_bytes();
+    // What is required so far, and what may go on to be longer.
     let (mut longest, mut run) = (0..0, 0..0);
     let (mut depth, mut has_alternatives) = (0_usize, false);
-    let mut letters = pattern.char_indices().peekable();
-    let is = |next: Option<&(usize, char)>, wanted: char| next.is_some_and(|(_, letter)| *letter == wanted);
-    while let Some((mut at, letter)) = letters.next() {
-        let atom = match letter {
-            '\\' => {
-                let (escape, letter) = letters.next()?;
+    let mut next = 0;
+    while let Some(byte) = bytes.get(next) {
+        let mut at = next;
+        next += 1;
+        let atom = match byte {
+            b'\\' => {
                 // The letter itself may begin what is required, but not go on with it: a backslash stands between.
-                (at, run) = (escape, escape..escape);
-                escaped(letter)?
+                (at, run) = (next, 0..0);
+                next += 1;
+                escaped(*bytes.get(at)?)?
             }
-            '^' | '$' => Atom::Edge,
-            '|' => {
+            b'^' | b'$' => Atom::Edge,
+            b'|' => {
                 has_alternatives |= depth == 0;
                 Atom::Edge
             }
             // What begins like this has options.
-            '(' if is(letters.peek(), '?') => return None,
-            '(' => {
+            b'(' if bytes.get(next) == Some(&b'?') => return None,
+            b'(' => {
                 depth = Some(depth + 1).filter(|depth| *depth <= DEEPEST)?;
                 Atom::Edge
             }
-            ')' => {
+            b')' => {
                 depth = depth.checked_sub(1)?;
                 Atom::Some
             }
-            '.' => Atom::Some,
-            '+' | '*' | '?' | '[' | ']' | '{' | '}' => return None,
-            letter => Atom::Letter(letter),
+            b'.' => Atom::Some,
+            b'+' | b'*' | b'?' | b'[' | b']' | b'{' | b'}' => return None,
+            letter if letter.is_ascii() => Atom::Letter,
+            _ => return None,
         };
-        let repeated = letters.next_if(|(_, next)| matches!(next, '+' | '*' | '?')).map(|(_, sign)| sign);
+        let repeated = bytes.get(next).copied().filter(|sign| matches!(sign, b'+' | b'*' | b'?'));
         if repeated.is_some() {
             if atom == Atom::Edge {
                 return None;
             }
-            letters.next_if(|(_, next)| *next == '?');
+            next += 1;
+            next += usize::from(bytes.get(next) == Some(&b'?'));
         }
-        match atom {
-            Atom::Letter(letter) if depth == 0 && matches!(repeated, None | Some('+')) => {
-                let from = if run.is_empty() { at } else { run.start };
-                run = from..at + letter.len_utf8();
-                if run.len() > longest.len() {
-                    longest = run.clone();
-                }
+        if atom == Atom::Letter && depth == 0 && matches!(repeated, None | Some(b'+')) {
+            run = if run.is_empty() { at..at + 1 } else { run.start..at + 1 };
+            if run.len() > longest.len() {
+                longest = run.clone();
             }
-            Atom::Letter(_) | Atom::Some | Atom::Edge => run = 0..0,
         }
-        if repeated.is_some() {
+        if atom != Atom::Letter || depth > 0 || repeated.is_some() {
             run = 0..0;
         }
     }
@@ -67,21 +68,20 @@ pub(crate) fn required(pattern: &str) -> Option<&str> {
 
 #[derive(PartialEq, Eq)]
 enum Atom {
-    /// This letter.
-    Letter(char),
+    /// This very letter.
+    Letter,
     /// One letter or more, or none.
     Some,
     /// Nothing, at a certain place.
     Edge,
 }
 
-fn escaped(letter: char) -> Option<Atom> {
+fn escaped(letter: u8) -> Option<Atom> {
     Some(match letter {
-        's' | 'S' | 'w' | 'W' | 'd' | 'D' => Atom::Some,
-        'b' | 'B' => Atom::Edge,
-        '\\' | '.' | '+' | '*' | '?' | '(' | ')' | '|' | '[' | ']' | '{' | '}' | '^' | '$' | '-' | '/' => {
-            Atom::Letter(letter)
-        }
+        b's' | b'S' | b'w' | b'W' | b'd' | b'D' => Atom::Some,
+        b'b' | b'B' => Atom::Edge,
+        b'\\' | b'.' | b'+' | b'*' | b'?' | b'(' | b')' | b'|' | b'[' | b']' | b'{' | b'}' | b'^' | b'$' | b'-'
+        | b'/' => Atom::Letter,
         _ => return None,
     })
 }
@@ -113,6 +113,7 @@ mod tests {
             ("a(", None),
             ("a)", None),
             ("*a", None),
+            ("\u{e9}*a", None),
             (r"a\", None),
         ];
         for (pattern, expected) in cases {

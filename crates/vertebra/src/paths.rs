@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::Args;
 
 /// Names under which tools commonly take paths.
-const NAMES: &[&str] = &["path", "paths", "file", "files", "filename", "dir", "directory", "folder", "cwd", "root"];
+const NAMES: &[&str] =
+    &["path", "paths", "file", "files", "filename", "dir", "directory", "folder", "cwd", "root", "include"];
 
 /// Endings of such names, as in `file_path`, `notebook_path`, `target_dir`.
 const ENDINGS: &[&str] = &["path", "paths", "file", "files", "dir", "directory", "folder"];
@@ -100,11 +101,11 @@ mod tests {
     fn paths_are_known_by_name_or_by_look() {
         let args = Args::try_from(json!({
             "file_path": "a.rs", "text": "not/a path", "to": "/abs", "n": 1,
-            "edits": [{"path": "b.rs", "note": "c"}], "paths": ["d", "e"],
+            "edits": [{"path": "b.rs", "note": "c"}], "paths": ["d", "e"], "include": ["f"],
         }))
         .expect("an object");
         let mut found: Vec<_> = in_args(&args).collect();
         found.sort_unstable();
-        assert_eq!(found, ["/abs", "a.rs", "b.rs", "d", "e"]);
+        assert_eq!(found, ["/abs", "a.rs", "b.rs", "d", "e", "f"]);
     }
 }

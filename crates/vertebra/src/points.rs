@@ -173,6 +173,9 @@ pub const POINT_ALIASES: &[(&str, &str)] = &[
 
 /// The name of a point, from its name or an alias in `PascalCase`, `camelCase`, `snake_case` or `kebab-case`.
 pub fn point_named(name: &str) -> Option<&'static str> {
+    if let Some(point) = POINTS.iter().find(|point| **point == name) {
+        return Some(point);
+    }
     let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).collect();
     let known = POINTS.iter().find(|point| point.eq_ignore_ascii_case(&plain)).copied();
     known

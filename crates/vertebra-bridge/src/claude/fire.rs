@@ -219,6 +219,11 @@ impl Hooks {
         let mut blocking = Vec::new();
         for declared in self.settings.in_force(event) {
             let holds = match query {
+                // `Task` is what it was called, and what many settings say.
+                Some("Agent") if !tool.is_empty() => match declared.matcher.holds("Agent") {
+                    Ok(false) => declared.matcher.holds("Task"),
+                    told => told,
+                },
                 Some(query) => declared.matcher.holds(query),
                 None => Ok(true),
             };

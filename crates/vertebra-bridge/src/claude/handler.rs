@@ -1,6 +1,6 @@
 //! A handler as settings declare it, read tolerantly.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 
@@ -33,6 +33,19 @@ pub enum Level {
     CommandLine,
     /// Whoever manages the machine.
     Managed,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plugin(plugin) => write!(f, "plugin {}", plugin.name),
+            Self::User => f.write_str("user"),
+            Self::Project => f.write_str("project"),
+            Self::Local => f.write_str("local"),
+            Self::CommandLine => f.write_str("command line"),
+            Self::Managed => f.write_str("managed"),
+        }
+    }
 }
 
 /// A plugin whose hooks run.

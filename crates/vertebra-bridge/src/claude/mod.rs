@@ -27,6 +27,6 @@ pub use self::{
     in_loop::ClaudeHooks,
     means::AskModel,
     run::Session,
-    settings::{MANAGED, Places, Settings},
+    settings::{Listed, MANAGED, Places, Settings},
     trial::Trial,
 };

@@ -48,19 +48,51 @@ enum Shape {
 impl Written {
     /// JSON is what begins with `{`, ends with `}` and is JSON; all else is text.
     pub(super) fn read(stdout: &str, event: &Event) -> Self {
-        let text = stdout.trim();
+        let text = stdout.trim_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
         if text.is_empty() {
             return Self::Nothing;
         }
-        let value = (text.starts_with('{') && text.ends_with('}')).then(|| serde_json::from_str::<Value>(text));
+        let value = (text.starts_with('{') && text.ends_with('}')).then(|| {
+            serde_json::from_str::<Value>(text).or_else(|error| serde_json::from_str(&paired(text)).map_err(|_| error))
+        });
         match value {
             Some(Ok(Value::Object(object))) => match Output::read(&object, event) {
                 Ok(output) => Self::Answer(Box::new(output)),
                 Err(error) => Self::Invalid(error),
             },
+            // What JavaScript reads and we do not is an answer that is lost, and that is told.
+            Some(Err(error))
+                if ["number out of range", "recursion limit"].iter().any(|of| error.to_string().starts_with(of)) =>
+            {
+                Self::Invalid(format!("the answer cannot be read: {error}"))
+            }
             _ => Self::Text(text.to_owned()),
         }
     }
+}
+
+/// JSON whose `\u` escapes are all letters: half of a pair, which JavaScript takes, becomes a replacement character.
+fn paired(text: &str) -> String {
+    let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok();
+    let (mut whole, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        whole.push_str(before);
+        let length = match unit(escape) {
+            Some(0xD800..=0xDBFF) if matches!(escape.get(6..).and_then(unit), Some(0xDC00..=0xDFFF)) => 12,
+            Some(0xD800..=0xDFFF) => {
+                whole.push_str("\\ufffd");
+                rest = &escape[6..];
+                continue;
+            }
+            Some(_) => 6,
+            // Another escape, of which the second letter may be a backslash too.
+            None => escape.char_indices().nth(2).map_or(escape.len(), |(at, _)| at),
+        };
+        whole.push_str(&escape[..length]);
+        rest = &escape[length..];
+    }
+    whole + rest
 }
 
 const TOP: &[(&str, Shape)] = &[

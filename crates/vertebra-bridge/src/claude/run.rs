@@ -170,7 +170,11 @@ impl Given<'_> {
             End::Answered => exited(0),
             End::TimedOut { after } => Said::TimedOut { after: *after },
             End::Signalled { signal } => Said::Failed { message: format!("it was ended by signal {signal}") },
-            End::TooLarge { limit } => Said::Failed { message: format!("it wrote more than {limit} bytes") },
+            // An agent may have given it that much to repeat: what nobody reads to its end is no yes.
+            End::TooLarge { limit } => {
+                let stderr = format!("it wrote more than {limit} bytes, which nobody reads");
+                Said::Exited { code: 2, written: Written::Nothing, stderr }
+            }
             End::Failed { message } => Said::Failed { message: message.clone() },
         }
     }

@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    event::Event,
+    event::{EVENTS, Event},
     handler::{Handler, Level, Origin, Plugin, texts},
     matcher::Matcher,
 };
@@ -61,6 +61,19 @@ pub(super) struct Declared {
     pub(super) written: String,
     pub(super) handler: Handler,
     pub(super) origin: Arc<Origin>,
+}
+
+/// A handler in force, for people to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The event.
+    pub event: &'static str,
+    /// The matcher as it is written.
+    pub matcher: String,
+    /// What is run.
+    pub does: String,
+    /// Who says so.
+    pub origin: Origin,
 }
 
 /// A permission rule as it is written.
@@ -237,6 +250,17 @@ impl Settings {
             (Off::Nothing, _) => !managed_only && !plugins_only,
         };
         self.by_strength().filter(move |file| in_force(&file.origin.level)).flat_map(|file| &file.hooks)
+    }
+
+    /// Every handler in force, for people to read: event after event, the strongest level first.
+    pub fn listed(&self) -> Vec<Listed> {
+        let listed = |declared: &Declared| Listed {
+            event: declared.event.name,
+            matcher: declared.written.clone(),
+            does: declared.handler.shown(),
+            origin: (*declared.origin).clone(),
+        };
+        EVENTS.iter().flat_map(|event| self.in_force(event)).map(listed).collect()
     }
 
     /// Whether there are none at all.

@@ -51,7 +51,8 @@ pub fn answer(event: &HostEvent, judged: &Judgement) -> HostAnswer {
         Some(Decision::Ask) => match takes.ask {
             Ask::Say(form) => draft.say(form),
             Ask::Anyway => {}
-            Ask::Later(tools) if is_one_of(event, tools) => {}
+            // What is asked about later has to be what is judged now.
+            Ask::Later(tools) if is_one_of(event, tools) && judged.tool_input.is_none() => {}
             Ask::Later(_) | Ask::No => {
                 let words = format!(
                     "{reason}\nA person has to decide this, and {title} cannot ask one here. Whoever may decide can allow it in \

@@ -262,6 +262,11 @@ impl Given {
                 Some((_, Some((server, tool)))) if host.mcp_prefix == Some("mcp_") => {
                     names.push(format!("mcp__{server}__{tool}"));
                 }
+                // `@postgres/query`
+                Some((rest, _)) if host.mcp_prefix == Some("@") => match rest.split_once('/') {
+                    Some((server, tool)) => names.push(format!("mcp__{server}__{tool}")),
+                    None => names.push(host.our_name(own).to_owned()),
+                },
                 Some((tool, _)) => names.push(of_server(tool)),
                 // Of any other tool, what a model writes among the arguments names nothing.
                 None if host.our_name(own) == THROUGH => {

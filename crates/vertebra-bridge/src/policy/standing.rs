@@ -49,15 +49,18 @@ pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
     let forbidden = about.project.as_ref().filter(|said| !said.value).map(|said| &said.origin);
     let counts = |level: Level| forbidden.is_none() || !matches!(level, Level::Project | Level::Local);
     let disabling: Vec<_> = about.disable.iter().filter(|said| counts(said.origin.level)).collect();
-    let managed = |name: &str| {
-        settings.hooks.iter().any(|hook| hook.origin.level == Level::Managed && hook.value.stand.name == *name)
-    };
+    let managed: Vec<_> = settings.hooks.iter().filter(|hook| hook.origin.level == Level::Managed).collect();
+    let managed = |name: &str| managed.iter().any(|hook| hook.value.stand.name == *name);
+    // Most policies have one level, and nobody in it has to be compared with all others.
+    let nearest_level = settings.hooks.iter().map(|hook| hook.origin.level).max();
     let mut notices = Vec::new();
     let standing = |hook: &Said<Arc<HookSettings>>| {
         let (name, level) = (&hook.value.stand.name, hook.origin.level);
         let nearer = |other: Level| level != Level::Managed && other > level && counts(other);
-        let replaced =
-            settings.hooks.iter().find(|other| nearer(other.origin.level) && other.value.stand.name == *name);
+        let is_nearer =
+            |other: &&Said<Arc<HookSettings>>| nearer(other.origin.level) && other.value.stand.name == *name;
+        let others = if nearest_level > Some(level) { &*settings.hooks } else { &[] };
+        let replaced = others.iter().find(is_nearer);
         let disabled = disabling.iter().find(|said| nearer(said.origin.level) && said.value == *name);
         match (forbidden, replaced, disabled) {
             (Some(origin), ..) if !counts(level) => Standing::Off(Off::Forbidden(origin.clone())),

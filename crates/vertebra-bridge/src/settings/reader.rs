@@ -446,6 +446,6 @@ impl<'f> Section<'f> {
     }
 
     fn path(&self, key: &'static str) -> Cow<'static, str> {
-        if self.name.is_empty() { key.into() } else { format!("{}.{key}", self.name).into() }
+        if self.name.is_empty() { key.into() } else { [&*self.name, ".", key].concat().into() }
     }
 }

@@ -1,6 +1,7 @@
 //! What a project's folder brings along: found and read once, so that what is shown is what counts.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{self, Read as _},
     path::{Path, PathBuf},
@@ -129,9 +130,32 @@ impl Project {
         project
     }
 
+    /// Looks at these settings of a folder that was trusted, and at the scripts that their hooks name, whatever else there is.
+    pub(super) fn look_at(root: &Path, folder: &Path, settings: &[&str]) -> Self {
+        let mut project = Self::within(root.to_owned(), folder.to_owned());
+        for name in settings {
+            project.settings_file(&root.join(name));
+        }
+        project.scripts();
+        project
+    }
+
+    /// What is not as it is known: settings that are gone or say nothing, and files of which something else is known.
+    pub(super) fn unlike(&self, known: &BTreeMap<String, String>, settings: &[&str]) -> Vec<String> {
+        let found = |name: &&&str| self.files.iter().any(|file| file.name == ***name);
+        let gone = settings.iter().filter(|name| !found(name)).map(|name| (*name).to_owned());
+        let is_other =
+            |file: &&ProjectFile| known.get(&file.name).is_none_or(|print| Some(print) != file.fingerprint.as_ref());
+        self.files.iter().filter(is_other).map(|file| file.name.clone()).chain(gone).collect()
+    }
+
     fn bare(folder: PathBuf) -> Self {
+        Self::within(project_root(&folder).to_owned(), folder)
+    }
+
+    fn within(root: PathBuf, folder: PathBuf) -> Self {
         Self {
-            root: project_root(&folder).to_owned(),
+            root,
             folder,
             files: Vec::new(),
             hooks: Vec::new(),
@@ -258,18 +282,22 @@ impl Project {
     fn settings_files(&mut self) {
         let folder = self.folder.clone();
         for path in [FILE_NAME, LOCAL_NAME].iter().filter_map(|name| project_file(&folder, name)) {
-            let Some(file) = self.read(Kind::Settings, &path) else { continue };
-            match self.sheet(&file) {
-                // A file of nothing but comments sets nothing, and nobody has to be asked about it.
-                Ok(sheet) if sheet.entries.is_empty() => continue,
-                Ok(sheet) => {
-                    self.hooks.extend(sheet.settings.hooks.iter().map(|hook| hooks::of_settings(&file.name, hook)));
-                }
-                // Whoever uses it will tell.
-                Err(_) => {}
-            }
-            self.files.push(file);
+            self.settings_file(&path);
         }
+    }
+
+    fn settings_file(&mut self, path: &Path) {
+        let Some(file) = self.read(Kind::Settings, path) else { return };
+        match self.sheet(&file) {
+            // A file of nothing but comments sets nothing, and nobody has to be asked about it.
+            Ok(sheet) if sheet.entries.is_empty() => return,
+            Ok(sheet) => {
+                self.hooks.extend(sheet.settings.hooks.iter().map(|hook| hooks::of_settings(&file.name, hook)));
+            }
+            // Whoever uses it will tell.
+            Err(_) => {}
+        }
+        self.files.push(file);
     }
 
     fn claude_files(&mut self) {
@@ -285,7 +313,7 @@ impl Project {
     fn scripts(&mut self) {
         let mut hooks = std::mem::take(&mut self.hooks);
         for hook in &mut hooks {
-            for path in scripts::named(&hook.words, &self.root, &[&self.folder]) {
+            for path in scripts::named(&hook.words, &self.root, &[&self.folder], &|_| false) {
                 let name = path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned();
                 if !self.of(Kind::Script).any(|file| file.name == name) {
                     let read = seals::fingerprint(&path);

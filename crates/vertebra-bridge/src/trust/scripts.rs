@@ -22,8 +22,15 @@ const ENTRIES: &[&str] = &["__main__.py", "index.js", "index.mjs", "index.ts"];
 
 /// Files of a project that are there and that these words name, in any way that a shell would find them: as they stand, in
 /// the project, in a folder that was named before, behind a variable. It takes a word too many rather than one too few.
-pub(super) fn named(words: &[String], root: &Path, folders: &[&Path]) -> Vec<PathBuf> {
-    let mut search = Search { root, bases: vec![root.to_owned()], found: Vec::new() };
+///
+/// What is gone is named too where somebody says that it was there.
+pub(super) fn named(
+    words: &[String],
+    root: &Path,
+    folders: &[&Path],
+    was_there: &dyn Fn(&Path) -> bool,
+) -> Vec<PathBuf> {
+    let mut search = Search { root, bases: vec![root.to_owned()], found: Vec::new(), was_there };
     for folder in folders.iter().filter(|folder| **folder != root) {
         search.bases.push((*folder).to_owned());
     }
@@ -39,6 +46,7 @@ struct Search<'p> {
     root: &'p Path,
     bases: Vec<PathBuf>,
     found: Vec<PathBuf>,
+    was_there: &'p dyn Fn(&Path) -> bool,
 }
 
 impl Search<'_> {
@@ -76,7 +84,12 @@ impl Search<'_> {
         }
         for base in self.bases.clone() {
             let path = plain(&base.join(name));
-            let Ok(real) = path.canonicalize() else { continue };
+            let Ok(real) = path.canonicalize() else {
+                if (self.was_there)(&path) && !self.found.contains(&path) {
+                    self.found.push(path);
+                }
+                continue;
+            };
             // A link that leads out is still the project's word.
             let path = match (real.starts_with(self.root), path.starts_with(self.root)) {
                 (true, _) => real,
@@ -198,7 +211,7 @@ mod tests {
             fs::write(path, "").expect("a file");
         }
         let found = |line: &str| {
-            let files = named(&[line.to_owned()], &root, &[&root.join("sub")]);
+            let files = named(&[line.to_owned()], &root, &[&root.join("sub")], &|_| false);
             let mut names: Vec<String> =
                 files.iter().map(|file| file.strip_prefix(&root).expect("inside").display().to_string()).collect();
             names.sort();
@@ -245,9 +258,9 @@ mod tests {
         fs::create_dir(&root).expect("a folder");
         fs::write(outer.path().join("evil.sh"), "").expect("a file");
         std::os::unix::fs::symlink("../evil.sh", root.join("x.sh")).expect("a link");
-        assert_eq!(named(&["./x.sh".to_owned()], &root, &[]), [root.join("x.sh")]);
+        assert_eq!(named(&["./x.sh".to_owned()], &root, &[], &|_| false), [root.join("x.sh")]);
         assert!(
-            named(&["../evil.sh".to_owned()], &root, &[]).is_empty(),
+            named(&["../evil.sh".to_owned()], &root, &[], &|_| false).is_empty(),
             "what is not the project's is not asked about"
         );
     }

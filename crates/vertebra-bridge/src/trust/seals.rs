@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{self, Read as _},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -49,12 +50,13 @@ impl Seals {
         let Some((root, folder)) = &self.ground else { return Ok(()) };
         let here = here.and_then(|here| here.canonicalize().ok());
         let folders: Vec<&Path> = std::iter::once(&**folder).chain(here.as_deref()).collect();
-        for path in scripts::named(words, root, &folders) {
+        for path in scripts::named(words, root, &folders, &|path| self.prints.contains_key(path)) {
             let name = shown(&path.strip_prefix(root).unwrap_or(&path).to_string_lossy());
             match self.prints.get(&path) {
                 Some(print) if fingerprint(&path).is_ok_and(|(now, _)| now == *print) => {}
                 Some(_) => {
-                    return Err(format!("{name} changed since it was trusted: look at it, then `vertebra trust`"));
+                    let what = if path.exists() { "changed" } else { "is gone" };
+                    return Err(format!("{name} {what} since it was trusted: look at it, then `vertebra trust`"));
                 }
                 None => return Err(format!("{name} is new since trust was given: look at it, then `vertebra trust`")),
             }
@@ -96,7 +98,7 @@ impl Handler for Sealed {
     }
 }
 
-/// The fingerprint of a file's content, and how much of it there is.
+/// The fingerprint of a file's content and of whether it can be started, and how much of it there is.
 pub(super) fn fingerprint(path: &Path) -> io::Result<(String, u64)> {
     let other = |message: String| io::Error::other(message);
     // What is no file may never end, or make whoever opens it wait.
@@ -105,6 +107,8 @@ pub(super) fn fingerprint(path: &Path) -> io::Result<(String, u64)> {
         return Err(other("it is not a file".to_owned()));
     }
     let mut hasher = blake3::Hasher::new();
+    let can_be_started = about.permissions().mode() & 0o111 != 0;
+    hasher.update(&[u8::from(can_be_started)]);
     let too_large = || other(format!("it is larger than {MAX_BYTES} bytes"));
     if about.len() > MAX_BYTES {
         return Err(too_large());

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fs,
     io::{self, Read as _},
     path::{Path, PathBuf},
 };
@@ -9,7 +10,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{Project, Standing};
-use crate::kept::{keep, open};
+use crate::{
+    kept::{keep, open},
+    settings::{FILE_NAME, LOCAL_NAME},
+};
 
 /// What the file is called.
 const FILE: &str = "trust.json";
@@ -39,6 +43,20 @@ pub enum TrustError {
     /// The folder has a name that is not text.
     #[error("{}: its name is not text, so it cannot be written down", .0.display())]
     Name(PathBuf),
+}
+
+/// Whether a file of this name has settings of ours.
+fn is_settings(path: &Path) -> bool {
+    [FILE_NAME, LOCAL_NAME].into_iter().any(|name| path.file_name().is_some_and(|of| of == name))
+}
+
+/// Of files of the same name that are above each other, the one farthest down.
+fn nearest<'n>(names: &[&'n str]) -> Vec<&'n str> {
+    let deepest = |file: &str| {
+        let of_name = names.iter().filter(|name| Path::new(name).file_name().is_some_and(|of| of == file));
+        of_name.max_by_key(|name| name.len()).copied()
+    };
+    [FILE_NAME, LOCAL_NAME].into_iter().filter_map(deepest).collect()
 }
 
 /// Which folders are trusted, and for which files.
@@ -100,16 +118,30 @@ impl Store {
         Ok(self.content()?.standing(project))
     }
 
-    /// The project whose policy holds in a folder, and how it stands. A repository inside of a project that somebody trusted
-    /// does not leave it, until it is trusted itself: an agent may have made it.
+    /// The project whose policy holds in a folder, and how it stands.
+    ///
+    /// What a person trusted holds until they trust something nearer: neither a file nor a repository that appears inside or
+    /// around of it takes it away, because an agent may have made it.
     pub fn policy(&self, folder: &Path) -> Result<(Project, Standing), TrustError> {
         let content = self.content()?;
-        let mut project = Project::look_at_policy(folder);
-        if content.of(&project.root).is_none() && project.root.ancestors().any(|above| content.of(above).is_some()) {
-            while let Some(above) = project.root.parent().filter(|_| content.of(&project.root).is_none()) {
-                project = Project::look_at_policy(above);
+        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        for root in folder.ancestors() {
+            let Some(known) = content.of(root) else { continue };
+            let is_above = |name: &&String| {
+                let path = root.join(name);
+                is_settings(&path) && path.parent().is_some_and(|above| folder.starts_with(above))
+            };
+            let named: Vec<&str> = known.keys().filter(is_above).map(String::as_str).collect();
+            let named = nearest(&named);
+            // Its programs start where it stands.
+            if let Some(place) = named.first().and_then(|name| Some(root.join(name).parent()?.to_owned())) {
+                let project = Project::look_at(root, &place, &named);
+                let unlike = project.unlike(known, &named);
+                let standing = if unlike.is_empty() { Standing::Trusted } else { Standing::Changed(unlike) };
+                return Ok((project, standing));
             }
         }
+        let project = Project::look_at_policy(&folder);
         let standing = content.standing(&project);
         Ok((project, standing))
     }

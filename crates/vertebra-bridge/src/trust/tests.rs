@@ -213,9 +213,9 @@ fn hooks_are_shown_with_what_they_run_and_the_fingerprints_of_their_scripts() {
       permissions.allow = Bash(ls *)
       permissions.deny = Read(src/main.rs)
       hook PreToolUse (Bash): runs `"$CLAUDE_PROJECT_DIR"/.claude/hooks/check.py`
-        script .claude/hooks/check.py (17 bytes, 40725b91ea77cd7c)
+        script .claude/hooks/check.py (17 bytes, 495556295fcbf43e)
       hook PreToolUse: runs `python3 tools/log.py`
-        script tools/log.py (16 bytes, c0f311a7297eaacd)
+        script tools/log.py (16 bytes, ed3fd89d34972815)
       hook Stop: posts the event to http://127.0.0.1:9/
     "#);
 }

@@ -123,13 +123,16 @@ impl Reply {
             Some("continue") => Some("go_on"),
             _ => None,
         };
-        let read = match word {
-            None => P::Verdict::deserialize(verdict),
-            Some(word) => {
-                let mut verdict = verdict.clone();
-                verdict.insert("verdict".to_owned(), word.into());
-                P::Verdict::deserialize(&verdict)
-            }
+        let said = word.or_else(|| verdict.get("verdict").and_then(Value::as_str)).unwrap_or_default();
+        let lacks_reason = matches!(said, "deny" | "ask" | "stop" | "halt") && !verdict.contains_key("reason");
+        let read = if word.is_some() || lacks_reason {
+            let mut verdict = verdict.clone();
+            verdict.insert("verdict".to_owned(), said.into());
+            // Whoever refuses need not say why.
+            verdict.entry("reason").or_insert_with(|| "the hook gives no reason".into());
+            P::Verdict::deserialize(&verdict)
+        } else {
+            P::Verdict::deserialize(verdict)
         };
         read.map_err(|error| ReplyError::NotHere { point: P::NAME, message: error.to_string() })
     }

@@ -167,3 +167,12 @@ fn response() -> Value {
         "finish": "tool_use", "request_id": "req-1",
     })
 }
+
+#[test]
+fn whoever_refuses_need_not_say_why() {
+    for word in ["deny", "block", "ask"] {
+        let reply = Reply::from_value(json!({ "verdict": word })).expect("an answer");
+        let verdict = reply.verdict_at::<vertebra::BeforeToolUse>().expect("a verdict");
+        assert_eq!(verdict.reason(), Some("the hook gives no reason"), "{word}");
+    }
+}

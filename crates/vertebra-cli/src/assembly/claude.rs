@@ -7,6 +7,17 @@ use vertebra_kit::{mcp::Servers, permissions::Rules};
 
 use super::{Brought, World};
 
+/// What Claude Code's settings say. What a project says is taken as it was when it was trusted, and not read again.
+pub(crate) fn settings(brought: &Brought, world: &World) -> Settings {
+    let home = world.variables.get("HOME").map(PathBuf::from);
+    let mut settings = Settings::read(&Places { managed: MANAGED.into(), home, project: None });
+    for (path, text) in &brought.claude {
+        let is_local = path.ends_with("settings.local.json");
+        settings.add_text(text, path, if is_local { Level::Local } else { Level::Project });
+    }
+    settings
+}
+
 /// The hooks of Claude Code's settings, and what of them was not understood; none if there are no settings.
 pub(super) fn hooks(
     folder: &Path,
@@ -15,13 +26,7 @@ pub(super) fn hooks(
     rules: &Rules,
     world: &World,
 ) -> (Option<ClaudeHooks>, Vec<String>) {
-    let home = world.variables.get("HOME").map(PathBuf::from);
-    // What a project says is taken as it was when it was trusted, and not read again.
-    let mut settings = Settings::read(&Places { managed: MANAGED.into(), home: home.clone(), project: None });
-    for (path, text) in &brought.claude {
-        let is_local = path.ends_with("settings.local.json");
-        settings.add_text(text, path, if is_local { Level::Local } else { Level::Project });
-    }
+    let settings = settings(brought, world);
     if settings.files().next().is_none() {
         return (None, settings.warnings);
     }
@@ -32,7 +37,7 @@ pub(super) fn hooks(
     let _ = std::fs::remove_file(&env_file);
     let session = Session {
         project: folder.to_owned(),
-        home,
+        home: world.variables.get("HOME").map(PathBuf::from),
         variables: world.variables.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         is_attended: world.is_interactive,
         servers,

@@ -47,6 +47,7 @@ use vertebra_kit::{
 
 pub(crate) use self::{
     choice::{Picked, Places},
+    claude::settings as claude_settings,
     journal::{journal_options, journal_path, journal_settings, retention},
     models::Models,
     names::aliases,

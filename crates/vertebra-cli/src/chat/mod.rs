@@ -232,7 +232,7 @@ impl Chat {
         }
         self.desk.name_session(self.session.id());
         let telemetry = self.desk.leave();
-        drive::leave(self.session, telemetry).await;
+        drive::leave(self.session, telemetry, code).await;
         code
     }
 }

@@ -27,6 +27,7 @@ use self::person::{Here, Nobody, Person};
 pub(crate) use self::typing::Said;
 use crate::{
     assembly::{self, Assembled, World},
+    interrupt::unless_interrupted,
     options::AgentOptions,
     run::Show,
     surface::Surface,
@@ -44,6 +45,8 @@ const TICK: Duration = Duration::from_millis(100);
 const TWICE: Duration = Duration::from_secs(2);
 /// How long a session may take to end when a person wants to leave.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long it may take to end otherwise: what hooks at its end may be given, and a moment.
+const ENDING: Duration = Duration::from_secs(65);
 /// How many questions of several agents may wait.
 const QUESTIONS: usize = 64;
 /// What stands before what a person types.
@@ -382,10 +385,14 @@ pub(crate) fn cannot_begin(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Ends a session for a person who wants to leave: its tools are stopped, but nobody waits for it for long, nor for a
-/// collector. What did not reach one is said.
-pub(crate) async fn leave(session: Session, telemetry: Option<Telemetry>) {
-    let _ = timeout(GRACE, session.close()).await;
+/// Ends a session: its hooks have the time they were given, unless a person wants to leave or does not want to wait. Then its
+/// tools are stopped, but nobody waits for it for long, nor for a collector. What did not reach one is said.
+pub(crate) async fn leave(session: Session, telemetry: Option<Telemetry>, code: u8) {
+    if code == INTERRUPTED {
+        let _ = timeout(GRACE, session.close()).await;
+    } else {
+        let _ = unless_interrupted(timeout(ENDING, session.close())).await;
+    }
     let Some(telemetry) = telemetry else { return };
     let delivered = telemetry.finish(GRACE).await;
     if delivered.lost > 0 {

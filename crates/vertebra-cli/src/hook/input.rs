@@ -12,7 +12,7 @@ use serde_json::Value;
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// How much is read at once.
-const CHUNK: usize = 64 * 1024;
+const CHUNK: usize = 16 * 1024;
 
 /// Why there is no event.
 #[derive(Debug, thiserror::Error)]

@@ -39,6 +39,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// call pass that they have waited for in vain.
 const LIMIT: Duration = Duration::from_secs(50);
 
+/// The same for those who wait for less, whatever they are told.
+const SHORT_LIMIT: Duration = Duration::from_secs(25);
+
+fn limit(host: &Host) -> Duration {
+    if host.name == "cline" { SHORT_LIMIT } else { LIMIT }
+}
+
 /// Whose event, and which policy.
 #[derive(clap::Args, Default)]
 #[command(after_help = "\
@@ -107,7 +114,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         }
     };
     let world = World::of_process();
-    let left = LIMIT.saturating_sub(began.elapsed());
+    let left = limit(event.host).saturating_sub(began.elapsed());
     match whatever_happens(|| judged(options, &event, &world, left)) {
         Ok((judgement, in_force)) => {
             let answer = host::answer(&event, &judgement);
@@ -144,7 +151,7 @@ fn judged(
     let starts_something =
         in_force.settings.hooks.iter().any(|hook| here(hook) && matches!(hook.value.action, Action::Run(_)));
     let mut judgement = at_once(policy.judge(&event.happened), starts_something, limit)?;
-    own::ask(in_force.missing.as_deref(), event, &mut judgement);
+    own::ask(in_force.missing.as_deref(), event, world, &mut judgement);
     in_force.notices.extend(policy.notices().iter().cloned());
     // What does not count is told once, as a session begins: at every call it would be noise. What does not count any more
     // is: the agent itself may have changed it.

@@ -4,7 +4,9 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use serde::Serialize;
+use vertebra::{HookInfo, Role};
 use vertebra_bridge::{
+    claude,
     policy::{Policy, PolicyHook, Standing},
     settings::Settings,
     trust::Project,
@@ -12,7 +14,7 @@ use vertebra_bridge::{
 
 use super::{page, trial::services};
 use crate::{
-    assembly::{Settled, Trust, World},
+    assembly::{self, Settled, Trust, World},
     view::{
         rows::{BOLD, CYAN, DIM, YELLOW},
         text::{cut, on_one_line},
@@ -59,12 +61,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let world = World { is_interactive: false, ..World::of_process() };
     let folder = options.dir.canonicalize().with_context(|| format!("--dir {}", options.dir.display()))?;
     let settled = Settled::read(&folder, Trust::OnlyRemembered, Settings::default(), &world)?;
+    let claude = claude_rows(&assembly::claude_settings(&settled.brought, &world));
     let services = services(&folder, settled.brought.seals, &world);
     let mut policy = Policy::new(&settled.settings, &services)?;
     for sheet in Project::look(&folder)?.settings()? {
         policy = policy.with_untrusted(&sheet.settings);
     }
-    let rows = rows(&policy);
+    let mut rows = rows(&policy);
+    rows.extend(claude);
     page::warn(&[settled.notices, policy.notices().to_vec()].concat(), &settled.warnings);
     if crate::programs::read_it(options.json) {
         crate::programs::print(&rows)?;
@@ -81,6 +85,25 @@ fn rows(policy: &Policy) -> Vec<Row> {
         rows.push(row(hook, before + 1));
     }
     rows
+}
+
+/// What settings of Claude Code have in force in our own sessions. Their handlers run at the same time.
+fn claude_rows(settings: &claude::Settings) -> Vec<Row> {
+    let row = |listed: claude::Listed| Row {
+        point: listed.event,
+        order: Some(1),
+        name: format!("claude-code/{}", listed.event),
+        role: Role::Hook.to_string(),
+        level: listed.origin.level.to_string(),
+        origin: listed.origin.file.display().to_string(),
+        when: if listed.matcher.is_empty() { "always".to_owned() } else { format!("matcher {}", listed.matcher) },
+        does: listed.does,
+        priority: HookInfo::DEFAULT_PRIORITY,
+        shadow: false,
+        in_force: true,
+        because: None,
+    };
+    settings.listed().into_iter().map(row).collect()
 }
 
 fn row(hook: &PolicyHook, order: usize) -> Row {

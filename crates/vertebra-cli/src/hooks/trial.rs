@@ -16,11 +16,12 @@ use vertebra_bridge::{
     host,
     policy::{Policy, Standing},
     settings::{self, Action, Level, Settings},
+    shown,
     trust::{self, Project, Seals, Store},
     wire::{Happened, Judgement},
 };
 
-use crate::assembly::{Settled, Trust, World};
+use crate::assembly::{self, Settled, Trust, World};
 
 /// How large an event may be.
 const MAX_EVENT: u64 = 16 * 1024 * 1024;
@@ -85,9 +86,19 @@ impl Bench {
         }
         let world = World { is_interactive: false, ..world.clone() };
         let settled = Settled::read(&folder, Trust::OnlyRemembered, Settings::default(), &world)?;
+        let claude: BTreeSet<PathBuf> = assembly::claude_settings(&settled.brought, &world)
+            .listed()
+            .into_iter()
+            .map(|listed| listed.origin.file)
+            .collect();
+        let beside = claude.iter().map(|file| {
+            let file = shown(&file.to_string_lossy());
+            format!("{file} has hooks of Claude Code that are in force in sessions: try them with --settings {file}")
+        });
+        let beside: Vec<String> = beside.collect();
         let services = services(&folder, settled.brought.seals, &world);
         let bench = Self::ours(settled.settings, &services, handlers)?;
-        Ok(Self { notices: [settled.notices, bench.notices].concat(), warnings: settled.warnings, ..bench })
+        Ok(Self { notices: [settled.notices, bench.notices, beside].concat(), warnings: settled.warnings, ..bench })
     }
 
     /// The policy of one `vertebra.toml`. Its scripts are relative to the folder it is in.

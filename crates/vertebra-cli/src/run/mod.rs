@@ -123,7 +123,7 @@ pub(crate) async fn work(mut desk: Desk, mut session: Session, first: First) -> 
     };
     desk.name_session(session.id());
     let telemetry = desk.leave();
-    drive::leave(session, telemetry).await;
+    drive::leave(session, telemetry, code).await;
     code
 }
 

@@ -74,7 +74,7 @@ pub(super) async fn go_on(past: Past, prompt: &[String], going: Going) -> anyhow
     };
     if session.unfinished().is_none() && prompt.trim().is_empty() && !desk.is_live() {
         let telemetry = desk.leave();
-        drive::leave(session, telemetry).await;
+        drive::leave(session, telemetry, 0).await;
         bail!("nothing was left to do in session {}: say what to do next", short_id(&past.row.session_id));
     }
     if session.unfinished().is_some() {
@@ -95,7 +95,7 @@ pub(super) async fn fork(options: Fork) -> anyhow::Result<ExitCode> {
     desk.note(&format!("session {} begins where {} was", short_id(session.id()), short_id(&past.row.session_id)));
     if prompt.trim().is_empty() && !desk.is_live() {
         let telemetry = desk.leave();
-        drive::leave(session, telemetry).await;
+        drive::leave(session, telemetry, 0).await;
         return Ok(ExitCode::SUCCESS);
     }
     let next = (!prompt.trim().is_empty()).then(|| prompt.into());

@@ -37,6 +37,7 @@ pub use place::CWD;
 pub(crate) use place::here;
 pub use policy::BashPolicy;
 use policy::Ground;
+pub use report::STDERR;
 pub use sandbox::Sandbox;
 
 /// A tool `bash` that runs commands in one folder, in a sandbox where there is one.

@@ -5,6 +5,9 @@ use super::{
     process::{Ended, How},
 };
 
+/// What stands before what a command wrote to stderr.
+pub const STDERR: &str = "STDERR:\n";
+
 /// The text, in this order: remarks on how it ran, a timeout or an exit code, stdout, stderr, remarks on what follows.
 pub(super) fn text(
     bash: &Bash,
@@ -25,7 +28,7 @@ pub(super) fn text(
     let stdout = ended.stdout.shown(bash.head_bytes, bash.tail_bytes);
     let stderr = ended.stderr.shown(bash.head_bytes, bash.tail_bytes);
     parts.extend(said(&stdout));
-    parts.extend(said(&stderr).map(|stderr| format!("STDERR:\n{stderr}")));
+    parts.extend(said(&stderr).map(|stderr| format!("{STDERR}{stderr}")));
     if said(&stdout).is_none() && said(&stderr).is_none() {
         parts.push("(no output)".to_owned());
     }

@@ -13,6 +13,7 @@ mod summariser;
 
 pub(crate) use cut::head_and_tail;
 pub use offload::Offload;
+pub use plan::summary_in;
 pub use summariser::{Counter, Material, Summariser};
 use vertebra::{
     AfterToolUse, AgentState, Attach, Capability, Compactor, HookError, Kit, Match, Message, Messages, Reach, Run,

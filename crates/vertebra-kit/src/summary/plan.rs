@@ -8,6 +8,11 @@ use super::{Counter, cut::head_and_tail};
 pub(super) const FROM: &str = "summary/so-far";
 const HEAD: &str = "Summary of the conversation so far:\n";
 
+/// The summary that a message of a conversation is, if it is one.
+pub fn summary_in(text: &str) -> Option<&str> {
+    text.strip_prefix(HEAD)
+}
+
 /// A conversation taken apart.
 #[derive(Default)]
 pub(super) struct Plan {

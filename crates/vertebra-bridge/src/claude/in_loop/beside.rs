@@ -30,6 +30,8 @@ struct Beside {
     heard: Heard,
     /// What the record has not been told yet.
     told: Told,
+    /// What people have not been told yet.
+    news: Vec<String>,
 }
 
 /// What handlers said since somebody asked.
@@ -85,6 +87,16 @@ impl Besides {
     /// Takes what is for the record.
     pub(super) fn tell(&self, session: &str) -> Told {
         self.lock().get_mut(session).map(|beside| std::mem::take(&mut beside.told)).unwrap_or_default()
+    }
+
+    /// Keeps something for people until somebody follows the session.
+    pub(super) fn keep_news(&self, session: &Arc<str>, text: String) {
+        self.lock().entry(session.clone()).or_default().news.push(text);
+    }
+
+    /// Takes what was kept.
+    pub(super) fn news(&self, session: &str) -> Vec<String> {
+        self.lock().get_mut(session).map(|beside| std::mem::take(&mut beside.news)).unwrap_or_default()
     }
 
     /// Ends what is still under way.

@@ -9,8 +9,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use serde_json::{Map, Value, json};
 use vertebra::{
-    AgentState, At, Call, Capability, Cx, HookError, InferenceReport, Kit, Message, Messages, Run, Stop, StopReason,
-    account,
+    AgentState, At, Call, Capability, Cx, HookError, InferenceReport, Kit, Message, Messages, Point as _, Run,
+    SessionStart, Stop, StopReason, account,
 };
 use vertebra_kit::permissions::{For, Mode, Rules};
 
@@ -120,7 +120,12 @@ impl Place {
         judgement.warnings.extend(warnings);
         account(serde_json::to_value(&judgement)?);
         for text in judgement.warnings.iter().chain(&judgement.user_sees) {
-            tell(cx, event, text).await;
+            if P::NAME == SessionStart::NAME {
+                // Nobody follows a session before its first run.
+                self.beside.keep_news(&at.run.session_id, format!("{event}: {text}"));
+            } else {
+                tell(cx, event, text).await;
+            }
         }
         Ok(judgement)
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use vertebra::{Args, Call, ToolResult, ToolStatus, paths::absolute};
+use vertebra_kit::bash::STDERR;
 
 use crate::host::claude_name;
 
@@ -65,7 +66,8 @@ pub(in crate::claude) fn tool_response(call: &Call, result: &ToolResult, cwd: &s
     match &*call.tool {
         "bash" => {
             let interrupted = result.status == ToolStatus::Cancelled;
-            json!({ "stdout": text, "stderr": "", "interrupted": interrupted, "isImage": false })
+            let (stdout, stderr) = outputs(text);
+            json!({ "stdout": stdout, "stderr": stderr, "interrupted": interrupted, "isImage": false })
         }
         "read_file" => {
             let file = json!({ "filePath": path(), "content": text, "numLines": text.lines().count() });
@@ -82,6 +84,14 @@ pub(in crate::claude) fn tool_response(call: &Call, result: &ToolResult, cwd: &s
         }
         "grep" => json!({ "mode": "content", "content": text }),
         _ => Value::String(text.clone()),
+    }
+}
+
+/// The two outputs of a command, of which our own tool makes one text.
+fn outputs(text: &str) -> (&str, &str) {
+    match text.strip_prefix(STDERR) {
+        Some(stderr) => ("", stderr),
+        None => text.split_once(&format!("\n{STDERR}")).unwrap_or((text, "")),
     }
 }
 

@@ -9,7 +9,7 @@ use vertebra::{
     events::{Compacting, Continuing},
     prelude::*,
 };
-use vertebra_kit::permissions::Effect;
+use vertebra_kit::{permissions::Effect, summary::summary_in};
 
 use super::{NEWS, Place, about, end, fields, names, trigger};
 use crate::{
@@ -34,6 +34,10 @@ pub(super) fn install(place: Arc<Place>, kit: &mut Kit) {
     // What handlers say for later reaches the model at the next step.
     kit.on(BeforeStep, async move |cx| {
         let at = cx.at.clone();
+        for text in place.beside.news(&at.run.session_id) {
+            let run = cx.scope();
+            let _ = run.notify(cx.state_mut(), NEWS, text).await;
+        }
         place.tell_of_beside(cx, &at).await;
         let heard = place.beside.take(&at.run.session_id);
         for text in heard.contexts.into_iter().chain(heard.wakes) {
@@ -50,7 +54,8 @@ fn session(place: &Arc<Place>, kit: &mut Kit) {
         let place = place.clone();
         kit.on(SessionStart, async move |cx| {
             let at = cx.at.clone();
-            let of = fields(json!({ "source": "startup", "model": cx.model.name }));
+            let source = if cx.resumed { "resume" } else { "startup" };
+            let of = fields(json!({ "source": source, "model": cx.model.name }));
             let judgement = place.fire(cx, &at, "SessionStart", of).await?;
             place.leave_variables(cx.state_mut()).await;
             for text in judgement.model_context {
@@ -415,7 +420,8 @@ fn compaction(place: &Arc<Place>, kit: &mut Kit) {
         kit.on(AfterCompact, async move |cx| {
             let (at, mut fields_of) = (cx.at.clone(), fields(of(cx)));
             fields_of.remove("custom_instructions");
-            let summary = cx.state().messages().iter().next().map(|message| message.text().to_owned());
+            let messages = cx.state().messages();
+            let summary = messages.iter().find_map(|message| summary_in(message.text()).map(str::to_owned));
             fields_of.insert("compact_summary".to_owned(), summary.into());
             place.fire(cx, &at, "PostCompact", fields_of).await?;
             if place.has("SessionStart") {

@@ -152,7 +152,7 @@ pub(in crate::host) const KIRO: Host = Host {
         ("write", "edit_file"),
         ("use_subagent", "spawn_subagent"),
     ],
-    mcp_prefix: None,
+    mcp_prefix: Some("@"),
     quiet: "",
     failing: "open",
     caps_stops: true,

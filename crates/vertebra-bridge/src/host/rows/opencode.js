@@ -19,7 +19,11 @@ export const Vertebra = async ({ directory }) => ({
   "tool.execute.before": async (input, output) => {
     const call = { tool: input.tool, call_id: input.callID, session_id: input.sessionID, cwd: directory }
     const answer = judge("tool.execute.before", { ...call, args: output.args ?? {} })
-    if (answer.args) output.args = answer.args
+    if (answer.args) {
+      // The tool is called with this very object.
+      for (const key of Object.keys(output.args)) delete output.args[key]
+      Object.assign(output.args, answer.args)
+    }
   },
   "tool.execute.after": async (input, output) => {
     const call = { tool: input.tool, call_id: input.callID, session_id: input.sessionID, cwd: directory }

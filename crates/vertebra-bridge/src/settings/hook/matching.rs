@@ -48,6 +48,10 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
         let texts = section.one_or_more(key, such_as, |text| parsed(make(text.to_owned())))?;
         let mut any: Vec<Matcher> = texts.into_iter().map(|said| said.value).collect();
         match any.len() {
+            0 if section.has(key) => {
+                let why = format!("an empty list matches nothing: write `{key} = \"{such_as}\"`, or leave it out");
+                return Err(section.wrong(key, why));
+            }
             0 => {}
             1 => all.append(&mut any),
             _ => all.push(Matcher::Any(any)),

@@ -222,3 +222,21 @@ fn a_verdict_without_a_word_is_told() {
         assert!(told.contains("line 3") && told.contains(&format!("write `{key} = \"why\"`")), "{told}");
     }
 }
+
+#[test]
+fn a_matcher_that_would_match_everything_or_cannot_be_used_is_an_error() {
+    for key in ["tool", "path", "command", "session", "agent"] {
+        let told = told(&format!("point = \"BeforeToolUse\"\nmatch = {{ {key} = [] }}\nallow = true"));
+        assert!(told.contains("line 3") && told.contains("an empty list matches nothing"), "{told}");
+    }
+    let deep = format!("{}b{}", "{a,".repeat(126), "}".repeat(126));
+    for (key, pattern, why) in [
+        ("command", r"^git tag [\w.-]{1,2550}$", "size limit"),
+        ("tool", r"/[\w.-]{1,2550}/", "size limit"),
+        ("path", deep.as_str(), "16 deep"),
+        ("path", &*"?".repeat(5000), "longer than 4096"),
+    ] {
+        let told = told(&format!("point = \"BeforeToolUse\"\nmatch = {{ {key} = '{pattern}' }}\ndeny = \"no\""));
+        assert!(told.contains("line 3") && told.contains(why), "{told}");
+    }
+}

@@ -447,3 +447,36 @@ async fn nothing_stands_in_the_loop_that_nothing_is_declared_for() {
     assert!(!names.iter().any(|name| name.contains("PreToolUse") || name.contains("rules")), "{names:?}");
     agent.run("go").await.expect("a run");
 }
+
+#[tokio::test]
+async fn what_a_start_tells_a_person_is_told_when_somebody_follows() {
+    let message = "cat > /dev/null; echo '{\"systemMessage\": \"welcome\"}'";
+    let world = world(&[("SessionStart", "", message)]);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = told.clone();
+    let mut builder = agent(&world, &Script::new().say("done"));
+    builder.watch(Notification, async move |cx| {
+        heard.lock().expect("a list").push(cx.message.clone());
+        Ok(())
+    });
+    let agent = builder.build().expect("an agent");
+    let mut session = agent.session().await;
+    assert!(told.lock().expect("a list").is_empty(), "nobody follows it yet");
+    session.prompt("go").await.expect("a run");
+    assert_eq!(*told.lock().expect("a list"), ["SessionStart: welcome"]);
+    session.close().await;
+}
+
+#[tokio::test]
+async fn what_a_command_wrote_to_each_output_is_told_apart() {
+    let world = world(&[("PostToolUse", "Bash", &keeps("after"))]);
+    let model = Script::new().call("bash", r#"{"command": "echo one; echo two >&2"}"#).say("done");
+    let mut builder = agent(&world, &model);
+    builder.with(Bash { sandbox: Sandbox::off(), ..Bash::in_dir(world.project()) });
+    let outputs = |name: &str| {
+        let response = given(&world, name)["tool_response"].clone();
+        (response["stdout"].clone(), response["stderr"].clone())
+    };
+    run(&mut builder).await;
+    assert_eq!(outputs("after"), (json!("one"), json!("two")));
+}

@@ -496,3 +496,49 @@ async fn a_session_begins_in_the_mode_that_settings_say() {
     let stdin: Value = serde_json::from_str(&world.text("project/stdin")).expect("JSON");
     assert_eq!((stdin["permission_mode"].as_str(), stdin["stop_hook_active"].as_bool()), (Some("plan"), Some(false)));
 }
+
+#[tokio::test]
+async fn whoever_writes_more_than_anybody_reads_has_not_said_yes() {
+    for command in ["head -c 2000000 /dev/zero", "head -c 2000000 /dev/zero >&2; exit 2"] {
+        let got = at("PreToolUse", command, bash("PreToolUse", "echo hello")).await;
+        assert_eq!(got.decision, Some(Decision::Deny), "{command}: {got:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_javascript_reads_counts() {
+    let denies = |reason: &str| {
+        format!(
+            "{{\"hookSpecificOutput\":{{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"{reason}\"}}}}"
+        )
+    };
+    for (text, reason) in [
+        (denies("a\\ud83dz"), "a\u{fffd}z"),
+        (denies("\\udc00 \\\\ \\ud83d\\ude00"), "\u{fffd} \\ \u{1f600}"),
+        (format!("\u{feff}{}", denies("no")), "no"),
+    ] {
+        let world = World::command("PreToolUse", "cat > /dev/null; cat \"$CLAUDE_PROJECT_DIR/answer\"");
+        world.write("project/answer", &text);
+        let event = bash("PreToolUse", "echo hello");
+        let got = world.fire(&event).await;
+        assert_eq!((got.decision, got.reason.as_deref()), (Some(Decision::Deny), Some(reason)), "{text}");
+    }
+    let got = at(
+        "PreToolUse",
+        &prints("{\"decision\":\"block\",\"reason\":\"r\",\"x\":1e999}"),
+        bash("PreToolUse", "echo hello"),
+    )
+    .await;
+    assert!(got.warnings.iter().any(|warning| warning.contains("number out of range")), "{got:?}");
+}
+
+#[tokio::test]
+async fn the_old_name_of_agents_is_still_understood() {
+    for (matcher, expected) in [("Task", true), ("Agent", true), ("^Task$", true), ("Bash", false)] {
+        let world = World::new();
+        let group = json!({ "matcher": matcher, "hooks": [{ "type": "command", "command": "exit 2" }] });
+        world.settings("project", &json!({ "hooks": { "PreToolUse": [group] } }));
+        let event = json!({ "hook_event_name": "PreToolUse", "tool_name": "Agent", "tool_input": { "prompt": "x" } });
+        assert_eq!(world.fire(&event).await.decision.is_some(), expected, "{matcher}");
+    }
+}

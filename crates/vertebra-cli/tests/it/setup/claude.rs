@@ -63,3 +63,51 @@ fn several_settings_are_tried_together_each_at_its_level() {
     assert_eq!(judged["ran"][0]["exit_code"], 2);
     assert!(machine.path("seen-project").exists(), "the project is where its settings are");
 }
+
+#[test]
+fn hooks_of_claude_code_are_listed_and_whoever_fires_others_is_told_of_them() {
+    let machine = Machine::new();
+    machine.write("project/.claude/settings.json", &denying("project"));
+    let listed =
+        |machine: &Machine| serde_json::from_str::<Value>(&machine.runs(&["hooks", "list"]).out).expect("JSON");
+    assert_eq!(listed(&machine), json!([]), "nobody trusts it");
+    assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
+    let rows = listed(&machine);
+    assert_eq!((&rows[0]["point"], &rows[0]["in_force"]), (&json!("PreToolUse"), &json!(true)), "{rows:#}");
+    assert!(rows[0]["origin"].as_str().is_some_and(|origin| origin.ends_with(".claude/settings.json")), "{rows:#}");
+    machine.write(
+        "event.json",
+        &json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {} }).to_string(),
+    );
+    let told = machine.runs(&["hooks", "fire", &machine.path("event.json").to_string_lossy()]);
+    assert!(told.err.contains("--settings") || told.out.contains("--settings"), "{} {}", told.out, told.err);
+}
+
+#[test]
+fn a_script_of_a_hook_that_is_gone_or_cannot_be_started_any_more_shuts_the_gate() {
+    for change in ["mv check.sh other.sh", "chmod -x check.sh"] {
+        let machine = Machine::new();
+        machine.write("project/check.sh", "#!/bin/sh\nexit 0\n");
+        let path = machine.path("project/check.sh");
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("executable");
+        let group = json!({ "hooks": [{ "type": "command", "command": "\"$CLAUDE_PROJECT_DIR\"/check.sh" }] });
+        machine.write("project/.claude/settings.json", &json!({ "hooks": { "PreToolUse": [group] } }).to_string());
+        let turns = [bash(change), bash("echo still > made"), say("done")];
+        let told = machine.plays_once(&turns, &["--mode", "bypass", "--trust"]);
+        assert_eq!(told.code, 0, "{}", told.err);
+        assert!(!machine.path("project/made").exists(), "{change}");
+        assert!(told.err.contains("since it was trusted"), "{change}: {}", told.err);
+    }
+}
+
+#[test]
+fn a_hook_at_the_end_of_a_session_has_the_time_it_was_given() {
+    let machine = Machine::new();
+    let hook =
+        json!({ "type": "command", "command": "sleep 2.5; echo done > \"$CLAUDE_PROJECT_DIR/ended\"", "timeout": 20 });
+    machine
+        .write("home/.claude/settings.json", &json!({ "hooks": { "SessionEnd": [{ "hooks": [hook] }] } }).to_string());
+    let told = machine.plays_once(&[say("done")], &[]);
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert_eq!(machine.read("project/ended").trim(), "done");
+}

@@ -317,6 +317,84 @@ fn an_agent_that_makes_a_repository_inside_of_its_project_does_not_leave_its_pol
 }
 
 #[test]
+fn nothing_that_appears_beside_a_trusted_policy_takes_it_away() {
+    const READING: &str = "[[hook]]\npoint = \"BeforeToolUse\"\nmatch = { path = \"**/.env\" }\ndeny = \"no\"\n";
+    let policy = format!("{FORBIDDEN}\n{READING}");
+    let scene = |at: &str| {
+        let machine = Machine::new();
+        machine.write("project/.git/HEAD", "ref: refs/heads/main\n");
+        machine.write(&format!("{at}/vertebra.toml"), &policy);
+        let trust = machine.command(&["trust", "--yes"]).current_dir(machine.path(at)).status();
+        assert_eq!(trust.expect("it runs").code(), Some(0));
+        machine
+    };
+    let holds = |machine: &Machine, folder: &str, why: &str| {
+        fs::create_dir_all(machine.path(folder)).expect("a folder");
+        let mut forbidden = call(machine, "run forbidden");
+        forbidden["cwd"] = machine.path(folder).to_string_lossy().into();
+        assert_eq!(asked(machine, &[], &forbidden).code, 2, "{why}");
+        let mut reading = forbidden.clone();
+        reading["tool_name"] = "Read".into();
+        reading["tool_input"] = json!({ "file_path": machine.path(folder).join(".env") });
+        assert_eq!(asked(machine, &[], &reading).code, 2, "{why}: reading");
+    };
+    for (text, why) in
+        [("", "an empty file"), ("# x", "a comment"), (READING, "another policy"), ("[[", "a broken one")]
+    {
+        let machine = scene("project");
+        machine.write("project/sub/vertebra.toml", text);
+        holds(&machine, "project/sub", why);
+        machine.write("project/sub/inner/.git/HEAD", "ref: refs/heads/main\n");
+        holds(&machine, "project/sub/inner", why);
+    }
+    let machine = scene("project");
+    machine.write("project/vertebra.local.toml", "[limits]\nsteps = 3\n");
+    holds(&machine, "project", "a local file");
+    machine.write("project/inner/.git/HEAD", "ref: refs/heads/main\n");
+    machine.write("project/inner/AGENTS.md", "Be kind.\n");
+    let trust = machine.command(&["trust", "--yes"]).current_dir(machine.path("project/inner")).status();
+    assert_eq!(trust.expect("it runs").code(), Some(0));
+    holds(&machine, "project/inner", "a repository without a policy is trusted");
+
+    let machine = scene("project/a");
+    machine.write("project/a/.git/HEAD", "ref: refs/heads/main\n");
+    holds(&machine, "project/a", "a repository is made where the policy is");
+    let machine = scene("project/a");
+    fs::remove_dir_all(machine.path("project/.git")).expect("removed");
+    holds(&machine, "project/a", "the repository is none any more");
+}
+
+#[test]
+fn what_an_agent_does_to_the_users_policy_is_asked_about() {
+    let machine = Machine::new();
+    let config = machine.path("home/.config/vertebra/vertebra.toml").to_string_lossy().into_owned();
+    let state = machine.path("home/.local/state/vertebra/trust.json").to_string_lossy().into_owned();
+    let asks = |event: &Value| asked(&machine, &[], event).out.contains("\"ask\"");
+    for command in [format!("mv {state} elsewhere"), "tee ~/.config/vertebra/vertebra.toml".to_owned()] {
+        let told = asked(&machine, &[], &call(&machine, &command));
+        assert!(told.code == 2 || told.out.contains("\"ask\""), "{command}");
+    }
+    for path in [&config, &state] {
+        for (tool, expected) in [("Write", true), ("Edit", true), ("Read", false)] {
+            let mut event = call(&machine, "");
+            event["tool_name"] = tool.into();
+            event["tool_input"] = json!({ "file_path": path, "content": "", "old_string": "a", "new_string": "b" });
+            assert_eq!(asks(&event), expected, "{tool} {path}");
+        }
+    }
+}
+
+#[test]
+fn a_pattern_that_cannot_be_used_allows_nothing() {
+    let machine = Machine::new();
+    machine.user_settings(
+        "[[hook]]\npoint = \"BeforeToolUse\"\nmatch = { command = '^git tag [\\w.-]{1,2550}$' }\nallow = true\n",
+    );
+    let told = asked(&machine, &[], &call(&machine, "echo git tag; echo hello"));
+    assert!(told.code == 2 && told.err.contains("line 3"), "{} {}", told.out, told.err);
+}
+
+#[test]
 fn an_agent_that_changes_the_policy_of_its_project_is_not_rid_of_it() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", FORBIDDEN);

@@ -91,16 +91,21 @@ impl Machine {
     /// `vertebra run` in a pipe, with a model that plays these turns and is recorded. What the journal has of it is replayed
     /// as it was.
     fn plays(&self, turns: &[Value], options: &[&str]) -> Told {
+        let told = self.plays_once(turns, options);
+        if told.code != 2 {
+            self.replays(options);
+        }
+        told
+    }
+
+    /// The same for what changes the hooks that there are, so that nothing can be as it was.
+    fn plays_once(&self, turns: &[Value], options: &[&str]) -> Told {
         let script: Vec<String> = turns.iter().map(ToString::to_string).collect();
         self.write("script.jsonl", &script.join("\n"));
         let _ = fs::remove_file(self.path("cassette"));
         let model = format!("--model=script:{}", self.path("script.jsonl").display());
         let record = format!("--record={}", self.path("cassette").display());
-        let told = self.runs(&[&["run", &model, &record], options, &["go"]].concat());
-        if told.code != 2 {
-            self.replays(options);
-        }
-        told
+        self.runs(&[&["run", &model, &record], options, &["go"]].concat())
     }
 
     /// The latest session is replayed as it was, where there is one.

@@ -94,7 +94,7 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     let mut by_letter = [const { Vec::new() }; 128];
     for (place, row) in rows.iter().enumerate() {
         let mut before = b',';
-        for byte in row.line.bytes().take_while(|byte| !matches!(byte, b' ' | b':')) {
+        for byte in row.line.bytes().take_while(|byte| *byte != b' ') {
             let of_letter = by_letter.get_mut(usize::from(byte)).filter(|_| before == b',');
             if let Some(of_letter) = of_letter.filter(|known| known.last() != Some(&place)) {
                 of_letter.push(place);
