@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use vertebra_kit::mcp::Servers;
 
-use super::{Handler, command::Command, http::Http, mcp_tool::McpTool, prompt::Prompt, worker::Worker};
+use super::{
+    Answered, Ask, BoxFuture, Handler, command::Command, http::Http, mcp_tool::McpTool, prompt::Prompt, worker::Worker,
+};
 use crate::{settings::RunSettings, trust::Seals};
 
 /// What handlers need from whoever assembles them. A model is reached through the run that an event belongs to.
@@ -49,6 +51,14 @@ pub enum HandlerError {
         /// Why not, and what to write instead.
         message: String,
     },
+    /// A header names a variable that has no value here.
+    #[error("the header `{header}` cannot be sent: the variable `{variable}` is not set")]
+    Unset {
+        /// Its name.
+        header: String,
+        /// The variable.
+        variable: String,
+    },
     /// A model would be asked whether a model may be asked.
     #[error("a `prompt` asks a model, so it cannot stand at {point}, where a model is asked: use a command there")]
     Recursive {
@@ -85,8 +95,14 @@ pub fn build(run: &RunSettings, services: &Services) -> Result<Arc<dyn Handler>,
         RunSettings::Command { command, contract, env } => Arc::new(Command::new(command, env, *contract, services)?),
         RunSettings::Worker { command, env } => Arc::new(Worker::new(command, env, services)?),
         RunSettings::Http { url, headers, env, private, contract } => {
-            let headers = super::http::filled(headers, env, &services.variables)?;
-            Arc::new(Http::new(url, &headers, *private)?.speaking(*contract))
+            match super::http::filled(headers, env, &services.variables) {
+                Ok(headers) => Arc::new(Http::new(url, &headers, *private)?.speaking(*contract)),
+                // What is missing on this machine is a failure of this hook alone, under its policy.
+                Err(unset @ HandlerError::Unset { .. }) => {
+                    Arc::new(Unready { shown: url.clone(), why: unset.to_string() })
+                }
+                Err(error) => return Err(error),
+            }
         }
         RunSettings::Prompt { prompt, model } => Arc::new(Prompt::new(prompt, model.as_deref())),
         RunSettings::McpTool { server, tool, input } => Arc::new(McpTool::new(server, tool, input, services)?),
@@ -98,4 +114,20 @@ pub fn build(run: &RunSettings, services: &Services) -> Result<Arc<dyn Handler>,
             return Err(HandlerError::Module { file: file.clone(), message });
         }
     })
+}
+
+/// What cannot be asked on this machine, and fails whenever it is.
+struct Unready {
+    shown: String,
+    why: String,
+}
+
+impl Handler for Unready {
+    fn shown(&self) -> String {
+        self.shown.clone()
+    }
+
+    fn ask<'a>(&'a self, _: Ask<'a>) -> BoxFuture<'a, Answered> {
+        Box::pin(async { Answered::not_asked(self.shown.clone(), self.why.clone()) })
+    }
 }

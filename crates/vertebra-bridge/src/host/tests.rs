@@ -111,3 +111,48 @@ fn what_a_person_reads_is_what_it_seems_to_be() {
     }
     assert!(unread(None, None, reason).stderr.contains("`\n\tand more"), "lines stay lines");
 }
+
+#[tokio::test]
+async fn a_tool_of_a_server_is_one_tool_whoever_calls_it() {
+    let call = json!({
+        "hook_event_name": "preToolUse", "cwd": "/repo", "tool_name": "@postgres/query", "tool_input": { "sql": "x" },
+    });
+    for matcher in ["tool = 'mcp__*'", "tool = 'mcp__postgres__query'", "tool = '@postgres/query'"] {
+        assert_eq!(decision(&hook(matcher), &event("kiro", &call)).await, Some(Decision::Deny), "{matcher}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_about_other_arguments_that_could_only_be_asked_later_is_a_no() {
+    let call = json!({
+        "hook_event_name": "preToolUse", "conversation_id": "c", "workspace_roots": ["/repo"], "tool_name": "Shell",
+        "tool_input": { "command": "program-x" },
+    });
+    let rewriting =
+        "[[hook]]\nname = \"x\"\npoint = \"BeforeToolUse\"\nmatch = { command = 'program-x' }\nask = \"sure?\"\n";
+    let judged = |policy: String| {
+        let event = event("cursor", &call);
+        async move {
+            let settings = settings::parse(&policy, settings::Level::User, "vertebra.toml").expect("settings").settings;
+            let policy = Policy::new(&settings, &Services::default()).expect("a policy");
+            answer(&event, &policy.judge(&event.happened).await)
+        }
+    };
+    assert!(!judged(rewriting.to_owned()).await.refuses, "it is asked about where it runs");
+    assert!(judged(format!("{rewriting}set = {{ command = \"echo safe\" }}\n")).await.refuses);
+}
+
+#[tokio::test]
+async fn a_variable_that_is_missing_is_a_failure_of_the_hook_that_needs_it() {
+    let call = json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": { "command": "ls" } });
+    let run = "run = { http = \"https://example.org/x\", headers = { a = \"$UNSET_X\" }, env = [\"UNSET_X\"] }";
+    for (more, expected) in [
+        ("shadow = true", None),
+        ("role = \"watch\"", None),
+        ("on_failure = \"open\"", None),
+        ("", Some(Decision::Deny)),
+    ] {
+        let policy = format!("[[hook]]\npoint = \"BeforeToolUse\"\n{more}\n{run}\n");
+        assert_eq!(decision(&policy, &event("claude-code", &call)).await, expected, "{more}");
+    }
+}

@@ -169,7 +169,8 @@ pub(super) fn filled(
             if !named.iter().any(|known| known == name) {
                 return Err(wrong(format!("`${name}` is not named by the hook: write `env = [\"{name}\"]`")));
             }
-            let value = variables.get(name).ok_or_else(|| wrong(format!("the variable `{name}` is not set")))?;
+            let unset = || HandlerError::Unset { header: header.clone(), variable: name.to_owned() };
+            let value = variables.get(name).ok_or_else(unset)?;
             filled.push_str(value);
             rest = beyond;
         }

@@ -80,7 +80,7 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
         let has = section.has(key);
         let several = section.tables(key, Some(SHAPE), |section, _| match read(section, place)? {
             Some(matcher) => Ok(Some(matcher)),
-            None => Err(section.lacks("an empty matcher says nothing: write `{ tool = \"bash\" }`")),
+            None => Err(empty(section)),
         })?;
         if has && several.is_empty() {
             return Err(
@@ -91,7 +91,7 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
     }
     if let Some(not) = section.table_at("not", inner, |section| match read(section, place)? {
         Some(matcher) => Ok(matcher),
-        None => Err(section.lacks("an empty matcher says nothing: write `{ tool = \"bash\" }`")),
+        None => Err(empty(section)),
     })? {
         all.push(not.negated());
     }
@@ -100,6 +100,12 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
         1 => all.pop(),
         _ => Some(Matcher::All(all)),
     })
+}
+
+/// A matcher that says nothing, unless it says something else by mistake.
+fn empty(section: &Section<'_>) -> SettingsError {
+    let nothing = || section.lacks("an empty matcher says nothing: write `{ tool = \"bash\" }`");
+    section.finish().err().unwrap_or_else(nothing)
 }
 
 /// A matcher whose patterns parse; if they do not, what their parser says in a line.

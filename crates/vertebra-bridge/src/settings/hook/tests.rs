@@ -229,6 +229,10 @@ fn a_matcher_that_would_match_everything_or_cannot_be_used_is_an_error() {
         let told = told(&format!("point = \"BeforeToolUse\"\nmatch = {{ {key} = [] }}\nallow = true"));
         assert!(told.contains("line 3") && told.contains("an empty list matches nothing"), "{told}");
     }
+    for inner in ["any = [{ tol = \"bash\" }]", "not = { tol = \"bash\" }"] {
+        let told = told(&format!("point = \"BeforeToolUse\"\nmatch = {{ {inner} }}\ndeny = \"no\""));
+        assert!(told.contains("did you mean `tool`?"), "{told}");
+    }
     let deep = format!("{}b{}", "{a,".repeat(126), "}".repeat(126));
     for (key, pattern, why) in [
         ("command", r"^git tag [\w.-]{1,2550}$", "size limit"),
