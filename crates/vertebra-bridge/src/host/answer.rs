@@ -71,8 +71,12 @@ pub fn answer(event: &HostEvent, judged: &Judgement) -> HostAnswer {
     if let Some(args) = judged.tool_input.as_ref().and_then(Value::as_object)
         && let Err(why) = draft.rewrite(event, args)
     {
-        let words = format!("The policy changes this call, and {title} {why}. It is denied instead. {reason}");
-        draft.refuse(words.trim_end(), "other arguments");
+        let way_out = "Whoever may decide can take the change out of vertebra.toml.";
+        let words = format!(
+            "The policy changes this call, and {title} {why}. It is denied instead. {}",
+            judged.reason.as_deref().unwrap_or(way_out)
+        );
+        draft.refuse(&words, "other arguments");
         return draft.done();
     }
     draft.result(&judged.effects);
