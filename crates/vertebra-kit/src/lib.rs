@@ -34,6 +34,6 @@ mod own;
 mod protected;
 mod tool_list;
 
-pub use front_matter::Problem;
+pub use front_matter::{Brought, Problem, hooks_in};
 pub use invisible::{is_invisible, spelled_out};
 pub use protected::PROTECTED;

@@ -140,6 +140,8 @@ fn judged(event: &'static Event, input: &Map<String, Value>, ended: &Ended) -> R
         written: String::new(),
         handler: Handler::read(&json!({ "type": "command", "command": ended.exchange.handler }))?,
         origin: Arc::new(Origin { file: "vertebra.toml".into(), level: Level::Project }),
+        bringer: None,
+        spot: String::new(),
     };
     let ground = Ground { cwd: ".".into(), project: ".".into(), home: None };
     let rules = PermissionRules::new(&Settings::default(), &ground);

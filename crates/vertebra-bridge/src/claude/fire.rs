@@ -10,6 +10,7 @@ use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use serde_json::{Map, Value};
 
 use super::{
+    at_work::AtWork,
     effect::Effect,
     event::Event,
     handler::{Background, Level},
@@ -47,6 +48,8 @@ pub(super) struct Fired {
     pub(super) background: Vec<Arc<Declared>>,
     /// The input as handlers got it.
     pub(super) input: Map<String, Value>,
+    /// Where handlers are written that were to run once, and did.
+    pub(super) spent: Vec<String>,
 }
 
 /// What a handler beside the agent came to.
@@ -65,7 +68,7 @@ pub(super) struct Later {
 /// The event is what hooks read on stdin; what it leaves out is filled in. Handlers run for real.
 pub async fn fire(settings: &Settings, event: &Value, session: &Session) -> Judgement {
     let hooks = Hooks::new(settings.clone(), session.clone());
-    let Fired { mut judgement, background, input } = hooks.fire_in(session, event).await;
+    let Fired { mut judgement, background, input, .. } = hooks.fire_in(session, event, &AtWork::All).await;
     let later: FuturesUnordered<_> = background.iter().map(|declared| hooks.run_beside(declared, &input)).collect();
     let mut later: Vec<Later> = later.collect().await;
     later.sort_by(|one, other| one.ran.exchange.handler.cmp(&other.ran.exchange.handler));
@@ -128,11 +131,12 @@ impl Hooks {
 
     /// Fires one event in this session, which may differ from its own in what it reaches. Handlers that run beside the
     /// agent are handed back.
-    pub(super) async fn fire_in(&self, session: &Session, event: &Value) -> Fired {
+    pub(super) async fn fire_in(&self, session: &Session, event: &Value, at_work: &AtWork) -> Fired {
         let nothing = |warning: String| Fired {
             judgement: Judgement { goes_on: true, warnings: vec![warning], ..Judgement::default() },
             background: Vec::new(),
             input: Map::new(),
+            spent: Vec::new(),
         };
         let Some(given) = event.as_object() else { return nothing("an event is a JSON object".to_owned()) };
         let name = given.get("hook_event_name").and_then(Value::as_str).unwrap_or_default();
@@ -146,7 +150,7 @@ impl Hooks {
         // A turn that an error ended has not stopped by itself: that is another event.
         let failed = event.is("Stop") && input.get("api_error").is_some_and(|error| !error.is_null());
         let (matching, mut effects) =
-            if failed { (Vec::new(), Vec::new()) } else { self.matching(event, &input, &ground) };
+            if failed { (Vec::new(), Vec::new()) } else { self.matching(event, &input, &ground, at_work) };
         let (beside, matching): (Vec<_>, Vec<_>) =
             matching.into_iter().partition(|declared| declared.handler.background().is_some());
 
@@ -177,10 +181,14 @@ impl Hooks {
             judgement.effects.insert("StopFailure".to_owned(), "fires".into());
         }
         ended.sort_by_key(|ended| ended.place);
+        let did = ended.iter().filter(|ended| ended.said.is_success()).map(|ended| matching[ended.place]);
+        // Of what runs beside the agent nobody waits to know how it ends.
+        let did = did.chain(beside.iter().copied()).filter(|declared| declared.is_for_once());
+        let spent = did.map(|declared| declared.spot.clone()).collect();
         judgement.ran = ended.into_iter().map(|ended| ran(event, matching[ended.place], ended.exchange)).collect();
         cap(&mut judgement);
         let background = beside.into_iter().map(|declared| Arc::new(declared.clone())).collect();
-        Fired { judgement, background, input }
+        Fired { judgement, background, input, spent }
     }
 
     /// Runs a handler beside the agent.
@@ -209,6 +217,7 @@ impl Hooks {
         event: &'static Event,
         input: &Map<String, Value>,
         ground: &Ground,
+        at_work: &AtWork,
     ) -> (Vec<&'s Declared>, Vec<Effect>) {
         let whole = Value::Object(input.clone());
         let query = event.query(&whole);
@@ -217,7 +226,7 @@ impl Hooks {
         let call = ClaudeCall { tool, input: input.get("tool_input").and_then(Value::as_object).unwrap_or(&empty) };
         let mut matching: Vec<&Declared> = Vec::new();
         let mut blocking = Vec::new();
-        for declared in self.settings.in_force(event) {
+        for declared in self.settings.in_force(event).filter(|declared| at_work.has(declared)) {
             let holds = match query {
                 // `Task` is what it was called, and what many settings say.
                 Some("Agent") if !tool.is_empty() => match declared.matcher.holds("Agent") {
@@ -245,9 +254,8 @@ impl Hooks {
             if event.passes_over(declared.handler.kind()) {
                 continue;
             }
-            let is_same = |other: &&Declared| {
-                other.handler.is_same(&declared.handler) && other.origin.level.owner() == declared.origin.level.owner()
-            };
+            let is_same =
+                |other: &&Declared| other.handler.is_same(&declared.handler) && other.owner() == declared.owner();
             match matching.iter_mut().find(|other| is_same(other)) {
                 // Of two declarations of one handler the stricter counts; how a managed one runs is nobody else's to say.
                 Some(other) if declared.handler.blocks_on_failure && other.origin.level != Level::Managed => {
@@ -347,12 +355,14 @@ impl Hooks {
     }
 }
 
-impl Level {
-    /// Whose copy of a handler it is: all settings files are one, each plugin is another.
+impl Declared {
+    /// Whose copy of a handler it is: all settings files are one, each plugin, skill and agent is another.
     fn owner(&self) -> Option<&Path> {
-        match self {
-            Self::Plugin(plugin) => Some(&plugin.root),
-            Self::User | Self::Project | Self::Local | Self::CommandLine | Self::Managed => None,
+        match &self.origin.level {
+            Level::Plugin(plugin) => Some(&plugin.root),
+            Level::User | Level::Project | Level::Local | Level::CommandLine | Level::Managed => {
+                self.bringer.as_ref().map(|_| &*self.origin.file)
+            }
         }
     }
 }

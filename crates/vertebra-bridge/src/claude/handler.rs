@@ -104,6 +104,8 @@ pub(super) struct Handler {
     pub(super) limit: Option<Duration>,
     /// Whether its failure counts as an objection.
     pub(super) blocks_on_failure: bool,
+    /// Whether it is done once it has succeeded. Only skills can say so.
+    pub(super) once: bool,
 }
 
 /// What a handler does.
@@ -183,6 +185,8 @@ impl Handler {
                 Some("continue") | None => false,
                 Some(other) => return Err(format!("`onFailure` is `block` or nothing, not `{other}`")),
             },
+            // Where it means nothing it may be anything.
+            once: object.get("once") == Some(&Value::Bool(true)),
             action,
         })
     }

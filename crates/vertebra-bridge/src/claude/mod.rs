@@ -3,6 +3,7 @@
 //! [`Settings`] reads every level tolerantly, [`fire`] does with one event what Claude Code would do, and
 //! `docs/claude-code.md` says where the two differ.
 
+mod at_work;
 pub(crate) mod contract;
 mod effect;
 mod event;
@@ -22,9 +23,10 @@ mod trial;
 mod verdict;
 
 pub use self::{
+    at_work::Bringer,
     fire::{Hooks, fire},
     handler::{Level, Origin, Plugin},
-    in_loop::ClaudeHooks,
+    in_loop::{ClaudeHooks, Follow},
     means::AskModel,
     run::Session,
     settings::{Listed, MANAGED, Places, Settings},

@@ -87,6 +87,13 @@ pub(super) enum Said {
     },
 }
 
+impl Said {
+    /// Whether it did what it was to do, whatever it thinks of the event.
+    pub(super) fn is_success(&self) -> bool {
+        matches!(self, Self::Exited { code: 0, .. } | Self::Judged { .. })
+    }
+}
+
 /// What a handler is given.
 pub(super) struct Given<'g> {
     pub(super) event: &'static Event,

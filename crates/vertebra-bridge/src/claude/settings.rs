@@ -8,8 +8,10 @@ use std::{
 };
 
 use serde_json::{Map, Value};
+use vertebra_kit::{Brought, hooks_in};
 
 use super::{
+    at_work::Bringer,
     event::{EVENTS, Event},
     handler::{Handler, Level, Origin, Plugin, texts},
     matcher::Matcher,
@@ -30,6 +32,8 @@ pub struct Settings {
     files: Vec<File>,
     /// What was not understood and left out, each with its file.
     pub warnings: Vec<String>,
+    /// What is wrong with a file of which nothing is used.
+    broken: Option<String>,
 }
 
 /// Where settings are looked for.
@@ -43,10 +47,23 @@ pub struct Places {
     pub project: Option<PathBuf>,
 }
 
+impl Places {
+    /// The files of managed settings, the strongest last.
+    pub(super) fn managed_files(&self) -> Vec<PathBuf> {
+        let more = fs::read_dir(self.managed.join("managed-settings.d")).into_iter().flatten().flatten();
+        let mut more: Vec<PathBuf> = more.map(|entry| entry.path()).collect();
+        more.retain(|path| path.extension().is_some_and(|end| end == "json"));
+        more.sort();
+        more.insert(0, self.managed.join("managed-settings.json"));
+        more
+    }
+}
+
 /// What one file says.
 #[derive(Debug, Clone)]
 struct File {
     origin: Arc<Origin>,
+    bringer: Option<Bringer>,
     hooks: Vec<Declared>,
     rules: Vec<RuleText>,
     values: Map<String, Value>,
@@ -61,6 +78,17 @@ pub(super) struct Declared {
     pub(super) written: String,
     pub(super) handler: Handler,
     pub(super) origin: Arc<Origin>,
+    /// The skill or agent whose it is.
+    pub(super) bringer: Option<Bringer>,
+    /// Where it is written: the file, and the place in it.
+    pub(super) spot: String,
+}
+
+impl Declared {
+    /// Whether it is done once it has succeeded.
+    pub(super) fn is_for_once(&self) -> bool {
+        self.handler.once && matches!(self.bringer, Some(Bringer::Skill(_)))
+    }
 }
 
 /// A handler in force, for people to read.
@@ -74,6 +102,8 @@ pub struct Listed {
     pub does: String,
     /// Who says so.
     pub origin: Origin,
+    /// The skill or agent that has to be at work for it.
+    pub bringer: Option<Bringer>,
 }
 
 /// A permission rule as it is written.
@@ -97,12 +127,7 @@ impl Settings {
         if let Some(project) = &places.project {
             settings.add_file(&project.join(".claude/settings.local.json"), Level::Local);
         }
-        settings.add_file(&places.managed.join("managed-settings.json"), Level::Managed);
-        let more = fs::read_dir(places.managed.join("managed-settings.d")).into_iter().flatten().flatten();
-        let mut more: Vec<PathBuf> = more.map(|entry| entry.path()).collect();
-        more.retain(|path| path.extension().is_some_and(|end| end == "json"));
-        more.sort();
-        for path in more {
+        for path in places.managed_files() {
             settings.add_file(&path, Level::Managed);
         }
         settings
@@ -113,7 +138,16 @@ impl Settings {
         match read(path) {
             Ok(Some(text)) => self.add_text(&text, path, level),
             Ok(None) => {}
-            Err(error) => self.warnings.push(format!("{}: {error}; nothing of it is used", path.display())),
+            Err(error) => self.is_broken(path, &error),
+        }
+    }
+
+    /// Adds the hooks of a skill's or an agent's file, if it is there and has some.
+    pub fn add_front_matter_of(&mut self, path: &Path, level: Level) {
+        match read(path) {
+            Ok(Some(text)) => self.add_front_matter(&text, path, level),
+            Ok(None) => {}
+            Err(error) => self.is_broken(path, &error),
         }
     }
 
@@ -124,16 +158,10 @@ impl Settings {
         let values = match serde_json::from_str(text) {
             Ok(Value::Object(values)) => values,
             _ if text.trim().is_empty() => Map::new(),
-            Ok(_) => {
-                self.warnings.push(format!("{}: settings are an object; nothing of it is used", path.display()));
-                return;
-            }
-            Err(error) => {
-                self.warnings.push(format!("{}: not JSON: {error}; nothing of it is used", path.display()));
-                return;
-            }
+            Ok(_) => return self.is_broken(path, "settings are an object"),
+            Err(error) => return self.is_broken(path, &format!("not JSON: {error}")),
         };
-        let mut file = File { rules: rules(&values, &origin), origin, hooks: Vec::new(), values };
+        let mut file = File { rules: rules(&values, &origin), origin, bringer: None, hooks: Vec::new(), values };
         if let Some(hooks) = file.values.remove("hooks") {
             self.read_hooks(&hooks, &mut file);
         }
@@ -144,6 +172,43 @@ impl Settings {
     pub fn add_plugin(&mut self, plugin: Plugin) {
         let path = plugin.root.join("hooks/hooks.json");
         self.add_file(&path, Level::Plugin(Arc::new(plugin)));
+    }
+
+    /// Adds the hooks in the front matter of a `SKILL.md` or of an agent's file, if it has some. Of two skills or agents of
+    /// one name the first counts.
+    pub fn add_front_matter(&mut self, text: &str, path: &Path, level: Level) {
+        let Some(Brought { name, hooks }) = hooks_in(path, text) else { return };
+        let bringer = if is_skill(path) { Bringer::Skill(name.into()) } else { Bringer::Agent(name.into()) };
+        let bringer = Some(bringer);
+        if self.files.iter().any(|file| file.bringer == bringer) {
+            return;
+        }
+        let origin = Arc::new(Origin { file: path.to_owned(), level });
+        let mut file = File { origin, bringer, hooks: Vec::new(), rules: Vec::new(), values: Map::new() };
+        self.read_hooks(&hooks, &mut file);
+        self.files.push(file);
+    }
+
+    fn is_broken(&mut self, path: &Path, why: &str) {
+        let told = format!("{}: {why}", path.display());
+        self.warnings.push(format!("{told}; nothing of it is used"));
+        self.broken.get_or_insert(told);
+    }
+
+    /// What is wrong with a file of which nothing is used.
+    pub(super) fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
+    /// Takes over what skills and agents brought to other settings.
+    pub(super) fn keep_brought(&mut self, other: &Self) {
+        self.files.extend(other.files.iter().filter(|file| file.bringer.is_some()).cloned());
+    }
+
+    /// Takes a file as it was in other settings.
+    pub(super) fn keep_file(&mut self, path: &Path, other: &Self) {
+        self.files.retain(|file| file.origin.file != path);
+        self.files.extend(other.files.iter().filter(|file| file.origin.file == path).cloned());
     }
 
     /// What a person set for a plugin, by its name.
@@ -166,6 +231,9 @@ impl Settings {
             return;
         };
         for (name, groups) in hooks {
+            // What an agent calls its end is a child's to everybody else.
+            let is_end = name == "Stop" && matches!(file.bringer, Some(Bringer::Agent(_)));
+            let name = if is_end { "SubagentStop" } else { name };
             let Some(event) = Event::named(name) else {
                 self.warnings.push(format!("{shown}: there is no event `{name}`; it is left out"));
                 continue;
@@ -223,11 +291,13 @@ impl Settings {
                 return;
             }
             let (written, origin) = (written.unwrap_or_default().to_owned(), file.origin.clone());
-            file.hooks.push(Declared { event, matcher: matcher.clone(), written, handler, origin });
+            let (matcher, bringer) = (matcher.clone(), file.bringer.clone());
+            file.hooks.push(Declared { event, matcher, written, handler, origin, bringer, spot: shown });
         }
     }
 
-    /// The handlers in force at an event, as they were declared: the strongest level first.
+    /// The handlers in force at an event, as they were declared: the strongest level first. Those of skills and agents are
+    /// among them, whoever is at work.
     pub(super) fn in_force<'s>(&'s self, event: &'s Event) -> impl Iterator<Item = &'s Declared> {
         self.hooks().filter(|declared| declared.event.name == event.name)
     }
@@ -259,6 +329,7 @@ impl Settings {
             matcher: declared.written.clone(),
             does: declared.handler.shown(),
             origin: (*declared.origin).clone(),
+            bringer: declared.bringer.clone(),
         };
         EVENTS.iter().flat_map(|event| self.in_force(event)).map(listed).collect()
     }
@@ -355,6 +426,11 @@ impl Level {
             _ => None,
         }
     }
+}
+
+/// Whether a file is that of a skill.
+pub(super) fn is_skill(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "SKILL.md")
 }
 
 fn read(path: &Path) -> Result<Option<String>, String> {

@@ -12,7 +12,7 @@ use super::{
     fire::fire,
     handler::{Level, Plugin},
     run::Session,
-    settings::Settings,
+    settings::{Settings, is_skill},
 };
 use crate::{trust::Seals, wire::Judgement};
 
@@ -28,7 +28,8 @@ pub struct Trial {
 
 impl Trial {
     /// These files together, each at the level that its place says: `.claude/settings.json` of the home is the user's,
-    /// of another folder the project's; `hooks/hooks.json` is a plugin's; anything else is as named with `--settings`.
+    /// of another folder the project's; `hooks/hooks.json` is a plugin's; a `SKILL.md`, and what is in a folder `agents`, has
+    /// hooks in its front matter; anything else is as named with `--settings`.
     ///
     /// No server is connected, and no model is asked: handlers that need one fail, and say so.
     pub fn new(files: &[PathBuf], folder: &Path, home: Option<&Path>, variables: Vec<(OsString, OsString)>) -> Self {
@@ -39,6 +40,7 @@ impl Trial {
             let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
             match place(&file, home) {
                 Place::Plugin(root) => plugins.push(root),
+                Place::FrontMatter => settings.add_front_matter_of(&file, Level::CommandLine),
                 Place::Level(level, root) => {
                     project = root.or(project);
                     settings.add_file(&file, level);
@@ -90,6 +92,8 @@ enum Place {
     Level(Level, Option<PathBuf>),
     /// A plugin, by its folder.
     Plugin(PathBuf),
+    /// A skill or an agent.
+    FrontMatter,
 }
 
 fn place(file: &Path, home: Option<&Path>) -> Place {
@@ -99,6 +103,8 @@ fn place(file: &Path, home: Option<&Path>) -> Place {
     let (folder, above) = (file.parent(), file.parent().and_then(Path::parent));
     match (&*name(folder), &*name(Some(file))) {
         ("hooks", "hooks.json") => Place::Plugin(above.map(Path::to_owned).unwrap_or_default()),
+        ("agents", _) => Place::FrontMatter,
+        _ if is_skill(file) => Place::FrontMatter,
         ("managed-settings.d", _) | (_, "managed-settings.json") => Place::Level(Level::Managed, None),
         (".claude", "settings.json") if above.is_some() && above == home => Place::Level(Level::User, None),
         (".claude", "settings.json") => Place::Level(Level::Project, above.map(Path::to_owned)),

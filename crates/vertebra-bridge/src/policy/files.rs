@@ -3,7 +3,7 @@
 use std::{
     fs,
     os::unix::fs::MetadataExt as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
@@ -30,7 +30,7 @@ const EMPTY_FOR: Duration = Duration::from_secs(1);
 
 /// A file, and what tells one state of it from another without reading it; none if it is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     path: PathBuf,
     state: Option<State>,
 }
@@ -44,7 +44,7 @@ struct State {
 }
 
 impl Stamp {
-    fn of(path: PathBuf) -> Self {
+    pub(crate) fn of(path: PathBuf) -> Self {
         let state = fs::metadata(&path).ok().map(|file| State {
             file: (file.dev(), file.ino()),
             bytes: file.size(),
@@ -54,8 +54,12 @@ impl Stamp {
         Self { path, state }
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Whether it has just become empty: whoever writes a file in place empties it first.
-    pub(super) fn is_being_written(&self) -> bool {
+    pub(crate) fn is_being_written(&self) -> bool {
         self.state.as_ref().is_some_and(|state| {
             let age = state.written.and_then(|written| SystemTime::now().duration_since(written).ok());
             state.bytes == 0 && age.is_none_or(|age| age < EMPTY_FOR)

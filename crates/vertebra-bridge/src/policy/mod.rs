@@ -39,6 +39,7 @@ use vertebra::{
 };
 use vertebra_kit::permissions::{PermissionsError, Rules};
 
+pub(crate) use self::files::Stamp;
 use self::{attach::Add, judge::Order};
 pub use self::{
     files::Files,

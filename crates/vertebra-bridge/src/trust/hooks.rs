@@ -1,8 +1,9 @@
 //! The hooks that a project brings: what each would do, and which words of it may name files.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use serde_json::Value;
+use vertebra_kit::hooks_in;
 
 use crate::settings::{Action, HookSettings, RunSettings, Said, Words};
 
@@ -79,7 +80,26 @@ pub(crate) fn does(run: &RunSettings) -> (String, Vec<String>) {
 /// The hooks of a `.claude/settings.json`. One that cannot be read might still be read by somebody more tolerant, so all of
 /// its text may name files.
 pub(super) fn of_claude(file: &str, text: &str) -> Vec<ProjectHook> {
-    let hook = |event: &str, matcher: &str, does: String, words, starts| ProjectHook {
+    match serde_json::from_str::<Value>(text) {
+        Ok(settings) => of_groups(file, &settings["hooks"]),
+        Err(_) => vec![hook(file, "hooks", "", "cannot be read as JSON".to_owned(), vec![text.to_owned()], None)],
+    }
+}
+
+/// The hooks in the front matter of a skill or an agent.
+pub(super) fn of_front_matter(file: &str, text: &str) -> Vec<ProjectHook> {
+    hooks_in(Path::new(file), text).map(|brought| of_groups(file, &brought.hooks)).unwrap_or_default()
+}
+
+fn hook(
+    file: &str,
+    event: &str,
+    matcher: &str,
+    does: String,
+    words: Vec<String>,
+    starts: Option<Words>,
+) -> ProjectHook {
+    ProjectHook {
         file: file.to_owned(),
         line: None,
         name: if matcher.is_empty() { event.to_owned() } else { format!("{event} ({matcher})") },
@@ -88,18 +108,19 @@ pub(super) fn of_claude(file: &str, text: &str) -> Vec<ProjectHook> {
         scripts: Vec::new(),
         words,
         starts,
-    };
-    let Ok(settings) = serde_json::from_str::<Value>(text) else {
-        return vec![hook("hooks", "", "cannot be read as JSON".to_owned(), vec![text.to_owned()], None)];
-    };
+    }
+}
+
+/// Hooks in the form of Claude Code's settings.
+fn of_groups(file: &str, groups: &Value) -> Vec<ProjectHook> {
     let mut hooks = Vec::new();
-    for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
+    for (event, groups) in groups.as_object().into_iter().flatten() {
         for group in groups.as_array().into_iter().flatten() {
             let matcher = group["matcher"].as_str().unwrap_or_default();
             for handler in group["hooks"].as_array().into_iter().flatten() {
                 let mut words = Vec::new();
                 strings(handler, MAX_DEPTH, &mut words);
-                hooks.push(hook(event, matcher, of_handler(handler), words, started(handler)));
+                hooks.push(hook(file, event, matcher, of_handler(handler), words, started(handler)));
             }
         }
     }

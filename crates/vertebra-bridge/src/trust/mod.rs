@@ -11,7 +11,6 @@ mod scripts;
 mod seals;
 mod store;
 
-pub(crate) use self::hooks::does;
 pub use self::{
     hooks::ProjectHook,
     project::{Kind, Project, ProjectFile},
@@ -19,6 +18,7 @@ pub use self::{
     seals::Seals,
     store::{Store, TrustError},
 };
+pub(crate) use self::{hooks::does, project::CLAUDE};
 
 /// How a folder stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

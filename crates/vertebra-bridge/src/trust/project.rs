@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Settings of Claude Code, whose hooks and permissions count here too.
-const CLAUDE: &[&str] = &[".claude/settings.json", ".claude/settings.local.json"];
+pub(crate) const CLAUDE: &[&str] = &[".claude/settings.json", ".claude/settings.local.json"];
 
 /// Files with instructions for models.
 const INSTRUCTIONS: &[&str] = &["AGENTS.md", "CLAUDE.md"];
@@ -115,10 +115,10 @@ impl Project {
         let mut project = Self::bare(fs::canonicalize(folder)?);
         project.settings_files();
         project.claude_files();
-        project.scripts();
         project.instructions();
         project.skills = project.folders(SKILLS, Kind::Skill);
         project.agents = project.folders(AGENTS, Kind::Agent);
+        project.scripts();
         Ok(project)
     }
 
@@ -365,8 +365,10 @@ impl Project {
             }
             let problems = self.problems.len();
             for path in paths.iter().filter(|path| path.symlink_metadata().is_ok_and(|file| !file.is_dir())) {
-                let file = self.read(kind, path);
-                self.files.extend(file);
+                if let Some(file) = self.read(kind, path) {
+                    self.hooks.extend(hooks::of_front_matter(&file.name, &file.text));
+                    self.files.push(file);
+                }
             }
             if self.problems.len() == problems {
                 whole.push(folder);

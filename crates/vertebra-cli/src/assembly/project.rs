@@ -29,6 +29,8 @@ pub(crate) struct Brought {
     pub(crate) seals: Seals,
     /// Its settings of Claude Code: where they are, and what they say.
     pub(super) claude: Vec<(PathBuf, String)>,
+    /// Its skills and agents: where they are, and what they say.
+    pub(super) front_matter: Vec<(PathBuf, String)>,
     /// What a person should know.
     pub(crate) notices: Vec<String>,
     /// What nobody may overlook: hooks that were to hold and do not.
@@ -101,7 +103,9 @@ impl Brought {
             format!("# Instructions of the project, from {name}\n\n{text}")
         });
         let instructions = instructions.collect();
-        let claude = project.of(Kind::Claude).map(|file| (project.root.join(&file.name), file.text.clone())).collect();
+        let texts =
+            |kind| project.of(kind).map(|file| (project.root.join(&file.name), file.text.clone())).collect::<Vec<_>>();
+        let (claude, front_matter) = (texts(Kind::Claude), [texts(Kind::Skill), texts(Kind::Agent)].concat());
         Ok(Self {
             settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
             seals: Seals::new(&project),
@@ -109,6 +113,7 @@ impl Brought {
             skills: project.skills,
             agents: project.agents,
             claude,
+            front_matter,
             notices,
             warnings,
         })

@@ -96,7 +96,12 @@ fn claude_rows(settings: &claude::Settings) -> Vec<Row> {
         role: Role::Hook.to_string(),
         level: listed.origin.level.to_string(),
         origin: listed.origin.file.display().to_string(),
-        when: if listed.matcher.is_empty() { "always".to_owned() } else { format!("matcher {}", listed.matcher) },
+        when: {
+            let matcher = (!listed.matcher.is_empty()).then(|| format!("matcher {}", listed.matcher));
+            let during = listed.bringer.map(|bringer| format!("while {bringer} is at work"));
+            let when: Vec<String> = matcher.into_iter().chain(during).collect();
+            if when.is_empty() { "always".to_owned() } else { when.join(", ") }
+        },
         does: listed.does,
         priority: HookInfo::DEFAULT_PRIORITY,
         shadow: false,

@@ -4,6 +4,7 @@
 //! with its line and what to write instead.
 
 mod files;
+mod hooks;
 mod listing;
 mod words;
 
@@ -16,7 +17,10 @@ use serde::{
 use serde_json::Value;
 use vertebra::nearest;
 
-pub use self::files::Problem;
+pub use self::{
+    files::Problem,
+    hooks::{Brought, hooks_in},
+};
 pub(crate) use self::{
     files::{entries, read},
     listing::listing,

@@ -106,6 +106,8 @@ impl Fields for Written {
         "model",
         "context",
         "agent",
+        // Of other agents: see `front_matter::hooks_in`.
+        "hooks",
     ];
 }
 

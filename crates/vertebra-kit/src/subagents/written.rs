@@ -50,6 +50,8 @@ impl Fields for Written {
         "limits",
         "budget",
         "maxTurns",
+        // See `front_matter::hooks_in`.
+        "hooks",
         // Of other agents, and close enough to one of ours to be taken for a slip.
         "mode",
     ];

@@ -1,11 +1,15 @@
 //! Claude Code's hooks in our own loop: every event that has a place in it, one hook each.
 
 mod beside;
+mod follow;
 pub(super) mod names;
 mod points;
 mod transcript;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use serde_json::{Map, Value, json};
 use vertebra::{
@@ -14,18 +18,30 @@ use vertebra::{
 };
 use vertebra_kit::permissions::{For, Mode, Rules};
 
+pub use self::follow::Follow;
 use self::{
     beside::{Besides, Told},
+    follow::{Change, POLICY},
     transcript::Transcripts,
 };
-use super::{event::Event, fire::Hooks, means::AskModel, run::Session, settings::Settings};
+use super::{
+    at_work::{AtWork, Remembered},
+    event::Event,
+    fire::Hooks,
+    means::AskModel,
+    run::Session,
+    settings::Settings,
+};
 use crate::{
     handler::BoxFuture,
-    wire::{Judgement, Outside},
+    wire::{Decision, Judgement, Outside},
 };
 
 /// How many messages of the conversation are in the transcript.
 const WRITTEN: &str = "claude-code/transcript";
+
+/// What is remembered of hooks that skills and agents bring.
+const BROUGHT: &str = "claude-code/brought";
 
 /// What people are told under, so that it does not come back to hooks as news.
 const NEWS: &str = "claude-code";
@@ -39,12 +55,21 @@ pub struct ClaudeHooks {
     hooks: Hooks,
     transcripts: PathBuf,
     permissions: Option<Rules>,
+    follow: Option<Follow>,
 }
 
 impl ClaudeHooks {
     /// These settings, for sessions like this one. Transcripts are written to the folder.
     pub fn new(settings: Settings, session: Session, transcripts: impl Into<PathBuf>) -> Self {
-        Self { hooks: Hooks::new(settings, session), transcripts: transcripts.into(), permissions: None }
+        let (hooks, transcripts) = (Hooks::new(settings, session), transcripts.into());
+        Self { hooks, transcripts, permissions: None, follow: None }
+    }
+
+    /// Looks at the files of the settings again whenever a step begins: a change counts from that step on.
+    #[must_use]
+    pub fn following(mut self, follow: Follow) -> Self {
+        self.follow = Some(follow);
+        self
     }
 
     /// The permissions of the agent: hooks are told their mode, and add to their rules.
@@ -64,7 +89,8 @@ impl Capability for ClaudeHooks {
     fn install(self, kit: &mut Kit) {
         let place = Place {
             transcripts: Transcripts(self.transcripts),
-            hooks: Arc::new(self.hooks),
+            hooks: RwLock::new(Arc::new(self.hooks)),
+            follow: self.follow,
             permissions: self.permissions,
             beside: Besides::default(),
         };
@@ -74,21 +100,61 @@ impl Capability for ClaudeHooks {
 
 /// What the hooks share.
 struct Place {
-    hooks: Arc<Hooks>,
+    hooks: RwLock<Arc<Hooks>>,
+    follow: Option<Follow>,
     transcripts: Transcripts,
     permissions: Option<Rules>,
     beside: Besides,
 }
 
 impl Place {
-    /// Whether some handler stands at an event.
-    fn has(&self, event: &str) -> bool {
-        Event::named(event).is_some_and(|event| self.hooks.settings().in_force(event).next().is_some())
+    /// What is in force.
+    fn hooks(&self) -> Arc<Hooks> {
+        self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether there is anything to say about calls before they are made.
-    fn judges_calls(&self) -> bool {
-        self.has("PreToolUse") || !self.hooks.rules().is_empty()
+    /// Whether some handler stands at an event, or may do so later.
+    fn may_have(&self, event: &str) -> bool {
+        self.follow.is_some() || self.has(event)
+    }
+
+    /// Whether something is to be said at an event: by a handler, or about a call by a rule.
+    fn has(&self, event: &str) -> bool {
+        let hooks = self.hooks();
+        let has_rules = || event == "PreToolUse" && !hooks.rules().is_empty();
+        Event::named(event).is_some_and(|event| hooks.settings().in_force(event).next().is_some()) || has_rules()
+    }
+
+    /// Looks at the files of the settings, and takes over what changed unless a hook objects.
+    async fn look_again<P: Outside>(self: &Arc<Self>, cx: &mut Cx<'_, P>, at: &At) -> Result<(), HookError> {
+        if self.follow.is_none() {
+            return Ok(());
+        }
+        let (me, old) = (self.clone(), self.hooks());
+        let looked = {
+            let old = old.clone();
+            tokio::task::spawn_blocking(move || me.follow.as_ref().map(|follow| follow.look(old.settings())))
+        };
+        let Some(Change { settings, files, mut told }) = looked.await? else { return Ok(()) };
+        if let Some((mut settings, seals)) = settings {
+            for (file, source) in files {
+                let of = fields(json!({ "source": source, "file_path": file }));
+                let judgement = self.fire(cx, at, "ConfigChange", of).await?;
+                if judgement.decision == Some(Decision::Block) && source != POLICY {
+                    settings.keep_file(&file, old.settings());
+                    told.push(format!("a hook keeps {} as it was", file.display()));
+                }
+            }
+            let session =
+                Session { seals: seals.unwrap_or_else(|| old.session().seals.clone()), ..old.session().clone() };
+            let hooks = Hooks::new(settings, session);
+            told.push(format!("the hooks of Claude Code were read again: {}", hooks.settings().hooks().count()));
+            *self.hooks.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(hooks);
+        }
+        for text in told {
+            tell(cx, "settings", &text).await;
+        }
+        Ok(())
     }
 
     /// Fires an event: the transcript is up to date, handlers run, the record tells of them, people and models are told.
@@ -99,6 +165,10 @@ impl Place {
         event: &str,
         fields: Map<String, Value>,
     ) -> Result<Judgement, HookError> {
+        if !self.has(event) {
+            return Ok(Judgement { goes_on: true, ..Judgement::default() });
+        }
+        let hooks = self.hooks();
         let written = cx.state().metadata().read(WRITTEN)?.unwrap_or_default();
         let now = self.transcripts.add(at, cx.state().messages(), written)?;
         if now != written {
@@ -106,10 +176,17 @@ impl Place {
         }
         let input = Value::Object(self.input(at, event, fields));
         let model: Arc<dyn AskModel> = Arc::new(OfRun { run: cx.scope().clone(), state: cx.state().clone() });
-        let session = Session { model: Some(model), ..self.hooks.session().clone() };
-        let fired = self.hooks.fire_in(&session, &input).await;
+        let session = Session { model: Some(model), ..hooks.session().clone() };
+        let mut remembered: Remembered = cx.state().metadata().read(BROUGHT)?.unwrap_or_default();
+        let agent = (at.run.depth > 0).then(|| at.run.agent.clone());
+        let at_work = AtWork::Known { agent, remembered: remembered.clone() };
+        let fired = hooks.fire_in(&session, &input, &at_work).await;
+        if !fired.spent.is_empty() {
+            remembered.spent.extend(fired.spent);
+            cx.state_mut().metadata_mut().set(BROUGHT, serde_json::to_value(remembered)?);
+        }
         for declared in fired.background {
-            self.beside.start(&at.run.session_id, self.hooks.clone(), declared, fired.input.clone());
+            self.beside.start(&at.run.session_id, hooks.clone(), declared, fired.input.clone());
         }
         let mut judgement = fired.judgement;
         for ran in &mut judgement.ran {

@@ -1,6 +1,6 @@
 //! Where each event of Claude Code stands in our loop.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -11,9 +11,13 @@ use vertebra::{
 };
 use vertebra_kit::{permissions::Effect, summary::summary_in};
 
-use super::{NEWS, Place, about, end, fields, names, trigger};
+use super::{BROUGHT, NEWS, Place, about, end, fields, names, trigger};
 use crate::{
-    claude::rule::ClaudeCall,
+    claude::{
+        at_work::{Bringer, Remembered},
+        rule::ClaudeCall,
+        settings::Declared,
+    },
     wire::{Decision, Judgement, Outside as _, deliver_context, later_context},
 };
 
@@ -29,11 +33,13 @@ pub(super) fn install(place: Arc<Place>, kit: &mut Kit) {
     prompts(&place, kit);
     calls(&place, kit);
     after_calls(&place, kit);
+    skills(&place, kit);
     stops(&place, kit);
     compaction(&place, kit);
     // What handlers say for later reaches the model at the next step.
     kit.on(BeforeStep, async move |cx| {
         let at = cx.at.clone();
+        place.look_again(cx, &at).await?;
         for text in place.beside.news(&at.run.session_id) {
             let run = cx.scope();
             let _ = run.notify(cx.state_mut(), NEWS, text).await;
@@ -46,11 +52,12 @@ pub(super) fn install(place: Arc<Place>, kit: &mut Kit) {
         deliver_context(cx.state_mut(), NEWS);
         proceed()
     })
-    .named("claude-code/context");
+    .named("claude-code/context")
+    .no_timeout();
 }
 
 fn session(place: &Arc<Place>, kit: &mut Kit) {
-    if place.has("SessionStart") {
+    if place.may_have("SessionStart") {
         let place = place.clone();
         kit.on(SessionStart, async move |cx| {
             let at = cx.at.clone();
@@ -73,7 +80,7 @@ fn session(place: &Arc<Place>, kit: &mut Kit) {
             ending.fire(cx, &at, "SessionEnd", fields(json!({ "reason": "other" }))).await?;
         }
         ending.beside.end(&at.run.session_id);
-        if let Some(file) = &ending.hooks.session().env_file {
+        if let Some(file) = &ending.hooks().session().env_file {
             // What was in it has been taken over when the session began.
             let _ = std::fs::remove_file(file);
         }
@@ -81,7 +88,7 @@ fn session(place: &Arc<Place>, kit: &mut Kit) {
     })
     .named("claude-code/SessionEnd")
     .no_timeout();
-    if place.has("Notification") {
+    if place.may_have("Notification") {
         let place = place.clone();
         kit.on(Notification, async move |cx| {
             let at = cx.at.clone();
@@ -95,10 +102,12 @@ fn session(place: &Arc<Place>, kit: &mut Kit) {
         .named("claude-code/Notification")
         .no_timeout();
     }
-    // Variables that a start left are for children as well.
+    // Variables that a start left, and what skills brought, are for children as well.
     kit.on(SubagentStart, async |cx| {
-        if let Some(variables) = cx.state().metadata().get(vertebra_kit::bash::VARIABLES).cloned() {
-            cx.metadata.set(vertebra_kit::bash::VARIABLES, variables);
+        for key in [vertebra_kit::bash::VARIABLES, BROUGHT] {
+            if let Some(value) = cx.state().metadata().get(key).cloned() {
+                cx.metadata.set(key, value);
+            }
         }
         proceed()
     })
@@ -106,7 +115,7 @@ fn session(place: &Arc<Place>, kit: &mut Kit) {
 }
 
 fn prompts(place: &Arc<Place>, kit: &mut Kit) {
-    if !place.has("UserPromptSubmit") && !place.has("SubagentStart") {
+    if !place.may_have("UserPromptSubmit") && !place.may_have("SubagentStart") {
         return;
     }
     let place = place.clone();
@@ -133,7 +142,7 @@ fn prompts(place: &Arc<Place>, kit: &mut Kit) {
 }
 
 fn calls(place: &Arc<Place>, kit: &mut Kit) {
-    if place.judges_calls() {
+    if place.may_have("PreToolUse") {
         let place = place.clone();
         kit.on(BeforeToolUse, async move |cx| {
             // What fails a tool's validation never reaches hooks.
@@ -166,15 +175,19 @@ fn calls(place: &Arc<Place>, kit: &mut Kit) {
         .named("claude-code/PreToolUse")
         .no_timeout();
     }
-    if !place.hooks.rules().is_empty() {
+    if place.follow.is_some() || !place.hooks().rules().is_empty() {
         let place = place.clone();
         // Another hook may have changed the call since: what goes on is what rules are held against.
         kit.guard(BeforeToolUse, async move |cx| {
+            let hooks = place.hooks();
+            if hooks.rules().is_empty() {
+                return proceed();
+            }
             let cwd = &cx.at.run.working_directory;
             let (tool, input) = (names::tool_name(&cx.tool, &cx.aliases), names::tool_input(&cx.tool, &cx.args, cwd));
-            let (place, ground) = (place.clone(), place.hooks.ground(cwd.as_ref().as_ref()));
+            let ground = hooks.ground(cwd.as_ref().as_ref());
             let ruled = tokio::task::spawn_blocking(move || {
-                place.hooks.rules().judge(ClaudeCall { tool: &tool, input: &input }, &ground)
+                hooks.rules().judge(ClaudeCall { tool: &tool, input: &input }, &ground)
             });
             match ruled.await? {
                 Some(ruled) if ruled.effect == Effect::Deny => deny(format!("denied by {}", ruled.by)),
@@ -185,7 +198,7 @@ fn calls(place: &Arc<Place>, kit: &mut Kit) {
         .named("claude-code/rules")
         .priority(5);
     }
-    if place.has("PermissionRequest") {
+    if place.may_have("PermissionRequest") {
         let place = place.clone();
         kit.on(PermissionRequest, async move |cx| {
             let at = cx.at.clone();
@@ -217,7 +230,7 @@ fn calls(place: &Arc<Place>, kit: &mut Kit) {
 }
 
 fn after_calls(place: &Arc<Place>, kit: &mut Kit) {
-    if place.has("PostToolUse") || place.has("PostToolUseFailure") {
+    if place.may_have("PostToolUse") || place.may_have("PostToolUseFailure") {
         let place = place.clone();
         kit.on(AfterToolUse, async move |cx| {
             let failed = match cx.result.status {
@@ -254,7 +267,7 @@ fn after_calls(place: &Arc<Place>, kit: &mut Kit) {
         .named("claude-code/PostToolUse")
         .no_timeout();
     }
-    if place.has("PostToolBatch") {
+    if place.may_have("PostToolBatch") {
         let place = place.clone();
         kit.on(AfterStep.step(StepKind::ToolExecution), async move |cx| {
             let at = cx.at.clone();
@@ -269,6 +282,33 @@ fn after_calls(place: &Arc<Place>, kit: &mut Kit) {
         .no_timeout();
     }
 }
+
+/// Skills that bring hooks are remembered from when they are loaded.
+fn skills(place: &Arc<Place>, kit: &mut Kit) {
+    let bring = |declared: &Declared| match &declared.bringer {
+        Some(Bringer::Skill(name)) => Some(name.clone()),
+        Some(Bringer::Agent(_)) | None => None,
+    };
+    let bringing: BTreeSet<Arc<str>> = place.hooks().settings().hooks().filter_map(bring).collect();
+    if bringing.is_empty() {
+        return;
+    }
+    kit.on(AfterToolUse.tool(LOAD_SKILL), async move |cx| {
+        let loaded = cx.result.data.pointer("/skill/name").and_then(Value::as_str).filter(|_| cx.result.success);
+        if let Some(name) = loaded.and_then(|name| bringing.get(name)) {
+            let mut remembered: Remembered = cx.state().metadata().read(BROUGHT)?.unwrap_or_default();
+            if !remembered.skills.contains(name) {
+                remembered.skills.push(name.clone());
+                cx.state_mut().metadata_mut().set(BROUGHT, serde_json::to_value(remembered)?);
+            }
+        }
+        proceed()
+    })
+    .named("claude-code/skills");
+}
+
+/// The tool that loads skills.
+const LOAD_SKILL: &str = "load_skill";
 
 /// Whether a result stays what it was.
 fn is_kept(word: &Value) -> bool {
@@ -353,7 +393,7 @@ fn stops(place: &Arc<Place>, kit: &mut Kit) {
     })
     .named(HOOK)
     .no_timeout();
-    if place.has("StopFailure") {
+    if place.may_have("StopFailure") {
         let place = place.clone();
         kit.on(OnError, async |cx| {
             let class = cx.class;
@@ -402,7 +442,7 @@ fn compaction(place: &Arc<Place>, kit: &mut Kit) {
         let instructions = (trigger == "manual").then(|| event.instructions.clone());
         json!({ "trigger": trigger, "custom_instructions": instructions })
     };
-    if place.has("PreCompact") {
+    if place.may_have("PreCompact") {
         let place = place.clone();
         kit.on(BeforeCompact, async move |cx| {
             let (at, of) = (cx.at.clone(), fields(of(cx)));
@@ -415,7 +455,7 @@ fn compaction(place: &Arc<Place>, kit: &mut Kit) {
         .named("claude-code/PreCompact")
         .no_timeout();
     }
-    if place.has("PostCompact") || place.has("SessionStart") {
+    if place.may_have("PostCompact") || place.may_have("SessionStart") {
         let place = place.clone();
         kit.on(AfterCompact, async move |cx| {
             let (at, mut fields_of) = (cx.at.clone(), fields(of(cx)));
@@ -440,13 +480,14 @@ fn compaction(place: &Arc<Place>, kit: &mut Kit) {
 impl Place {
     /// How often in a row a stop may be prevented; 0 is without end.
     fn block_cap(&self) -> u32 {
-        let said = self.hooks.session().variables.iter().find(|(name, _)| name == CAP_VARIABLE);
+        let hooks = self.hooks();
+        let said = hooks.session().variables.iter().find(|(name, _)| name == CAP_VARIABLE);
         said.and_then(|(_, value)| value.to_str()?.parse().ok()).unwrap_or(BLOCK_CAP)
     }
 
     /// Takes over the variables that commands left for later commands.
     async fn leave_variables(&self, state: &mut AgentState) {
-        let variables = self.hooks.left_variables().await;
+        let variables = self.hooks().left_variables().await;
         if !variables.is_empty() {
             let variables: serde_json::Map<String, Value> =
                 variables.into_iter().map(|(name, value)| (name, value.into())).collect();

@@ -1,6 +1,8 @@
 //! Claude Code's hooks, unchanged.
 
+mod brought;
 mod cases;
+mod follow;
 mod handlers;
 mod in_loop;
 mod ours;
