@@ -56,6 +56,16 @@ impl Call {
         facts
     }
 
+    /// Whether its command has more to it than [`simple_commands`](Self::simple_commands) lists.
+    pub fn is_beyond_reading(&self) -> bool {
+        let values = ["command", "cmd"].iter().filter_map(|name| self.args.get(name));
+        let is_long = |value: &Value| match value {
+            Value::String(line) => shell::is_beyond_reading(line),
+            Value::Array(_) | Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        };
+        values.into_iter().any(is_long) || self.simple_commands().len() >= shell::MAX_COMMANDS
+    }
+
     /// Each simple command that the call would run, whether its command is a line or a list of words. A line that is one
     /// plain command is not listed: see [`shell::simple_commands`].
     pub fn simple_commands(&self) -> Vec<String> {

@@ -6,12 +6,30 @@ use serde_json::Value;
 
 use crate::Args;
 
-/// Names under which tools commonly take paths.
-const NAMES: &[&str] =
-    &["path", "paths", "file", "files", "filename", "dir", "directory", "folder", "cwd", "root", "include"];
+/// Names under which tools commonly take paths, or patterns of paths.
+const NAMES: &[&str] = &[
+    "path",
+    "paths",
+    "file",
+    "files",
+    "filename",
+    "dir",
+    "directory",
+    "folder",
+    "cwd",
+    "root",
+    "include",
+    "glob",
+    "uri",
+    "source",
+    "destination",
+];
 
 /// Endings of such names, as in `file_path`, `notebook_path`, `target_dir`.
-const ENDINGS: &[&str] = &["path", "paths", "file", "files", "dir", "directory", "folder"];
+const ENDINGS: &[&str] = &["path", "paths", "file", "files", "dir", "directory", "folder", "uri"];
+
+/// Beginnings of names of patterns of paths, as in `include_pattern`, `filePattern`. Other patterns are of text.
+const PATTERNS: &[&str] = &["include", "file", "glob", "path"];
 
 /// Every argument that is a path by its name or by its look.
 pub(crate) fn in_args(args: &Args) -> impl Iterator<Item = &str> {
@@ -33,12 +51,23 @@ fn collect<'v>(by_name: bool, value: &'v Value, found: &mut Vec<&'v str>) {
 
 fn is_path_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    NAMES.contains(&name.as_str()) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+    let is_pattern = || {
+        let about = name.strip_suffix("pattern").or_else(|| name.strip_suffix("patterns"));
+        about.is_some_and(|about| PATTERNS.iter().any(|start| about.starts_with(start)))
+    };
+    NAMES.contains(&name.as_str()) || ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_pattern()
 }
 
+/// A path may have spaces in it, but then it must be like nothing else: not a sentence, and not a command.
 fn looks_like_path(text: &str) -> bool {
-    let starts = ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start));
-    starts && !text.contains(char::is_whitespace)
+    let starts = |with: &[&str]| with.iter().any(|start| text.starts_with(start));
+    if !text.contains(char::is_whitespace) {
+        return starts(&["/", "./", "../", "~/", "file:///"]);
+    }
+    let is_plain = |letter: char| letter == ' ' || !(letter.is_whitespace() || "|&;<>$`\"'(){}\\".contains(letter));
+    // Words that follow a program are no part of its path.
+    let has_words = text.split(' ').skip(1).any(|word| word.is_empty() || word.starts_with(['-', '/', '~']));
+    starts(&["/", "~/"]) && text.chars().all(is_plain) && !has_words
 }
 
 /// The path without `.`, `..`, doubled or trailing slashes, against the working directory if it is relative.
@@ -95,6 +124,38 @@ mod tests {
         assert_eq!(relative("/repo", "/repository/a"), None);
         assert_eq!(relative("/repo", "/repo"), None);
         assert_eq!(relative("/", "/a"), Some("a"));
+    }
+
+    #[test]
+    fn patterns_of_files_are_paths_and_patterns_of_text_are_not() {
+        let args = Args::try_from(json!({
+            "glob": "a", "include_pattern": "b", "includePattern": "c", "filePattern": "d", "uri": "file:///e",
+            "source": "f", "destination": "g", "link": "file:///h",
+            "pattern": "x", "search_pattern": "x", "content": "see /etc/passwd", "prompt": "read the file", "profile_pattern": "x",
+        }))
+        .expect("an object");
+        let mut found: Vec<_> = in_args(&args).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["a", "b", "c", "d", "f", "file:///e", "file:///h", "g"]);
+    }
+
+    #[test]
+    fn a_path_may_have_spaces_and_a_command_is_none() {
+        for path in ["/repo/my folder/.env", "~/my folder/.env"] {
+            assert!(looks_like_path(path), "{path}");
+        }
+        for text in [
+            "/bin/rm -rf x",
+            "/usr/bin/cat /etc/passwd",
+            "/bin/sh -c 'x'",
+            "/a b; c",
+            "/help\nme",
+            "./a b",
+            "a /b c",
+            "/a  b",
+        ] {
+            assert!(!looks_like_path(text), "{text}");
+        }
     }
 
     #[test]

@@ -13,7 +13,6 @@ use crate::{
     front::News,
     journal::{Question, What},
     scope::{Desk, Interrupted, Leave},
-    shell,
 };
 
 /// How often a person may change the arguments of one call.
@@ -100,7 +99,7 @@ fn beyond_judgement(before: &ToolAsked, after: &ToolAsked) -> Option<&'static st
     if !after.call.is_same_call(&before.call) || after.at.run != before.at.run {
         return Some("a hook changed which call this is");
     }
-    (after.call.simple_commands().len() >= shell::MAX_COMMANDS).then_some("the command line is too long to be judged")
+    after.call.is_beyond_reading().then_some("the command line is too long to be judged")
 }
 
 /// A refusal, in words that tell an opinion from a crash.

@@ -35,9 +35,9 @@ pub const MAX_COMMANDS: usize = 1000;
 
 /// Lists every simple command inside a shell command line, as plain text, in the order of the source.
 ///
-/// Quotes and escapes are removed where they are literal, blanks become one space, redirections move to the end. Lists,
-/// pipelines, compound commands, functions, substitutions, here-documents, scripts given to a shell or to `eval`, and
-/// commands behind wrappers such as `sudo` or leading assignments are followed; of the latter both forms are listed. A
+/// Quotes and escapes are removed where they are literal, blanks and line breaks become one space, redirections move to the
+/// end. Lists, pipelines, compound commands, functions, substitutions, here-documents, scripts given to a shell or to `eval`,
+/// and commands behind wrappers such as `sudo` or leading assignments are followed; of the latter both forms are listed. A
 /// command that occurs twice is listed once. A line that is not valid is also cut at every separator.
 ///
 /// The list is **empty** when the line is one plain command that would be listed as it stands: match the line itself
@@ -51,17 +51,29 @@ pub const MAX_COMMANDS: usize = 1000;
 /// assert!(simple_commands("cargo test --workspace").is_empty());
 /// ```
 pub fn simple_commands(line: &str) -> Vec<String> {
-    if is_plain(line) {
-        return Vec::new();
-    }
+    read(line).commands
+}
+
+/// Whether a line has more to it than [`simple_commands`] reads: it is too long, runs too much, or hides scripts within
+/// scripts. A policy that must not miss anything refuses such a line.
+pub fn is_beyond_reading(line: &str) -> bool {
+    let found = read(line);
+    found.gave_up || found.is_full()
+}
+
+fn read(line: &str) -> Found {
     let left = (READ_AGAIN * line.len() + SMALL_LINE).min(MAX_READ);
-    let mut found = Found { commands: Vec::new(), left };
+    let mut found = Found { commands: Vec::new(), left, gave_up: false };
+    if is_plain(line) {
+        return found;
+    }
     if line.len() > MAX_LINE {
+        found.gave_up = true;
         rough::split(line, &mut found);
     } else {
         Scan::new(line, 0, &mut found).script();
     }
-    found.commands
+    found
 }
 
 /// Whether the line is one command of plain words, each separated by one space, that runs no other command.
@@ -95,6 +107,8 @@ struct Found {
     commands: Vec<String>,
     /// How many bytes may still be read.
     left: usize,
+    /// Whether something was left unread.
+    gave_up: bool,
 }
 
 impl Found {
@@ -110,6 +124,8 @@ impl Found {
             return place;
         }
         let place = place.min(self.commands.len());
+        // A line break inside of a word is one to the program, and to whoever compares a pattern it is a blank.
+        let command = if command.contains('\n') { command.replace('\n', " ") } else { command };
         self.commands.insert(place, command);
         place + 1
     }
@@ -122,6 +138,7 @@ impl Found {
     fn may_read(&mut self, text: &str) -> bool {
         let enough = text.len() <= self.left;
         self.left = self.left.saturating_sub(text.len());
+        self.gave_up |= !enough;
         enough && !self.is_full()
     }
 }

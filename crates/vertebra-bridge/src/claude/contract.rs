@@ -3,12 +3,12 @@
 //! What it reads and what its answers mean is as with Claude Code. How it fails is ours: what is no answer is a failure,
 //! which counts as the hook says.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use vertebra::{
-    Call, ToolResult,
+    Call, ToolResult, ToolStatus,
     events::{PermissionAsked, ToolAsked, ToolFailed, ToolUsed},
 };
 
@@ -19,13 +19,14 @@ use super::{
     in_loop::{about, fields, names, trigger},
     matcher::Matcher,
     output::Written,
-    rule::{Ground, PermissionRules},
+    rule::{ClaudeCall, Ground, PermissionRules, condition_holds},
     run::{Ended, Said},
     settings::{Declared, Settings},
     verdict::Heard,
 };
 use crate::{
     handler::refusal,
+    host::HOSTS,
     wire::{Decision, End, Exchange, Judgement, Reply},
 };
 
@@ -64,17 +65,14 @@ pub(crate) fn input(point: &str, event: &Value) -> Result<Map<String, Value>, St
             failed = !used.result.success;
             after(&used.call, &used.result, cwd)
         }
-        "ToolUseFailed" => {
-            let mut own = about(&typed::<ToolFailed>(event)?.call, cwd);
-            own.insert("error".to_owned(), text("error").into());
-            own
-        }
+        "ToolUseFailed" => failure(&typed(event)?, cwd),
         "PromptSubmit" => fields(json!({ "prompt": text("prompt") })),
         "ShouldContinue" => {
             let again = event.get("continuations").and_then(Value::as_u64).is_some_and(|count| count > 0);
             fields(json!({ "stop_hook_active": again, "last_assistant_message": text("text") }))
         }
         "SubagentStart" => fields(json!({ "agent_type": text("subagent") })),
+        // A child that hooks make go on is not told of here, so nobody knows whether it is again.
         "SubagentStop" => fields(json!({
             "agent_type": text("subagent"), "stop_hook_active": false, "last_assistant_message": text("text"),
         })),
@@ -82,32 +80,108 @@ pub(crate) fn input(point: &str, event: &Value) -> Result<Map<String, Value>, St
             fields(json!({ "trigger": trigger(text("reason")), "custom_instructions": text("instructions") }))
         }
         "AfterCompact" => fields(json!({ "trigger": trigger(text("reason")) })),
-        "SessionStart" => fields(json!({ "source": "startup" })),
+        "SessionStart" => {
+            let source = if event.get("resumed") == Some(&Value::Bool(true)) { "resume" } else { "startup" };
+            let model = event.pointer("/model/name").and_then(Value::as_str).unwrap_or_default();
+            fields(json!({ "source": source, "model": model }))
+        }
         "SessionEnd" => fields(json!({ "reason": "other" })),
         "Notification" => fields(json!({ "message": text("message"), "notification_type": text("kind") })),
         _ => Map::new(),
     };
-    let event = event_at(point, failed).ok_or_else(|| format!("Claude Code has no event at {point}"))?;
-    let mut input = fields(json!({
-        "session_id": text("session_id"), "transcript_path": "", "cwd": cwd, "permission_mode": "default",
-        "hook_event_name": event.name,
-    }));
+    let at = event_at(point, failed).ok_or_else(|| format!("Claude Code has no event at {point}"))?;
+    let mut input = of_every_event(at, event);
     input.extend(own);
     Ok(input)
+}
+
+/// What every event of Claude Code has. Which mode holds and where a transcript is, no event of ours tells: scripts find
+/// the keys with what is usual.
+fn of_every_event(at: &Event, event: &Value) -> Map<String, Value> {
+    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+    let mut input = fields(json!({
+        "session_id": text("session_id"), "transcript_path": "", "cwd": text("working_directory"),
+        "hook_event_name": at.name,
+    }));
+    let mut set = |key: &str, value: &str| drop(input.insert(key.to_owned(), value.into()));
+    let of_session = matches!(at.name, "SessionStart" | "SessionEnd");
+    if !of_session {
+        set("prompt_id", text("run_id"));
+    }
+    if !of_session && at.name != "Notification" {
+        set("permission_mode", "default");
+    }
+    // Events about a child are its parent's, and do not know which of its runs the child is.
+    let in_child = event.get("depth").and_then(Value::as_u64).is_some_and(|depth| depth > 0);
+    if in_child && !at.name.starts_with("Subagent") {
+        set("agent_id", text("run_id"));
+        // Of another program only the program is known.
+        if HOSTS.iter().all(|host| host.name != text("agent")) {
+            set("agent_type", text("agent"));
+        }
+    }
+    input
 }
 
 fn after(call: &Call, result: &ToolResult, cwd: &str) -> Map<String, Value> {
     let mut own = about(call, cwd);
     if result.success {
-        own.insert("tool_response".to_owned(), names::tool_response(call, result, cwd));
+        own.insert("tool_response".to_owned(), names::tool_response(&with_our_path(call), result, cwd));
     } else {
         own.insert("error".to_owned(), result.output.clone().into());
+        own.insert("is_interrupt".to_owned(), (result.status == ToolStatus::Cancelled).into());
     }
+    own.insert("duration_ms".to_owned(), result.duration_ms.into());
     own
+}
+
+fn failure(failed: &ToolFailed, cwd: &str) -> Map<String, Value> {
+    let mut own = about(&failed.call, cwd);
+    own.insert("error".to_owned(), failed.error.clone().into());
+    own.insert("is_interrupt".to_owned(), false.into());
+    own.insert("duration_ms".to_owned(), failed.duration_ms.into());
+    own
+}
+
+/// A call of another agent has its path under that agent's name.
+fn with_our_path(call: &Call) -> Call {
+    let mut call = call.clone();
+    if let (None, Some(path)) = (call.args.get("path"), call.args.text("file_path").map(str::to_owned)) {
+        call.args.set("path", path);
+    }
+    call
 }
 
 fn typed<E: DeserializeOwned>(event: &Value) -> Result<E, String> {
     serde_json::from_value(event.clone()).map_err(|error| error.to_string())
+}
+
+/// The permission rule under which a handler is asked.
+pub(crate) struct Condition {
+    /// The rule as Claude Code writes it.
+    pub(crate) rule: String,
+    /// What `/` stands for in it.
+    pub(crate) project: PathBuf,
+    /// What `~` stands for in it.
+    pub(crate) home: Option<PathBuf>,
+}
+
+impl Condition {
+    /// Whether calls are made at a point of ours.
+    pub(crate) fn is_about(point: &str) -> bool {
+        event_at(point, false).is_some_and(Event::is_about_a_tool)
+    }
+
+    /// Whether the rule is about this call. A call that cannot be read is one that it is about.
+    pub(crate) fn holds(&self, point: &str, event: &Value) -> bool {
+        let Ok(input) = input(point, event) else { return true };
+        let cwd = input.get("cwd").and_then(Value::as_str).unwrap_or_default();
+        let tool = input.get("tool_name").and_then(Value::as_str).unwrap_or_default();
+        let Some(Value::Object(of_tool)) = input.get("tool_input") else { return true };
+        let ground = Ground { cwd: cwd.into(), project: self.project.clone(), home: self.home.clone() };
+        let origin = Origin { file: self.project.join("vertebra.toml"), level: Level::Project };
+        condition_holds(&self.rule, &origin, ClaudeCall { tool, input: of_tool }, &ground)
+    }
 }
 
 /// What an exchange means there, as an answer of ours.
@@ -151,22 +225,25 @@ fn judged(event: &'static Event, input: &Map<String, Value>, ended: &Ended) -> R
 
 /// A judgement in our own words, as far as the point takes them.
 fn answer(point: &str, event: &Value, judgement: Judgement) -> Reply {
-    let reason = judgement.reason.clone().or_else(|| judgement.user_sees.clone());
+    let message = judgement.user_sees.clone();
+    let reason = judgement.reason.clone().or_else(|| message.clone());
     let reason = reason.unwrap_or_else(|| "a hook says so".to_owned());
     let mut context = judgement.model_context;
     let mut reply = match judgement.decision {
         Some(Decision::Deny | Decision::Block) => {
             let words = judgement.model_sees.as_deref().unwrap_or(&reason);
-            refusal(point, words).unwrap_or_else(|| {
+            refusal(point, &with_message(words, message.as_deref())).unwrap_or_else(|| {
                 // What has happened cannot be refused any more; the model reads what is wrong with it.
-                context.push(words.to_owned());
+                context.push(with_message(words, message.as_deref()));
                 Reply::default()
             })
         }
-        Some(Decision::Ask) => Reply::verdict("ask", "reason", &reason),
-        Some(Decision::Allow) => Reply { verdict: Some(fields(json!({ "verdict": "allow" }))), ..Reply::default() },
-        None if !judgement.goes_on => Reply::verdict("stop", "reason", &reason),
-        None => Reply::default(),
+        Some(Decision::Ask) => Reply::verdict("ask", "reason", &with_message(&reason, message.as_deref())),
+        None if !judgement.goes_on => Reply::verdict("stop", "reason", &with_message(&reason, message.as_deref())),
+        decision => {
+            let verdict = decision.map(|_| fields(json!({ "verdict": "allow" })));
+            Reply { verdict, aside: message, ..Reply::default() }
+        }
     };
     let tool = event.get("tool").and_then(Value::as_str).unwrap_or_default();
     if let (Some(Value::Object(input)), "BeforeToolUse") = (&judgement.tool_input, point) {
@@ -183,4 +260,13 @@ fn answer(point: &str, event: &Value, judgement: Judgement) -> Reply {
     }
     reply.context = context;
     reply
+}
+
+/// A reason, and what the person is told besides.
+fn with_message(reason: &str, message: Option<&str>) -> String {
+    match message {
+        Some(message) if message.contains(reason) => message.to_owned(),
+        Some(message) if !reason.contains(message) => format!("{reason}\n{message}"),
+        Some(_) | None => reason.to_owned(),
+    }
 }

@@ -61,7 +61,8 @@ impl Effect {
         };
         let blocks = declared.handler.blocks_on_failure
             && declared.handler.background().is_none()
-            && !event.ignores_on_failure();
+            && !event.ignores_on_failure()
+            && (event.is_gate() || !matches!(event.objection, Objection::Ignored | Objection::Told));
         match &ended.said {
             Said::Exited { code: 0, written, .. } => {
                 effect.succeeded = true;
@@ -72,10 +73,14 @@ impl Effect {
                 effect.succeeded = true;
                 effect.answer(event, output);
             }
-            Said::Exited { stderr, .. } => {
+            Said::Exited { code, stderr, .. } => {
                 let line = stderr.lines().find(|line| !line.trim().is_empty()).map(str::trim);
                 let line = line.unwrap_or("No stderr output");
-                effect.fail(&shown, "failed", &format!("Failed with non-blocking status code: {line}"), blocks);
+                let notice = match event.name {
+                    "WorktreeCreate" => format!("failed with exit code {code}: {line}"),
+                    _ => format!("Failed with non-blocking status code: {line}"),
+                };
+                effect.fail(&shown, "failed", &notice, blocks);
             }
             Said::TimedOut { after } => {
                 let notice = format!("timed out after {} s; what it wrote is discarded", after.as_secs_f64());
@@ -123,8 +128,12 @@ impl Effect {
         let stderr = Some(stderr.trim()).filter(|text| !text.is_empty()).unwrap_or("No stderr output");
         if let Written::Answer(output) = written {
             let mut output = (**output).clone();
-            if event.name.starts_with("Elicitation") {
+            if event.name.starts_with("Elicitation") || event.is("MessageDisplay") {
                 output.specific.clear();
+            }
+            // A refusal without words has those on stderr.
+            if output.decision == Some("block") && output.reason.is_none() {
+                output.reason = Some(stderr.to_owned());
             }
             self.answer(event, &output);
         }
@@ -160,7 +169,8 @@ impl Effect {
             let told = if event.is("DirectoryAdded") { &mut self.contexts } else { &mut self.to_person };
             told.push(message.clone());
         }
-        self.contexts.extend(output.text("additionalContext").map(str::to_owned));
+        let context = output.text("additionalContext").filter(|text| !text.trim().is_empty());
+        self.contexts.extend(context.map(str::to_owned));
         let reason = output.text("permissionDecisionReason").or(output.reason.as_deref()).map(str::to_owned);
         let given = match output.text("permissionDecision") {
             Some("allow") => Some(Permission::Allow),

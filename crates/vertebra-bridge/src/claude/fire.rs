@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     handler::process::{Program, Start},
-    wire::{Judgement, RanHandler},
+    wire::{Decision, Judgement, RanHandler},
 };
 
 /// How long the handlers at a session's end have together, unless a settings file gives one of them more.
@@ -37,7 +37,10 @@ const READ_VARIABLES: Duration = Duration::from_secs(5);
 /// A session's settings, ready to fire.
 pub struct Hooks {
     settings: Settings,
+    /// The session with the variables that settings give.
     session: Session,
+    /// The session as it was given.
+    bare: Session,
     rules: PermissionRules,
 }
 
@@ -68,7 +71,7 @@ pub(super) struct Later {
 /// The event is what hooks read on stdin; what it leaves out is filled in. Handlers run for real.
 pub async fn fire(settings: &Settings, event: &Value, session: &Session) -> Judgement {
     let hooks = Hooks::new(settings.clone(), session.clone());
-    let Fired { mut judgement, background, input, .. } = hooks.fire_in(session, event, &AtWork::All).await;
+    let Fired { mut judgement, background, input, .. } = hooks.fire_in(hooks.session(), event, &AtWork::All).await;
     let later: FuturesUnordered<_> = background.iter().map(|declared| hooks.run_beside(declared, &input)).collect();
     let mut later: Vec<Later> = later.collect().await;
     later.sort_by(|one, other| one.ran.exchange.handler.cmp(&other.ran.exchange.handler));
@@ -81,7 +84,8 @@ pub async fn fire(settings: &Settings, event: &Value, session: &Session) -> Judg
         judgement.effects.insert("wakes_model_with".to_owned(), wakes.join("\n").into());
     }
     if !background.is_empty() {
-        judgement.effects.insert("blocks".to_owned(), judgement.decision.is_some().into());
+        let blocks = matches!(judgement.decision, Some(Decision::Deny | Decision::Block));
+        judgement.effects.insert("blocks".to_owned(), blocks.into());
     }
     let name = event.get("hook_event_name").and_then(Value::as_str).unwrap_or_default();
     if Event::named(name).is_some_and(Event::has_env_file) {
@@ -91,7 +95,7 @@ pub async fn fire(settings: &Settings, event: &Value, session: &Session) -> Judg
             judgement.effects.insert("environment".to_owned(), left.into());
         }
     }
-    judgement.warnings.extend(hooks.warnings().cloned());
+    judgement.warnings.extend(hooks.rules.warnings.iter().cloned());
     for later in later {
         judgement.warnings.extend(later.warning);
         judgement.ran.push(later.ran);
@@ -105,7 +109,11 @@ impl Hooks {
         let ground =
             Ground { cwd: session.project.clone(), project: session.project.clone(), home: session.home.clone() };
         let rules = PermissionRules::new(&settings, &ground);
-        Self { settings, session, rules }
+        let (bare, mut session) = (session.clone(), session);
+        let given = settings.variables();
+        session.variables.retain(|(name, _)| name.to_str().is_none_or(|name| !given.contains_key(name)));
+        session.variables.extend(given.into_iter().map(|(name, value)| (name.into(), value.into())));
+        Self { settings, session, bare, rules }
     }
 
     /// What was not understood of the settings.
@@ -119,6 +127,11 @@ impl Hooks {
 
     pub(super) fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// The session without what settings say.
+    pub(super) fn bare_session(&self) -> &Session {
+        &self.bare
     }
 
     pub(super) fn rules(&self) -> &PermissionRules {
@@ -141,7 +154,8 @@ impl Hooks {
         let Some(given) = event.as_object() else { return nothing("an event is a JSON object".to_owned()) };
         let name = given.get("hook_event_name").and_then(Value::as_str).unwrap_or_default();
         let Some(event) = Event::named(name) else {
-            return nothing(format!("`hook_event_name` is `{name}`, which is no event of Claude Code"));
+            let what = if name.is_empty() { "is missing".to_owned() } else { format!("is `{name}`") };
+            return nothing(format!("`hook_event_name` {what}: that is no event of Claude Code"));
         };
         let input = self.completed(event, given);
         let folder = self.folder(&input);
@@ -383,5 +397,16 @@ fn cap(judgement: &mut Judgement) {
     }
     for text in [&mut judgement.reason, &mut judgement.model_sees, &mut judgement.user_sees] {
         *text = text.take().map(capped);
+    }
+    for value in judgement.effects.values_mut() {
+        let texts = match value {
+            Value::Array(list) => list.as_mut_slice(),
+            one => std::slice::from_mut(one),
+        };
+        for text in texts {
+            if let Value::String(text) = text {
+                *text = capped(std::mem::take(text));
+            }
+        }
     }
 }

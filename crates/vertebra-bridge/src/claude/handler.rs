@@ -217,10 +217,11 @@ impl Handler {
         }
     }
 
-    /// Whether two declarations are of one handler: what they run is the same. What runs beside the agent decides nothing,
+    /// Whether two declarations are of one handler: what they run, and under which rule, is the same. What runs beside the agent decides nothing,
     /// so it stands for none that does.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (&self.action, &other.action) {
+            _ if self.condition != other.condition => false,
             (
                 Action::Command { command: one, args: with, shell: by, background: beside },
                 Action::Command { command: other, args: and, shell: of, background },

@@ -39,10 +39,10 @@ enum Shape {
     Flag,
     Object,
     Texts,
-    List,
     Any,
     OneOf(&'static [&'static str]),
     Decision,
+    PermissionUpdates,
 }
 
 impl Written {
@@ -178,7 +178,7 @@ impl Output {
             stops: object.get("continue") == Some(&Value::Bool(false)),
             stop_reason: text("stopReason"),
             system_message: text("systemMessage"),
-            terminal_sequence: text("terminalSequence"),
+            terminal_sequence: text("terminalSequence").filter(|sequence| is_harmless(sequence)),
             decision: match object.get("decision").and_then(Value::as_str) {
                 Some("block") => Some("block"),
                 Some(_) => Some("approve"),
@@ -193,6 +193,45 @@ impl Output {
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         self.specific.get(key)?.as_str()
     }
+}
+
+/// Whether a sequence does nothing to a terminal but name its window, notify and ring: OSC 0, 1, 2, 9, 99, 777, and BEL.
+fn is_harmless(sequence: &str) -> bool {
+    let mut rest = sequence;
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix('\u{7}') {
+            rest = after;
+            continue;
+        }
+        let Some(body) = rest.strip_prefix("\u{1b}]") else { return false };
+        let Some(end) = body.find(['\u{7}', '\u{1b}']) else { return false };
+        let number = body[..end].split(';').next().unwrap_or_default();
+        if !matches!(number, "0" | "1" | "2" | "9" | "99" | "777") || body[..end].chars().any(char::is_control) {
+            return false;
+        }
+        let Some(after) = body[end..].strip_prefix('\u{7}').or_else(|| body[end..].strip_prefix("\u{1b}\\")) else {
+            return false;
+        };
+        rest = after;
+    }
+    true
+}
+
+/// Whether a value changes permissions in a way that there is.
+fn is_permission_update(update: &Value) -> bool {
+    let is_one_of = |value: &Value, words: &[&str]| value.as_str().is_some_and(|word| words.contains(&word));
+    let is_rule = |rule: &Value| rule["toolName"].is_string();
+    let destinations = ["session", "localSettings", "projectSettings", "userSettings"];
+    let fits = match update["type"].as_str() {
+        Some("addRules" | "replaceRules" | "removeRules") => {
+            update["rules"].as_array().is_some_and(|rules| rules.iter().all(is_rule))
+                && is_one_of(&update["behavior"], &["allow", "ask", "deny"])
+        }
+        Some("setMode") => update["mode"].is_string(),
+        Some("addDirectories" | "removeDirectories") => update["directories"].is_array(),
+        _ => false,
+    };
+    fits && (update["destination"].is_null() || is_one_of(&update["destination"], &destinations))
 }
 
 fn pair((key, value): (&String, &Value)) -> (String, Value) {
@@ -216,7 +255,6 @@ impl Shape {
             Self::Text => is(value.is_string(), "a text"),
             Self::Flag => is(value.is_boolean(), "true or false"),
             Self::Object => is(value.is_object(), "an object"),
-            Self::List => is(value.is_array(), "a list"),
             Self::Texts => {
                 is(value.as_array().is_some_and(|list| list.iter().all(Value::is_string)), "a list of texts")
             }
@@ -232,11 +270,15 @@ impl Shape {
                 let shapes = [
                     ("behavior", Self::OneOf(&["allow", "deny"])),
                     ("updatedInput", Self::Object),
-                    ("updatedPermissions", Self::List),
+                    ("updatedPermissions", Self::PermissionUpdates),
                     ("message", Self::Text),
                     ("interrupt", Self::Flag),
                 ];
                 check(object, &shapes, "decision.")
+            }
+            Self::PermissionUpdates => {
+                let list = value.as_array().ok_or("a list")?;
+                is(list.iter().all(is_permission_update), "a list of permission updates")
             }
         }
     }

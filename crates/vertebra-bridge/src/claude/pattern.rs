@@ -103,23 +103,33 @@ impl Reading<'_> {
             self.made.push_str(r"^\s\S]");
             return Ok(());
         }
+        // Whether `\w` and its like was the last: no range begins with it.
+        let mut after_many = false;
         loop {
+            let of_many = self.begins_many();
             match self.rest.next().ok_or("a `[` has no end")? {
                 ']' => {
                     self.made.push(']');
                     return Ok(());
                 }
                 '\\' => self.escape(Place::InClass)?,
-                '-' => match self.rest.peek() {
-                    // At an end it is itself, in between it makes a range.
-                    Some(']' | '-') => self.made.push_str(r"\-"),
-                    _ if self.made.ends_with(['[', '^']) => self.made.push_str(r"\-"),
-                    _ => self.made.push('-'),
-                },
+                '-' => {
+                    // At an end and beside such it is itself, in between it makes a range.
+                    let at_an_end = matches!(self.rest.peek(), Some(']' | '-')) || self.made.ends_with(['[', '^']);
+                    let is_itself = at_an_end || after_many || self.begins_many();
+                    self.made.push_str(if is_itself { r"\-" } else { "-" });
+                }
                 c @ ('[' | '&' | '~') => self.literal(c),
                 c => self.made.push(c),
             }
+            after_many = of_many;
         }
+    }
+
+    /// Whether an escape comes that stands for many characters.
+    fn begins_many(&self) -> bool {
+        let mut ahead = self.rest.clone();
+        ahead.next() == Some('\\') && ahead.next().is_some_and(|c| "dDsSwW".contains(c))
     }
 
     fn group(&mut self) -> Result<(), String> {
@@ -189,6 +199,13 @@ mod tests {
             (r"^[-a]$", "-", true),
             (r"^[a-]$", "-", true),
             (r"^[\w-]+$", "a-b", true),
+            (r"^mcp__[\w-.]+$", "mcp__a-b.c", true),
+            (r"^[\w-z]+$", "a-z", true),
+            (r"^[\w-z]+$", "a`b", false),
+            (r"^[\s-x]+$", " -x", true),
+            (r"^[a-\d]+$", "a-1", true),
+            (r"^[a-\d]+$", "b", false),
+            (r"^[a-c\d]+$", "b1", true),
             (r"^a{$", "a{", true),
             (r"^a{2}$", "aa", true),
             (r"^a{2,}$", "aaa", true),

@@ -53,13 +53,33 @@ impl PermissionRules {
         let (mut written, mut about_input, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
         let mut texts = RuleTexts::default();
         for rule in settings.rules() {
-            if let Some(of_input) = InputRule::read(&rule.text) {
+            let refuses = rule.effect != "allow";
+            let mut left_out = |why: String| {
+                let (file, effect) = (rule.origin.file.display(), rule.effect);
+                warnings.push(format!("{file}: permissions.{effect}: `{}`: {why}; it is left out", rule.text));
+            };
+            let parts = match Parts::of(&rule.text) {
+                Ok(parts) => parts,
+                Err(why) => {
+                    left_out(why);
+                    continue;
+                }
+            };
+            if !refuses && let Err(why) = parts.may_allow() {
+                left_out(why);
+                continue;
+            }
+            if let Some(of_input) = InputRule::read(parts) {
                 about_input.push((of_input, rule.clone()));
                 continue;
             }
-            let ours = in_our_words(&rule.text, rule.effect != "allow", &rule.origin, ground);
+            let ours = in_our_words(parts, refuses, &rule.origin, ground);
             if let Err(error) = ours.parse::<Rule>() {
-                warnings.push(format!("{}: permissions.{}: {error}", rule.origin.file.display(), rule.effect));
+                // What spans several commands refuses by the text of them all.
+                match parts.whole_line().filter(|_| refuses) {
+                    Some(of_input) => about_input.push((of_input, rule.clone())),
+                    None => left_out(error.to_string()),
+                }
                 continue;
             }
             match rule.effect {
@@ -131,12 +151,13 @@ fn effect(named: &str) -> Effect {
 
 /// Whether an `if` holds for a call. A call that cannot be read is one that it holds for.
 pub(super) fn condition_holds(rule: &str, origin: &Origin, call: ClaudeCall<'_>, ground: &Ground) -> bool {
-    let (name, inside) = split(rule);
-    if !names_tool(name, call.tool) {
+    // A rule that nobody can read keeps nobody from being asked.
+    let Ok(parts) = Parts::of(rule) else { return true };
+    if !names_tool(parts.name, call.tool) {
         return false;
     }
-    let Some(inside) = inside else { return true };
-    if let Some(rule) = InputRule::read(rule) {
+    let Some(inside) = parts.inside else { return true };
+    if let Some(rule) = InputRule::read(parts) {
         return rule.holds(call);
     }
     let line = call.input.get("command").and_then(Value::as_str).filter(|_| is_shell(call.tool));
@@ -145,19 +166,71 @@ pub(super) fn condition_holds(rule: &str, origin: &Origin, call: ClaudeCall<'_>,
     {
         return true;
     }
-    let Ok(rule) = in_our_words(rule, false, origin, ground).parse::<Rule>() else { return true };
+    let Ok(rule) = in_our_words(parts, false, origin, ground).parse::<Rule>() else { return true };
     let home = ground.home.as_deref().map(Path::to_string_lossy);
     rule.is_about(&spec_of(call.tool), &args_of(call.input), &ground.cwd.to_string_lossy(), home.as_deref())
 }
 
-/// A rule's tool, and what of it.
-fn split(rule: &str) -> (&str, Option<&str>) {
-    let rule = rule.trim();
-    match rule.split_once('(') {
-        Some((name, inside)) => (name.trim(), inside.strip_suffix(')').map(str::trim).filter(|inside| *inside != "*")),
-        None => (rule, None),
+/// A rule taken apart.
+#[derive(Debug, Clone, Copy)]
+struct Parts<'r> {
+    /// Its tool.
+    name: &'r str,
+    /// What of it; nothing is all of it.
+    inside: Option<&'r str>,
+}
+
+impl<'r> Parts<'r> {
+    /// Takes a rule apart, or says why it is none.
+    fn of(rule: &'r str) -> Result<Self, String> {
+        let rule = rule.trim();
+        let Some((name, inside)) = rule.split_once('(') else { return Ok(Self { name: rule, inside: None }) };
+        let inside = inside.strip_suffix(')').ok_or("it does not end with `)`")?.trim();
+        Ok(Self { name: name.trim(), inside: Some(inside).filter(|inside| *inside != "*") })
+    }
+
+    /// Whether it may allow something: what names parameters, or many tools, only refuses and asks.
+    fn may_allow(self) -> Result<(), String> {
+        let server = self.name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).map(|(server, _)| server);
+        if self.name.contains('*') && server.is_none_or(|server| server.contains('*')) {
+            return Err("a pattern for the names of tools can deny and ask, and not allow".to_owned());
+        }
+        match self.parameter() {
+            Some((field, _)) => Err(format!("a rule about the parameter `{field}` can deny and ask, and not allow")),
+            None => Ok(()),
+        }
+    }
+
+    /// The parameter of the tool that it is about, and the pattern for it.
+    fn parameter(self) -> Option<(&'r str, &'r str)> {
+        let is_name = |field: &str| field.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+        let (field, value) = self.inside?.split_once(':')?;
+        let known = PARAMETERS.iter().find(|(tools, _)| tools.contains(&self.name)).map(|(_, fields)| *fields);
+        // `Bash(timeout:*)` is about a command.
+        let is_prefix = is_shell(self.name) && value == "*";
+        let is_one = known.map_or(is_name(field), |fields| fields.contains(&field));
+        (!value.is_empty() && !is_prefix && is_one).then_some((field, value))
+    }
+
+    /// A pattern for a line of several commands, as text.
+    fn whole_line(self) -> Option<InputRule> {
+        let pattern = self.inside.filter(|inside| is_shell(self.name) && inside.contains(['|', '&', ';', '\n']))?;
+        Some(InputRule { tool: self.name.to_owned(), fields: vec!["command".to_owned()], pattern: pattern.to_owned() })
     }
 }
+
+/// The parameters that rules can be about, where something else may stand before a colon too.
+const PARAMETERS: &[(&[&str], &[&str])] = &[
+    (&["Bash", "PowerShell"], &["description", "run_in_background", "timeout"]),
+    (
+        &["Agent", "Task"],
+        &["description", "isolation", "model", "name", "prompt", "run_in_background", "subagent_type"],
+    ),
+    (&["Skill"], &["args"]),
+    (&["WebFetch"], &["prompt", "url"]),
+    (READS, &["-i", "glob", "limit", "multiline", "offset", "output_mode", "pattern", "type"]),
+    (EDITS, &["content", "edit_mode", "new_source", "new_string", "old_string", "replace_all"]),
+];
 
 const READS: &[&str] = &["Read", "Grep", "Glob", "LS", "NotebookRead"];
 const EDITS: &[&str] = &["Edit", "Write", "MultiEdit", "NotebookEdit"];
@@ -234,26 +307,21 @@ struct InputRule {
 }
 
 impl InputRule {
-    fn read(rule: &str) -> Option<Self> {
-        let (name, inside) = split(rule);
-        let inside = inside?;
+    fn read(parts: Parts<'_>) -> Option<Self> {
+        let (name, inside) = (parts.name, parts.inside?);
         let of = |fields: &[&str], pattern: &str| {
             let fields = fields.iter().map(|field| (*field).to_owned()).collect();
             Some(Self { tool: name.to_owned(), fields, pattern: pattern.to_owned() })
         };
-        let named = inside.split_once(':').filter(|(field, value)| {
-            !value.is_empty() && field.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-        });
-        match (name, named) {
-            ("Bash" | "PowerShell", Some((field @ ("run_in_background" | "timeout" | "description"), value))) => {
-                of(&[field], value)
-            }
-            ("WebFetch" | "Bash" | "PowerShell", _) => None,
+        match (name, parts.parameter()) {
+            (_, Some((field, value))) => of(&[field], value),
             ("Agent" | "Task", None) => of(&["subagent_type"], inside),
-            ("Skill", None) => of(&["skill", "command"], inside),
-            ("Skill", Some((skill, "*"))) => of(&["skill", "command"], &format!("{skill}*")),
-            (name, Some((field, value))) if !READS.contains(&name) && !EDITS.contains(&name) => of(&[field], value),
-            _ => None,
+            // A plugin's name may stand before that of its skill.
+            ("Skill", None) => match inside.strip_suffix(":*") {
+                Some(skill) => of(&["skill", "command"], &format!("{skill}*")),
+                None => of(&["skill", "command"], inside),
+            },
+            (_, None) => None,
         }
     }
 
@@ -286,8 +354,7 @@ pub(super) fn fits(pattern: &str, text: &str) -> bool {
 }
 
 /// A rule in the kit's words. Where a path begins differs, and refusals hold at any depth.
-fn in_our_words(rule: &str, refuses: bool, origin: &Origin, ground: &Ground) -> String {
-    let (name, inside) = split(rule);
+fn in_our_words(Parts { name, inside }: Parts<'_>, refuses: bool, origin: &Origin, ground: &Ground) -> String {
     let Some(inside) = inside else { return name.to_owned() };
     if name == "PowerShell" {
         return format!("Bash({inside})");

@@ -176,7 +176,11 @@ impl Given<'_> {
             End::NotText { exit_code } => exited(exit_code.unwrap_or(1)),
             End::Answered => exited(0),
             End::TimedOut { after } => Said::TimedOut { after: *after },
-            End::Signalled { signal } => Said::Failed { message: format!("it was ended by signal {signal}") },
+            End::Signalled { signal } => match exited(128 + *signal) {
+                // What it said before counts, as it would if a shell were between.
+                said @ Said::Exited { written: Written::Answer(_), .. } => said,
+                _ => Said::Failed { message: format!("it was ended by signal {signal}") },
+            },
             // An agent may have given it that much to repeat: what nobody reads to its end is no yes.
             End::TooLarge { limit } => {
                 let stderr = format!("it wrote more than {limit} bytes, which nobody reads");
@@ -324,7 +328,7 @@ fn failed(message: String, began: Instant) -> Exchange {
 
 /// A server answers with nothing or with an object; anything else is an error, and no text.
 fn only_objects(exchange: Exchange) -> Exchange {
-    let body = exchange.stdout.trim();
+    let body = exchange.stdout.trim().trim_start_matches('\u{feff}');
     let fits = body.is_empty() || matches!(serde_json::from_str(body), Ok(Value::Object(_)));
     if exchange.end != End::Answered || fits {
         return exchange;

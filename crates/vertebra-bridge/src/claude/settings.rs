@@ -161,8 +161,14 @@ impl Settings {
             Ok(_) => return self.is_broken(path, "settings are an object"),
             Err(error) => return self.is_broken(path, &format!("not JSON: {error}")),
         };
+        let mut values = values;
+        let hooks = values.remove("hooks");
+        if origin.level.plugin().is_some() {
+            // A plugin brings hooks, and nothing that is said to others.
+            values.clear();
+        }
         let mut file = File { rules: rules(&values, &origin), origin, bringer: None, hooks: Vec::new(), values };
-        if let Some(hooks) = file.values.remove("hooks") {
+        if let Some(hooks) = hooks {
             self.read_hooks(&hooks, &mut file);
         }
         self.files.push(file);
@@ -227,7 +233,7 @@ impl Settings {
     fn read_hooks(&mut self, hooks: &Value, file: &mut File) {
         let shown = file.origin.file.display().to_string();
         let Some(hooks) = hooks.as_object() else {
-            self.warnings.push(format!("{shown}: `hooks` is an object; it is left out"));
+            self.warnings.push(format!("{shown}: `hooks` has to be an object; it is left out"));
             return;
         };
         for (name, groups) in hooks {
@@ -239,7 +245,7 @@ impl Settings {
                 continue;
             };
             let Some(groups) = groups.as_array() else {
-                self.warnings.push(format!("{shown}: hooks.{name} is a list; it is left out"));
+                self.warnings.push(format!("{shown}: hooks.{name} has to be a list; it is left out"));
                 continue;
             };
             for (at, group) in groups.iter().enumerate() {
@@ -253,7 +259,7 @@ impl Settings {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.as_str()),
             Some(_) => {
-                self.warnings.push(format!("{shown}: `matcher` is a text; the entry is left out"));
+                self.warnings.push(format!("{shown}: `matcher` has to be a text; the entry is left out"));
                 return;
             }
         };
@@ -272,7 +278,7 @@ impl Settings {
             let handler = match Handler::read(handler) {
                 Ok(handler) => handler,
                 Err(error) => {
-                    self.warnings.push(format!("{shown}: {error}; it is left out"));
+                    self.warnings.push(format!("{shown}: {error}; the handler is left out"));
                     continue;
                 }
             };
@@ -353,9 +359,29 @@ impl Settings {
         }
     }
 
-    /// The permission rules of all levels.
+    /// The permission rules of all levels, or of the managed one alone if that says so.
     pub(super) fn rules(&self) -> impl Iterator<Item = &RuleText> {
-        self.by_strength().flat_map(|file| &file.rules)
+        let managed_only = self.managed("allowManagedPermissionRulesOnly") == Some(&Value::Bool(true));
+        let counts = move |file: &&File| !managed_only || file.origin.level == Level::Managed;
+        self.by_strength().filter(counts).flat_map(|file| &file.rules)
+    }
+
+    /// The variables that settings give to whatever is started, each as the strongest level says.
+    pub(super) fn variables(&self) -> BTreeMap<String, String> {
+        let mut variables = BTreeMap::new();
+        let said = self.by_strength().filter_map(|file| file.values.get("env")?.as_object()).flatten();
+        for (name, value) in said {
+            let value = match value {
+                Value::String(text) => text.clone(),
+                Value::Number(_) | Value::Bool(_) => value.to_string(),
+                Value::Null | Value::Array(_) | Value::Object(_) => continue,
+            };
+            // What no process can have is nobody's variable.
+            if !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0') {
+                variables.entry(name.clone()).or_insert(value);
+            }
+        }
+        variables
     }
 
     /// The mode in which sessions begin, if some level says.

@@ -77,7 +77,9 @@ impl Trial {
     pub async fn fire(&self, event: &Value) -> Judgement {
         let mut session = self.session.clone();
         let cwd = event.get("cwd").and_then(Value::as_str).map(PathBuf::from).filter(|cwd| cwd.is_dir());
-        if let (Some(cwd), false) = (cwd, self.is_placed) {
+        // A session that has gone down into a folder began above it.
+        let elsewhere = cwd.filter(|cwd| !cwd.starts_with(&session.project));
+        if let (Some(cwd), false) = (elsewhere, self.is_placed) {
             session.project = cwd;
         }
         if let Some(folder) = &self.folder {

@@ -37,6 +37,9 @@ impl Heard<'_> {
             judgement.model_context = self.effects.iter().flat_map(|effect| effect.contexts.clone()).collect();
         }
         let mut told: Vec<String> = self.effects.iter().flat_map(|effect| effect.to_person.clone()).collect();
+        if self.event.is("DirectoryAdded") && self.text("source") != "slash_command" {
+            told.append(&mut judgement.model_context);
+        }
         if let Some(stop) = self.effects.iter().find(|effect| effect.stops) {
             judgement.goes_on = false;
             told.extend(
@@ -308,12 +311,25 @@ impl Heard<'_> {
                 say("worktree", if left { "removal fails" } else { "removed" }.into());
             }
             "PreCompact" => say("compaction", if blocked { "blocked" } else { "goes on" }.into()),
-            "PreModelSwitch" => say("model_switch", if blocked { "blocked" } else { "goes on" }.into()),
+            "PreModelSwitch" => {
+                let asks = judgement.decision == Some(Decision::Ask);
+                let word = if blocked {
+                    "blocked"
+                } else if asks {
+                    "asked"
+                } else {
+                    "goes on"
+                };
+                say("model_switch", word.into());
+            }
             "Elicitation" | "ElicitationResult" => {
                 let answer = if blocked { Some(json!("decline")) } else { self.last("action").cloned() };
                 if let Some(action) = answer {
                     say("action", action);
-                    self.pass_on(&["content"], &mut say);
+                    // What one filled in is not sent when another declines.
+                    if !blocked {
+                        self.pass_on(&["content"], &mut say);
+                    }
                 }
             }
             "Notification" | "StopFailure" | "InstructionsLoaded" => say("effect", "none".into()),

@@ -24,7 +24,7 @@ impl Command {
     ) -> Result<Self, HandlerError> {
         let program = program(words, services)?;
         let mut variables = environment::passed(services, env);
-        if contract == Contract::ClaudeCode {
+        if matches!(contract, Contract::ClaudeCode { .. }) {
             variables.insert("CLAUDE_PROJECT_DIR".to_owned(), services.folder.to_string_lossy().into_owned());
         }
         Ok(Self { program, variables, contract })

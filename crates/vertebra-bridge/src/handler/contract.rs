@@ -18,16 +18,16 @@ const TOLD_BYTES: usize = 2048;
 
 impl Contract {
     /// Whether it has words for what happens at a point.
-    pub(super) fn fits(self, point: &'static str) -> Result<(), HandlerError> {
+    pub(super) fn fits(&self, point: &'static str) -> Result<(), HandlerError> {
         match self {
-            Self::ClaudeCode if !claude::has_event(point) => Err(HandlerError::NoSuchEvent { point }),
-            Self::Vertebra | Self::ClaudeCode => Ok(()),
+            Self::ClaudeCode { .. } if !claude::has_event(point) => Err(HandlerError::NoSuchEvent { point }),
+            Self::Vertebra | Self::ClaudeCode { .. } => Ok(()),
         }
     }
 
     /// Puts an event to whoever speaks this, and reads what comes back.
     pub(super) async fn put<F: Future<Output = Exchange>>(
-        self,
+        &self,
         ask: &Ask<'_>,
         shown: String,
         over: impl FnOnce(Vec<u8>) -> F,
@@ -42,19 +42,19 @@ impl Contract {
     }
 
     /// What goes over.
-    fn write(self, ask: &Ask<'_>) -> Result<Vec<u8>, String> {
+    fn write(&self, ask: &Ask<'_>) -> Result<Vec<u8>, String> {
         let event = match self {
             Self::Vertebra => ask.event.to_string(),
-            Self::ClaudeCode => Value::Object(claude::input(ask.point, ask.event)?).to_string(),
+            Self::ClaudeCode { .. } => Value::Object(claude::input(ask.point, ask.event)?).to_string(),
         };
         Ok(event.into_bytes())
     }
 
     /// What comes of what came back: an answer, or a failure in words.
-    pub(super) fn read(self, ask: &Ask<'_>, exchange: &Exchange) -> Result<Reply, String> {
+    pub(super) fn read(&self, ask: &Ask<'_>, exchange: &Exchange) -> Result<Reply, String> {
         match self {
             Self::Vertebra => read(ask.point, exchange),
-            Self::ClaudeCode => claude::reply(ask.point, ask.event, exchange),
+            Self::ClaudeCode { .. } => claude::reply(ask.point, ask.event, exchange),
         }
     }
 }

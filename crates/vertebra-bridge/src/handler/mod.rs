@@ -1,11 +1,13 @@
 //! What runs outside the process when a hook fires: a command, a worker, a server, a model.
 
 mod command;
+mod condition;
 mod contract;
 mod environment;
 mod external;
 mod http;
 mod mcp_tool;
+mod of_project;
 mod placed;
 pub mod process;
 mod prompt;
@@ -20,13 +22,13 @@ use std::{pin::Pin, time::Duration};
 use serde_json::Value;
 use vertebra::{AgentState, Run};
 
-pub(crate) use self::placed::Placed;
 pub use self::{
     contract::refusal,
     external::External,
     http::Http,
     services::{HandlerError, Services, build},
 };
+pub(crate) use self::{of_project::OfProject, placed::Placed};
 use crate::wire::{End, Exchange, Reply};
 
 /// A future in a box, so that handlers share a type.

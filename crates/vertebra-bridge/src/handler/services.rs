@@ -5,9 +5,14 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 use vertebra_kit::mcp::Servers;
 
 use super::{
-    Answered, Ask, BoxFuture, Handler, command::Command, http::Http, mcp_tool::McpTool, prompt::Prompt, worker::Worker,
+    Answered, Ask, BoxFuture, Handler, command::Command, condition::Conditional, http::Http, mcp_tool::McpTool,
+    prompt::Prompt, worker::Worker,
 };
-use crate::{settings::RunSettings, trust::Seals};
+use crate::{
+    claude::contract::Condition,
+    settings::{Contract, RunSettings},
+    trust::Seals,
+};
 
 /// What handlers need from whoever assembles them. A model is reached through the run that an event belongs to.
 #[derive(Clone, Default)]
@@ -73,6 +78,12 @@ pub enum HandlerError {
         /// The point.
         point: &'static str,
     },
+    /// A rule is about calls, and none is made at a point.
+    #[error("`if` is a rule about a call, and at {point} there is none: leave it out, or say it in `match`")]
+    NoCall {
+        /// The point.
+        point: &'static str,
+    },
     /// A text stands for a place in the event, and none is named.
     #[error("`{text}` stands for no place in an event: write `${{args.command}}`")]
     Template {
@@ -92,14 +103,19 @@ pub enum HandlerError {
 /// What these settings mean: something that answers.
 pub fn build(run: &RunSettings, services: &Services) -> Result<Arc<dyn Handler>, HandlerError> {
     Ok(match run {
-        RunSettings::Command { command, contract, env } => Arc::new(Command::new(command, env, *contract, services)?),
+        RunSettings::Command { command, contract, env } => {
+            only_if(contract, services, Arc::new(Command::new(command, env, contract.clone(), services)?))
+        }
         RunSettings::Worker { command, env } => Arc::new(Worker::new(command, env, services)?),
         RunSettings::Http { url, headers, env, private, contract } => {
             match super::http::filled(headers, env, &services.variables) {
-                Ok(headers) => Arc::new(Http::new(url, &headers, *private)?.speaking(*contract)),
+                Ok(headers) => {
+                    let http = Http::new(url, &headers, *private)?.speaking(contract.clone());
+                    only_if(contract, services, Arc::new(http))
+                }
                 // What is missing on this machine is a failure of this hook alone, under its policy.
                 Err(unset @ HandlerError::Unset { .. }) => {
-                    Arc::new(Unready { shown: url.clone(), why: unset.to_string() })
+                    only_if(contract, services, Arc::new(Unready { shown: url.clone(), why: unset.to_string() }))
                 }
                 Err(error) => return Err(error),
             }
@@ -114,6 +130,18 @@ pub fn build(run: &RunSettings, services: &Services) -> Result<Arc<dyn Handler>,
             return Err(HandlerError::Module { file: file.clone(), message });
         }
     })
+}
+
+/// A handler under the condition of its contract.
+fn only_if(contract: &Contract, services: &Services, handler: Arc<dyn Handler>) -> Arc<dyn Handler> {
+    match contract {
+        Contract::ClaudeCode { only_if: Some(rule) } => {
+            let home = services.variables.get("HOME").map(PathBuf::from);
+            let condition = Condition { rule: rule.clone(), project: services.folder.clone(), home };
+            Arc::new(Conditional { handler, condition })
+        }
+        Contract::ClaudeCode { only_if: None } | Contract::Vertebra => handler,
+    }
 }
 
 /// What cannot be asked on this machine, and fails whenever it is.

@@ -51,9 +51,7 @@ impl Visit for Add<'_> {
 
 /// The hooks that a constraint means, by the names they are registered under. One that is not in force is none.
 fn meant<'a>(name: &'a str, hook: &PolicyHook, all: &'a [PolicyHook], order: Order) -> Vec<Arc<str>> {
-    let mine = |other: &&PolicyHook| {
-        other.settings.stand.name == *name && other.settings.stand.point == hook.settings.stand.point
-    };
+    let mine = |other: &&PolicyHook| other.goes_by(name) && other.settings.stand.point == hook.settings.stand.point;
     let in_force = |other: &&PolicyHook| other.standing == Standing::InForce;
     if all.iter().any(|other| mine(&other)) {
         return all.iter().filter(mine).filter(in_force).map(|other| other.name.clone()).collect();

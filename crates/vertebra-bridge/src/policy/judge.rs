@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
-use vertebra::{Agent, AgentState, Alone, Args, At, Kind, Name, Ran, Record, RunInfo, ToolSpec, Verdict as _};
+use vertebra::{Agent, AgentState, Alone, Args, At, Kind, Name, Ran, Record, RunInfo, ToolSpec, Verdict as _, shell};
 use vertebra_kit::{
     bash::policy::{self as bash, Ground},
     permissions::Effect,
@@ -103,9 +103,18 @@ impl Policy {
                 by: "bash policy".to_owned(),
             })
         };
+        let unread = || {
+            let mut lines = ["command", "cmd"].iter().filter_map(|name| args.get(name)).filter_map(line);
+            let counts = self.has_rules || self.in_force().any(PolicyHook::is_about_commands);
+            (counts && lines.any(|line| shell::is_beyond_reading(&line))).then(|| Word {
+                decision: Decision::Deny,
+                reason: "the command line is too long to be judged".to_owned(),
+                by: "policy".to_owned(),
+            })
+        };
         match rule {
             Some(word) if word.decision == Decision::Deny => Some(word),
-            other => harm().or(other),
+            other => unread().or_else(harm).or(other),
         }
     }
 }

@@ -25,6 +25,7 @@
 
 mod attach;
 mod files;
+mod inside;
 mod judge;
 mod reload;
 mod rules;
@@ -34,7 +35,7 @@ mod words;
 use std::sync::Arc;
 
 use vertebra::{
-    Agent, Attach as _, BeforeStep, BuildError, Deltas, HookSet, Model, ModelError, ModelId, Name, POINTS,
+    Agent, Attach as _, BeforeStep, BuildError, Deltas, HookSet, Matcher, Model, ModelError, ModelId, Name, POINTS,
     RegisterError, Request, Response, proceed,
 };
 use vertebra_kit::permissions::{PermissionsError, Rules};
@@ -49,7 +50,7 @@ pub use self::{
     standing::{Off, Standing},
 };
 use crate::{
-    handler::{self, Handler, Services},
+    handler::{self, Handler, OfProject, Services},
     settings::{Action, HookSettings, Level, Origin, Said, Settings},
     wire::{at_point, deliver_context},
 };
@@ -126,11 +127,19 @@ impl Policy {
                 let built = built.and_then(|built| built.fits(hook.settings.stand.point).map(|()| built));
                 let built = built.map_err(|error| hook.wrong(error.to_string()))?;
                 let of_project = matches!(hook.origin.level, Level::Project | Level::Local);
-                hook.handler = Some(if of_project { services.seals.seal(built, run) } else { built });
+                hook.handler =
+                    Some(if of_project { services.seals.seal(Arc::new(OfProject(built)), run) } else { built });
             }
         }
         for hook in &hooks {
             standing::check_order(hook, &hooks)?;
+        }
+        for hook in hooks.iter_mut().filter(|hook| only.is_some() && needed(hook)) {
+            let matcher = hook.settings.stand.matcher.as_ref();
+            let relative = matcher.filter(|matcher| inside::any(matcher, inside::is_relative_path));
+            if let Some(matcher) = relative.map(|matcher| inside::also_from(&services.folder, matcher)) {
+                Arc::make_mut(&mut hook.settings).stand.matcher = Some(matcher);
+            }
         }
         let rules = permissions(settings, None)?.rules();
         let has_rules = settings.permissions.mode.is_some() || !rules.list().is_empty();
@@ -213,6 +222,18 @@ impl Policy {
 }
 
 impl PolicyHook {
+    /// Whether somebody who writes this name means it: its own, or the one that records have, with the bundle or without.
+    fn goes_by(&self, name: &str) -> bool {
+        let inside = name.strip_prefix(BUNDLE).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
+        self.settings.stand.name == *inside || *self.name == *inside
+    }
+
+    /// Whether it asks what a command would run.
+    fn is_about_commands(&self) -> bool {
+        let is_it = |matcher: &Matcher| matches!(matcher, Matcher::Command(_));
+        self.settings.stand.matcher.as_ref().is_some_and(|matcher| inside::any(matcher, is_it))
+    }
+
     fn in_force_as(&self, name: &str) -> bool {
         self.standing == Standing::InForce && *self.name == *name
     }

@@ -109,7 +109,7 @@ pub(super) fn check_order(hook: &PolicyHook, all: &[PolicyHook]) -> Result<(), P
     let constraints = before.iter().map(|name| ("before", name)).chain(after.iter().map(|name| ("after", name)));
     for (constraint, name) in constraints {
         let at_point = || all.iter().filter(|other| other.settings.stand.point == *point);
-        let others: Vec<&PolicyHook> = at_point().filter(|other| other.settings.stand.name == *name).collect();
+        let others: Vec<&PolicyHook> = at_point().filter(|other| other.goes_by(name)).collect();
         let known = !others.is_empty() || name.contains('/');
         if !known {
             let meant = nearest(

@@ -190,3 +190,74 @@ deny = "not yet"
     let step = judged(&policy, json!({ "point": "BeforeStep" })).await;
     assert_eq!((step.goes_on, &step.effects["stop"]), (false, &json!("enough")));
 }
+
+#[tokio::test]
+async fn a_hook_of_a_project_passes_over_nobody() {
+    let skips = hook(
+        "skips",
+        "role = \"hook\"\npriority = -2000\nrun = { command = \"echo '{\\\"verdict\\\":\\\"skip\\\"}'\" }",
+    );
+    let denies = hook("denies", "role = \"hook\"\ndeny = \"no\"");
+    let services = Services { folder: std::env::temp_dir(), ..Services::default() };
+    for (level, expected) in [(Level::User, None), (Level::Project, Some(Decision::Deny))] {
+        let settings = settings(&[(Level::User, &denies), (level, &skips)]);
+        let policy = Policy::new(&settings, &services).expect("a policy");
+        let judged = judged(&policy, bash("ls")).await;
+        assert_eq!(judged.decision, expected, "a person may pass over what is their own: {judged:?}");
+    }
+}
+
+#[test]
+fn nothing_comes_before_a_managed_hook_however_it_is_named() {
+    let managed = hook("m-hook", "role = \"hook\"\ndeny = \"no\"");
+    for name in ["m-hook", "policy/m-hook"] {
+        let before = hook("first", &format!("role = \"hook\"\nbefore = [\"{name}\"]\nallow = true"));
+        let settings = settings(&[(Level::Managed, &managed), (Level::Project, &before)]);
+        let error = Policy::new(&settings, &Services::default()).err().expect(name).to_string();
+        assert!(error.contains("nothing comes before a managed hook"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_is_more_than_can_be_read_is_no_yes() {
+    let policy = policy(&[(Level::User, &hook("no", "match = { command = '^frobnicate' }\ndeny = \"no\""))]);
+    let many = (0..1000).map(|number| format!("true {number}")).chain(["frobnicate".to_owned()]);
+    let many = many.collect::<Vec<_>>().join("; ");
+    let long = format!("# {}\nfro$'\\x62'nicate", "x".repeat(70_000));
+    for line in [many, long] {
+        let judged = judged(&policy, bash(&line)).await;
+        assert_eq!(judged.decision, Some(Decision::Deny), "{}", &line[..40]);
+        assert!(judged.reason.is_some_and(|reason| reason.contains("too long to be judged")));
+    }
+    let plain = super::tests::policy(&[(Level::User, &hook("no", "match = { tool = \"other\" }\ndeny = \"no\""))]);
+    let document = format!("cat > a <<'E'\n{}\nE", "x\n".repeat(40_000));
+    assert_eq!(super::tests::judged(&plain, bash(&document)).await.decision, None, "nobody asks what it would run");
+}
+
+#[tokio::test]
+async fn a_line_break_inside_of_a_word_is_a_blank_to_patterns() {
+    let force = "match = { tool = \"bash\", command = '\\bgit\\b.*\\spush\\b.*\\s(--force|-f)\\b' }\ndeny = \"no\"";
+    let policy = policy(&[(Level::User, &hook("no-force", force))]);
+    let line = "git -c user.name=\"a\nb\" push --force";
+    assert_eq!(judged(&policy, bash(line)).await.decision, Some(Decision::Deny));
+    let two = "git status\necho push --force";
+    assert_eq!(judged(&policy, bash(two)).await.decision, None, "two commands are two");
+}
+
+#[tokio::test]
+async fn a_relative_path_is_meant_from_the_policys_folder_wherever_an_agent_has_gone() {
+    let settings = settings(&[(Level::User, &hook("no", "match = { path = \"secret/**\" }\ndeny = \"no\""))]);
+    let services = Services { folder: "/p [1]".into(), ..Services::default() };
+    let policy = Policy::for_one_event(&settings, &services, "BeforeToolUse").expect("a policy");
+    for (cwd, path, expected) in [
+        ("/p [1]", "secret/k", Some(Decision::Deny)),
+        ("/p [1]/sub", "/p [1]/secret/k", Some(Decision::Deny)),
+        ("/p [1]/sub", "../secret/k", Some(Decision::Deny)),
+        ("/", "/p [1]/secret/k", Some(Decision::Deny)),
+        ("/p [1]/sub", "/p [1]/other/k", None),
+    ] {
+        let args = json!({ "path": path });
+        let event = json!({ "point": "BeforeToolUse", "tool": "read_file", "args": args, "working_directory": cwd });
+        assert_eq!(judged(&policy, event).await.decision, expected, "{cwd}: {path}");
+    }
+}

@@ -90,8 +90,13 @@ impl Search<'_> {
                 }
                 continue;
             };
+            let is_spelled_inside = path.starts_with(self.root);
+            if is_spelled_inside && path != real && !path.is_dir() {
+                // By the name it is started by, too: one script in place of another is a change of both.
+                self.add(path.clone());
+            }
             // A link that leads out is still the project's word.
-            let path = match (real.starts_with(self.root), path.starts_with(self.root)) {
+            let path = match (real.starts_with(self.root), is_spelled_inside) {
                 (true, _) => real,
                 (false, true) => path,
                 (false, false) => continue,

@@ -281,3 +281,47 @@ fn a_pipe_in_place_of_what_was_trusted_is_told_and_nobody_waits_for_it() {
     let told = scene.store.standing(&scene.look()).expect_err("a pipe is no file").to_string();
     assert!(told.ends_with("trust.json: it is not a file"), "{told}");
 }
+
+#[test]
+fn scripts_of_hooks_that_skills_and_agents_bring_are_trusted_by_their_content_too() {
+    let hooks = |script: &str| {
+        format!(
+            "hooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: {script}\n"
+        )
+    };
+    let scene = Scene::new(&[
+        (".claude/skills/tidy/SKILL.md", &format!("---\nname: tidy\ndescription: d\n{}---\n", hooks("./check.sh"))),
+        (".claude/agents/reviewer.md", &format!("---\nname: reviewer\n{}---\nReview.", hooks("sh tools/look.sh"))),
+        ("check.sh", "exit 0"),
+        ("tools/look.sh", "exit 0"),
+    ]);
+    let shown = scene.look().effects().join("\n");
+    assert!(
+        shown.contains("hook PreToolUse (Bash): runs `./check.sh`") && shown.contains("script check.sh"),
+        "{shown}"
+    );
+    scene.store.trust(&scene.look()).expect("trusted");
+    assert_eq!(scene.standing(), Standing::Trusted);
+    scene.write("tools/look.sh", "exit 1");
+    assert_eq!(scene.standing(), Standing::Changed(vec!["tools/look.sh".to_owned()]));
+}
+
+#[test]
+fn one_trusted_script_in_place_of_another_is_a_change() {
+    let hook = |name: &str| {
+        format!("[[hook]]\nname = \"{name}\"\npoint = \"BeforeToolUse\"\nrun = {{ command = \"./hooks/{name}.sh\" }}\n")
+    };
+    let scene = Scene::new(&[
+        ("vertebra.toml", &(hook("check") + &hook("log"))),
+        ("hooks/check.sh", "exit 2"),
+        ("hooks/log.sh", "exit 0"),
+    ]);
+    scene.store.trust(&scene.look()).expect("trusted");
+    let seals = Seals::new(&scene.look());
+    let gate = scene.project().join("hooks/check.sh");
+    fs::remove_file(&gate).expect("removed");
+    symlink("log.sh", &gate).expect("a link");
+    assert_eq!(scene.standing(), Standing::Changed(vec!["hooks/check.sh".to_owned()]));
+    let words = ["./hooks/check.sh".to_owned()];
+    assert!(seals.check(&words).is_err_and(|why| why.contains("hooks/check.sh changed")));
+}

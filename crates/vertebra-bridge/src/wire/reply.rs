@@ -1,6 +1,11 @@
 //! What comes back from outside, in our own contract.
 
-use serde::Deserialize as _;
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
 use serde_json::{Map, Value};
 use vertebra::{Answer, Cx, Lasting, Verdict, nearest};
 
@@ -32,6 +37,9 @@ pub struct Reply {
     pub context: Vec<String>,
     /// What later hooks find under this hook's name.
     pub note: Option<Value>,
+    /// What was meant for the person, of a contract that has words for them. A hook tells it to the model rather than to
+    /// nobody; from a guard, which adds nothing, it is in the record alone. Not on our own wire.
+    pub aside: Option<String>,
 }
 
 /// Why an answer cannot be used.
@@ -66,6 +74,31 @@ pub enum ReplyError {
     },
 }
 
+/// The keys of an object, as they are written.
+struct Keys(Vec<String>);
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = Keys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+                let mut keys = Vec::new();
+                while let Some((key, IgnoredAny)) = map.next_entry()? {
+                    keys.push(key);
+                }
+                Ok(Keys(keys))
+            }
+        }
+        deserializer.deserialize_map(Written)
+    }
+}
+
 impl Reply {
     /// Just a verdict with a reason or instruction: `Reply::verdict("deny", "reason", "no")`.
     pub fn verdict(verdict: &str, key: &str, text: &str) -> Self {
@@ -79,6 +112,12 @@ impl Reply {
             return Ok(Self::default());
         }
         let value: Value = serde_json::from_str(text).map_err(|error| ReplyError::NotJson(error.to_string()))?;
+        if let Ok(Keys(keys)) = serde_json::from_str(text)
+            && let Some(twice) = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key))
+        {
+            // Which of the two counts would be chance, or the choice of whoever could add to the text.
+            return Err(ReplyError::NotJson(format!("`{}` is in it twice", crate::shown(twice.1))));
+        }
         Self::from_value(value)
     }
 
@@ -111,7 +150,7 @@ impl Reply {
             None if object.is_empty() => None,
             None => return Err(ReplyError::WrongType { key: "verdict", expected: "there if there is a reason" }),
         };
-        Ok(Self { verdict, modified, patch, set, context, note })
+        Ok(Self { verdict, modified, patch, set, context, note, aside: None })
     }
 
     /// The verdict as this point has it, or why it has none such.
@@ -180,7 +219,7 @@ impl Reply {
             (None, None, Some(Value::Object(set))) => P::set(cx, set)?,
             _ => {}
         }
-        for text in self.context {
+        for text in self.context.into_iter().chain(self.aside) {
             P::add_context(cx, text);
         }
         if let Some(note) = self.note {

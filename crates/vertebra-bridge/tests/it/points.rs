@@ -176,3 +176,10 @@ fn whoever_refuses_need_not_say_why() {
         assert_eq!(verdict.reason(), Some("the hook gives no reason"), "{word}");
     }
 }
+
+#[test]
+fn an_answer_that_says_one_thing_twice_is_none() {
+    let twice = r#"{"verdict": "deny", "reason": "x", "verdict": "allow"}"#;
+    let error = Reply::read(twice).expect_err("no answer").to_string();
+    assert!(error.contains("`verdict` is in it twice"), "{error}");
+}

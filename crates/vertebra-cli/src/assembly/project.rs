@@ -85,12 +85,30 @@ impl Brought {
             }
             Standing::Unknown | Standing::Changed(_) => false,
         };
+        // What a person trusted holds below it, whatever has appeared nearer that nobody trusts.
+        let held = store.as_ref().and_then(|store| store.policy(&project.folder).ok());
+        let is_other = |held: &&(Project, Standing)| {
+            let is_here = project.of(Kind::Settings).any(|file| held.0.of(Kind::Settings).any(|other| other == file));
+            held.0.of(Kind::Settings).next().is_some() && !(is_here && held.0.root == project.root)
+        };
+        let held = held.as_ref().filter(|_| trust != Trust::Once).filter(is_other);
+        let (held_settings, held_seals) = match held {
+            Some((held, Standing::Trusted)) => {
+                notices.push(format!("the policy of {} holds here", shown(&held.folder.to_string_lossy())));
+                (held.settings()?.into_iter().map(|sheet| sheet.settings).collect(), Seals::new(held))
+            }
+            Some((held, standing @ Standing::Changed(_))) => {
+                warnings.push(held.left_out(standing));
+                (Vec::new(), Seals::default())
+            }
+            Some((_, Standing::Empty | Standing::Unknown)) | None => (Vec::new(), Seals::default()),
+        };
         if !trusted {
             let once = if trust == Trust::Remembered { ". For one run: --trust" } else { "" };
             let left_out = project.left_out(&standing) + once;
             let warns = if project.hooks.is_empty() { &mut notices } else { &mut warnings };
             warns.push(left_out);
-            return Ok(Self { notices, warnings, ..Self::default() });
+            return Ok(Self { settings: held_settings, seals: held_seals, notices, warnings, ..Self::default() });
         }
         notices.extend(project.problems.iter().map(|problem| format!("left out: {problem}")));
         let instructions = project.of(Kind::Instructions).map(|file| {
@@ -107,8 +125,15 @@ impl Brought {
             |kind| project.of(kind).map(|file| (project.root.join(&file.name), file.text.clone())).collect::<Vec<_>>();
         let (claude, front_matter) = (texts(Kind::Claude), [texts(Kind::Skill), texts(Kind::Agent)].concat());
         Ok(Self {
-            settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
-            seals: Seals::new(&project),
+            seals: if project.hooks.is_empty() && !held_settings.is_empty() {
+                held_seals
+            } else {
+                Seals::new(&project)
+            },
+            settings: {
+                let own = project.settings()?.into_iter().map(|sheet| sheet.settings);
+                held_settings.into_iter().chain(own).collect()
+            },
             instructions,
             skills: project.skills,
             agents: project.agents,

@@ -42,7 +42,7 @@ fn touches_ours(event: &HostEvent, world: &World) -> bool {
         .map(|folder| folder.to_string_lossy().into_owned())
         .collect();
     // However the home is written.
-    let ends = [".config/vertebra", ".local/state/vertebra"];
+    let ends = [".config/vertebra", ".local/state/vertebra", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "/etc/vertebra"];
     let names = |text: &str| {
         ours.iter().any(|folder| text.contains(folder.as_str())) || ends.iter().any(|end| text.contains(end))
     };
@@ -53,9 +53,10 @@ fn touches_ours(event: &HostEvent, world: &World) -> bool {
     call.command().is_some_and(names) || (call.command().is_none() && call.paths().any(|path| names(&path)))
 }
 
-/// Most calls have nothing to do with us, and are not looked into.
+/// Most calls have nothing to do with us, and are not looked into. A name may be put together from parts.
 fn happens_to_us(event: &HostEvent) -> bool {
-    event.happened.event["args"].to_string().contains("vertebra")
+    let args = event.happened.event["args"].to_string();
+    args.contains("vertebra") || ["trust", "uninstall"].iter().any(|word| args.contains(word))
 }
 
 /// Whether a command would trust something, or take us away. One that hides it, in a script or in letters made up as it
@@ -72,11 +73,25 @@ fn decides_on_trust(event: &HostEvent) -> bool {
         _ => happened.typed::<PermissionRequest>().map(|call| (call.command().map(str::to_owned), call.commands())),
     };
     let Ok((whole, parts)) = commands else { return false };
-    whole.into_iter().chain(parts).any(|command| {
-        let words = words(&command);
-        let ours = words.iter().position(|word| word.rsplit('/').next() == Some("vertebra"));
-        let ours = ours.map_or(&[][..], |at| &words[at + 1..]);
-        let has = |word: &str| ours.iter().any(|other| other == word);
-        has("uninstall") || (has("trust") && !has("--show") && !has("--list"))
-    })
+    let all = whole.iter().flat_map(|line| words(line)).collect::<Vec<_>>();
+    whole.iter().chain(&parts).any(|command| decides(command, &all))
+}
+
+/// Whether one command decides on trust; `all` are the words of the whole line, some of which may reach it by `xargs`.
+fn decides(command: &str, all: &[String]) -> bool {
+    let words = words(command);
+    let Some(at) = words.iter().position(|word| word.rsplit('/').next() == Some("vertebra")) else { return false };
+    let ours = &words[at + 1..];
+    let has = |words: &[String], word: &str| words.iter().any(|other| other == word);
+    if ours.is_empty() {
+        return has(all, "trust") || has(all, "uninstall");
+    }
+    // What only shows is nothing but that: a word behind `>`, or one that the shell makes, is no option.
+    let after = ours.iter().position(|word| word == "trust").map(|at| &ours[at + 1..]);
+    let only_shows = |after: &[String]| {
+        let shows = after.first().is_some_and(|word| matches!(word.as_str(), "--show" | "--list" | "--help" | "-h"));
+        let decides = has(after, "--yes") || has(after, "--revoke");
+        shows && !decides && !command.contains(['<', '>', '$', '`'])
+    };
+    has(ours, "uninstall") || after.is_some_and(|after| !only_shows(after))
 }

@@ -95,7 +95,7 @@ fn substitutions_are_followed_wherever_they_stand() {
         (r#"a "x $(b "$(c)") `d`""#, &[r#"a x $(b "$(c)") `d`"#, "b $(c)", "c", "d"]),
         (r"a `b \`c\``", &[r"a `b \`c\``", "b `c`", "c"]),
         ("x=$(a)", &["x=$(a)", "a"]),
-        ("x=(1 $(a) # )\n2) b", &["x=(1 $(a) # )\n2) b", "b", "a"]),
+        ("x=(1 $(a) # )\n2) b", &["x=(1 $(a) # ) 2) b", "b", "a"]),
         ("x=<(a) b", &["x=<(a) b", "b", "a"]),
         ("a ${x:-$(b)} \"${y:-`c`}\" ${z[$(d)]}", &["a ${x:-$(b)} ${y:-`c`} ${z[$(d)]}", "b", "c", "d"]),
         ("a $((1 + $(b))) $[ $(c) ]", &["a $((1 + $(b))) $[ $(c) ]", "b", "c"]),
@@ -114,7 +114,7 @@ fn here_documents_are_text_with_substitutions() {
         ("a <<'E'\nb $(c)\nE\nd", &["a", "d"]),
         ("a <<-E | b\n\t`c`\n\tE\nd", &["a", "b", "c", "d"]),
         ("a <<X <<Y\n$(b)\nX\n$(c)\nY\nd", &["a", "b", "c", "d"]),
-        ("a $(b <<E\n)\nE\n) c", &["a $(b <<E\n)\nE\n) c", "b"]),
+        ("a $(b <<E\n)\nE\n) c", &["a $(b <<E ) E ) c", "b"]),
         ("sh <<E\na; b\nE\nc", &["sh", "a", "b", "c"]),
         ("bash -s <<< 'a; b'", &["bash -s <<< a; b", "a", "b"]),
     ]);

@@ -5,8 +5,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
+use vertebra::account;
 
 use crate::{
     claude::{
@@ -25,7 +26,8 @@ pub(super) struct Besides(Arc<Mutex<HashMap<Arc<str>, Beside>>>);
 
 #[derive(Default)]
 struct Beside {
-    under_way: Vec<AbortHandle>,
+    /// What runs, and what people know it as.
+    under_way: Vec<(String, AbortHandle)>,
     /// What the model has not heard yet.
     heard: Heard,
     /// What the record has not been told yet.
@@ -48,6 +50,16 @@ pub(super) struct Told {
     pub(super) warnings: Vec<String>,
 }
 
+impl Told {
+    /// Tells the record, if there is anything to tell.
+    pub(super) fn to_record(&self) {
+        let Self { ran, warnings } = self;
+        if !ran.is_empty() || !warnings.is_empty() {
+            account(json!({ "ran": ran, "warnings": warnings }));
+        }
+    }
+}
+
 impl Besides {
     /// Runs a handler beside the session.
     pub(super) fn start(
@@ -60,12 +72,13 @@ impl Besides {
         let (this, of) = (self.clone(), session.clone());
         let mut all = self.lock();
         let beside = all.entry(session.clone()).or_default();
-        beside.under_way.retain(|task| !task.is_finished());
+        beside.under_way.retain(|(_, task)| !task.is_finished());
         if beside.under_way.len() >= MAX_BESIDE {
             let left_out = format!("{MAX_BESIDE} handlers run beside the agent already: one is left out");
             beside.told.warnings.push(left_out);
             return;
         }
+        let shown = declared.handler.shown();
         let task = tokio::spawn(async move {
             let Later { mut ran, contexts, wakes, warning } = hooks.run_beside(&declared, &input).await;
             if let Some(beside) = this.lock().get_mut(&of) {
@@ -76,7 +89,7 @@ impl Besides {
                 beside.heard.wakes.extend(wakes);
             }
         });
-        beside.under_way.push(task.abort_handle());
+        beside.under_way.push((shown, task.abort_handle()));
     }
 
     /// Takes what was said to the model.
@@ -99,10 +112,14 @@ impl Besides {
         self.lock().get_mut(session).map(|beside| std::mem::take(&mut beside.news)).unwrap_or_default()
     }
 
-    /// Ends what is still under way.
-    pub(super) fn end(&self, session: &str) {
-        let beside = self.lock().remove(session).unwrap_or_default();
-        beside.under_way.iter().for_each(AbortHandle::abort);
+    /// Ends what is still under way, and answers with what nobody has been told yet.
+    pub(super) fn end(&self, session: &str) -> Told {
+        let Beside { under_way, mut told, .. } = self.lock().remove(session).unwrap_or_default();
+        for (shown, task) in under_way.into_iter().filter(|(_, task)| !task.is_finished()) {
+            task.abort();
+            told.warnings.push(format!("`{shown}` ran beside the agent, and was ended with the session"));
+        }
+        told
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Beside>> {

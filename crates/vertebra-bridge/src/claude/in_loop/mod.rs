@@ -137,6 +137,7 @@ impl Place {
         };
         let Some(Change { settings, files, mut told }) = looked.await? else { return Ok(()) };
         if let Some((mut settings, seals)) = settings {
+            let mut judged = Vec::new();
             for (file, source) in files {
                 let of = fields(json!({ "source": source, "file_path": file }));
                 let judgement = self.fire(cx, at, "ConfigChange", of).await?;
@@ -144,9 +145,11 @@ impl Place {
                     settings.keep_file(&file, old.settings());
                     told.push(format!("a hook keeps {} as it was", file.display()));
                 }
+                judged.push(judgement);
             }
-            let session =
-                Session { seals: seals.unwrap_or_else(|| old.session().seals.clone()), ..old.session().clone() };
+            account(json!({ "changes": judged }));
+            let bare = old.bare_session();
+            let session = Session { seals: seals.unwrap_or_else(|| bare.seals.clone()), ..bare.clone() };
             let hooks = Hooks::new(settings, session);
             told.push(format!("the hooks of Claude Code were read again: {}", hooks.settings().hooks().count()));
             *self.hooks.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(hooks);
@@ -209,12 +212,9 @@ impl Place {
 
     /// Tells the record and people of what ended beside the agent, where no event does it.
     async fn tell_of_beside<P: Outside>(&self, cx: &mut Cx<'_, P>, at: &At) {
-        let Told { ran, warnings } = self.beside.tell(&at.run.session_id);
-        if ran.is_empty() && warnings.is_empty() {
-            return;
-        }
-        account(json!({ "ran": ran, "warnings": warnings }));
-        for text in &warnings {
+        let told = self.beside.tell(&at.run.session_id);
+        told.to_record();
+        for text in &told.warnings {
             tell(cx, "beside", text).await;
         }
     }

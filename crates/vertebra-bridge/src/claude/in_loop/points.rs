@@ -36,10 +36,19 @@ pub(super) fn install(place: Arc<Place>, kit: &mut Kit) {
     skills(&place, kit);
     stops(&place, kit);
     compaction(&place, kit);
+    if place.follow.is_some() {
+        let place = place.clone();
+        kit.on(BeforeStep, async move |cx| {
+            let at = cx.at.clone();
+            place.look_again(cx, &at).await?;
+            proceed()
+        })
+        .named("claude-code/settings")
+        .no_timeout();
+    }
     // What handlers say for later reaches the model at the next step.
     kit.on(BeforeStep, async move |cx| {
         let at = cx.at.clone();
-        place.look_again(cx, &at).await?;
         for text in place.beside.news(&at.run.session_id) {
             let run = cx.scope();
             let _ = run.notify(cx.state_mut(), NEWS, text).await;
@@ -52,8 +61,7 @@ pub(super) fn install(place: Arc<Place>, kit: &mut Kit) {
         deliver_context(cx.state_mut(), NEWS);
         proceed()
     })
-    .named("claude-code/context")
-    .no_timeout();
+    .named("claude-code/context");
 }
 
 fn session(place: &Arc<Place>, kit: &mut Kit) {
@@ -79,7 +87,6 @@ fn session(place: &Arc<Place>, kit: &mut Kit) {
         if ending.has("SessionEnd") {
             ending.fire(cx, &at, "SessionEnd", fields(json!({ "reason": "other" }))).await?;
         }
-        ending.beside.end(&at.run.session_id);
         if let Some(file) = &ending.hooks().session().env_file {
             // What was in it has been taken over when the session began.
             let _ = std::fs::remove_file(file);
@@ -88,6 +95,13 @@ fn session(place: &Arc<Place>, kit: &mut Kit) {
     })
     .named("claude-code/SessionEnd")
     .no_timeout();
+    let ending = place.clone();
+    kit.on(SessionEnd, async move |cx| {
+        ending.beside.end(&cx.at.run.session_id).to_record();
+        proceed()
+    })
+    .named("claude-code/beside")
+    .after("claude-code/SessionEnd");
     if place.may_have("Notification") {
         let place = place.clone();
         kit.on(Notification, async move |cx| {

@@ -110,6 +110,12 @@ fn empty(section: &Section<'_>) -> SettingsError {
 
 /// A matcher whose patterns parse; if they do not, what their parser says in a line.
 fn parsed(matcher: Matcher) -> Result<Matcher, String> {
+    if let Matcher::Path(glob) = &matcher
+        && let Some(below) = glob.strip_prefix("~/")
+    {
+        // Whose home that is nobody knows where an event is judged.
+        return Err(format!("`~` stands for no folder in a `path`: write `**/{below}`, or the whole path"));
+    }
     let checked = matcher.check().map_err(|BadPattern { field, pattern, message }| {
         let last = message.lines().last().unwrap_or_default();
         let why = last.strip_prefix("error: ").unwrap_or(last).trim();

@@ -132,12 +132,15 @@ pub enum Words {
 }
 
 /// Which JSON something outside speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contract {
     /// Our events and answers.
     Vertebra,
     /// Those of Claude Code, exit codes included.
-    ClaudeCode,
+    ClaudeCode {
+        /// `if`: the permission rule, as Claude Code writes it, under which it is asked; always without one.
+        only_if: Option<String>,
+    },
 }
 
 #[cfg(test)]

@@ -23,9 +23,9 @@ const MEMORY: u64 = 64 * 1024 * 1024;
 
 /// What may answer, and what each of them can be told besides.
 const KINDS: &[(&str, &[&str])] = &[
-    ("command", &["contract", "env"]),
+    ("command", &["contract", "env", "if"]),
     ("worker", &["env"]),
-    ("http", &["headers", "env", "private", "contract"]),
+    ("http", &["headers", "env", "private", "contract", "if"]),
     ("prompt", &["model"]),
     ("mcp_tool", &["server", "input"]),
     ("wasm", &["fuel", "memory"]),
@@ -43,8 +43,8 @@ pub(super) fn read(section: &mut Section<'_>) -> Result<Option<Run>, SettingsErr
     let (http, prompt) =
         (section.text("http", "https://policy.example.org/hooks")?, section.text("prompt", "Is this safe? $EVENT")?);
     let (mcp_tool, wasm) = (section.text("mcp_tool", "check")?, section.text("wasm", "policy.wasm")?);
-    let contracts = [("vertebra", Contract::Vertebra), ("claude-code", Contract::ClaudeCode)];
-    let contract = section.word("contract", &contracts)?.map_or(Contract::Vertebra, |said| said.value);
+    let of_claude_code = section.word("contract", &[("vertebra", false), ("claude-code", true)])?;
+    let only_if = section.text("if", "Bash(git push *)")?.map(|said| said.value);
     let env = section.list("env", "GITHUB_TOKEN")?.into_iter().map(|said| said.value).collect();
     let header = || shape::text("Bearer $POLICY_TOKEN");
     let headers = section.map("headers", header, |name, item| {
@@ -69,6 +69,15 @@ pub(super) fn read(section: &mut Section<'_>) -> Result<Option<Run>, SettingsErr
     }
     section.finish()?;
     let kind = only_kind(section)?;
+    let contract = match (of_claude_code.is_some_and(|said| said.value), only_if) {
+        (true, only_if) => Contract::ClaudeCode { only_if },
+        (false, None) => Contract::Vertebra,
+        (false, Some(_)) => {
+            let why = "`if` is a rule of Claude Code's contract: write `contract = \"claude-code\"` beside it, or say it in \
+                       the hook's `match`";
+            return Err(section.wrong("if", why));
+        }
+    };
     let settings = match (kind, command, worker, http, prompt, mcp_tool, wasm) {
         ("command", Some(command), ..) => RunSettings::Command { command, contract, env },
         ("worker", _, Some(command), ..) => RunSettings::Worker { command, env },

@@ -36,7 +36,7 @@ max_retries = 2
 on_failure = "ask"
 enabled = false
 shadow = true
-run = { command = ["python3", "check.py"], contract = "claude-code", env = ["TOKEN"] }
+run = { command = ["python3", "check.py"], contract = "claude-code", if = "Bash(git *)", env = ["TOKEN"] }
 
 [[hook]]
 point = "AfterStep"
@@ -78,7 +78,7 @@ run = { worker = "./watch", timeout = "2m" }
         enabled: false,
         action: Action::Run(RunSettings::Command {
             command: Words::List(vec!["python3".to_owned(), "check.py".to_owned()]),
-            contract: Contract::ClaudeCode,
+            contract: Contract::ClaudeCode { only_if: Some("Bash(git *)".to_owned()) },
             env: vec!["TOKEN".to_owned()],
         }),
     };

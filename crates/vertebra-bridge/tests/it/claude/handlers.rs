@@ -126,13 +126,13 @@ async fn what_is_not_understood_is_left_out_and_told_and_the_rest_is_used() {
     for expected in [
         "not JSON",
         "no event `Finish`",
-        "hooks.PreToolUse is a list",
+        "hooks.PreToolUse has to be a list",
         "no list of `hooks`",
-        "`matcher` is a text",
+        "`matcher` has to be a text",
         "it has no `command`",
         "there is no type `wasm`",
         "it has no `type`",
-        "`timeout` is a number",
+        "`timeout` is a number of seconds; the handler is left out",
     ] {
         assert!(warnings.contains(expected), "{expected} in {warnings}");
     }

@@ -412,6 +412,27 @@ async fn how_a_handler_beside_the_agent_ended_is_told_to_people_and_to_the_recor
 }
 
 #[tokio::test]
+async fn a_handler_beside_the_agent_that_is_ended_with_the_session_is_in_the_record() {
+    let world = World::new();
+    let handler = json!({ "type": "command", "command": "exec tail -f /dev/null", "async": true });
+    world.settings("project", &json!({ "hooks": { "PostToolUse": [{ "hooks": [handler] }] } }));
+    let model = Script::new().call("bash", "{}").say("done");
+    let accounts = Arc::new(Mutex::new(Vec::new()));
+    let seen = accounts.clone();
+    let mut builder = agent(&world, &model);
+    builder.tool(RecordingTool::new("bash")).watch(SessionEnd, async move |cx| {
+        keep(&seen, cx.record());
+        Ok(())
+    });
+    let mut session = builder.build().expect("an agent").session().await;
+    session.prompt("go").await.expect("a run");
+    session.close().await;
+    let accounts = accounts.lock().expect("nobody panics");
+    let told = accounts.iter().filter_map(|account| account["warnings"][0].as_str()).collect::<Vec<_>>();
+    assert_eq!(told, ["`exec tail -f /dev/null` ran beside the agent, and was ended with the session"]);
+}
+
+#[tokio::test]
 async fn a_model_that_judges_is_the_runs_own() {
     let world = World::new();
     let prompt = json!([{ "type": "prompt", "prompt": "Is this fine? $ARGUMENTS", "continueOnBlock": true }]);

@@ -3,6 +3,7 @@
 mod brought;
 mod cases;
 mod follow;
+mod found;
 mod handlers;
 mod in_loop;
 mod ours;

@@ -412,8 +412,16 @@ async fn what_else_hooks_answer_is_told_on() {
     assert_eq!(got.user_sees.as_deref(), Some("S"));
     let got = at("DirectoryAdded", &prints("{\"systemMessage\":\"S\"}"), json!({ "source": "slash_command" })).await;
     assert_eq!(got.model_context, ["S"]);
-    let got = at("Stop", &prints("{\"terminalSequence\":\"BEL\"}"), json!({})).await;
-    assert_eq!(effect(&got, "terminal_sequences"), json!(["BEL"]));
+    for (sequence, told) in [
+        (r"\u0007", json!(["\u{7}"])),
+        (r"\u001b]0;title\u0007", json!(["\u{1b}]0;title\u{7}"])),
+        (r"\u001b]52;c;c2VjcmV0\u0007", Value::Null),
+        (r"\u001b[2J", Value::Null),
+        ("text", Value::Null),
+    ] {
+        let got = at("Stop", &prints(&format!("{{\"terminalSequence\":\"{sequence}\"}}")), json!({})).await;
+        assert_eq!(effect(&got, "terminal_sequences"), told, "{sequence}");
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,11 @@ use vertebra::testing::{prompt, used};
 use super::*;
 
 fn claude(line: &str) -> RunSettings {
-    RunSettings::Command { command: Words::Line(line.to_owned()), contract: Contract::ClaudeCode, env: Vec::new() }
+    RunSettings::Command {
+        command: Words::Line(line.to_owned()),
+        contract: Contract::ClaudeCode { only_if: None },
+        env: Vec::new(),
+    }
 }
 
 /// What a hook of this command makes of an event.
@@ -69,4 +73,117 @@ fn a_point_that_claude_code_does_not_have_is_an_error_before_anything_happens() 
     let handler = Project::new().build(&claude("true"));
     let problem = handler.fits("BeforeStep").expect_err("no such event").to_string();
     assert!(problem.starts_with("Claude Code has no event at BeforeStep: leave `contract` out"), "{problem}");
+}
+
+#[tokio::test]
+async fn a_script_under_a_condition_is_asked_about_the_calls_of_its_rule_alone() {
+    let project = Project::new();
+    let under = |rule: &str| {
+        let contract = Contract::ClaudeCode { only_if: Some(rule.to_owned()) };
+        let command = Words::Line("echo no >&2; exit 2".to_owned());
+        project.build(&RunSettings::Command { command, contract, env: Vec::new() })
+    };
+    for (rule, event, expected) in [
+        ("Bash(git push *)", call("bash", json!({ "command": "cd app && git push -f" })), "denied by outside: no"),
+        ("Bash(git push *)", call("bash", json!({ "command": "git status" })), "proceeded"),
+        ("Bash(git push *)", call("bash", json!({ "command": "git $(echo push)" })), "denied by outside: no"),
+        ("Edit(*.rs)", edit(), "denied by outside: no"),
+        ("Edit(*.ts)", edit(), "proceeded"),
+        ("Bash", edit(), "proceeded"),
+    ] {
+        let mut set = HookSet::new();
+        set.add_hook(BeforeToolUse, External::new(under(rule), LONG)).named("outside");
+        let fired = fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, event).await;
+        assert_eq!(fired.to_string(), expected, "{rule}");
+    }
+    assert!(under("Bash").fits("PromptSubmit").is_err_and(|error| error.to_string().contains("there is none")));
+}
+
+/// What a script reads at an event.
+async fn read_at<P: vertebra_bridge::wire::Outside>(point: P, event: P::Event) -> Value {
+    let project = Project::new();
+    let handler = project.build(&claude("cat > read.json"));
+    let mut set = HookSet::new();
+    set.add_hook(point, External::new(handler, LONG)).named("outside");
+    fire(&Hooks::new(set).expect("hooks"), point, event).await;
+    let read = fs::read_to_string(project.path("read.json")).expect("what it read");
+    serde_json::from_str(&read).expect("an event")
+}
+
+fn happened<P: vertebra_bridge::wire::Outside>(_: P, fields: &Value) -> P::Event {
+    let fields = fields.as_object().expect("fields");
+    let happened = vertebra_bridge::wire::Happened::at(P::NAME, fields).expect("an event");
+    happened.typed::<P>().expect("an event of the point")
+}
+
+#[tokio::test]
+async fn a_script_reads_what_the_event_knows_and_nothing_made_up() {
+    let nothing = Value::Null;
+    let child =
+        json!({ "depth": 1, "run_id": "run-7", "agent": "explorer", "tool": "bash", "args": { "command": "ls" } });
+    let of_host = json!({ "depth": 1, "agent": "claude-code", "tool": "bash", "args": { "command": "ls" } });
+    let read = read_at(BeforeToolUse, happened(BeforeToolUse, &child)).await;
+    for (key, value) in [
+        ("agent_id", json!("run-7")),
+        ("agent_type", json!("explorer")),
+        ("prompt_id", json!("run-7")),
+        ("permission_mode", json!("default")),
+        ("transcript_path", json!("")),
+    ] {
+        assert_eq!(read[key], value, "{key}: {read}");
+    }
+    let read = read_at(BeforeToolUse, happened(BeforeToolUse, &of_host)).await;
+    assert_eq!((&read["agent_type"], read["agent_id"].is_string()), (&nothing, true), "{read}");
+    let read = read_at(BeforeToolUse, edit()).await;
+    assert_eq!((&read["agent_id"], &read["agent_type"]), (&nothing, &nothing), "nobody's child: {read}");
+
+    for (resumed, source) in [(true, "resume"), (false, "startup")] {
+        let read = read_at(SessionStart, happened(SessionStart, &json!({ "resumed": resumed }))).await;
+        assert_eq!(read["source"], source);
+        assert_eq!((&read["permission_mode"], &read["prompt_id"]), (&nothing, &nothing), "{read}");
+    }
+    let read = read_at(SubagentStop, happened(SubagentStop, &json!({ "subagent": "explorer", "text": "done" }))).await;
+    assert_eq!((&read["agent_type"], &read["agent_id"]), (&json!("explorer"), &nothing), "{read}");
+    let failed = json!({ "tool": "bash", "args": { "command": "ls" }, "error": "no", "duration_ms": 7 });
+    let read = read_at(ToolUseFailed, happened(ToolUseFailed, &failed)).await;
+    assert_eq!((&read["duration_ms"], &read["is_interrupt"]), (&json!(7), &json!(false)), "{read}");
+}
+
+#[tokio::test]
+async fn the_file_of_a_result_is_known_whoever_wrote_it() {
+    for key in ["path", "file_path"] {
+        let args = json!({ key: "/repo/a.rs", "content": "x" });
+        let read = read_at(AfterToolUse, used("write_file", args, "written")).await;
+        assert_eq!(read["tool_response"]["filePath"], "/repo/a.rs", "{key}: {read}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_script_says_to_the_person_stands_with_the_reason_or_else_reaches_the_model() {
+    let says = |more: &str| format!(r#"echo '{{"systemMessage": "mind the gap"{more}}}'"#);
+    let decides = |word: &str| {
+        let of = r#", "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "WORD",
+            "permissionDecisionReason": "because"}"#;
+        says(&of.replace("WORD", word))
+    };
+    let told = hooked(BeforeToolUse, &decides("deny"), edit()).await.to_string();
+    assert_eq!(told, "denied by outside: because\nmind the gap");
+    for line in [says(""), decides("allow")] {
+        let mut fired = hooked(BeforeToolUse, &line, edit()).await;
+        assert_eq!(vertebra_bridge::wire::take_context(&mut fired.state), ["mind the gap"], "{line}");
+    }
+    let fired = hooked(PromptSubmit, &says(r#", "decision": "block", "reason": "not now""#), prompt("hello")).await;
+    assert_eq!(fired.to_string(), "denied by outside: mind the gap\nnot now");
+}
+
+#[tokio::test]
+async fn a_guard_whose_script_tells_the_person_something_still_decides() {
+    let says = |more: &str| format!(r#"echo '{{"systemMessage": "checked"{more}}}'"#);
+    for (line, expected) in [(says(""), "proceeded"), (says(r#", "decision": "block""#), "denied by outside")] {
+        let project = Project::new();
+        let mut set = HookSet::new();
+        set.add_guard(BeforeToolUse, External::new(project.build(&claude(&line)), LONG)).named("outside");
+        let fired = fire(&Hooks::new(set).expect("hooks"), BeforeToolUse, edit()).await.to_string();
+        assert!(fired.starts_with(expected), "{fired}");
+    }
 }

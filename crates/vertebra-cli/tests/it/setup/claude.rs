@@ -111,3 +111,20 @@ fn a_hook_at_the_end_of_a_session_has_the_time_it_was_given() {
     assert_eq!(told.code, 0, "{}", told.err);
     assert_eq!(machine.read("project/ended").trim(), "done");
 }
+
+#[test]
+fn hooks_of_a_skill_are_listed_and_hold_once_the_model_has_loaded_it_if_it_is_trusted() {
+    let machine = Machine::new();
+    let skill = "---\nname: tidy\ndescription: Tidies\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - \
+                 type: command\n          command: echo 'not while tidying' >&2; exit 2\n---\nTidy.\n";
+    machine.write("project/.claude/skills/tidy/SKILL.md", skill);
+    let load = json!({ "call": { "tool": "load_skill", "args": { "skill_name": "tidy" } } });
+    let turns = [bash("echo one >> ran"), load, bash("echo two >> ran"), say("done")];
+    let told = machine.plays_once(&turns, &["--mode", "bypass", "--trust"]);
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert_eq!(machine.read("project/ran"), "one\n");
+    assert!(machine.heard().contains("not while tidying"), "{}", machine.heard());
+    assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
+    let rows: Value = serde_json::from_str(&machine.runs(&["hooks", "list"]).out).expect("JSON");
+    assert_eq!(rows[0]["when"], "matcher Bash, while skill tidy is at work", "{rows:#}");
+}

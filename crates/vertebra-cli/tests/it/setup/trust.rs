@@ -210,3 +210,26 @@ fn long_instructions_are_cut_and_that_is_said() {
     assert!(told.err.contains("reads the first 32768 bytes"), "{}", told.err);
     assert!(machine.heard().contains("Be kind.") && !machine.heard().contains("the-end-canary"));
 }
+
+#[test]
+fn a_policy_that_was_trusted_holds_in_folders_below_whatever_appears_there() {
+    let rule = "[[hook]]\nname = \"no\"\npoint = \"BeforeToolUse\"\nmatch = { tool = \"bash\", command = 'forbidden' }\ndeny = \"no\"\n";
+    for nearer in [
+        None,
+        Some(("sub/vertebra.toml", "# nothing\n")),
+        Some(("sub/vertebra.toml", "[[hook]\n")),
+        Some(("sub/.git/HEAD", "ref: x")),
+    ] {
+        let machine = Machine::new();
+        machine.write("project/vertebra.toml", rule);
+        machine.write("project/sub/a", "");
+        assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
+        if let Some((name, text)) = nearer {
+            machine.write(&format!("project/{name}"), text);
+        }
+        let below = machine.path("project/sub").to_string_lossy().into_owned();
+        let turns = [bash("echo forbidden > made"), say("done")];
+        let told = machine.plays_once(&turns, &["--mode", "bypass", "-C", &below]);
+        assert!(!machine.path("project/sub/made").exists(), "{nearer:?}: {} {}", told.out, told.err);
+    }
+}
