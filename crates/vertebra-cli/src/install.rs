@@ -60,6 +60,12 @@ pub(crate) fn install(options: &Options) -> anyhow::Result<ExitCode> {
     let program = std::env::current_exe().context("where this program is")?;
     ensure!(place.state.is_some(), "there is no folder to keep what was there before: set HOME or XDG_STATE_HOME");
     for host in options.hosts()? {
+        // What is known of such a file is not the same everywhere, so a person has to look.
+        if let Some(rival) = install::rival(host, options.scope(), &place) {
+            let rival = shown(&rival.to_string_lossy());
+            println!("{rival} is there, and {} may read it in place of what is written here: see with it", host.title);
+            println!("whether a call is denied, or move what it says into the other file and remove it.");
+        }
         let edits = install::plan(host, options.scope(), &place, &program)?;
         if edits.is_empty() {
             println!("{} asks the policy already.", host.title);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Ask, Host, HostError, HostEvent, Moment, Refusal, patch};
+use super::{Ask, Host, HostError, HostEvent, Moment, Refusal};
 use crate::{
     wholly_shown,
     wire::{Decision, Judgement},
@@ -35,13 +35,19 @@ pub fn answer(event: &HostEvent, judged: &Judgement) -> HostAnswer {
                 draft.say(form);
                 draft.answer.refuses = true;
             }
+            // What is about to end does: a no would keep it going.
+            None if event.moment.is_end() => {}
             None => draft.refuse(&reason, "the end of the run"),
         }
         return draft.done();
     }
     match judged.decision {
+        // Only whoever wants it to go on keeps something from ending.
+        Some(Decision::Deny) if event.moment.is_end() => draft.warn(&reason),
         Some(Decision::Deny | Decision::Block) => {
-            if event.moment.point == "ShouldContinue" && is_repeated(event) && !event.host.caps_stops {
+            // What stands in the files of another host is not counted there.
+            let is_capped = event.host.caps_stops && event.moment.installed;
+            if event.moment.is_end() && event.is_repeated && !is_capped {
                 draft.lost(format!("{title} never ends a run that hooks keep from ending, so it goes on only once"));
                 return draft.done();
             }
@@ -80,6 +86,7 @@ pub fn answer(event: &HostEvent, judged: &Judgement) -> HostAnswer {
         return draft.done();
     }
     draft.result(&judged.effects);
+    draft.other_changes(event, &judged.effects);
     draft.done()
 }
 
@@ -117,10 +124,6 @@ fn plain(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn is_repeated(event: &HostEvent) -> bool {
-    event.happened.event["continuations"].as_u64().is_some_and(|times| times > 0)
-}
-
 fn is_one_of(event: &HostEvent, tools: &[&str]) -> bool {
     let tool = event.happened.event["tool"].as_str().unwrap_or_default();
     tools.iter().any(|name| name.strip_suffix('*').map_or(tool == *name, |start| tool.starts_with(start)))
@@ -140,18 +143,18 @@ impl HostError {
 }
 
 /// An answer in the making.
-struct Draft<'j> {
+struct Draft {
     host: &'static Host,
     moment: &'static Moment,
     reason: String,
-    context: &'j [String],
+    context: Vec<String>,
     warnings: Vec<String>,
     said: Option<Value>,
     answer: HostAnswer,
 }
 
-impl<'j> Draft<'j> {
-    fn new(host: &'static Host, moment: &'static Moment, judged: &'j Judgement) -> Self {
+impl Draft {
+    fn new(host: &'static Host, moment: &'static Moment, judged: &Judgement) -> Self {
         let reason = judged.reason.as_deref().or(judged.model_sees.as_deref()).map(str::trim).unwrap_or_default();
         // Rules name themselves in their reasons.
         let by = judged.decided_by.as_deref().filter(|by| !reason.contains(by));
@@ -170,11 +173,15 @@ impl<'j> Draft<'j> {
             host,
             moment,
             reason,
-            context: &judged.model_context,
+            context: judged.model_context.clone(),
             warnings,
             said: None,
             answer: HostAnswer::default(),
         }
+    }
+
+    fn warn(&mut self, what: &str) {
+        self.warnings.push(what.to_owned());
     }
 
     fn lost(&mut self, what: String) {
@@ -225,19 +232,19 @@ impl<'j> Draft<'j> {
     fn rewrite(&mut self, event: &HostEvent, args: &Map<String, Value>) -> Result<(), String> {
         let Some(old) = event.happened.event["args"].as_object() else { return Ok(()) };
         let (mut new, mut old) = (args.clone(), old.clone());
-        if let Some(key) = &event.patch_key {
-            patch::closed(&mut new, key);
-            patch::closed(&mut old, key);
-        }
         if new == old {
             return Ok(());
         }
         let rewrite = self.moment.takes.rewrite.ok_or_else(|| "takes no other arguments from a hook".to_owned())?;
-        if !rewrite.whole {
-            if let Some(key) = old.keys().find(|key| !new.contains_key(*key)) {
-                return Err(format!("cannot be told to leave out `{key}`"));
+        if let Some(why) = event.fixed {
+            return Err(why.to_owned());
+        }
+        if let Some(names) = &event.patch {
+            names.close(&mut new);
+            names.close(&mut old);
+            if new == old {
+                return Ok(());
             }
-            new.retain(|key, value| old.get(key) != Some(value));
         }
         self.fill(rewrite.form, "$args", new);
         Ok(())
@@ -249,6 +256,21 @@ impl<'j> Draft<'j> {
         match self.moment.takes.result {
             Some(form) => self.fill(form, "$result", text),
             None => self.lost(format!("{} takes no other result from a hook", self.host.title)),
+        }
+    }
+
+    /// No host takes another prompt, or another task for a subagent, and whoever wants one has to hear that.
+    fn other_changes(&mut self, event: &HostEvent, effects: &Map<String, Value>) {
+        let others = effects.iter().filter(|(field, _)| !["tool_result", "stop", "shadow"].contains(&field.as_str()));
+        for (field, value) in others {
+            // To us, what a subagent should know is a part of its task.
+            let known = event.happened.event[field.as_str()].as_str().filter(|_| self.moment.point == "SubagentStart");
+            let added = known.and_then(|known| value.as_str()?.strip_prefix(known)).map(str::trim);
+            if let Some(added) = added.filter(|added| !added.is_empty()) {
+                self.context.push(added.to_owned());
+                continue;
+            }
+            self.lost(format!("{} takes no other `{field}` at {} from a hook", self.host.title, self.moment.name));
         }
     }
 

@@ -7,6 +7,8 @@ pub struct Config {
     pub user: Option<Spot>,
     /// For one project: a path below its root.
     pub project: Option<&'static str>,
+    /// The file beside it that the host may read in its place.
+    pub rival: Option<&'static str>,
     /// What stands there.
     pub form: Form,
 }

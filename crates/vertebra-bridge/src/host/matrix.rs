@@ -203,8 +203,7 @@ impl Case {
     pub fn named(&self, cases: &Cases) -> Option<String> {
         let host = super::find(&cases.host)?;
         let event = self.event(cases);
-        let said = host.event_at.iter().find_map(|at| Some(event.pointer(at)?.as_str()?.to_owned()));
-        said.or_else(|| self.moment.clone())
+        super::named(host, &event, self.moment.as_deref()).map(str::to_owned)
     }
 }
 

@@ -6,6 +6,7 @@
 //! What the rows say is held against `cases/`, and [`matrix`] is what comes of that.
 
 mod answer;
+mod args;
 mod config;
 pub mod install;
 pub mod matrix;
@@ -18,7 +19,7 @@ pub(crate) use self::row::claude_name;
 pub use self::{
     answer::{HostAnswer, answer, unread},
     config::{Config, Form, Spot},
-    read::{Environment, HostError, HostEvent, find, looks_like, read},
+    read::{Environment, HostError, HostEvent, find, looks_like, named, read},
     row::{Ask, Fields, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Takes},
     rows::HOSTS,
 };

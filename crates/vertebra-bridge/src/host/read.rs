@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use vertebra::nearest;
 
 use super::{
-    HOSTS, Host, Moment, Sign, Source, patch,
-    row::{THROUGH, claude_name},
+    HOSTS, Host, Moment, Sign, Source, args, patch,
+    row::{INSTEAD, THROUGH, claude_name},
 };
 use crate::wire::{EventError, Happened};
 
@@ -27,8 +27,12 @@ pub struct HostEvent {
     pub project: Option<PathBuf>,
     /// The host's own name of the tool.
     pub tool: Option<String>,
-    /// The key under which a patch stood, if the call is one.
-    pub(super) patch_key: Option<String>,
+    /// What the arguments of a patch were called, if the call is one.
+    pub(super) patch: Option<patch::Names>,
+    /// Why its arguments cannot be put back into the host's form once they are others.
+    pub(super) fixed: Option<&'static str>,
+    /// Whether hooks have kept this from ending before.
+    pub(super) is_repeated: bool,
 }
 
 /// Why an event of a host cannot be read.
@@ -83,21 +87,17 @@ pub fn read(
     if !event.is_object() {
         return Err(HostError::NotAnObject);
     }
-    let named = |host: &'static Host| {
-        let at = host.event_at.iter().find_map(|at| event.pointer(at)?.as_str());
-        // What the event says is nearer to the truth than what stands in a file.
-        at.or(moment)
-    };
-    let looks_like = |host: &&'static Host| is_from(host, event, named(host), environment);
+    let looks_like = |host: &&'static Host| is_from(host, event, said(host, event).or(moment), environment);
     let host = match host {
         None => HOSTS.iter().find(looks_like).ok_or(HostError::NoHost)?,
         Some(host) => {
             let readers = HOSTS.iter().filter(|other| host.readers.contains(&other.name));
-            let knows = |other: &&'static Host| named(other).is_some_and(|name| other.moment(name).is_some());
+            let knows =
+                |other: &&'static Host| named(other, event, moment).is_some_and(|name| other.moment(name).is_some());
             readers.filter(knows).find(looks_like).unwrap_or(host)
         }
     };
-    let name = named(host).ok_or(HostError::NoMoment { host: host.title })?;
+    let name = named(host, event, moment).ok_or(HostError::NoMoment { host: host.title })?;
     let moment = host.moment(name).ok_or_else(|| HostError::UnknownMoment {
         host: host.title,
         name: crate::shown(name),
@@ -106,12 +106,21 @@ pub fn read(
     translated(event, host, moment, environment)
 }
 
+/// What happened. What the event says is nearer to the truth than what stands in a file; but a word that nobody knows must
+/// not open a gate that an entry of ours stands at.
+pub fn named<'n>(host: &Host, event: &'n Value, moment: Option<&'n str>) -> Option<&'n str> {
+    let said = said(host, event);
+    let known = |name: &&str| host.moment(name).is_some();
+    said.filter(known).or(moment.filter(known)).or(said).or(moment)
+}
+
+fn said<'e>(host: &Host, event: &'e Value) -> Option<&'e str> {
+    host.event_at.iter().find_map(|at| event.pointer(at)?.as_str())
+}
+
 /// The host that an event seems to be of.
 pub fn looks_like(event: &Value, environment: Environment<'_>) -> Option<&'static Host> {
-    HOSTS.iter().find(|host| {
-        let named = host.event_at.iter().find_map(|at| event.pointer(at)?.as_str());
-        is_from(host, event, named, environment)
-    })
+    HOSTS.iter().find(|host| is_from(host, event, said(host, event), environment))
 }
 
 fn is_from(host: &'static Host, event: &Value, name: Option<&str>, environment: Environment<'_>) -> bool {
@@ -150,19 +159,37 @@ fn translated(
     let folder = folder.map(str::to_owned).or_else(|| project.clone());
     let project = project.map(PathBuf::from).filter(|folder| folder.is_absolute());
 
-    let mut patch_key = None;
+    let (mut patch, mut fixed) = (None, None);
     let tool = given.tool.clone();
     if is_tool(moment.point) {
         let (ours, aliases) = given.names(host).ok_or_else(|| wrong("it does not say which tool".to_owned()))?;
+        if let Some(text) = given.text.take() {
+            // Some send a patch as it is. Any other text is an argument that only rules about texts could see.
+            if ours != "edit_file" || !patch::is_patch(&text) {
+                return Err(wrong("what it gives as arguments is not a JSON object".to_owned()));
+            }
+            given.args.insert("patch".to_owned(), text.into());
+            fixed = Some("sends this patch without a name for it");
+        }
+        if let Some(meant) = host.texts {
+            args::read_texts(&mut given.args, meant);
+        }
+        if ours == "bash" && args::gather_commands(&mut given.args) {
+            fixed = Some("sends these commands in a form of its own");
+        }
         let is_command =
             |key: &str| given.args.get(key).is_some_and(|command| command.is_string() || command.is_array());
-        if moment.is_gate() && ours == "bash" && !["command", "cmd"].into_iter().any(is_command) {
+        let has_other = INSTEAD.iter().any(|(own, key)| tool.as_deref() == Some(own) && given.args.contains_key(*key));
+        if moment.is_gate() && ours == "bash" && !["command", "cmd"].into_iter().any(is_command) && !has_other {
             // An agent that has renamed an argument must not get past every rule about commands.
             return Err(wrong("there is no `command` in the arguments of its shell".to_owned()));
         }
         // A shell runs what follows a line that looks like a patch.
         if ours == "edit_file" {
-            patch_key = patch::opened(&mut given.args);
+            patch = patch::opened(&mut given.args);
+            if patch.as_ref().is_some_and(patch::Names::are_several) {
+                fixed = Some("sends several patches in one call");
+            }
         }
         given.event.insert("tool".to_owned(), ours.into());
         given.event.insert("aliases".to_owned(), aliases.into());
@@ -179,7 +206,12 @@ fn translated(
     }
     given.event.insert("agent".to_owned(), host.name.into());
     given.event.insert("timestamp".to_owned(), now().into());
-    if text("/agent_id").is_some() {
+    // Who names its parent says so of the first agent as well, which has none.
+    let is_child = match event.pointer("/parent_agent_id") {
+        Some(parent) => parent.is_string(),
+        None => text("/agent_id").is_some(),
+    };
+    if is_child {
         given.event.insert("depth".to_owned(), 1.into());
     }
     if let Some(folder) = folder {
@@ -189,7 +221,7 @@ fn translated(
         EventError::Fields { message, .. } => wrong(message),
         other => wrong(other.to_string()),
     })?;
-    Ok(HostEvent { host, moment, happened, project, tool, patch_key })
+    Ok(HostEvent { host, moment, happened, project, tool, patch, fixed, is_repeated: given.is_repeated })
 }
 
 fn is_tool(point: &str) -> bool {
@@ -208,8 +240,11 @@ struct Given {
     mcp_server: Option<String>,
     mcp_tool: Option<String>,
     args: Map<String, Value>,
+    /// Arguments that are a text and nothing else.
+    text: Option<String>,
     output: String,
     failed: bool,
+    is_repeated: bool,
 }
 
 impl Given {
@@ -219,21 +254,27 @@ impl Given {
             return Ok(());
         }
         match (field, value) {
+            // Nobody could say of a tool without a name what it may do.
+            ("tool", Value::String(tool)) if tool.trim().is_empty() => return Err("the name of a tool"),
             ("tool", Value::String(tool)) => self.tool = Some(tool),
             ("mcp_server", Value::String(server)) => self.mcp_server = Some(server),
             ("mcp_tool", Value::String(tool)) => self.mcp_tool = Some(tool),
             ("args", Value::Object(args)) => self.args.extend(args),
-            // Some write arguments as JSON in a text. What is none is an argument that only rules about texts could see.
+            // Some write arguments as JSON in a text.
             ("args", Value::String(text)) => match serde_json::from_str(&text) {
                 Ok(Value::Object(args)) => self.args.extend(args),
-                _ => return Err("a JSON object"),
+                _ => self.text = Some(text),
             },
             ("args", _) => return Err("a JSON object"),
             ("result/output", value) => self.output = readable(value),
             ("result/error", _) => self.failed = true,
             ("result/success", value) => self.failed = value == json!(false),
-            ("continuations", Value::Bool(again)) => drop(self.event.insert(field.to_owned(), u32::from(again).into())),
-            ("continuations", value @ Value::Number(_)) => drop(self.event.insert(field.to_owned(), value)),
+            ("repeated", value) => self.is_repeated |= value == json!(true),
+            ("continuations", value) => {
+                let times = value.as_u64().unwrap_or_else(|| u64::from(value == json!(true)));
+                self.is_repeated |= times > 0;
+                self.event.insert(field.to_owned(), times.into());
+            }
             ("error", value) => drop(self.event.insert(field.to_owned(), readable(value).into())),
             (field, value) => match field.strip_prefix("args/") {
                 Some(key) => drop(self.args.insert(key.to_owned(), value)),
@@ -276,6 +317,9 @@ impl Given {
                 None => names.push(host.our_name(own).to_owned()),
             }
             names.push(own.to_owned());
+            // Which server it is of is a guess, so every rule holds that could be meant.
+            let between = host.mcp_between.filter(|_| host.known_name(own).is_none() && !own.starts_with("mcp__"));
+            names.extend(between.into_iter().flat_map(|between| of_servers(own, between)));
         }
         let claude = names.first().and_then(|ours| claude_name(ours));
         names.extend(claude.map(str::to_owned));
@@ -288,6 +332,13 @@ impl Given {
         }
         Some((ours, aliases))
     }
+}
+
+/// A tool's name as one of a server, wherever the server's name may end.
+fn of_servers<'n>(own: &'n str, between: &'n str) -> impl Iterator<Item = String> + 'n {
+    let splits = own.match_indices(between).map(move |(at, _)| (&own[..at], &own[at + between.len()..]));
+    let splits = splits.filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
+    splits.map(|(server, tool)| format!("mcp__{server}__{tool}"))
 }
 
 /// What a tool gave back, as a model would read it.

@@ -25,6 +25,11 @@ pub struct Host {
     pub tools: &'static [(&'static str, &'static str)],
     /// What its tools of MCP servers begin with, where that is not `mcp__`.
     pub mcp_prefix: Option<&'static str>,
+    /// What stands between a server and its tool, where nothing else tells a tool of a server from others. It may also stand
+    /// in either name.
+    pub mcp_between: Option<&'static str>,
+    /// If all arguments come as texts, lists as JSON in them: those that are meant as they are.
+    pub texts: Option<&'static [&'static str]>,
     /// What it wants to read when there is nothing to say.
     pub quiet: &'static str,
     /// What it does when a hook fails.
@@ -146,11 +151,14 @@ pub enum Ask {
 pub struct Rewrite {
     /// In this form.
     pub form: &'static str,
-    /// Whether it puts them in place of the old ones, or over them, so that none can be taken away.
-    pub whole: bool,
 }
 
 impl Moment {
+    /// Whether something is about to end, so that a no keeps it going.
+    pub(super) fn is_end(&self) -> bool {
+        matches!(self.point, "ShouldContinue" | "SubagentStop")
+    }
+
     /// Whether something is about to happen that a no keeps from happening: then no answer is a no.
     pub fn is_gate(&self) -> bool {
         self.point == "BeforeToolUse" && self.takes.refusal != Refusal::No
@@ -165,10 +173,16 @@ impl Host {
 
     /// Our name of a tool of this host; its own if we have none.
     pub fn our_name<'n>(&self, theirs: &'n str) -> &'n str {
+        self.known_name(theirs).unwrap_or(theirs)
+    }
+
+    /// Our name of a tool of this host that is known to be one of its own.
+    pub(super) fn known_name(&self, theirs: &str) -> Option<&'static str> {
         let known = |table: &[(&'static str, &'static str)]| {
             table.iter().find(|(name, _)| *name == theirs).map(|(_, ours)| *ours)
         };
-        known(self.tools).or_else(|| known(CLAUDE_TOOLS)).unwrap_or(theirs)
+        let ours = || CLAUDE_TOOLS.iter().map(|(_, ours)| *ours).find(|ours| *ours == theirs);
+        known(self.tools).or_else(|| known(CLAUDE_TOOLS)).or_else(ours)
     }
 }
 
@@ -179,6 +193,7 @@ pub(super) const THROUGH: &str = "mcp__";
 const CLAUDE_TOOLS: &[(&str, &str)] = &[
     ("Bash", "bash"),
     ("PowerShell", "bash"),
+    ("Monitor", "bash"),
     ("Read", "read_file"),
     ("Write", "write_file"),
     ("Edit", "edit_file"),
@@ -193,6 +208,9 @@ const CLAUDE_TOOLS: &[(&str, &str)] = &[
     ("WebFetch", "web_fetch"),
     ("WebSearch", "web_search"),
 ];
+
+/// Shells that run something only if they are not given this instead.
+pub(super) const INSTEAD: &[(&str, &str)] = &[("Monitor", "ws")];
 
 /// Claude Code's usual name of a tool of ours.
 pub(crate) fn claude_name(ours: &str) -> Option<&'static str> {

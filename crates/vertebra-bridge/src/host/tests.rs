@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{HostEvent, answer, find, read, unread};
+use super::{HostAnswer, HostEvent, answer, find, read, unread};
 use crate::{
     handler::Services,
     policy::Policy,
@@ -155,4 +155,87 @@ async fn a_variable_that_is_missing_is_a_failure_of_the_hook_that_needs_it() {
         let policy = format!("[[hook]]\npoint = \"BeforeToolUse\"\n{more}\n{run}\n");
         assert_eq!(decision(&policy, &event("claude-code", &call)).await, expected, "{more}");
     }
+}
+
+/// The answer to an event under a policy.
+async fn answered(policy: &str, event: &HostEvent) -> HostAnswer {
+    let settings = settings::parse(policy, settings::Level::User, "vertebra.toml").expect("settings").settings;
+    let policy = Policy::new(&settings, &Services::default()).expect("a policy");
+    answer(event, &policy.judge(&event.happened).await)
+}
+
+#[tokio::test]
+async fn neither_a_stop_nor_a_failing_guard_keeps_a_run_from_ending() {
+    let stop = json!({ "hook_event_name": "Stop", "cwd": "/repo", "stop_hook_active": false });
+    let child = json!({ "hook_event_name": "SubagentStop", "cwd": "/repo", "agent_type": "x" });
+    let at = |point: &str, what: &str| format!("[[hook]]\nname = \"x\"\npoint = \"{point}\"\n{what}\n");
+    let failing = "run = { command = \"/does/not/exist\" }";
+    for host in ["claude-code", "codex", "vscode", "qwen", "factory"] {
+        for what in ["stop = \"enough\"", failing] {
+            let told = answered(&at("ShouldContinue", what), &event(host, &stop)).await;
+            assert!(told.exit_code == 0 && !told.stdout.contains("block"), "{host}: {what}: {told:?}");
+        }
+        let told = answered(&at("SubagentStop", failing), &event(host, &child)).await;
+        assert_eq!(told.exit_code, 0, "{host}: {told:?}");
+    }
+}
+
+#[test]
+fn a_run_that_nobody_else_ends_is_kept_from_it_once() {
+    let block = Judgement { decision: Some(Decision::Block), goes_on: true, ..Judgement::default() };
+    let child = |host: &str, again: bool| {
+        let child = json!({ "hook_event_name": "SubagentStop", "agent_type": "x", "stop_hook_active": again });
+        answer(&event(host, &child), &block)
+    };
+    assert!(child("codex", false).refuses && !child("codex", true).refuses, "Codex counts nothing");
+    assert!(child("claude-code", true).refuses, "Claude Code counts by itself");
+    // Cursor does not count what stands in the files of Claude Code.
+    let stop = |name: &str| json!({ "cursor_version": "2", "hook_event_name": name, "loop_count": 1 });
+    assert!(answer(&event("cursor", &stop("stop")), &block).refuses);
+    assert!(!answer(&event("cursor", &stop("Stop")), &block).refuses);
+}
+
+#[tokio::test]
+async fn what_a_host_does_not_change_is_told() {
+    let prompt = json!({ "hook_event_name": "UserPromptSubmit", "cwd": "/repo", "prompt": "hi" });
+    let policy = "[[hook]]\nname = \"x\"\npoint = \"PromptSubmit\"\nset = { prompt = \"ho\" }\n";
+    let told = answered(policy, &event("claude-code", &prompt)).await;
+    assert!(told.lost.iter().any(|lost| lost.contains("no other `prompt`")), "{told:?}");
+}
+
+#[tokio::test]
+async fn what_a_subagent_should_know_reaches_it_or_is_told() {
+    let policy = "[[hook]]\nname = \"x\"\npoint = \"SubagentStart\"\nadd_context = \"mind the gap\"\n";
+    let child = json!({ "hook_event_name": "SubagentStart", "cwd": "/repo", "agent_type": "x", "prompt": "look" });
+    let told = answered(policy, &event("claude-code", &child)).await;
+    let said = r#"{"hookSpecificOutput":{"hookEventName":"SubagentStart","additionalContext":"mind the gap"}}"#;
+    assert_eq!(told.stdout, said, "{told:?}");
+    let child =
+        json!({ "cursor_version": "2", "hook_event_name": "subagentStart", "subagent_type": "x", "task": "look" });
+    let told = answered(policy, &event("cursor", &child)).await;
+    assert!(told.lost.iter().any(|lost| lost.contains("no ear for context")), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_rewrite_of_what_cannot_be_put_back_is_a_no() {
+    let call = json!({ "toolName": "write_bash", "toolArgs": { "shellId": "1", "input": "x{enter}" } });
+    let read = read(&call, find("copilot"), Some("preToolUse"), &|_| None).expect("an event");
+    let policy = "[[hook]]\nname = \"x\"\npoint = \"BeforeToolUse\"\nset = { command = \"echo safe\" }\n";
+    let told = answered(policy, &read).await;
+    assert!(told.refuses && told.stderr.contains("in a form of its own"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_rule_about_a_server_holds_wherever_its_name_may_end() {
+    let call = json!({
+        "vertebra_shim": { "opencode": 1 }, "event": "tool.execute.before", "tool": "my_server_delete_it", "args": {},
+    });
+    for rule in
+        ["mcp__my__server_delete_it", "mcp__my_server__delete_it", "mcp__my_server_delete__it", "my_server_delete_it"]
+    {
+        let policy = hook(&format!("tool = '{rule}'"));
+        assert_eq!(decision(&policy, &event("opencode", &call)).await, Some(Decision::Deny), "{rule}");
+    }
+    let own = json!({ "vertebra_shim": { "opencode": 1 }, "event": "tool.execute.before", "tool": "apply_patch", "args": {} });
+    assert_eq!(decision(&hook("tool = 'mcp__*'"), &event("opencode", &own)).await, None, "it is no tool of a server");
 }

@@ -10,9 +10,9 @@ use std::{
     time::Duration,
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vertebra_bridge::{
-    host::{HostAnswer, HostEvent},
+    host::{Host, HostAnswer, HostEvent},
     wire::Judgement,
 };
 
@@ -42,14 +42,38 @@ pub(super) struct Line<'a> {
     pub(super) took: Duration,
 }
 
+/// An event that could not be read.
+pub(super) struct Unread<'a> {
+    pub(super) host: Option<&'static Host>,
+    pub(super) moment: Option<&'a str>,
+    pub(super) judgement: &'a Judgement,
+    pub(super) answer: &'a HostAnswer,
+    pub(super) took: Duration,
+}
+
 /// Adds a line.
 pub(super) fn append(world: &World, line: &Line<'_>) {
     let Some(folder) = &world.state else { return };
     // Nobody is there to hear of it, and the answer is given.
-    let _ = written(folder, line);
+    let _ = written(folder, |mask| text(line, mask));
 }
 
-fn written(folder: &Path, line: &Line<'_>) -> io::Result<()> {
+/// Adds a line without the event.
+pub(super) fn append_unread(world: &World, unread: &Unread<'_>) {
+    let Some(folder) = &world.state else { return };
+    let Unread { host, moment, judgement, answer, took } = unread;
+    // As above.
+    let _ = written(folder, |mask| {
+        let moment = json!({
+            "timestamp": jiff::Timestamp::now().to_string(),
+            "host": host.map(|host| host.name),
+            "moment": mask.text(moment.unwrap_or_default()),
+        });
+        with(moment, judged(judgement, answer, *took, mask)).to_string() + "\n"
+    });
+}
+
+fn written(folder: &Path, text: impl FnOnce(&Mask) -> String) -> io::Result<()> {
     let path = folder.join(FILE);
     if fs::metadata(&path).is_ok_and(|about| about.len() > MAX_BYTES) {
         fs::rename(&path, folder.join(OLDER))?;
@@ -65,17 +89,33 @@ fn written(folder: &Path, line: &Line<'_>) -> io::Result<()> {
     };
     let mask = Mask::of_machine(folder)?;
     // In one piece: others write to the same file.
-    file.write_all(text(line, &mask).as_bytes())
+    file.write_all(text(&mask).as_bytes())
 }
 
 fn text(line: &Line<'_>, mask: &Mask) -> String {
     let Line { event, judgement, answer, took } = line;
-    let short = json!({
+    let about = json!({
         "timestamp": event.happened.event["timestamp"],
         "host": event.host.name,
         "moment": event.moment.name,
         "point": event.happened.point,
         "project": event.project,
+    });
+    let short = with(about, judged(judgement, answer, *took, mask));
+    let mut whole = short.clone();
+    whole["event"] = mask.value(&event.happened.event);
+    if let Some(args) = &judgement.tool_input {
+        whole["rewritten_to"] = mask.value(args);
+    }
+    let whole = whole.to_string();
+    // What tools gave back may be long in many small pieces.
+    let line = if whole.len() > MAX_LINE { short.to_string() } else { whole };
+    line + "\n"
+}
+
+/// What was decided and answered.
+fn judged(judgement: &Judgement, answer: &HostAnswer, took: Duration, mask: &Mask) -> Value {
+    json!({
         "decision": judgement.decision,
         "reason": judgement.reason.as_deref().map(|text| mask.text(text)),
         "decided_by": judgement.decided_by,
@@ -83,14 +123,23 @@ fn text(line: &Line<'_>, mask: &Mask) -> String {
         "exit_code": answer.exit_code,
         "lost": answer.lost,
         "warnings": judgement.warnings.iter().map(|text| mask.text(text)).collect::<Vec<_>>(),
+        "changed": changed(judgement),
         "took_us": u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
-    });
-    let mut whole = short.clone();
-    whole["event"] = mask.value(&event.happened.event);
-    let whole = whole.to_string();
-    // What tools gave back may be long in many small pieces.
-    let line = if whole.len() > MAX_LINE { short.to_string() } else { whole };
-    line + "\n"
+    })
+}
+
+/// What hooks changed, by name.
+fn changed(judgement: &Judgement) -> Vec<&str> {
+    let args = judgement.tool_input.is_some().then_some("args");
+    let rest = judgement.effects.keys().map(String::as_str).filter(|field| !["stop", "shadow"].contains(field));
+    args.into_iter().chain(rest).collect()
+}
+
+fn with(mut one: Value, other: Value) -> Value {
+    if let (Value::Object(one), Value::Object(other)) = (&mut one, other) {
+        one.extend(other);
+    }
+    one
 }
 
 /// Texts of this length are kept whole.

@@ -25,11 +25,14 @@ use vertebra_bridge::{
     host::{self, Host, HostAnswer, HostEvent},
     policy::Policy,
     settings::{Action, HookSettings, Said},
-    wire::Judgement,
+    wire::{Decision, Judgement},
 };
 
 pub(crate) use self::log::files as log_files;
-use self::{levels::InForce, log::Line};
+use self::{
+    levels::InForce,
+    log::{Line, Unread},
+};
 use crate::{assembly::World, interrupt::unless_interrupted};
 
 /// How long an agent may take to say what happened.
@@ -98,19 +101,21 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     };
     let host = match host.transpose() {
         Ok(host) => host,
-        Err(error) => return Ok(options.unjudged(None, &error.to_string())),
+        Err(error) => return Ok(options.unjudged(None, &error.to_string(), began)),
     };
     let event = match input::read(PATIENCE) {
         Ok(event) => event,
-        Err(error) => return Ok(options.unjudged(host, &error.to_string())),
+        Err(error) => return Ok(options.unjudged(host, &error.to_string(), began)),
     };
     let variable = |name: &str| std::env::var(name).ok();
     let event = match host::read(&event, host, options.event.as_deref(), &variable) {
         Ok(event) => event,
         Err(error) => {
             let host = host.or_else(|| host::looks_like(&event, &variable));
-            let answer = error.answer(host, options.named(host, &event).as_deref());
-            return Ok(give(&if options.fail_open { passed(host, answer) } else { answer }));
+            let moment = options.named(host, &event);
+            let answer = error.answer(host, moment.as_deref());
+            let answer = if options.fail_open { passed(host, answer) } else { answer };
+            return Ok(options.told(host, moment.as_deref(), &error.to_string(), &answer, began));
         }
     };
     let world = World::of_process();
@@ -128,7 +133,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             std::mem::forget(in_force);
             Ok(code)
         }
-        Err(error) => Ok(options.unjudged_at(&event, &format!("{error:#}"))),
+        Err(error) => {
+            let why = format!("{error:#}");
+            let answer = host::unread(Some(event.host), Some(event.moment.name), &why);
+            let answer = if options.fail_open { passed(Some(event.host), answer) } else { answer };
+            let code = give(&answer);
+            let judgement = unjudged(&why, &answer);
+            log::append(&world, &Line { event: &event, judgement: &judgement, answer: &answer, took: began.elapsed() });
+            Ok(code)
+        }
     }
 }
 
@@ -193,21 +206,40 @@ fn at_once<T>(work: impl Future<Output = T>, starts_something: bool, limit: Dura
 
 impl Options {
     /// Answers where there is no judgement.
-    fn unjudged(&self, host: Option<&'static Host>, why: &str) -> ExitCode {
+    fn unjudged(&self, host: Option<&'static Host>, why: &str, began: Instant) -> ExitCode {
         let answer = host::unread(host, self.event.as_deref(), why);
-        give(&if self.fail_open { passed(host, answer) } else { answer })
+        let answer = if self.fail_open { passed(host, answer) } else { answer };
+        self.told(host, self.event.as_deref(), why, &answer, began)
     }
 
-    fn unjudged_at(&self, event: &HostEvent, why: &str) -> ExitCode {
-        let answer = host::unread(Some(event.host), Some(event.moment.name), why);
-        give(&if self.fail_open { passed(Some(event.host), answer) } else { answer })
+    /// Gives an answer to an event that could not be read, and keeps it: a refusal that nobody finds later is a riddle.
+    fn told(
+        &self,
+        host: Option<&'static Host>,
+        moment: Option<&str>,
+        why: &str,
+        answer: &HostAnswer,
+        began: Instant,
+    ) -> ExitCode {
+        let code = give(answer);
+        if !self.explain {
+            let unread = Unread { host, moment, judgement: &unjudged(why, answer), answer, took: began.elapsed() };
+            log::append_unread(&World::of_process(), &unread);
+        }
+        code
     }
 
     /// What happened, as the event or the command line says.
     fn named(&self, host: Option<&'static Host>, event: &Value) -> Option<String> {
-        let said = host.and_then(|host| host.event_at.iter().find_map(|at| event.pointer(at)?.as_str()));
-        said.map(str::to_owned).or_else(|| self.event.clone())
+        let told = self.event.as_deref();
+        host.map_or(told, |host| host::named(host, event, told)).map(str::to_owned)
     }
+}
+
+/// What stands in the log where nothing could be judged.
+fn unjudged(why: &str, answer: &HostAnswer) -> Judgement {
+    let decision = answer.refuses.then_some(Decision::Deny);
+    Judgement { decision, reason: Some(why.to_owned()), goes_on: true, ..Judgement::default() }
 }
 
 /// Writes an answer. Whoever does not read it has gone.

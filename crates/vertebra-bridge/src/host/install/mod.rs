@@ -215,6 +215,12 @@ pub fn files(host: &'static Host, scope: Scope, place: &Place<'_>) -> Result<Vec
     Ok(found)
 }
 
+/// The file that a host may read in place of the one we write, if it is there.
+pub fn rival(host: &'static Host, scope: Scope, place: &Place<'_>) -> Option<PathBuf> {
+    let file = files(host, scope, place).ok()?.into_iter().next()?;
+    Some(file.with_file_name(host.config.rival?)).filter(|rival| rival.exists())
+}
+
 /// What our commands for a host have in common.
 fn mark(host: &Host) -> String {
     format!(" hook --host {} --event ", host.name)

@@ -14,7 +14,8 @@ pub(super) const FAILURE: Fields =
 pub(super) const PROMPT: Fields = &[("prompt", "/prompt")];
 pub(super) const STOP: Fields = &[("text", "/last_assistant_message"), ("continuations", "/stop_hook_active")];
 pub(super) const CHILD: Fields = &[("subagent", "/agent_type"), ("prompt", "/prompt")];
-pub(super) const CHILD_STOP: Fields = &[("subagent", "/agent_type"), ("text", "/last_assistant_message")];
+pub(super) const CHILD_STOP: Fields =
+    &[("subagent", "/agent_type"), ("text", "/last_assistant_message"), ("repeated", "/stop_hook_active")];
 pub(super) const COMPACT: Fields = &[("reason", "/trigger"), ("instructions", "/custom_instructions")];
 pub(super) const NEWS: Fields = &[("kind", "/notification_type"), ("message", "/message")];
 
@@ -39,7 +40,7 @@ pub(super) const BEFORE_TOOL: Takes = Takes {
     refusal: Refusal::Exit2,
     ask: Ask::Say(ASK),
     allow: Some(ALLOW),
-    rewrite: Some(Rewrite { form: ARGS, whole: true }),
+    rewrite: Some(Rewrite { form: ARGS }),
     context: Some(CONTEXT),
     stop: Some(END),
     result: None,
@@ -68,7 +69,7 @@ pub(super) const MOMENTS: &[Moment] = &[
     moment("PermissionRequest", "PermissionRequest", CALL, PERMISSION),
     moment("PostToolUse", "AfterToolUse", RESULT, AFTER_TOOL),
     moment("PostToolUseFailure", "ToolUseFailed", FAILURE, REFUSABLE),
-    moment("Stop", "ShouldContinue", STOP, REFUSABLE),
+    moment("Stop", "ShouldContinue", STOP, Takes { stop: Some(END), ..REFUSABLE }),
     moment("SubagentStart", "SubagentStart", CHILD, INFORMED),
     moment("SubagentStop", "SubagentStop", CHILD_STOP, REFUSABLE),
     moment("PreCompact", "BeforeCompact", COMPACT, Takes { refusal: Refusal::Exit2, ..TELLS }),
@@ -88,12 +89,15 @@ pub(in crate::host) const CLAUDE_CODE: Host = Host {
     moments: MOMENTS,
     tools: &[],
     mcp_prefix: None,
+    mcp_between: None,
+    texts: None,
     quiet: "",
     failing: "open; closed where we are installed, from 2.1.295",
     caps_stops: true,
     config: Config {
         user: Some(Spot { variable: Some("CLAUDE_CONFIG_DIR"), folder: ".claude", file: "settings.json" }),
         project: Some(".claude/settings.json"),
+        rival: None,
         form: Form::Json {
             empty: "{}",
             gate: r#"{"hooks": [{"type": "command", "command": "$command", "timeout": 60, "onFailure": "block"}]}"#,
@@ -117,6 +121,7 @@ pub(in crate::host) const FACTORY: Host = Host {
     config: Config {
         user: Some(Spot { variable: None, folder: ".factory", file: "settings.json" }),
         project: Some(".factory/settings.json"),
+        rival: Some("hooks.json"),
         form: Form::Json {
             empty: "{}",
             gate: r#"{"hooks": [{"type": "command", "command": "$command", "timeout": 60}]}"#,

@@ -9,7 +9,6 @@ use crate::host::{Config, Form, Host, Moment, NOTHING, Rewrite, Sign, Source, Sp
 const BEFORE_TOOL: Takes = Takes {
     rewrite: Some(Rewrite {
         form: r#"{"hookSpecificOutput": {"hookEventName": "$event", "permissionDecision": "allow", "updatedInput": "$args"}}"#,
-        whole: true,
     }),
     ..REFUSABLE
 };
@@ -40,12 +39,15 @@ pub(in crate::host) const CODEX: Host = Host {
     moments: MOMENTS,
     tools: &[("apply_patch", "edit_file"), ("spawn_agent", "spawn_subagent"), ("shell", "bash")],
     mcp_prefix: None,
+    mcp_between: None,
+    texts: None,
     quiet: "",
     failing: "open",
     caps_stops: false,
     config: Config {
         user: Some(Spot { variable: Some("CODEX_HOME"), folder: ".codex", file: "hooks.json" }),
         project: Some(".codex/hooks.json"),
+        rival: None,
         form: Form::Json {
             empty: "{}",
             gate: r#"{"hooks": [{"type": "command", "command": "$command", "timeout": 60}]}"#,

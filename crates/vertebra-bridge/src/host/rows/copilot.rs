@@ -6,30 +6,33 @@ use super::claude::{
 use crate::host::{Ask, Config, Fields, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
 
 const OWN_CALL: Fields = &[("tool", "/toolName"), ("args", "/toolArgs")];
+/// The arguments have another name where a person would be asked.
+const ASKED_CALL: Fields = &[("tool", "/toolName"), ("args", "/toolArgs"), ("args", "/toolInput")];
+const OWN_CONTEXT: Takes = Takes { context: Some(r#"{"additionalContext": "$context"}"#), ..NOTHING };
 
 const OWN_BEFORE_TOOL: Takes = Takes {
     refusal: Refusal::Exit2,
     ask: Ask::Say(r#"{"permissionDecision": "ask", "permissionDecisionReason": "$reason"}"#),
     allow: Some(r#"{"permissionDecision": "allow", "permissionDecisionReason": "$reason"}"#),
-    rewrite: Some(Rewrite { form: r#"{"modifiedArgs": "$args"}"#, whole: true }),
+    rewrite: Some(Rewrite { form: r#"{"modifiedArgs": "$args"}"# }),
     context: Some(r#"{"additionalContext": "$context"}"#),
     ..NOTHING
 };
 const GO_ON: Takes = Takes { refusal: Refusal::Say(r#"{"decision": "block", "reason": "$reason"}"#), ..NOTHING };
-const AFTER_TOOL: Takes = Takes {
-    refusal: Refusal::Say(r#"{"additionalContext": "$reason"}"#),
-    context: Some(r#"{"additionalContext": "$context"}"#),
-    ..NOTHING
+const AFTER_TOOL: Takes = Takes { refusal: Refusal::Say(r#"{"additionalContext": "$reason"}"#), ..OWN_CONTEXT };
+const OWN_AFTER_TOOL: Takes = Takes {
+    result: Some(r#"{"modifiedResult": {"resultType": "success", "textResultForLlm": "$result"}}"#),
+    ..AFTER_TOOL
 };
 
 const MOMENTS: &[Moment] = &[
-    moment("sessionStart", "SessionStart", &[], NOTHING),
+    moment("sessionStart", "SessionStart", &[], OWN_CONTEXT),
     moment("userPromptSubmitted", "PromptSubmit", &[("prompt", "/prompt")], NOTHING),
     moment("preToolUse", "BeforeToolUse", OWN_CALL, OWN_BEFORE_TOOL),
     moment(
         "permissionRequest",
         "PermissionRequest",
-        OWN_CALL,
+        ASKED_CALL,
         Takes {
             refusal: Refusal::Say(r#"{"behavior": "deny", "message": "$reason"}"#),
             ask: Ask::Anyway,
@@ -41,7 +44,7 @@ const MOMENTS: &[Moment] = &[
         "postToolUse",
         "AfterToolUse",
         &[("tool", "/toolName"), ("args", "/toolArgs"), ("result/output", "/toolResult/textResultForLlm")],
-        AFTER_TOOL,
+        OWN_AFTER_TOOL,
     ),
     moment(
         "postToolUseFailure",
@@ -50,7 +53,7 @@ const MOMENTS: &[Moment] = &[
         NOTHING,
     ),
     moment("agentStop", "ShouldContinue", &[], GO_ON),
-    moment("subagentStart", "SubagentStart", &[("subagent", "/agentName")], NOTHING),
+    moment("subagentStart", "SubagentStart", &[("subagent", "/agentName")], OWN_CONTEXT),
     moment("subagentStop", "SubagentStop", &[("subagent", "/agentName")], GO_ON),
     moment("preCompact", "BeforeCompact", &[("reason", "/trigger")], NOTHING),
     moment("sessionEnd", "SessionEnd", &[], NOTHING),
@@ -79,6 +82,8 @@ const MOMENTS: &[Moment] = &[
 const TOOLS: &[(&str, &str)] = &[
     ("bash", "bash"),
     ("powershell", "bash"),
+    ("write_bash", "bash"),
+    ("write_powershell", "bash"),
     ("view", "read_file"),
     ("create", "write_file"),
     ("edit", "edit_file"),
@@ -99,18 +104,21 @@ pub(in crate::host) const COPILOT: Host = Host {
         &[Sign::Has("/sessionId"), Sign::Lacks("/hook_event_name"), Sign::Lacks("/hookEventName")],
         &[Sign::Variable("COPILOT_CLI")],
     ],
-    readers: &[],
+    readers: &["vscode"],
     project: &[Source::At("/cwd")],
     event_at: &["/hook_event_name"],
     moments: MOMENTS,
     tools: TOOLS,
     mcp_prefix: None,
+    mcp_between: Some("-"),
+    texts: None,
     quiet: "",
     failing: "closed before a tool, but open when it takes too long",
     caps_stops: true,
     config: Config {
-        user: Some(Spot { variable: None, folder: ".copilot/hooks", file: "vertebra.json" }),
+        user: Some(Spot { variable: Some("COPILOT_HOME"), folder: ".copilot", file: "hooks/vertebra.json" }),
         project: Some(".github/hooks/vertebra.json"),
+        rival: None,
         form: Form::Json {
             empty: r#"{"version": 1}"#,
             gate: r#"{"type": "command", "bash": "$command", "timeoutSec": 60}"#,
@@ -159,12 +167,15 @@ pub(in crate::host) const VSCODE: Host = Host {
         ("runSubagent", "spawn_subagent"),
     ],
     mcp_prefix: Some("mcp_"),
+    mcp_between: None,
+    texts: None,
     quiet: "",
     failing: "open",
     caps_stops: false,
     config: Config {
         user: Some(Spot { variable: None, folder: ".copilot/hooks", file: "vertebra-vscode.json" }),
         project: Some(".github/hooks/vertebra-vscode.json"),
+        rival: None,
         form: Form::Json {
             empty: "{}",
             gate: r#"{"type": "command", "command": "$command", "timeout": 60}"#,

@@ -11,7 +11,7 @@ const BEFORE_TOOL: Takes = Takes {
     // A question is accepted here and never asked; it is where a command or a server is about to be reached.
     ask: Ask::Later(&["bash", "mcp__*"]),
     allow: Some(ALLOW),
-    rewrite: Some(Rewrite { form: r#"{"permission": "allow", "updated_input": "$args"}"#, whole: true }),
+    rewrite: Some(Rewrite { form: r#"{"permission": "allow", "updated_input": "$args"}"# }),
     ..NOTHING
 };
 const BEFORE_RUN: Takes = Takes {
@@ -67,6 +67,7 @@ const MOMENTS: &[Moment] = &[
     lent("PreToolUse", "BeforeToolUse", CALL, BEFORE_TOOL_LENT),
     lent("PostToolUse", "AfterToolUse", CALL, Takes { context: Some(CONTEXT), ..NOTHING }),
     lent("Stop", "ShouldContinue", &[("continuations", "/loop_count")], GO_ON),
+    lent("SubagentStop", "SubagentStop", &[("subagent", "/subagent_type"), ("repeated", "/stop_hook_active")], GO_ON),
 ];
 
 /// There is no later moment for hooks that stand in Claude Code's files.
@@ -87,12 +88,15 @@ pub(in crate::host) const CURSOR: Host = Host {
     moments: MOMENTS,
     tools: &[("Shell", "bash"), ("Delete", "delete_file")],
     mcp_prefix: Some("MCP:"),
+    mcp_between: None,
+    texts: None,
     quiet: "{}",
     failing: "open; closed where we are installed",
     caps_stops: true,
     config: Config {
         user: Some(Spot { variable: None, folder: ".cursor", file: "hooks.json" }),
         project: Some(".cursor/hooks.json"),
+        rival: None,
         form: Form::Json {
             empty: r#"{"version": 1}"#,
             gate: r#"{"command": "$command", "timeout": 60, "failClosed": true}"#,

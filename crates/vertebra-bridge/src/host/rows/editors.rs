@@ -38,12 +38,15 @@ pub(in crate::host) const WINDSURF: Host = Host {
     moments: WINDSURF_MOMENTS,
     tools: &[("run_command", "bash"), ("read_code", "read_file"), ("write_code", "edit_file")],
     mcp_prefix: None,
+    mcp_between: None,
+    texts: None,
     quiet: "",
     failing: "open",
     caps_stops: true,
     config: Config {
         user: Some(Spot { variable: None, folder: ".codeium/windsurf", file: "hooks.json" }),
         project: Some(".windsurf/hooks.json"),
+        rival: None,
         form: Form::Json {
             empty: "{}",
             gate: r#"{"command": "$command", "show_output": true}"#,
@@ -58,30 +61,45 @@ const CANCEL: &str = r#"{"cancel": true, "errorMessage": "$reason"}"#;
 const LATER: &str = r#"{"cancel": false, "contextModification": "$context"}"#;
 const CANCELLED: Takes = Takes { refusal: Refusal::Say(CANCEL), stop: Some(CANCEL), context: Some(LATER), ..NOTHING };
 
+const CLINE_PROMPT: Fields = &[("prompt", "/userPromptSubmit/prompt")];
+const CLINE_CALL: Fields = &[("tool", "/preToolUse/toolName"), ("args", "/preToolUse/parameters")];
+const CLINE_RESULT: Fields = &[
+    ("tool", "/postToolUse/toolName"),
+    ("args", "/postToolUse/parameters"),
+    ("result/output", "/postToolUse/result"),
+    ("result/success", "/postToolUse/success"),
+];
+const CLINE_AFTER_TOOL: Takes =
+    Takes { refusal: Refusal::Say(r#"{"cancel": false, "contextModification": "$reason"}"#), ..CANCELLED };
+
 const CLINE_MOMENTS: &[Moment] = &[
     moment("TaskStart", "SessionStart", &[], Takes { refusal: Refusal::No, ..CANCELLED }),
     moment("TaskResume", "SessionStart", &[], Takes { refusal: Refusal::No, ..CANCELLED }),
-    moment("UserPromptSubmit", "PromptSubmit", &[("prompt", "/userPromptSubmit/prompt")], CANCELLED),
-    moment(
-        "PreToolUse",
-        "BeforeToolUse",
-        &[("tool", "/preToolUse/toolName"), ("args", "/preToolUse/parameters")],
-        CANCELLED,
-    ),
-    moment(
-        "PostToolUse",
-        "AfterToolUse",
-        &[
-            ("tool", "/postToolUse/toolName"),
-            ("args", "/postToolUse/parameters"),
-            ("result/output", "/postToolUse/result"),
-            ("result/success", "/postToolUse/success"),
-        ],
-        Takes { refusal: Refusal::Say(r#"{"cancel": false, "contextModification": "$reason"}"#), ..CANCELLED },
-    ),
+    moment("UserPromptSubmit", "PromptSubmit", CLINE_PROMPT, CANCELLED),
+    moment("PreToolUse", "BeforeToolUse", CLINE_CALL, CANCELLED),
+    moment("PostToolUse", "AfterToolUse", CLINE_RESULT, CLINE_AFTER_TOOL),
     moment("PreCompact", "BeforeCompact", &[], Takes { refusal: Refusal::Say(CANCEL), ..NOTHING }),
     moment("TaskComplete", "ShouldContinue", &[], NOTHING),
     moment("TaskCancel", "SessionEnd", &[], NOTHING),
+    // As its command line calls the same programs: it waits for an answer about tools only.
+    of_cli("agent_start", "SessionStart", &[], NOTHING),
+    of_cli("agent_resume", "SessionStart", &[], NOTHING),
+    of_cli("prompt_submit", "PromptSubmit", CLINE_PROMPT, NOTHING),
+    of_cli("tool_call", "BeforeToolUse", CLINE_CALL, CANCELLED),
+    of_cli("tool_result", "AfterToolUse", CLINE_RESULT, CLINE_AFTER_TOOL),
+    of_cli("agent_end", "ShouldContinue", &[], NOTHING),
+    of_cli("agent_abort", "SessionEnd", &[], NOTHING),
+    of_cli("session_shutdown", "SessionEnd", &[], NOTHING),
+];
+
+const fn of_cli(name: &'static str, point: &'static str, fields: Fields, takes: Takes) -> Moment {
+    Moment { installed: false, ..moment(name, point, fields, takes) }
+}
+
+/// Arguments that are what somebody writes into a file, looks for or says.
+const CLINE_TEXTS: &[&str] = &[
+    "content", "old_text", "new_text", "diff", "input", "command", "cmd", "regex", "question", "prompt", "context",
+    "result",
 ];
 
 pub(in crate::host) const CLINE: Host = Host {
@@ -95,6 +113,13 @@ pub(in crate::host) const CLINE: Host = Host {
     moments: CLINE_MOMENTS,
     tools: &[
         ("execute_command", "bash"),
+        ("run_commands", "bash"),
+        ("read_files", "read_file"),
+        ("editor", "edit_file"),
+        ("search_codebase", "grep"),
+        ("fetch_web_content", "web_fetch"),
+        ("skills", "load_skill"),
+        ("spawn_agent", "spawn_subagent"),
         ("write_to_file", "write_file"),
         ("replace_in_file", "edit_file"),
         ("apply_patch", "edit_file"),
@@ -105,12 +130,15 @@ pub(in crate::host) const CLINE: Host = Host {
         ("use_mcp_tool", THROUGH),
     ],
     mcp_prefix: None,
+    mcp_between: Some("__"),
+    texts: Some(CLINE_TEXTS),
     quiet: r#"{"cancel":false}"#,
     failing: "open",
     caps_stops: true,
     config: Config {
         user: Some(Spot { variable: None, folder: "Documents/Cline", file: "Hooks" }),
         project: Some(".clinerules/hooks"),
+        rival: None,
         form: Form::Programs,
     },
     programs: &["cline"],
@@ -145,6 +173,7 @@ pub(in crate::host) const KIRO: Host = Host {
     moments: KIRO_MOMENTS,
     tools: &[
         ("execute_bash", "bash"),
+        ("execute_cmd", "bash"),
         ("shell", "bash"),
         ("fs_read", "read_file"),
         ("read", "read_file"),
@@ -153,12 +182,15 @@ pub(in crate::host) const KIRO: Host = Host {
         ("use_subagent", "spawn_subagent"),
     ],
     mcp_prefix: Some("@"),
+    mcp_between: None,
+    texts: None,
     quiet: "",
     failing: "open",
     caps_stops: true,
     config: Config {
         user: Some(Spot { variable: None, folder: ".kiro/agents", file: "*.json" }),
         project: Some(".kiro/agents/*.json"),
+        rival: None,
         form: Form::Json {
             empty: r#"{"name": "vertebra", "description": "The usual agent, under the policy of vertebra.toml", "tools": ["*"]}"#,
             gate: r#"{"command": "$command", "timeout_ms": 60000}"#,

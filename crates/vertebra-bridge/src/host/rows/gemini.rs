@@ -1,6 +1,9 @@
 //! Gemini CLI, and Qwen Code, which has its tools and Claude Code's contract.
 
-use super::claude::{COMPACT, END, INFORMED, MESSAGE, MOMENTS as CLAUDE_MOMENTS, NEWS, PROMPT, TELLS, moment};
+use super::claude::{
+    BEFORE_TOOL as CLAUDE_BEFORE_TOOL, CALL as CLAUDE_CALL, CHILD, CHILD_STOP, COMPACT, END, FAILURE, INFORMED,
+    MESSAGE, NEWS, PERMISSION, PROMPT, REFUSABLE, RESULT as CLAUDE_RESULT, STOP, TELLS, moment,
+};
 use crate::host::{Config, Fields, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
 
 const CALL: Fields = &[
@@ -20,10 +23,7 @@ const RESULT: Fields = &[
 
 const BEFORE_TOOL: Takes = Takes {
     refusal: Refusal::Exit2,
-    rewrite: Some(Rewrite {
-        form: r#"{"hookSpecificOutput": {"hookEventName": "$event", "tool_input": "$args"}}"#,
-        whole: false,
-    }),
+    rewrite: Some(Rewrite { form: r#"{"hookSpecificOutput": {"hookEventName": "$event", "tool_input": "$args"}}"# }),
     stop: Some(END),
     message: Some(MESSAGE),
     ..NOTHING
@@ -57,6 +57,28 @@ const TOOLS: &[(&str, &str)] = &[
     ("read_many_files", "read_file"),
     ("google_web_search", "web_search"),
     ("task", "spawn_subagent"),
+    ("agent", "spawn_subagent"),
+    ("monitor", "bash"),
+    ("notebook_edit", "edit_file"),
+    ("skill", "load_skill"),
+];
+
+/// Qwen Code's moments: Claude Code's, but neither a yes nor other arguments nor another result are read, and what would
+/// end the run at its end keeps it going.
+const QWEN_MOMENTS: &[Moment] = &[
+    moment("SessionStart", "SessionStart", &[], INFORMED),
+    moment("UserPromptSubmit", "PromptSubmit", PROMPT, Takes { stop: Some(END), ..REFUSABLE }),
+    moment("PreToolUse", "BeforeToolUse", CLAUDE_CALL, Takes { allow: None, rewrite: None, ..CLAUDE_BEFORE_TOOL }),
+    moment("PermissionRequest", "PermissionRequest", CLAUDE_CALL, PERMISSION),
+    moment("PostToolUse", "AfterToolUse", CLAUDE_RESULT, Takes { stop: Some(END), ..REFUSABLE }),
+    moment("PostToolUseFailure", "ToolUseFailed", FAILURE, REFUSABLE),
+    moment("Stop", "ShouldContinue", STOP, REFUSABLE),
+    moment("SubagentStart", "SubagentStart", CHILD, INFORMED),
+    moment("SubagentStop", "SubagentStop", CHILD_STOP, REFUSABLE),
+    moment("PreCompact", "BeforeCompact", COMPACT, Takes { refusal: Refusal::Exit2, ..TELLS }),
+    moment("PostCompact", "AfterCompact", COMPACT, TELLS),
+    moment("Notification", "Notification", NEWS, NOTHING),
+    moment("SessionEnd", "SessionEnd", &[], NOTHING),
 ];
 
 const FORM: Form = Form::Json {
@@ -79,12 +101,16 @@ pub(in crate::host) const GEMINI: Host = Host {
     moments: MOMENTS,
     tools: TOOLS,
     mcp_prefix: None,
+    mcp_between: None,
+    texts: None,
     quiet: "",
     failing: "open",
     caps_stops: false,
     config: Config {
-        user: Some(Spot { variable: None, folder: ".gemini", file: "settings.json" }),
+        // The variable names a home, not the folder in it.
+        user: Some(Spot { variable: Some("GEMINI_CLI_HOME"), folder: "", file: ".gemini/settings.json" }),
         project: Some(".gemini/settings.json"),
+        rival: None,
         form: FORM,
     },
     programs: &["gemini"],
@@ -103,15 +129,18 @@ pub(in crate::host) const QWEN: Host = Host {
     readers: &[],
     project: &[Source::Variable("QWEN_PROJECT_DIR"), Source::At("/cwd")],
     event_at: &["/hook_event_name"],
-    moments: CLAUDE_MOMENTS,
+    moments: QWEN_MOMENTS,
     tools: TOOLS,
     mcp_prefix: None,
+    mcp_between: None,
+    texts: None,
     quiet: "",
     failing: "open",
-    caps_stops: false,
+    caps_stops: true,
     config: Config {
-        user: Some(Spot { variable: None, folder: ".qwen", file: "settings.json" }),
+        user: Some(Spot { variable: Some("QWEN_HOME"), folder: ".qwen", file: "settings.json" }),
         project: Some(".qwen/settings.json"),
+        rival: None,
         form: FORM,
     },
     programs: &["qwen"],

@@ -27,8 +27,18 @@ export const Vertebra = async ({ directory }) => ({
   },
   "tool.execute.after": async (input, output) => {
     const call = { tool: input.tool, call_id: input.callID, session_id: input.sessionID, cwd: directory }
-    const answer = judge("tool.execute.after", { ...call, args: input.args ?? {}, output: output.output })
-    if (answer.output !== undefined) output.output = answer.output
-    if (answer.append) output.output = `${output.output}\n\n${answer.append}`
+    // Tools of MCP servers give a list of parts.
+    const parts = Array.isArray(output.content) ? output.content : undefined
+    const said = output.output ?? parts?.map((part) => part.text ?? JSON.stringify(part)).join("\n")
+    const answer = judge("tool.execute.after", { ...call, args: input.args ?? {}, output: said })
+    const text = (more) => ({ type: "text", text: more })
+    if (answer.output !== undefined) {
+      if (parts) output.content = [text(answer.output)]
+      else output.output = answer.output
+    }
+    if (answer.append) {
+      if (parts) output.content = [...output.content, text(answer.append)]
+      else output.output = `${output.output}\n\n${answer.append}`
+    }
   },
 })

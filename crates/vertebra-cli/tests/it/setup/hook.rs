@@ -370,7 +370,8 @@ fn what_an_agent_does_to_the_users_policy_is_asked_about() {
     let config = machine.path("home/.config/vertebra/vertebra.toml").to_string_lossy().into_owned();
     let state = machine.path("home/.local/state/vertebra/trust.json").to_string_lossy().into_owned();
     let asks = |event: &Value| asked(&machine, &[], event).out.contains("\"ask\"");
-    for command in [format!("mv {state} elsewhere"), "tee ~/.config/vertebra/vertebra.toml".to_owned()] {
+    let elsewhere = "rm $XDG_STATE_HOME/vertebra/trust.json".to_owned();
+    for command in [format!("mv {state} elsewhere"), "tee ~/.config/vertebra/vertebra.toml".to_owned(), elsewhere] {
         let told = asked(&machine, &[], &call(&machine, &command));
         assert!(told.code == 2 || told.out.contains("\"ask\""), "{command}");
     }
@@ -455,6 +456,12 @@ fn an_agent_trusts_nothing_in_a_persons_place() {
         "echo > vertebra.toml && /usr/bin/vertebra trust -C . --yes",
         "env A=1 vertebra uninstall --host claude-code",
         "sh -c 'vertebra trust --yes'",
+        "vertebra trust --yes > --show",
+        "vertebra trust --yes 2>--list",
+        "vertebra trust $(: --show) --yes",
+        "vertebra trust --revoke >--show",
+        "v\"\"ertebra trust --yes",
+        "echo trust --yes | xargs vertebra",
     ] {
         assert!(asks(command), "{command}");
     }
@@ -463,6 +470,31 @@ fn an_agent_trusts_nothing_in_a_persons_place() {
     {
         assert!(!asks(command), "{command}");
     }
+}
+
+#[test]
+fn the_log_says_what_was_changed_and_what_could_not_be_judged() {
+    let machine = Machine::new();
+    let lines = || -> Vec<Value> {
+        let log = machine.read("home/.local/state/vertebra/hook-log.jsonl");
+        log.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+    };
+    machine.user_settings("[[hook]]\npoint = \"BeforeToolUse\"\npatch = { command = \"echo safe\" }\n");
+    assert_eq!(asked(&machine, &[], &call(&machine, "ls")).code, 0);
+    let line = lines().pop().expect("a line");
+    assert_eq!(line["changed"], json!(["args"]), "{line}");
+    assert_eq!(line["rewritten_to"]["command"], "echo safe", "{line}");
+
+    machine.user_settings("[[hook]]\nno such thing");
+    assert_eq!(asked(&machine, &[], &call(&machine, "ls")).code, 2);
+    let line = lines().pop().expect("a line");
+    assert_eq!((&line["decision"], &line["event"]["tool"]), (&json!("deny"), &json!("bash")), "{line}");
+
+    let unknown = json!({ "hook_event_name": "Unheard", "session_id": "s" });
+    assert_eq!(asked(&machine, &["--host", "claude-code"], &unknown).code, 0);
+    let line = lines().pop().expect("a line");
+    assert_eq!((&line["moment"], &line["decision"]), (&json!("Unheard"), &Value::Null), "{line}");
+    assert!(line["reason"].as_str().is_some_and(|reason| reason.contains("no place here")), "{line}");
 }
 
 #[test]

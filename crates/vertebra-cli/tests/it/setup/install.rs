@@ -311,6 +311,32 @@ fn the_command_that_is_installed_holds_and_limits_have_the_agents_own_unit() {
 }
 
 #[test]
+fn an_agent_whose_home_is_elsewhere_is_told_there() {
+    let machine = Machine::new();
+    for (host, variable, file) in [
+        ("copilot", "COPILOT_HOME", "hooks/vertebra.json"),
+        ("gemini", "GEMINI_CLI_HOME", ".gemini/settings.json"),
+        ("qwen", "QWEN_HOME", "settings.json"),
+        ("opencode", "XDG_CONFIG_HOME", "opencode/plugins/vertebra.js"),
+    ] {
+        let folder = machine.path(&format!("elsewhere-{host}"));
+        let mut install = machine.command(&["install", "--host", host, "--user"]);
+        let mut child = install.env(variable, &folder).stdout(Stdio::null()).spawn().expect("it starts");
+        assert!(child.wait().expect("it ends").success(), "{host}");
+        assert!(folder.join(file).is_file(), "{host}");
+    }
+}
+
+#[test]
+fn a_file_that_may_be_read_in_place_of_ours_is_named() {
+    let machine = Machine::new();
+    assert!(!told(&machine, "install", "factory", "--project").out.contains("hooks.json"));
+    machine.write("project/.factory/hooks.json", "{}");
+    let again = told(&machine, "install", "factory", "--project");
+    assert!(again.out.contains(".factory/hooks.json is there"), "{}", again.out);
+}
+
+#[test]
 fn hosts_says_who_is_here_and_what_each_can_enforce() {
     let machine = Machine::new();
     machine.write("home/.codex/config.toml", "");
