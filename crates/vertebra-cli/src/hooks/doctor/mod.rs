@@ -1,7 +1,11 @@
 //! `vertebra hooks doctor`: hooks that cannot work, cannot be reached, are slow, or are not trusted.
 
+mod claude;
 mod files;
+mod interpreter;
+mod line;
 mod order;
+mod project;
 mod start;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -12,11 +16,11 @@ use vertebra_bridge::{
     policy::{Policy, Standing as HookStanding},
     settings::{Action, Settings},
     shown,
-    trust::{Project, Standing, Store},
+    trust::Project,
 };
 
 use crate::{
-    assembly::{Settled, Trust, World},
+    assembly::{Settled, Trust, World, claude_settings},
     doctor::{Finding, Health, show},
     interrupt::unless_interrupted,
 };
@@ -42,36 +46,27 @@ pub(crate) struct Options {
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let world = World { is_interactive: false, ..World::of_process() };
     let folder = options.dir.canonicalize().with_context(|| options.dir.display().to_string())?;
+    let looked = Project::look(&folder)?;
+    let trusted = project::is_trusted(&looked, &world)?;
     let mut findings = Vec::new();
     match Settled::read(&folder, Trust::OnlyRemembered, Settings::default(), &world) {
         Ok(settled) => {
+            let mut of_claude = claude_settings(&settled.brought, &world);
+            if !trusted {
+                claude::add(&mut of_claude, &looked);
+            }
             let services = Services {
                 folder: folder.clone(),
                 variables: world.variables.clone(),
                 seals: settled.brought.seals.clone(),
                 ..Services::default()
             };
-            for hook in &settled.settings.hooks {
-                if let Action::Run(run) = &hook.value.action {
-                    let what = format!("hook {}", shown(&hook.value.stand.name));
-                    findings.extend(files::of_run(&what, run, &folder, &world));
-                }
-            }
-            match Policy::new(&settled.settings, &services) {
-                Ok(policy) => {
-                    findings.extend(order::all(&policy));
-                    if options.run {
-                        findings.extend(unless_interrupted(start::slow(&settled.settings, &services)).await?);
-                    }
-                    let in_force = policy.hooks().iter().filter(|hook| hook.standing == HookStanding::InForce).count();
-                    findings.push(Finding::good("policy", format!("{in_force} hooks of vertebra.toml are in force")));
-                }
-                Err(error) => findings.push(Finding::broken("policy", error.to_string(), "mend the line")),
-            }
+            findings.extend(policy(&settled.settings, &services, &options, &world).await?);
+            findings.extend(claude::all(of_claude, &folder, &world));
         }
         Err(error) => findings.push(Finding::broken("settings", format!("{error:#}"), "mend the line")),
     }
-    findings.extend(project(&folder, &world)?);
+    findings.extend(project::all(&looked, &folder, &world)?);
     findings.extend(start::noise(&world).await);
     let broken = findings.iter().filter(|finding| finding.health == Health::Broken).count();
     if options.json {
@@ -82,28 +77,38 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What the project brings: whether it counts, and whether it would work if it did.
-fn project(folder: &std::path::Path, world: &World) -> anyhow::Result<Vec<Finding>> {
-    const WHAT: &str = "this folder";
-    let project = Project::look(folder)?;
-    if project.hooks.is_empty() {
-        return Ok(Vec::new());
-    }
-    let standing = world.state.as_deref().map(|state| Store::in_folder(state).standing(&project)).transpose()?;
-    let standing = standing.unwrap_or(Standing::Unknown);
+/// What is found of the hooks of `vertebra.toml`.
+async fn policy(
+    settings: &Settings,
+    services: &Services,
+    options: &Options,
+    world: &World,
+) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let trusted = standing == Standing::Trusted;
-    for hook in &project.hooks {
-        // Those of a trusted vertebra.toml were looked at with the others.
-        if let Some(started) = hook.starts.as_ref().filter(|_| !trusted || hook.line.is_none()) {
-            let what = format!("hook {}", shown(&hook.name));
-            findings.extend(files::of_words(&what, started, folder, world));
+    for hook in &settings.hooks {
+        if let Action::Run(run) = &hook.value.action {
+            let what = format!("hook {}", shown(&hook.value.stand.name));
+            findings.extend(files::of_run(&what, run, &services.folder, world));
         }
     }
-    if trusted {
-        findings.push(Finding::good(WHAT, format!("{} hooks, trusted", project.hooks.len())));
-    } else {
-        findings.push(Finding::lacking(WHAT, project.left_out(&standing), "vertebra trust"));
+    match Policy::new(settings, services) {
+        Ok(policy) => {
+            findings.extend(order::all(&policy));
+            if options.run {
+                findings.extend(unless_interrupted(start::slow(settings, services)).await?);
+            }
+            let in_force = policy.hooks().iter().filter(|hook| hook.standing == HookStanding::InForce).count();
+            if !settings.hooks.is_empty() {
+                let is = if in_force == 1 { "is" } else { "are" };
+                findings.push(Finding::good("policy", format!("{} of vertebra.toml {is} in force", counted(in_force))));
+            }
+        }
+        Err(error) => findings.push(Finding::broken("policy", error.to_string(), "mend the line")),
     }
     Ok(findings)
+}
+
+/// So many hooks.
+fn counted(hooks: usize) -> String {
+    format!("{hooks} hook{}", if hooks == 1 { "" } else { "s" })
 }

@@ -66,3 +66,100 @@ fn a_hook_of_claude_code_is_looked_at_by_its_command_and_not_by_its_other_words(
     let told = machine.runs(&["hooks", "doctor"]);
     assert_eq!(told.code, 0, "{}", told.out);
 }
+
+/// Settings of Claude Code with these commands before a tool is used.
+fn settings(matcher: &str, commands: &[&str]) -> String {
+    let handlers: Vec<_> =
+        commands.iter().map(|command| serde_json::json!({ "type": "command", "command": command })).collect();
+    serde_json::json!({ "hooks": { "PreToolUse": [{ "matcher": matcher, "hooks": handlers }] } }).to_string()
+}
+
+#[test]
+fn a_command_that_works_is_never_called_broken() {
+    let machine = Machine::new();
+    machine.script("home/.claude/hooks/ok.sh", "true");
+    let commands = [
+        "~/.claude/hooks/ok.sh",
+        "$HOME/.claude/hooks/ok.sh",
+        "\"${HOME}\"/.claude/hooks/ok.sh",
+        "# why\nsh -c true",
+        "sh -c json.tool",
+        "until true; do :; done",
+        "f() { true; }; f",
+        "[[ -x ./missing.sh ]] && ./missing.sh",
+        "((1 + 1))",
+    ];
+    machine.write("project/.claude/settings.json", &settings("Bash", &commands));
+    let told = machine.runs(&["hooks", "doctor"]);
+    assert!(told.code == 0 && !told.out.contains('✗'), "{}", told.out);
+    machine.write("project/.claude/settings.json", &settings("Bash", &["~/.claude/hooks/missing.sh"]));
+    let told = machine.runs(&["hooks", "doctor"]);
+    assert!(told.code == 1 && told.out.contains(".claude/hooks/missing.sh is not there"), "{}", told.out);
+}
+
+#[test]
+fn a_script_that_may_be_missing_is_lacking_and_not_broken() {
+    let machine = Machine::new();
+    machine.write("project/.claude/settings.json", &settings("Bash", &["./missing.sh 2>/dev/null || true"]));
+    let told = machine.runs(&["hooks", "doctor"]);
+    let line = told.out.lines().find(|line| line.contains("./missing.sh is not there")).expect("it is told");
+    assert!(told.code == 0 && line.starts_with('!'), "{}", told.out);
+}
+
+#[test]
+fn what_of_claude_codes_settings_does_not_count_is_found_before_trust_and_after() {
+    let machine = Machine::new();
+    let text = r#"{ "permissions": { "allow": ["Edit:*"] },
+        "hooks": { "PreTolUse": [], "PreToolUse": [
+            { "matcher": "bash", "hooks": [{ "type": "command", "command": "touch ran" }] },
+            { "matcher": "Bash(git *)", "hooks": [{ "type": "command", "command": "touch ran" }] }] } }"#;
+    machine.write("project/.claude/settings.json", text);
+    let mut untrusted = true;
+    for _ in 0..2 {
+        let told = machine.runs(&["hooks", "doctor"]);
+        assert_eq!(told.code, 0, "{}", told.out);
+        for words in [
+            "there is no event `PreTolUse`",
+            "permissions.allow: `Edit:*`",
+            "no tool is called `bash`",
+            "write `Bash`",
+            "no tool is called `Bash(git *)`",
+        ] {
+            let line = told.out.lines().find(|line| line.contains(words));
+            assert!(line.is_some_and(|line| line.starts_with('!') || line.contains('→')), "{words}: {}", told.out);
+        }
+        assert_eq!(told.out.contains("SKIPPED"), untrusted, "{}", told.out);
+        assert!(!machine.path("project/ran").exists());
+        untrusted = false;
+        machine.runs(&["trust", "--yes"]);
+    }
+}
+
+#[test]
+fn a_policy_that_cannot_be_used_is_found_before_anybody_trusts_it() {
+    let hook = "[[hook]]\nname = \"a\"\npoint = \"BeforeToolUse\"\ndeny = \"no\"\n";
+    for (text, words) in [
+        ("[[hook]]\npoint = \"BeforeTolUse\"\ndeny = \"no\"\n", "BeforeTolUse"),
+        ("[permissions]\nallow = [\"Edit:*\"]\n", "Edit:*"),
+        (&format!("{hook}after = [\"b\"]\n"), "no hook of that name"),
+    ] {
+        let machine = Machine::new();
+        machine.write("project/vertebra.toml", text);
+        let told = machine.runs(&["hooks", "doctor"]);
+        assert!(told.code == 1 && told.out.contains(words), "{words}: {}", told.out);
+    }
+    let machine = Machine::new();
+    machine.write("project/vertebra.toml", hook);
+    assert_eq!(machine.runs(&["hooks", "doctor"]).code, 0);
+}
+
+#[test]
+fn hooks_are_counted_where_there_are_some() {
+    let machine = Machine::new();
+    assert!(!machine.runs(&["hooks", "doctor"]).out.contains("0 hooks"));
+    machine.write("project/vertebra.toml", "[[hook]]\nname = \"a\"\npoint = \"BeforeToolUse\"\ndeny = \"no\"\n");
+    machine.runs(&["trust", "--yes"]);
+    let told = machine.runs(&["hooks", "doctor"]);
+    assert!(told.out.contains("1 hook of vertebra.toml is in force"), "{}", told.out);
+    assert!(told.out.contains("1 hook, trusted"), "{}", told.out);
+}

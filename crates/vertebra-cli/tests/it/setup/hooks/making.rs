@@ -53,7 +53,8 @@ const CLAUDE: &str = r#"{
   "hooks": {
     "PreToolUse": [{ "matcher": "Bash", "hooks": [
       { "type": "command", "command": "./check.sh", "timeout": 5 },
-      { "type": "command", "command": "true", "if": "Bash(git *)" }
+      { "type": "command", "command": "echo tagged >&2; exit 2", "if": "Bash(git tag *)" },
+      { "type": "prompt", "prompt": "fine?" }
     ]}],
     "WorktreeCreate": [{ "hooks": [{ "type": "command", "command": "true" }] }]
   }
@@ -72,9 +73,12 @@ fn imported_hooks_judge_as_the_settings_did_and_what_is_left_is_told() {
     let told = machine.runs(&["hooks", "import"]);
     assert_eq!(told.code, 0, "{}", told.err);
     assert!(told.err.contains("What stays in .claude/settings.json runs from there, too"), "{}", told.err);
-    for left in
-        ["model: has no place", "permissions.defaultMode", "hooks.PreToolUse[0].hooks[1]: `if", "hooks.WorktreeCreate"]
-    {
+    for left in [
+        "model: has no place",
+        "permissions.defaultMode",
+        "hooks.PreToolUse[0].hooks[2]: a handler",
+        "hooks.WorktreeCreate",
+    ] {
         assert!(told.err.contains(left), "{left}: {}", told.err);
     }
     let written = machine.read("project/vertebra.toml");
@@ -85,7 +89,7 @@ fn imported_hooks_judge_as_the_settings_did_and_what_is_left_is_told() {
     assert_eq!(machine.read("project/vertebra.toml"), written, "a second time adds nothing");
 
     let project = machine.path("project").display().to_string();
-    for command in ["git push --force", "ls"] {
+    for command in ["git push --force", "ls", "cd app && git tag v1", "git status"] {
         let event = serde_json::json!({
             "hook_event_name": "PreToolUse", "session_id": "s", "cwd": project, "permission_mode": "default",
             "transcript_path": "/tmp/t.jsonl", "tool_name": "Bash", "tool_input": { "command": command },
@@ -97,7 +101,7 @@ fn imported_hooks_judge_as_the_settings_did_and_what_is_left_is_told() {
             (
                 object["decision"].clone(),
                 object["ran"][0]["exit_code"].clone(),
-                object["reason"].as_str().map(|reason| reason.contains("no force")),
+                object["reason"].as_str().map(|reason| (reason.contains("no force"), reason.contains("tagged"))),
             )
         };
         let before = fires(&["--settings", ".claude/settings.json"]);

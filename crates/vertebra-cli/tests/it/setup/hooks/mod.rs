@@ -2,6 +2,7 @@
 
 mod cases;
 mod doctor;
+mod importing;
 mod list;
 mod making;
 mod trusting;
