@@ -55,6 +55,9 @@ def _verdict(point: Point, verdict: Verdict) -> dict[str, Any]:
     match verdict:
         case Proceed():
             return {}
+        case Ask("") | Deny("") | Stop("") | Halt(""):
+            # Whoever refuses need not say why: a no is not to be lost for want of a reason.
+            return {"verdict": verdict.word}
         case Ask(reason) | Deny(reason) | Stop(reason) | Halt(reason):
             return {"verdict": verdict.word, "reason": reason}
         case GoOn(instruction):

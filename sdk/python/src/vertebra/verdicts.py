@@ -196,22 +196,22 @@ def allow() -> Allow:
     return Allow()
 
 
-def ask(reason: str) -> Ask:
+def ask(reason: str = "") -> Ask:
     """A person has to decide; nobody there means no."""
     return Ask(reason)
 
 
-def deny(reason: str) -> Deny:
+def deny(reason: str = "") -> Deny:
     """The operation must not happen; the model reads the reason."""
     return Deny(reason)
 
 
-def stop(reason: str) -> Stop:
+def stop(reason: str = "") -> Stop:
     """End the run, softly: a hook that says `go_on` may still win."""
     return Stop(reason)
 
 
-def halt(reason: str) -> Halt:
+def halt(reason: str = "") -> Halt:
     """End the stream: this piece and all after it are withheld."""
     return Halt(reason)
 

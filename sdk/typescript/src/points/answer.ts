@@ -123,7 +123,8 @@ function checkKeys(point: PointName, given: Args): void {
   const known: readonly string[] = ["verdict", ...needed, ...CHANGES, ...BESIDES];
   const unknown = Object.keys(given).find((key) => !known.includes(key));
   if (unknown !== undefined) throw new AnswerError(`\`${unknown}\` means nothing in this answer at ${point}`);
-  const missing = needed.find((key) => !(key in given));
+  // Whoever refuses need not say why: a no is not to be lost for want of a reason.
+  const missing = needed.find((key) => key !== "reason" && !(key in given));
   if (missing !== undefined) throw new AnswerError(`${String(word)} needs \`${missing}\``);
 }
 

@@ -40,6 +40,7 @@ test("no opinion is no text", () => {
   assert.equal(written("BeforeToolUse", "hook", undefined), "");
   assert.equal(written("BeforeToolUse", "guard", null), "");
   assert.equal(written("SessionEnd", "watch", undefined), "");
+  assert.equal(written("BeforeToolUse", "hook", { verdict: "deny" }), '{"verdict":"deny"}');
 });
 
 test("an answer that its place cannot honour is an error that says what can be", () => {
@@ -52,7 +53,7 @@ test("an answer that its place cannot honour is an error that says what can be",
       { verdict: "denied" },
       "BeforeToolUse cannot honour `denied`: it takes proceed, skip, allow, ask, deny, replace, retry, stop",
     ],
-    ["BeforeToolUse", "hook", { verdict: "deny" }, "deny needs `reason`"],
+    ["ShouldContinue", "hook", { verdict: "go_on" }, "go_on needs `instruction`"],
     ["BeforeToolUse", "hook", { verdict: "deny", reason: 4 }, "the reason of deny is a text, not 4"],
     ["BeforeToolUse", "hook", { verdict: "retry", after_ms: -1 }, "retry waits a whole number of milliseconds, not -1"],
     [
