@@ -13,4 +13,5 @@ pub mod settings;
 pub mod trust;
 pub mod wire;
 
+pub(crate) use shown::literal_glob;
 pub use shown::{shell_word, shown, wholly_shown};

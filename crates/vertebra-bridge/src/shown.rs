@@ -1,6 +1,6 @@
-//! Text of others, made harmless to show.
+//! Text of others, made harmless: to show, on a line of a shell, in a pattern.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::Path};
 
 /// How much of a text is shown on one line.
 const LONGEST: usize = 300;
@@ -31,6 +31,18 @@ pub fn wholly_shown(text: &str) -> String {
         }
     }
     line
+}
+
+/// A folder as the beginning of a pattern for paths, without a slash at its end.
+pub(crate) fn literal_glob(folder: &Path) -> String {
+    let mut text = String::new();
+    for letter in folder.to_string_lossy().trim_end_matches('/').chars() {
+        if "*?[]{}\\".contains(letter) {
+            text.push('\\');
+        }
+        text.push(letter);
+    }
+    text
 }
 
 /// A text as one word of a shell's line, so that whoever copies the line runs nothing else.

@@ -10,6 +10,7 @@ use super::{
     handler::{Level, Origin},
     settings::{RuleText, Settings},
 };
+use crate::literal_glob;
 
 /// Where a call is made: what rules are relative to.
 #[derive(Debug, Clone, Default)]
@@ -365,7 +366,7 @@ fn in_our_words(Parts { name, inside }: Parts<'_>, refuses: bool, origin: &Origi
     let path = if inside.starts_with("//") || inside.starts_with("~/") || inside == "~" {
         inside.to_owned()
     } else if let Some(below) = inside.strip_prefix('/') {
-        format!("/{}/{below}", escaped(&root_of(origin, ground)))
+        format!("{}/{below}", literal_glob(&root_of(origin, ground)))
     } else if refuses && inside.contains('/') && !inside.starts_with("./") && !inside.starts_with("**/") {
         format!("**/{inside}")
     } else {
@@ -382,17 +383,6 @@ fn root_of(origin: &Origin, ground: &Ground) -> PathBuf {
         Level::Plugin(plugin) => plugin.root.clone(),
         Level::User | Level::Managed => origin.file.parent().map(Path::to_owned).unwrap_or_default(),
     }
-}
-
-fn escaped(path: &Path) -> String {
-    let mut text = String::new();
-    for c in path.to_string_lossy().trim_matches('/').chars() {
-        if "*?[]{}\\".contains(c) {
-            text.push('\\');
-        }
-        text.push(c);
-    }
-    text
 }
 
 /// A tool of Claude Code, as the kit knows tools.

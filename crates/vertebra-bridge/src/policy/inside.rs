@@ -4,6 +4,8 @@ use std::path::Path;
 
 use vertebra::Matcher;
 
+use crate::literal_glob;
+
 /// Whether something inside a matcher, or the matcher itself, is such.
 pub(super) fn any(matcher: &Matcher, is_such: fn(&Matcher) -> bool) -> bool {
     let inside = match matcher {
@@ -32,7 +34,7 @@ pub(super) fn also_from(base: &Path, matcher: &Matcher) -> Matcher {
     let all = |inner: &[Matcher]| inner.iter().map(|inner| also_from(base, inner)).collect();
     match matcher {
         Matcher::Path(glob) if is_relative_path(matcher) => {
-            let below = format!("{}/{}", escaped(base), glob.trim_start_matches("./"));
+            let below = format!("{}/{}", literal_glob(base), glob.trim_start_matches("./"));
             Matcher::Any(vec![matcher.clone(), Matcher::Path(below)])
         }
         Matcher::All(inner) => Matcher::All(all(inner)),
@@ -47,15 +49,4 @@ pub(super) fn also_from(base: &Path, matcher: &Matcher) -> Matcher {
         | Matcher::Metadata { .. }
         | Matcher::Args { .. } => matcher.clone(),
     }
-}
-
-fn escaped(base: &Path) -> String {
-    let mut text = String::new();
-    for letter in base.to_string_lossy().trim_end_matches('/').chars() {
-        if "*?[]{}\\".contains(letter) {
-            text.push('\\');
-        }
-        text.push(letter);
-    }
-    text
 }

@@ -1,11 +1,6 @@
 //! What comes back from outside, in our own contract.
 
-use std::fmt;
-
-use serde::{
-    Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, Visitor},
-};
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 use vertebra::{Answer, Cx, Lasting, Verdict, nearest};
 
@@ -74,29 +69,20 @@ pub enum ReplyError {
     },
 }
 
-/// The keys of an object, as they are written.
-struct Keys(Vec<String>);
-
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl<'de> Visitor<'de> for Written {
-            type Value = Keys;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
-                let mut keys = Vec::new();
-                while let Some((key, IgnoredAny)) = map.next_entry()? {
-                    keys.push(key);
-                }
-                Ok(Keys(keys))
-            }
-        }
-        deserializer.deserialize_map(Written)
-    }
+/// The keys of an answer, for a parser that takes each of them once. Nobody looks at the values.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Once {
+    verdict: IgnoredAny,
+    reason: IgnoredAny,
+    instruction: IgnoredAny,
+    after_ms: IgnoredAny,
+    with: IgnoredAny,
+    modified: IgnoredAny,
+    patch: IgnoredAny,
+    set: IgnoredAny,
+    context: IgnoredAny,
+    note: IgnoredAny,
 }
 
 impl Reply {
@@ -112,11 +98,9 @@ impl Reply {
             return Ok(Self::default());
         }
         let value: Value = serde_json::from_str(text).map_err(|error| ReplyError::NotJson(error.to_string()))?;
-        if let Ok(Keys(keys)) = serde_json::from_str(text)
-            && let Some(twice) = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key))
-        {
-            // Which of the two counts would be chance, or the choice of whoever could add to the text.
-            return Err(ReplyError::NotJson(format!("`{}` is in it twice", crate::shown(twice.1))));
+        // Which of two of one name counts would be chance, or the choice of whoever could add to the text.
+        if value.is_object() {
+            serde_json::from_str::<Once>(text).map_err(|error| ReplyError::NotJson(error.to_string()))?;
         }
         Self::from_value(value)
     }

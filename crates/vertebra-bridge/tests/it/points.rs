@@ -181,5 +181,5 @@ fn whoever_refuses_need_not_say_why() {
 fn an_answer_that_says_one_thing_twice_is_none() {
     let twice = r#"{"verdict": "deny", "reason": "x", "verdict": "allow"}"#;
     let error = Reply::read(twice).expect_err("no answer").to_string();
-    assert!(error.contains("`verdict` is in it twice"), "{error}");
+    assert!(error.contains("duplicate field `verdict`"), "{error}");
 }
