@@ -36,7 +36,13 @@ impl Http {
     /// This address, with these headers; `private` lets it be on this machine or in its network.
     pub fn new(url: &str, headers: &BTreeMap<String, String>, private: bool) -> Result<Self, HandlerError> {
         let wrong = |message: &str| HandlerError::Address { url: url.to_owned(), message: message.to_owned() };
-        let parsed = Url::parse(url).map_err(|error| wrong(&error.to_string()))?;
+        let mut parsed = Url::parse(url).map_err(|error| wrong(&error.to_string()))?;
+        if !parsed.username().is_empty() || parsed.password().is_some() {
+            // Not by us, who tell the agent of it.
+            let _ = parsed.set_username("").and_then(|()| parsed.set_password(None));
+            let message = "a name or password in an address is shown to many: put it into a header".to_owned();
+            return Err(HandlerError::Address { url: parsed.to_string(), message });
+        }
         match parsed.scheme() {
             "https" => {}
             "http" if private => {}
@@ -44,9 +50,6 @@ impl Http {
                 return Err(wrong("without TLS anybody on the way reads along: write `https`, or `private = true`"));
             }
             _ => return Err(wrong("it begins with neither `https://` nor `http://`")),
-        }
-        if !parsed.username().is_empty() || parsed.password().is_some() {
-            return Err(wrong("a name or password in an address is shown to many: put it into a header"));
         }
         let literal = parsed.host_str().map(|host| host.trim_matches(['[', ']'])).and_then(|host| host.parse().ok());
         if let (Some(literal), false) = (literal, private)

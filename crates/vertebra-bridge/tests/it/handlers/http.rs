@@ -190,3 +190,12 @@ fn a_header_may_name_only_variables_that_the_hook_names() {
     let problem = build(&run, &project.services).map(drop).expect_err("not named").to_string();
     assert!(problem.contains("write `env = [\"SOME_API_KEY\"]`"), "{problem}");
 }
+
+#[test]
+fn a_password_in_an_address_is_refused_and_not_repeated() {
+    let url = "https://ada:hunter2@policy.example.org/hook";
+    let error =
+        vertebra_bridge::handler::Http::new(url, &BTreeMap::new(), false).err().expect("no handler").to_string();
+    assert!(error.contains("put it into a header") && error.contains("policy.example.org"), "{error}");
+    assert!(!error.contains("hunter2") && !error.contains("ada"), "{error}");
+}
