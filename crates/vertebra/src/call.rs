@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Args, paths, shell};
+use crate::{
+    Args, paths,
+    shell::{self, Listed},
+};
 
 /// The call that a tool event is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,22 +61,27 @@ impl Call {
 
     /// Whether its command has more to it than [`simple_commands`](Self::simple_commands) lists.
     pub fn is_beyond_reading(&self) -> bool {
-        let values = ["command", "cmd"].iter().filter_map(|name| self.args.get(name));
-        let is_long = |value: &Value| match value {
-            Value::String(line) => shell::is_beyond_reading(line),
-            Value::Array(_) | Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        };
-        values.into_iter().any(is_long) || self.simple_commands().len() >= shell::MAX_COMMANDS
+        let Listed { commands, is_whole } = self.listed();
+        !is_whole || commands.len() >= shell::MAX_COMMANDS
     }
 
     /// Each simple command that the call would run, whether its command is a line or a list of words. A line that is one
     /// plain command is not listed: see [`shell::simple_commands`].
     pub fn simple_commands(&self) -> Vec<String> {
-        let mut commands = Vec::new();
+        self.listed().commands
+    }
+
+    fn listed(&self) -> Listed {
+        let (mut commands, mut is_whole) = (Vec::new(), true);
+        let mut read = |line: &str| {
+            let listed = shell::listed(line);
+            is_whole &= listed.is_whole;
+            listed.commands
+        };
         for value in ["command", "cmd"].iter().filter_map(|name| self.args.get(name)) {
             match value {
                 Value::String(line) => {
-                    commands.extend(shell::simple_commands(line));
+                    commands.extend(read(line));
                     commands.extend((Some(line.as_str()) != self.command()).then(|| line.clone()));
                 }
                 Value::Array(words) => {
@@ -81,12 +89,12 @@ impl Call {
                     let quoted: Vec<String> =
                         words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
                     commands.push(words.join(" "));
-                    commands.extend(shell::simple_commands(&quoted.join(" ")));
+                    commands.extend(read(&quoted.join(" ")));
                 }
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
             }
         }
-        commands
+        Listed { commands, is_whole }
     }
 
     /// Whether this is still the call that the other is, arguments aside.

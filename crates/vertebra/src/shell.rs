@@ -51,14 +51,27 @@ pub const MAX_COMMANDS: usize = 1000;
 /// assert!(simple_commands("cargo test --workspace").is_empty());
 /// ```
 pub fn simple_commands(line: &str) -> Vec<String> {
-    read(line).commands
+    listed(line).commands
 }
 
 /// Whether a line has more to it than [`simple_commands`] reads: it is too long, runs too much, or hides scripts within
 /// scripts. A policy that must not miss anything refuses such a line.
 pub fn is_beyond_reading(line: &str) -> bool {
+    !listed(line).is_whole
+}
+
+/// What was found in a line.
+pub(crate) struct Listed {
+    /// The commands.
+    pub(crate) commands: Vec<String>,
+    /// Whether these are all of them.
+    pub(crate) is_whole: bool,
+}
+
+/// The commands of a line, and whether there may be more.
+pub(crate) fn listed(line: &str) -> Listed {
     let found = read(line);
-    found.gave_up || found.is_full()
+    Listed { is_whole: !found.gave_up && !found.is_full(), commands: found.commands }
 }
 
 fn read(line: &str) -> Found {

@@ -217,8 +217,8 @@ impl Handler {
         }
     }
 
-    /// Whether two declarations are of one handler: what they run, and under which rule, is the same. What runs beside the agent decides nothing,
-    /// so it stands for none that does.
+    /// Whether two declarations are of one handler: what they run, and under which rule, is the same. What runs beside the
+    /// agent decides nothing, so it stands for none that does.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (&self.action, &other.action) {
             _ if self.condition != other.condition => false,

@@ -174,6 +174,12 @@ impl Settings {
         self.files.push(file);
     }
 
+    /// Adds the text of one of a project's settings files. Its name says whether it is the project's or the person's there.
+    pub fn add_project_text(&mut self, text: &str, path: &Path) {
+        let is_local = path.ends_with("settings.local.json");
+        self.add_text(text, path, if is_local { Level::Local } else { Level::Project });
+    }
+
     /// Adds the hooks of a plugin: its `hooks/hooks.json`.
     pub fn add_plugin(&mut self, plugin: Plugin) {
         let path = plugin.root.join("hooks/hooks.json");

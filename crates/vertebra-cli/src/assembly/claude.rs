@@ -14,8 +14,7 @@ use super::{Brought, World};
 pub(crate) fn settings(brought: &Brought, world: &World) -> Settings {
     let mut settings = Settings::read(&places(world));
     for (path, text) in &brought.claude {
-        let is_local = path.ends_with("settings.local.json");
-        settings.add_text(text, path, if is_local { Level::Local } else { Level::Project });
+        settings.add_project_text(text, path);
     }
     // A person's own skills and agents come first, as they do when they are loaded.
     for path in world.config.iter().flat_map(|config| own_front_matter(config)) {

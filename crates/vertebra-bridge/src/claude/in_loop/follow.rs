@@ -6,10 +6,7 @@ use std::{
 };
 
 use crate::{
-    claude::{
-        handler::Level,
-        settings::{Places, Settings},
-    },
+    claude::settings::{Places, Settings},
     policy::Stamp,
     settings::project_file,
     trust::{CLAUDE, Kind, Project, Seals, Standing, Store},
@@ -28,7 +25,7 @@ pub struct Follow {
 }
 
 struct Now {
-    /// What the files looked like; nothing before the first look.
+    /// What the files looked like, the last time.
     stamps: Vec<Stamp>,
     /// What the project's files say, as far as they are in force.
     project: Vec<(PathBuf, String)>,
@@ -68,7 +65,7 @@ impl Follow {
         let (project, seals, mut told) = self.project(&now.project);
         let mut settings = Settings::read(&self.places);
         for (path, text) in &project {
-            settings.add_text(text, path, level(path));
+            settings.add_project_text(text, path);
         }
         settings.keep_brought(old);
         // Whoever was still writing is waited for until the next look.
@@ -120,10 +117,8 @@ impl Follow {
             path if self.places.home.as_ref().is_some_and(|home| path == home.join(".claude/settings.json")) => {
                 "user_settings"
             }
-            path => match level(path) {
-                Level::Local => "local_settings",
-                _ => "project_settings",
-            },
+            path if path.ends_with("settings.local.json") => "local_settings",
+            _ => "project_settings",
         };
         Some((path.to_owned(), source))
     }
@@ -139,8 +134,3 @@ pub(super) const POLICY: &str = "policy_settings";
 /// What is said of a change that nobody has seen.
 const UNTRUSTED: &str = "the project's settings of Claude Code changed, and nobody has trusted what they say now: what they \
                          said holds. See and trust: vertebra trust";
-
-/// The level of a project's file.
-fn level(path: &Path) -> Level {
-    if path.ends_with("settings.local.json") { Level::Local } else { Level::Project }
-}
