@@ -145,7 +145,7 @@ impl Scan<'_, '_> {
             }
             let innermost = self.run(place, &done.words, &done.redirections);
             let program = done.words.get(innermost).map_or("", String::as_str);
-            if wrapper::is_shell(program) {
+            if wrapper::reads_script(program) {
                 self.documents.iter_mut().skip(done.documents).for_each(|document| document.is_script = true);
                 done.input.iter().for_each(|text| self.reread(text));
             }
@@ -180,10 +180,9 @@ impl Scan<'_, '_> {
             place = self.found.insert(place, all.join(" "));
         }
         let innermost = &words[start..];
-        if let Runs::Script { from, to } = runs {
+        if let Runs::Script { from, to, skip } = runs {
             let script = innermost[from..to].join(" ");
-            let split = script.strip_prefix("--split-string=").or(script.strip_prefix("-S"));
-            self.reread(split.unwrap_or(&script));
+            self.reread(script.get(skip..).unwrap_or(&script));
         }
         for part in wrapper::parts_of_find(innermost) {
             self.run(self.found.commands.len(), part, &[]);

@@ -7,8 +7,8 @@ pub(super) enum Runs {
     Nothing,
     /// The command that starts at this word.
     Command(usize),
-    /// The words `from..to`, joined and read as a script.
-    Script { from: usize, to: usize },
+    /// The words `from..to`, joined and read as a script, without so many bytes at the beginning.
+    Script { from: usize, to: usize, skip: usize },
 }
 
 impl Runs {
@@ -23,8 +23,8 @@ impl Runs {
             return shell(words);
         }
         match program {
-            "eval" => Self::script(words, 1, words.len()),
-            "trap" => Self::script(words, 1, 2),
+            "eval" => Self::script(words, behind_dashes(words), words.len()),
+            "trap" => Self::script(words, behind_dashes(words), behind_dashes(words) + 1),
             _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
                 Some(wrapper) => wrapper.runs(words),
                 None => Self::Nothing,
@@ -37,8 +37,13 @@ impl Runs {
     }
 
     fn script(words: &[String], from: usize, to: usize) -> Self {
-        if from < words.len() { Self::Script { from, to: to.min(words.len()) } } else { Self::Nothing }
+        if from < words.len() { Self::Script { from, to: to.min(words.len()), skip: 0 } } else { Self::Nothing }
     }
+}
+
+/// Where the operands of a command begin that has no options but `--`.
+fn behind_dashes(words: &[String]) -> usize {
+    1 + usize::from(words.get(1).is_some_and(|word| word == "--"))
 }
 
 /// Whether a command of this program may run another one.
@@ -49,8 +54,12 @@ pub(super) fn runs_others(program: &str) -> bool {
         || WRAPPERS.iter().any(|wrapper| wrapper.name == program)
 }
 
-/// Whether what this program reads from its input is a script.
-pub(super) fn is_shell(program: &str) -> bool {
+/// Whether what this program reads from its input may be a script.
+pub(super) fn reads_script(program: &str) -> bool {
+    is_shell(program) || matches!(program, "." | "source")
+}
+
+fn is_shell(program: &str) -> bool {
     matches!(base(program), "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "mksh" | "rbash" | "fish")
 }
 
@@ -78,7 +87,7 @@ const fn long(wrapper: Wrapper, valued_long: &'static [&'static str]) -> Wrapper
 }
 
 const WRAPPERS: &[Wrapper] = &[
-    long(wrapper("env", "uC", 0), &["--unset", "--chdir"]),
+    long(wrapper("env", "uCa", 0), &["--unset", "--chdir", "--argv0"]),
     long(
         wrapper("sudo", "ughpCrtTUDRac", 0),
         &["--user", "--group", "--host", "--prompt", "--close-from", "--chdir", "--chroot", "--role", "--type"],
@@ -113,8 +122,11 @@ impl Wrapper {
         let mut at = 1;
         while let Some(word) = words.get(at) {
             let Some(option) = word.strip_prefix('-') else { break };
-            if self.name == "env" && (option.starts_with('S') || option.starts_with("-split-string")) {
-                return split_string(words, at);
+            if let Some(skip) = (self.name == "env").then(|| split_string(option)).flatten() {
+                return match words.get(at + 1) {
+                    Some(_) if skip == word.len() => Runs::script(words, at + 1, words.len()),
+                    _ => Runs::Script { from: at, to: words.len(), skip },
+                };
             }
             if self.name == "flock" && option == "c" {
                 return Runs::script(words, at + 1, at + 2);
@@ -141,7 +153,8 @@ impl Wrapper {
 
     fn next_is_value(&self, word: &str) -> bool {
         if word.starts_with("--") {
-            return self.valued_long.contains(&word);
+            // Long names may be cut short.
+            return word.len() > 2 && self.valued_long.iter().any(|long| long.starts_with(word));
         }
         // Of a cluster such as `-nu`, the first letter that takes a value takes all that is glued to it.
         let first = word.char_indices().skip(1).find(|(_, letter)| self.valued.contains(*letter));
@@ -149,15 +162,24 @@ impl Wrapper {
     }
 }
 
-/// `env -S 'rm -rf x'`: the value is split like a line; what follows it are further arguments.
-fn split_string(words: &[String], at: usize) -> Runs {
-    let word = &words[at];
-    if word == "-S" || word == "--split-string" {
-        return Runs::script(words, at + 1, words.len());
+/// `env -S 'rm -rf x'`, `-iSrm`, `--split-string=rm`: where in the word the line begins, which may be its end. It is split like
+/// a line of a shell, and what follows it are further arguments.
+fn split_string(option: &str) -> Option<usize> {
+    match option.strip_prefix('-') {
+        // Long names may be cut short.
+        Some(long) => {
+            let name = long.split('=').next().unwrap_or_default();
+            (!name.is_empty() && "split-string".starts_with(name)).then(|| 2 + long.len().min(name.len() + 1))
+        }
+        None => {
+            option.find(['S', 'u', 'C', 'a']).filter(|place| option[*place..].starts_with('S')).map(|place| place + 2)
+        }
     }
-    // Glued to its option: the scanner removes the option from a script that starts with one.
-    Runs::script(words, at, words.len())
 }
+
+/// What bash also takes behind one dash.
+const LONG_OF_BASH: &[&str] =
+    &["rcfile", "init-file", "norc", "noprofile", "login", "posix", "noediting", "restricted"];
 
 /// The script of `sh -c script`, with any options before and after the `-c`.
 fn shell(words: &[String]) -> Runs {
@@ -172,14 +194,16 @@ fn shell(words: &[String]) -> Runs {
             at += 1;
             continue;
         }
-        let cluster = !word.starts_with("--") && word.len() > 1;
+        let name = word.trim_start_matches('-');
+        let cluster = !word.starts_with("--") && word.len() > 1 && !LONG_OF_BASH.contains(&name);
         script |= (cluster && word.starts_with('-') && word.contains('c')) || word == "--command";
         at += 1;
         if word == "--" {
             break;
         }
-        let valued = (cluster && word.ends_with(['o', 'O'])) || word == "--rcfile" || word == "--init-file";
-        at += usize::from(valued);
+        // Each `o` of a cluster takes a word.
+        let valued = if cluster { word.matches(['o', 'O']).count() } else { usize::from(name.ends_with("file")) };
+        at += valued;
     }
     if script { Runs::script(words, at, at + 1) } else { Runs::Nothing }
 }
