@@ -52,7 +52,8 @@ impl Call {
 
     pub(crate) fn path_facts(&self, working_directory: &str) -> Vec<String> {
         let mut facts = Vec::new();
-        for path in self.paths(working_directory) {
+        // Some tools know `~` and some do not: a rule holds for either place.
+        for path in self.paths(working_directory).chain(paths::in_args(&self.args).filter_map(paths::from_home)) {
             facts.extend(paths::relative(working_directory, &path).map(str::to_owned));
             facts.push(path);
         }

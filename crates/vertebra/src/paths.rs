@@ -91,6 +91,12 @@ pub fn absolute(working_directory: &str, path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
+/// What `~/…` is to a tool that knows it: a place below the home folder of whoever runs this.
+pub(crate) fn from_home(path: &str) -> Option<String> {
+    let below = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+    Some(absolute(&std::env::home_dir()?.to_string_lossy(), below.trim_start_matches('/')))
+}
+
 /// The part of an absolute path below the working directory.
 pub(crate) fn relative<'p>(working_directory: &str, path: &'p str) -> Option<&'p str> {
     path.strip_prefix(working_directory.trim_end_matches('/'))?.strip_prefix('/')
@@ -116,6 +122,16 @@ mod tests {
         for (path, expected) in cases {
             assert_eq!(absolute("/repo", path), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn a_path_from_home_is_one_of_its_owner() {
+        let home = std::env::home_dir().expect("a home");
+        let home = absolute("/", &home.to_string_lossy());
+        assert_eq!(from_home("~/.ssh/../.env"), Some(format!("{home}/.env")));
+        assert_eq!(from_home("~//.env"), Some(format!("{home}/.env")));
+        assert_eq!(from_home("~"), Some(home));
+        assert_eq!(from_home("~other/.env").or(from_home("a/~/b")), None);
     }
 
     #[test]

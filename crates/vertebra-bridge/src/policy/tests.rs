@@ -45,6 +45,20 @@ fn listed(policy: &Policy) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn a_path_from_home_is_held_against_rules_about_the_home() {
+    let home = std::env::home_dir().expect("a home");
+    let rule = format!("match = {{ path = '{}/.ssh/**' }}\ndeny = \"keys are for humans\"", home.display());
+    let policy = policy(&[(Level::User, &hook("no-keys", &rule))]);
+    let read = |path: &str| json!({ "point": "BeforeToolUse", "tool": "read_file", "args": { "path": path } });
+    for path in ["~/.ssh/id", "~/x/../.ssh/id"] {
+        assert_eq!(judged(&policy, read(path)).await.decision, Some(Decision::Deny), "{path}");
+    }
+    for path in ["~/ssh/id", "~other/.ssh/id"] {
+        assert_eq!(judged(&policy, read(path)).await.decision, None, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_decision_names_the_hook_and_its_line() {
     let policy = policy(&[(
         Level::User,
