@@ -3,7 +3,7 @@
 mod peers;
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -52,7 +52,9 @@ pub(crate) fn run(request: &Request) -> anyhow::Result<()> {
     for case in &CASES {
         let mut samples = vec![Vec::with_capacity(request.times); peers.len()];
         for turn in 0..=request.times {
-            eprint!("\r{}: {turn} of {} ", case.name, request.times);
+            if std::io::stderr().is_terminal() {
+                eprint!("\r{}: {turn} of {} ", case.name, request.times);
+            }
             for (peer, samples) in peers.iter().zip(&mut samples) {
                 let took = once(peer, case, request.rules, &place)
                     .with_context(|| format!("{} of {}", case.name, peer.name))?;
