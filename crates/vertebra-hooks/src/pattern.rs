@@ -4,6 +4,10 @@ use std::sync::OnceLock;
 
 use globset::{Glob, GlobMatcher};
 use regex::{Regex, RegexBuilder};
+use regex_automata::{
+    nfa::thompson::{self, pikevm::PikeVM},
+    util::syntax,
+};
 use regex_syntax::hir::{
     Class, Hir, HirKind, Repetition,
     literal::{ExtractKind, Extractor, Seq},
@@ -36,12 +40,12 @@ pub(crate) struct Unknown;
 pub(crate) trait Written {
     type Matcher;
 
-    fn compile(&self) -> Result<Self::Matcher, String>;
+    fn compile(&self, when: Compile) -> Result<Self::Matcher, String>;
 
     /// What every text has one of that matches; nothing if no such are known.
     fn literals(&self) -> Vec<String>;
 
-    fn is_match(matcher: &Self::Matcher, text: &str) -> bool;
+    fn is_match(&self, matcher: &Self::Matcher, text: &str) -> Result<bool, Unknown>;
 }
 
 /// A regular expression.
@@ -67,18 +71,57 @@ impl Regular {
         }
         let parsed = regex_syntax::parse(text).map_err(|error| error.to_string())?;
         if weight(&parsed) > SURELY_SMALL {
-            Self::new(text).compile()?;
+            Self::new(text).compile(Compile::Now)?;
         }
         Ok(())
     }
+
+    fn for_many_texts(&self) -> Result<Regex, String> {
+        let built = RegexBuilder::new(&self.text).case_insensitive(self.blind_to_case).size_limit(LARGEST).build();
+        built.map_err(|error| error.to_string())
+    }
+
+    fn for_one_text(&self, letters: Letters) -> Result<PikeVM, String> {
+        let thompson = thompson::Config::new().nfa_size_limit(Some(LARGEST));
+        let all = letters == Letters::All;
+        let syntax = syntax::Config::new().case_insensitive(self.blind_to_case).unicode(all).utf8(all);
+        PikeVM::builder().thompson(thompson).syntax(syntax).build(&self.text).map_err(|error| error.to_string())
+    }
+}
+
+/// The letters that a text may have in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Letters {
+    /// Those of ASCII: to prepare for the others is most of the work for a `.` or a `\s`.
+    Ascii,
+    /// Any.
+    All,
+}
+
+/// How many bytes a regular expression may take when it is compiled.
+const LARGEST: usize = 10 * 1024 * 1024;
+
+/// A regular expression, compiled. The two are of one family and always agree.
+pub(crate) enum Expression {
+    /// The quickest, once all that it needs for that is prepared.
+    Often(Regex),
+    /// What is prepared soonest.
+    Once(PikeVM),
+    /// The same for a simple pattern, of which what it says of ASCII can be told apart, and for other texts once there is one.
+    OnceInAscii { ascii: PikeVM, all: OnceLock<Option<PikeVM>> },
 }
 
 impl Written for Regular {
-    type Matcher = Regex;
+    type Matcher = Expression;
 
-    fn compile(&self) -> Result<Regex, String> {
-        let built = RegexBuilder::new(&self.text).case_insensitive(self.blind_to_case).build();
-        built.map_err(|error| error.to_string())
+    fn compile(&self, when: Compile) -> Result<Expression, String> {
+        Ok(match when {
+            Compile::Now => Expression::Often(self.for_many_texts()?),
+            Compile::WhenReached if !self.blind_to_case && plain::required(&self.text).is_some() => {
+                Expression::OnceInAscii { ascii: self.for_one_text(Letters::Ascii)?, all: OnceLock::new() }
+            }
+            Compile::WhenReached => Expression::Once(self.for_one_text(Letters::All)?),
+        })
     }
 
     fn literals(&self) -> Vec<String> {
@@ -92,15 +135,23 @@ impl Written for Regular {
         }
     }
 
-    fn is_match(matcher: &Regex, text: &str) -> bool {
-        matcher.is_match(text)
+    fn is_match(&self, matcher: &Expression, text: &str) -> Result<bool, Unknown> {
+        let machine = match matcher {
+            Expression::Often(regex) => return Ok(regex.is_match(text)),
+            Expression::Once(machine) => machine,
+            Expression::OnceInAscii { ascii, .. } if text.is_ascii() => ascii,
+            Expression::OnceInAscii { all, .. } => {
+                all.get_or_init(|| self.for_one_text(Letters::All).ok()).as_ref().ok_or(Unknown)?
+            }
+        };
+        Ok(machine.is_match(&mut machine.create_cache(), text))
     }
 }
 
 impl Written for Glob {
     type Matcher = GlobMatcher;
 
-    fn compile(&self) -> Result<GlobMatcher, String> {
+    fn compile(&self, _: Compile) -> Result<GlobMatcher, String> {
         Ok(self.compile_matcher())
     }
 
@@ -109,15 +160,15 @@ impl Written for Glob {
         parser.parse(self.regex()).as_ref().map(literals).unwrap_or_default()
     }
 
-    fn is_match(matcher: &GlobMatcher, text: &str) -> bool {
-        matcher.is_match(text)
+    fn is_match(&self, matcher: &GlobMatcher, text: &str) -> Result<bool, Unknown> {
+        Ok(matcher.is_match(text))
     }
 }
 
 impl<W: Written> Pattern<W> {
     pub(crate) fn new(written: W, when: Compile) -> Result<Self, String> {
         let compiled = match when {
-            Compile::Now => OnceLock::from(Some(written.compile()?)),
+            Compile::Now => OnceLock::from(Some(written.compile(when)?)),
             Compile::WhenReached => OnceLock::new(),
         };
         Ok(Self { written, compiled, literals: OnceLock::new() })
@@ -130,8 +181,8 @@ impl<W: Written> Pattern<W> {
                 return Ok(false);
             }
         }
-        let compiled = self.compiled.get_or_init(|| self.written.compile().ok());
-        compiled.as_ref().map(|matcher| W::is_match(matcher, text)).ok_or(Unknown)
+        let compiled = self.compiled.get_or_init(|| self.written.compile(Compile::WhenReached).ok());
+        self.written.is_match(compiled.as_ref().ok_or(Unknown)?, text)
     }
 }
 
@@ -222,8 +273,8 @@ mod tests {
     proptest! {
         #[test]
         fn late_and_early_patterns_agree(
-            pattern in r"(\^|\\b|\.\*|\(\?i\))?[a-c]{0,3}(\[ab\]|\(a\|b\)|c\?|\\s\+|a\*)?[a-c]{0,2}(\$|\\b|\.\*|\|b)?",
-            text in "[a-cA-C ]{0,8}",
+            pattern in r"(\^|\\b|\.\*|\(\?i\))?[a-c]{0,3}(\[ab\]|\(a\|b\)|c\?|\\[sSwWdDB]\+|a\*|\.)?[a-ckä]{0,2}(\$|\\b|\.\*|\|b|\\B)?",
+            text in "[a-cA-C kä\u{212a}\u{2003}٣\n\t]{0,8}",
         ) {
             let (Ok(now), Ok(later)) =
                 (regex(&pattern, Compile::Now), regex(&pattern, Compile::WhenReached))

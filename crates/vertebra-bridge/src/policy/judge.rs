@@ -124,11 +124,12 @@ pub async fn fire(agent: &Agent, happened: &Happened) -> Trial {
     fire_any(Court { agent, policy: None }, happened).await
 }
 
-async fn fire_any(court: Court<'_>, happened: &Happened) -> Trial {
-    match at_point(happened.point, Fire { court, happened }) {
-        Some(fired) => fired.await,
-        None => unreadable(happened, &format!("there is no point `{}`", happened.point)),
-    }
+/// Boxed here, so that there is one copy of it in a program, and not one in every crate that waits for it.
+fn fire_any<'a>(court: Court<'a>, happened: &'a Happened) -> BoxFuture<'a, Trial> {
+    at_point(happened.point, Fire { court, happened }).unwrap_or_else(|| {
+        let trial = unreadable(happened, &format!("there is no point `{}`", happened.point));
+        Box::pin(std::future::ready(trial))
+    })
 }
 
 /// Whose hooks judge, and whose rules besides.

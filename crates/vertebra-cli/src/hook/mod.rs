@@ -130,7 +130,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             let code = give(&answer);
             log::append(&world, &Line { event: &event, judgement: &judgement, answer: &answer, took: began.elapsed() });
             // As in `judged`.
-            std::mem::forget(in_force);
+            std::mem::forget((world, event, judgement, in_force, answer));
             Ok(code)
         }
         Err(error) => {

@@ -219,7 +219,7 @@ impl Judge<'_> {
             return rule(self, call);
         }
         match table::program(call.name) {
-            Some(program) => self.by_table(call.name, program, call),
+            Some(program) => self.by_table(call.name, &program, call),
             None => self.foreign(call),
         }
     }
@@ -261,7 +261,7 @@ impl Judge<'_> {
         None
     }
 
-    pub(super) fn by_table(&mut self, name: &str, program: &'static Program, call: &Call<'_>) -> String {
+    pub(super) fn by_table(&mut self, name: &str, program: &Program, call: &Call<'_>) -> String {
         let until_operand = matches!(program.effect, Effect::Wrap(_) | Effect::Sub);
         let parsed = options::by_table(call.args(), program, until_operand);
         let mut read = self.options(name, program, &parsed);
@@ -317,11 +317,11 @@ impl Judge<'_> {
         };
         let whole = format!("{name} {named}");
         let inner = Call { name: &whole, argv: call.args().get(at..).unwrap_or_default(), input: call.input };
-        self.by_table(&whole, program, &inner)
+        self.by_table(&whole, &program, &inner)
     }
 
     /// Judges options by the table, and says what they read.
-    pub(super) fn options(&mut self, name: &str, program: &'static Program, parsed: &Parsed) -> String {
+    pub(super) fn options(&mut self, name: &str, program: &Program, parsed: &Parsed) -> String {
         let mut read = String::new();
         for operand in parsed.operands.iter().filter(|operand| !operand.text.starts_with('-')) {
             if let Some((word, Treat::Ask)) = options::exact(program, &operand.text) {

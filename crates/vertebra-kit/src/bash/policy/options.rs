@@ -28,17 +28,17 @@ impl Parsed {
 }
 
 /// Which options take a value, by the table.
-fn takes_value(program: &'static Program) -> impl Fn(&str) -> bool {
+fn takes_value(program: &Program) -> impl Fn(&str) -> bool {
     move |name| find(program, name).is_some_and(|(_, treat)| treat.takes_value())
 }
 
 /// The option, or the operand, of exactly this name.
-pub(super) fn exact(program: &'static Program, name: &str) -> Option<(&'static str, Treat)> {
+pub(super) fn exact(program: &Program, name: &str) -> Option<(&'static str, Treat)> {
     program.options.iter().find(|(option, _)| *option == name).copied()
 }
 
 /// The option of this name; a long one may be cut short.
-pub(super) fn find(program: &'static Program, name: &str) -> Option<(&'static str, Treat)> {
+pub(super) fn find(program: &Program, name: &str) -> Option<(&'static str, Treat)> {
     let short_of = || {
         let cut = name.starts_with("--") && name.len() > 4;
         program.options.iter().find(|(option, _)| cut && option.starts_with(name)).copied()
@@ -47,7 +47,7 @@ pub(super) fn find(program: &'static Program, name: &str) -> Option<(&'static st
 }
 
 /// Tells options from operands by the table.
-pub(super) fn by_table(args: &[Field], program: &'static Program, until_operand: bool) -> Parsed {
+pub(super) fn by_table(args: &[Field], program: &Program, until_operand: bool) -> Parsed {
     parse(args, takes_value(program), until_operand, program.whole)
 }
 

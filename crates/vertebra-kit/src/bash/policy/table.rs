@@ -15,7 +15,7 @@
 //! like this. Options that change nothing are not listed. A lone `-` says that letters behind
 //! one dash are one option and not several.
 
-use std::sync::{LazyLock, OnceLock};
+use memchr::memmem;
 
 use super::Class;
 
@@ -64,7 +64,9 @@ pub(super) struct Program {
     pub(super) whole: bool,
 }
 
-const FILES: [&str; 9] = [
+/// All tables in one text. It is searched anew for each program: an index would take longer to make than most processes
+/// take to judge the one command that they are started for.
+const TABLES: &str = concat!(
     include_str!("tables/coreutils.txt"),
     include_str!("tables/text.txt"),
     include_str!("tables/system.txt"),
@@ -74,63 +76,49 @@ const FILES: [&str; 9] = [
     include_str!("tables/containers.txt"),
     include_str!("tables/wrappers.txt"),
     include_str!("tables/harm.txt"),
-];
+);
 
-/// A line, read when its program is asked for: most of them never are.
-struct Row {
-    line: &'static str,
-    program: OnceLock<Option<Program>>,
-}
-
-struct Tables {
-    rows: Vec<Row>,
-    /// The rows with a program whose name begins with this letter. An index of all names would take longer to make than
-    /// most processes take to judge the one command that they are started for.
-    by_letter: [Vec<usize>; 128],
-}
-
-static TABLES: LazyLock<Tables> = LazyLock::new(|| {
-    let rows: Vec<Row> = lines().map(|line| Row { line, program: OnceLock::new() }).collect();
-    let mut by_letter = [const { Vec::new() }; 128];
-    for (place, row) in rows.iter().enumerate() {
-        let mut before = b',';
-        for byte in row.line.bytes().take_while(|byte| *byte != b' ') {
-            let of_letter = by_letter.get_mut(usize::from(byte)).filter(|_| before == b',');
-            if let Some(of_letter) = of_letter.filter(|known| known.last() != Some(&place)) {
-                of_letter.push(place);
-            }
-            before = byte;
-        }
-    }
-    Tables { rows, by_letter }
-});
-
-fn first(name: &str) -> Option<usize> {
-    name.bytes().next().map(usize::from)
-}
-
-fn lines() -> impl Iterator<Item = &'static str> {
-    FILES.iter().flat_map(|file| file.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'))
-}
+/// A line about one program or several.
+#[derive(Clone, Copy)]
+struct Row(&'static str);
 
 impl Row {
+    /// The row that has this byte of the tables in it; a remark is none.
+    fn at(place: usize) -> Option<Self> {
+        let begin = TABLES[..place].rfind('\n').map_or(0, |end| end + 1);
+        TABLES[begin..].lines().next().and_then(Self::of)
+    }
+
+    fn of(line: &'static str) -> Option<Self> {
+        (!line.is_empty() && !line.starts_with('#')).then_some(Self(line))
+    }
+
     /// The programs it is about, and their subcommands, if it is about those.
-    fn names(&self) -> (&'static str, Option<&'static str>) {
-        let names = self.line.split_once(": ").map_or("", |(names, _)| names);
+    fn names(self) -> (&'static str, Option<&'static str>) {
+        let names = self.0.split_once(": ").map_or("", |(names, _)| names);
         names.split_once(' ').map_or((names, None), |(tools, subs)| (tools, Some(subs)))
     }
 
-    fn tools(&self) -> impl Iterator<Item = &'static str> {
+    fn tools(self) -> impl Iterator<Item = &'static str> {
         self.names().0.split(',')
     }
 
-    fn program(&self) -> Option<&Program> {
-        self.program.get_or_init(|| line(self.line)).as_ref()
+    fn is_about(self, tool: &str, sub: Option<&str>) -> bool {
+        let subs = match (self.names().1, sub) {
+            (None, None) => true,
+            (Some(subs), Some(sub)) => subs.split(',').any(|listed| listed == sub),
+            (None, Some(_)) | (Some(_), None) => false,
+        };
+        subs && self.tools().any(|name| name == tool)
     }
 }
 
+fn rows() -> impl Iterator<Item = Row> {
+    TABLES.lines().filter_map(Row::of)
+}
+
 /// A program, or `program subcommand`. `gcc-12` is `gcc`.
-pub(super) fn program(name: &str) -> Option<&'static Program> {
+pub(super) fn program(name: &str) -> Option<Program> {
     let without_version = || {
         let (base, version) = name.rsplit_once('-')?;
         let is_version = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -139,21 +127,22 @@ pub(super) fn program(name: &str) -> Option<&'static Program> {
     listed(name).or_else(without_version)
 }
 
-fn listed(name: &str) -> Option<&'static Program> {
+fn listed(name: &str) -> Option<Program> {
     let (tool, sub) = name.split_once(' ').map_or((name, None), |(tool, sub)| (tool, Some(sub)));
-    let rows = TABLES.by_letter.get(first(tool)?)?.iter().map(|place| &TABLES.rows[*place]);
-    let is_about = |row: &&Row| match (row.names().1, sub) {
-        (None, None) => true,
-        (Some(subs), Some(sub)) => subs.split(',').any(|listed| listed == sub),
-        (None, Some(_)) | (Some(_), None) => false,
+    let byte = |place: Option<usize>| place.and_then(|place| TABLES.as_bytes().get(place));
+    // A letter or two stand everywhere: only those are looked at that may be a whole name.
+    let is_whole = |place: &usize| {
+        matches!(byte(place.checked_sub(1)), None | Some(b'\n' | b','))
+            && matches!(byte(place.checked_add(tool.len())), Some(b',' | b' ' | b':'))
     };
-    rows.filter(|row| row.tools().any(|name| name == tool)).find(is_about)?.program()
+    let places = memmem::find_iter(TABLES.as_bytes(), tool.as_bytes()).filter(is_whole);
+    let row = places.filter_map(Row::at).find(|row| row.is_about(tool, sub))?;
+    line(row.0)
 }
 
 /// All names, for patterns in the place of a command.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let is_program = |row: &&Row| row.names().1.is_none();
-    TABLES.rows.iter().filter(is_program).flat_map(Row::tools)
+    rows().filter(|row| row.names().1.is_none()).flat_map(Row::tools)
 }
 
 /// What a line says of its programs.
@@ -207,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_line_of_every_table_is_read() {
-        for text in lines() {
+        for Row(text) in rows() {
             assert!(line(text).is_some(), "not understood: {text}");
         }
     }
@@ -215,7 +204,7 @@ mod tests {
     #[test]
     fn no_program_is_listed_twice() {
         let mut names = Vec::new();
-        for row in &TABLES.rows {
+        for row in rows() {
             let (tools, subs) = row.names();
             for tool in tools.split(',') {
                 match subs {

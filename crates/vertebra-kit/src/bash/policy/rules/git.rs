@@ -59,7 +59,7 @@ const RUNS_BY_END: [&str; 11] = [
 
 pub(super) fn git(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let Some(program) = table::program("git") else { return UNKNOWN.to_string() };
-    let before = options::by_table(call.args(), program, true);
+    let before = options::by_table(call.args(), &program, true);
     let mut aliases = Vec::new();
     for (option, value) in &before.options {
         let Some(value) = value else { continue };
@@ -87,7 +87,7 @@ pub(super) fn git(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             _ => {}
         }
     }
-    judge.options("git", program, &before);
+    judge.options("git", &program, &before);
     subcommand(judge, call, before.first, &aliases)
 }
 
@@ -144,7 +144,7 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
     };
     let whole = format!("git {name}");
     let inner = Call { name: &whole, argv: rest, input: call.input };
-    let parsed = options::by_table(inner.args(), program, false);
+    let parsed = options::by_table(inner.args(), &program, false);
     let words = texts(inner.args());
     let has = |names: &[&str]| words.iter().any(|word| names.contains(word));
     match name.as_str() {
@@ -204,7 +204,7 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
     if outside && changes {
         judge.ask(Class::WriteOutside, "works in a repository outside of the working folder");
     }
-    judge.by_table(&whole, program, &inner)
+    judge.by_table(&whole, &program, &inner)
 }
 
 /// The words behind a subcommand of a subcommand are a command.

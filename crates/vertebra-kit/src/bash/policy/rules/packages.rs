@@ -22,7 +22,7 @@ fn is_address(word: &str) -> bool {
 
 pub(super) fn by_table(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     match table::program(call.name) {
-        Some(program) => judge.by_table(call.name, program, call),
+        Some(program) => judge.by_table(call.name, &program, call),
         None => UNKNOWN.to_string(),
     }
 }
