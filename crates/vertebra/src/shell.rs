@@ -10,6 +10,7 @@ mod command;
 mod document;
 mod expansion;
 mod rough;
+mod spread;
 mod word;
 mod wrapper;
 

@@ -5,6 +5,7 @@ use super::{
     document::Document,
     rough,
     scan::Scan,
+    spread::{may_spread, spread},
     word::Word,
     wrapper::{self, Runs},
 };
@@ -99,7 +100,7 @@ impl Scan<'_, '_> {
         if !word.quoted && is_descriptor && matches!(self.peek(0), Some(b'<' | b'>')) {
             return self.redirection(command, &text);
         }
-        command.spreads |= text.contains("IFS") || (text.contains('{') && text.contains(','));
+        command.spreads |= may_spread(&text);
         command.words.push(text);
     }
 
@@ -150,10 +151,7 @@ impl Scan<'_, '_> {
                 done.input.iter().for_each(|text| self.reread(text));
             }
             if done.spreads {
-                let spread = done.words.join(" ").replace("${IFS}", " ").replace("$IFS", " ");
-                let spread = spread.replace(['{', '}', ','], " ");
-                let words: Vec<String> = spread.split_whitespace().map(str::to_owned).collect();
-                self.run(self.found.commands.len(), &words, &done.redirections);
+                self.run(self.found.commands.len(), &spread(&done.words), &done.redirections);
             }
         }
         *command = self.command();

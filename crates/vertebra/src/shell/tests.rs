@@ -205,7 +205,29 @@ fn commands_behind_wrappers_are_found() {
 
 #[test]
 fn words_that_spread_are_listed_spread() {
-    check_finds(&["{rm,-rf,/}", "rm${IFS}-rf${IFS}/", "rm$IFS-rf $IFS/", "sudo {rm,-rf} /"]);
+    check_finds(&[
+        "{rm,-rf,/}",
+        "rm${IFS}-rf${IFS}/",
+        "rm$IFS-rf $IFS/",
+        "sudo {rm,-rf} /",
+        "r{m..m} -rf /",
+        "{rm,-{r..r}f} /",
+    ]);
+    let lists = |line: &str, expected: &str| {
+        let found = simple_commands(line);
+        assert!(found.iter().any(|command| command == expected), "{line}: {found:?}");
+    };
+    lists("r{m,} -rf /", "rm r -rf /");
+    lists("{{r,}m,-rf,/}", "rm m -rf /");
+    lists("{a,b}{c,d} x", "ac ad bc bd x");
+    lists("a{b,{c,d}} {e}f,{g", "ab ac ad {e}f,{g");
+    lists("a{c..a}", "aa ab ac");
+    // More than anybody means: cut at every brace.
+    let many = "{a,b}".repeat(20);
+    let cut = format!("{}rm x", "a b ".repeat(20));
+    lists(&format!("{many}{{rm,}} x"), &cut);
+    let deep = format!("{}rm{} x", "{a,".repeat(3000), "}".repeat(3000));
+    lists(&deep, &format!("{}rm x", "a ".repeat(3000)));
 }
 
 #[test]
