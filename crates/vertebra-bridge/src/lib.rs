@@ -4,6 +4,7 @@
 
 mod kept;
 mod shown;
+mod told;
 
 pub mod claude;
 pub mod handler;

@@ -17,11 +17,11 @@ use super::{
     rule::{ClaudeCall, Ground, PermissionRules, condition_holds},
     run::{Ended, Given, Said, Session},
     settings::{Declared, Settings},
-    text::capped,
     verdict::Heard,
 };
 use crate::{
     handler::process::{Program, Start},
+    told::capped,
     wire::{Decision, Judgement, RanHandler},
 };
 

@@ -18,7 +18,6 @@ mod pattern;
 mod rule;
 mod run;
 mod settings;
-mod text;
 mod trial;
 mod verdict;
 

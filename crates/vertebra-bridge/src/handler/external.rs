@@ -56,7 +56,7 @@ impl External {
             told.insert("origin".to_owned(), (&**origin).into());
         }
         account(told);
-        answered.reply.map_err(HookError::new)
+        answered.reply.map(Reply::readable).map_err(HookError::new)
     }
 }
 

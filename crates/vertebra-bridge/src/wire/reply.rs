@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use vertebra::{Answer, Cx, Lasting, Verdict, nearest};
 
 use super::{Open, Outside};
+use crate::told::capped;
 
 /// The keys of an answer.
 const KEYS: &[&str] =
@@ -135,6 +136,17 @@ impl Reply {
             None => return Err(ReplyError::WrongType { key: "verdict", expected: "there if there is a reason" }),
         };
         Ok(Self { verdict, modified, patch, set, context, note, aside: None })
+    }
+
+    /// The same, with a reason that can be read: most of a long one is in a file.
+    #[must_use]
+    pub(crate) fn readable(mut self) -> Self {
+        for key in ["reason", "instruction"] {
+            if let Some(Value::String(text)) = self.verdict.as_mut().and_then(|verdict| verdict.get_mut(key)) {
+                *text = capped(std::mem::take(text));
+            }
+        }
+        self
     }
 
     /// The verdict as this point has it, or why it has none such.

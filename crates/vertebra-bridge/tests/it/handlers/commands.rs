@@ -30,6 +30,18 @@ async fn exit_code_two_refuses_with_the_error_output_as_the_reason() {
 }
 
 #[tokio::test]
+async fn of_a_reason_that_nobody_would_read_the_beginning_is_told_and_where_the_rest_is() {
+    let fired =
+        Project::new().guards(&line("printf 'no: ' >&2; head -c 900000 /dev/zero | tr '\\0' x >&2; exit 2")).await;
+    let reason = fired.outcome.record.reason.clone().unwrap_or_default();
+    assert!(reason.starts_with("no: xxx") && reason.len() < 3000, "{} bytes", reason.len());
+    let file =
+        reason.rsplit_once("the whole text is in ").and_then(|(_, rest)| rest.strip_suffix(')')).expect("a file");
+    assert_eq!(std::fs::read_to_string(file).expect("it is kept").len(), 900_004);
+    std::fs::remove_file(file).expect("it can be removed");
+}
+
+#[tokio::test]
 async fn exit_code_two_refuses_the_end_of_a_run_and_is_a_failure_where_nothing_can_be_refused() {
     assert_eq!(
         vertebra_bridge::handler::refusal("ShouldContinue", "run the tests"),

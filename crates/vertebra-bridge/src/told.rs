@@ -3,13 +3,13 @@
 use std::io::Write as _;
 
 /// How many characters a text of a hook may have.
-pub(super) const MAX_CHARACTERS: usize = 10_000;
+const MAX_CHARACTERS: usize = 10_000;
 
 /// How many of a longer one are told.
 const PREVIEW: usize = 2000;
 
 /// The text, or its beginning and where the whole of it is.
-pub(super) fn capped(text: String) -> String {
+pub(crate) fn capped(text: String) -> String {
     let count = text.chars().count();
     if count <= MAX_CHARACTERS {
         return text;
