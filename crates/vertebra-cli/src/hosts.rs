@@ -81,6 +81,7 @@ impl Found {
         let standing = |standing: &Result<Standing, String>| match standing {
             Ok(Standing::Installed) => json!("installed"),
             Ok(Standing::Outdated) => json!("outdated"),
+            Ok(Standing::Off) => json!("off"),
             Ok(Standing::Not) => json!("no"),
             Err(error) => json!({ "error": error }),
         };
@@ -104,6 +105,7 @@ fn table(out: &mut impl Write, found: &[Found]) -> io::Result<()> {
     let word = |standing: &Result<Standing, String>| match standing {
         Ok(Standing::Installed) => "yes",
         Ok(Standing::Outdated) => "outdated",
+        Ok(Standing::Off) => "off",
         Ok(Standing::Not) => "no",
         Err(_) => "error",
     };

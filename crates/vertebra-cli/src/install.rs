@@ -66,6 +66,13 @@ pub(crate) fn install(options: &Options) -> anyhow::Result<ExitCode> {
             println!("{rival} is there, and {} may read it in place of what is written here: see with it", host.title);
             println!("whether a call is denied, or move what it says into the other file and remove it.");
         }
+        if let Some(file) = install::off_in(host, options.scope(), &place)? {
+            let file = shown(&file.to_string_lossy());
+            println!(
+                "All hooks of {} are switched off in {file}: until that is taken back it asks nobody.",
+                host.title
+            );
+        }
         let edits = install::plan(host, options.scope(), &place, &program)?;
         if edits.is_empty() {
             println!("{} asks the policy already.", host.title);

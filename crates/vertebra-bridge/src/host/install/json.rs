@@ -71,6 +71,19 @@ impl Node {
         members.iter().map(|member| (member.key.as_str(), &member.value))
     }
 
+    /// The text that it is.
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) => Some(text),
+            Kind::Object(_) | Kind::Array(_) | Kind::Other => None,
+        }
+    }
+
+    /// Whether this stands here: `true`, `null`, a number.
+    pub(super) fn is(&self, word: &str, file: &str) -> bool {
+        file.get(self.span.clone()) == Some(word)
+    }
+
     /// Whether one of the texts in it says this.
     pub(super) fn says(&self, words: &str) -> bool {
         match &self.kind {

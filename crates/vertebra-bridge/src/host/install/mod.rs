@@ -75,6 +75,8 @@ pub enum Standing {
     Installed,
     /// It calls another copy of this program, or not at every moment.
     Outdated,
+    /// It would, and somebody has switched its hooks off.
+    Off,
     /// It does not know of us.
     Not,
 }
@@ -177,10 +179,29 @@ pub fn standing(
     let known =
         |edit: &Edit| edit.before.as_ref().is_some_and(|text| text.contains(OURS) || text.contains(&mark(host)));
     Ok(match changed.as_slice() {
+        [] if off_in(host, scope, place)?.is_some() => Standing::Off,
         [] => Standing::Installed,
         some if some.iter().any(known) => Standing::Outdated,
         _ => Standing::Not,
     })
+}
+
+/// The file in which all hooks of a host are switched off, if there is one.
+pub fn off_in(host: &'static Host, scope: Scope, place: &Place<'_>) -> Result<Option<PathBuf>, InstallError> {
+    if !matches!(host.config.form, Form::Json { .. }) {
+        return Ok(None);
+    }
+    for file in files(host, scope, place)? {
+        let Some(text) = read(&file)?.filter(|text| !is_blank(text)) else { continue };
+        let root = parsed(&file, &text)?;
+        let says = |path: &[&str], word| {
+            path.iter().try_fold(&root, |node, key| node.get(key)).is_some_and(|node| node.is(word, &text))
+        };
+        if says(&["disableAllHooks"], "true") || says(&["hooksConfig", "enabled"], "false") {
+            return Ok(Some(file));
+        }
+    }
+    Ok(None)
 }
 
 /// The files, or the folder, that a host is told of hooks in.
@@ -272,7 +293,7 @@ fn with_entries(
         let known = |text: &str| -> Result<(Node, bool), InstallError> {
             let root = parsed(path, text)?;
             let items = entries(path, &root, moment.name)?;
-            let current = items.iter().find(|item| item.says(&words)).is_some_and(|item| item.says(&command));
+            let current = items.iter().find(|item| item.says(&words)).is_some_and(|item| calls(item, &command));
             Ok((root, current))
         };
         let (root, current) = known(&text)?;
@@ -319,6 +340,23 @@ fn without_entries(path: &Path, mut text: String, host: &Host) -> Result<String,
         text = member.map_or_else(|| json::removed(&text, list, at), |member| json::removed(&text, hooks, member));
         touched = true;
     }
+}
+
+/// Whether this entry calls the command, the very command, whatever happens.
+fn calls(entry: &Node, command: &str) -> bool {
+    let has = |node: &Node| node.members().any(|(_, value)| value.text() == Some(command));
+    let narrowed = |node: &Node| {
+        node.members().any(|(key, value)| match key {
+            "matcher" => !matches!(value.text(), Some("" | "*" | ".*")),
+            "if" | "disabled" | "enabled" => true,
+            _ => false,
+        })
+    };
+    let called = match entry.get("hooks").and_then(Node::items) {
+        Some(group) => group.iter().find(|hook| has(hook)),
+        None => Some(entry).filter(|entry| has(entry)),
+    };
+    called.is_some_and(|hook| !narrowed(entry) && !narrowed(hook))
 }
 
 /// Where among these entries ours is. What somebody else has put into a group of ours is theirs.

@@ -216,6 +216,56 @@ fn an_older_copy_is_replaced_and_what_was_there_before_it_still_comes_back() {
     assert_eq!(row(&machine)["user"], "no");
 }
 
+/// What `vertebra hosts` says of an agent's hooks for a person.
+fn standing(machine: &Machine, host: &str) -> Value {
+    let hosts: Value = serde_json::from_str(&machine.runs(&["hosts", "--json"]).out).expect("JSON");
+    hosts.as_array().expect("hosts").iter().find(|one| one["host"] == host).expect("this one")["user"].clone()
+}
+
+#[test]
+fn an_entry_that_somebody_has_disarmed_is_seen_and_mended() {
+    let machine = Machine::new();
+    let file = "home/.claude/settings.json";
+    assert_eq!(told(&machine, "install", "claude-code", "--user").code, 0);
+    assert_eq!(standing(&machine, "claude-code"), "installed");
+    let installed = machine.read(file);
+    let command = parsed(&installed)["hooks"]["PreToolUse"][0]["hooks"][0]["command"].clone();
+    let command = command.as_str().expect("a command").to_owned();
+    let disarmed: [fn(&mut Value, &str); 5] = [
+        |group, command| group["hooks"][0]["command"] = format!("true || {command}").into(),
+        |group, command| group["hooks"][0]["command"] = format!("{command} || true").into(),
+        |group, _| group["matcher"] = "NoSuchTool".into(),
+        |group, _| group["hooks"][0]["if"] = "Bash(nothing)".into(),
+        |group, _| group["disabled"] = true.into(),
+    ];
+    for disarm in disarmed {
+        let mut settings = parsed(&installed);
+        disarm(&mut settings["hooks"]["PreToolUse"][0], &command);
+        machine.write(file, &settings.to_string());
+        assert_eq!(standing(&machine, "claude-code"), "outdated", "{settings}");
+        assert_eq!(told(&machine, "install", "claude-code", "--user").code, 0);
+        assert_eq!(standing(&machine, "claude-code"), "installed", "{}", machine.read(file));
+        assert_eq!(parsed(&machine.read(file))["hooks"]["PreToolUse"], parsed(&installed)["hooks"]["PreToolUse"]);
+    }
+}
+
+#[test]
+fn hooks_that_are_switched_off_as_a_whole_are_told_of() {
+    let machine = Machine::new();
+    for (host, file, off) in [
+        ("claude-code", "home/.claude/settings.json", json!({ "disableAllHooks": true })),
+        ("gemini", "home/.gemini/settings.json", json!({ "hooksConfig": { "enabled": false } })),
+    ] {
+        machine.write(file, &off.to_string());
+        let made = told(&machine, "install", host, "--user");
+        assert!(made.out.contains("are switched off in"), "{host}: {}", made.out);
+        assert_eq!(standing(&machine, host), "off");
+        machine
+            .write(file, &machine.read(file).replace("true", "false").replace("\"enabled\":false", "\"enabled\":true"));
+        assert_eq!(standing(&machine, host), "installed", "{}", machine.read(file));
+    }
+}
+
 #[test]
 fn a_configuration_that_cannot_be_kept_whole_is_not_touched() {
     let machine = Machine::new();
