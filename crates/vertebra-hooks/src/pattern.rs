@@ -76,39 +76,36 @@ impl Regular {
         Ok(())
     }
 
-    fn for_many_texts(&self) -> Result<Regex, String> {
+    /// What every match has in it, if the pattern is simple: then it says of ASCII what it would if there were no other letters.
+    fn required(&self) -> Option<&str> {
+        if self.blind_to_case { None } else { plain::required(&self.text) }
+    }
+
+    fn for_any_text(&self) -> Result<Regex, String> {
         let built = RegexBuilder::new(&self.text).case_insensitive(self.blind_to_case).size_limit(LARGEST).build();
         built.map_err(|error| error.to_string())
     }
 
-    fn for_one_text(&self, letters: Letters) -> Result<PikeVM, String> {
+    /// For short texts of ASCII: to prepare for other letters is most of the work for a `.` or a `\s`.
+    fn for_short_text(&self) -> Result<PikeVM, String> {
         let thompson = thompson::Config::new().nfa_size_limit(Some(LARGEST));
-        let all = letters == Letters::All;
-        let syntax = syntax::Config::new().case_insensitive(self.blind_to_case).unicode(all).utf8(all);
+        let syntax = syntax::Config::new().unicode(false).utf8(false);
         PikeVM::builder().thompson(thompson).syntax(syntax).build(&self.text).map_err(|error| error.to_string())
     }
-}
-
-/// The letters that a text may have in it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Letters {
-    /// Those of ASCII: to prepare for the others is most of the work for a `.` or a `\s`.
-    Ascii,
-    /// Any.
-    All,
 }
 
 /// How many bytes a regular expression may take when it is compiled.
 const LARGEST: usize = 10 * 1024 * 1024;
 
-/// A regular expression, compiled. The two are of one family and always agree.
+/// How many bytes a text has at most for which it does not pay to prepare the quickest search.
+const SHORT: usize = 1024;
+
+/// A regular expression, compiled. Both of its kinds come from one family, and agree.
 pub(crate) enum Expression {
     /// The quickest, once all that it needs for that is prepared.
     Often(Regex),
-    /// What is prepared soonest.
-    Once(PikeVM),
-    /// The same for a simple pattern, of which what it says of ASCII can be told apart, and for other texts once there is one.
-    OnceInAscii { ascii: PikeVM, all: OnceLock<Option<PikeVM>> },
+    /// What is prepared soonest, for most texts; the other once one comes that is long or not ASCII.
+    Once { short: PikeVM, other: OnceLock<Option<Regex>> },
 }
 
 impl Written for Regular {
@@ -116,17 +113,15 @@ impl Written for Regular {
 
     fn compile(&self, when: Compile) -> Result<Expression, String> {
         Ok(match when {
-            Compile::Now => Expression::Often(self.for_many_texts()?),
-            Compile::WhenReached if !self.blind_to_case && plain::required(&self.text).is_some() => {
-                Expression::OnceInAscii { ascii: self.for_one_text(Letters::Ascii)?, all: OnceLock::new() }
+            Compile::WhenReached if self.required().is_some() => {
+                Expression::Once { short: self.for_short_text()?, other: OnceLock::new() }
             }
-            Compile::WhenReached => Expression::Once(self.for_one_text(Letters::All)?),
+            Compile::Now | Compile::WhenReached => Expression::Often(self.for_any_text()?),
         })
     }
 
     fn literals(&self) -> Vec<String> {
-        let simple = if self.blind_to_case { None } else { plain::required(&self.text) };
-        match simple {
+        match self.required() {
             Some(required) if !required.is_empty() => vec![required.to_owned()],
             Some(_) | None => {
                 let mut parser = regex_syntax::ParserBuilder::new().case_insensitive(self.blind_to_case).build();
@@ -136,15 +131,15 @@ impl Written for Regular {
     }
 
     fn is_match(&self, matcher: &Expression, text: &str) -> Result<bool, Unknown> {
-        let machine = match matcher {
-            Expression::Often(regex) => return Ok(regex.is_match(text)),
-            Expression::Once(machine) => machine,
-            Expression::OnceInAscii { ascii, .. } if text.is_ascii() => ascii,
-            Expression::OnceInAscii { all, .. } => {
-                all.get_or_init(|| self.for_one_text(Letters::All).ok()).as_ref().ok_or(Unknown)?
+        Ok(match matcher {
+            Expression::Often(regex) => regex.is_match(text),
+            Expression::Once { short, .. } if text.is_ascii() && text.len() <= SHORT => {
+                short.is_match(&mut short.create_cache(), text)
             }
-        };
-        Ok(machine.is_match(&mut machine.create_cache(), text))
+            Expression::Once { other, .. } => {
+                other.get_or_init(|| self.for_any_text().ok()).as_ref().ok_or(Unknown)?.is_match(text)
+            }
+        })
     }
 }
 
@@ -254,6 +249,18 @@ mod tests {
         assert_eq!(answers(&glob, "/repo/src/a.py"), Some(false));
         assert!(glob.compiled.get().is_none());
         assert_eq!(answers(&glob, "/repo/src/a.rs"), Some(true));
+    }
+
+    #[test]
+    fn texts_of_all_lengths_and_letters_are_matched() {
+        let Ok(pattern) = regex(r"git\s+push\b.*-f$", Compile::WhenReached) else { panic!("it is a pattern") };
+        let long = " x".repeat(SHORT);
+        for text in
+            ["git push -f", "git\u{2003}push ä -f", &format!("git push{long} -f"), &format!("git push{long}ä -f")]
+        {
+            assert_eq!(answers(&pattern, text), Some(true), "{text}");
+            assert_eq!(answers(&pattern, &format!("{text} x")), Some(false), "{text}");
+        }
     }
 
     #[test]

@@ -202,7 +202,11 @@ fn shell(words: &[String]) -> Runs {
             break;
         }
         // Each `o` of a cluster takes a word.
-        let valued = if cluster { word.matches(['o', 'O']).count() } else { usize::from(name.ends_with("file")) };
+        let valued = if cluster {
+            word.matches(['o', 'O']).count()
+        } else {
+            usize::from(matches!(name, "rcfile" | "init-file"))
+        };
         at += valued;
     }
     if script { Runs::script(words, at, at + 1) } else { Runs::Nothing }
