@@ -209,7 +209,8 @@ macro_rules! call_facts {
         impl CarriesCall for $event {}
 
         impl $event {
-            /// Every path among the arguments, absolute and without `.` or `..`.
+            /// Every path among the arguments, absolute and without `.` or `..`; `~/…` is below the home of whoever runs
+            /// this.
             pub fn paths(&self) -> impl Iterator<Item = String> {
                 self.call.paths(&self.at.run.working_directory)
             }

@@ -56,6 +56,13 @@ async fn a_path_from_home_is_held_against_rules_about_the_home() {
     for path in ["~/ssh/id", "~other/.ssh/id"] {
         assert_eq!(judged(&policy, read(path)).await.decision, None, "{path}");
     }
+    let inside = "match = { not = { path = '/repo/**' } }\ndeny = \"stay inside\"";
+    let policy = self::policy(&[(Level::User, &hook("inside", inside))]);
+    for (path, decision) in [("a", None), ("~/.ssh/id", Some(Decision::Deny))] {
+        let mut event = read(path);
+        event["working_directory"] = "/repo".into();
+        assert_eq!(judged(&policy, event).await.decision, decision, "{path}");
+    }
 }
 
 #[tokio::test]

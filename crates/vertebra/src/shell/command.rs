@@ -144,22 +144,23 @@ impl Scan<'_, '_> {
                 let words: Vec<_> = done.lead.iter().chain(&done.words).chain(&done.redirections).cloned().collect();
                 place = self.found.insert(place, words.join(" "));
             }
-            let innermost = self.run(place, &done.words, &done.redirections);
-            let program = done.words.get(innermost).map_or("", String::as_str);
-            if wrapper::reads_script(program) {
+            let mut reads_script = self.run(place, &done.words, &done.redirections);
+            if done.spreads {
+                for words in spread(&done.words) {
+                    reads_script |= self.run(self.found.commands.len(), &words, &done.redirections);
+                }
+            }
+            if reads_script {
                 self.documents.iter_mut().skip(done.documents).for_each(|document| document.is_script = true);
                 done.input.iter().for_each(|text| self.reread(text));
-            }
-            if done.spreads {
-                self.run(self.found.commands.len(), &spread(&done.words), &done.redirections);
             }
         }
         *command = self.command();
     }
 
-    /// Lists the command of these words, those it wraps, and those in the script it is given. Says where the innermost
-    /// starts.
-    fn run(&mut self, place: usize, words: &[String], redirections: &[String]) -> usize {
+    /// Lists the command of these words, those it wraps, and those in the script it is given. Says whether the innermost reads
+    /// one from its input.
+    fn run(&mut self, place: usize, words: &[String], redirections: &[String]) -> bool {
         let mut starts = vec![0];
         let mut start = 0;
         let mut runs = Runs::of(words);
@@ -178,13 +179,19 @@ impl Scan<'_, '_> {
             place = self.found.insert(place, all.join(" "));
         }
         let innermost = &words[start..];
-        if let Runs::Script { from, to, skip } = runs {
-            let script = innermost[from..to].join(" ");
-            self.reread(script.get(skip..).unwrap_or(&script));
+        match runs {
+            Runs::Nothing | Runs::Command(_) => {}
+            Runs::Script { from, to } => self.reread(&innermost[from..to].join(" ")),
+            Runs::Again { from, skip } => {
+                let line = innermost[from..].join(" ");
+                // To `env` that is a blank, and to a shell a letter.
+                let line = line.get(skip..).unwrap_or(&line).replace(r"\_", " ");
+                self.reread(&format!("env {line}"));
+            }
         }
         for part in wrapper::parts_of_find(innermost) {
             self.run(self.found.commands.len(), part, &[]);
         }
-        start
+        innermost.first().is_some_and(|program| wrapper::reads_script(program))
     }
 }

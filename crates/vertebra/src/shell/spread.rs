@@ -1,49 +1,64 @@
 //! Words that a shell makes several of: braces, and blanks that are written as `$IFS`.
 
-/// The most words that one is spread into, and the longest that is.
+/// The most words that one is spread into.
 const MOST_WORDS: usize = 64;
-const MOST_BYTES: usize = 4096;
+
+/// How many steps it may take for each byte of a command: what would take more is not worth it.
+const STEPS_PER_BYTE: usize = 256;
 
 /// Whether a shell may make several words of this one.
 pub(super) fn may_spread(word: &str) -> bool {
     word.contains("IFS") || (word.contains('{') && (word.contains(',') || word.contains("..")))
 }
 
-/// The words that become of these. What is too large for that is cut at every brace and comma.
-pub(super) fn spread(words: &[String]) -> Vec<String> {
-    let mut all = Vec::new();
+/// What may become of these words: as a shell reads them, if that can be told, and cut at every brace, comma and blank. Quotes
+/// are gone from them, so either may be wrong.
+pub(super) fn spread(words: &[String]) -> Vec<Vec<String>> {
+    let blank = |word: &str| word.replace("${IFS}", " ").replace("$IFS", " ");
+    let mut left = STEPS_PER_BYTE * words.iter().map(|word| word.len() + 16).sum::<usize>();
+    let mut read = Some(Vec::new());
     for word in words {
-        let word = word.replace("${IFS}", " ").replace("$IFS", " ");
-        for word in word.split_whitespace() {
-            let mut spread = Vec::new();
-            if word.len() <= MOST_BYTES {
-                braces(word, &mut spread);
+        let mut found = Vec::new();
+        let whole = braces(word, &mut found, &mut left);
+        read = read.filter(|_| whole.is_ok());
+        if let Some(read) = &mut read {
+            // Only what stands for a blank divides a word: other blanks were quoted.
+            for word in found {
+                let parts = blank(&word.replace(' ', "\0"));
+                read.extend(parts.split_whitespace().map(|part| part.replace('\0', " ")));
             }
-            if spread.is_empty() || spread.len() > MOST_WORDS {
-                spread = word.split(['{', '}', ',']).map(str::to_owned).collect();
-            }
-            all.extend(spread.into_iter().filter(|word| !word.is_empty()));
         }
     }
-    all
+    let cut = |word: &String| blank(word).replace(['{', '}', ','], " ");
+    let cut = words.iter().map(cut).collect::<Vec<_>>().join(" ").split_whitespace().map(str::to_owned).collect();
+    read.into_iter().chain([cut]).collect()
 }
 
-fn braces(word: &str, found: &mut Vec<String>) {
-    if found.len() > MOST_WORDS {
-        return;
-    }
-    let Some((start, end, choices)) = first_choices(word) else { return found.push(word.to_owned()) };
-    for choice in choices {
-        braces(&format!("{}{choice}{}", &word[..start], &word[end..]), found);
-    }
+/// It is not worth it.
+struct TooMuch;
+
+fn take(steps: usize, left: &mut usize) -> Result<(), TooMuch> {
+    *left = left.checked_sub(steps).ok_or(TooMuch)?;
+    Ok(())
+}
+
+fn braces(word: &str, found: &mut Vec<String>, left: &mut usize) -> Result<(), TooMuch> {
+    take(word.len(), left)?;
+    let Some((start, end, choices)) = first_choices(word, left)? else {
+        found.push(word.to_owned());
+        return if found.len() > MOST_WORDS { Err(TooMuch) } else { Ok(()) };
+    };
+    choices.iter().try_for_each(|choice| braces(&format!("{}{choice}{}", &word[..start], &word[end..]), found, left))
 }
 
 /// The first braces with something to choose in them: where they are, and what there is.
-fn first_choices(word: &str) -> Option<(usize, usize, Vec<String>)> {
-    let opens = word.match_indices('{').map(|(at, _)| at);
-    opens.filter(|at| !word[..*at].ends_with('$')).find_map(|start| {
+type Choices = (usize, usize, Vec<String>);
+
+fn first_choices(word: &str, left: &mut usize) -> Result<Option<Choices>, TooMuch> {
+    for start in word.match_indices('{').map(|(at, _)| at).filter(|at| !word[..*at].ends_with('$')) {
         let (mut depth, mut parts, mut from) = (0_usize, Vec::new(), start + 1);
         for (at, sign) in word[start..].match_indices(['{', '}', ',']).map(|(at, sign)| (start + at, sign)) {
+            take(1, left)?;
             match sign {
                 "{" => depth += 1,
                 "}" if depth > 1 => depth -= 1,
@@ -56,17 +71,20 @@ fn first_choices(word: &str) -> Option<(usize, usize, Vec<String>)> {
             }
             if sign == "}" && from == at + 1 {
                 let choices = if parts.len() > 1 { Some(parts) } else { range(&parts[0]) };
-                return choices.map(|choices| (start, from, choices));
+                if let Some(choices) = choices {
+                    return Ok(Some((start, from, choices)));
+                }
+                break;
             }
         }
-        None
-    })
+    }
+    Ok(None)
 }
 
-/// `a..c`
+/// `a..c`, `a..c..2`
 fn range(inner: &str) -> Option<Vec<String>> {
-    let (first, last) = inner.split_once("..")?;
-    let letter = |text: &str| text.chars().next().filter(|letter| letter.is_ascii() && text.len() == 1);
-    let (first, last) = (letter(first)?, letter(last)?);
-    Some((first.min(last)..=first.max(last)).map(String::from).collect())
+    let mut ends =
+        inner.splitn(3, "..").map(|text| text.chars().next().filter(|letter| letter.len_utf8() == text.len()));
+    let (first, last) = (ends.next()??, ends.next()??);
+    (first.is_ascii() && last.is_ascii()).then(|| (first.min(last)..=first.max(last)).map(String::from).collect())
 }

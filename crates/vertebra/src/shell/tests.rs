@@ -156,6 +156,10 @@ fn commands_in_arguments_are_found() {
         "bash --rcfile x -c 'rm -rf /'",
         "bash --noprofile --norc -c 'rm -rf /'",
         "bash -login -c 'rm -rf /'",
+        "bash -verbose -c 'rm -rf /'",
+        "zsh -oerrexit -c 'rm -rf /'",
+        "su -groot -c 'rm -rf /'",
+        "script -Oout.log -c 'rm -rf /'",
         "bash -eo pipefail -c 'rm -rf /'",
         "su root -c 'rm -rf /'",
         "find . -exec rm -rf / ';'",
@@ -176,6 +180,13 @@ fn commands_behind_wrappers_are_found() {
         "env --split-string='rm -rf /'",
         "env --split 'rm -rf /'",
         "env --s='rm -rf /'",
+        r"env -S 'rm\_-rf\_/'",
+        "env -S '-i rm -rf /'",
+        "env --s='-u X A=b rm -rf /'",
+        "env -S \"-S 'rm -rf /'\"",
+        "xargs --replace rm -rf /",
+        "xargs --max-lines rm -rf /",
+        "sudo --command-timeout 5 rm -rf /",
         "env -a x rm -rf /",
         "env --uns X rm -rf /",
         "sudo --us root rm -rf /",
@@ -214,7 +225,12 @@ fn words_that_spread_are_listed_spread() {
         "rm$IFS-rf $IFS/",
         "sudo {rm,-rf} /",
         "r{m..m} -rf /",
+        "r{m..m..1} -rf /",
         "{rm,-{r..r}f} /",
+        "{bash,-c} 'rm -rf /'",
+        "{bash,-s} <<< 'rm -rf /'",
+        "{rm,-rf,\"}\",/}",
+        "{rm,-rf,\"{\",/}",
     ]);
     let lists = |line: &str, expected: &str| {
         let found = simple_commands(line);
@@ -225,10 +241,16 @@ fn words_that_spread_are_listed_spread() {
     lists("{a,b}{c,d} x", "ac ad bc bd x");
     lists("a{b,{c,d}} {e}f,{g", "ab ac ad {e}f,{g");
     lists("a{c..a}", "aa ab ac");
+    lists("{rm,-rf,\"a b\",/}", "rm -rf a b /");
+    lists("{rm,-rf,$(echo /)}", "rm -rf $(echo /)");
+    lists("{rm$IFS-rf$IFS/,x}", "rm -rf / x");
     // More than anybody means: cut at every brace.
     let many = "{a,b}".repeat(20);
     let cut = format!("{}rm x", "a b ".repeat(20));
     lists(&format!("{many}{{rm,}} x"), &cut);
+    let open = "{".repeat(2000) + &"{a,b}".repeat(400);
+    lists(&format!("{open} x"), &format!("{}x", "a b ".repeat(400)));
+    assert_eq!(super::spread::spread(&[open]).len(), 1, "it is not worth it");
     let deep = format!("{}rm{} x", "{a,".repeat(3000), "}".repeat(3000));
     lists(&deep, &format!("{}rm x", "a ".repeat(3000)));
 }

@@ -7,8 +7,10 @@ pub(super) enum Runs {
     Nothing,
     /// The command that starts at this word.
     Command(usize),
-    /// The words `from..to`, joined and read as a script, without so many bytes at the beginning.
-    Script { from: usize, to: usize, skip: usize },
+    /// The words `from..to`, joined and read as a script.
+    Script { from: usize, to: usize },
+    /// The words from there on, joined, without so many bytes at the beginning: what `env` makes its own arguments of.
+    Again { from: usize, skip: usize },
 }
 
 impl Runs {
@@ -37,7 +39,7 @@ impl Runs {
     }
 
     fn script(words: &[String], from: usize, to: usize) -> Self {
-        if from < words.len() { Self::Script { from, to: to.min(words.len()), skip: 0 } } else { Self::Nothing }
+        if from < words.len() { Self::Script { from, to: to.min(words.len()) } } else { Self::Nothing }
     }
 }
 
@@ -90,17 +92,26 @@ const WRAPPERS: &[Wrapper] = &[
     long(wrapper("env", "uCa", 0), &["--unset", "--chdir", "--argv0"]),
     long(
         wrapper("sudo", "ughpCrtTUDRac", 0),
-        &["--user", "--group", "--host", "--prompt", "--close-from", "--chdir", "--chroot", "--role", "--type"],
+        &[
+            "--user",
+            "--group",
+            "--host",
+            "--prompt",
+            "--close-from",
+            "--chdir",
+            "--chroot",
+            "--role",
+            "--type",
+            "--command-timeout",
+            "--other-user",
+        ],
     ),
     wrapper("doas", "uCa", 0),
     wrapper("nohup", "", 0),
     long(wrapper("nice", "n", 0), &["--adjustment"]),
     long(wrapper("ionice", "cnpPu", 0), &["--class", "--classdata"]),
     long(wrapper("timeout", "sk", 1), &["--signal", "--kill-after"]),
-    long(
-        wrapper("xargs", "nILPsdEaJR", 0),
-        &["--max-args", "--max-lines", "--max-procs", "--max-chars", "--delimiter", "--arg-file", "--replace"],
-    ),
+    long(wrapper("xargs", "nILPsdEaJR", 0), &["--max-args", "--max-procs", "--max-chars", "--delimiter", "--arg-file"]),
     wrapper("command", "", 0),
     wrapper("exec", "a", 0),
     wrapper("builtin", "", 0),
@@ -123,10 +134,8 @@ impl Wrapper {
         while let Some(word) = words.get(at) {
             let Some(option) = word.strip_prefix('-') else { break };
             if let Some(skip) = (self.name == "env").then(|| split_string(option)).flatten() {
-                return match words.get(at + 1) {
-                    Some(_) if skip == word.len() => Runs::script(words, at + 1, words.len()),
-                    _ => Runs::Script { from: at, to: words.len(), skip },
-                };
+                let next = skip == word.len() && at + 1 < words.len();
+                return if next { Runs::Again { from: at + 1, skip: 0 } } else { Runs::Again { from: at, skip } };
             }
             if self.name == "flock" && option == "c" {
                 return Runs::script(words, at + 1, at + 2);
@@ -162,8 +171,8 @@ impl Wrapper {
     }
 }
 
-/// `env -S 'rm -rf x'`, `-iSrm`, `--split-string=rm`: where in the word the line begins, which may be its end. It is split like
-/// a line of a shell, and what follows it are further arguments.
+/// `env -S 'rm -rf x'`, `-iSrm`, `--split-string=rm`: where in the word the line begins, which may be its end. `env` splits it
+/// nearly as a shell would, and reads what comes of it, and what follows, as its arguments.
 fn split_string(option: &str) -> Option<usize> {
     match option.strip_prefix('-') {
         // Long names may be cut short.
@@ -177,9 +186,22 @@ fn split_string(option: &str) -> Option<usize> {
     }
 }
 
-/// What bash also takes behind one dash.
-const LONG_OF_BASH: &[&str] =
-    &["rcfile", "init-file", "norc", "noprofile", "login", "posix", "noediting", "restricted"];
+/// What bash also takes behind one dash, of what has a letter in it that means something alone.
+const LONG_OF_BASH: &[&str] = &[
+    "rcfile",
+    "init-file",
+    "norc",
+    "noprofile",
+    "login",
+    "posix",
+    "noediting",
+    "restricted",
+    "verbose",
+    "pretty-print",
+    "dump-strings",
+    "dump-po-strings",
+    "version",
+];
 
 /// The script of `sh -c script`, with any options before and after the `-c`.
 fn shell(words: &[String]) -> Runs {
@@ -201,13 +223,15 @@ fn shell(words: &[String]) -> Runs {
         if word == "--" {
             break;
         }
-        // Each `o` of a cluster takes a word.
-        let valued = if cluster {
+        // Each `o` of a cluster takes a word, if nothing is glued to it; the name of an option begins with no dash.
+        let mut valued = if cluster {
             word.matches(['o', 'O']).count()
         } else {
             usize::from(matches!(name, "rcfile" | "init-file"))
         };
-        at += valued;
+        while valued > 0 && words.get(at).is_some_and(|word| !word.starts_with(['-', '+'])) {
+            (at, valued) = (at + 1, valued - 1);
+        }
     }
     if script { Runs::script(words, at, at + 1) } else { Runs::Nothing }
 }

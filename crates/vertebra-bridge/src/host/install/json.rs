@@ -84,6 +84,11 @@ impl Node {
         file.get(self.span.clone()) == Some(word)
     }
 
+    /// The number that stands here.
+    pub(super) fn number(&self, file: &str) -> Option<f64> {
+        file.get(self.span.clone())?.parse().ok()
+    }
+
     /// Whether one of the texts in it says this.
     pub(super) fn says(&self, words: &str) -> bool {
         match &self.kind {

@@ -251,7 +251,7 @@ fn command(host: &Host, moment: &Moment, program: &str) -> String {
     format!("{}{}{}", crate::shell_word(program), mark(host), moment.name)
 }
 
-fn entry_of(host: &Host, moment: &Moment, form: &str, program: &str) -> (String, Value) {
+fn entry_of(host: &Host, moment: &Moment, form: &str, program: &str) -> Value {
     fn put(form: &mut Value, command: &str) {
         match form {
             Value::String(word) if word == "$command" => command.clone_into(word),
@@ -260,10 +260,9 @@ fn entry_of(host: &Host, moment: &Moment, form: &str, program: &str) -> (String,
             Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
-    let command = command(host, moment, program);
     let mut entry = serde_json::from_str(form).unwrap_or_default();
-    put(&mut entry, &command);
-    (command, entry)
+    put(&mut entry, &command(host, moment, program));
+    entry
 }
 
 fn fresh(empty: &str) -> String {
@@ -285,15 +284,15 @@ fn with_entries(
     path: &Path,
     mut text: String,
     host: &Host,
-    entry: impl Fn(&Moment) -> (String, Value),
+    entry: impl Fn(&Moment) -> Value,
 ) -> Result<String, InstallError> {
     for moment in host.moments.iter().filter(|moment| moment.installed) {
-        let (command, value) = entry(moment);
+        let value = entry(moment);
         let words = format!("{}{}", mark(host), moment.name);
         let known = |text: &str| -> Result<(Node, bool), InstallError> {
             let root = parsed(path, text)?;
             let items = entries(path, &root, moment.name)?;
-            let current = items.iter().find(|item| item.says(&words)).is_some_and(|item| calls(item, &command));
+            let current = items.iter().find(|item| item.says(&words)).is_some_and(|item| agrees(item, &value, text));
             Ok((root, current))
         };
         let (root, current) = known(&text)?;
@@ -303,7 +302,10 @@ fn with_entries(
         if let Some((list, at)) = root.get("hooks").and_then(|hooks| ours(hooks.get(moment.name)?, &words)) {
             text = json::removed(&text, list, at);
         }
-        let (root, _) = known(&text)?;
+        let (root, current) = known(&text)?;
+        if current {
+            continue;
+        }
         text = match root.get("hooks") {
             None => json::added(&text, &root, Some("hooks"), &json!({ moment.name: [value] })),
             Some(hooks) => match hooks.get(moment.name) {
@@ -342,21 +344,26 @@ fn without_entries(path: &Path, mut text: String, host: &Host) -> Result<String,
     }
 }
 
-/// Whether this entry calls the command, the very command, whatever happens.
-fn calls(entry: &Node, command: &str) -> bool {
-    let has = |node: &Node| node.members().any(|(_, value)| value.text() == Some(command));
-    let narrowed = |node: &Node| {
-        node.members().any(|(key, value)| match key {
-            "matcher" => !matches!(value.text(), Some("" | "*" | ".*")),
-            "if" | "disabled" | "enabled" => true,
-            _ => false,
-        })
+/// Whether what stands there is what is wanted: nothing is missing or smaller, and nothing is added that may narrow it. Beside
+/// an entry of a list there may be others.
+fn agrees(found: &Node, wanted: &Value, file: &str) -> bool {
+    let is_harmless = |key: &str, value: &Node| match key {
+        "matcher" => matches!(value.text(), Some("" | "*" | ".*")),
+        "name" | "description" | "statusMessage" => true,
+        _ => false,
     };
-    let called = match entry.get("hooks").and_then(Node::items) {
-        Some(group) => group.iter().find(|hook| has(hook)),
-        None => Some(entry).filter(|entry| has(entry)),
-    };
-    called.is_some_and(|hook| !narrowed(entry) && !narrowed(hook))
+    match wanted {
+        Value::Object(wanted) => {
+            wanted.iter().all(|(key, value)| found.get(key).is_some_and(|found| agrees(found, value, file)))
+                && found.members().all(|(key, value)| wanted.contains_key(key) || is_harmless(key, value))
+        }
+        Value::Array(wanted) => found
+            .items()
+            .is_some_and(|items| wanted.iter().all(|value| items.iter().any(|item| agrees(item, value, file)))),
+        Value::String(text) => found.text() == Some(text),
+        Value::Number(number) => found.number(file).is_some_and(|found| Some(found) >= number.as_f64()),
+        Value::Bool(_) | Value::Null => found.is(&wanted.to_string(), file),
+    }
 }
 
 /// Where among these entries ours is. What somebody else has put into a group of ours is theirs.

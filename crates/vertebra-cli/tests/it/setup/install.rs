@@ -231,12 +231,16 @@ fn an_entry_that_somebody_has_disarmed_is_seen_and_mended() {
     let installed = machine.read(file);
     let command = parsed(&installed)["hooks"]["PreToolUse"][0]["hooks"][0]["command"].clone();
     let command = command.as_str().expect("a command").to_owned();
-    let disarmed: [fn(&mut Value, &str); 5] = [
+    let disarmed: [fn(&mut Value, &str); 9] = [
         |group, command| group["hooks"][0]["command"] = format!("true || {command}").into(),
         |group, command| group["hooks"][0]["command"] = format!("{command} || true").into(),
         |group, _| group["matcher"] = "NoSuchTool".into(),
         |group, _| group["hooks"][0]["if"] = "Bash(nothing)".into(),
         |group, _| group["disabled"] = true.into(),
+        |group, _| group["hooks"][0]["async"] = true.into(),
+        |group, _| group["hooks"][0]["timeout"] = 0.001.into(),
+        |group, _| group["hooks"][0]["onFailure"] = "allow".into(),
+        |group, command| group["hooks"][0] = json!({ "type": "command", "command": "true", "statusMessage": command }),
     ];
     for disarm in disarmed {
         let mut settings = parsed(&installed);
