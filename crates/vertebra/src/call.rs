@@ -45,15 +45,16 @@ impl Call {
         self.args.text("command").or_else(|| self.args.text("cmd"))
     }
 
-    /// Every path among the arguments, absolute and without `.` or `..`; `~/…` is below the home of whoever runs this.
+    /// Every path among the arguments, absolute and without `.` or `..`. `~` is a name like any other here; to matchers it is the
+    /// home of whoever runs this.
     pub fn paths(&self, working_directory: &str) -> impl Iterator<Item = String> {
-        paths::in_args(&self.args)
-            .map(move |path| paths::from_home(path).unwrap_or_else(|| paths::absolute(working_directory, path)))
+        paths::in_args(&self.args).map(move |path| paths::absolute(working_directory, path))
     }
 
     pub(crate) fn path_facts(&self, working_directory: &str) -> Vec<String> {
         let mut facts = Vec::new();
-        for path in self.paths(working_directory) {
+        for path in paths::in_args(&self.args) {
+            let path = paths::from_home(path).unwrap_or_else(|| paths::absolute(working_directory, path));
             facts.extend(paths::relative(working_directory, &path).map(str::to_owned));
             facts.push(path);
         }

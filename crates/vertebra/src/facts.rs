@@ -209,8 +209,7 @@ macro_rules! call_facts {
         impl CarriesCall for $event {}
 
         impl $event {
-            /// Every path among the arguments, absolute and without `.` or `..`; `~/…` is below the home of whoever runs
-            /// this.
+            /// Every path among the arguments, absolute and without `.` or `..`: see [`Call::paths`].
             pub fn paths(&self) -> impl Iterator<Item = String> {
                 self.call.paths(&self.at.run.working_directory)
             }
