@@ -35,11 +35,11 @@ pub(crate) struct Row {
 }
 
 pub(crate) fn run(request: &Request) -> anyhow::Result<()> {
-    let build = Stage::new("build", "cargo build --profile bench --package bench-journal");
+    let build = Stage::new("build", "cargo build --profile dist --package bench-journal");
     ensure!(build.passes(), "the measuring program does not build");
     let place = std::env::current_dir()?.join(target_dir()).join("journal");
     fs::create_dir_all(&place)?;
-    let ours = place.with_file_name("release").join("bench-journal");
+    let ours = place.with_file_name("dist").join("bench-journal");
     let mut table = table("Vertebra", &rows(Command::new(ours).current_dir(&place))?);
     if !request.without_peers {
         let python = langgraph(&place)?;

@@ -21,9 +21,9 @@ pub(crate) struct Request {
 }
 
 pub(crate) fn run(request: &Request) -> anyhow::Result<()> {
-    let build = Stage::new("build", "cargo build --release --package vertebra-cli --package bench-served");
+    let build = Stage::new("build", "cargo build --profile dist --package vertebra-cli --package bench-served");
     ensure!(build.passes(), "the server, or what measures it, does not build");
-    let folder = target_dir().join("release");
+    let folder = target_dir().join("dist");
     let mut measure = Command::new(folder.join("bench-served"));
     measure.arg("--server").arg(folder.join("vertebra")).args(["--sessions", &request.sessions.to_string()]);
     let table = table("Vertebra, served", &rows(&mut measure)?);

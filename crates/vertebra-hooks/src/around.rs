@@ -6,15 +6,16 @@
 use std::{
     future::Future,
     ops::{Deref, DerefMut},
+    pin::pin,
     sync::Arc,
 };
 
 use crate::{
-    Event, Failure, HookError, HookInfo, Name, RegisterError, SendFn2, State,
+    Event, Failure, HookError, HookInfo, Name, RegisterError, Seen, SendFn2, State,
     hook::{BoxFuture, Closure},
     order::order,
     set::Registered,
-    supervise::Supervised,
+    supervise::{Ended, Supervised, answered},
 };
 
 /// Something that happens as a whole and can be wrapped: a tool use, a model call, a step.
@@ -150,13 +151,28 @@ impl<O: Operation, F: AroundFn<O>> Around<O> for Closure<F> {
     }
 }
 
+/// [`Around`] with its future boxed; the output goes into `output`, as in [`ErasedHook`](crate::hook::ErasedHook).
 pub(crate) trait ErasedAround<O: Operation>: Send + Sync {
-    fn wrap<'a>(&'a self, cx: &'a mut OpCx<'_, O>, next: Next<'a, O>) -> BoxFuture<'a, Result<O::Output, HookError>>;
+    fn wrap<'a>(
+        &'a self,
+        cx: &'a mut OpCx<'_, O>,
+        next: Next<'a, O>,
+        output: &'a mut Option<O::Output>,
+    ) -> BoxFuture<'a, Seen>;
 }
 
 impl<O: Operation, A: Around<O>> ErasedAround<O> for A {
-    fn wrap<'a>(&'a self, cx: &'a mut OpCx<'_, O>, next: Next<'a, O>) -> BoxFuture<'a, Result<O::Output, HookError>> {
-        Box::pin(Around::wrap(self, cx, next))
+    fn wrap<'a>(
+        &'a self,
+        cx: &'a mut OpCx<'_, O>,
+        next: Next<'a, O>,
+        output: &'a mut Option<O::Output>,
+    ) -> BoxFuture<'a, Seen> {
+        Box::pin(async move {
+            let mut around = pin!(Around::wrap(self, cx, next));
+            *output = Some(around.as_mut().await?);
+            Ok(())
+        })
     }
 }
 
@@ -214,9 +230,9 @@ fn run<'a, O: Operation>(
         let Some((slot, inner)) = slots.split_first() else { return Ok(core.run(event).await) };
         let mut cx = OpCx { event, state, scope };
         let next = Next { inner, core };
-        Supervised::new(slot.info.timeout, || slot.around.wrap(&mut cx, next))
-            .await
-            .answer
-            .map_err(|failure| WrapError { around: slot.info.name.clone(), failure })
+        let mut output = None;
+        let Ended { failure, .. } =
+            Supervised::new(slot.info.timeout, slot.around.wrap(&mut cx, next, &mut output)).await;
+        answered(output, failure).map_err(|failure| WrapError { around: slot.info.name.clone(), failure })
     })
 }

@@ -1,6 +1,9 @@
 //! Matchers compiled: patterns parsed once, facts of an event asked for once.
 
-use std::cell::{Cell, OnceCell};
+use std::{
+    cell::{Cell, OnceCell},
+    sync::Arc,
+};
 
 use globset::{Glob, GlobBuilder};
 use serde_json::Value;
@@ -42,22 +45,82 @@ pub(crate) enum CompiledTest {
     Matches(Pattern<Regular>),
 }
 
-/// The facts of one event, each worked out at most once per dispatch and only if a matcher asks.
-pub(crate) struct Facts<'a, E, S> {
+/// An event and its state as matchers see them. Behind a reference, so that matching is compiled once for all points.
+pub(crate) trait Subject {
+    fn tool(&self) -> Option<&str>;
+    fn aliases(&self) -> &[Arc<str>];
+    fn command(&self) -> Option<&str>;
+    fn commands(&self) -> Vec<String>;
+    fn paths(&self) -> Vec<String>;
+    fn arguments(&self) -> Option<Value>;
+    fn session(&self) -> Option<&str>;
+    fn agent(&self) -> Option<&str>;
+    fn step(&self) -> Option<&str>;
+    fn metadata(&self, key: &str) -> Option<&Value>;
+}
+
+/// The [`Subject`] of a dispatch.
+pub(crate) struct Happening<'a, E, S> {
     pub(crate) event: &'a E,
     pub(crate) state: &'a S,
+}
+
+impl<E: Event, S: State> Subject for Happening<'_, E, S> {
+    fn tool(&self) -> Option<&str> {
+        self.event.tool()
+    }
+
+    fn aliases(&self) -> &[Arc<str>] {
+        self.event.aliases()
+    }
+
+    fn command(&self) -> Option<&str> {
+        self.event.command()
+    }
+
+    fn commands(&self) -> Vec<String> {
+        self.event.commands()
+    }
+
+    fn paths(&self) -> Vec<String> {
+        self.event.paths()
+    }
+
+    fn arguments(&self) -> Option<Value> {
+        self.event.arguments()
+    }
+
+    fn session(&self) -> Option<&str> {
+        self.event.session()
+    }
+
+    fn agent(&self) -> Option<&str> {
+        self.event.agent()
+    }
+
+    fn step(&self) -> Option<&str> {
+        self.event.step()
+    }
+
+    fn metadata(&self, key: &str) -> Option<&Value> {
+        self.state.metadata(key)
+    }
+}
+
+/// The attributes of one event, each computed at most once per dispatch and only if a matcher asks for it.
+pub(crate) struct Facts<'a> {
+    pub(crate) subject: &'a dyn Subject,
     commands: OnceCell<Vec<String>>,
     paths: OnceCell<Vec<String>>,
     arguments: OnceCell<Option<Value>>,
-    /// A pattern could not be asked.
+    /// Whether a pattern could not be evaluated.
     unknown: Cell<bool>,
 }
 
-impl<'a, E: Event, S: State> Facts<'a, E, S> {
-    pub(crate) fn new(event: &'a E, state: &'a S) -> Self {
+impl<'a> Facts<'a> {
+    pub(crate) fn new(subject: &'a dyn Subject) -> Self {
         Self {
-            event,
-            state,
+            subject,
             commands: OnceCell::new(),
             paths: OnceCell::new(),
             arguments: OnceCell::new(),
@@ -65,7 +128,7 @@ impl<'a, E: Event, S: State> Facts<'a, E, S> {
         }
     }
 
-    /// Whether the matcher holds. One that cannot say so does: nobody may be spared a hook by a pattern that cannot be used.
+    /// Returns whether the matcher holds. A matcher that cannot be evaluated counts as holding, so that its hook runs.
     pub(crate) fn satisfy(&self, matcher: &Compiled) -> bool {
         let holds = matcher.holds(self);
         holds || self.unknown.take()
@@ -80,16 +143,16 @@ impl<'a, E: Event, S: State> Facts<'a, E, S> {
 
     /// The whole command line, then each simple command inside it.
     pub(crate) fn commands(&self) -> impl Iterator<Item = &str> {
-        let parts = self.commands.get_or_init(|| self.event.commands());
-        self.event.command().into_iter().chain(parts.iter().map(String::as_str))
+        let parts = self.commands.get_or_init(|| self.subject.commands());
+        self.subject.command().into_iter().chain(parts.iter().map(String::as_str))
     }
 
     pub(crate) fn paths(&self) -> &[String] {
-        self.paths.get_or_init(|| self.event.paths())
+        self.paths.get_or_init(|| self.subject.paths())
     }
 
     fn argument(&self, pointer: &str) -> Option<&Value> {
-        self.arguments.get_or_init(|| self.event.arguments()).as_ref()?.pointer(pointer)
+        self.arguments.get_or_init(|| self.subject.arguments()).as_ref()?.pointer(pointer)
     }
 }
 
@@ -144,18 +207,18 @@ impl Compiled {
         }
     }
 
-    fn holds<E: Event, S: State>(&self, facts: &Facts<'_, E, S>) -> bool {
+    fn holds(&self, facts: &Facts<'_>) -> bool {
         match self {
             Self::Tool(pattern) => {
                 let asked = |name: &str| facts.known(pattern.holds(name));
-                facts.event.tool().is_some_and(asked) || facts.event.aliases().iter().any(|alias| asked(alias))
+                facts.subject.tool().is_some_and(asked) || facts.subject.aliases().iter().any(|alias| asked(alias))
             }
             Self::Path(glob) => facts.paths().iter().any(|path| facts.known(glob.matches(path))),
             Self::Command(regex) => facts.commands().any(|command| facts.known(regex.matches(command))),
-            Self::Session(id) => facts.event.session() == Some(id),
-            Self::Agent(name) => facts.event.agent().is_some_and(|agent| agent.eq_ignore_ascii_case(name)),
-            Self::Step(kind) => facts.event.step().is_some_and(|step| step.eq_ignore_ascii_case(kind)),
-            Self::Metadata { key, is } => facts.known(is.holds(facts.state.metadata(key))),
+            Self::Session(id) => facts.subject.session() == Some(id),
+            Self::Agent(name) => facts.subject.agent().is_some_and(|agent| agent.eq_ignore_ascii_case(name)),
+            Self::Step(kind) => facts.subject.step().is_some_and(|step| step.eq_ignore_ascii_case(kind)),
+            Self::Metadata { key, is } => facts.known(is.holds(facts.subject.metadata(key))),
             Self::Args { at, is } => facts.known(is.holds(facts.argument(at))),
             Self::All(inner) => inner.iter().all(|matcher| matcher.holds(facts)),
             Self::Any(inner) => inner.iter().any(|matcher| matcher.holds(facts)),

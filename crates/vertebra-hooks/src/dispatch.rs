@@ -6,7 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::join_all;
 use serde_json::Value;
 
 use crate::{
@@ -14,7 +13,7 @@ use crate::{
     Verdict,
     cx::Changed,
     hook::{ErasedGuard, ErasedHook, ErasedWatch},
-    supervise::{Ended, Supervised},
+    supervise::{Ended, Few, Supervised, answered, join},
     table::{Body, Lane, Slot, Table},
 };
 
@@ -187,8 +186,9 @@ impl<'a, P: Point> Dispatch<'a, P> {
         loop {
             attempts += 1;
             let mut cx = Cx::<P>::new(event, state, scope, &self.record, &info.name);
-            let Ended { answer, account } = Supervised::new(info.timeout, || hook.run(&mut cx)).await;
-            let answer = within(*retries, answer);
+            let mut answer = None;
+            let Ended { failure, account } = Supervised::new(info.timeout, hook.run(&mut cx, &mut answer)).await;
+            let answer = within(*retries, answered(answer, failure));
             let mut judged = Judged { answer, account, attempts, ..Judged::nothing() };
             match &judged.answer {
                 Ok(_) if info.shadow => judged.changes = cx.undone(),
@@ -210,23 +210,34 @@ impl<'a, P: Point> Dispatch<'a, P> {
     /// Guards, all at the same time, on the final form; their verdicts are merged in order.
     async fn guard_phase(&mut self, lane: &Lane<P>) {
         let places = lane.select(self.frame.event, self.frame.state);
+        if places.is_empty() {
+            return;
+        }
+        let began = self.mark;
         let Frame { event, state, scope, retries } = &mut self.frame;
         let nobody = Name::default();
         let cx = Cx::<P>::new(event, state, scope, &self.record, &nobody);
-        let judged = match &places[..] {
-            [] => return,
-            [only] => vec![judge(lane.slot(*only), &cx, *retries).await],
-            several => join_all(several.iter().map(|place| judge(lane.slot(*place), &cx, *retries))).await,
-        };
+        let mut checks: Few<Check<'_, P>> = places.iter().filter_map(|place| Check::of(lane.slot(*place))).collect();
+        // Guards that failed and may try again do so together, once all have ended.
+        while checks.iter().any(Check::is_due) {
+            let due = checks.iter_mut().filter(|check| check.is_due());
+            let mut running: Few<Supervised<'_>> = due.map(|check| check.start(&cx)).collect();
+            let ended = join(&mut running).await;
+            drop(running);
+            for (check, (ended, at)) in checks.iter_mut().filter(|check| check.is_running).zip(ended) {
+                check.end(ended, at);
+                self.mark = self.mark.max(at);
+            }
+        }
         drop(cx);
-        self.lap();
-        for (place, judged) in places.into_iter().zip(judged) {
-            let info = &lane.slot(place).info;
-            match judged {
-                Some(judged) => {
-                    self.rule(info, judged);
+        let retries = *retries;
+        let mut checks = checks.into_iter().peekable();
+        for slot in places.into_iter().map(|place| lane.slot(place)) {
+            match checks.next_if(|check| std::ptr::eq(check.slot, slot)) {
+                Some(check) => {
+                    self.rule(&slot.info, check.judged(retries, began));
                 }
-                None => self.skipped(info, Skipped::Disabled),
+                None => self.skipped(&slot.info, Skipped::Disabled),
             }
         }
     }
@@ -249,11 +260,11 @@ impl<'a, P: Point> Dispatch<'a, P> {
             } else {
                 let Frame { event, state, scope, .. } = &mut self.frame;
                 let cx = Cx::<P>::new(event, state, scope, &self.record, &info.name);
-                let Ended { answer, account } = Supervised::new(info.timeout, || watch.see(&cx)).await;
+                let Ended { failure, account } = Supervised::new(info.timeout, watch.see(&cx)).await;
                 told = account;
-                match answer {
-                    Ok(()) => Ran::Answered { verdict: Kind::Proceed, reason: None },
-                    Err(failure) => {
+                match failure {
+                    None => Ran::Answered { verdict: Kind::Proceed, reason: None },
+                    Some(failure) => {
                         tracing::warn!(watch = &*info.name, point = P::NAME, %failure, "a watch failed");
                         Ran::Failed { failure, policy: FailurePolicy::Open, verdict: Kind::Proceed, attempts: 1 }
                     }
@@ -342,23 +353,54 @@ fn trace(info: &HookInfo, ran: Ran, took: Duration) -> Trace {
     Trace { hook, role, ran, changes: Vec::new(), took, shadow: false, account: None }
 }
 
-/// One guard's judgement; `None` if it is switched off.
-async fn judge<P: Point>(slot: &Slot<P>, cx: &Cx<'_, P>, retries: Retries) -> Option<Judged<P>> {
-    let Body::Guard(guard) = &slot.entry.body else { return None };
-    let guard: &dyn ErasedGuard<P> = &**guard;
-    let info = &slot.info;
-    if !info.enabled {
-        return None;
+/// A guard at work on one event.
+struct Check<'a, P: Point> {
+    slot: &'a Slot<P>,
+    guard: &'a dyn ErasedGuard<P>,
+    answer: Option<P::Verdict>,
+    failure: Option<Failure>,
+    account: Option<Box<Value>>,
+    attempts: u32,
+    is_running: bool,
+    ended_at: Option<Instant>,
+}
+
+impl<'a, P: Point> Check<'a, P> {
+    /// Returns `None` if the guard is switched off.
+    fn of(slot: &'a Slot<P>) -> Option<Self> {
+        let Body::Guard(guard) = &slot.entry.body else { return None };
+        slot.info.enabled.then_some(Self {
+            slot,
+            guard: &**guard,
+            answer: None,
+            failure: None,
+            account: None,
+            attempts: 0,
+            is_running: false,
+            ended_at: None,
+        })
     }
-    let began = Instant::now();
-    let mut attempts = 0;
-    loop {
-        attempts += 1;
-        let Ended { answer, account } = Supervised::new(info.timeout, || guard.check(cx)).await;
-        let answer = within(retries, answer);
-        if answer.is_ok() || attempts > info.max_retries || matches!(answer, Err(Failure::RetriesExhausted)) {
-            return Some(Judged { answer, account, attempts, took: began.elapsed(), ..Judged::nothing() });
-        }
+
+    /// Whether the guard must be started, for the first time or again after a failure.
+    fn is_due(&self) -> bool {
+        self.answer.is_none() && self.attempts <= self.slot.info.max_retries
+    }
+
+    fn start<'b>(&'b mut self, cx: &'b Cx<'_, P>) -> Supervised<'b> {
+        self.attempts += 1;
+        self.is_running = true;
+        Supervised::new(self.slot.info.timeout, self.guard.check(cx, &mut self.answer))
+    }
+
+    fn end(&mut self, Ended { failure, account }: Ended, at: Instant) {
+        self.is_running = false;
+        (self.failure, self.account, self.ended_at) = (failure, account, Some(at));
+    }
+
+    fn judged(self, retries: Retries, began: Instant) -> Judged<P> {
+        let answer = within(retries, answered(self.answer, self.failure));
+        let took = self.ended_at.map_or(Duration::ZERO, |at| at.duration_since(began));
+        Judged { answer, account: self.account, attempts: self.attempts, took, ..Judged::nothing() }
     }
 }
 
@@ -403,7 +445,7 @@ impl<P: Point> Snapshot<P> {
 async fn see_later<P: Point>(snapshot: Arc<Snapshot<P>>, info: Arc<HookInfo>, watch: Arc<dyn ErasedWatch<P>>) {
     let (mut event, mut state) = (snapshot.event.clone(), snapshot.state.clone());
     let cx = Cx::<P>::new(&mut event, &mut state, &snapshot.scope, &snapshot.record, &info.name);
-    if let Err(failure) = Supervised::new(info.timeout, || watch.see(&cx)).await.answer {
+    if let Some(failure) = Supervised::new(info.timeout, watch.see(&cx)).await.failure {
         tracing::warn!(watch = &*info.name, point = P::NAME, %failure, "a detached watch failed");
     }
 }

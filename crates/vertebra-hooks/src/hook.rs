@@ -1,6 +1,10 @@
 //! Hooks, guards and watches: as structs, as async closures, and erased for storage.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    sync::Arc,
+};
 
 use crate::{Cx, HookError, Point};
 
@@ -177,35 +181,50 @@ impl<P: Point, W: Watch<P>> Watch<P> for Arc<W> {
     }
 }
 
-pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// A boxed future. Functions between crates return one, so that their code is compiled once and not by every caller.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// [`Hook`] with its future boxed, so that the hooks of one point share a list.
+///
+/// The verdict goes into `answer` and not into the future's output, so that supervision is the same code for all points.
+/// No code of the hook runs before the future is polled.
 pub(crate) trait ErasedHook<P: Point>: Send + Sync {
-    fn run<'a>(&'a self, cx: &'a mut Cx<'_, P>) -> BoxFuture<'a, Answer<P>>;
+    fn run<'a>(&'a self, cx: &'a mut Cx<'_, P>, answer: &'a mut Option<P::Verdict>) -> BoxFuture<'a, Seen>;
 }
 
 impl<P: Point, H: Hook<P>> ErasedHook<P> for H {
-    fn run<'a>(&'a self, cx: &'a mut Cx<'_, P>) -> BoxFuture<'a, Answer<P>> {
-        Box::pin(Hook::run(self, cx))
+    fn run<'a>(&'a self, cx: &'a mut Cx<'_, P>, answer: &'a mut Option<P::Verdict>) -> BoxFuture<'a, Seen> {
+        Box::pin(async move {
+            // Dropped after the answer was kept: a panic in its destructor no longer matters.
+            let mut hook = pin!(Hook::run(self, cx));
+            *answer = Some(hook.as_mut().await?);
+            Ok(())
+        })
     }
 }
 
+/// [`Guard`] with its future boxed, like [`ErasedHook`].
 pub(crate) trait ErasedGuard<P: Point>: Send + Sync {
-    fn check<'a>(&'a self, cx: &'a Cx<'_, P>) -> BoxFuture<'a, Answer<P>>;
+    fn check<'a>(&'a self, cx: &'a Cx<'_, P>, answer: &'a mut Option<P::Verdict>) -> BoxFuture<'a, Seen>;
 }
 
 impl<P: Point, G: Guard<P>> ErasedGuard<P> for G {
-    fn check<'a>(&'a self, cx: &'a Cx<'_, P>) -> BoxFuture<'a, Answer<P>> {
-        Box::pin(Guard::check(self, cx))
+    fn check<'a>(&'a self, cx: &'a Cx<'_, P>, answer: &'a mut Option<P::Verdict>) -> BoxFuture<'a, Seen> {
+        Box::pin(async move {
+            let mut guard = pin!(Guard::check(self, cx));
+            *answer = Some(guard.as_mut().await?);
+            Ok(())
+        })
     }
 }
 
+/// [`Watch`] with its future boxed, like [`ErasedHook`].
 pub(crate) trait ErasedWatch<P: Point>: Send + Sync {
     fn see<'a>(&'a self, cx: &'a Cx<'_, P>) -> BoxFuture<'a, Seen>;
 }
 
 impl<P: Point, W: Watch<P>> ErasedWatch<P> for W {
     fn see<'a>(&'a self, cx: &'a Cx<'_, P>) -> BoxFuture<'a, Seen> {
-        Box::pin(Watch::see(self, cx))
+        Box::pin(async move { Watch::see(self, cx).await })
     }
 }

@@ -9,7 +9,7 @@ use regex::{RegexSet, RegexSetBuilder};
 use smallvec::SmallVec;
 
 use crate::{
-    Event, Matcher, State,
+    Matcher,
     compiled::{BadPattern, Facts, name_glob, path_glob, split_alternatives},
 };
 
@@ -60,10 +60,10 @@ const AUTOMATON_BYTES: usize = 64 << 20;
 
 impl Index {
     /// Indexes matchers by their place.
-    pub(crate) fn new<'m>(matchers: impl Iterator<Item = Option<&'m Matcher>>) -> Result<Self, BadPattern> {
+    pub(crate) fn new(matchers: &[Option<&Matcher>]) -> Result<Self, BadPattern> {
         let mut index = Self::default();
         let (mut tool_globs, mut tool_regexes, mut commands, mut paths) = (vec![], vec![], vec![], vec![]);
-        for (place, matcher) in (0u32..).zip(matchers) {
+        for (place, matcher) in (0u32..).zip(matchers.iter().copied()) {
             let keys = match matcher.map_or(Keys::Always, keys) {
                 Keys::Always => {
                     index.always.push(place);
@@ -95,12 +95,12 @@ impl Index {
     }
 
     /// The places whose key hits, in order, each once.
-    pub(crate) fn candidates<E: Event, S: State>(&self, facts: &Facts<'_, E, S>) -> Places {
+    pub(crate) fn candidates(&self, facts: &Facts<'_>) -> Places {
         let mut places = self.always();
         let always = places.len();
-        if let Some(tool) = facts.event.tool() {
+        if let Some(tool) = facts.subject.tool() {
             self.add_tool(tool, &mut places);
-            for alias in facts.event.aliases() {
+            for alias in facts.subject.aliases() {
                 self.add_tool(alias, &mut places);
             }
         }
@@ -115,7 +115,7 @@ impl Index {
             }
         }
         if !self.sessions.is_empty()
-            && let Some(hits) = facts.event.session().and_then(|id| self.sessions.get(id))
+            && let Some(hits) = facts.subject.session().and_then(|id| self.sessions.get(id))
         {
             places.extend_from_slice(hits);
         }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Change, Notes, Verdict, change};
+use crate::{Change, Notes, PointCode, Verdict, change};
 
-/// A named place where hooks run.
+/// A place in a program's life where hooks run, such as "before a tool call".
 ///
 /// Implemented by unit structs, so that the type is the name: `hooks.on(BeforeToolUse, …)`.
 #[diagnostic::on_unimplemented(
@@ -18,12 +18,19 @@ use crate::{Change, Notes, Verdict, change};
 pub trait Point: Copy + Send + Sync + 'static {
     /// The name in records, on the wire and in configuration.
     const NAME: &'static str;
-    /// What hooks see here.
+    /// The event that hooks receive at this point.
     type Event: Event;
-    /// What outlives the event and hooks may change too.
+    /// State that lives longer than one event and that hooks may modify.
     type State: State;
-    /// What hooks may answer here. Made with [`verdict!`](crate::verdict!).
+    /// The verdicts that hooks may return here. Made with [`verdict!`](crate::verdict!).
     type Verdict: Verdict;
+
+    /// The point's compiled code. A crate that declares points for other crates overrides it with
+    /// `#[inline(never)] fn code() -> PointCode<Self> { PointCode::compiled_here() }`, so that the code exists once.
+    #[doc(hidden)]
+    fn code() -> PointCode<Self> {
+        PointCode::compiled_here()
+    }
 }
 
 /// The data of one firing: exactly what a hook sees, and exactly what crosses a wire.

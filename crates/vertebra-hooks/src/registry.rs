@@ -197,6 +197,15 @@ impl Hooks {
         }
     }
 
+    /// Does the same as [`dispatch`](Self::dispatch), through the code that the point's own crate has compiled. It costs
+    /// one allocation and saves a copy of the dispatch in the caller's crate: for callers that are not a hot path.
+    pub async fn dispatch_boxed<P: Point>(&self, _point: P, frame: Frame<'_, P>) -> Outcome<P> {
+        match self.table::<P>() {
+            Some(table) => (P::code().dispatch)(table, frame).await,
+            None => Outcome::nothing(),
+        }
+    }
+
     /// [`dispatch`](Self::dispatch) for points without a state of their own.
     pub async fn fire<P: Point<State = Bare>>(&self, point: P, event: &mut P::Event) -> Outcome<P> {
         let mut state = Bare::default();
@@ -229,7 +238,7 @@ impl Hooks {
 
     /// The hooks of a point in the order they run, and which of them match an event.
     pub fn explain<P: Point>(&self, _point: P, event: &P::Event, state: &P::State) -> Vec<Explanation> {
-        self.table::<P>().map(|table| table.explain(event, state)).unwrap_or_default()
+        self.table::<P>().map(|table| (P::code().explain)(&table, event, state)).unwrap_or_default()
     }
 
     /// Waits for detached watches to catch up, for a bounded time, and counts what they missed.

@@ -16,7 +16,7 @@ use crate::{
     detached::Queue,
     hook::Closure,
     pattern::Compile,
-    table::{Body, Entry, Table, in_hook},
+    table::{Body, Entry, in_hook},
 };
 
 /// A hook ready to take effect: what is known of it, its code, and how to compile the table it stands in.
@@ -190,7 +190,7 @@ impl HookSet {
                 Body::Hook(_) | Body::Guard(_) => None,
             };
             let entry = Arc::new(Entry { matcher, condition, body });
-            let compile = |registered: &[&Registered]| Ok(Arc::new(Table::<P>::compile(registered)?) as AnyTable);
+            let compile = P::code().compile;
             Ok(Registered { info: Arc::new(info), point: TypeId::of::<P>(), entry, compile, queue, when })
         });
     }

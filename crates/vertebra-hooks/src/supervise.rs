@@ -2,132 +2,138 @@
 
 use std::{
     any::Any,
-    future::Future,
+    future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     task::{Context, Poll},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use serde_json::Value;
+use smallvec::SmallVec;
 use tokio::time::{Sleep, sleep};
 
-use serde_json::Value;
-
-use crate::{Failure, HookError, account::listen, hook::BoxFuture};
+use crate::{Failure, HookError, Seen, account::listen, hook::BoxFuture};
 
 /// A hook under a panic barrier and a timeout.
 ///
-/// A hook that answers at its first poll, as most do, is started, polled and dropped behind one barrier, and no timer is
-/// armed for it: a timer costs more than such a hook.
-pub(crate) struct Supervised<'a, T, F> {
+/// Most hooks answer at their first poll. They are polled and dropped behind one barrier, and no timer is armed for them:
+/// a timer costs more than such a hook.
+pub(crate) struct Supervised<'a> {
     limit: Option<Duration>,
-    start: Option<F>,
-    waiting: Option<Waiting<'a, T>>,
+    /// `None` once the hook has ended.
+    hook: Option<BoxFuture<'a, Seen>>,
+    /// Armed when the hook does not answer at its first poll.
+    timer: Option<Pin<Box<Sleep>>>,
+    is_waiting: bool,
     account: Option<Box<Value>>,
 }
 
-/// What became of a hook.
-pub(crate) struct Ended<T> {
-    pub(crate) answer: Result<T, Failure>,
-    /// What it told of its work.
+/// How a hook ended. The answer itself is where the hook has left it.
+pub(crate) struct Ended {
+    pub(crate) failure: Option<Failure>,
+    /// The hook's account of its work.
     pub(crate) account: Option<Box<Value>>,
 }
 
-/// A hook that did not answer at once.
-struct Waiting<'a, T> {
-    hook: BoxFuture<'a, Result<T, HookError>>,
-    timer: Option<Pin<Box<Sleep>>>,
-}
-
-impl<'a, T, F: FnOnce() -> BoxFuture<'a, Result<T, HookError>> + Unpin> Supervised<'a, T, F> {
-    pub(crate) fn new(limit: Option<Duration>, start: F) -> Self {
-        Self { limit, start: Some(start), waiting: None, account: None }
+impl<'a> Supervised<'a> {
+    pub(crate) fn new(limit: Option<Duration>, hook: BoxFuture<'a, Seen>) -> Self {
+        Self { limit, hook: Some(hook), timer: None, is_waiting: false, account: None }
     }
 
-    /// Starts the hook and polls it once.
-    fn first_poll(&mut self, start: F, cx: &mut Context<'_>) -> Poll<Result<T, Failure>> {
-        let mut answer = None;
-        let started = catch_unwind(AssertUnwindSafe(|| {
-            let mut hook = start();
-            match hook.as_mut().poll(cx) {
-                Poll::Pending => Some(hook),
-                Poll::Ready(ready) => {
-                    // Put into words behind the barrier too: how an error reads is the hook's code.
-                    answer = Some(ready.map_err(told));
-                    None
-                }
+    /// Polls the hook. A hook that ends is dropped behind the same barrier.
+    fn poll_hook(&mut self, cx: &mut Context<'_>) -> Poll<Option<Failure>> {
+        let Some(mut hook) = self.hook.take() else { return Poll::Pending };
+        let mut ended = None;
+        let polled = catch_unwind(AssertUnwindSafe(|| match hook.as_mut().poll(cx) {
+            Poll::Pending => Some(hook),
+            Poll::Ready(answer) => {
+                // Formatted behind the barrier too: how an error reads is the hook's code.
+                ended = Some(answer.err().map(failed));
+                None
             }
         }));
-        match (answer, started) {
-            (Some(answer), Ok(_)) => Poll::Ready(answer),
-            // The hook has answered; what it held panicked when dropped, and that changes nothing.
-            (Some(answer), Err(panic)) => {
+        match (ended, polled) {
+            (Some(failure), Ok(_)) => Poll::Ready(failure),
+            // The hook has answered. What it held panicked when dropped, and that changes nothing.
+            (Some(failure), Err(panic)) => {
                 let_go(panic);
-                Poll::Ready(answer)
+                Poll::Ready(failure)
             }
-            (None, Err(panic)) => Poll::Ready(Err(panicked(panic))),
+            (None, Err(panic)) => Poll::Ready(Some(panicked(panic))),
             (None, Ok(hook)) => {
-                self.waiting = hook.map(|hook| Waiting { hook, timer: self.limit.map(|limit| Box::pin(sleep(limit))) });
+                self.hook = hook;
                 self.poll_timer(cx)
             }
         }
     }
 
-    /// Polls a hook that did not answer at once.
-    fn poll_again(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Failure>> {
-        let Some(waiting) = &mut self.waiting else { return Poll::Pending };
-        let polled = catch_unwind(AssertUnwindSafe(|| waiting.hook.as_mut().poll(cx).map_err(told)));
-        let answer = match polled {
-            Ok(Poll::Ready(answer)) => answer,
-            Err(panic) => Err(panicked(panic)),
-            Ok(Poll::Pending) => return self.poll_timer(cx),
-        };
-        let_go(self.waiting.take());
-        Poll::Ready(answer)
-    }
-
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Failure>> {
-        let timer = self.waiting.as_mut().and_then(|waiting| waiting.timer.as_mut());
-        let (Some(timer), Some(after)) = (timer, self.limit) else { return Poll::Pending };
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<Option<Failure>> {
+        if !std::mem::replace(&mut self.is_waiting, true) {
+            self.timer = self.limit.map(|limit| Box::pin(sleep(limit)));
+        }
+        let (Some(timer), Some(after)) = (&mut self.timer, self.limit) else { return Poll::Pending };
         match timer.as_mut().poll(cx) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {
-                let_go(self.waiting.take());
-                Poll::Ready(Err(Failure::Timeout { after }))
+                let_go(self.hook.take());
+                Poll::Ready(Some(Failure::Timeout { after }))
             }
         }
     }
 }
 
-impl<'a, T, F: FnOnce() -> BoxFuture<'a, Result<T, HookError>> + Unpin> Future for Supervised<'a, T, F> {
-    type Output = Ended<T>;
+impl Future for Supervised<'_> {
+    type Output = Ended;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let (polled, told) = listen(|| match self.start.take() {
-            Some(start) => self.first_poll(start, cx),
-            None => self.poll_again(cx),
-        });
-        if told.is_some() {
-            self.account = told;
+        let (polled, account) = listen(|| self.poll_hook(cx));
+        if account.is_some() {
+            self.account = account;
         }
-        polled.map(|answer| Ended { answer, account: self.account.take() })
+        polled.map(|failure| Ended { failure, account: self.account.take() })
     }
 }
 
-impl<T, F> Drop for Supervised<'_, T, F> {
+impl Drop for Supervised<'_> {
     fn drop(&mut self) {
-        if self.waiting.is_some() {
-            let_go(self.waiting.take());
+        if self.hook.is_some() {
+            let_go(self.hook.take());
         }
     }
+}
+
+/// The answer that a hook left, or how it failed. An answer stands even if what the hook held panicked afterwards.
+pub(crate) fn answered<T>(answer: Option<T>, failure: Option<Failure>) -> Result<T, Failure> {
+    answer.ok_or_else(|| failure.unwrap_or_else(|| Failure::Error { message: "it ended without an answer".to_owned() }))
+}
+
+/// A few hooks at the same time; most dispatches have one guard at most.
+pub(crate) type Few<T> = SmallVec<[T; 1]>;
+
+/// Waits for all hooks at the same time. Returns how each ended, and when.
+pub(crate) fn join<'a, 'b>(
+    hooks: &'b mut [Supervised<'a>],
+) -> impl Future<Output = Few<(Ended, Instant)>> + use<'a, 'b> {
+    let mut ended: Few<Option<(Ended, Instant)>> = hooks.iter().map(|_| None).collect();
+    poll_fn(move |cx| {
+        let mut all = true;
+        for (hook, ended) in hooks.iter_mut().zip(&mut ended).filter(|(_, ended)| ended.is_none()) {
+            match Pin::new(hook).poll(cx) {
+                Poll::Ready(how) => *ended = Some((how, Instant::now())),
+                Poll::Pending => all = false,
+            }
+        }
+        if all { Poll::Ready(ended.drain(..).flatten().collect()) } else { Poll::Pending }
+    })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the error is dropped here, behind the barrier")]
-fn told(error: HookError) -> Failure {
+fn failed(error: HookError) -> Failure {
     Failure::Error { message: error.to_string() }
 }
 
-/// Drops what may panic when dropped. What such a panic carries may do so again, so that is leaked.
+/// Drops a value whose destructor may panic. The panic's payload may panic again when dropped, so it is leaked.
 fn let_go<T>(what: T) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(move || drop(what))) {
         std::mem::forget(panic);

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     Explanation, HookInfo, Point, RegisterError, Role,
-    compiled::{BadPattern, Compiled, Facts},
+    compiled::{BadPattern, Compiled, Facts, Happening},
     detached::Queue,
     hook::{ErasedGuard, ErasedHook, ErasedWatch},
     index::{Index, Places},
@@ -72,10 +72,10 @@ impl<P: Point> Lane<P> {
                 entry: of_role[place].entry.clone().downcast().expect("a hook is stored under the type of its point"),
             })
             .collect();
-        // Whoever meets one event asks each hook: an index costs more than that.
+        // A program that dispatches one event asks each hook: building an index costs more than that.
         let is_indexed = of_role.iter().all(|one| one.when == Compile::Now);
-        let keys = slots.iter().map(|slot| slot.info.matcher.as_ref().filter(|_| is_indexed));
-        let index = Index::new(keys)
+        let matchers: Vec<_> = slots.iter().map(|slot| slot.info.matcher.as_ref().filter(|_| is_indexed)).collect();
+        let index = Index::new(&matchers)
             .map_err(|bad| in_hook(&slots.first().map_or("?".into(), |slot| slot.info.name.clone()), bad))?;
         let unconditional = slots.iter().all(|slot| slot.entry.matcher.is_none() && slot.entry.condition.is_none());
         Ok(Self { slots, index, unconditional })
@@ -94,7 +94,8 @@ impl<P: Point> Lane<P> {
         if self.unconditional {
             return self.index.always();
         }
-        let facts = Facts::new(event, state);
+        let happening = Happening { event, state };
+        let facts = Facts::new(&happening);
         let mut places = self.index.candidates(&facts);
         places.retain(|place| {
             let entry = &self.slots[*place as usize].entry;

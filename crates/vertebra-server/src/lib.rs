@@ -28,10 +28,13 @@ pub mod proto {
     pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));
 }
 
+/// What [`Agents::make`] returns its agent in.
+pub use vertebra::BoxFuture;
+
 pub use self::{
     approvals::Questions,
     lanes::Lane,
     limits::{Limits, Places},
     listen::{Address, AddressError, Listener, Machine, MachinePort, Tls, TlsError, bridge},
-    server::{Agents, BoxFuture, Made, Refusal, Server, Wanted},
+    server::{Agents, Made, Refusal, Server, Wanted},
 };

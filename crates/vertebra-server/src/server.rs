@@ -1,6 +1,6 @@
 //! The server: what all services share, and how it begins and ends.
 
-use std::{any::Any, future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{any::Any, sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use tokio::{
@@ -15,7 +15,7 @@ use tonic_health::{
     server::{HealthReporter, HealthService},
 };
 use tower::util::MapResponseLayer;
-use vertebra::Agent;
+use vertebra::{Agent, BoxFuture};
 use vertebra_journal::Store;
 
 use crate::{
@@ -44,9 +44,6 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// What is told of as well or not: all of the server, and each service.
 const SERVICES: [&str; 5] =
     ["", "vertebra.v1.Sessions", "vertebra.v1.Hooks", "vertebra.v1.Approvals", "vertebra.v1.Records"];
-
-/// A future in a box, so that agents can be made by whoever knows how.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Whoever makes the agents of sessions.
 pub trait Agents: Send + Sync + 'static {
@@ -124,10 +121,14 @@ impl Server {
         }))
     }
 
-    /// Serves whoever comes in here, until the server is shut down.
+    /// Serves the clients that connect to this listener, until the server is shut down.
     ///
-    /// Whether it is well, a server tells everybody; all else needs a principal, what it can do included.
-    pub async fn serve(&self, listener: Listener, door: Door) -> Result<(), transport::Error> {
+    /// Health checks are open to every client; all other services, reflection included, need a principal.
+    pub fn serve(&self, listener: Listener, door: Door) -> BoxFuture<'_, Result<(), transport::Error>> {
+        Box::pin(self.served(listener, door))
+    }
+
+    async fn served(&self, listener: Listener, door: Door) -> Result<(), transport::Error> {
         let Self(inner) = self;
         let limits = &inner.limits;
         if inner.is_open().is_ok() {

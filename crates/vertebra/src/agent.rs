@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use vertebra_hooks::Hooks;
+use vertebra_hooks::{BoxFuture, Hooks};
 
 use crate::{
     AgentBuilder, Clock, ErrorPolicy, Ids, Limits, Model, Prompt, RunFailed, RunReport, RunStream, Session, ToolSpec,
@@ -73,21 +73,26 @@ impl Agent {
         &self.core.name
     }
 
-    /// Opens a session: many prompts, one conversation.
-    pub async fn session(&self) -> Session {
-        Session::open_new(self.clone()).await
+    /// Opens a session: one conversation of many prompts.
+    pub fn session(&self) -> BoxFuture<'_, Session> {
+        Box::pin(Session::open_new(self.clone()))
     }
 
     /// Runs one prompt in a session of its own.
     ///
     /// Needs a tokio runtime: the run is a task of its own, so that its end is told even if nobody waits for it. When
     /// the future is dropped, the run is cancelled.
-    pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<RunReport, RunFailed> {
-        let prompt = prompt.into();
-        let mut session = self.session().await;
-        let result = session.prompt(prompt).await;
-        session.close().await;
-        result
+    pub fn run(&self, prompt: impl Into<Prompt>) -> BoxFuture<'_, Result<RunReport, RunFailed>> {
+        self.run_prompt(prompt.into())
+    }
+
+    fn run_prompt(&self, prompt: Prompt) -> BoxFuture<'_, Result<RunReport, RunFailed>> {
+        Box::pin(async move {
+            let mut session = self.session().await;
+            let result = session.prompt(prompt).await;
+            session.close().await;
+            result
+        })
     }
 
     /// Runs one prompt in a session of its own, and tells what happens as it happens.

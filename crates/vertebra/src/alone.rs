@@ -49,6 +49,6 @@ impl Alone {
         state: &mut AgentState,
     ) -> Outcome<P> {
         let frame = Frame { event, state, scope: &self.run, retries: Retries::Exhausted };
-        self.hooks.dispatch(point, frame).await
+        self.hooks.dispatch_boxed(point, frame).await
     }
 }

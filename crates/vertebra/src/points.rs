@@ -1,6 +1,6 @@
 //! The skeleton: every point of an agent's life, in the order of that life.
 
-use vertebra_hooks::{Cx, Operation, Point, verdict};
+use vertebra_hooks::{Cx, Operation, Point, PointCode, verdict};
 
 use crate::{
     AgentState, Interrupted, Response, RunReport, StepReport, ToolResult,
@@ -72,6 +72,12 @@ macro_rules! points {
                 type Event = $event;
                 type State = AgentState;
                 type Verdict = $verdict;
+
+                // A plain function, so that the code of each point is compiled in this crate and nowhere else.
+                #[inline(never)]
+                fn code() -> PointCode<Self> {
+                    PointCode::compiled_here()
+                }
             }
 
             #[doc = concat!("What a hook at [`", stringify!($point), "`] is given.")]

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use vertebra_hooks::Point;
 
 use crate::{
-    Agent, AgentState, Clock, Divergence, Entry, JournalError, JournalFault, Likeness, NoJournal, Prompt, SessionStart,
-    What,
+    Agent, AgentState, BoxFuture, Clock, Divergence, Entry, JournalError, JournalFault, Likeness, NoJournal, Prompt,
+    SessionStart, What,
     journal::{Replayed, Tape},
     session::{Opening, Session},
 };
@@ -24,11 +24,15 @@ pub struct Replay {
 }
 
 impl Agent {
-    /// Does a recorded session again: what models and tools answered and what people decided is what they did then, the
-    /// time is the time it was then, and this agent's hooks run. `lines` are the session's, from its beginning.
+    /// Replays a recorded session with this agent's hooks. Models, tools, people and the clock give their recorded
+    /// answers. `lines` are all lines of the session, from its beginning.
     ///
-    /// Answers come whole: hooks on their pieces are not replayed.
-    pub async fn replay(&self, lines: Vec<Entry>, likeness: Likeness) -> Result<Replay, JournalError> {
+    /// Responses are replayed whole: hooks at [`InferenceDelta`](crate::InferenceDelta) do not run.
+    pub fn replay(&self, lines: Vec<Entry>, likeness: Likeness) -> BoxFuture<'_, Result<Replay, JournalError>> {
+        Box::pin(self.replayed(lines, likeness))
+    }
+
+    async fn replayed(&self, lines: Vec<Entry>, likeness: Likeness) -> Result<Replay, JournalError> {
         let first = lines.first().filter(|line| matches!(line.what, What::SessionBegan { .. }));
         let Some(Entry { session_id, timestamp, what, .. }) = first.cloned() else {
             return Err(JournalError::new(JournalFault::Unknown, "the beginning of the session is not there any more"));

@@ -3,18 +3,22 @@
 use std::sync::Arc;
 
 use crate::{
-    Agent, Entry, JournalError, JournalFault, What,
+    Agent, BoxFuture, Entry, JournalError, JournalFault, What,
     clock::IdFor,
     journal::{Past, Tape},
     session::{Opening, Session, Unfinished},
 };
 
 impl Agent {
-    /// Goes on with a session of this agent's journal, as far as it came. What it was in the middle of is finished by
-    /// [`Session::go_on`], or before the next prompt.
+    /// Resumes a session from this agent's journal. A run that was interrupted is finished by [`Session::go_on`], or
+    /// before the next prompt.
     ///
-    /// Nobody else may run the session meanwhile; whoever does is named.
-    pub async fn resume(&self, session_id: &str) -> Result<Session, JournalError> {
+    /// Only one process may run a session at a time; if another one does, the error names it.
+    pub fn resume<'a>(&'a self, session_id: &'a str) -> BoxFuture<'a, Result<Session, JournalError>> {
+        Box::pin(self.resumed(session_id))
+    }
+
+    async fn resumed(&self, session_id: &str) -> Result<Session, JournalError> {
         let lines = self.core().journal.claim(session_id).await?;
         let mut past = match Past::of(&lines) {
             Ok(past) => past,

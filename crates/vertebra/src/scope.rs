@@ -16,7 +16,7 @@ use std::{
 use futures_util::future::{Either, select};
 use serde_json::Value;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
+use vertebra_hooks::{BoxFuture, Frame, Hooks, Outcome, Point, Retries};
 
 use crate::{
     Agent, AgentBuilder, AgentState, At, Budget, Clock, InferenceReport, Message, Messages, Notification, Prompt,
@@ -259,19 +259,32 @@ impl Run {
         self.0.cancel.is_cancelled()
     }
 
-    /// Asks a model on behalf of a capability: the same points, the same budget. `state` is the state at hand.
-    pub async fn infer(
-        &self,
-        state: &mut AgentState,
+    /// Asks a model on behalf of a capability, through the same points and the same budget. `state` is the current state.
+    pub fn infer<'a>(
+        &'a self,
+        state: &'a mut AgentState,
         purpose: impl Into<Arc<str>>,
         request: Request,
-    ) -> InferenceReport {
+    ) -> BoxFuture<'a, InferenceReport> {
+        self.infer_for(state, Purpose::Capability(purpose.into()), request)
+    }
+
+    fn infer_for<'a>(
+        &'a self,
+        state: &'a mut AgentState,
+        purpose: Purpose,
+        request: Request,
+    ) -> BoxFuture<'a, InferenceReport> {
+        Box::pin(self.inferred(state, purpose, request))
+    }
+
+    async fn inferred(&self, state: &mut AgentState, purpose: Purpose, request: Request) -> InferenceReport {
         let Some(_nested) = self.nest() else {
             return InferenceReport::Failed(RunError::Internal { message: NESTED.to_owned() });
         };
         // A copy, which costs nothing: if this is dropped half way, the state is still there.
         let mut desk = Desk { state: state.clone(), pending: Pending::default() };
-        let report = inference::infer(self, &mut desk, Purpose::Capability(purpose.into()), request).await;
+        let report = inference::infer(self, &mut desk, purpose, request).await;
         *state = desk.state;
         lock(&self.0.late_stops).extend(desk.pending.stops().iter().cloned());
         report
@@ -305,16 +318,29 @@ impl Run {
         }
     }
 
-    /// Tells people something, through the hooks at [`Notification`](crate::Notification).
-    pub async fn notify(
-        &self,
-        state: &mut AgentState,
+    /// Notifies people, through the hooks at [`Notification`](crate::Notification).
+    pub fn notify<'a>(
+        &'a self,
+        state: &'a mut AgentState,
         kind: impl Into<String>,
         message: impl Into<String>,
-    ) -> Result<(), RunError> {
+    ) -> BoxFuture<'a, Result<(), RunError>> {
+        self.notify_of(state, kind.into(), message.into())
+    }
+
+    fn notify_of<'a>(
+        &'a self,
+        state: &'a mut AgentState,
+        kind: String,
+        message: String,
+    ) -> BoxFuture<'a, Result<(), RunError>> {
+        Box::pin(self.notified(state, kind, message))
+    }
+
+    async fn notified(&self, state: &mut AgentState, kind: String, message: String) -> Result<(), RunError> {
         let Some(_nested) = self.nest() else { return Err(RunError::Internal { message: NESTED.to_owned() }) };
         let at = self.at(Notification::NAME);
-        let mut event = Notified { at, kind: kind.into(), message: message.into(), data: Value::Null };
+        let mut event = Notified { at, kind, message, data: Value::Null };
         let outcome = self.fire(Notification, &mut event, state, Retries::Allowed, Leave::OnCancel).await;
         self.tell(|| News::Notice { kind: event.kind, message: event.message });
         match outcome {

@@ -19,7 +19,7 @@ use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
 };
-use vertebra_hooks::{Drained, Hooks, Point, Retries, State};
+use vertebra_hooks::{BoxFuture, Drained, Hooks, Point, Retries, State};
 
 use crate::{
     Agent, AgentState, Budget, Checkpoint, Interrupted, JournalError, JournalFault, Limits, Prompt, Run, RunError,
@@ -89,17 +89,19 @@ impl Session {
         Self::open_any(agent, opening).await.0
     }
 
-    pub(crate) async fn open(agent: Agent, opening: Opening) -> Result<Self, JournalError> {
-        match Self::open_any(agent, opening).await {
-            (session, Ok(())) => Ok(session),
-            (mut session, Err(error)) => {
-                if let Some(inner) = session.inner.take() {
-                    // Whatever goes wrong here too, what went wrong first is told.
-                    let _ = inner.agent.core().journal.release(&inner.scope.info().session_id).await;
+    pub(crate) fn open(agent: Agent, opening: Opening) -> BoxFuture<'static, Result<Self, JournalError>> {
+        Box::pin(async move {
+            match Self::open_any(agent, opening).await {
+                (session, Ok(())) => Ok(session),
+                (mut session, Err(error)) => {
+                    if let Some(inner) = session.inner.take() {
+                        // If this fails too, the first error is the one to report.
+                        let _ = inner.agent.core().journal.release(&inner.scope.info().session_id).await;
+                    }
+                    Err(error)
                 }
-                Err(error)
             }
-        }
+        })
     }
 
     async fn open_any(agent: Agent, opening: Opening) -> (Self, Result<(), JournalError>) {
@@ -155,17 +157,20 @@ impl Session {
         self.inner().unfinished.as_ref().map(|left| &*left.run_id)
     }
 
-    /// Finishes the run that was left without an end; `None` if none was. When the future is dropped, the run is cancelled.
-    pub async fn go_on(&mut self) -> Option<Result<RunReport, RunFailed>> {
-        let left = self.take_unfinished()?;
-        let started = self.begin(vec![left], &Front::default(), self.reins(), None);
-        Some(started.wait().await.into_result())
+    /// Finishes the run that was interrupted. Returns `None` if there was none. When the future is dropped, the run is
+    /// cancelled.
+    pub fn go_on(&mut self) -> BoxFuture<'_, Option<Result<RunReport, RunFailed>>> {
+        Box::pin(async move {
+            let left = self.take_unfinished()?;
+            let started = self.begin(vec![left], &Front::default(), self.reins(), None);
+            Some(started.wait().await.into_result())
+        })
     }
 
     /// The same, telling what happens as it happens.
     pub fn stream_on(&mut self) -> Option<RunStream> {
         let left = self.take_unfinished()?;
-        Some(self.streamed(|session, front, reins| session.begin(vec![left], front, reins, None)))
+        Some(self.streamed(vec![left]))
     }
 
     fn take_unfinished(&mut self) -> Option<(Option<Arc<str>>, Prompt)> {
@@ -185,41 +190,55 @@ impl Session {
     }
 
     /// Runs a prompt. When the future is dropped, the run is cancelled.
-    pub async fn prompt(&mut self, prompt: impl Into<Prompt>) -> Result<RunReport, RunFailed> {
-        self.start(prompt.into(), &Front::default(), self.reins(), None).wait().await.into_result()
+    pub fn prompt(&mut self, prompt: impl Into<Prompt>) -> BoxFuture<'_, Result<RunReport, RunFailed>> {
+        self.run(prompt.into(), self.reins(), None)
     }
 
-    /// Runs a prompt with these hooks beside those of the agent, for this run alone. When the future is dropped, the
-    /// run is cancelled.
-    pub async fn prompt_with(&mut self, prompt: impl Into<Prompt>, more: &Hooks) -> Result<RunReport, RunFailed> {
-        let run = self.start(prompt.into(), &Front::default(), self.reins(), Some(more));
-        let report = run.wait().await;
-        more.drain(self.inner().agent.core().drain_time).await;
-        report.into_result()
+    /// Runs a prompt with additional hooks for this run alone. When the future is dropped, the run is cancelled.
+    pub fn prompt_with<'a>(
+        &'a mut self,
+        prompt: impl Into<Prompt>,
+        more: &'a Hooks,
+    ) -> BoxFuture<'a, Result<RunReport, RunFailed>> {
+        self.run(prompt.into(), self.reins(), Some(more))
     }
 
-    /// Runs a prompt, and lets it be cancelled through a token.
-    pub async fn prompt_until(
+    /// Runs a prompt that a token can cancel.
+    pub fn prompt_until(
         &mut self,
         prompt: impl Into<Prompt>,
         cancel: CancellationToken,
-    ) -> Result<RunReport, RunFailed> {
-        // A child of theirs: what ends this run must not end what else hangs on their token.
+    ) -> BoxFuture<'_, Result<RunReport, RunFailed>> {
+        // A child token: the end of this run must not cancel whatever else listens to the caller's token.
         let reins = Reins::with(self.inner().agent.core(), cancel.child_token());
-        self.start(prompt.into(), &Front::default(), reins, None).wait().await.into_result()
+        self.run(prompt.into(), reins, None)
     }
 
-    /// Runs a prompt, and tells what happens as it happens. When the stream is dropped, the run is cancelled; the session
-    /// goes on.
+    fn run<'a>(
+        &'a mut self,
+        prompt: Prompt,
+        reins: Reins,
+        more: Option<&'a Hooks>,
+    ) -> BoxFuture<'a, Result<RunReport, RunFailed>> {
+        Box::pin(async move {
+            let report = self.start(prompt, &Front::default(), reins, more).wait().await;
+            if let Some(more) = more {
+                more.drain(self.inner().agent.core().drain_time).await;
+            }
+            report.into_result()
+        })
+    }
+
+    /// Runs a prompt and streams its events. When the stream is dropped, the run is cancelled; the session stays open.
     pub fn stream(&mut self, prompt: impl Into<Prompt>) -> RunStream {
-        let prompt = prompt.into();
-        self.streamed(|session, front, reins| session.start(prompt, front, reins, None))
+        let prompts = self.after_unfinished(prompt.into());
+        self.streamed(prompts)
     }
 
-    fn streamed(&mut self, start: impl FnOnce(&mut Self, &Front, Reins) -> Started) -> RunStream {
+    fn streamed(&mut self, prompts: Vec<(Option<Arc<str>>, Prompt)>) -> RunStream {
         let (front, feed) = Front::open();
         let reins = self.reins();
-        let run = start(self, &front, reins.clone());
+        let run = self.begin(prompts, &front, reins.clone(), None);
         let task = tokio::spawn(async move {
             let report = run.wait().await;
             front.close();
@@ -228,9 +247,13 @@ impl Session {
         RunStream::of(feed, reins, task)
     }
 
-    /// Makes the conversation shorter now, if the agent has somebody who can; `instructions` say what to keep. Answers
-    /// with whether it was done: a hook may stand against it.
-    pub async fn compact(&mut self, instructions: &str) -> Result<bool, RunError> {
+    /// Compacts the conversation now, if the agent has a compactor; `instructions` say what to keep. Returns whether it
+    /// was done: a hook may refuse it.
+    pub fn compact<'a>(&'a mut self, instructions: &'a str) -> BoxFuture<'a, Result<bool, RunError>> {
+        Box::pin(self.compacted(instructions))
+    }
+
+    async fn compacted(&mut self, instructions: &str) -> Result<bool, RunError> {
         let state = self.inner().state.clone();
         let mut state = state.lock().await;
         let run = Run::new(self.parts(None, Front::default(), self.reins(), None), Some(self.scope()));
@@ -245,30 +268,23 @@ impl Session {
         }
     }
 
-    /// Closes the session: `SessionEnd`, then detached watches are waited for, for a bounded time.
-    pub async fn close(self) -> SessionReport {
-        self.into_inner().close().await
+    /// Closes the session: fires `SessionEnd`, then waits a bounded time for detached watches.
+    pub fn close(self) -> BoxFuture<'static, SessionReport> {
+        Box::pin(self.into_inner().close())
     }
 
-    /// Leaves the session to whoever resumes it: its end is not told, because it has not ended.
-    pub async fn leave(self) -> SessionReport {
-        let inner = self.into_inner();
-        inner.under_way.close();
-        inner.under_way.wait().await;
-        let is_let_go = inner.waits.swap(true, Ordering::AcqRel);
-        let (agent, id) = (inner.agent.clone(), inner.scope.info().session_id.clone());
-        let report = inner.close().await;
-        // A run that was suspended has let it go already, and somebody else may have it.
-        if !is_let_go && let Err(error) = agent.core().journal.release(&id).await {
-            tracing::warn!(%error, "the journal did not let the session go");
-        }
-        report
+    /// Releases the session without ending it, so that it can be resumed. `SessionEnd` does not fire.
+    pub fn leave(self) -> BoxFuture<'static, SessionReport> {
+        Box::pin(self.into_inner().leave())
     }
-
     pub(crate) fn start(&mut self, prompt: Prompt, front: &Front, reins: Reins, more: Option<&Hooks>) -> Started {
-        // What was left is finished first: the model must know what came of it.
-        let runs = self.take_unfinished().into_iter().chain([(None, prompt)]).collect();
-        self.begin(runs, front, reins, more)
+        let prompts = self.after_unfinished(prompt);
+        self.begin(prompts, front, reins, more)
+    }
+
+    /// An interrupted run is finished before a new prompt runs: the model must know its result.
+    fn after_unfinished(&mut self, prompt: Prompt) -> Vec<(Option<Arc<str>>, Prompt)> {
+        self.take_unfinished().into_iter().chain([(None, prompt)]).collect()
     }
 
     /// Runs a prompt under this name.
@@ -378,6 +394,19 @@ impl Drop for Session {
 }
 
 impl Inner {
+    async fn leave(self) -> SessionReport {
+        self.under_way.close();
+        self.under_way.wait().await;
+        let is_released = self.waits.swap(true, Ordering::AcqRel);
+        let (agent, id) = (self.agent.clone(), self.scope.info().session_id.clone());
+        let report = self.close().await;
+        // A suspended run has released the session already, and another process may hold it by now.
+        if !is_released && let Err(error) = agent.core().journal.release(&id).await {
+            tracing::warn!(%error, "the journal did not release the session");
+        }
+        report
+    }
+
     async fn close(self) -> SessionReport {
         self.under_way.close();
         self.under_way.wait().await;

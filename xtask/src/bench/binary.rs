@@ -116,7 +116,7 @@ fn find(built: &[Artifact], name: &str) -> Option<PathBuf> {
 
 /// Asks cargo where it put the binaries: it may have been told of another target folder in several ways.
 fn executables(manifest: &str, package: &str) -> anyhow::Result<Vec<Artifact>> {
-    let stage = Stage::new("build", "cargo build --locked --profile bench --message-format json-render-diagnostics")
+    let stage = Stage::new("build", "cargo build --locked --profile dist --message-format json-render-diagnostics")
         .args(["--manifest-path", manifest, "--package", package]);
     eprintln!("building {package}");
     let mut cargo = stage.command().stdout(Stdio::piped()).spawn().context("cannot start cargo")?;

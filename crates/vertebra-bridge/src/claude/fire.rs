@@ -19,6 +19,8 @@ use super::{
     settings::{Declared, Settings},
     verdict::Heard,
 };
+use vertebra::BoxFuture;
+
 use crate::{
     handler::process::{Program, Start},
     told::capped,
@@ -69,7 +71,11 @@ pub(super) struct Later {
 /// Fires one event of Claude Code at these settings, and waits for every handler that it starts.
 ///
 /// The event is what hooks read on stdin; what it leaves out is filled in. Handlers run for real.
-pub async fn fire(settings: &Settings, event: &Value, session: &Session) -> Judgement {
+pub fn fire<'a>(settings: &'a Settings, event: &'a Value, session: &'a Session) -> BoxFuture<'a, Judgement> {
+    Box::pin(fired(settings, event, session))
+}
+
+async fn fired(settings: &Settings, event: &Value, session: &Session) -> Judgement {
     let hooks = Hooks::new(settings.clone(), session.clone());
     let Fired { mut judgement, background, input, .. } = hooks.fire_in(hooks.session(), event, &AtWork::All).await;
     let later: FuturesUnordered<_> = background.iter().map(|declared| hooks.run_beside(declared, &input)).collect();

@@ -3,12 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use vertebra::{Answer, Cx, Event, Guard, Hook, HookError, Record, Seen, Watch, account};
+use vertebra::{
+    AgentState, Answer, BoxFuture, Cx, Event as _, Guard, Hook, HookError, Record, Run, Seen, Watch, account,
+};
 
 use super::{Ask, Handler};
 use crate::wire::{Outside, Reply};
 
-/// A handler that stands at a point. The record tells of the exchange.
+/// A handler registered at a point. The record contains the exchange with it.
 #[derive(Clone)]
 pub struct External {
     handler: Arc<dyn Handler>,
@@ -36,33 +38,44 @@ impl External {
     }
 
     async fn ask<P: Outside>(&self, cx: &Cx<'_, P>) -> Result<Reply, HookError> {
-        self.put(cx, serde_json::to_value(&**cx)?).await
+        self.put(Question::of(cx, (P::code().event_to_json)(&**cx)?)).await
     }
 
-    async fn put<P: Outside>(&self, cx: &Cx<'_, P>, event: Value) -> Result<Reply, HookError> {
-        let file = only_file(&**cx);
-        let ask = Ask {
-            hook: &self.hook,
-            point: P::NAME,
-            event: &event,
-            file: file.as_deref(),
-            limit: self.limit,
-            run: cx.scope(),
-            state: cx.state(),
-        };
-        let answered = self.handler.ask(ask).await;
-        let mut told = serde_json::to_value(answered.exchange.for_record())?;
-        if let (Some(told), Some(origin)) = (told.as_object_mut(), &self.origin) {
-            told.insert("origin".to_owned(), (&**origin).into());
-        }
-        account(told);
-        answered.reply.map(Reply::readable).map_err(HookError::new)
+    fn put<'a>(&'a self, question: Question<'a>) -> BoxFuture<'a, Result<Reply, HookError>> {
+        Box::pin(async move {
+            let Question { point, event, paths, run, state } = question;
+            let file = only_file(paths);
+            let (hook, limit) = (&*self.hook, self.limit);
+            let ask = Ask { hook, point, event: &event, file: file.as_deref(), limit, run, state };
+            let answered = self.handler.ask(ask).await;
+            let mut told = serde_json::to_value(answered.exchange.for_record())?;
+            if let (Some(told), Some(origin)) = (told.as_object_mut(), &self.origin) {
+                told.insert("origin".to_owned(), (&**origin).into());
+            }
+            account(told);
+            answered.reply.map(Reply::readable).map_err(HookError::new)
+        })
     }
 }
 
-/// The path that an event is about, if it is one. Facts have each path as it is written from the folder, too.
-fn only_file(event: &impl Event) -> Option<String> {
-    let mut paths: Vec<String> = event.paths().into_iter().filter(|path| path.starts_with('/')).collect();
+/// What a handler is asked at a point. It has no type of the point's, so that asking is compiled once for all points.
+struct Question<'a> {
+    point: &'static str,
+    event: Value,
+    paths: Vec<String>,
+    run: &'a Run,
+    state: &'a AgentState,
+}
+
+impl<'a> Question<'a> {
+    fn of<P: Outside>(cx: &'a Cx<'_, P>, event: Value) -> Self {
+        Self { point: P::NAME, event, paths: cx.paths(), run: cx.scope(), state: cx.state() }
+    }
+}
+
+/// Returns the path that an event is about, if there is exactly one. Events list each path in its relative form too.
+fn only_file(paths: Vec<String>) -> Option<String> {
+    let mut paths: Vec<String> = paths.into_iter().filter(|path| path.starts_with('/')).collect();
     paths.dedup();
     let only = paths.pop();
     only.filter(|_| paths.is_empty())
@@ -82,7 +95,7 @@ impl<P: Outside> Guard<P> for External {
 
 impl<P: Outside> Watch<P> for External {
     async fn see(&self, cx: &Cx<'_, P>) -> Seen {
-        let mut event = serde_json::to_value(&**cx)?;
+        let mut event = (P::code().event_to_json)(&**cx)?;
         if let Some(event) = event.as_object_mut() {
             let Record { verdict, decided_by, reason, .. } = cx.record();
             event.insert(
@@ -90,6 +103,6 @@ impl<P: Outside> Watch<P> for External {
                 json!({ "verdict": verdict, "decided_by": decided_by, "reason": reason }),
             );
         }
-        self.put(cx, event).await.map(drop)
+        self.put(Question::of(cx, event)).await.map(drop)
     }
 }

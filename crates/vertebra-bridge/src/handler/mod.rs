@@ -17,9 +17,10 @@ mod template;
 mod wasm;
 mod worker;
 
-use std::{pin::Pin, time::Duration};
+use std::time::Duration;
 
 use serde_json::Value;
+pub use vertebra::BoxFuture;
 use vertebra::{AgentState, Run};
 
 pub use self::{
@@ -30,9 +31,6 @@ pub use self::{
 };
 pub(crate) use self::{of_project::OfProject, placed::Placed};
 use crate::wire::{End, Exchange, Reply};
-
-/// A future in a box, so that handlers share a type.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// How long a handler may take unless told otherwise.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(30);

@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
-use vertebra::{Agent, AgentState, Alone, Args, At, Kind, Name, Ran, Record, RunInfo, ToolSpec, Verdict as _, shell};
+use vertebra::{
+    Agent, AgentState, Alone, Args, At, Kind, Name, Ran, Record, Ruling, RunInfo, ToolSpec, Verdict as _, shell,
+};
 use vertebra_kit::{
     bash::policy::{self as bash, Ground},
     permissions::Effect,
@@ -147,26 +149,46 @@ impl Court<'_> {
         take_context(&mut state);
         let outcome = alone.fire(point, &mut event, &mut state).await;
         let drained = self.agent.hooks().drain(DRAIN).await;
+        let whole = |event: &P::Event| (P::code().event_to_json)(event).unwrap_or_default();
+        // A conversation is long: it is written out only if a hook changed something.
+        let is_changed = outcome.record.changes().next().is_some();
+        let is_call = matches!(P::NAME, "BeforeToolUse" | "PermissionRequest");
+        let verdict = |ruling: &Ruling<P::Verdict>| {
+            let verdict = serde_json::to_value(&ruling.verdict).unwrap_or_default();
+            (ruling.by.clone(), ruling.verdict.kind(), verdict)
+        };
+        self.settle(Fired {
+            open: P::OPEN,
+            before: is_changed.then(|| whole(&before)),
+            after: (is_changed || is_call).then(|| whole(&event)).unwrap_or_default(),
+            is_call,
+            decision: outcome.decision().map(verdict),
+            unfinished: drained.unfinished,
+            state,
+            record: outcome.record,
+        })
+    }
+
+    /// Makes the judgement. It has no type of the point's, so that it is compiled once for all points.
+    fn settle(self, fired: Fired) -> Trial {
+        let Fired { open, before, after, is_call, decision, unfinished, mut state, record } = fired;
         let mut judgement = Judgement { goes_on: true, ..Judgement::default() };
-        self.tell_of_hooks(&outcome.record, &mut judgement);
-        if drained.unfinished > 0 {
-            let message = format!("{} watches had not finished after {} s", drained.unfinished, DRAIN.as_secs());
+        self.tell_of_hooks(&record, &mut judgement);
+        if unfinished > 0 {
+            let message = format!("{unfinished} watches had not finished after {} s", DRAIN.as_secs());
             judgement.warnings.push(message);
         }
-        let whole = |event: &P::Event| serde_json::to_value(event).unwrap_or_default();
-        // A whole conversation is written out only where somebody changed something.
-        if outcome.record.changes().next().is_some() {
-            tell_of_changes(P::OPEN, &whole(&before), &whole(&event), &mut judgement);
+        if let Some(before) = before {
+            tell_of_changes(open, &before, &after, &mut judgement);
         }
         judgement.model_context.extend(take_context(&mut state));
-        if let Some(ruling) = outcome.decision() {
-            let verdict = serde_json::to_value(&ruling.verdict).unwrap_or_default();
-            decide(P::NAME, ruling.verdict.kind(), &verdict, &mut judgement);
-            judgement.reason.clone_from(&outcome.record.reason);
-            judgement.decided_by = Some(self.author(&ruling.by));
+        if let Some((by, kind, verdict)) = decision {
+            decide(&record.point, kind, &verdict, &mut judgement);
+            judgement.reason.clone_from(&record.reason);
+            judgement.decided_by = Some(self.author(&by));
         }
-        if matches!(P::NAME, "BeforeToolUse" | "PermissionRequest")
-            && let Some(word) = self.policy.and_then(|policy| policy.on_call(&whole(&event)))
+        if is_call
+            && let Some(word) = self.policy.and_then(|policy| policy.on_call(&after))
             && judgement.decision.is_none_or(|decision| decision < word.decision)
         {
             judgement.decision = Some(word.decision);
@@ -174,8 +196,22 @@ impl Court<'_> {
             judgement.decided_by = Some(word.by);
         }
         judgement.tell_people();
-        Trial { judgement, record: outcome.record }
+        Trial { judgement, record }
     }
+}
+
+/// What a dispatch left, without the point's types.
+struct Fired {
+    open: Open,
+    /// The event before its hooks, if they changed something.
+    before: Option<Value>,
+    after: Value,
+    /// Whether the event is about a call, which rules judge too.
+    is_call: bool,
+    decision: Option<(Name, Kind, Value)>,
+    unfinished: u64,
+    state: AgentState,
+    record: Record,
 }
 
 /// A command as a line, also where it is a list of words.

@@ -1,7 +1,7 @@
 //! An event from a file or from another agent, in our words.
 
 use serde_json::{Map, Value, json};
-use vertebra::{Event, Limits, ModelId, POINTS, StopReason, ToolResult, Usage, nearest, point_named};
+use vertebra::{Limits, ModelId, POINTS, StopReason, ToolResult, Usage, nearest, point_named};
 
 use super::{Outside, Visit, at_point};
 
@@ -70,33 +70,34 @@ impl Happened {
 }
 
 fn typed<P: Outside>(event: &Value) -> Result<P::Event, EventError> {
-    serde_json::from_value(event.clone())
+    (P::code().event_from_json)(event.clone())
         .map_err(|error| EventError::Fields { point: P::NAME, message: error.to_string() })
 }
 
-/// Brings an event into its whole form, and finds what is no part of it.
+/// Returns the complete form of an event, or an error if a field is unknown.
+fn complete(given: &Map<String, Value>, whole: Value) -> Result<Value, String> {
+    // A blank field is left out of the complete form, and is known all the same.
+    match given.iter().find(|(key, value)| whole.get(key).is_none() && !is_blank(value)) {
+        None => Ok(whole),
+        Some((key, _)) => {
+            let known = whole.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
+            let meant = nearest(key, known).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            Err(format!("it has no field `{key}`{meant}"))
+        }
+    }
+}
+
+/// Brings an event of any point into its complete form.
 struct Complete<'e>(&'e Map<String, Value>);
 
 impl Visit for Complete<'_> {
     type Out = Result<Value, EventError>;
 
     fn at<P: Outside>(self, _: P) -> Self::Out {
-        fn whole<E: Event>(event: &E) -> Result<Value, serde_json::Error> {
-            serde_json::to_value(event)
-        }
-        let wrong = |message| EventError::Fields { point: P::NAME, message };
         let event = typed::<P>(&Value::Object(self.0.clone()))?;
-        let whole = whole(&event).map_err(|error| wrong(error.to_string()))?;
-        // What serialises to nothing is left out of the whole form, and is known all the same.
-        let unknown = self.0.iter().find(|(key, value)| whole.get(key).is_none() && !is_blank(value));
-        match unknown {
-            None => Ok(whole),
-            Some((key, _)) => {
-                let known = whole.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
-                let meant = nearest(key, known).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-                Err(wrong(format!("it has no field `{key}`{meant}")))
-            }
-        }
+        let whole = (P::code().event_to_json)(&event);
+        let whole = whole.map_err(|error| error.to_string()).and_then(|whole| complete(self.0, whole));
+        whole.map_err(|message| EventError::Fields { point: P::NAME, message })
     }
 }
 

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 use vertebra::{
-    AgentState, Args, Attach as _, Cx, Event, Guard, Hook, HookError, HookSet, Match as _, Matcher, Message, Point,
-    Watch,
+    AgentState, Args, Attach as _, Cx, Guard, Hook, HookError, HookSet, Match as _, Matcher, Message, Point, Watch,
 };
 
 /// What of an event an answer from outside may change.
@@ -152,7 +151,7 @@ macro_rules! outside {
         Ok(())
     }};
     (@replace Fields $cx:ident, $with:ident) => {{
-        let changed = changed(&**$cx, $with, |fields, with| fields.extend(with.clone()))?;
+        let changed = changed::<Self>(&**$cx, $with, |fields, with| fields.extend(with.clone()))?;
         **$cx = changed;
         Ok(())
     }};
@@ -168,7 +167,7 @@ macro_rules! outside {
         Ok(())
     }};
     (@patch Fields $cx:ident, $patch:ident) => {{
-        let changed = changed(&**$cx, $patch, |fields, patch| {
+        let changed = changed::<Self>(&**$cx, $patch, |fields, patch| {
             let mut args = arguments(std::mem::take(fields)).unwrap_or_default();
             args.patch(patch);
             *fields = args.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -234,15 +233,15 @@ fn arguments(object: Map<String, Value>) -> Result<Args, HookError> {
     Args::try_from(Value::Object(object)).map_err(|_| HookError::new("arguments are an object"))
 }
 
-/// An event with some of its fields changed.
-fn changed<E: Event>(
-    event: &E,
+/// Returns the event with some of its fields changed.
+fn changed<P: Outside>(
+    event: &P::Event,
     change: &Map<String, Value>,
     make: impl FnOnce(&mut Map<String, Value>, &Map<String, Value>),
-) -> Result<E, HookError> {
-    let mut whole = serde_json::to_value(event)?;
+) -> Result<P::Event, HookError> {
+    let mut whole = (P::code().event_to_json)(event)?;
     if let Value::Object(fields) = &mut whole {
         make(fields, change);
     }
-    Ok(serde_json::from_value(whole)?)
+    Ok((P::code().event_from_json)(whole)?)
 }

@@ -1,5 +1,7 @@
 //! What comes back from outside, in our own contract.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 use vertebra::{Answer, Cx, Lasting, Verdict, nearest};
@@ -149,35 +151,43 @@ impl Reply {
         self
     }
 
-    /// The verdict as this point has it, or why it has none such.
+    /// Returns the verdict in the type of this point, or why the point has no such verdict.
     pub fn verdict_at<P: Outside>(&self) -> Result<P::Verdict, ReplyError> {
-        let Some(verdict) = &self.verdict else { return Ok(P::Verdict::proceed()) };
-        // The words of other agents.
-        let word = match verdict.get("verdict").and_then(Value::as_str) {
-            Some("block") => Some("deny"),
-            Some("continue") => Some("go_on"),
-            _ => None,
-        };
-        let said = word.or_else(|| verdict.get("verdict").and_then(Value::as_str)).unwrap_or_default();
-        let lacks_reason = matches!(said, "deny" | "ask" | "stop" | "halt") && !verdict.contains_key("reason");
-        let read = if word.is_some() || lacks_reason {
-            let mut verdict = verdict.clone();
-            verdict.insert("verdict".to_owned(), said.into());
-            // Whoever refuses need not say why.
-            verdict.entry("reason").or_insert_with(|| "the hook gives no reason".into());
-            P::Verdict::deserialize(&verdict)
-        } else {
-            P::Verdict::deserialize(verdict)
-        };
-        read.map_err(|error| ReplyError::NotHere { point: P::NAME, message: error.to_string() })
+        let Some(verdict) = self.spelled_out() else { return Ok(P::Verdict::proceed()) };
+        (P::code().verdict_from_json)(&verdict)
+            .map_err(|error| ReplyError::NotHere { point: P::NAME, message: error.to_string() })
     }
 
-    /// Whether what it changes is open at this point.
+    /// The verdict by our name for it, with a reason where it needs one.
+    fn spelled_out(&self) -> Option<Cow<'_, Map<String, Value>>> {
+        let verdict = self.verdict.as_ref()?;
+        let given = verdict.get("verdict").and_then(Value::as_str).unwrap_or_default();
+        // Other agents have other names for the same verdicts.
+        let ours = match given {
+            "block" => "deny",
+            "continue" => "go_on",
+            given => given,
+        };
+        let lacks_reason = matches!(ours, "deny" | "ask" | "stop" | "halt") && !verdict.contains_key("reason");
+        if ours == given && !lacks_reason {
+            return Some(Cow::Borrowed(verdict));
+        }
+        let mut verdict = verdict.clone();
+        verdict.insert("verdict".to_owned(), ours.into());
+        verdict.entry("reason").or_insert_with(|| "the hook gives no reason".into());
+        Some(Cow::Owned(verdict))
+    }
+
+    /// Checks that this point lets the reply change what it changes.
     pub fn fits<P: Outside>(&self) -> Result<(), ReplyError> {
+        self.fits_at(P::NAME, P::OPEN)
+    }
+
+    fn fits_at(&self, point: &'static str, open: Open) -> Result<(), ReplyError> {
         let Some(change) = self.change() else { return Ok(()) };
-        let not_here = |message: String| Err(ReplyError::NotHere { point: P::NAME, message });
+        let not_here = |message: String| Err(ReplyError::NotHere { point, message });
         let Some(change) = change.as_object() else { return not_here("what changes is an object".to_owned()) };
-        match P::OPEN {
+        match open {
             Open::Args => Ok(()),
             Open::Nothing => not_here("nothing can be changed there".to_owned()),
             Open::Fields(fields) => match change.keys().find(|key| !fields.contains(&key.as_str())) {

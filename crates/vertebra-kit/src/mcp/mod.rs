@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
-use vertebra::{Capability, Kit, Tool, ToolError, ToolOutput, ToolSpec};
+use vertebra::{BoxFuture, Capability, Kit, Tool, ToolError, ToolOutput, ToolSpec};
 
 pub use config::{McpConfig, ServerConfig, Transport};
 
@@ -72,7 +72,11 @@ pub enum McpError {
 
 impl Mcp {
     /// Starts or reaches all servers, at the same time, and asks for their tools.
-    pub async fn connect(config: McpConfig) -> Result<Self, McpError> {
+    pub fn connect(config: McpConfig) -> BoxFuture<'static, Result<Self, McpError>> {
+        Box::pin(Self::connected(config))
+    }
+
+    async fn connected(config: McpConfig) -> Result<Self, McpError> {
         config.servers.keys().try_for_each(|name| names::check_server(name))?;
         let servers = config.servers.into_iter().map(|(name, config)| Server::start(name.into(), config));
         let mut mcp = Self { tools: Vec::new(), left_out: Vec::new() };
@@ -123,11 +127,18 @@ impl FromIterator<Servers> for Servers {
 
 impl Servers {
     /// Calls a tool of a server, by the server's own names. A tool that no agent may have is not there.
-    pub async fn call(&self, server: &str, tool: &str, args: Map<String, Value>) -> Result<ToolOutput, ToolError> {
-        match self.0.iter().find(|remote| remote.is(server, tool)) {
-            Some(remote) => remote.call(args).await,
-            None => Err(ToolError::new(format!("no MCP server `{server}` with a tool `{tool}` is connected"))),
-        }
+    pub fn call<'a>(
+        &'a self,
+        server: &'a str,
+        tool: &'a str,
+        args: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            match self.0.iter().find(|remote| remote.is(server, tool)) {
+                Some(remote) => remote.call(args).await,
+                None => Err(ToolError::new(format!("no MCP server `{server}` with a tool `{tool}` is connected"))),
+            }
+        })
     }
 }
 

@@ -13,8 +13,8 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use vertebra::{
-    AgentState, At, Call, Capability, Cx, HookError, InferenceReport, Kit, Message, Messages, Point as _, Run,
-    SessionStart, Stop, StopReason, account,
+    AgentState, At, BoxFuture, Call, Capability, Cx, HookError, InferenceReport, Kit, Message, Messages, Point as _,
+    Run, SessionStart, Stop, StopReason, account,
 };
 use vertebra_kit::permissions::{For, Mode, Rules};
 
@@ -32,10 +32,7 @@ use super::{
     run::Session,
     settings::Settings,
 };
-use crate::{
-    handler::BoxFuture,
-    wire::{Decision, Judgement, Outside},
-};
+use crate::wire::{Decision, Judgement, Outside};
 
 /// How many messages of the conversation are in the transcript.
 const WRITTEN: &str = "claude-code/transcript";
@@ -98,6 +95,32 @@ impl Capability for ClaudeHooks {
     }
 }
 
+/// The context of any point. Behind a reference, so that firing an event is compiled once and not for each point.
+trait AnyCx: Send {
+    fn state(&self) -> &AgentState;
+    fn state_mut(&mut self) -> &mut AgentState;
+    fn run(&self) -> &Run;
+    fn point(&self) -> &'static str;
+}
+
+impl<P: Outside> AnyCx for Cx<'_, P> {
+    fn state(&self) -> &AgentState {
+        Cx::state(self)
+    }
+
+    fn state_mut(&mut self) -> &mut AgentState {
+        Cx::state_mut(self)
+    }
+
+    fn run(&self) -> &Run {
+        Cx::scope(self)
+    }
+
+    fn point(&self) -> &'static str {
+        P::NAME
+    }
+}
+
 /// What the hooks share.
 struct Place {
     hooks: RwLock<Arc<Hooks>>,
@@ -126,7 +149,7 @@ impl Place {
     }
 
     /// Looks at the files of the settings, and takes over what changed unless a hook objects.
-    async fn look_again<P: Outside>(self: &Arc<Self>, cx: &mut Cx<'_, P>, at: &At) -> Result<(), HookError> {
+    async fn look_again(self: &Arc<Self>, cx: &mut dyn AnyCx, at: &At) -> Result<(), HookError> {
         if self.follow.is_none() {
             return Ok(());
         }
@@ -160,10 +183,20 @@ impl Place {
         Ok(())
     }
 
-    /// Fires an event: the transcript is up to date, handlers run, the record tells of them, people and models are told.
-    async fn fire<P: Outside>(
+    /// Fires an event: updates the transcript, runs the handlers, records them, and passes on their messages.
+    fn fire<'a>(
+        &'a self,
+        cx: &'a mut dyn AnyCx,
+        at: &'a At,
+        event: &'a str,
+        fields: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Judgement, HookError>> {
+        Box::pin(self.fired(cx, at, event, fields))
+    }
+
+    async fn fired(
         &self,
-        cx: &mut Cx<'_, P>,
+        cx: &mut dyn AnyCx,
         at: &At,
         event: &str,
         fields: Map<String, Value>,
@@ -178,7 +211,7 @@ impl Place {
             cx.state_mut().metadata_mut().set(WRITTEN, now);
         }
         let input = Value::Object(self.input(at, event, fields));
-        let model: Arc<dyn AskModel> = Arc::new(OfRun { run: cx.scope().clone(), state: cx.state().clone() });
+        let model: Arc<dyn AskModel> = Arc::new(OfRun { run: cx.run().clone(), state: cx.state().clone() });
         let session = Session { model: Some(model), ..hooks.session().clone() };
         let mut remembered: Remembered = cx.state().metadata().read(BROUGHT)?.unwrap_or_default();
         let agent = (at.run.depth > 0).then(|| at.run.agent.clone());
@@ -200,7 +233,7 @@ impl Place {
         judgement.warnings.extend(warnings);
         account(serde_json::to_value(&judgement)?);
         for text in judgement.warnings.iter().chain(&judgement.user_sees) {
-            if P::NAME == SessionStart::NAME {
+            if cx.point() == SessionStart::NAME {
                 // Nobody follows a session before its first run.
                 self.beside.keep_news(&at.run.session_id, format!("{event}: {text}"));
             } else {
@@ -211,7 +244,7 @@ impl Place {
     }
 
     /// Tells the record and people of what ended beside the agent, where no event does it.
-    async fn tell_of_beside<P: Outside>(&self, cx: &mut Cx<'_, P>, at: &At) {
+    async fn tell_of_beside(&self, cx: &mut dyn AnyCx, at: &At) {
         let told = self.beside.tell(&at.run.session_id);
         told.to_record();
         for text in &told.warnings {
@@ -282,10 +315,10 @@ pub(super) fn fields(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Tells people something. Whoever cannot be told now has it in the record.
-async fn tell<P: Outside>(cx: &mut Cx<'_, P>, event: &str, text: &str) {
+/// Notifies people. If the notification fails, the record still has the text.
+async fn tell(cx: &mut dyn AnyCx, event: &str, text: &str) {
     tracing::warn!(event, "{text}");
-    let run = cx.scope();
+    let run = cx.run().clone();
     let _ = run.notify(cx.state_mut(), NEWS, format!("{event}: {text}")).await;
 }
 
