@@ -4,6 +4,7 @@
 
 mod bench;
 mod bubblewrap;
+mod build_times;
 mod crash;
 mod fix;
 mod hook;
@@ -33,6 +34,8 @@ enum Task {
     Fix,
     /// Kills an agent's process again and again, and resumes it: every effect must have happened once
     Crash(crash::Request),
+    /// Measures how long builds take, from a clean clone
+    BuildTimes(build_times::Request),
     /// Measures Vertebra beside its peers: one table, two plots
     Bench(bench::Request),
     /// Measures the journal, beside the checkpointer of `LangGraph`
@@ -56,6 +59,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Fix => fix::run(),
         Task::Crash(request) => {
             crash::run(&request)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::BuildTimes(request) => {
+            build_times::run(&request)?;
             return Ok(ExitCode::SUCCESS);
         }
         Task::Bench(request) => {

@@ -42,11 +42,13 @@ const CASES: [Case; 2] = [
 
 pub(crate) fn run(request: &Request) -> anyhow::Result<()> {
     ensure!(request.times > 0 && request.rules > 0, "nothing to measure: `--times` or `--rules` is 0");
-    ensure!(Stage::new("build vertebra", "cargo build --profile dist --bin vertebra").passes(), "vertebra does not build");
+    ensure!(
+        Stage::new("build vertebra", "cargo build --profile dist --bin vertebra").passes(),
+        "vertebra does not build"
+    );
     let root = std::env::current_dir()?;
     let place = root.join(target_dir()).join("hook");
-    let peers =
-        peers::all(&installed(&root.join(target_dir()).join("dist/vertebra"), &place)?, &place, request.rules)?;
+    let peers = peers::all(&installed(&root.join(target_dir()).join("dist/vertebra"), &place)?, &place, request.rules)?;
     let heading: Vec<&str> = peers.iter().map(|peer| peer.name).collect();
     let mut table = format!("| | {} |\n|{}\n", heading.join(" | "), " --- |".repeat(1 + peers.len()));
     for case in &CASES {

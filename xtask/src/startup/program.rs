@@ -91,7 +91,10 @@ pub(crate) fn environment(port: u16, home: &Path) -> [(&'static str, String); 9]
 /// Builds ours and installs the others. Ours is first.
 pub(crate) fn build() -> anyhow::Result<Vec<Program>> {
     let folder = target_dir().join("startup");
-    ensure!(Stage::new("build vertebra", "cargo build --profile dist --bin vertebra").passes(), "vertebra does not build");
+    ensure!(
+        Stage::new("build vertebra", "cargo build --profile dist --bin vertebra").passes(),
+        "vertebra does not build"
+    );
     let mut install = Stage::new("get peers", "npm install --no-audit --no-fund --prefix").arg(&folder);
     for (name, version) in [CODEX, CLAUDE_CODE] {
         install = install.arg(format!("{name}@{version}"));
