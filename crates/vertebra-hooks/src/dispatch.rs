@@ -2,7 +2,10 @@
 
 use std::{
     fmt,
+    future::{Future, poll_fn},
+    pin::pin,
     sync::Arc,
+    task::Poll,
     time::{Duration, Instant},
 };
 
@@ -12,8 +15,8 @@ use crate::{
     Change, Cx, Failure, FailurePolicy, HookInfo, Kind, Lasting, Name, Point, Ran, Record, Skipped, State, Trace,
     Verdict,
     cx::Changed,
-    hook::{ErasedGuard, ErasedHook, ErasedWatch},
-    supervise::{Ended, Few, Supervised, answered, join},
+    hook::{BoxFuture, ErasedHook, ErasedWatch},
+    supervise::{Ended, Supervised, all, answered},
     table::{Body, Lane, Slot, Table},
 };
 
@@ -161,10 +164,7 @@ impl<'a, P: Point> Dispatch<'a, P> {
                 continue;
             }
             let Body::Hook(hook) = &slot.entry.body else { continue };
-            let mut judged = self.run_hook(&slot.info, &**hook).await;
-            judged.took = self.lap();
-            let touched = judged.touched;
-            let verdict = self.rule(&slot.info, judged);
+            let (verdict, touched) = self.run_hook(&slot.info, &**hook).await;
             if matches!(verdict, Kind::Deny | Kind::Skip | Kind::Retry) {
                 let by = slot.info.name.clone();
                 for rest in &places[next..] {
@@ -180,7 +180,8 @@ impl<'a, P: Point> Dispatch<'a, P> {
         }
     }
 
-    async fn run_hook(&mut self, info: &HookInfo, hook: &dyn ErasedHook<P>) -> Judged<P> {
+    /// Runs one hook. Returns the verdict that counts, and whether the hook changed event or state.
+    async fn run_hook(&mut self, info: &HookInfo, hook: &dyn ErasedHook<P>) -> (Kind, bool) {
         let Frame { event, state, scope, retries } = &mut self.frame;
         let mut attempts = 0;
         loop {
@@ -189,57 +190,41 @@ impl<'a, P: Point> Dispatch<'a, P> {
             let mut answer = None;
             let Ended { failure, account } = Supervised::new(info.timeout, hook.run(&mut cx, &mut answer)).await;
             let answer = within(*retries, answered(answer, failure));
-            let mut judged = Judged { answer, account, attempts, ..Judged::nothing() };
+            let mut judged = Judged::<P>::new(answer, account, attempts);
+            let mut touched = false;
             match &judged.answer {
                 Ok(_) if info.shadow => judged.changes = cx.undone(),
                 Ok(_) => {
                     if let Some(Changed { changes, event, state_before }) = cx.commit() {
-                        (judged.changes, judged.touched) = (changes, true);
+                        (judged.changes, touched) = (changes, true);
                         self.event_changed |= event;
                         self.state_before = self.state_before.take().or_else(|| state_before.map(Box::new));
                     }
                 }
-                Err(failure) if attempts > info.max_retries || *failure == Failure::RetriesExhausted => {}
                 // Dropping `cx` undoes what the attempt wrote.
-                Err(_) => continue,
+                Err(failure) if attempts <= info.max_retries && *failure != Failure::RetriesExhausted => continue,
+                Err(_) => drop(cx),
             }
-            return judged;
+            judged.took = self.lap();
+            return (rule(info, judged, &mut self.record.hooks, &mut self.rulings), touched);
         }
     }
 
-    /// Guards, all at the same time, on the final form; their verdicts are merged in order.
+    /// Guards, on the final form; their verdicts are merged in order.
     async fn guard_phase(&mut self, lane: &Lane<P>) {
         let places = lane.select(self.frame.event, self.frame.state);
         if places.is_empty() {
             return;
         }
-        let began = self.mark;
         let Frame { event, state, scope, retries } = &mut self.frame;
         let nobody = Name::default();
         let cx = Cx::<P>::new(event, state, scope, &self.record, &nobody);
-        let mut checks: Few<Check<'_, P>> = places.iter().filter_map(|place| Check::of(lane.slot(*place))).collect();
-        // Guards that failed and may try again do so together, once all have ended.
-        while checks.iter().any(Check::is_due) {
-            let due = checks.iter_mut().filter(|check| check.is_due());
-            let mut running: Few<Supervised<'_>> = due.map(|check| check.start(&cx)).collect();
-            let ended = join(&mut running).await;
-            drop(running);
-            for (check, (ended, at)) in checks.iter_mut().filter(|check| check.is_running).zip(ended) {
-                check.end(ended, at);
-                self.mark = self.mark.max(at);
-            }
-        }
+        let mut answers = Answers { traces: Vec::with_capacity(places.len()), rulings: Vec::new(), mark: self.mark };
+        check_all(lane, &places, &cx, *retries, &mut answers).await;
         drop(cx);
-        let retries = *retries;
-        let mut checks = checks.into_iter().peekable();
-        for slot in places.into_iter().map(|place| lane.slot(place)) {
-            match checks.next_if(|check| std::ptr::eq(check.slot, slot)) {
-                Some(check) => {
-                    self.rule(&slot.info, check.judged(retries, began));
-                }
-                None => self.skipped(&slot.info, Skipped::Disabled),
-            }
-        }
+        append(&mut self.record.hooks, answers.traces);
+        append(&mut self.rulings, answers.rulings);
+        self.mark = answers.mark;
     }
 
     /// Watches, in order; the detached ones are handed over.
@@ -273,29 +258,7 @@ impl<'a, P: Point> Dispatch<'a, P> {
             let took = self.lap();
             traces.push(Trace { account: told, ..trace(info, ran, took) });
         }
-        self.record.hooks.append(&mut traces);
-    }
-
-    /// Takes a hook's answer, or what its failure comes to, into the rulings and the record.
-    fn rule(&mut self, info: &HookInfo, judged: Judged<P>) -> Kind {
-        let Judged { answer, account, attempts, changes, took, .. } = judged;
-        let (verdict, ran) = match answer {
-            Ok(verdict) => {
-                let ran = Ran::Answered { verdict: verdict.kind(), reason: verdict.reason().map(str::to_owned) };
-                (verdict, ran)
-            }
-            Err(failure) => {
-                let verdict = in_place_of::<P::Verdict>(info, &failure);
-                let ran = Ran::Failed { failure, policy: info.on_failure, verdict: verdict.kind(), attempts };
-                (verdict, ran)
-            }
-        };
-        self.record.hooks.push(Trace { changes, shadow: info.shadow, account, ..trace(info, ran, took) });
-        let kind = if info.shadow { Kind::Proceed } else { verdict.kind() };
-        if !matches!(kind, Kind::Proceed | Kind::Skip) {
-            self.rulings.push(Ruling { by: info.name.clone(), verdict });
-        }
-        kind
+        append(&mut self.record.hooks, traces);
     }
 
     fn skipped(&mut self, info: &HookInfo, why: Skipped) {
@@ -330,21 +293,49 @@ struct Judged<P: Point> {
     account: Option<Box<Value>>,
     attempts: u32,
     changes: Vec<Change>,
-    /// Whether event or state are other than before.
-    touched: bool,
     took: Duration,
 }
 
 impl<P: Point> Judged<P> {
-    fn nothing() -> Self {
-        Self {
-            answer: Ok(P::Verdict::proceed()),
-            account: None,
-            attempts: 0,
-            changes: Vec::new(),
-            touched: false,
-            took: Duration::ZERO,
+    fn new(answer: Result<P::Verdict, Failure>, account: Option<Box<Value>>, attempts: u32) -> Self {
+        Self { answer, account, attempts, changes: Vec::new(), took: Duration::ZERO }
+    }
+}
+
+/// Adds a verdict to the traces and, unless its hook runs in shadow, to the rulings. Returns the verdict that counts.
+fn rule<P: Point>(
+    info: &HookInfo,
+    judged: Judged<P>,
+    traces: &mut Vec<Trace>,
+    rulings: &mut Vec<Ruling<P::Verdict>>,
+) -> Kind {
+    let Judged { answer, account, attempts, changes, took } = judged;
+    let (verdict, ran) = match answer {
+        Ok(verdict) => {
+            let ran = Ran::Answered { verdict: verdict.kind(), reason: verdict.reason().map(str::to_owned) };
+            (verdict, ran)
         }
+        Err(failure) => {
+            let verdict = in_place_of::<P::Verdict>(info, &failure);
+            let ran = Ran::Failed { failure, policy: info.on_failure, verdict: verdict.kind(), attempts };
+            (verdict, ran)
+        }
+    };
+    let (hook, role, shadow) = (info.name.clone(), info.role, info.shadow);
+    traces.push(Trace { hook, role, ran, changes, took, shadow, account });
+    let kind = if info.shadow { Kind::Proceed } else { verdict.kind() };
+    if !matches!(kind, Kind::Proceed | Kind::Skip) {
+        rulings.push(Ruling { by: info.name.clone(), verdict });
+    }
+    kind
+}
+
+/// Appends a list, and takes it as it is if it is the first.
+fn append<T>(list: &mut Vec<T>, mut more: Vec<T>) {
+    if list.is_empty() {
+        *list = more;
+    } else {
+        list.append(&mut more);
     }
 }
 
@@ -353,54 +344,88 @@ fn trace(info: &HookInfo, ran: Ran, took: Duration) -> Trace {
     Trace { hook, role, ran, changes: Vec::new(), took, shadow: false, account: None }
 }
 
-/// A guard at work on one event.
-struct Check<'a, P: Point> {
-    slot: &'a Slot<P>,
-    guard: &'a dyn ErasedGuard<P>,
-    answer: Option<P::Verdict>,
-    failure: Option<Failure>,
-    account: Option<Box<Value>>,
-    attempts: u32,
-    is_running: bool,
-    ended_at: Option<Instant>,
+/// What guards answered, in order.
+struct Answers<P: Point> {
+    traces: Vec<Trace>,
+    rulings: Vec<Ruling<P::Verdict>>,
+    /// When the guard before ended.
+    mark: Instant,
 }
 
-impl<'a, P: Point> Check<'a, P> {
-    /// Returns `None` if the guard is switched off.
-    fn of(slot: &'a Slot<P>) -> Option<Self> {
-        let Body::Guard(guard) = &slot.entry.body else { return None };
-        slot.info.enabled.then_some(Self {
-            slot,
-            guard: &**guard,
-            answer: None,
-            failure: None,
-            account: None,
-            attempts: 0,
-            is_running: false,
-            ended_at: None,
-        })
+impl<P: Point> Answers<P> {
+    fn add(&mut self, info: &HookInfo, judged: Option<Judged<P>>) {
+        match judged {
+            Some(judged) => {
+                rule(info, judged, &mut self.traces, &mut self.rulings);
+            }
+            None => self.traces.push(trace(info, Ran::Skipped { why: Skipped::Disabled }, Duration::ZERO)),
+        }
     }
+}
 
-    /// Whether the guard must be started, for the first time or again after a failure.
-    fn is_due(&self) -> bool {
-        self.answer.is_none() && self.attempts <= self.slot.info.max_retries
+/// Runs guards. Those that answer at once are taken one after another; from the first that waits, the rest run at the same
+/// time as it.
+async fn check_all<P: Point>(
+    lane: &Lane<P>,
+    mut places: &[u32],
+    cx: &Cx<'_, P>,
+    retries: Retries,
+    answers: &mut Answers<P>,
+) {
+    while let Some((place, rest)) = places.split_first() {
+        places = rest;
+        let slot = lane.slot(*place);
+        let began = answers.mark;
+        let mut guard = pin!(judge(slot, cx, retries));
+        if let Poll::Ready(mut judged) = poll_fn(|task| Poll::Ready(guard.as_mut().poll(task))).await {
+            answers.mark = Instant::now();
+            if let Some(judged) = &mut judged {
+                judged.took = answers.mark.duration_since(began);
+            }
+            answers.add(&slot.info, judged);
+            continue;
+        }
+        let (mut first, mut others) = (None, Vec::new());
+        others.resize_with(rest.len(), || None);
+        let mut work: Vec<BoxFuture<'_, ()>> = Vec::with_capacity(1 + rest.len());
+        work.push(Box::pin(timed(began, guard, &mut first)));
+        for (place, judged) in rest.iter().zip(&mut others) {
+            work.push(Box::pin(timed(began, judge(lane.slot(*place), cx, retries), judged)));
+        }
+        all(work).await;
+        answers.add(&slot.info, first);
+        for (place, judged) in rest.iter().zip(others) {
+            answers.add(&lane.slot(*place).info, judged);
+        }
+        answers.mark = Instant::now();
+        return;
     }
+}
 
-    fn start<'b>(&'b mut self, cx: &'b Cx<'_, P>) -> Supervised<'b> {
-        self.attempts += 1;
-        self.is_running = true;
-        Supervised::new(self.slot.info.timeout, self.guard.check(cx, &mut self.answer))
+async fn timed<P: Point>(
+    began: Instant,
+    guard: impl Future<Output = Option<Judged<P>>>,
+    judged: &mut Option<Judged<P>>,
+) {
+    *judged = guard.await.map(|judged| Judged { took: began.elapsed(), ..judged });
+}
+
+/// One guard's judgement, without its time; `None` if it is switched off.
+async fn judge<P: Point>(slot: &Slot<P>, cx: &Cx<'_, P>, retries: Retries) -> Option<Judged<P>> {
+    let Body::Guard(guard) = &slot.entry.body else { return None };
+    let info = &slot.info;
+    if !info.enabled {
+        return None;
     }
-
-    fn end(&mut self, Ended { failure, account }: Ended, at: Instant) {
-        self.is_running = false;
-        (self.failure, self.account, self.ended_at) = (failure, account, Some(at));
-    }
-
-    fn judged(self, retries: Retries, began: Instant) -> Judged<P> {
-        let answer = within(retries, answered(self.answer, self.failure));
-        let took = self.ended_at.map_or(Duration::ZERO, |at| at.duration_since(began));
-        Judged { answer, account: self.account, attempts: self.attempts, took, ..Judged::nothing() }
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let mut answer = None;
+        let Ended { failure, account } = Supervised::new(info.timeout, guard.check(cx, &mut answer)).await;
+        let answer = within(retries, answered(answer, failure));
+        if answer.is_ok() || attempts > info.max_retries || matches!(answer, Err(Failure::RetriesExhausted)) {
+            return Some(Judged::new(answer, account, attempts));
+        }
     }
 }
 

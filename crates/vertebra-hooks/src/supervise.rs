@@ -2,15 +2,15 @@
 
 use std::{
     any::Any,
-    future::{Future, poll_fn},
+    future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use futures_util::future::join_all;
 use serde_json::Value;
-use smallvec::SmallVec;
 use tokio::time::{Sleep, sleep};
 
 use crate::{Failure, HookError, Seen, account::listen, hook::BoxFuture};
@@ -37,11 +37,13 @@ pub(crate) struct Ended {
 }
 
 impl<'a> Supervised<'a> {
+    #[inline]
     pub(crate) fn new(limit: Option<Duration>, hook: BoxFuture<'a, Seen>) -> Self {
         Self { limit, hook: Some(hook), timer: None, is_waiting: false, account: None }
     }
 
     /// Polls the hook. A hook that ends is dropped behind the same barrier.
+    #[inline]
     fn poll_hook(&mut self, cx: &mut Context<'_>) -> Poll<Option<Failure>> {
         let Some(mut hook) = self.hook.take() else { return Poll::Pending };
         let mut ended = None;
@@ -68,6 +70,7 @@ impl<'a> Supervised<'a> {
         }
     }
 
+    #[cold]
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<Option<Failure>> {
         if !std::mem::replace(&mut self.is_waiting, true) {
             self.timer = self.limit.map(|limit| Box::pin(sleep(limit)));
@@ -86,6 +89,7 @@ impl<'a> Supervised<'a> {
 impl Future for Supervised<'_> {
     type Output = Ended;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let (polled, account) = listen(|| self.poll_hook(cx));
         if account.is_some() {
@@ -96,6 +100,7 @@ impl Future for Supervised<'_> {
 }
 
 impl Drop for Supervised<'_> {
+    #[inline]
     fn drop(&mut self) {
         if self.hook.is_some() {
             let_go(self.hook.take());
@@ -108,24 +113,9 @@ pub(crate) fn answered<T>(answer: Option<T>, failure: Option<Failure>) -> Result
     answer.ok_or_else(|| failure.unwrap_or_else(|| Failure::Error { message: "it ended without an answer".to_owned() }))
 }
 
-/// A few hooks at the same time; most dispatches have one guard at most.
-pub(crate) type Few<T> = SmallVec<[T; 1]>;
-
-/// Waits for all hooks at the same time. Returns how each ended, and when.
-pub(crate) fn join<'a, 'b>(
-    hooks: &'b mut [Supervised<'a>],
-) -> impl Future<Output = Few<(Ended, Instant)>> + use<'a, 'b> {
-    let mut ended: Few<Option<(Ended, Instant)>> = hooks.iter().map(|_| None).collect();
-    poll_fn(move |cx| {
-        let mut all = true;
-        for (hook, ended) in hooks.iter_mut().zip(&mut ended).filter(|(_, ended)| ended.is_none()) {
-            match Pin::new(hook).poll(cx) {
-                Poll::Ready(how) => *ended = Some((how, Instant::now())),
-                Poll::Pending => all = false,
-            }
-        }
-        if all { Poll::Ready(ended.drain(..).flatten().collect()) } else { Poll::Pending }
-    })
+/// Waits for all. One copy serves the guards of all points.
+pub(crate) async fn all(work: Vec<BoxFuture<'_, ()>>) {
+    join_all(work).await;
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the error is dropped here, behind the barrier")]
