@@ -9,6 +9,7 @@ mod crash;
 mod fix;
 mod hook;
 mod journal;
+mod programs;
 mod sdk;
 mod served;
 mod stage;
@@ -54,7 +55,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let task = Task::parse();
     enter_workspace()?;
     let report = match task {
-        Task::Test => test::run(),
+        Task::Test => test::run()?,
         Task::Tidy => tidy::run(),
         Task::Fix => fix::run(),
         Task::Crash(request) => {

