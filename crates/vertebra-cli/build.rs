@@ -1,5 +1,5 @@
 //! Links the program for a fixed address where that spares `vertebra hook` a fifth of its time: see
-//! `docs/decisions/0015-the-program-lies-at-a-fixed-address.md`.
+//! `docs/decisions/0015-link-the-program-at-a-fixed-address.md`.
 
 use std::env::var;
 

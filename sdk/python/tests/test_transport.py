@@ -39,7 +39,7 @@ def test_an_address_is_understood(address: str, target: str):
     ("address", "tls", "says"),
     [
         ("127.0.0.1", False, "has no port: write `127.0.0.1:7777`"),
-        ("https://example.org:7777", False, "is no address"),
+        ("https://example.org:7777", False, "invalid address"),
         ("unix://", False, "has no path: write `unix:///run/vertebra.sock`"),
         ("unix://run/v.sock", False, "has no path"),
         ("unix:///run/v.sock", True, "a Unix socket is not encrypted"),

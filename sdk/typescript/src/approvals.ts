@@ -36,7 +36,7 @@ export type ApprovalEvent =
       readonly event: "settled";
       readonly sessionId: string;
       readonly callId: string;
-      /** `gone`: nobody waits any more. */
+      /** `gone`: the question was settled or withdrawn. */
       readonly decision: "approve" | "deny" | "edit" | "later" | "gone";
     };
 
@@ -60,18 +60,18 @@ export class Approvals {
   }
 
   /**
-   * Those that wait, then each as it is put and as it is settled, until the client is closed. After a lost connection it
-   * goes on, however long that takes: with what was put meanwhile, and with `gone` for what was settled. Nothing is told
-   * twice, unless it changed: a question that waits in the journal and then in the server is told as each.
+   * Yields the waiting questions, then each new question and each answer, until the client is closed. After a lost
+   * connection it resumes, however long that takes, with the questions asked meanwhile and with `gone` for those that
+   * were settled. A question is yielded again only if it changed, such as from the journal to the server.
    */
   watch(sessionId = ""): AsyncGenerator<ApprovalEvent, void, undefined> {
     const told = new Map<string, Approval>();
     return unbroken(() => this.#news(sessionId, told), this.#over, Number.POSITIVE_INFINITY);
   }
 
-  /** What one stream tells besides what was told. */
+  /** Yields what one stream reports for the first time. */
   async *#news(sessionId: string, told: Map<string, Approval>): AsyncGenerator<ApprovalEvent, void, undefined> {
-    // Asked for before the stream is opened, so that what is put in between is told by the stream.
+    // Listed before the stream is opened, so that the stream reports questions asked in between.
     const waiting = told.size === 0 ? [] : await this.list(sessionId);
     const open = new Set(waiting.map(keyOf));
     for (const [key, { sessionId, callId }] of told) {
@@ -84,7 +84,7 @@ export class Approvals {
         const approval = read(event.value);
         const before = told.get(keyOf(approval));
         told.set(keyOf(approval), approval);
-        // A stream begins with all that wait, those that were told before among them.
+        // A stream starts with all waiting questions, including those reported before.
         if (!isDeepStrictEqual(before, approval)) yield { event: "asked", approval };
       } else if (event.case === "settled" && told.delete(keyOf(event.value))) {
         const { sessionId, callId, decision } = event.value;

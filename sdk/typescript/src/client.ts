@@ -32,7 +32,7 @@ export interface ConnectOptions extends WireOptions {
    * takes over the hooks and the events that wait for it.
    */
   readonly clientId?: string;
-  /** Whom to tell what went wrong where nobody waits for it; Node's warnings unless given. */
+  /** Receives problems in the background; the default is Node's warnings. */
   readonly onProblem?: Report;
 }
 
@@ -52,7 +52,7 @@ export interface Registration extends AsyncDisposable {
   unregister(): Promise<void>;
 }
 
-/** A guard can stand there, by any of its names. */
+/** The points at which a guard is possible, by any of their names. */
 type GuardPointName = { [N in AnyPointName]: PointOf<N> extends GuardPoint ? N : never }[AnyPointName];
 
 /**
@@ -189,9 +189,11 @@ export class Client implements AsyncDisposable {
   /** Takes a hook as it was written to the server. */
   async #put(role: Role, named: AnyPointName, written: Written): Promise<Registration> {
     const point = pointNamed(named);
-    if (point === undefined) throw new TypeError(`there is no point \`${named}\``);
+    if (point === undefined) throw new TypeError(`unknown point \`${named}\``);
     if (role === "guard" && !rowOf(point).guard) {
-      throw new TypeError(`no guard can stand at ${point}: use \`watch\` to see what happens, or \`on\` to change it`);
+      throw new TypeError(
+        `a guard is not possible at ${point}: use \`watch\` to see what happens, or \`on\` to change it`,
+      );
     }
     const [match, handler, options = {}] = read(written);
     if (typeof handler !== "function") throw new TypeError(`the handler of a ${role} at ${point} is a function`);
@@ -207,7 +209,7 @@ export class Client implements AsyncDisposable {
   }
 }
 
-/** What stands behind the point in a call of `on`, `guard` or `watch`: the matcher may be left out. */
+/** The arguments after the point in a call of `on`, `guard` or `watch`: the matcher is optional. */
 type Written = [Match | AnyHandler, (AnyHandler | AnyOptions)?, AnyOptions?];
 
 function read([first, second, third]: Written): [

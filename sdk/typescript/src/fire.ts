@@ -12,18 +12,18 @@ export type Trial = {
 
 /** What came of an event. */
 export interface Judgement {
-  /** What was decided; `null` is no opinion. */
+  /** The decision; `null` means no opinion. */
   readonly decision: "allow" | "ask" | "block" | "deny" | null;
   readonly reason: string | null;
   /** Who decided. */
   readonly decided_by: string | null;
-  /** The arguments of the call as they would go on, if hooks changed them. */
+  /** The changed arguments of the call, if hooks changed them. */
   readonly tool_input: Json;
-  /** What the model is told besides. */
+  /** Additional messages for the model. */
   readonly model_context: readonly string[];
   readonly model_sees: string | null;
   readonly user_sees: string | null;
-  /** Whether the agent goes on at all. */
+  /** Whether the agent continues at all. */
   readonly continue: boolean;
   /** What went wrong without deciding anything. */
   readonly warnings: readonly string[];

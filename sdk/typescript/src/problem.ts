@@ -1,4 +1,4 @@
-// What went wrong where nobody waits for an answer.
+// Problems in the background, which no call reports.
 
 /** What went wrong: for a log, or for a test that wants to know. */
 export interface Problem {
@@ -14,7 +14,7 @@ export interface Problem {
   readonly cause?: unknown;
 }
 
-/** Whoever wants to know. */
+/** A callback for problems. */
 export type Report = (problem: Problem) => void;
 
 /** Tells people, through Node's own warnings. */

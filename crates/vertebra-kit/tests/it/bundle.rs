@@ -24,7 +24,7 @@ use crate::{
 pub(crate) fn sheet() -> Sheet {
     Sheet {
         name: "UseHooks",
-        purpose: "Installs a bundle of hooks by value: a policy that a crate can share, switched and removed as one.",
+        purpose: "Installs a bundle of hooks, such as a policy from a crate, that is enabled, disabled and removed as one.",
         install: |builder| {
             builder.with(UseHooks::new("empty"));
         },

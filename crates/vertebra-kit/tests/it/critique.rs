@@ -25,7 +25,7 @@ pub(crate) fn sheet() -> Sheet {
     let knobs = SelfCritique::default();
     Sheet {
         name: "SelfCritique",
-        purpose: "Has each final answer judged against the task of its run, and sends the model back with what is wrong.",
+        purpose: "Reviews each final answer against the task of its run, and sends the model back with the problems found.",
         install: |builder| {
             builder.with(SelfCritique::default());
         },

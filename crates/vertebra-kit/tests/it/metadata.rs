@@ -13,7 +13,7 @@ pub(crate) fn sheet() -> Sheet {
     let limits = MetadataTools::default();
     Sheet {
         name: "MetadataTools",
-        purpose: "Lets a model store, read and list values that last as long as the session, in its own keys only.",
+        purpose: "Lets a model store, read and list its own values for the length of a session.",
         install: |builder| {
             builder.with(MetadataTools::default());
         },

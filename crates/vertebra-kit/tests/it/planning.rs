@@ -17,7 +17,7 @@ pub(crate) fn sheet() -> Sheet {
     let policy = TaskPlanning::default();
     Sheet {
         name: "TaskPlanning",
-        purpose: "Gives a model a task list, shows it the list now and then, and reminds it to keep it.",
+        purpose: "Gives a model a task list, shows the list at intervals, and reminds the model to update it.",
         install: |builder| {
             builder.with(TaskPlanning::default());
         },

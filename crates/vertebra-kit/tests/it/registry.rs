@@ -19,7 +19,7 @@ pub(crate) fn sheet() -> Sheet {
     let registry = ToolRegistry::default();
     Sheet {
         name: "ToolRegistry",
-        purpose: "Keeps tools out of the context until the model has looked them up.",
+        purpose: "Keeps tools out of the context until the model looks them up.",
         install: |builder| {
             builder.with(ToolRegistry::default());
         },

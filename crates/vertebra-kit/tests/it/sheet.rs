@@ -1,4 +1,4 @@
-//! `docs/capabilities.md` says what the code says: its table is made from installed capabilities.
+//! `docs/capabilities.md` matches the code: its table is generated from installed capabilities.
 //!
 //! After a change: `UPDATE_EXPECTED=1 cargo test -p vertebra-kit sheet`.
 
@@ -8,13 +8,13 @@ use vertebra::{Agent, AgentBuilder, testing::Script};
 
 /// One row of the table.
 pub(crate) struct Sheet {
-    /// The capability, as its type is called.
+    /// The type name of the capability.
     pub(crate) name: &'static str,
-    /// What it is for, in one line.
+    /// What the capability does, in one line.
     pub(crate) purpose: &'static str,
-    /// Puts the capability with its defaults into an agent.
+    /// Installs the capability with its defaults into an agent.
     pub(crate) install: fn(&mut AgentBuilder),
-    /// What can be set, and what it is unless set.
+    /// The settings and their defaults.
     pub(crate) knobs: Vec<(&'static str, String)>,
 }
 
@@ -47,23 +47,23 @@ const BEGIN: &str = "<!-- begin: made by tests/it/sheet.rs -->\n";
 const END: &str = "<!-- end -->";
 
 #[test]
-fn the_page_says_what_the_code_does() {
+fn the_page_of_capabilities_matches_the_code() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/capabilities.md");
     let page = fs::read_to_string(&path).expect("docs/capabilities.md");
-    let (head, rest) = page.split_once(BEGIN).expect("the page marks where its table begins");
-    let (_, tail) = rest.split_once(END).expect("the page marks where its table ends");
+    let (head, rest) = page.split_once(BEGIN).expect("the page marks the start of its table");
+    let (_, tail) = rest.split_once(END).expect("the page marks the end of its table");
     let wanted = format!("{head}{BEGIN}{}{END}{tail}", made());
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         fs::write(&path, &wanted).expect("docs/capabilities.md can be written");
         return;
     }
-    assert_eq!(page, wanted, "docs/capabilities.md is not what the code does");
+    assert_eq!(page, wanted, "docs/capabilities.md does not match the code; run with UPDATE_EXPECTED=1");
 }
 
-/// An overview as a table, then a section for each capability.
+/// Returns an overview as a table, then a section for each capability.
 fn made() -> String {
     let mut text =
-        "| capability | what it is for | tools | hooks | knobs |\n| --- | --- | --- | --- | --- |\n".to_owned();
+        "| capability | what it does | tools | hooks | settings |\n| --- | --- | --- | --- | --- |\n".to_owned();
     let mut sections = String::new();
     for sheet in sheets() {
         let agent = installed(&sheet);
@@ -97,16 +97,16 @@ fn section(sheet: &Sheet, agent: &Agent) -> String {
     tools.sort();
     let hooks: Vec<String> =
         agent.hooks().list().iter().map(|hook| format!("`{}` {} at {}", hook.name, hook.role, hook.point)).collect();
-    let knobs: Vec<String> = sheet.knobs.iter().map(|(name, value)| format!("`{name}` {value}")).collect();
+    let knobs: Vec<String> = sheet.knobs.iter().map(|(name, value)| format!("`{name}` = {value}")).collect();
     let mut text = format!("\n### {}\n\n{}\n\n", sheet.name, sheet.purpose);
-    for (title, list) in [("Tools", tools), ("Hooks", hooks), ("Knobs", knobs)] {
+    for (title, list) in [("Tools", tools), ("Hooks", hooks), ("Settings", knobs)] {
         let list = if list.is_empty() { "none".to_owned() } else { list.join("; ") };
         writeln!(text, "- {title}: {list}").expect("text");
     }
     text
 }
 
-/// The names of the arguments, those that must be there with a star.
+/// Returns the names of the arguments; required ones have a star.
 fn parameters(schema: &serde_json::Value) -> String {
     let required = |name: &str| schema["required"].as_array().is_some_and(|list| list.iter().any(|r| r == name));
     let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name);

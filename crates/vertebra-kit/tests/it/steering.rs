@@ -9,7 +9,7 @@ use crate::{sheet::Sheet, support::built};
 pub(crate) fn sheet() -> Sheet {
     Sheet {
         name: "Steering",
-        purpose: "Takes what a person says while the agent works into its next step, through the hooks of any prompt.",
+        purpose: "Adds what a person writes while the agent works to its next step, after the hooks of any prompt.",
         install: |builder| {
             builder.with(Steering::default());
         },

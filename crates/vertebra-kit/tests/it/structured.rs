@@ -37,8 +37,8 @@ pub(crate) fn sheet() -> Sheet {
     let knobs = StructuredOutput::default();
     Sheet {
         name: "StructuredOutput",
-        purpose: "Lets the model turn text into a value of a known schema, checked and kept. For programs there is \
-                  `agent.extract::<T>(prompt)`, whose final answer is a `T`.",
+        purpose: "Lets the model convert text to a value that matches a schema. In Rust, use `agent.extract::<T>(prompt)`, \
+                  whose final answer is a `T`.",
         install: |builder| {
             let schema = Schema::json("any", json!({})).expect("a schema");
             builder.with(StructuredOutput::new([schema]));
@@ -48,10 +48,10 @@ pub(crate) fn sheet() -> Sheet {
             ("max_retries", knobs.max_retries.to_string()),
             ("max_input_bytes", knobs.max_input_bytes.to_string()),
             ("preview_chars", knobs.preview_chars.to_string()),
-            ("limits", "those of MetadataTools".to_owned()),
-            ("system_prompt", "that texts are material".to_owned()),
+            ("limits", "the same as for MetadataTools".to_owned()),
+            ("system_prompt", "says that input texts are data, not instructions".to_owned()),
             ("Extraction::max_retries", Extraction::default().max_retries.to_string()),
-            ("Extraction::store_as", "nowhere".to_owned()),
+            ("Extraction::store_as", "not stored".to_owned()),
         ],
     }
 }

@@ -1,4 +1,4 @@
-"""Answers on their way to the wire: checked here, so that whoever holds one wrong reads why."""
+"""Checks answers and converts them to the wire form. An invalid answer raises an error that says why."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def wire_answer(point: Point, role: Role, answer: object) -> dict[str, Any]:
     if isinstance(answer, Verdict):
         return _verdict(point, answer)
     if not isinstance(answer, Edited):
-        raise VerdictError(f"{answer!r} is no answer: return {_words(point)}, or None")
+        raise VerdictError(f"{answer!r} is not an answer: return {_words(point)}, or None")
     if role == "guard":
         raise VerdictError("a guard decides and changes nothing: make it a hook with `on`, or leave the change out")
     edited = cast("Edited[Verdict]", answer)
@@ -56,7 +56,7 @@ def _verdict(point: Point, verdict: Verdict) -> dict[str, Any]:
         case Proceed():
             return {}
         case Ask("") | Deny("") | Stop("") | Halt(""):
-            # Whoever refuses need not say why: a no is not to be lost for want of a reason.
+            # A denial without a reason is still a denial.
             return {"verdict": verdict.word}
         case Ask(reason) | Deny(reason) | Stop(reason) | Halt(reason):
             return {"verdict": verdict.word, "reason": reason}
@@ -71,7 +71,7 @@ def _verdict(point: Point, verdict: Verdict) -> dict[str, Any]:
 
 
 def _result(point: Point, result: object) -> object:
-    """What stands in place of a result, in the form that the point has. A text is the short way to say it."""
+    """Returns a replacement result in the form of its point. A plain text is the short form."""
     if point.name == "OnError":
         if not isinstance(result, str):
             raise VerdictError('at OnError a failure is made good by a text: `recover("…")`')

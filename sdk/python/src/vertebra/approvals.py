@@ -62,7 +62,7 @@ class Settled:
     session_id: str
     call_id: str
     decision: str
-    """`approve`, `deny`, `edit`, `later`, or `gone`: nobody waits any more."""
+    """`approve`, `deny`, `edit`, `later`, or `gone`: the question was settled or withdrawn."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Approvals:
         is_known = False
         while True:
             try:
-                # Asked for before the stream is opened, so that what is put in between is told by the stream.
+                # Listed before the stream is opened, so that the stream reports questions asked in between.
                 for gone in told.missing(await self.list(session_id)):
                     yield gone
                 is_known = True
@@ -159,13 +159,13 @@ class Approvals:
 
 
 class _Told:
-    """The questions that somebody was told of, and that are not settled as far as is known."""
+    """The reported questions that are not settled as far as the client knows."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], Approval] = {}
 
     def missing(self, waiting: Iterable[Approval]) -> list[Settled]:
-        """Those that are not among the ones that wait: they were settled while nobody listened."""
+        """Returns the questions that no longer wait: they were settled while the client was disconnected."""
         keys = {(approval.session_id, approval.call_id) for approval in waiting}
         gone = [key for key in self._open if key not in keys]
         for key in gone:
@@ -173,7 +173,7 @@ class _Told:
         return [Settled(*key, "gone") for key in gone]
 
     def new(self, event: pb.ApprovalEvent) -> Approval | Settled | None:
-        """What an event tells that was not told. A stream begins with all that wait."""
+        """Returns what an event reports for the first time. A stream starts with all waiting questions."""
         if event.WhichOneof("event") == "asked":
             approval = Approval.read(event.asked)
             key = approval.session_id, approval.call_id

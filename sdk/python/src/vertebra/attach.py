@@ -130,7 +130,7 @@ class Attachment:
         return placed is not None
 
     async def take_back(self, within: float) -> None:
-        """Takes all hooks out of force, if somebody is there to be told."""
+        """Unregisters all hooks, if there is a connection."""
         for name in list(self._hooks):
             self.drop(name)
         async with self._changed:
@@ -163,7 +163,7 @@ class Attachment:
                     await self._tell()
                     return
             except Exception as error:
-                # A mistake of ours must not leave the hooks unanswered for ever.
+                # A bug here must not leave the hooks unanswered for ever.
                 logger.exception("the stream of hooks failed")
                 self._last = ConnectionLost(str(error))
             finally:

@@ -169,7 +169,7 @@ class Client(Registers):
             yield RecordLine(line.number, line.kind, json.loads(line.json))
 
     def put(self, hook: Registration) -> None:
-        """Registers a hook that is written down already. Decorators and engines come to this."""
+        """Registers a complete hook. Decorators and engines call this."""
         self._attachment.put(hook)
         if self._rpc is not None and _on_a_loop():
             self._attachment.start()

@@ -13,11 +13,11 @@ class VertebraError(Exception):
 
 
 class PointError(VertebraError, ValueError):
-    """There is no such point, or what was asked for cannot stand there."""
+    """The point is unknown, or the hook is not possible at it."""
 
 
 class VerdictError(VertebraError, ValueError):
-    """An answer that its point cannot honour, or that is no answer."""
+    """The answer is invalid, or its point cannot honour it."""
 
 
 class HookError(VertebraError, ValueError):
@@ -37,7 +37,7 @@ class AccessError(VertebraError):
 
 
 class NotFoundError(VertebraError):
-    """There is no such thing on the server, or the caller may not see it."""
+    """The server does not have it, or the caller may not see it."""
 
 
 class RequestError(VertebraError):

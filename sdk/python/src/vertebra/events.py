@@ -261,7 +261,7 @@ class AfterStepEvent(_At):
 
 
 class ShouldContinueEvent(_At):
-    """The run is about to end or to go on."""
+    """The run is about to end or to continue."""
 
     kind: StepKind
     text: str

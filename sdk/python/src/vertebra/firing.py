@@ -47,10 +47,10 @@ class HookResult:
     """The event as hooks left it."""
     reason: str | None = None
     modified: dict[str, object] | None = None
-    """What was put in place of what may be changed; none if nobody changed anything."""
+    """The changed value, or `None` if no hook changed anything."""
     retry_delay_ms: int | None = None
     decided_by: str | None = None
-    """The hook that ended it; none if all went on."""
+    """The hook that decided, or `None` if all hooks continued."""
     ran: list[HookRun] = field(default_factory=list[HookRun])
     """The hooks that matched, in their order."""
 
@@ -85,7 +85,7 @@ async def _run(hook: Hook, handler: AnyHandler | None, result: HookResult, detac
         return HookRun(hook.id, "not_run")
     if handler is None:
         return HookRun(hook.id, "no_handler")
-    # What a handler does to the event itself changes nothing: its answer does.
+    # Changing the event object has no effect: only the answer counts.
     event = copy.deepcopy(result.event)
     if hook.config.async_execution:
         detach(_behind(hook, handler, event))

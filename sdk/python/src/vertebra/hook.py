@@ -49,7 +49,7 @@ class HookConfig:
     timeout_ms: int = 30_000
     """How long the handler may take."""
     async_execution: bool = False
-    """Nobody waits for it, and what it answers does not count."""
+    """The server does not wait for the handler and ignores its answer."""
     max_retries: int = 0
     """How often a handler that failed is tried again."""
 
@@ -97,7 +97,7 @@ class HookMatcher:
                 if pattern is not None:
                     read(pattern)
             except re.error as error:
-                raise HookError(f"`{pattern}` is no pattern: {error}") from error
+                raise HookError(f"invalid pattern `{pattern}`: {error}") from error
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, HookMatcher) and other.fields == self.fields
@@ -206,5 +206,5 @@ def _event_type(name: HookEventType | str) -> HookEventType:
     found = next((known for known in HookEventType if known.name.lower() == plain), None)
     if found is None:
         near = did_you_mean(name, [known.value for known in HookEventType])
-        raise HookError(f"there is no event type `{name}`{near}")
+        raise HookError(f"unknown event type `{name}`{near}")
     return found

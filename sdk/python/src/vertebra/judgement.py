@@ -14,14 +14,14 @@ _Judged = TypedDict("_Judged", {"continue": bool})
 
 
 class Judgement(_Judged):
-    """What hooks made of an event. `continue` says whether the agent goes on at all."""
+    """What hooks decided about an event. `continue` says whether the agent continues at all."""
 
     ran: list[dict[str, Any]]
     decision: Literal["allow", "ask", "block", "deny"] | None
     reason: str | None
     decided_by: str | None
     tool_input: dict[str, Any] | None
-    """The arguments of the call as they would go on, if hooks changed them."""
+    """The changed arguments of the call, if hooks changed them."""
     model_context: list[str]
     model_sees: str | None
     user_sees: str | None

@@ -24,7 +24,7 @@ class RunReport(TypedDict):
 
 
 class SessionReport(TypedDict):
-    """What a session came to."""
+    """The totals of a session."""
 
     session_id: str
     usage: Usage
@@ -48,7 +48,7 @@ class Record(TypedDict):
 
 class _News(TypedDict):
     number: int
-    """From 1, without gaps: `session.events(after=number)` tells what came after it."""
+    """Counts from 1, without gaps: `session.events(after=number)` yields what came after it."""
     run_id: str
     agent: str
     depth: int
@@ -135,7 +135,7 @@ class NoticeNews(_News):
 
 
 class MissedNews(_News):
-    """Whoever reads was too slow."""
+    """The reader was too slow and missed events."""
 
     event: Literal["missed"]
     events: int

@@ -96,7 +96,7 @@ class WatchOptions(_Options, total=False):
     """Of a watch."""
 
     detached: bool
-    """Nobody waits for it."""
+    """The server does not wait for the handler."""
 
 
 class CallWatchOptions(WatchOptions, _OfCall, total=False):

@@ -25,7 +25,7 @@ class Point:
     opens: str | tuple[str, ...] = ()
     """What an answer may change: `ARGS`, or these fields."""
     guards: bool = True
-    """Whether a guard can stand there."""
+    """Whether a guard is possible at this point."""
     about: About = "neither"
     aliases: tuple[str, ...] = ()
     """Other names, as other agents write them."""
@@ -92,7 +92,7 @@ def point_named(name: str) -> Point:
     found = _BY_SPELLING.get(_plain(name))
     if found is None:
         known = [name for point in POINTS.values() for name in (point.name, *point.aliases)]
-        raise PointError(f"there is no point `{name}`{did_you_mean(name, known)}")
+        raise PointError(f"unknown point `{name}`{did_you_mean(name, known)}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""A hook on its way to the server, with whoever answers for it here."""
+"""A hook to register on the server, with the handler that answers for it here."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Registration:
 
 
 def registration(role: Role, point_name: str, options: Mapping[str, Any], handler: AnyHandler) -> Registration:
-    """A hook from what a decorator was told."""
+    """Returns a hook from the arguments of a decorator."""
     point = point_named(point_name)
     check(role, point, options)
 
@@ -86,9 +86,9 @@ def registration(role: Role, point_name: str, options: Mapping[str, Any], handle
 
 
 def check(role: Role, point: Point, options: Mapping[str, Any]) -> None:
-    """Whether such a hook can stand there, and whether all that is said of it means something."""
+    """Checks that the hook is possible at the point, and that all its options apply."""
     if role == "guard" and not point.guards:
-        raise PointError(f"no guard can stand at {point.name}: nothing can be refused there; use `on` or `watch`")
+        raise PointError(f"a guard is not possible at {point.name}: nothing can be refused there; use `on` or `watch`")
     known = [*_COMMON, *_OF_ROLE[role], *_OF_ABOUT[point.about]]
     wrong = next((key for key in options if key not in known), None)
     if wrong is not None:

@@ -55,7 +55,7 @@ class HookRegistry:
         """Says who answers for a hook: a function, an `async` function, or an object with `handle`."""
         handle = getattr(handler, "handle", None) or handler
         if not callable(handle):
-            raise HookError(f"{handler!r} is no handler: pass a function, or an object with `handle`")
+            raise HookError(f"{handler!r} is not a handler: pass a function, or an object with `handle`")
         with self._lock:
             self._handlers[hook_id] = handle
         self._changed(hook_id)
@@ -80,4 +80,4 @@ class HookRegistry:
         return len(self._hooks)
 
     def _changed(self, hook_id: str) -> None:
-        """Called after each change; whoever is connected tells the server."""
+        """Called after each change; connected clients update the server."""

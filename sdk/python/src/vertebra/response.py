@@ -28,7 +28,7 @@ class ResponseDict(TypedDict):
 
 @dataclass(frozen=True)
 class HookResponse:
-    """An answer: go on, block, try again later, or spare the hooks that follow."""
+    """An answer: continue, block, retry later, or skip the hooks that follow."""
 
     action: Action = "Continue"
     reason: str | None = None
@@ -37,27 +37,27 @@ class HookResponse:
 
     @staticmethod
     def continue_() -> HookResponse:
-        """Go on."""
+        """Continues."""
         return HookResponse()
 
     @staticmethod
     def continue_with(modified: Mapping[str, object]) -> HookResponse:
-        """Go on, with this in place of what may be changed: the arguments of a call, the result, the prompt."""
+        """Continues with a changed value: the arguments of a call, the result, the prompt."""
         return HookResponse(modified=dict(modified))
 
     @staticmethod
     def block(reason: str) -> HookResponse:
-        """It must not happen."""
+        """Blocks the operation."""
         return HookResponse("Block", reason=reason)
 
     @staticmethod
     def retry(delay_ms: int) -> HookResponse:
-        """Wait, then try again."""
+        """Waits, then retries."""
         return HookResponse("Retry", retry_delay_ms=delay_ms)
 
     @staticmethod
     def skip() -> HookResponse:
-        """Go on, and spare the hooks that follow."""
+        """Continues and skips the hooks that follow."""
         return HookResponse("Skip")
 
 
@@ -68,7 +68,7 @@ def read_response(answer: object) -> HookResponse:
     if isinstance(answer, HookResponse):
         return _checked(answer)
     if not isinstance(answer, Mapping):
-        raise VerdictError(f"{answer!r} is no answer: return a HookResponse, or {{'action': 'Continue'}}")
+        raise VerdictError(f"{answer!r} is not an answer: return a HookResponse, or {{'action': 'Continue'}}")
     given = cast("Mapping[str, Any]", answer)
     wrong = next((key for key in given if key not in _KEYS), None)
     if wrong is not None:
@@ -82,7 +82,7 @@ def _checked(answer: HookResponse) -> HookResponse:
     """The answer, if what it says goes together."""
     if answer.action not in _ACTIONS:
         near = did_you_mean(str(answer.action), list(_ACTIONS))
-        raise VerdictError(f"there is no action `{answer.action}`{near or ': write Continue, Block, Retry or Skip'}")
+        raise VerdictError(f"unknown action `{answer.action}`{near or ': write Continue, Block, Retry or Skip'}")
     if answer.modified is not None and answer.action != "Continue":
         raise VerdictError(f"`modified` goes with Continue, not with {answer.action}")
     if answer.modified is not None and not isinstance(answer.modified, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -55,14 +55,14 @@ class Rpc:
         self.read_records = self._stream("Records/Read", records.ReadRecordsRequest, records.RecordLine)
 
     def attach(self, frames: AsyncIterator[hooks.ClientFrame]) -> AsyncIterator[hooks.ServerFrame]:
-        """The stream of a client's hooks. Errors are those of gRPC: whoever reads it decides which are final."""
+        """The stream of a client's hooks. It raises gRPC errors; the caller decides which are final."""
         method = self._channel.stream_stream(
             "/vertebra.v1.Hooks/Attach", hooks.ClientFrame.SerializeToString, hooks.ServerFrame.FromString
         )
         return method(frames, metadata=self._metadata).__aiter__()
 
     async def close(self) -> None:
-        """Ends the channel, and all that goes on over it."""
+        """Closes the channel and all calls on it."""
         self._closed = True
         # The channel does not find each of them.
         for stream in self._streams:
@@ -70,7 +70,7 @@ class Rpc:
         await self._channel.close()
 
     def _given_up(self, cancelled: asyncio.CancelledError) -> BaseException:
-        """A call that was under way when the channel was closed counts as cancelled, which nobody asked for."""
+        """A call in progress when the channel was closed is reported as cancelled, although no caller cancelled it."""
         return VertebraError("the client was closed") if self._closed and not _is_cancelled() else cancelled
 
     async def _connected(self) -> None:
@@ -116,7 +116,7 @@ class Rpc:
             except asyncio.CancelledError as cancelled:
                 raise self._given_up(cancelled) from None
             finally:
-                # Whoever stops reading does not want the rest.
+                # A reader that stops does not want the rest.
                 stream.cancel()
                 self._streams.discard(stream)
 
@@ -124,7 +124,7 @@ class Rpc:
 
 
 def _is_cancelled() -> bool:
-    """Whether somebody wants this task to end. Before Python 3.11 it does not say."""
+    """Whether this task is being cancelled. Before Python 3.11 this is not known."""
     cancelling: Callable[[], int] = getattr(asyncio.current_task(), "cancelling", int)
     return cancelling() > 0
 

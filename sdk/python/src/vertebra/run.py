@@ -63,7 +63,7 @@ class Run:
         else:
             return
         try:
-            # The stream of a run ends when all is done; that of a session goes on.
+            # The stream of a run ends with the run; that of a session continues.
             rest = self._rest(last)
             while self._report is None:
                 yield self._noted(await rest.__anext__(), run_id)

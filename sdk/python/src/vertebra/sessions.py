@@ -117,7 +117,7 @@ class Session:
         return self.info
 
     async def close(self) -> SessionReport:
-        """Ends the session, and says what it came to."""
+        """Ends the session and returns its totals."""
         answer = await self._link.rpc().close_session(pb.CloseSessionRequest(session_id=self.id))
         return cast("SessionReport", json.loads(answer.report_json))
 

@@ -180,7 +180,7 @@ def _change(event_type: HookEventType, modified: dict[str, Any], wire: Wire) -> 
 
 
 def _request(modified: dict[str, Any], wire: Wire) -> dict[str, Any]:
-    """The fields of a request that a change of its payload comes to."""
+    """Returns the fields of a request that a change of its payload sets."""
     fields: dict[str, Any] = {}
     if "system_prompt" in modified:
         fields["system_prompt"] = modified["system_prompt"]
@@ -195,7 +195,7 @@ def _request(modified: dict[str, Any], wire: Wire) -> dict[str, Any]:
         offers = {tool["name"]: tool for tool in wire["tools"]}
         unknown = next((name for name in wanted if name not in offers), None)
         if unknown is not None:
-            raise VerdictError(f"there is no tool `{unknown}` to offer: tools can be taken away here, not added")
+            raise VerdictError(f"unknown tool `{unknown}`: tools can be removed here, not added")
         fields["tools"] = [offers[name] for name in wanted]
     if "prompt" in modified:
         fields["messages"] = _rewritten(cast("list[dict[str, Any]]", wire["messages"]), modified["prompt"])
@@ -203,7 +203,7 @@ def _request(modified: dict[str, Any], wire: Wire) -> dict[str, Any]:
 
 
 def _answered(modified: dict[str, Any], wire: Wire) -> dict[str, Any]:
-    """The fields of a response that a change of its payload comes to."""
+    """Returns the fields of a response that a change of its payload sets."""
     fields: dict[str, Any] = {}
     if "response_text" in modified:
         fields["text"] = modified["response_text"]

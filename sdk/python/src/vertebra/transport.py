@@ -22,7 +22,7 @@ _MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Tls:
-    """Encryption for TCP. With a certificate and a key of its own, the client is known by them."""
+    """TLS for TCP. With its own certificate and key, the client is identified by them."""
 
     ca: str | os.PathLike[str] | None = None
     """The certificates that are trusted, in PEM; those of the system if there is none."""
@@ -34,7 +34,7 @@ class Tls:
     """The name that the server's certificate has to have, if it is not that of the address."""
 
     def credentials(self) -> grpc.ChannelCredentials:
-        """What gRPC makes of it."""
+        """Returns the gRPC credentials."""
         if (self.cert is None) != (self.key is None):
             raise ValueError("a client's certificate and its key go together: pass both `cert` and `key`")
 
@@ -46,7 +46,7 @@ class Tls:
         return credentials
 
     def _check(self) -> None:
-        """Reads the files as Python does, which says what is wrong with them. gRPC says that there is no address."""
+        """Checks the files with Python, whose errors say what is wrong. gRPC would only report a failed connection."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
             if self.ca is not None:
@@ -83,7 +83,7 @@ class Endpoint:
             return Endpoint(f"unix:{path}", token, None)
         target = address.removeprefix("tcp://").rstrip("/")
         if "://" in target:
-            raise ValueError(f"`{address}` is no address: write `host:port`, `tcp://host:port` or `unix:///path`")
+            raise ValueError(f"invalid address `{address}`: write `host:port`, `tcp://host:port` or `unix:///path`")
         host, colon, port = target.rpartition(":")
         if not (colon and host and port.isdecimal()):
             raise ValueError(f"`{address}` has no port: write `{target}:7777`")
@@ -91,7 +91,7 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is on this machine, so that no proxy stands in between."""
+        """Whether the server is on this machine, so that no proxy is used."""
         return self.target.startswith(("unix:", "127.", "localhost:", "[::1]:"))
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
@@ -119,7 +119,7 @@ class Endpoint:
         if self.is_local:
             options.append(("grpc.enable_http_proxy", 0))
         if self.target.startswith("unix:"):
-            # Otherwise it is the path, which is no name of a host.
+            # Otherwise it would be the path, which is not a host name.
             options.append(("grpc.default_authority", "localhost"))
         if self.tls is None:
             if self.token is not None and not self.is_local:

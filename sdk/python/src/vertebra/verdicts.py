@@ -36,7 +36,7 @@ class Verdict:
         return Edited(self, fields=fields)
 
     def add_context(self, *texts: str) -> Told[Self]:
-        """Also tells the model something."""
+        """Also adds a message for the model."""
         return Told(self, context=texts)
 
     def leave(self, note: object, /) -> Told[Self]:
@@ -60,7 +60,7 @@ class Edited(Generic[V_co]):
     notes: tuple[object, ...] = ()
 
     def add_context(self, *texts: str) -> Self:
-        """Also tells the model something."""
+        """Also adds a message for the model."""
         return _with(self, context=(*self.context, *texts))
 
     def leave(self, note: object, /) -> Self:
@@ -151,7 +151,7 @@ class Hold(Verdict):
 
 @dataclass(frozen=True)
 class GoOn(Verdict):
-    """The run goes on."""
+    """The run continues."""
 
     word: ClassVar[str] = "go_on"
     instruction: str
@@ -182,7 +182,7 @@ class Recover(Verdict, Generic[W_co]):
 
 
 def proceed() -> Proceed:
-    """No opinion: go on. The same as returning `None`."""
+    """No opinion: the event proceeds. The same as returning `None`."""
     return Proceed()
 
 
@@ -197,7 +197,7 @@ def allow() -> Allow:
 
 
 def ask(reason: str = "") -> Ask:
-    """A person has to decide; nobody there means no."""
+    """A person must approve; the call is blocked if there is no approver."""
     return Ask(reason)
 
 
@@ -222,7 +222,7 @@ def hold() -> Hold:
 
 
 def go_on(instruction: str) -> GoOn:
-    """Go on, with an instruction for the model. Consumes every soft stop, never a hard one."""
+    """Continues with an instruction for the model. Overrides every soft stop, never a hard one."""
     return GoOn(instruction)
 
 
@@ -230,7 +230,7 @@ def retry(after: float | datetime.timedelta = 0) -> Retry:
     """Wait so many seconds, then try again. Bounded by the operation's retry limit."""
     seconds = after.total_seconds() if isinstance(after, datetime.timedelta) else after
     if seconds < 0:
-        raise ValueError(f"nobody can wait {seconds} seconds")
+        raise ValueError(f"cannot wait {seconds} seconds")
     return Retry(round(seconds * 1000))
 
 
@@ -266,7 +266,7 @@ def set_(**fields: object) -> Edited[Proceed]:
 
 
 def add_context(*texts: str) -> Told[Proceed]:
-    """Tells the model something besides."""
+    """Adds a message for the model."""
     return Proceed().add_context(*texts)
 
 

@@ -88,7 +88,7 @@ def put(client: Client, hook: Any, case: Any, saw: dict[str, Any]) -> None:
         if hook.get("hangs"):
             await asyncio.Event().wait()
         if "says" in hook:
-            # What is no answer is no answer here either; nothing at all has no opinion.
+            # An invalid answer is invalid here too; no answer means no opinion.
             return hook["says"].strip() or None
         return answer(hook["answers"]) if "answers" in hook else None
 

@@ -251,7 +251,7 @@ async def test_a_guard_that_raises_or_answers_nonsense_has_failed_and_refuses(se
         assert (await client.fire(event)).judgement["decision"] is None
         for answer, says in [
             (RuntimeError("the policy is not there"), "the policy is not there"),
-            (True, "True is no answer"),
+            (True, "True is not an answer"),
             (go_on("x"), "BeforeToolUse cannot honour `go_on`"),
             (modify({}), "a guard decides and changes nothing"),
         ]:
@@ -425,7 +425,7 @@ async def test_what_cannot_stand_somewhere_is_an_error_at_the_call(serve: Serve)
 
         def some_hook(event: Any) -> None: ...
 
-        with pytest.raises(PointError, match="no guard can stand at SessionEnd"):
+        with pytest.raises(PointError, match="a guard is not possible at SessionEnd"):
             anything.guard("SessionEnd")(some_hook)
         with pytest.raises(PointError, match="did you mean `BeforeToolUse`"):
             anything.guard("BeforeToolUze")(some_hook)

@@ -78,8 +78,8 @@ def test_an_answer_has_one_form_on_the_wire(point, answer, wire):
         ("BeforeToolUse", "watch", deny("no"), "a watch decides nothing"),
         ("ExecutionEnd", "hook", patch({"text": ""}), "nothing can be changed at ExecutionEnd"),
         ("PromptSubmit", "hook", set_(promt=""), "`promt` cannot be changed at PromptSubmit; what can be is prompt"),
-        ("BeforeToolUse", "hook", True, "True is no answer"),
-        ("BeforeToolUse", "hook", {"verdict": "deny"}, "is no answer: return `proceed(…)`"),
+        ("BeforeToolUse", "hook", True, "True is not an answer"),
+        ("BeforeToolUse", "hook", {"verdict": "deny"}, "is not an answer: return `proceed(…)`"),
         ("OnError", "hook", recover(tool_result("x")), "a failure is made good by a text"),
     ],
 )
@@ -111,5 +111,5 @@ def test_every_spelling_of_a_point_is_understood(name, point):
 
 
 def test_a_point_that_is_not_there_is_told_with_the_nearest_one():
-    with pytest.raises(PointError, match="there is no point `BeforeToolUze`; did you mean `BeforeToolUse`"):
+    with pytest.raises(PointError, match="unknown point `BeforeToolUze`; did you mean `BeforeToolUse`"):
         point_named("BeforeToolUze")

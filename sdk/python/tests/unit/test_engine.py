@@ -217,11 +217,11 @@ async def test_nobody_waits_for_a_hook_with_async_execution_and_its_answer_does_
             {"action": "Continue", "modified": {"text": ""}},
             "`text` cannot be changed at GenerateEnd; what can be is response_text, tool_calls",
         ),
-        ("PreToolUse", {}, {"action": "Blok"}, "there is no action `Blok`; did you mean `Block`?"),
+        ("PreToolUse", {}, {"action": "Blok"}, "unknown action `Blok`; did you mean `Block`?"),
         ("PreToolUse", {}, {"action": "Continue", "modifed": {}}, "a key `modifed`, which means nothing; did you mean"),
         ("PreToolUse", {}, {"reason": "x"}, "the answer has no `action`"),
         ("PreToolUse", {}, {"action": "Retry"}, "a Retry says when"),
-        ("PreToolUse", {}, True, "True is no answer"),
+        ("PreToolUse", {}, True, "True is not an answer"),
     ],
 )
 async def test_an_answer_that_cannot_be_honoured_is_an_error_and_never_ignored(kind, payload, answer, says):
@@ -267,11 +267,11 @@ def test_a_hook_is_written_as_calls_or_as_a_dictionary():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Hook.new("x", "pre_tool_usee"), "there is no event type `pre_tool_usee`; did you mean `pre_tool_use`"),
+        (lambda: Hook.new("x", "pre_tool_usee"), "unknown event type `pre_tool_usee`; did you mean `pre_tool_use`"),
         (lambda: pre("x", priorty=1), "a configuration has no `priorty`; did you mean `priority`"),
         (lambda: pre("x", timeout_ms=0), "`timeout_ms` is more than 0"),
         (lambda: Hook.from_dict({"id": "x"}), "a hook has an `id` and an `event_type`"),
-        (lambda: HookEngine().register_handler("x", cast("Any", 5)), "5 is no handler"),
+        (lambda: HookEngine().register_handler("x", cast("Any", 5)), "5 is not a handler"),
     ],
 )
 def test_a_slip_of_the_pen_is_an_error_that_says_what_was_meant(make, says):

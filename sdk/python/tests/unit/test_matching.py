@@ -83,7 +83,7 @@ def test_all_that_a_matcher_asks_for_has_to_hold(matcher, expected):
 
 
 def test_a_pattern_that_is_none_is_an_error_where_it_is_written():
-    with pytest.raises(HookError, match="is no pattern"):
+    with pytest.raises(HookError, match="invalid pattern"):
         HookMatcher.command("rm (")
     with pytest.raises(HookError, match="a matcher has no `pathpattern`; did you mean `path_pattern`"):
         HookMatcher.from_dict({"pathpattern": "*"})  # pyright: ignore[reportArgumentType]

@@ -135,5 +135,5 @@ def test_an_answer_becomes_a_verdict_of_the_point(kind: str, event: Any, respons
 
 
 def test_a_tool_that_was_not_offered_cannot_be_added():
-    with pytest.raises(VerdictError, match="there is no tool `rm` to offer"):
+    with pytest.raises(VerdictError, match="unknown tool `rm`"):
         verdict_for("it", HookEventType.GenerateStart, HookResponse.continue_with({"available_tools": ["rm"]}), ASKED)

@@ -30,7 +30,7 @@ const EVENT_TYPES: ReadonlyMap<string, HookEventType> = new Map(
 export function eventTypeNamed(name: string): HookEventType {
   const type = EVENT_TYPES.get(name);
   if (type) return type;
-  throw new TypeError(`there is no event type \`${name}\`: there are ${Object.values(HookEventType).join(", ")}`);
+  throw new TypeError(`unknown event type \`${name}\`: known are ${Object.values(HookEventType).join(", ")}`);
 }
 
 /** What has to hold. All that is given must; nothing given always holds. */
@@ -118,7 +118,7 @@ export interface HookConfig {
   readonly priority: number;
   /** How long its handler may take. */
   readonly timeout_ms: number;
-  /** Nobody waits for it, and it decides nothing. */
+  /** The server does not wait for the handler and ignores its answer. */
   readonly async_execution: boolean;
   /** How often a handler that failed is asked again. */
   readonly max_retries: number;

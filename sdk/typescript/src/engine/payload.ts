@@ -1,4 +1,4 @@
-// What handlers of an engine are given.
+// The events that handlers of an engine receive.
 
 import type { Args } from "../points/data.js";
 import type { HookEventType } from "./hook.js";
@@ -95,10 +95,10 @@ type AnyPayload = PreToolUsePayload &
   SessionEndPayload;
 
 /**
- * An event, as a handler is given it.
+ * The event that a handler receives.
  *
- * A handler is registered by the name of its hook, from which the compiler cannot tell the event type: unless it is named,
- * as in `HookEvent<"pre_tool_use">`, every field of every payload can be written, and those of other types are not there.
+ * A handler is registered by the name of its hook, from which the compiler cannot infer the event type. Name the type, as
+ * in `HookEvent<"pre_tool_use">`; otherwise the compiler accepts the fields of every payload, and some are missing.
  */
 export interface HookEvent<E extends HookEventType = HookEventType> {
   event_type: E;

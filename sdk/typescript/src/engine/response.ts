@@ -17,22 +17,22 @@ export interface HookResponse {
 }
 
 export const HookResponse = {
-  /** Go on. */
+  /** Continues. */
   continue_: (): HookResponse => ({ action: "Continue" }),
 
   /**
-   * Go on with this instead. Before a tool it replaces the arguments, all of them; after a tool it names fields of the
-   * result; around a model call and at the start of a session it names fields of the payload.
+   * Continues with changes. Before a tool they replace all arguments; after a tool they set fields of the
+   * result; around a model call and at the start of a session they set fields of the payload.
    */
   continue_with: (modified: Args): HookResponse => ({ action: "Continue", modified }),
 
-  /** It must not happen. Where it has happened already, the run ends. */
+  /** Blocks the operation. Where it has already happened, the run ends. */
   block: (reason: string): HookResponse => ({ action: "Block", reason }),
 
-  /** Wait, then do it again. */
+  /** Waits, then repeats the operation. */
   retry: (delay_ms: number): HookResponse => ({ action: "Retry", retry_delay_ms: delay_ms }),
 
-  /** Go on, and the hooks after this one need not run. */
+  /** Continues and skips the hooks after this one. */
   skip: (): HookResponse => ({ action: "Skip" }),
 } as const;
 
@@ -50,8 +50,7 @@ export function checked(answer: unknown): HookResponse {
   }
   const response = answer as HookResponse;
   const allowed = Object.hasOwn(WITH, response.action) ? WITH[response.action] : undefined;
-  if (!allowed)
-    throw new TypeError(`there is no action \`${response.action}\`: there are ${Object.keys(WITH).join(", ")}`);
+  if (!allowed) throw new TypeError(`unknown action \`${response.action}\`: known are ${Object.keys(WITH).join(", ")}`);
   const given = Object.entries(response).filter(([key, value]) => key !== "action" && value !== undefined);
   const unknown = given.find(([key]) => !allowed.includes(key));
   if (unknown) throw new TypeError(`\`${unknown[0]}\` means nothing with ${response.action}`);

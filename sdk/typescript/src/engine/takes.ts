@@ -56,7 +56,7 @@ export function changeOf(type: HookEventType, modified: unknown): Change {
 }
 
 /**
- * What `Block` comes to: it denies, or stops the run where it is too late to deny. Where neither is possible it is an
+ * What `Block` does: it denies, or stops the run where it is too late to deny. Where neither is possible it is an
  * error.
  */
 export function refusal(type: HookEventType): "deny" | "stop" {

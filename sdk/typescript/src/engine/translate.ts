@@ -8,7 +8,7 @@ import type { FiredEvent, Payloads, ToolCallInfo } from "./payload.js";
 import type { HookResponse } from "./response.js";
 import { type Change, changeOf, honoured, type POINT_OF, refusal } from "./takes.js";
 
-/** The runtime's event that is told as one of an engine. */
+/** The runtime's event that is translated to one of an engine. */
 export type Own = EventAt<(typeof POINT_OF)[HookEventType]>;
 
 /** An event of the runtime, as a handler of an engine is given it. */

@@ -21,7 +21,7 @@ interface Entry {
   settle: { readonly done: () => void; readonly failed: (error: Error) => void } | undefined;
 }
 
-/** What is to be in force. It outlives the streams that it is told on. */
+/** The hooks to keep registered. It outlives the streams to the server. */
 export class Book {
   readonly #entries = new Map<string, Entry>();
   readonly #report: Report;

@@ -48,12 +48,12 @@ export class Desk {
     void this.#work(exchange);
   }
 
-  /** Nobody waits for this answer any more. */
+  /** The server no longer waits for this answer. */
   withdraw(id: bigint): void {
     this.#drop(id, new Error("the answer is not waited for any more"));
   }
 
-  /** Nobody waits for any answer: the server does not know us from before. */
+  /** The server waits for no answer: it does not know this client from before. */
   clear(): void {
     for (const id of [...this.#exchanges.keys()]) this.withdraw(id);
   }
@@ -71,7 +71,7 @@ export class Desk {
     if (deadlineMs > 0) exchange.clock = setTimeout(late, deadlineMs);
     const answer = await this.#ask(exchange);
     clearTimeout(exchange.clock);
-    // Who is late or was withdrawn has nothing to say any more.
+    // A late or withdrawn event needs no answer.
     if (this.#exchanges.get(id) !== exchange) return;
     exchange.answer = answer;
     this.#forget();

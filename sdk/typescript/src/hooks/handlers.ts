@@ -28,7 +28,7 @@ export type AnyHandler = (event: never, call: HookCall) => unknown;
 export function answering(point: PointName, role: Role, handler: AnyHandler): Answering {
   return async (event, call) => {
     const answer = await handler(event as never, call);
-    // What a watch computes on the side is nobody's business.
+    // The return value of a watch is ignored.
     return written(point, role, role === "watch" ? undefined : answer);
   };
 }

@@ -23,7 +23,7 @@ export class Link {
   readonly #desk: Desk;
   readonly #book: Book;
   readonly #over = new AbortController();
-  /** Where frames go while there is a stream. What is not sent now is told again on the next one. */
+  /** Receives frames while there is a stream. Frames not sent now are sent again on the next one. */
   #outbox: Outbox<ClientFrame> | undefined;
   #ended: Promise<void> = Promise.resolve();
 
@@ -82,7 +82,7 @@ export class Link {
         welcomed = true;
         opened(welcome);
       });
-      // A stream that lasted is no reason for patience. One that did not may be taken from us by a client of our name.
+      // After a stream that lasted, reconnect at once. One that did not may have been taken over by a client of this name.
       if (performance.now() - began > LASTING_MS) attempt = 0;
       if (this.#over.signal.aborted) return;
       if (!welcomed) return failed(error);

@@ -1,4 +1,4 @@
-// When a hook runs. The server judges; what is here is how it is told.
+// Matchers: when a hook runs. The server evaluates them; this file converts them to the wire form.
 
 import { create, fromJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -47,7 +47,7 @@ const KEYS: Readonly<Record<keyof Match, true>> = {
   not: true,
 };
 
-/** A matcher as the server is told. A key that means nothing is an error: without it the hook would run always. */
+/** Converts a matcher to the wire form. An unknown key is an error: without it the hook would always run. */
 export function wireMatcher(match: Match): Matcher {
   const unknown = Object.keys(match).find((key) => !Object.hasOwn(KEYS, key));
   if (unknown !== undefined) {

@@ -1,4 +1,4 @@
-// A hook of this client: what the server is told of it, and what answers for it.
+// A hook of this client: its registration on the server, and the handler that answers for it.
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
@@ -51,16 +51,16 @@ export interface HookOptions extends GuardOptions {
 
 /** How a watch is put in force. */
 export interface WatchOptions extends CommonOptions {
-  /** Nobody waits for it. */
+  /** The server does not wait for the handler. */
   readonly detached?: boolean;
 }
 
 /** All of it. */
 export type AnyOptions = HookOptions & WatchOptions;
 
-/** What a handler is told besides the event. */
+/** What a handler receives in addition to the event. */
 export interface HookCall {
-  /** Aborted when nobody waits for the answer any more: the time is up, or the run has ended. */
+  /** Aborted when the server no longer waits for the answer: the time is up, or the run has ended. */
   readonly signal: AbortSignal;
   /** How long the answer is waited for. */
   readonly deadlineMs: number;
@@ -102,7 +102,7 @@ const OPTIONS: Readonly<Record<keyof AnyOptions, true>> = {
   detached: true,
 };
 
-/** A hook, with all that the server is told of it. */
+/** A hook, with everything that is sent to the server. */
 export function hold(
   name: string,
   point: PointName,

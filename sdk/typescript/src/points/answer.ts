@@ -1,4 +1,4 @@
-// Answers: a verdict, what changes, and what the model is told besides; and how they are written for the wire.
+// Answers: a verdict, changes, and additional messages for the model; and their wire form.
 
 import type { Args, Json } from "./data.js";
 import type { EventAt } from "./events.js";
@@ -27,7 +27,7 @@ type Change<P extends PointName> = keyof OpenAt<P> extends never
       | { readonly set: Partial<OpenAt<P>>; readonly modified?: never; readonly patch?: never };
 
 interface Besides {
-  /** What the model is told besides. */
+  /** Additional messages for the model. */
   readonly context?: string | readonly string[];
   /** Anything, for later hooks. */
   readonly note?: Json;
@@ -68,16 +68,16 @@ const WITH: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Writes an answer for the wire, or says why it cannot be given there. No opinion is no text.
+ * Converts an answer to the wire form, or says why its point cannot honour it. No opinion is an empty text.
  *
- * What the types forbid is looked at again: handlers may be written in JavaScript, and a slip of the pen must not let
+ * It checks at run time what the types already forbid: handlers may be written in JavaScript, and a typo must not let
  * everything pass.
  */
 export function written(point: PointName, role: Role, answer: unknown): string {
   if (answer === undefined || answer === null) return "";
   if (role === "watch") throw new AnswerError(`a watch at ${point} decides nothing: return nothing, or make it a hook`);
   if (typeof answer !== "object" || Array.isArray(answer)) {
-    throw new AnswerError(`${shown(answer)} is no answer: return a verdict as in deny("…"), or nothing`);
+    throw new AnswerError(`${shown(answer)} is not an answer: return a verdict as in deny("…"), or nothing`);
   }
   const given = Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== undefined));
   const text = verdictOf(point, given);
@@ -104,7 +104,7 @@ function verdictOf(point: PointName, given: Args): Args {
   return "with" in given ? { with: inPlace(point, given.with) } : {};
 }
 
-/** What stands in place of a result, in its wire form. */
+/** A replacement result, in its wire form. */
 function inPlace(point: PointName, instead: unknown): unknown {
   switch (point) {
     case "BeforeToolUse":
@@ -123,7 +123,7 @@ function checkKeys(point: PointName, given: Args): void {
   const known: readonly string[] = ["verdict", ...needed, ...CHANGES, ...BESIDES];
   const unknown = Object.keys(given).find((key) => !known.includes(key));
   if (unknown !== undefined) throw new AnswerError(`\`${unknown}\` means nothing in this answer at ${point}`);
-  // Whoever refuses need not say why: a no is not to be lost for want of a reason.
+  // A denial without a reason is still a denial.
   const missing = needed.find((key) => key !== "reason" && !(key in given));
   if (missing !== undefined) throw new AnswerError(`${String(word)} needs \`${missing}\``);
 }

@@ -4,7 +4,7 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** The arguments of a tool call. What they are is up to the tool. */
-// biome-ignore lint/suspicious/noExplicitAny: whoever reads an argument knows its tool, and the compiler does not.
+// biome-ignore lint/suspicious/noExplicitAny: the reader of an argument knows its tool, and the compiler does not.
 export type Args = Record<string, any>;
 
 /** A stretch of time on the wire. */

@@ -56,7 +56,7 @@ interface Compaction {
   readonly reason: string;
   readonly messages: number;
   readonly tokens: number;
-  /** What whoever shortens the conversation should keep in mind. */
+  /** Instructions for shortening the conversation. */
   readonly instructions: string;
 }
 
@@ -66,7 +66,7 @@ interface Bodies {
   PromptSubmit: {
     readonly prompt: string;
     readonly images?: readonly Image[];
-    /** What the model is told besides. */
+    /** Additional messages for the model. */
     readonly context: readonly string[];
   };
   ExecutionStart: { readonly prompt: string; readonly limits: Limits };
@@ -102,7 +102,7 @@ interface Bodies {
   };
   AfterToolUse: Call & {
     readonly result: ToolResult;
-    /** Who blocked it, if somebody did. */
+    /** The hook that blocked the call, if it was blocked. */
     readonly blocked_by?: string;
   };
   ToolUseFailed: Call & {
@@ -122,9 +122,9 @@ interface Bodies {
   ShouldContinue: {
     readonly kind: StepKind;
     readonly text: string;
-    /** Why the run would end; empty if it would go on. */
+    /** Why the run would end; empty if it would continue. */
     readonly stops: readonly Stopped[];
-    /** How often hooks have made this run go on. */
+    /** How often hooks have made this run continue. */
     readonly continuations: number;
   };
   OnError: {

@@ -22,7 +22,7 @@ export const ALIASES = {
 /** A point by its name, or by the name that other agents have for it. */
 export type AnyPointName = PointName | keyof typeof ALIASES;
 
-/** The point that a name stands for. */
+/** The point that a name refers to. */
 export type PointOf<N extends AnyPointName> = N extends PointName
   ? N
   : N extends keyof typeof ALIASES

@@ -15,7 +15,7 @@ export type VerdictWord =
   | "halt";
 
 interface Row {
-  /** What can be answered, besides going on or skipping the rest. */
+  /** The possible verdicts, in addition to `proceed` and `skip`. */
   readonly verdicts: readonly VerdictWord[];
   /** Whether a guard can stand here. */
   readonly guard: boolean;

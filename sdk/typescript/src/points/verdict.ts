@@ -50,7 +50,7 @@ export interface Stop {
   readonly verdict: "stop";
   readonly reason: string;
 }
-/** Go on, with an instruction. */
+/** Continues with an instruction. */
 export interface GoOn {
   readonly verdict: "go_on";
   readonly instruction: string;
@@ -74,7 +74,7 @@ export type Outcome =
 /** What a model would have answered: just its text, or more of it. */
 export type Said = string | Partial<ModelResponse>;
 
-/** What stands in place of a result, by verdict and point. */
+/** The replacement result, by verdict and point. */
 interface InPlace {
   replace: { BeforeInference: Said; BeforeToolUse: Outcome };
   recover: { ToolUseFailed: Outcome; OnError: string };
@@ -100,7 +100,7 @@ export type VerdictAt<P extends PointName> =
   | Skip
   | Verdicts<P>[(typeof POINTS)[P]["verdicts"][number] & VerdictWord];
 
-/** No opinion: go on. */
+/** No opinion: the event proceeds. */
 export const proceed = (): Proceed => ({ verdict: "proceed" });
 
 /** No opinion, and the hooks after this one need not run. Guards run all the same. */
@@ -109,7 +109,7 @@ export const skip = (): Skip => ({ verdict: "skip" });
 /** The operation needs no permission. Denies still win. */
 export const allow = (): Allow => ({ verdict: "allow" });
 
-/** A person has to decide; nobody there means no. */
+/** A person must approve; the call is blocked if there is no approver. */
 export const ask = (reason: string): Ask => ({ verdict: "ask", reason });
 
 /** The operation must not happen; the model reads the reason. */
@@ -133,7 +133,7 @@ export const hold = (): Hold => ({ verdict: "hold" });
 /** End the run, softly: a hook that says {@link goOn} may still win. */
 export const stop = (reason: string): Stop => ({ verdict: "stop", reason });
 
-/** Go on, with an instruction for the model. Consumes every soft stop, never a hard one. */
+/** Continues with an instruction for the model. Overrides every soft stop, never a hard one. */
 export const goOn = (instruction: string): GoOn => ({ verdict: "go_on", instruction });
 
 /** End the stream: this piece and all after it are withheld. */

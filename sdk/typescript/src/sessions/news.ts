@@ -1,4 +1,4 @@
-// What is told of a session while its runs go on.
+// The events of a session while its runs continue.
 
 import type { SessionEvent as WireEvent } from "../gen/vertebra/v1/sessions_pb.js";
 import type { Args, Duration, Json, RunStatus, Stopped, ToolCall, ToolResult, Usage } from "../points/data.js";
@@ -77,7 +77,7 @@ export type News =
       readonly event: "delta";
       readonly channel: "text" | "reasoning" | "call";
       readonly text: string;
-      /** The how manieth call of the answer, and its tool, in the channel `call`. */
+      /** In the channel `call`: the zero-based index of the call within the answer, and its tool. */
       readonly index?: number;
       readonly tool?: string;
     }
@@ -115,7 +115,7 @@ export function newsOf(event: WireEvent): SessionEvent {
   } as SessionEvent;
 }
 
-/** How the run ended, if this tells of the end of a run that no other run began. */
+/** How the run ended, if this event is the end of a run that no other run started. */
 export function endOf(event: SessionEvent): RunReport | undefined {
   return event.event === "ended" && event.depth === 0 ? event.report : undefined;
 }

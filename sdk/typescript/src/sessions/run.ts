@@ -3,7 +3,7 @@
 import { VertebraError } from "../errors.js";
 import { endOf, type RunReport, type SessionEvent } from "./news.js";
 
-/** How many events wait for whoever reads them. */
+/** How many events are buffered for the reader. */
 const WAITING = 4096;
 
 /** A run that failed. The report says how far it came. */
@@ -18,13 +18,13 @@ export class RunFailed extends Error {
 }
 
 /**
- * A run. Read what happens with `for await`, or wait for how it ends: `await run.result`.
+ * A run. Read its events with `for await`, or wait for its end with `await run.result`.
  *
- * It goes on whether anybody reads or not. Whoever reads too slowly misses the oldest events, is told how many
- * (`missed`), and holds up nothing.
+ * The run continues whether you read its events or not. A reader that is too slow misses the oldest events, and an event
+ * `missed` says how many; the run does not wait for it.
  */
 export class Run implements AsyncIterable<SessionEvent> {
-  /** How it ended, however it did. Rejected only if nobody can say. */
+  /** How the run ended, also if it failed. Rejected only if the outcome cannot be known. */
   readonly result: Promise<RunReport>;
   readonly #events: SessionEvent[] = [];
   /** How many events came before those that are kept. */
@@ -36,7 +36,7 @@ export class Run implements AsyncIterable<SessionEvent> {
   /** Of a stream that ends when the run has ended. */
   constructor(stream: AsyncIterable<SessionEvent>) {
     this.result = this.#read(stream);
-    // Whoever only iterates is told there.
+    // A caller that only iterates gets the error there.
     this.result.catch(() => undefined);
   }
 

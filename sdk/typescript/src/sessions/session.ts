@@ -34,7 +34,7 @@ export interface SessionInfo {
   readonly unfinishedRun?: string;
 }
 
-/** What a session came to. */
+/** The totals of a session. */
 export interface SessionReport {
   readonly session_id: string;
   readonly usage: Usage;
@@ -73,7 +73,7 @@ export class Session {
     this.info = info;
   }
 
-  /** Runs a prompt. It goes on when the connection is lost, and what happens meanwhile is told afterwards. */
+  /** Runs a prompt. The run continues if the connection is lost, and its events are delivered afterwards. */
   prompt(text: string): Run {
     return promptIn(this.#place, text);
   }
@@ -84,8 +84,8 @@ export class Session {
   }
 
   /**
-   * What happened after a number, then what happens, until the session is closed. After a lost connection it goes on
-   * where it broke off.
+   * Yields past events after this number, then new ones, until the session is closed. After a lost connection it
+   * resumes where it stopped.
    */
   events(options: { readonly after?: number } = {}): AsyncGenerator<SessionEvent, void, undefined> {
     return eventsIn(this.#place, options.after ?? 0);
@@ -96,7 +96,7 @@ export class Session {
     return (await told(this.#place.wire.sessions.cancel({ sessionId: this.id }))).wasRunning;
   }
 
-  /** Ends the session: its end is told, and what ran behind it is waited for. */
+  /** Ends the session: fires `SessionEnd` and waits for detached watches. */
   async close(): Promise<SessionReport> {
     const { reportJson } = await told(this.#place.wire.sessions.close({ sessionId: this.id }));
     return JSON.parse(reportJson) as SessionReport;

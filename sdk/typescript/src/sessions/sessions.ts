@@ -11,9 +11,9 @@ import { resumeIn } from "./under_way.js";
 export interface SessionOptions {
   /** The folder that is worked in, under the server's own; that one unless given. */
   readonly folder?: string;
-  /** What models are told besides. */
+  /** Additional instructions for the model. */
   readonly systemPrompt?: string;
-  /** What becomes of its runs when a client that governs it is lost: they go on, or are suspended and can be resumed. */
+  /** What happens to its runs when a client that governs it is lost: they continue, or are suspended. */
   readonly whenLost?: "go_on" | "suspend";
   /** What to find it by. */
   readonly labels?: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ export class Sessions {
     this.#over = over;
   }
 
-  /** Opens a session. Whoever opens it owns it. */
+  /** Opens a session. The caller owns it. */
   async create(options: SessionOptions = {}): Promise<Session> {
     const session = this.#wire.sessions.create({
       folder: options.folder ?? "",

@@ -36,7 +36,7 @@ export function eventsIn({ wire, over, id: sessionId }: Place, after: number): E
   return unbroken(open, over);
 }
 
-/** The events of one run: those of its own stream, and after a lost connection the rest of them. */
+/** The events of one run: those of its stream, and after a lost connection the rest. */
 async function* ofRun(place: Place, stream: AsyncIterable<WireEvent>): Events {
   let last: SessionEvent | undefined;
   try {

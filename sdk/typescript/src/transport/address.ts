@@ -1,4 +1,4 @@
-// Where a server is, and how it is reached.
+// The address of a server, and how to connect to it.
 
 import { X509Certificate } from "node:crypto";
 import { connect as plainly, type Socket } from "node:net";
@@ -44,7 +44,7 @@ export function place(address: string, tls?: TlsOptions): Place {
       if (tls) throw wrong(`${address} is not encrypted: write https:// where there is \`tls\``);
       return network(address);
     default:
-      throw wrong(`${address} is no address: write http://HOST:PORT, https://HOST:PORT or unix:///PATH`);
+      throw wrong(`invalid address ${address}: write http://HOST:PORT, https://HOST:PORT or unix:///PATH`);
   }
 }
 
@@ -58,9 +58,9 @@ function socket(address: string, rest: string, tls: TlsOptions | undefined): Pla
 function network(address: string, tls?: TlsOptions): Place {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url?.host || url.pathname !== "/" || url.search || url.username) {
-    throw wrong(`${address} is no address: write a scheme, a host and a port, and nothing else`);
+    throw wrong(`invalid address ${address}: write a scheme, a host and a port, and nothing else`);
   }
-  // An address of the sixth version stands in brackets.
+  // An IPv6 address is written in brackets.
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (tls ? 443 : 80));
   if (!tls) return { url: url.origin, dial: () => plainly({ host, port, noDelay: true }) };
@@ -72,7 +72,7 @@ function network(address: string, tls?: TlsOptions): Place {
   };
 }
 
-/** Reads certificates and keys, so that what is none is an error before anybody is called. */
+/** Reads certificates and keys, so that an invalid one is an error before the client connects. */
 function secrets({ ca, cert, key }: TlsOptions): SecureContext {
   if ((cert === undefined) !== (key === undefined)) {
     throw wrong("a certificate and its key go together: pass both `tls.cert` and `tls.key`");
@@ -85,7 +85,7 @@ function secrets({ ca, cert, key }: TlsOptions): SecureContext {
       throw wrong(`${what} cannot be read: ${why}; pass what is in the file, in PEM`, cause);
     }
   };
-  // A context takes any text for an authority, and trusts nobody then.
+  // A context accepts any text as an authority, and then trusts no server.
   if (ca !== undefined) read("`tls.ca`", () => new X509Certificate(ca));
   return read("`tls.cert` with `tls.key`", () => createSecureContext({ ca, cert, key }));
 }

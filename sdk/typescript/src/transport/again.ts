@@ -18,7 +18,7 @@ export function pauseMs(attempt: number, chance: () => number = Math.random): nu
   return Math.round(most / 2 + (most / 2) * chance());
 }
 
-/** Waits before an attempt. An abort ends the wait, silently: whoever waits looks at the signal anyway. */
+/** Waits before an attempt. An abort ends the wait silently: the caller checks the signal anyway. */
 export async function pause(attempt: number, signal: AbortSignal): Promise<void> {
   await wait(pauseMs(attempt), undefined, { signal }).catch(() => undefined);
 }

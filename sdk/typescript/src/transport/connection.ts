@@ -1,6 +1,6 @@
-// One HTTP/2 connection to a server: opened when it is needed, pinged as long as it is there, and opened anew when it is
-// gone. The library has one of its own, which sends its pings on after the connection was destroyed, and throws where
-// nobody can catch it.
+// One HTTP/2 connection to a server: opened when it is needed, pinged while it is open, and opened again when it is lost.
+// The library's own connection manager keeps sending pings after the connection was destroyed, and throws where no caller
+// can catch the error.
 
 import {
   type ClientHttp2Session,
@@ -33,7 +33,7 @@ export class Connection implements Manager {
   readonly #keepalive: Keepalive;
   /** The one that new requests go over, as soon as it is there. */
   #current: Promise<ClientHttp2Session> | undefined;
-  /** Of all that are open: one that was told to go away finishes what is under way on it. */
+  /** All open connections: one that the server asked to go away still finishes its calls. */
   readonly #ends = new Set<End>();
   #closed = false;
 
@@ -88,7 +88,7 @@ export class Connection implements Manager {
         gone();
         reject(refusal(socket, error));
       };
-      // It is listened to for good: what goes wrong after the end is told to the streams it is about, and to nobody else.
+      // The listener is never removed: errors after the end are reported by the streams they affect.
       session.on("error", failed);
       // Of an alert of TLS the session says nothing, and leaves the socket open.
       socket.on("error", (error) => {

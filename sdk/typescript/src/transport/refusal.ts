@@ -1,10 +1,10 @@
-// Why there is no connection, in words that say what to do about it.
+// Explains a failed connection, and says what to do about it.
 
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** The alerts of a server that does not take the certificate of whoever connects. */
+/** The alerts of a server that rejects the client's certificate. */
 const NOT_TAKEN = /_ALERT_(?:\w*CERTIFICATE\w*|UNKNOWN_CA|DECRYPT_ERROR|ACCESS_DENIED)$/;
 
 /** What a connection failed of. */

@@ -93,7 +93,7 @@ function put(client: Client, hook: HookCase, one: Case, saw: Saw): Promise<unkno
     saw.set(hook.name, event);
     if (hook.fails !== undefined) throw new Error(hook.fails);
     if (hook.hangs) await new Promise(() => {});
-    // What is no answer is no answer here either; nothing at all has no opinion.
+    // An invalid answer is invalid here too; no answer means no opinion.
     return hook.says === undefined ? hook.answers : hook.says.trim() || undefined;
   };
   // The points and answers of cases are known when they run, not when this is compiled.

@@ -197,11 +197,11 @@ test("what is wrong with a hook is said when it is registered", { timeout: 30_00
     );
     await assert.rejects(
       client.on("BeforeToolUze" as never, () => undefined),
-      /there is no point `BeforeToolUze`/,
+      /unknown point `BeforeToolUze`/,
     );
     await assert.rejects(
       client.guard("SessionStart" as never, (() => undefined) as never),
-      /no guard can stand at SessionStart/,
+      /a guard is not possible at SessionStart/,
     );
     const slips: [object, object, RegExp][] = [
       [{ tol: "bash" }, {}, /a matcher has no `tol`: it has tool, /],

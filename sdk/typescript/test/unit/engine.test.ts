@@ -159,12 +159,12 @@ test("a handler that fails is a no where something can be refused, and nothing e
 test("an answer that means nothing is a failure, never ignored", async () => {
   const cases: [unknown, string][] = [
     [undefined, 'a handler answers with an action: `{ action: "Continue" }`'],
-    [{ action: "block" }, "there is no action `block`: there are Continue, Block, Retry, Skip"],
+    [{ action: "block" }, "unknown action `block`: known are Continue, Block, Retry, Skip"],
     [{ action: "Continue", reason: "x" }, "`reason` means nothing with Continue"],
     [{ action: "Continue", modifed: {} }, "`modifed` means nothing with Continue"],
     [{ action: "Continue", modified: 4 }, "`modified` is an object"],
     [{ action: "Retry" }, "Retry needs `retry_delay_ms`, a whole number from 0"],
-    [{ action: "toString" }, "there is no action `toString`: there are Continue, Block, Retry, Skip"],
+    [{ action: "toString" }, "unknown action `toString`: known are Continue, Block, Retry, Skip"],
   ];
   for (const [answer, reason] of cases) {
     const result = await engineOf({ it: { answer: () => answer } }).fire(call());
@@ -281,7 +281,7 @@ test("a hook has the usual values where nothing is said, and a slip of the pen i
   assert.deepEqual({ ...HookMatcher.path("src/**").with_session("s") }, { path_pattern: "src/**", session_id: "s" });
   const cases: [object, RegExp][] = [
     [{ id: "", event_type: "pre_tool_use" }, /a hook has an `id`/],
-    [{ id: "a", event_type: "pre_tool" }, /there is no event type `pre_tool`: there are pre_tool_use, /],
+    [{ id: "a", event_type: "pre_tool" }, /unknown event type `pre_tool`: known are pre_tool_use, /],
     [{ id: "a", event_type: "pre_tool_use", matcher: { path: "*" } }, /a matcher has no `path`/],
     [{ id: "a", event_type: "pre_tool_use", matcher: { tool: 4 } }, /`tool` of a matcher is a text/],
     [{ id: "a", event_type: "pre_tool_use", config: { prio: 1 } }, /a hook's config has no `prio`/],

@@ -30,7 +30,7 @@ pub(crate) fn sheet() -> Sheet {
     let bash = Bash::default();
     Sheet {
         name: "Bash",
-        purpose: "Runs commands in one folder, judged by `BashPolicy`, in a sandbox where the system has one.",
+        purpose: "Runs shell commands in one folder, judged by `BashPolicy`, in a sandbox where the system supports it.",
         install: |builder| {
             builder.with(Bash::default());
         },
@@ -42,13 +42,13 @@ pub(crate) fn sheet() -> Sheet {
             ("stderr_bytes", bash.stderr_bytes.to_string()),
             ("head_bytes", bash.head_bytes.to_string()),
             ("tail_bytes", bash.tail_bytes.to_string()),
-            ("environment", format!("{} names pass, nothing that looks like a secret", PASSED.len())),
+            ("environment", format!("{} variables pass, none that looks like a secret", PASSED.len())),
             ("judged", if bash.judged { "yes: by `BashPolicy`" } else { "no" }.to_owned()),
             ("sandbox.need", format!("{:?}", bash.sandbox.need)),
             ("sandbox.engine", format!("{:?}", bash.sandbox.engine)),
             ("sandbox.network", format!("{:?}", bash.sandbox.network)),
             ("sandbox.unix_sockets", format!("{:?}", bash.sandbox.unix_sockets)),
-            ("sandbox.write", "besides the folder and `TMPDIR`: none".to_owned()),
+            ("sandbox.write", "only the folder and `TMPDIR`".to_owned()),
             ("sandbox.deny_read", format!("{} paths", bash.sandbox.deny_read.len())),
             ("sandbox.protect", format!("{} paths", bash.sandbox.protect.len())),
         ],

@@ -13,7 +13,7 @@ pub(crate) fn sheet() -> Sheet {
     let Ground { writable, hosts, .. } = ground();
     Sheet {
         name: "BashPolicy",
-        purpose: "Judges every command by its parse: harm is denied, what is not understood is asked about.",
+        purpose: "Judges every command by its structure: denies harm, and asks about what it cannot understand.",
         install: |builder| {
             builder.with(BashPolicy::new(ground()));
         },

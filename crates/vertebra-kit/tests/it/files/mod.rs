@@ -28,7 +28,7 @@ pub(crate) fn sheet() -> Sheet {
     let Bounds { walk_entries, walk_depth, time, seen, .. } = Bounds::default();
     Sheet {
         name: "Files",
-        purpose: "Files below one folder, reached through a handle to it: read, write, edit, list, find, search.",
+        purpose: "Reads, writes, edits, lists, finds and searches files below one folder, and cannot leave it.",
         install: |builder| {
             builder.with(Files::new(env!("CARGO_MANIFEST_DIR")).expect("a folder"));
         },
@@ -36,9 +36,9 @@ pub(crate) fn sheet() -> Sheet {
             ("also_read", "no other folder".to_owned()),
             ("deny", "nothing".to_owned()),
             ("protect", vertebra_kit::PROTECTED.join(", ")),
-            ("write_unread", "no: a file is read before it is changed".to_owned()),
+            ("write_unread", "no: a file must be read before it is changed".to_owned()),
             ("read_only", "no".to_owned()),
-            ("undo", "nothing is kept".to_owned()),
+            ("undo", "off".to_owned()),
             ("read_lines", read_lines.to_string()),
             ("output_bytes", output_bytes.to_string()),
             ("file_bytes", file_bytes.to_string()),

@@ -14,7 +14,7 @@ pub(crate) fn sheet() -> Sheet {
     let server = ServerConfig::new(Transport::Http { url: String::new(), headers: BTreeMap::new() });
     Sheet {
         name: "Mcp",
-        purpose: "Connects MCP servers, as processes or by HTTP; their tools are called `mcp__server__tool`.",
+        purpose: "Connects to MCP servers, as processes or over HTTP. Their tools are named `mcp__server__tool`.",
         install: |_builder| {},
         knobs: vec![
             ("allow_tools", format!("{:?}", server.allow_tools)),

@@ -25,7 +25,7 @@ use super::{
 pub(crate) fn sheet() -> Sheet {
     Sheet {
         name: "Permissions",
-        purpose: "Rules that allow, ask and deny, in the syntax of other agents, and a mode for what no rule is about.",
+        purpose: "Rules that allow, ask or deny, in the syntax of other agents, and a mode for calls that no rule matches.",
         install: |builder| {
             builder.with(Permissions::default());
         },

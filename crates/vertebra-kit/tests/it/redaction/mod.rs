@@ -62,13 +62,13 @@ pub(crate) fn sheet() -> Sheet {
         Redaction::default().kinds().map(|(kind, strategy)| format!("{kind} {strategy:?}")).collect();
     Sheet {
         name: "Redaction",
-        purpose: "Hides secrets, and personal data if asked to, from models, front ends and the record.",
+        purpose: "Hides secrets, and personal data if enabled, from models, front ends and the record.",
         install: |builder| {
             builder.with(Redaction::default());
         },
         knobs: vec![
             ("on, off", kinds.join(", ")),
-            ("personal", "off; then email, credit-card, iban, ip-address, mac-address".into()),
+            ("personal", "off; if on: email, credit-card, iban, ip-address, mac-address".into()),
             ("pattern, value, environment", "none".into()),
             ("secrets_at", format!("{:?}", Redaction::default().places_of_secrets().collect::<Vec<_>>())),
             ("personal_at", format!("{:?}", Redaction::default().places_of_personal().collect::<Vec<_>>())),

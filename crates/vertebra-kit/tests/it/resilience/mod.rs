@@ -55,7 +55,7 @@ pub(crate) fn sheets() -> Vec<Sheet> {
     vec![
         Sheet {
             name: "ToolCallLimit",
-            purpose: "Limits how often a tool, or all of them, may be used; children count with their parent.",
+            purpose: "Limits how often one tool, or any tool, may be used, including by subagents.",
             install: |b| {
                 b.with(ToolCallLimit::per_run(10));
             },
@@ -67,7 +67,7 @@ pub(crate) fn sheets() -> Vec<Sheet> {
         },
         Sheet {
             name: "ModelCallLimit",
-            purpose: "Limits how often models may be asked, whatever for; children count with their parent.",
+            purpose: "Limits how often models may be called for any purpose, including by subagents.",
             install: |b| {
                 b.with(ModelCallLimit::default());
             },
@@ -79,7 +79,7 @@ pub(crate) fn sheets() -> Vec<Sheet> {
         },
         Sheet {
             name: "FinishGuard",
-            purpose: "Ends the run when an answer ended with one of these words of the provider.",
+            purpose: "Ends the run when a model's answer has one of these finish reasons.",
             install: |b| {
                 b.with(FinishGuard::default());
             },
@@ -87,7 +87,7 @@ pub(crate) fn sheets() -> Vec<Sheet> {
         },
         Sheet {
             name: "ModelRetry",
-            purpose: "Asks a model again that was busy, was not reached or broke off, before anything was shown.",
+            purpose: "Retries a model that was busy, unreachable or broke off, unless part of its answer was already shown.",
             install: |b| {
                 b.with(ModelRetry::default());
             },
@@ -99,7 +99,7 @@ pub(crate) fn sheets() -> Vec<Sheet> {
         },
         Sheet {
             name: "ModelFallback",
-            purpose: "Asks other models, in order, when one fails; `Router` makes one model of several drivers.",
+            purpose: "Calls other models, in order, when one fails. `Router` combines several drivers into one model.",
             install: |b| {
                 b.with(ModelFallback::to([]));
             },
@@ -111,19 +111,19 @@ pub(crate) fn sheets() -> Vec<Sheet> {
         },
         Sheet {
             name: "ToolRetry",
-            purpose: "Tries a tool again that has failed: idempotent ones, or those that are named.",
+            purpose: "Retries failed tools: those that are idempotent, or those that you name.",
             install: |b| {
                 b.with(ToolRetry::default());
             },
             knobs: vec![
                 ("retries", ToolRetry::default().retries.to_string()),
                 ("tools", format!("{:?}", ToolRetry::default().tools)),
-                ("backoff", "as of ModelRetry".into()),
+                ("backoff", "the same as for ModelRetry".into()),
             ],
         },
         Sheet {
             name: "ToolTimeout",
-            purpose: "Stops tools that take too long; waiting for permission does not count.",
+            purpose: "Stops tools that take too long. Waiting for approval does not count.",
             install: |b| {
                 b.with(ToolTimeout::all(secs(30)));
             },
@@ -131,7 +131,7 @@ pub(crate) fn sheets() -> Vec<Sheet> {
         },
         Sheet {
             name: "ResponseCache",
-            purpose: "Answers a request that was asked before with the answer it got, for nothing.",
+            purpose: "Answers a repeated request from a cache, at no cost.",
             install: |b| {
                 b.with(ResponseCache::default());
             },

@@ -19,8 +19,8 @@ use crate::{
 pub(crate) fn sheet() -> Sheet {
     Sheet {
         name: "Skills",
-        purpose: "Instructions in folders (`SKILL.md`), which the model loads when it needs them; they may narrow the tools, \
-            choose the model, or run as a child.",
+        purpose: "Instructions in folders (`SKILL.md`) that the model loads when it needs them. A skill may restrict the tools, \
+            choose the model, or run as a subagent.",
         install: |builder| {
             builder.with(Library::new().skill("commit", "description: Commits", "Commit.").skills());
         },

@@ -22,8 +22,8 @@ use crate::{
 pub(crate) fn sheet() -> Sheet {
     Sheet {
         name: "Subagents",
-        purpose: "Agents that a model can hand work to: fresh context, chosen tools, model and limits, under the parent's \
-            hooks and out of its budget.",
+        purpose: "Agents that a model can delegate work to, with their own context, tools, model and limits, under the parent's \
+            hooks and from its budget.",
         install: |builder| {
             builder.with(agents([Subagent::new("reviewer", "Reviews a change")]));
         },

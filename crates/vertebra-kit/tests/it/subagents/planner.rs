@@ -12,7 +12,7 @@ use crate::{
 pub(crate) fn sheet() -> Sheet {
     Sheet {
         name: "Planner",
-        purpose: "A subagent that looks around, changes nothing, and answers with a plan.",
+        purpose: "A subagent that reads, changes nothing, and returns a plan.",
         install: |builder| {
             builder.with(Planner::default());
         },

@@ -21,8 +21,8 @@ pub(crate) fn sheet() -> Sheet {
     let (knobs, offload) = (Summarisation::default(), Offload::default());
     Sheet {
         name: "Summarisation",
-        purpose: "Keeps conversations short: long results go to files, repeated and old results go first, then a model \
-                  updates a summary.",
+        purpose: "Keeps conversations short: moves long results to files, removes repeated and old results, then has a model \
+                  update a summary.",
         install: |builder| {
             builder.with(Summarisation::default());
         },
@@ -41,7 +41,7 @@ pub(crate) fn sheet() -> Sheet {
             ("offload.preview_chars", offload.preview_chars.to_string()),
             ("offload.page_bytes", offload.page_bytes.to_string()),
             ("offload.max_total_bytes", offload.max_total_bytes.to_string()),
-            ("offload.folder", "a temporary one".to_owned()),
+            ("offload.folder", "a temporary folder".to_owned()),
         ],
     }
 }

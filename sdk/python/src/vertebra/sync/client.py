@@ -102,7 +102,7 @@ class Client(Registers):
             try:
                 await self.inner.ready()
             except BaseException:
-                # Whoever reads the error knows that it is not in force.
+                # The error tells the caller that the hook is not registered.
                 self.inner.drop(hook.hook.name)
                 raise
 

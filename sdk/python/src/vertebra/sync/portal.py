@@ -1,4 +1,4 @@
-"""A loop in a thread of its own, and the way there and back."""
+"""An event loop in its own thread, and calls into it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Portal:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._open = True
-        # What is put on the loop is there before the loop is told to end, or not at all.
+        # Work is put on the loop before the loop is asked to end, or not at all.
         self._entering = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="vertebra-loop", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What the coroutine comes to. If the wait is broken off, so is the coroutine."""
+        """Returns the result of the coroutine. Interrupting the wait cancels the coroutine."""
         if threading.current_thread() is self._thread:
             work.close()
             raise RuntimeError("an async handler cannot wait for the loop it runs on: use a plain function")
@@ -43,7 +43,7 @@ class Portal:
             raise
 
     def call(self, function: Callable[[], T]) -> T:
-        """What a function comes to that has to be called on the loop."""
+        """Returns the result of a function that must be called on the loop."""
 
         async def there() -> T:
             return function()
@@ -51,7 +51,7 @@ class Portal:
         return self.run(there())
 
     def iterate(self, make: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
-        """The parts of an asynchronous iterator, one by one. It ends when nobody wants more of it."""
+        """Yields the items of an asynchronous iterator. It is closed when the caller stops reading."""
         parts = self.call(make)
 
         async def end() -> None:
@@ -66,7 +66,7 @@ class Portal:
                 self.run(end())
 
     def take(self, parts: AsyncIterator[T]) -> Iterator[T]:
-        """The parts of an asynchronous iterator, one by one. Somebody else may take the rest."""
+        """Yields the items of an asynchronous iterator. Another reader may take the rest."""
 
         async def following() -> tuple[T] | None:
             try:
@@ -83,7 +83,7 @@ class Portal:
         return self._open
 
     def close(self) -> None:
-        """Ends the loop and its thread. Whoever waits in another thread is told so."""
+        """Ends the loop and its thread. Calls waiting in other threads get an error."""
         with self._entering:
             self._open = False
             self._loop.call_soon_threadsafe(self._loop.stop)

@@ -71,7 +71,7 @@ class Session:
         return self._portal.run(self._session.refresh())
 
     def close(self) -> SessionReport:
-        """Ends the session, and says what it came to."""
+        """Ends the session and returns its totals."""
         return self._portal.run(self._session.close())
 
 

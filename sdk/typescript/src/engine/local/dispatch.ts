@@ -1,4 +1,4 @@
-// An event put to the hooks of an engine, here and now: the order and the laws of the server, without a server.
+// Dispatches an event to the hooks of an engine in this process: the same order and laws as on a server.
 
 import type { Args } from "../../points/data.js";
 import { rowOf } from "../../points/table.js";
@@ -13,10 +13,10 @@ export interface HookTrace {
   readonly hook: string;
   /**
    * `answered`, `failed` (it threw, took too long, or answered what cannot be), `skipped` (an earlier one ended it),
-   * `detached` (nobody waits for it), or `unhandled` (it has no handler).
+   * `detached` (its answer is ignored), or `unhandled` (it has no handler).
    */
   readonly ran: "answered" | "failed" | "skipped" | "detached" | "unhandled";
-  /** What it came to; of a hook that failed, what its failure came to. */
+  /** The hook's action; for a failed hook, the action that its failure resulted in. */
   readonly action?: HookAction;
   readonly reason?: string;
   /** How often it was asked. */
@@ -31,7 +31,7 @@ export interface HookResult {
   readonly retry_delay_ms?: number;
   /** What changed, in the words of the payload: before a tool, the arguments. */
   readonly modified?: Args;
-  /** The hook that decided; `null` if nobody did. */
+  /** The hook that decided; `null` if none did. */
   readonly decided_by: string | null;
   /** The event as hooks left it. */
   readonly event: FiredEvent;
@@ -53,7 +53,7 @@ interface Verdict {
   readonly response: HookResponse;
 }
 
-/** Puts an event to hooks: those that wait one after another, then those that nobody waits for. */
+/** Dispatches an event: hooks one after another, then the detached ones. */
 export async function dispatch(
   all: readonly Handled[],
   fired: FiredEvent,

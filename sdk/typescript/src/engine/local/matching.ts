@@ -41,7 +41,7 @@ function commandsIn(args: Record<string, unknown>): string[] {
   });
 }
 
-/** A regular expression as the runtime writes them: flags stand in front, as in `(?i)rm`. */
+/** A regular expression in the runtime's syntax, with flags in front, as in `(?i)rm`. */
 function pattern(source: string): RegExp {
   const [, flags = "", rest = source] = /^\(\?([ims]+)\)(.*)$/s.exec(source) ?? [];
   return new RegExp(rest, flags);
