@@ -55,8 +55,21 @@ enum Format {
 }
 
 impl Seal {
-    /// What is signed: the chain's head stands for every byte of the lines.
-    fn words(session_id: &str, lines: u64, head: Hash) -> String {
+    /// Signs the lines of a session with `key`.
+    fn new(session_id: &str, lines: u64, head: Hash, key: &SigningKey) -> Self {
+        let signature = key.sign(Self::signed_text(session_id, lines, head).as_bytes());
+        Self {
+            sealed: Format::First,
+            session_id: session_id.to_owned(),
+            lines,
+            head,
+            public_key: key_text(&key.verifying_key()),
+            signature: hex(&signature.to_bytes()),
+        }
+    }
+
+    /// Returns the text that is signed. The head of the chain covers every byte of the lines.
+    fn signed_text(session_id: &str, lines: u64, head: Hash) -> String {
         format!("vertebra journal export 1\n{session_id}\n{lines}\n{head}\n")
     }
 }
@@ -117,15 +130,7 @@ impl Store {
             }
         }
         if let Some(key) = key {
-            let signature = key.sign(Seal::words(session_id, exported.lines, exported.head).as_bytes());
-            let seal = Seal {
-                sealed: Format::First,
-                session_id: session_id.to_owned(),
-                lines: exported.lines,
-                head: exported.head,
-                public_key: key_text(&key.verifying_key()),
-                signature: hex(&signature.to_bytes()),
-            };
+            let seal = Seal::new(session_id, exported.lines, exported.head, key);
             let seal = serde_json::to_string(&seal).map_err(|error| failed(error.into()))?;
             writeln!(to, "{seal}").map_err(failed)?;
         }
@@ -164,8 +169,8 @@ pub fn verify_export(mut from: impl BufRead, key: &VerifyingKey) -> Result<Signe
         return Err(ExportError::OtherKey(seal.public_key));
     }
     let signature = Signature::from_bytes(&unhex(&seal.signature)?);
-    let words = Seal::words(&seal.session_id, seal.lines, seal.head);
-    if key.verify_strict(words.as_bytes(), &signature).is_err() {
+    let text = Seal::signed_text(&seal.session_id, seal.lines, seal.head);
+    if key.verify_strict(text.as_bytes(), &signature).is_err() {
         return Err(ExportError::Changed("the signature does not fit its last line".to_owned()));
     }
     if lines != seal.lines {
@@ -187,4 +192,21 @@ fn next_line(from: &mut impl BufRead) -> Result<Option<String>, ExportError> {
         Some(_) => return Err(ExportError::Changed("it was cut off".to_owned())),
     }
     String::from_utf8(line).map(Some).map_err(|_| ExportError::Changed("a line is not text".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_file_of_an_earlier_version_still_makes_the_same_signature() {
+        let key = SigningKey::from_bytes(include_bytes!("../tests/data/signed/journal-signing.key"));
+        let export = include_str!("../tests/data/signed/session.jsonl");
+        let written = export.lines().last().expect("a last line");
+        let Seal { session_id, lines, head, .. } = serde_json::from_str(written).expect("the signature");
+
+        let seal = Seal::new(&session_id, lines, head, &key);
+
+        assert_eq!(serde_json::to_string(&seal).expect("JSON"), written);
+    }
 }

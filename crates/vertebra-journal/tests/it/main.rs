@@ -13,6 +13,7 @@ mod open;
 mod property;
 mod queue;
 mod retention;
+mod signed;
 mod support;
 #[cfg(feature = "otel")]
 mod telemetry;
