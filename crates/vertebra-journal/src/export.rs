@@ -2,13 +2,13 @@
 
 use std::io::{self, BufRead, Read, Write};
 
-use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use serde::{Deserialize, Serialize};
 use vertebra::{JournalError, JournalFault};
 
 use crate::{
     Store,
     chain::{Hash, NotHex, Verified, hex, unhex},
+    key::{SigningKey, VerifyingKey, key_text},
 };
 
 /// How long a line of an export may be.
@@ -64,7 +64,7 @@ impl Seal {
             lines,
             head,
             public_key: key_text(&key.verifying_key()),
-            signature: hex(&signature.to_bytes()),
+            signature: hex(&signature),
         }
     }
 
@@ -139,22 +139,6 @@ impl Store {
     }
 }
 
-/// A public key as people pass it on: in hexadecimal digits.
-pub fn key_text(key: &VerifyingKey) -> String {
-    hex(key.as_bytes())
-}
-
-/// A public key from such digits.
-pub fn read_key(text: &str) -> Result<VerifyingKey, NotAKey> {
-    let bytes = unhex(text.trim()).map_err(|_| NotAKey)?;
-    VerifyingKey::from_bytes(&bytes).map_err(|_| NotAKey)
-}
-
-/// A text that should be a public key, and is not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a public key is 64 hexadecimal digits, as `vertebra sessions export --sign` shows it")]
-pub struct NotAKey;
-
 /// Looks whether an export is exactly what the owner of this key exported.
 pub fn verify_export(mut from: impl BufRead, key: &VerifyingKey) -> Result<Signed, ExportError> {
     let (mut lines, mut head) = (0, Hash::START);
@@ -168,9 +152,9 @@ pub fn verify_export(mut from: impl BufRead, key: &VerifyingKey) -> Result<Signe
     if seal.public_key != key_text(key) {
         return Err(ExportError::OtherKey(seal.public_key));
     }
-    let signature = Signature::from_bytes(&unhex(&seal.signature)?);
+    let signature = unhex(&seal.signature)?;
     let text = Seal::signed_text(&seal.session_id, seal.lines, seal.head);
-    if key.verify_strict(text.as_bytes(), &signature).is_err() {
+    if !key.verifies(text.as_bytes(), &signature) {
         return Err(ExportError::Changed("the signature does not fit its last line".to_owned()));
     }
     if lines != seal.lines {
