@@ -8,6 +8,7 @@ mod crash;
 mod fix;
 mod hook;
 mod journal;
+mod man;
 mod proto;
 mod sdk;
 mod served;
@@ -34,6 +35,8 @@ enum Task {
     Fix,
     /// Generates the Rust code of the gRPC contract in `proto/`
     Proto,
+    /// Writes the manual pages of `vertebra`
+    Man(man::Request),
     /// Kills an agent's process again and again, and resumes it: every effect must have happened once
     Crash(crash::Request),
     /// Measures Vertebra beside its peers: one table, two plots
@@ -58,6 +61,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Tidy => tidy::run(),
         Task::Fix => fix::run(),
         Task::Proto => proto::run(),
+        Task::Man(request) => man::run(&request),
         Task::Crash(request) => {
             crash::run(&request)?;
             return Ok(ExitCode::SUCCESS);
