@@ -1,4 +1,4 @@
-//! A session as a file: one line of JSON per line of the journal, signed if somebody wants to prove it.
+//! Exports a session to a file: one line of JSON per fact of the journal, optionally with a signature.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -11,26 +11,27 @@ use crate::{
     key::{SigningKey, VerifyingKey, key_text},
 };
 
-/// How long a line of an export may be.
+/// The longest line of an export, in bytes.
 const LONGEST: u64 = 128 << 20;
 
-/// What was exported.
+/// The result of an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Exported {
-    /// So many lines.
+    /// The number of lines.
     pub lines: u64,
-    /// The numbers of those that could not be read and are not in it.
+    /// The numbers of the lines that could not be read. The export does not contain them.
     pub unreadable: Vec<u64>,
-    /// The last link of a chain over the lines. It is that of the session, if it has one and none is missing.
+    /// The last link of a chain over the lines. It equals that of the session if the session has a chain and no line is
+    /// missing.
     pub head: Hash,
 }
 
-/// What a signed export proves.
+/// What the signature of an export proves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Signed {
     /// The session.
     pub session_id: String,
-    /// Its lines.
+    /// The number of its lines.
     pub lines: u64,
     /// The last link of the chain over them.
     pub head: Hash,
@@ -47,7 +48,7 @@ struct Seal {
     signature: String,
 }
 
-/// How an export is signed.
+/// The format of a signature.
 #[derive(Serialize, Deserialize)]
 enum Format {
     #[serde(rename = "vertebra journal, blake3, ed25519")]
@@ -74,19 +75,19 @@ impl Seal {
     }
 }
 
-/// Why an export proves nothing.
+/// The reason why an export does not verify.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// It could not be read.
+    /// The file could not be read.
     #[error("the export cannot be read")]
     Read(#[from] io::Error),
-    /// Nobody signed it.
+    /// The export has no signature.
     #[error("the export is not signed: its last line is not a signature")]
     NotSigned,
-    /// Somebody else signed it.
+    /// The export is signed with another key.
     #[error("the export is signed with another key: {0}")]
     OtherKey(String),
-    /// It is not what was signed.
+    /// The export was changed after it was signed.
     #[error("the export is not what was signed: {0}")]
     Changed(String),
 }
@@ -98,10 +99,10 @@ impl From<NotHex> for ExportError {
 }
 
 impl Store {
-    /// Writes a session out, one line of JSON per line. With a key, a last line proves that whoever has the key has
-    /// exported exactly these lines.
+    /// Writes a session to `to`, one line of JSON per fact. With a key, the last line is a signature. It proves that the
+    /// owner of the key exported exactly these lines.
     ///
-    /// What cannot be read is left out, and said. Only a session that is whole can be signed.
+    /// Without a key, lines that cannot be read are left out and reported. A session with such a line cannot be signed.
     pub fn export(
         &self,
         session_id: &str,
@@ -139,7 +140,7 @@ impl Store {
     }
 }
 
-/// Looks whether an export is exactly what the owner of this key exported.
+/// Verifies that an export is exactly what the owner of `key` signed.
 pub fn verify_export(mut from: impl BufRead, key: &VerifyingKey) -> Result<Signed, ExportError> {
     let (mut lines, mut head) = (0, Hash::START);
     let mut last = next_line(&mut from)?.ok_or(ExportError::NotSigned)?;
@@ -172,7 +173,7 @@ fn next_line(from: &mut impl BufRead) -> Result<Option<String>, ExportError> {
     match line.pop() {
         None => return Ok(None),
         Some(b'\n') => {}
-        // A file that was cut off, or a line that has no end.
+        // The file was truncated, or the line is too long.
         Some(_) => return Err(ExportError::Changed("it was cut off".to_owned())),
     }
     String::from_utf8(line).map(Some).map_err(|_| ExportError::Changed("a line is not text".to_owned()))

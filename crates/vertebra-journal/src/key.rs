@@ -39,7 +39,7 @@ impl SigningKey {
 }
 
 fn key_pair(seed: &[u8; 32]) -> Ed25519KeyPair {
-    // Every 32 bytes are a seed, and there is no public key to compare the computed one with.
+    // Any 32 bytes are a seed. Key files contain only the seed, so the public key cannot be checked against it.
     Ed25519KeyPair::from_seed_unchecked(seed).expect("a seed has 32 bytes")
 }
 
@@ -85,7 +85,7 @@ pub fn read_key(text: &str) -> Result<VerifyingKey, NotAKey> {
     unhex(text.trim()).map(VerifyingKey).map_err(|_| NotAKey)
 }
 
-/// A text that should be a public key, and is not.
+/// The error for a text that is not a public key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a public key is 64 hexadecimal digits, as `vertebra sessions export --sign` shows it")]
 pub struct NotAKey;

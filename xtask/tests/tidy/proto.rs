@@ -41,10 +41,10 @@ fn the_committed_code_is_what_the_contract_generates() {
 #[test]
 fn every_file_of_the_contract_is_generated_from() {
     let folder = root().join(CONTRACT).join("vertebra/v1");
-    let files = fs::read_dir(folder).expect("the contract").map(|entry| entry.expect("a file").file_name());
-    let names = files.map(|name| name.into_string().expect("a plain name"));
-    let mut found: Vec<String> =
-        names.filter(|name| name.ends_with(".proto")).map(|name| format!("vertebra/v1/{name}")).collect();
+    let files = fs::read_dir(folder).expect("the contract").map(|entry| entry.expect("a file").path());
+    let protos = files.filter(|path| path.extension().is_some_and(|extension| extension == "proto"));
+    let names = protos.filter_map(|path| Some(format!("vertebra/v1/{}", path.file_name()?.display())));
+    let mut found: Vec<String> = names.collect();
     found.sort();
     let mut expected = FILES;
     expected.sort_unstable();
@@ -52,7 +52,7 @@ fn every_file_of_the_contract_is_generated_from() {
     assert_eq!(found, expected);
 }
 
-/// Generates the code into a folder of its own, and returns the folder.
+/// Generates the code into a temporary folder, and returns the folder.
 fn generate() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("proto");
     fs::create_dir_all(&folder).expect("a folder");
