@@ -3,6 +3,7 @@
 mod arrows;
 mod commands;
 mod files;
+mod points;
 mod proto;
 mod readme;
 mod repo;

@@ -4,6 +4,7 @@ mod agent;
 mod chain;
 mod claims;
 mod conformance;
+mod crash;
 mod damage;
 mod disk;
 mod inbox;

@@ -12,7 +12,7 @@ use vertebra_server::{
     },
 };
 
-use crate::world::{Bearer, Client, Papers, World, guard, known, limits, soon};
+use super::world::{Bearer, Client, Papers, World, guard, known, limits, soon};
 
 #[tokio::test]
 async fn without_a_token_or_with_another_nobody_comes_in() {
