@@ -2,6 +2,7 @@
 
 mod arrows;
 mod commands;
+mod crates;
 mod files;
 mod points;
 mod proto;
