@@ -15,7 +15,8 @@ pub(crate) struct Request {
 }
 
 pub(crate) fn run(request: &Request) -> anyhow::Result<()> {
-    let line = "cargo test --package vertebra-journal --test crash -- --ignored --exact --nocapture a_thousand_kills";
+    let line =
+        "cargo test --package vertebra-journal --test it -- --ignored --exact --nocapture crash::a_thousand_kills";
     let mut command = Stage::new("crash", line).command();
     command.env("VERTEBRA_CRASH_KILLS", request.kills.to_string());
     command.env("VERTEBRA_CRASH_SEED", request.seed.to_string());

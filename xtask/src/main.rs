@@ -9,7 +9,9 @@ mod crash;
 mod fix;
 mod hook;
 mod journal;
+mod man;
 mod programs;
+mod proto;
 mod sdk;
 mod served;
 mod stage;
@@ -33,6 +35,10 @@ enum Task {
     Tidy,
     /// Repairs what a machine can repair: clippy's suggestions, then formatting
     Fix,
+    /// Generates the Rust code of the gRPC contract in `proto/`
+    Proto,
+    /// Writes the manual pages of `vertebra`
+    Man(man::Request),
     /// Kills an agent's process again and again, and resumes it: every effect must have happened once
     Crash(crash::Request),
     /// Measures how long builds take, from a clean clone
@@ -58,6 +64,8 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Test => test::run()?,
         Task::Tidy => tidy::run(),
         Task::Fix => fix::run(),
+        Task::Proto => proto::run(),
+        Task::Man(request) => man::run(&request),
         Task::Crash(request) => {
             crash::run(&request)?;
             return Ok(ExitCode::SUCCESS);

@@ -35,7 +35,7 @@ const MODULES: [&str; 8] = [
 const SERVE: &str = "exec /vertebra serve --listen vsock://any:9000 --token-file /token --dir /work \
                      --model script:/turns.jsonl --mode accept-edits";
 
-const TEST: &str = "machine::a_session_in_a_virtual_machine_is_governed_from_outside";
+const TEST: &str = "hostile::machine::a_session_in_a_virtual_machine_is_governed_from_outside";
 
 pub(crate) fn run() -> anyhow::Result<()> {
     let folder = absolute(tools_dir().join("vsock"))?;
@@ -44,7 +44,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let kernel = get_kernel(&folder)?;
     ensure!(Stage::new("build", "cargo build --package vertebra-cli").passes(), "`vertebra` is not built");
     let initramfs = initramfs(&folder, &kernel)?;
-    let line = "cargo test --package vertebra-server --test hostile -- --ignored --exact --nocapture";
+    let line = "cargo test --package vertebra-server --test it -- --ignored --exact --nocapture";
     let mut test = Stage::new("test", line).arg(TEST).command();
     test.env("VERTEBRA_VM_KERNEL", kernel.image).env("VERTEBRA_VM_INITRAMFS", initramfs);
     test.env("VERTEBRA_VM_VHOST", folder.join("bin/vhost-device-vsock"));

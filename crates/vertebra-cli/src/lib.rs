@@ -6,6 +6,7 @@ mod assembly;
 mod backtest;
 mod bridge;
 mod chat;
+mod completions;
 mod demo;
 mod doctor;
 mod drive;
@@ -17,7 +18,6 @@ mod init;
 mod install;
 mod interrupt;
 mod key;
-mod manual;
 mod markdown;
 mod models;
 mod options;
@@ -35,7 +35,7 @@ mod view;
 
 use std::{pin::Pin, process::ExitCode};
 
-use clap::{CommandFactory as _, Parser};
+use clap::{CommandFactory, Parser};
 
 /// An agent runtime whose skeleton is hooks.
 #[derive(Parser)]
@@ -79,9 +79,13 @@ enum Command {
     /// List the agents that your policy can govern, and what each can enforce
     Hosts(hosts::Options),
     /// Print completions for a shell
-    Completions(manual::Completions),
-    /// Print the manual page
-    Man(manual::Man),
+    Completions(completions::Options),
+}
+
+/// Returns the description of the command line, for the manual pages.
+#[doc(hidden)]
+pub fn command() -> clap::Command {
+    <Command as CommandFactory>::command()
 }
 
 /// Runs the program on the arguments of this process.
@@ -119,8 +123,7 @@ fn any_command() -> anyhow::Result<ExitCode> {
         Command::Install(options) => install::install(&options),
         Command::Uninstall(options) => install::uninstall(&options),
         Command::Hosts(options) => hosts::run(&options),
-        Command::Completions(options) => manual::completions(&options, Command::command()),
-        Command::Man(options) => manual::man(&options, Command::command()),
+        Command::Completions(options) => completions::run(&options, command()),
     }
 }
 
@@ -151,4 +154,26 @@ fn block_on(work: Pin<Box<dyn Future<Output = anyhow::Result<ExitCode>> + '_>>) 
     // A thread that waits for a disk or a keyboard does not keep a person from leaving.
     runtime.shutdown_background();
     code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_manual_page() -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        clap_mangen::generate_to(command(), folder.path())?;
+        let page = |name: &str| std::fs::read_to_string(folder.path().join(format!("{name}.1")));
+
+        let first = page("vertebra")?;
+        assert!(first.contains(".TH vertebra 1"), "{first}");
+        for command in command().get_subcommands() {
+            let name = format!("vertebra-{}", command.get_name());
+            assert!(first.contains(&format!("{}(1)", name.replace('-', "\\-"))), "{name} is not on the first page");
+            assert!(page(&name)?.contains(".SH SYNOPSIS"), "{name}");
+        }
+        assert!(page("vertebra-run")?.contains("max\\-cost"));
+        Ok(())
+    }
 }

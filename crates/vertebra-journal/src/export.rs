@@ -1,36 +1,37 @@
-//! A session as a file: one line of JSON per line of the journal, signed if somebody wants to prove it.
+//! Exports a session to a file: one line of JSON per fact of the journal, optionally with a signature.
 
 use std::io::{self, BufRead, Read, Write};
 
-use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use serde::{Deserialize, Serialize};
 use vertebra::{JournalError, JournalFault};
 
 use crate::{
     Store,
     chain::{Hash, NotHex, Verified, hex, unhex},
+    key::{SigningKey, VerifyingKey, key_text},
 };
 
-/// How long a line of an export may be.
+/// The longest line of an export, in bytes.
 const LONGEST: u64 = 128 << 20;
 
-/// What was exported.
+/// The result of an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Exported {
-    /// So many lines.
+    /// The number of lines.
     pub lines: u64,
-    /// The numbers of those that could not be read and are not in it.
+    /// The numbers of the lines that could not be read. The export does not contain them.
     pub unreadable: Vec<u64>,
-    /// The last link of a chain over the lines. It is that of the session, if it has one and none is missing.
+    /// The last link of a chain over the lines. It equals that of the session if the session has a chain and no line is
+    /// missing.
     pub head: Hash,
 }
 
-/// What a signed export proves.
+/// What the signature of an export proves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Signed {
     /// The session.
     pub session_id: String,
-    /// Its lines.
+    /// The number of its lines.
     pub lines: u64,
     /// The last link of the chain over them.
     pub head: Hash,
@@ -47,7 +48,7 @@ struct Seal {
     signature: String,
 }
 
-/// How an export is signed.
+/// The format of a signature.
 #[derive(Serialize, Deserialize)]
 enum Format {
     #[serde(rename = "vertebra journal, blake3, ed25519")]
@@ -55,25 +56,38 @@ enum Format {
 }
 
 impl Seal {
-    /// What is signed: the chain's head stands for every byte of the lines.
-    fn words(session_id: &str, lines: u64, head: Hash) -> String {
+    /// Signs the lines of a session with `key`.
+    fn new(session_id: &str, lines: u64, head: Hash, key: &SigningKey) -> Self {
+        let signature = key.sign(Self::signed_text(session_id, lines, head).as_bytes());
+        Self {
+            sealed: Format::First,
+            session_id: session_id.to_owned(),
+            lines,
+            head,
+            public_key: key_text(&key.verifying_key()),
+            signature: hex(&signature),
+        }
+    }
+
+    /// Returns the text that is signed. The head of the chain covers every byte of the lines.
+    fn signed_text(session_id: &str, lines: u64, head: Hash) -> String {
         format!("vertebra journal export 1\n{session_id}\n{lines}\n{head}\n")
     }
 }
 
-/// Why an export proves nothing.
+/// The reason why an export does not verify.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// It could not be read.
+    /// The file could not be read.
     #[error("the export cannot be read")]
     Read(#[from] io::Error),
-    /// Nobody signed it.
+    /// The export has no signature.
     #[error("the export is not signed: its last line is not a signature")]
     NotSigned,
-    /// Somebody else signed it.
+    /// The export is signed with another key.
     #[error("the export is signed with another key: {0}")]
     OtherKey(String),
-    /// It is not what was signed.
+    /// The export was changed after it was signed.
     #[error("the export is not what was signed: {0}")]
     Changed(String),
 }
@@ -85,10 +99,10 @@ impl From<NotHex> for ExportError {
 }
 
 impl Store {
-    /// Writes a session out, one line of JSON per line. With a key, a last line proves that whoever has the key has
-    /// exported exactly these lines.
+    /// Writes a session to `to`, one line of JSON per fact. With a key, the last line is a signature. It proves that the
+    /// owner of the key exported exactly these lines.
     ///
-    /// What cannot be read is left out, and said. Only a session that is whole can be signed.
+    /// Without a key, lines that cannot be read are left out and reported. A session with such a line cannot be signed.
     pub fn export(
         &self,
         session_id: &str,
@@ -117,15 +131,7 @@ impl Store {
             }
         }
         if let Some(key) = key {
-            let signature = key.sign(Seal::words(session_id, exported.lines, exported.head).as_bytes());
-            let seal = Seal {
-                sealed: Format::First,
-                session_id: session_id.to_owned(),
-                lines: exported.lines,
-                head: exported.head,
-                public_key: key_text(&key.verifying_key()),
-                signature: hex(&signature.to_bytes()),
-            };
+            let seal = Seal::new(session_id, exported.lines, exported.head, key);
             let seal = serde_json::to_string(&seal).map_err(|error| failed(error.into()))?;
             writeln!(to, "{seal}").map_err(failed)?;
         }
@@ -134,23 +140,7 @@ impl Store {
     }
 }
 
-/// A public key as people pass it on: in hexadecimal digits.
-pub fn key_text(key: &VerifyingKey) -> String {
-    hex(key.as_bytes())
-}
-
-/// A public key from such digits.
-pub fn read_key(text: &str) -> Result<VerifyingKey, NotAKey> {
-    let bytes = unhex(text.trim()).map_err(|_| NotAKey)?;
-    VerifyingKey::from_bytes(&bytes).map_err(|_| NotAKey)
-}
-
-/// A text that should be a public key, and is not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a public key is 64 hexadecimal digits, as `vertebra sessions export --sign` shows it")]
-pub struct NotAKey;
-
-/// Looks whether an export is exactly what the owner of this key exported.
+/// Verifies that an export is exactly what the owner of `key` signed.
 pub fn verify_export(mut from: impl BufRead, key: &VerifyingKey) -> Result<Signed, ExportError> {
     let (mut lines, mut head) = (0, Hash::START);
     let mut last = next_line(&mut from)?.ok_or(ExportError::NotSigned)?;
@@ -163,9 +153,9 @@ pub fn verify_export(mut from: impl BufRead, key: &VerifyingKey) -> Result<Signe
     if seal.public_key != key_text(key) {
         return Err(ExportError::OtherKey(seal.public_key));
     }
-    let signature = Signature::from_bytes(&unhex(&seal.signature)?);
-    let words = Seal::words(&seal.session_id, seal.lines, seal.head);
-    if key.verify_strict(words.as_bytes(), &signature).is_err() {
+    let signature = unhex(&seal.signature)?;
+    let text = Seal::signed_text(&seal.session_id, seal.lines, seal.head);
+    if !key.verifies(text.as_bytes(), &signature) {
         return Err(ExportError::Changed("the signature does not fit its last line".to_owned()));
     }
     if lines != seal.lines {
@@ -183,8 +173,25 @@ fn next_line(from: &mut impl BufRead) -> Result<Option<String>, ExportError> {
     match line.pop() {
         None => return Ok(None),
         Some(b'\n') => {}
-        // A file that was cut off, or a line that has no end.
+        // The file was truncated, or the line is too long.
         Some(_) => return Err(ExportError::Changed("it was cut off".to_owned())),
     }
     String::from_utf8(line).map(Some).map_err(|_| ExportError::Changed("a line is not text".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_file_of_an_earlier_version_still_makes_the_same_signature() {
+        let key = SigningKey::from_bytes(include_bytes!("../tests/data/signed/journal-signing.key"));
+        let export = include_str!("../tests/data/signed/session.jsonl");
+        let written = export.lines().last().expect("a last line");
+        let Seal { session_id, lines, head, .. } = serde_json::from_str(written).expect("the signature");
+
+        let seal = Seal::new(&session_id, lines, head, &key);
+
+        assert_eq!(serde_json::to_string(&seal).expect("JSON"), written);
+    }
 }

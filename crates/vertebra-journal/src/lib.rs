@@ -24,6 +24,7 @@
 
 mod chain;
 mod export;
+mod key;
 mod store;
 #[cfg(feature = "otel")]
 pub mod telemetry;
@@ -32,6 +33,6 @@ pub mod backtest;
 pub mod past;
 
 pub use chain::{Hash, NotHex, Verified};
-pub use ed25519_dalek::{SigningKey, VerifyingKey};
-pub use export::{ExportError, Exported, NotAKey, Signed, key_text, read_key, verify_export};
+pub use export::{ExportError, Exported, Signed, verify_export};
+pub use key::{NotAKey, SigningKey, VerifyingKey, key_text, read_key};
 pub use store::{Inbox, Lines, Options, Pruned, Question, Retention, SessionRow, Status, Store, Sync, Wanted};

@@ -15,18 +15,10 @@ mod limits;
 mod listen;
 mod log;
 mod metrics;
+pub mod proto;
 mod records;
 mod server;
 mod sessions;
-
-/// The contract, as Rust.
-#[expect(missing_docs, clippy::pedantic, clippy::large_enum_variant, reason = "generated")]
-pub mod proto {
-    tonic::include_proto!("vertebra.v1");
-
-    /// The contract itself, for reflection.
-    pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));
-}
 
 /// What [`Agents::make`] returns its agent in.
 pub use vertebra::BoxFuture;

@@ -2,7 +2,10 @@
 
 mod arrows;
 mod commands;
+mod crates;
 mod files;
+mod points;
+mod proto;
 mod readme;
 mod repo;
 

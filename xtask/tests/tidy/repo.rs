@@ -17,6 +17,11 @@ impl File {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
+    /// Tells whether a program wrote the file. Nobody reads such a file, so its length and its first line do not matter.
+    pub(crate) fn is_generated(&self) -> bool {
+        self.text.starts_with("// This file is @generated")
+    }
+
     pub(crate) fn is_rust(&self) -> bool {
         Path::new(&self.path).extension().is_some_and(|extension| extension == "rs")
     }

@@ -9,6 +9,7 @@ mod detached;
 mod failure;
 mod laws;
 mod matchers;
+mod mistakes;
 mod notes;
 mod order;
 mod panics;

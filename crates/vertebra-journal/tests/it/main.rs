@@ -4,6 +4,7 @@ mod agent;
 mod chain;
 mod claims;
 mod conformance;
+mod crash;
 mod damage;
 mod disk;
 mod inbox;
@@ -13,6 +14,7 @@ mod open;
 mod property;
 mod queue;
 mod retention;
+mod signed;
 mod support;
 #[cfg(feature = "otel")]
 mod telemetry;

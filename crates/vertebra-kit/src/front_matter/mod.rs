@@ -242,6 +242,19 @@ mod tests {
         );
     }
 
+    /// This is why the fields are read straight from YAML: as a JSON value, `1.10` would be the number 1.1.
+    #[test]
+    fn text_fields_are_read_exactly_as_written() {
+        for written in ["1.10", "007", "0x1F", "123", "yes", "true", "2030-01-01"] {
+            let document = parsed(&format!("---\nname: {written}\n---\n")).expect("front matter");
+            assert_eq!(document.fields.name, written);
+        }
+        for written in ["3", "\"3\"", "0x3"] {
+            let document = parsed(&format!("---\nsteps: {written}\n---\n")).expect("front matter");
+            assert_eq!(document.fields.steps, 3, "{written}");
+        }
+    }
+
     #[test]
     fn what_is_wrong_is_said_with_its_line_and_the_cure() {
         refused(

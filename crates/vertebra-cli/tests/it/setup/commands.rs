@@ -1,4 +1,4 @@
-//! `init`, `doctor`, `completions`, `man`, and help.
+//! `init`, `doctor`, `completions` and help.
 
 use std::{
     io::Write as _,
@@ -82,15 +82,6 @@ fn completions_are_there_for_every_shell_and_bash_can_read_its_own() {
 }
 
 #[test]
-fn there_is_a_manual_page_for_each_command() {
-    let machine = Machine::new();
-    let told = machine.runs(&["man"]);
-    assert!(told.out.contains(".TH vertebra 1") && told.out.contains("vertebra\\-doctor(1)"), "{}", told.out);
-    assert_eq!(machine.runs(&["man", "--dir", "../pages"]).code, 0);
-    assert!(machine.read("pages/vertebra-run.1").contains("max\\-cost"));
-}
-
-#[test]
 fn help_and_version_touch_nothing_and_need_nothing() {
     let machine = Machine::new();
     for arguments in [&["--help"][..], &["--version"], &["run", "--help"], &["doctor", "--help"]] {
@@ -105,7 +96,7 @@ fn help_and_version_touch_nothing_and_need_nothing() {
 #[test]
 fn help_is_for_newcomers() {
     let machine = Machine::new();
-    let commands = ["", "models", "init", "trust", "doctor", "completions", "man"];
+    let commands = ["", "models", "init", "trust", "doctor", "completions"];
     let help = commands.map(|command| {
         let words: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         format!("--- vertebra {command}\n{}", machine.runs(&words).out)
@@ -116,7 +107,7 @@ fn help_is_for_newcomers() {
 #[test]
 fn whoever_stops_reading_is_no_error() {
     let machine = Machine::new();
-    for arguments in [&["man"][..], &["models", "--json"], &["doctor", "--json"], &["demo", "--fast"]] {
+    for arguments in [&["completions", "bash"][..], &["models", "--json"], &["doctor", "--json"], &["demo", "--fast"]] {
         let mut command = machine.command(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
         drop(child.stdout.take());

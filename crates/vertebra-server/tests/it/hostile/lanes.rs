@@ -7,7 +7,7 @@ use vertebra_server::{
     proto::{CancelRequest, FireRequest, FireResponse, hooks_client::HooksClient},
 };
 
-use crate::world::{
+use super::world::{
     BOT, CI, Client, Guest, TOKEN, World, limits, open, patient_guard, prompt, results, soon, three, until,
 };
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use vertebra::{Entry, Journal, JournalError, RunFailed, RunReport, RunStatus, Session, What};
 use vertebra_journal::Store;
 
-use crate::{
+use super::{
     agent::{PROMPTS, agent, told},
     killer::{Death, Side, open, session},
 };

@@ -9,7 +9,7 @@ use vertebra_server::{
     },
 };
 
-use crate::world::{Bearer, TOKEN, World, limits, open, prompt, results, soon};
+use super::world::{Bearer, TOKEN, World, limits, open, prompt, results, soon};
 
 async fn all(mut lines: Streaming<RecordLine>) -> Vec<RecordLine> {
     let mut all = Vec::new();

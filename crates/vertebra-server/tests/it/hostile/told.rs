@@ -21,7 +21,7 @@ use vertebra_server::{
     },
 };
 
-use crate::world::{Bearer, Client, TOKEN, World, guard, limits, open, patient_guard, prompt, results, soon, until};
+use super::world::{Bearer, Client, TOKEN, World, guard, limits, open, patient_guard, prompt, results, soon, until};
 
 #[tokio::test]
 async fn anybody_may_ask_whether_it_serves_and_when_it_goes_down_it_does_not() {

@@ -6,7 +6,7 @@ use vertebra_server::{
     proto::{Hook, ListHooksRequest, Matcher, Register, client_frame::Frame as Said, server_frame::Frame},
 };
 
-use crate::world::{World, guard, limits, patient_guard, soon};
+use super::world::{World, guard, limits, patient_guard, soon};
 
 #[tokio::test]
 async fn a_client_that_never_reads_its_events_lets_nothing_pass_and_little_is_kept_for_it() {

@@ -13,7 +13,7 @@ use vertebra_server::{
     proto::ListSessionsRequest,
 };
 
-use crate::world::{Papers, TOKEN, World, limits, soon};
+use super::world::{Papers, TOKEN, World, limits, soon};
 
 /// What every HTTP/2 client says first.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

@@ -11,7 +11,7 @@ use vertebra::{
 };
 use vertebra_journal::Inbox;
 
-use crate::subject::appending;
+use super::subject::appending;
 
 /// What the agent is told, one run after the other.
 pub(crate) const PROMPTS: [&str; 2] = ["first", "second"];

@@ -10,7 +10,7 @@ use vertebra_bridge::{
     wire::{Happened, Outside, Reply, Visit, at_point},
 };
 
-use crate::{
+use super::{
     case::{Case, Does, HookCase, Outcome, Saw, check_all},
     matching,
 };

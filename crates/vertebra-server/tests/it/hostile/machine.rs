@@ -18,7 +18,7 @@ use vertebra_server::{
     },
 };
 
-use crate::world::{Bearer, Client, TOKEN, World, guard, limits, soon};
+use super::world::{Bearer, Client, TOKEN, World, guard, limits, soon};
 
 /// The socket of a machine, with somebody behind one of its ports.
 fn machine(socket: UnixListener, world: &World) {

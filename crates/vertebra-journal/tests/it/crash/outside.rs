@@ -8,7 +8,7 @@ use std::{
 use vertebra::{Entry, ExecutionEnd, Likeness, MemoryJournal, Message, Point, ToolStatus, What};
 use vertebra_journal::Verified;
 
-use crate::{
+use super::{
     agent::agent,
     killer::{open, session},
     subject::Said,

@@ -10,7 +10,7 @@ use vertebra_server::proto::{
     approval_event::Event as News, scope,
 };
 
-use crate::world::{BOT, CI, Client, OPS, World, guard, limits, open, patient_guard, prompt, results, soon, three};
+use super::world::{BOT, CI, Client, OPS, World, guard, limits, open, patient_guard, prompt, results, soon, three};
 
 fn every() -> ListApprovalsRequest {
     ListApprovalsRequest::default()

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use vertebra::Decision;
 use vertebra_journal::{Options, Status, Store, Sync, Wanted};
 
-use crate::outside::Outside;
+use super::outside::Outside;
 
 /// More processes than any agent here needs.
 const MOST: usize = 80;
@@ -167,7 +167,7 @@ fn given(folder: &Path) -> usize {
 #[expect(clippy::disallowed_methods, reason = "any moment is as good: nobody waits for anything")]
 fn process(folder: &Path, death: Option<&Death>) -> Result<bool, String> {
     let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
-    command.args(["--exact", "subject::works", "--ignored", "--nocapture"]).env("VERTEBRA_CRASH_FOLDER", folder);
+    command.args(["--exact", "crash::subject::works", "--ignored", "--nocapture"]).env("VERTEBRA_CRASH_FOLDER", folder);
     if let Some(death) = death {
         let death = serde_json::to_string(death).map_err(|error| error.to_string())?;
         command.env("VERTEBRA_CRASH_DEATH", death);

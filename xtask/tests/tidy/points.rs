@@ -2,14 +2,15 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+
+use crate::repo::{read, root};
 
 #[test]
 fn every_point_is_explained_in_the_semantics() {
     let points = points();
     assert!(points.len() >= 20, "only {} points found in crates/vertebra/src/points: {points:?}", points.len());
 
-    let page = read(&root().join("docs/semantics.md"));
+    let page = read("docs/semantics.md");
     let words: HashSet<_> = page.split(|c: char| !c.is_alphanumeric()).collect();
     let missing: Vec<_> = points.iter().filter(|point| !words.contains(point.as_str())).collect();
     assert!(missing.is_empty(), "docs/semantics.md does not mention {missing:?}");
@@ -40,7 +41,8 @@ fn points() -> Vec<String> {
     let src = root().join("crates/vertebra/src");
     let folder = fs::read_dir(src.join("points")).into_iter().flatten().flatten().map(|entry| entry.path());
     let files = folder.chain([src.join("points.rs")]).filter(|path| path.is_file());
-    let mut points: Vec<_> = files.flat_map(|path| declared(&read(&path))).collect();
+    let mut points: Vec<_> =
+        files.flat_map(|path| declared(&fs::read_to_string(path).expect("source code is text"))).collect();
     points.sort();
     points
 }
@@ -66,13 +68,4 @@ fn head(line: &str) -> Option<String> {
     let (name, _) = line.strip_prefix([' ', '\t'])?.trim_start().split_once("(\"")?;
     let is_name = name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(char::is_alphanumeric);
     is_name.then(|| name.to_owned())
-}
-
-fn root() -> PathBuf {
-    // Asked at run time: a target folder shared by several clones may hold a test built in another one.
-    PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo tells a test where its package is")).join("..")
-}
-
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -13,7 +13,7 @@ use vertebra_server::{
     },
 };
 
-use crate::world::{Client, TOKEN, World, limits, soon};
+use super::world::{Client, TOKEN, World, limits, soon};
 
 /// Sends these bytes as the body of a request, and tells what the server says.
 async fn raw(world: &World, method: &str, body: Vec<u8>) -> Status {

@@ -17,7 +17,7 @@ use vertebra_server::{
     },
 };
 
-use crate::world::{
+use super::world::{
     BOT, Bearer, CI, Client, TOKEN, World, guard, limits, open, patient_guard, prompt, results, soon, three,
 };
 

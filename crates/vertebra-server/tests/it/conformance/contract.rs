@@ -10,7 +10,7 @@ use prost::Message as _;
 use prost_types::{FileDescriptorProto, FileDescriptorSet};
 use vertebra_server::proto::DESCRIPTOR;
 
-use crate::changes::incompatible;
+use super::changes::incompatible;
 
 #[test]
 fn the_contract_is_what_was_promised_to_clients() {

@@ -19,7 +19,7 @@ use vertebra_server::{
     },
 };
 
-use crate::{
+use super::{
     case::{Case, Does, HookCase, Outcome, Saw, check_all},
     matching,
 };

@@ -12,7 +12,7 @@ use vertebra_bridge::{
     wire::Happened,
 };
 
-use crate::{
+use super::{
     case::{Case, Does, HookCase, Outcome, Saw, cases, check_all},
     closures::fired,
     matching::in_toml,
@@ -32,7 +32,7 @@ fn a_file_says_most_cases_in_its_own_words() {
     let wholly = said.iter().filter(|case| case.hooks.iter().all(|hook| words(hook, case).is_some())).count();
     let told =
         format!("A file can say {} of the {} cases, {wholly} of them without a program.", said.len(), cases.len());
-    let page = include_str!("../../../../conformance/README.md");
+    let page = include_str!("../../../../../conformance/README.md");
     assert!(page.contains(&told), "conformance/README.md should say: {told}");
 }
 
