@@ -1,4 +1,4 @@
-//! `vertebra completions` and `vertebra man`: what shells and readers know of the command.
+//! `vertebra completions` and `vertebra man`: completion scripts and manual pages.
 
 use std::{
     io::{self, Write as _},
@@ -8,28 +8,28 @@ use std::{
 
 use anyhow::Context as _;
 
-/// For which shell.
+/// The options of `vertebra completions`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 bash  add to ~/.bashrc:  source <(vertebra completions bash)
 zsh   add to ~/.zshrc:   source <(vertebra completions zsh)
-fish  vertebra completions fish > ~/.config/fish/completions/vertebra.fish")]
+fish  run:  vertebra completions fish > ~/.config/fish/completions/vertebra.fish")]
 pub(crate) struct Completions {
-    /// The shell
+    /// Print the script for this shell
     #[arg(value_enum)]
     shell: clap_complete::Shell,
 }
 
-/// Where to.
+/// The options of `vertebra man`.
 #[derive(clap::Args)]
-#[command(after_help = "To read it: vertebra man | man -l -")]
+#[command(after_help = "To read the page: vertebra man | man -l -")]
 pub(crate) struct Man {
-    /// Write the pages of all commands into this folder
+    /// Write one page per command into this folder
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
 }
 
-/// Prints completions.
+/// Prints the completion script.
 pub(crate) fn completions(options: &Completions, mut command: clap::Command) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut command, "vertebra", &mut script);
@@ -37,7 +37,7 @@ pub(crate) fn completions(options: &Completions, mut command: clap::Command) -> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints or writes manual pages.
+/// Prints the manual page, or writes one page per command.
 pub(crate) fn man(options: &Man, command: clap::Command) -> anyhow::Result<ExitCode> {
     match &options.dir {
         Some(folder) => {
