@@ -8,6 +8,7 @@ mod crash;
 mod fix;
 mod hook;
 mod journal;
+mod picture;
 mod sdk;
 mod served;
 mod stage;
@@ -31,6 +32,8 @@ enum Task {
     Tidy,
     /// Repairs what a machine can repair: clippy's suggestions, then formatting
     Fix,
+    /// Draws docs/demo.svg, the picture in the README, from a run of the demo
+    Picture,
     /// Kills an agent's process again and again, and resumes it: every effect must have happened once
     Crash(crash::Request),
     /// Measures Vertebra beside its peers: one table, two plots
@@ -54,6 +57,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Test => test::run(),
         Task::Tidy => tidy::run(),
         Task::Fix => fix::run(),
+        Task::Picture => {
+            picture::run()?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Task::Crash(request) => {
             crash::run(&request)?;
             return Ok(ExitCode::SUCCESS);

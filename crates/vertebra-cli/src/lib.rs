@@ -159,7 +159,7 @@ fn suggested(mut error: clap::Error) -> clap::Error {
         (ErrorKind::UnknownArgument, _, Some(ContextValue::String(word))) if command.get_name() == "hook" => {
             let hooks = Command::command().find_subcommand("hooks").cloned().unwrap_or_default();
             if hooks.find_subcommand(word).is_some() {
-                let tip = format!("to {word} hooks, run 'vertebra hooks {word}'");
+                let tip = format!("did you mean 'vertebra hooks {word}'?");
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
             }
         }

@@ -32,7 +32,7 @@ pub struct Search {
 #[derive(Debug, Clone)]
 pub struct Found(Vec<Finding>);
 
-/// Whether one provider is usable.
+/// The result of checking one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The provider.

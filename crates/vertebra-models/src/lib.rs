@@ -31,7 +31,15 @@ pub use provider::{Adapter, Choice, PROVIDERS, Provider, Takes, UnknownProvider}
 pub use react::React;
 pub use secret::Secret;
 
-/// The page about models, included so that its example is compiled.
+/// Pages whose Rust examples are compiled as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/models.md")]
-struct Page;
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../../../docs/models.md")]
+    struct Models;
+
+    #[doc = include_str!("../../../docs/tour.md")]
+    struct Tour;
+}

@@ -30,8 +30,7 @@ use crate::{
 /// # Errors
 ///
 /// Returns a [`ModelNameError`] if the name has no known `provider:` prefix, the provider's key is not set, or the
-/// provider has no address of its own. No request is sent, so a wrong key or a misspelt model is reported by the first
-/// call.
+/// provider needs a base URL that is not set. No request is sent: the first call reports a wrong key or a misspelt model.
 ///
 /// [`PROVIDERS`]: crate::PROVIDERS
 pub fn model(name: &str) -> Result<SharedModel, ModelNameError> {
@@ -72,7 +71,7 @@ pub enum ModelNameError {
         /// The variables that can hold the key, in order. There is at least one.
         variables: &'static [&'static str],
     },
-    /// The provider has no address of its own.
+    /// The provider has no default address, and the environment has none either.
     #[error("{label} needs a base URL; build the model with `Driver::new` and `Driver::base_url`")]
     NoBaseUrl {
         /// The provider's name for people.

@@ -20,7 +20,7 @@ fn the_demo_shows_which_hooks_fire_what_they_change_and_which_one_denies() {
     assert!(!shown.contains('\u{1b}'), "no colours in a pipe");
     let expected = [
         "model    First I look around.",
-        "BeforeToolUse bash ls build notes.txt",
+        "BeforeToolUse bash ls build/* notes.txt",
         "✎ hook every-command-has-a-timeout  timeout_ms 5000",
         "✗ guard no-rm denies: only a person may delete files",
         "✗ denied  $ cd build && bash -c 'rm -rf ../build'",
