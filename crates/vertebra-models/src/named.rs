@@ -64,11 +64,11 @@ pub enum ModelNameError {
         suggestion: String,
     },
     /// The environment has no key for the provider.
-    #[error("no API key for {label}: {}; run `export {}=…`", not_set(variables, |_| false), variables[0])]
+    #[error("no API key for {label}: {}; run `export {}=…`", not_set(variables, |_| false), variables.first().unwrap_or(&"KEY"))]
     NoKey {
         /// The provider's name for people.
         label: &'static str,
-        /// The variables that can hold the key, in order. There is at least one.
+        /// The variables that can hold the key, in order.
         variables: &'static [&'static str],
     },
     /// The provider has no default address, and the environment has none either.
