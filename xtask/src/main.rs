@@ -10,6 +10,7 @@ mod fix;
 mod hook;
 mod journal;
 mod man;
+mod picture;
 mod programs;
 mod proto;
 mod sdk;
@@ -39,6 +40,8 @@ enum Task {
     Proto,
     /// Writes the manual pages of `vertebra`
     Man(man::Request),
+    /// Draws docs/demo.svg, the picture in the README, from a run of the demo
+    Picture,
     /// Kills an agent's process again and again, and resumes it: every effect must have happened once
     Crash(crash::Request),
     /// Measures how long builds take, from a clean clone
@@ -66,6 +69,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Fix => fix::run(),
         Task::Proto => proto::run(),
         Task::Man(request) => man::run(&request),
+        Task::Picture => {
+            picture::run()?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Task::Crash(request) => {
             crash::run(&request)?;
             return Ok(ExitCode::SUCCESS);

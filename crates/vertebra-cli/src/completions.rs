@@ -10,14 +10,14 @@ use std::{
 #[command(after_help = "\
 bash  add to ~/.bashrc:  source <(vertebra completions bash)
 zsh   add to ~/.zshrc:   source <(vertebra completions zsh)
-fish  vertebra completions fish > ~/.config/fish/completions/vertebra.fish")]
+fish  run:  vertebra completions fish > ~/.config/fish/completions/vertebra.fish")]
 pub(crate) struct Options {
-    /// The shell
+    /// Print the script for this shell
     #[arg(value_enum)]
     shell: clap_complete::Shell,
 }
 
-/// Prints the completions of `command`.
+/// Prints the completion script.
 pub(crate) fn run(options: &Options, mut command: clap::Command) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut command, "vertebra", &mut script);

@@ -1,6 +1,6 @@
-//! The `vertebra` command: a table of contents.
+//! The `vertebra` command: its subcommands, and the start of the program.
 //!
-//! A library, so that Cargo can start on it before the machine code of its dependencies is ready.
+//! This is a library so that Cargo can compile it before the machine code of its dependencies is ready.
 
 mod assembly;
 mod backtest;
@@ -35,50 +35,63 @@ mod view;
 
 use std::{pin::Pin, process::ExitCode};
 
-use clap::{CommandFactory, Parser};
+use clap::{
+    CommandFactory, Parser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+use vertebra::nearest;
 
-/// An agent runtime whose skeleton is hooks.
+/// Run AI agents, and control every step they take with hooks.
 #[derive(Parser)]
-#[command(name = "vertebra", version, arg_required_else_help = true)]
+#[command(
+    name = "vertebra",
+    version,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  vertebra demo                              See an agent at work (no API key)
+  vertebra run \"make the failing test pass\"  Run an agent in this folder
+  vertebra install --host claude-code        Put your policy into Claude Code"
+)]
 #[expect(clippy::enum_variant_names, reason = "one of the commands explains commands")]
 enum Command {
-    /// Do a task: in the terminal with questions, in a pipe without
+    /// Run an agent on a task
     Run(Box<run::Options>),
-    /// Talk to an agent: one prompt after another
+    /// Start an interactive conversation with an agent
     Chat(Box<chat::Options>),
-    /// List, show, resume, fork, export, verify and delete what was recorded, and answer what waits
+    /// List, inspect, resume, fork and export recorded sessions
     Sessions(Box<sessions::Options>),
-    /// Serve sessions to clients over gRPC, governed by the hooks that live in them
+    /// Start the gRPC server that runs sessions for clients
     Serve(Box<serve::Options>),
-    /// Carry a socket of yours to a server in a virtual machine
+    /// Forward a local socket to a server inside a VM
     Bridge(bridge::Options),
-    /// Do a recorded session again with the hooks there are now: nothing else happens, and the first difference is told
+    /// Replay a recorded session with the current hooks and compare
     Replay(Box<replay::Options>),
-    /// Show an agent at work under three hooks: one rewrites, one denies, one watches
+    /// Show an agent at work under a hook, a guard and a watch
     Demo(demo::Options),
-    /// Say what the bash policy makes of a command: allow, ask or deny, and why
+    /// Explain how the policy judges a shell command
     ExplainCommand(explain::Options),
-    /// List the models you can use here and now
+    /// List the models available on this machine
     Models(models::Options),
-    /// Write a commented vertebra.toml
+    /// Create a commented vertebra.toml
     Init(init::Options),
-    /// Look at what a folder brings along, and trust it or not
+    /// Review and trust a project's configuration
     Trust(trust::Options),
-    /// See, try, test and write the hooks of a policy
+    /// List, explain, test and create hooks
     Hooks(hooks::Options),
-    /// Say what a policy would have changed about what has happened: denied, allowed, asked
+    /// Run recorded events through a policy and show the changes
     Backtest(Box<backtest::Options>),
-    /// Check the whole set-up, and say what to do about what is missing
+    /// Check the installation and suggest fixes
     Doctor(doctor::Options),
-    /// Judge an event of another agent by your policy, and answer in its words
+    /// Judge one event from another agent (called by that agent)
     Hook(hook::Options),
-    /// Tell another agent to ask your policy
+    /// Install the policy into another coding agent
     Install(install::Options),
-    /// Tell it to ask no more: what `install` changed is as it was
+    /// Remove the policy from another coding agent
     Uninstall(install::Options),
-    /// List the agents that your policy can govern, and what each can enforce
+    /// List supported coding agents and what each can enforce
     Hosts(hosts::Options),
-    /// Print completions for a shell
+    /// Print a completion script for a shell
     Completions(completions::Options),
 }
 
@@ -90,7 +103,7 @@ pub fn command() -> clap::Command {
 
 /// Runs the program on the arguments of this process.
 pub fn main() -> ExitCode {
-    // Shell commands are launched by a copy of this very program, which becomes the command here.
+    // The sandbox starts shell commands through a copy of this program. That copy becomes the command here.
     vertebra_kit::bash::sandbox::launch_if_asked();
     let words: Vec<String> = std::env::args_os().skip(1).map_while(|word| word.into_string().ok()).collect();
     if let Some(options) =
@@ -101,10 +114,12 @@ pub fn main() -> ExitCode {
     any_command().unwrap_or_else(|error| told(&error))
 }
 
-/// Does what the command line says. All commands together need a stack of many pages, which a hook need not wait for.
+/// Runs the command of the command line.
+///
+/// All commands together need a large stack frame. `vertebra hook` is called often and does not wait for it.
 #[inline(never)]
 fn any_command() -> anyhow::Result<ExitCode> {
-    match Command::parse() {
+    match Command::try_parse().unwrap_or_else(|error| suggested(error).exit()) {
         Command::Run(options) => asynchronously(run::run(*options)),
         Command::Chat(options) => asynchronously(chat::run(*options)),
         Command::Sessions(options) => asynchronously(sessions::run(*options)),
@@ -127,9 +142,38 @@ fn any_command() -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Says what went wrong, to people: where in our code is nothing they could use.
+/// Adds the command that was probably meant to an error about the command line.
+fn suggested(mut error: clap::Error) -> clap::Error {
+    let mut command = Command::command();
+    for word in std::env::args().skip(1) {
+        let Some(inner) = command.find_subcommand(&word).cloned() else { break };
+        command = inner;
+    }
+    match (error.kind(), error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::InvalidArg)) {
+        // clap compares letters without their order, so it finds nothing for a word as short as `rnu`.
+        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word)), _)
+            if error.get(ContextKind::SuggestedSubcommand).is_none() =>
+        {
+            let names = command.get_subcommands().map(clap::Command::get_name);
+            if let Some(name) = nearest(word, names) {
+                error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![name.to_owned()]));
+            }
+        }
+        (ErrorKind::UnknownArgument, _, Some(ContextValue::String(word))) if command.get_name() == "hook" => {
+            let hooks = Command::command().find_subcommand("hooks").cloned().unwrap_or_default();
+            if hooks.find_subcommand(word).is_some() {
+                let tip = format!("did you mean 'vertebra hooks {word}'?");
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+            }
+        }
+        _ => {}
+    }
+    error
+}
+
+/// Reports an error to the user and returns the exit code.
 fn told(error: &anyhow::Error) -> ExitCode {
-    // Whoever stops reading has seen enough.
+    // A reader that stops early, such as `head`, is not an error.
     let unread = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
     if error.downcast_ref().is_some_and(unread) {
         return ExitCode::SUCCESS;
@@ -138,12 +182,12 @@ fn told(error: &anyhow::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Writes an error. Names of files and what stands in them may be anybody's.
+/// Writes an error, with control characters made visible: file names and contents may come from anyone.
 fn complain(error: &anyhow::Error) {
     eprintln!("error: {}", view::text::visible(&format!("{error:#}")));
 }
 
-/// Runs a command on an async runtime. Boxed, so that the runtime is compiled once and not for each command.
+/// Runs a command on an async runtime. The future is boxed, so that the runtime is compiled once.
 fn asynchronously(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     block_on(Box::pin(work))
 }
@@ -151,7 +195,7 @@ fn asynchronously(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyho
 fn block_on(work: Pin<Box<dyn Future<Output = anyhow::Result<ExitCode>> + '_>>) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(work);
-    // A thread that waits for a disk or a keyboard does not keep a person from leaving.
+    // Do not wait for threads that are blocked on a disk or a keyboard.
     runtime.shutdown_background();
     code
 }
@@ -175,5 +219,12 @@ mod tests {
         }
         assert!(page("vertebra-run")?.contains("max\\-cost"));
         Ok(())
+    }
+
+    #[test]
+    fn the_list_of_commands_fits_into_80_columns() {
+        let help = Command::command().term_width(200).render_help().to_string();
+        let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
+        assert_eq!(long, Vec::<&str>::new());
     }
 }

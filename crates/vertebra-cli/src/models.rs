@@ -1,4 +1,4 @@
-//! `vertebra models`: what is usable here and now, and which of it would be used.
+//! `vertebra models`: the providers that can be used, and the model that `vertebra run` would choose.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -8,38 +8,39 @@ use vertebra_bridge::{settings::Settings, shown};
 use vertebra_models::found::Finding;
 
 use crate::{
-    assembly::{Picked, Places, Settled, Trust, World},
+    assembly::{NoModel, Picked, Places, Settled, Trust, World},
     view::text,
 };
 
-/// How many models of one server are shown in a table.
+/// The most models of one server that the table shows.
 const SHOWN: usize = 8;
 
-/// What to list.
+/// The options of `vertebra models`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-A provider can be used if its key is in the environment, or if it is a server on this machine that answers. Keys are never
-shown. `vertebra run` asks the model you name with --model, then the one in your settings, then the first you have a key
-for, then the first server that answers.")]
+A provider can be used if its key is set in the environment. A local server can
+be used if it answers. Keys are never shown. `vertebra run` chooses, in this order:
+the model that --model names, the model in your settings, the first provider with
+a key, the first local server that answers.")]
 pub(crate) struct Options {
-    /// The folder whose settings count
+    /// Use the settings of this folder
     #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
     dir: PathBuf,
-    /// Also those that cannot be used, with the reason
+    /// List all providers, with the reason if one cannot be used
     #[arg(long, short)]
     all: bool,
-    /// As JSON, for programs; in a pipe it is JSON anyway
+    /// Print JSON (the default in a pipe)
     #[arg(long)]
     json: bool,
 }
 
-/// All that was found.
+/// The whole answer.
 #[derive(Serialize)]
 struct Listing {
-    /// The model that `run` would take.
+    /// The model that `vertebra run` would use.
     #[serde(skip_serializing_if = "Option::is_none")]
     chosen: Option<Chosen>,
-    /// Why there is none.
+    /// The reason why there is none, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
     providers: Vec<Row>,
@@ -58,20 +59,20 @@ struct Row {
     provider: &'static str,
     label: &'static str,
     usable: bool,
-    /// Why it is usable, or why not.
+    /// The reason why it can or cannot be used.
     because: String,
     base_url: String,
     local: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     default_model: Option<String>,
-    /// The models that its server lists, if it was asked.
+    /// The models that the server lists, if it was asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     models: Vec<String>,
 }
 
-/// Runs the command. It fails if there is nothing to use.
+/// Runs the command. It fails if no model is available.
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
-    // Who asks for a list is not asked about trust.
+    // A command that only lists does not ask about trust.
     let world = World { is_interactive: false, ..World::of_process() };
     let Settled { settings, notices, .. } =
         Settled::read(&options.dir, Trust::OnlyRemembered, Settings::default(), &world)?;
@@ -79,6 +80,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let found = places.look().await;
     let (chosen, problem) = match places.pick(Some(&found)).await {
         Ok(Picked { pick, reason }) => (Some(Chosen { model: pick.to_string(), because: reason }), None),
+        Err(error) if error.is::<NoModel>() => (None, Some(NoModel::HELP.to_owned())),
         Err(error) => (None, Some(format!("{error:#}"))),
     };
     let providers = found.iter().map(|finding| row(finding, &places)).collect();
@@ -126,21 +128,25 @@ fn show(out: &mut impl std::io::Write, listing: &Listing, all: bool) -> std::io:
             names.push(format!("and {} more", row.models.len() - SHOWN));
         }
         if row.usable && names.is_empty() {
-            names.extend(row.default_model.as_ref().map(|name| format!("{} unless you name another", shown(name))));
+            names.extend(row.default_model.as_ref().map(|name| format!("default model: {}", shown(name))));
         }
         if row.usable && !names.is_empty() {
             writeln!(out, "  {:width$}  {dim}{}{dim:#}", "", names.join(", "))?;
         }
     }
-    let hidden = listing.providers.len() - rows().count();
-    if hidden > 0 {
-        writeln!(out, "{dim}{hidden} others cannot be used here; why not: vertebra models --all{dim:#}")?;
+    if rows().next().is_some() {
+        writeln!(out)?;
     }
     match (&listing.chosen, &listing.problem) {
         (Some(Chosen { model, because }), _) => {
-            writeln!(out, "\nvertebra run would ask {bold}{model}{bold:#}: {}", text::visible(because))
+            writeln!(out, "`vertebra run` would use {bold}{model}{bold:#} ({})", text::visible(because))?;
         }
-        (None, Some(problem)) => writeln!(out, "\n{}", text::visible(problem)),
-        (None, None) => Ok(()),
+        (None, Some(problem)) => writeln!(out, "{}", text::visible(problem))?,
+        (None, None) => {}
     }
+    if listing.providers.len() > rows().count() {
+        let what = "List all providers, and what each one needs: vertebra models --all";
+        writeln!(out, "{dim}{what}{dim:#}")?;
+    }
+    Ok(())
 }

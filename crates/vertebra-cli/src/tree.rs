@@ -1,6 +1,10 @@
-//! What happens in a run, as a tree for people: live, in colour where the terminal has it.
+//! A run as a tree for people, printed as it happens.
 
-use std::{fmt::Write as _, path::Path};
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+    path::Path,
+};
 
 use vertebra::{
     BeforeToolUse, Channel, Kind, News, Point as _, Ran, Record, Role, RunEvent, RunReport, Skipped, ToolCall,
@@ -13,10 +17,10 @@ use crate::view::{
     text,
 };
 
-/// How much of one line of output is shown.
+/// The most characters of one line of output that are shown.
 const WIDTH: usize = 100;
 
-/// Prints a run as it happens, and counts what hooks did.
+/// Prints a run as it happens, and counts what the hooks did.
 #[derive(Default)]
 pub(crate) struct Tree {
     rewritten: u32,
@@ -26,53 +30,54 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Says what is about to happen.
-    pub(crate) fn begin(prompt: &str, folder: &Path) -> Self {
-        anstream::println!(
-            "{BOLD}vertebra demo{BOLD:#} {DIM}· scripted model, real effects in {}{DIM:#}",
-            folder.display()
-        );
-        anstream::println!("{DIM}│{DIM:#}\n{DIM}├─{DIM:#} {BOLD}prompt{BOLD:#}  {prompt}");
-        Self::default()
+    /// Prints the title and the prompt.
+    pub(crate) fn begin(out: &mut impl Write, prompt: &str, folder: &Path) -> io::Result<Self> {
+        writeln!(out, "{BOLD}vertebra demo{BOLD:#} {DIM}· scripted model, real tools in {}{DIM:#}", folder.display())?;
+        writeln!(out, "{DIM}│{DIM:#}\n{DIM}├─{DIM:#} {BOLD}prompt{BOLD:#}  {prompt}")?;
+        Ok(Self::default())
     }
 
-    /// Shows one event.
-    pub(crate) fn show(&mut self, event: &RunEvent) {
+    /// Prints one event.
+    pub(crate) fn show(&mut self, out: &mut impl Write, event: &RunEvent) -> io::Result<()> {
         let saying = matches!(event.news, News::Delta { channel: Channel::Text | Channel::Reasoning, .. });
         if self.saying && !saying {
-            anstream::println!();
+            writeln!(out)?;
         }
         match &event.news {
-            News::Step { step } => anstream::println!("{DIM}│{DIM:#}\n{DIM}├─{DIM:#} {BOLD}step {step}{BOLD:#}"),
-            News::Delta { channel: Channel::Text | Channel::Reasoning, text, .. } => self.delta(text),
+            News::Step { step } => writeln!(out, "{DIM}│{DIM:#}\n{DIM}├─{DIM:#} {BOLD}step {step}{BOLD:#}")?,
+            News::Delta { channel: Channel::Text | Channel::Reasoning, text, .. } => self.delta(out, text)?,
             News::ToolBegan { call } => {
-                line(1, &format!("{CYAN}▶ runs{CYAN:#}   {}", call_row(call).cut(WIDTH).paint(true)));
+                line(out, 1, &format!("{CYAN}▶ runs{CYAN:#}   {}", call_row(call).cut(WIDTH).paint(true)))?;
             }
-            News::ToolSays { text, .. } => line(2, &format!("{DIM}{}{DIM:#}", cut(text))),
-            News::ToolEnded { call, result } => ended(call, result),
-            News::Hooks { record, subject, .. } => self.hooks(record, subject),
-            News::Asked { approval } => line(1, &format!("{YELLOW}? asks{YELLOW:#}   {}", cut(&approval.reason))),
+            News::ToolSays { text, .. } => line(out, 2, &format!("{DIM}{}{DIM:#}", cut(text)))?,
+            News::ToolEnded { call, result } => ended(out, call, result)?,
+            News::Hooks { record, subject, .. } => self.hooks(out, record, subject)?,
+            News::Asked { approval } => {
+                line(out, 1, &format!("{YELLOW}? asks{YELLOW:#}   {}", cut(&approval.reason)))?;
+            }
             News::Delta { .. } | News::Decided { .. } | News::Used { .. } => {}
-            News::Notice { message, .. } => line(1, &format!("{DIM}note     {}{DIM:#}", cut(message))),
-            News::Missed { events } => line(1, &format!("{DIM}… {events} events were missed{DIM:#}")),
-            News::Ended { report } => end(report),
+            News::Notice { message, .. } => line(out, 1, &format!("{DIM}note     {}{DIM:#}", cut(message)))?,
+            News::Missed { events } => line(out, 1, &format!("{DIM}… {events} events were missed{DIM:#}"))?,
+            News::Ended { report } => end(out, report)?,
         }
         self.saying = saying;
+        Ok(())
     }
 
-    fn delta(&self, text: &str) {
+    fn delta(&self, out: &mut impl Write, text: &str) -> io::Result<()> {
         if !self.saying {
-            anstream::print!("{DIM}│  ├─{DIM:#} {GREEN}model{GREEN:#}    ");
+            write!(out, "{DIM}│  ├─{DIM:#} {GREEN}model{GREEN:#}    ")?;
         }
-        anstream::print!("{}", text::visible(&text.replace('\n', " ")));
+        write!(out, "{}", text::visible(&text.replace('\n', " ")))
     }
 
-    fn hooks(&mut self, record: &Record, subject: &str) {
-        line(1, &format!("{BOLD}{}{BOLD:#} {DIM}{}{DIM:#}", record.point, cut(subject)));
+    fn hooks(&mut self, out: &mut impl Write, record: &Record, subject: &str) -> io::Result<()> {
+        line(out, 1, &format!("{BOLD}{}{BOLD:#} {DIM}{}{DIM:#}", record.point, cut(subject)))?;
         for trace in &record.hooks {
             self.count(&record.point, trace);
-            line(2, &hook(trace));
+            line(out, 2, &hook(trace))?;
         }
+        Ok(())
     }
 
     fn count(&mut self, point: &str, trace: &Trace) {
@@ -81,32 +86,30 @@ impl Tree {
         self.watched += u32::from(trace.role == Role::Watch);
     }
 
-    /// Says what hooks did, and shows the folder.
-    pub(crate) fn epilogue(&self, folder: &Path) -> std::io::Result<()> {
+    /// Prints what the hooks did, and the files of the folder.
+    pub(crate) fn epilogue(&self, out: &mut impl Write, folder: &Path) -> io::Result<()> {
         let Self { rewritten, denied, watched, .. } = self;
-        anstream::println!(
-            "\n{BOLD}hooks:{BOLD:#} {YELLOW}{rewritten} calls rewritten{YELLOW:#}, {RED}{denied} denied{RED:#}, \
-             {CYAN}{watched} watched{CYAN:#}"
-        );
+        writeln!(
+            out,
+            "\n{BOLD}hooks:{BOLD:#} {YELLOW}{rewritten} calls changed{YELLOW:#}, {RED}{denied} denied{RED:#}, \
+             {CYAN}{watched} recorded{CYAN:#}"
+        )?;
         let mut files = Vec::new();
         list(folder, folder, &mut files)?;
         files.sort();
-        anstream::println!("{BOLD}the folder now:{BOLD:#} {}", files.join("  "));
-        Ok(())
+        writeln!(out, "{BOLD}files:{BOLD:#} {}", files.join("  "))
     }
 }
 
-fn end(report: &RunReport) {
-    anstream::println!(
+fn end(out: &mut impl Write, report: &RunReport) -> io::Result<()> {
+    writeln!(
+        out,
         "{DIM}│{DIM:#}\n{DIM}└─{DIM:#} {BOLD}{}{BOLD:#}  {} steps, {} tool calls {DIM}· {}{DIM:#}",
-        report.status,
-        report.steps,
-        report.tool_calls,
-        report.stop
-    );
+        report.status, report.steps, report.tool_calls, report.stop
+    )
 }
 
-/// One hook: who, and what became of it.
+/// Describes one hook and its result.
 fn hook(trace: &Trace) -> String {
     let role = trace.role;
     let mut text = match &trace.ran {
@@ -119,12 +122,12 @@ fn hook(trace: &Trace) -> String {
         Ran::Answered { verdict: Kind::Proceed, .. } => format!("{YELLOW}✎ {role} {}{YELLOW:#}", trace.hook),
         Ran::Answered { verdict, .. } => format!("{YELLOW}! {role} {} {verdict}{YELLOW:#}", trace.hook),
         Ran::Failed { failure, .. } => format!("{RED}✗ {role} {} {}{RED:#}", trace.hook, cut(&failure.to_string())),
-        Ran::Skipped { why: Skipped::Disabled } => format!("{DIM}- {role} {} is off{DIM:#}", trace.hook),
+        Ran::Skipped { why: Skipped::Disabled } => format!("{DIM}- {role} {} is disabled{DIM:#}", trace.hook),
         Ran::Skipped { why: Skipped::Ended { by, .. } } => {
-            format!("{DIM}- {role} {} not run: {by} ended it{DIM:#}", trace.hook)
+            format!("{DIM}- {role} {} not run: {by} ended the dispatch{DIM:#}", trace.hook)
         }
-        Ran::Detached => format!("{CYAN}◉ {role} {}{CYAN:#} {DIM}behind the scenes{DIM:#}", trace.hook),
-        Ran::Dropped => format!("{YELLOW}◌ {role} {} missed it{YELLOW:#}", trace.hook),
+        Ran::Detached => format!("{CYAN}◉ {role} {}{CYAN:#} {DIM}(in the background){DIM:#}", trace.hook),
+        Ran::Dropped => format!("{YELLOW}◌ {role} {} missed this event{YELLOW:#}", trace.hook),
     };
     for change in &trace.changes {
         let _ = write!(text, "  {}", changed(change).paint(true));
@@ -132,29 +135,30 @@ fn hook(trace: &Trace) -> String {
     text
 }
 
-fn ended(call: &ToolCall, result: &ToolResult) {
+fn ended(out: &mut impl Write, call: &ToolCall, result: &ToolResult) -> io::Result<()> {
     let (style, mark) = match result.status {
         ToolStatus::Done if result.success => (GREEN, "✓ done "),
         ToolStatus::Done | ToolStatus::Failed | ToolStatus::Cancelled => (YELLOW, "! ended"),
-        ToolStatus::Blocked => (RED, "✗ never ran"),
+        ToolStatus::Blocked => (RED, "✗ denied"),
         ToolStatus::NotRun => (DIM, "- not run"),
         ToolStatus::Unknown => (YELLOW, "? may have run"),
     };
-    line(1, &format!("{style}{mark}{style:#}  {}", call_row(call).cut(WIDTH).paint(true)));
+    line(out, 1, &format!("{style}{mark}{style:#}  {}", call_row(call).cut(WIDTH).paint(true)))?;
     for text in result.output.lines().take(4) {
-        line(2, &format!("{DIM}{}{DIM:#}", cut(text)));
+        line(out, 2, &format!("{DIM}{}{DIM:#}", cut(text)))?;
     }
+    Ok(())
 }
 
-fn line(depth: usize, text: &str) {
-    anstream::println!("{DIM}{}├─{DIM:#} {text}", "│  ".repeat(depth));
+fn line(out: &mut impl Write, depth: usize, text: &str) -> io::Result<()> {
+    writeln!(out, "{DIM}{}├─{DIM:#} {text}", "│  ".repeat(depth))
 }
 
 fn cut(text: &str) -> String {
     text::cut(&text::on_one_line(text), WIDTH).into_owned()
 }
 
-fn list(root: &Path, folder: &Path, files: &mut Vec<String>) -> std::io::Result<()> {
+fn list(root: &Path, folder: &Path, files: &mut Vec<String>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {

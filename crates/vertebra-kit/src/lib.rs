@@ -4,10 +4,6 @@
 
 #![warn(missing_docs)]
 
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
 pub mod bash;
 pub mod bundle;
 pub mod critique;

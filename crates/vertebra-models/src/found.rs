@@ -1,6 +1,6 @@
-//! What is usable here and now: keys that are set, servers on this machine that answer.
+//! The models that can be used now: providers whose key is set, and servers on this machine that answer.
 //!
-//! Nothing here reads the environment: whoever asks hands it in. Nothing but loopback is asked.
+//! The caller passes the environment in. Only addresses of this machine are contacted.
 
 mod probe;
 
@@ -14,13 +14,13 @@ use crate::{
     driver::{parse_base, shown},
 };
 
-/// How long a local server has to list its models.
+/// The time limit for a local server to list its models.
 const WAIT: Duration = Duration::from_millis(300);
 
-/// Providers whose key is often there for something else: they are used when they are named, and not before.
+/// Providers whose key variable is often set for another purpose. They are used only when named.
 const ONLY_BY_NAME: [&str; 1] = ["github"];
 
-/// Where to look.
+/// A search for usable models in an environment and on local ports.
 #[derive(Clone)]
 pub struct Search {
     environment: BTreeMap<String, String>,
@@ -28,76 +28,75 @@ pub struct Search {
     wait: Duration,
 }
 
-/// What was found, in the order of [`PROVIDERS`].
+/// The result of a [`Search`], in the order of [`PROVIDERS`].
 #[derive(Debug, Clone)]
 pub struct Found(Vec<Finding>);
 
-/// Whether one provider is usable.
+/// The result of checking one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The provider.
     pub provider: &'static Provider,
-    /// Where it is.
+    /// The base URL that would be used.
     pub base_url: String,
-    /// With what it can be used, or why it cannot.
+    /// How it can be used, or the reason why not.
     pub usable: Result<Usable, String>,
 }
 
-/// With what a provider can be used.
+/// How a provider can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usable {
     /// The key to send.
     pub key: Option<Secret>,
-    /// The models that its server lists, if it was asked.
+    /// The models that the server lists, if it was asked.
     pub models: Vec<String>,
-    /// Why it is usable, in words: `ANTHROPIC_API_KEY is set`.
+    /// The reason for people: `ANTHROPIC_API_KEY is set`.
     pub why: String,
 }
 
-/// The provider and the model that are used when nobody names any.
+/// The provider and the model that are used when none is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen<'f> {
     /// The provider.
     pub finding: &'f Finding,
-    /// The model's name there.
+    /// The model's name at that provider.
     pub model: &'f str,
-    /// Why this one, in words.
+    /// The reason for people.
     pub why: &'f str,
 }
 
 impl Search {
-    /// Looks for keys in this environment, and for servers on their usual ports.
+    /// Creates a search for keys in this environment, and for servers on their default ports.
     pub fn new(environment: impl IntoIterator<Item = (String, String)>) -> Self {
         Self { environment: environment.into_iter().collect(), base_urls: BTreeMap::new(), wait: WAIT }
     }
 
-    /// The provider is there, as configured. One that is on this machine is asked; another one is believed.
+    /// Sets the base URL of a provider. A server on this machine is contacted; any other is assumed to work.
     #[must_use]
     pub fn base_url(mut self, provider: &'static Provider, url: &str) -> Self {
         self.base_urls.insert(provider.name, url.to_owned());
         self
     }
 
-    /// Gives a local server so long to list its models.
+    /// Sets the time limit for a local server to list its models. The default is 300 ms.
     #[must_use]
     pub fn within(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// Looks at every provider, at all of them at once.
+    /// Checks every provider, all at once.
     pub async fn look(&self) -> Found {
         Found(join_all(PROVIDERS.iter().map(|provider| self.at(provider))).await)
     }
 
-    /// Looks at one provider.
+    /// Checks one provider.
     pub async fn at(&self, provider: &'static Provider) -> Finding {
         let told = self.base_urls.get(provider.name).cloned();
-        let told =
-            told.or_else(|| provider.bases.iter().find_map(|name| self.set(name)).map(|url| whole(provider, url)));
+        let told = told.or_else(|| base_url_in(provider, |name| self.environment.get(name).cloned()));
         let base_url = told.clone().unwrap_or_else(|| provider.base_url.to_owned());
         match parse_base(&base_url) {
-            // Somebody may have put a key into it, and findings are shown.
+            // The URL may contain a key, and findings are shown.
             Err(error) if !base_url.is_empty() => {
                 Finding { provider, base_url: shown(&base_url), usable: Err(error.to_string()) }
             }
@@ -112,8 +111,7 @@ impl Search {
         if base_url.is_empty() {
             return Err("it needs a base URL".to_owned());
         }
-        let variable = provider.keys.iter().find(|name| self.set(name).is_some());
-        let key = variable.and_then(|name| self.set(name)).map(Secret::new);
+        let (variable, key) = key_in(provider, |name| self.environment.get(name).cloned()).unzip();
         let Some(address) = loopback(base_url).filter(|_| provider.local && (told || provider.port.is_some())) else {
             return match variable {
                 Some(name) => Ok(Usable { key, models: Vec::new(), why: format!("{name} is set") }),
@@ -133,20 +131,32 @@ impl Search {
         }
         Ok(Usable { key, models, why: format!("{} answers on {place}", provider.label) })
     }
-
-    fn set(&self, name: &str) -> Option<&str> {
-        self.environment.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
-    }
 }
 
-/// An environment is full of secrets.
+/// Returns the base URL that the environment has for a provider.
+pub(crate) fn base_url_in(provider: &Provider, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    set_in(provider.bases, variable).map(|(_, url)| whole(provider, &url))
+}
+
+/// Returns the key that the environment has for a provider, with the name of its variable.
+pub(crate) fn key_in(provider: &Provider, variable: impl Fn(&str) -> Option<String>) -> Option<(&'static str, Secret)> {
+    set_in(provider.keys, variable).map(|(name, key)| (name, Secret::new(&key)))
+}
+
+/// Returns the first of these variables that is set and not empty, with its value.
+fn set_in(names: &'static [&'static str], variable: impl Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
+    let set = |name: &&'static str| Some((*name, variable(name)?.trim().to_owned()));
+    names.iter().filter_map(set).find(|(_, value)| !value.is_empty())
+}
+
+/// Hides the environment, which contains secrets.
 impl fmt::Debug for Search {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Search").field("wait", &self.wait).finish_non_exhaustive()
     }
 }
 
-/// An address from the environment as a URL: Ollama's is often a host and a port alone.
+/// Completes an address from the environment to a URL: Ollama's is often only a host and a port.
 fn whole(provider: &Provider, address: &str) -> String {
     let url = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
     let here = url.replace("//0.0.0.0", "//127.0.0.1");
@@ -159,7 +169,7 @@ fn whole(provider: &Provider, address: &str) -> String {
     }
 }
 
-/// The URL, if it is one of this machine that wants no encryption.
+/// Returns the URL if it is plain HTTP to this machine.
 fn loopback(url: &str) -> Option<Url> {
     let url = Url::parse(url).ok().filter(|url| url.scheme() == "http")?;
     let host = url.host_str()?.trim_start_matches('[').trim_end_matches(']');
@@ -171,7 +181,8 @@ fn place(url: &Url) -> String {
     format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
 }
 
-fn not_set(names: &[&str], there: impl Fn(&str) -> bool) -> String {
+/// Says that variables are not set, or that one of them is empty.
+pub(crate) fn not_set(names: &[&str], there: impl Fn(&str) -> bool) -> String {
     match (names, names.iter().find(|name| there(name))) {
         (_, Some(empty)) => format!("{empty} is empty"),
         ([one], None) => format!("{one} is not set"),
@@ -180,17 +191,17 @@ fn not_set(names: &[&str], there: impl Fn(&str) -> bool) -> String {
 }
 
 impl Found {
-    /// Every provider.
+    /// Returns the findings about all providers.
     pub fn iter(&self) -> impl Iterator<Item = &Finding> {
         self.0.iter()
     }
 
-    /// What is known of this provider.
+    /// Returns the finding about this provider.
     pub fn of(&self, provider: &Provider) -> Option<&Finding> {
         self.iter().find(|finding| finding.provider.name == provider.name)
     }
 
-    /// The provider that is used when none is named: the first whose key is set, then the first local server that
+    /// Returns the provider to use when none is named: the first whose key is set, else the first local server that
     /// answers, in the order of [`PROVIDERS`].
     pub fn choice(&self) -> Option<Chosen<'_>> {
         let local = |local: bool| self.iter().filter(move |finding| finding.provider.local == local);
@@ -204,7 +215,8 @@ impl Finding {
         Some(Chosen { finding: self, model: self.default_model()?, why: &usable.why })
     }
 
-    /// The model that is used when none is named: the provider's, or the first that its server lists to talk with.
+    /// Returns the model to use when none is named: the provider's default, else the first chat model that the server
+    /// lists.
     pub fn default_model(&self) -> Option<&str> {
         let models = self.usable.as_ref().ok().map_or(&[][..], |usable| &usable.models);
         let listed = models.iter().find(|name| !name.contains("embed")).or(models.first());

@@ -1,4 +1,4 @@
-//! Providers: whose models can be asked, where, and under which names.
+//! Providers: their names, addresses, keys and what they support.
 
 mod table;
 
@@ -11,55 +11,55 @@ pub use genai::adapter::AdapterKind as Adapter;
 
 pub use self::table::PROVIDERS;
 
-/// A provider of models, or a server on this machine.
+/// A provider of models, or a model server on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Provider {
-    /// Its name in configuration and on the command line: `anthropic`.
+    /// The provider's name in configuration and on the command line: `anthropic`.
     pub name: &'static str,
-    /// Other names that are understood.
+    /// Other names that mean this provider.
     pub aliases: &'static [&'static str],
-    /// Its name for people.
+    /// The provider's name for people: `Anthropic`.
     pub label: &'static str,
-    /// Environment variables that may hold its key, in order.
+    /// Environment variables that can hold the key, in order.
     pub keys: &'static [&'static str],
-    /// Environment variables that may hold another base URL, in order.
+    /// Environment variables that can hold another base URL, in order.
     pub bases: &'static [&'static str],
-    /// The wire format it speaks.
+    /// The wire format of the provider's API.
     pub adapter: Adapter,
-    /// Where it is, ending in `/`; empty if that must be said.
+    /// The base URL, ending in `/`. Empty if the user must supply one.
     pub base_url: &'static str,
-    /// The port it usually answers on, if it runs on this machine.
+    /// The default port of a server on this machine.
     pub port: Option<u16>,
-    /// The model that is asked unless another is named. If there is none, the server is asked for its models.
+    /// The model to use when none is named. Without one, the server is asked for its list of models.
     pub default_model: Option<&'static str>,
-    /// How the names of its models begin that are known without its own.
+    /// Prefixes of model names that identify this provider without its name.
     pub prefixes: &'static [&'static str],
-    /// Whether it runs on this machine and wants no key.
+    /// Whether it is a server on this machine, which needs no key.
     pub local: bool,
-    /// What it understands.
+    /// What requests to it may contain.
     pub takes: Takes,
 }
 
-/// What a provider understands, as far as its driver can say it. Single models may understand less.
+/// What requests to a provider may contain. A single model may support less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Takes {
-    /// Tools. Without them a model uses tools by writing about them: see [`React`](crate::React).
+    /// Tools. A model without tool calling can use them through [`React`](crate::React).
     pub tools: bool,
-    /// Pictures.
+    /// Images.
     pub images: bool,
 }
 
-/// A provider, and a model of it if one was named.
+/// A provider, and one of its models if one was named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice<'t> {
     /// The provider.
     pub provider: &'static Provider,
-    /// The model's name there.
+    /// The model's name at that provider.
     pub model: Option<&'t str>,
 }
 
 impl Provider {
-    /// The provider of this name.
+    /// Returns the provider with this name or alias.
     pub fn find(name: &str) -> Result<&'static Self, UnknownProvider> {
         Self::named(name).ok_or_else(|| UnknownProvider::new(name))
     }
@@ -68,13 +68,13 @@ impl Provider {
         PROVIDERS.iter().find(|provider| provider.names().any(|known| known.eq_ignore_ascii_case(name)))
     }
 
-    /// Its name and its other names.
+    /// Returns the name and the aliases.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
 
-    /// What a person wrote for a model: `PROVIDER:NAME`, `PROVIDER/NAME`, a provider alone, or the name of a model that
-    /// only one provider can mean.
+    /// Parses what a person wrote for a model: `PROVIDER:NAME`, `PROVIDER/NAME`, a provider alone, or a model name whose
+    /// prefix identifies its provider.
     ///
     /// ```
     /// use vertebra_models::Provider;
@@ -99,31 +99,39 @@ impl Provider {
                 return Ok(Choice { provider, model });
             }
         }
-        // `deepseek-r1:8b` is a name as Ollama has them, whatever it begins with.
+        // `deepseek-r1:8b` has the form of Ollama's names, whatever its prefix.
         match PROVIDERS.iter().find(|provider| provider.makes(text)).filter(|_| !text.contains([':', '/'])) {
             Some(provider) => Ok(Choice { provider, model: Some(text) }),
             None => Err(UnknownProvider::new(text)),
         }
     }
 
-    /// Whether a model of this name is known to be one of its.
+    /// Whether models of this provider should use tools through [`React`](crate::React).
+    ///
+    /// True for local servers, whose models are often too small for reliable tool calls, and for providers without tool
+    /// calling.
+    pub fn prefers_react(&self) -> bool {
+        self.local || !self.takes.tools
+    }
+
+    /// Whether the prefix of a model name identifies this provider.
     fn makes(&self, model: &str) -> bool {
         self.prefixes.iter().any(|prefix| model.starts_with(prefix))
     }
 }
 
-/// There is no such provider.
+/// The error for a name that is not in the table of providers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownProvider {
-    /// What was asked for.
+    /// The text that was to name a provider.
     pub asked: String,
-    /// The name that is most like it, if any is.
+    /// The most similar name, if one is similar.
     pub nearest: Option<&'static str>,
 }
 
 impl UnknownProvider {
-    fn new(asked: &str) -> Self {
-        // What begins like a model is no misspelt provider.
+    pub(crate) fn new(asked: &str) -> Self {
+        // A text with the prefix of a model is not a misspelt provider.
         let is_a_model = PROVIDERS.iter().any(|provider| provider.makes(asked));
         let names = PROVIDERS.iter().flat_map(Provider::names).filter(|_| !is_a_model);
         Self { asked: asked.to_owned(), nearest: nearest(&before_the_model(asked).to_lowercase(), names) }
@@ -139,11 +147,11 @@ impl std::error::Error for UnknownProvider {}
 impl fmt::Display for UnknownProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |text: &str| text.chars().take(60).collect::<String>().escape_debug().to_string();
-        write!(f, "`{}` is no provider", shown(before_the_model(&self.asked)))?;
+        write!(f, "unknown provider `{}`", shown(before_the_model(&self.asked)))?;
         match self.nearest {
             Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
-            None if self.asked.is_empty() => write!(f, "; write PROVIDER:NAME, as in `ollama:qwen3:8b`"),
-            None => write!(f, "; write PROVIDER:NAME, as in `ollama:{}`", shown(&self.asked)),
+            None if self.asked.is_empty() => write!(f, "; write PROVIDER:NAME, for example `ollama:qwen3:8b`"),
+            None => write!(f, "; write PROVIDER:NAME, for example `ollama:{}`", shown(&self.asked)),
         }
     }
 }
@@ -164,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_named_with_its_provider_or_by_a_name_that_is_known() {
+    fn a_model_is_named_with_its_provider_or_by_a_known_prefix() {
         check("anthropic:claude-opus-5-5", "anthropic claude-opus-5-5");
         check(" Anthropic/claude-opus-5-5 ", "anthropic claude-opus-5-5");
         check("openrouter:anthropic/claude-opus-5.5", "openrouter anthropic/claude-opus-5.5");
@@ -177,19 +185,19 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nobody_or_more_than_one_may_mean_is_an_error_with_the_nearest() {
-        check("antropic:claude", "`antropic` is no provider; did you mean `anthropic`?");
-        check("olama:qwen3:8b", "`olama` is no provider; did you mean `ollama`?");
-        let plain = "is no provider; write PROVIDER:NAME, as in";
-        check("deepseek-r1:8b", &format!("`deepseek-r1` {plain} `ollama:deepseek-r1:8b`"));
-        check("qwen3:8b", &format!("`qwen3` {plain} `ollama:qwen3:8b`"));
-        check("gpt-oss:20b", &format!("`gpt-oss` {plain} `ollama:gpt-oss:20b`"));
-        check("what\u{1b}[2J", &format!("`what\\u{{1b}}[2J` {plain} `ollama:what\\u{{1b}}[2J`"));
-        check("", &format!("`` {plain} `ollama:qwen3:8b`"));
+    fn an_unknown_provider_is_an_error_with_the_nearest_name_or_an_example() {
+        check("antropic:claude", "unknown provider `antropic`; did you mean `anthropic`?");
+        check("olama:qwen3:8b", "unknown provider `olama`; did you mean `ollama`?");
+        let example = "write PROVIDER:NAME, for example";
+        check("deepseek-r1:8b", &format!("unknown provider `deepseek-r1`; {example} `ollama:deepseek-r1:8b`"));
+        check("qwen3:8b", &format!("unknown provider `qwen3`; {example} `ollama:qwen3:8b`"));
+        check("gpt-oss:20b", &format!("unknown provider `gpt-oss`; {example} `ollama:gpt-oss:20b`"));
+        check("what\u{1b}[2J", &format!("unknown provider `what\\u{{1b}}[2J`; {example} `ollama:what\\u{{1b}}[2J`"));
+        check("", &format!("unknown provider ``; {example} `ollama:qwen3:8b`"));
     }
 
     #[test]
-    fn every_name_means_one_provider() {
+    fn every_name_and_alias_belongs_to_one_provider() {
         let names: Vec<_> = PROVIDERS.iter().flat_map(Provider::names).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         for provider in PROVIDERS {
@@ -199,8 +207,8 @@ mod tests {
 
     #[test]
     fn every_adapter_has_a_provider() {
-        // These two put an address of their own in the place of the one they are given, so their servers, which speak
-        // the format of Chat Completions, are asked in that.
+        // The adapters of these two ignore the given base URL. Their servers also speak the Chat Completions format, so
+        // they are reached through that.
         let replaced = [Adapter::Zai, Adapter::Baidu];
         for adapter in Adapter::all().iter().filter(|adapter| !replaced.contains(adapter)) {
             assert!(PROVIDERS.iter().any(|provider| provider.adapter == *adapter), "{adapter:?}");
@@ -209,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_whole_and_a_local_one_is_on_this_machine() {
+    fn every_base_url_ends_with_a_slash_and_a_local_one_is_on_this_machine() {
         for Provider { name, base_url, local, port, keys, .. } in PROVIDERS {
             assert!(base_url.is_empty() || base_url.ends_with('/'), "{name}");
             assert_eq!(base_url.starts_with("http://127.0.0.1:"), *local, "{name}");

@@ -24,6 +24,12 @@ impl ModelId {
 }
 
 /// A model behind whatever wire. Drivers implement it; the runtime owns everything around the call.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a model",
+    label = "expected a model",
+    note = "for a model of a provider, use `vertebra_models::model(\"provider:name\")?`",
+    note = "for a test without a model, use `vertebra::testing::Script`"
+)]
 pub trait Model: Send + Sync + 'static {
     /// The model that is asked unless a hook changes it.
     fn id(&self) -> ModelId;

@@ -1,14 +1,20 @@
-//! The commands in the README are the first thing a stranger types: they exist.
+//! The commands in the README exist: they are the first thing a new user types.
 
 use crate::repo::{output_of, read};
 
 #[test]
-fn the_readme_shows_how_to_see_it_and_how_to_test_it() {
+fn the_readme_shows_how_to_run_the_demo_and_the_tests() {
     let commands = commands(&read("README.md"));
 
-    for promised in ["cargo run --release -- demo", "cargo xtask test"] {
+    for promised in ["cargo run -- demo", "cargo xtask test"] {
         assert!(commands.iter().any(|command| command == promised), "README.md does not show `{promised}`");
     }
+}
+
+#[test]
+fn the_readme_shows_the_picture_of_the_demo() {
+    assert!(read("README.md").contains("](docs/demo.svg)"), "README.md does not show docs/demo.svg");
+    assert!(read("docs/demo.svg").starts_with("<svg "), "docs/demo.svg is missing; run `cargo xtask picture`");
 }
 
 #[test]
@@ -28,7 +34,7 @@ fn every_cargo_command_in_the_readme_exists() {
 }
 
 #[test]
-fn only_commands_in_console_blocks_count() {
+fn only_commands_in_console_blocks_are_checked() {
     let page = "cargo no\n```console\n$ cargo yes --now\nBuilt.\ncargo too\n```\n```rust\ncargo no\n```\n";
 
     assert_eq!(commands(page), ["cargo yes --now", "cargo too"]);
@@ -43,7 +49,7 @@ fn commands(page: &str) -> Vec<String> {
             inside = language == "console";
         } else if inside {
             let command = line.trim_start_matches("$ ");
-            // What follows a `#` is a remark to the reader.
+            // Text after a `#` is a comment.
             let command = command.split(" #").next().unwrap_or(command).trim_end();
             commands.extend(command.starts_with("cargo ").then(|| command.to_owned()));
         }

@@ -1,4 +1,4 @@
-//! Which model: the one that was named, the one in the settings, the one there is a key for, the one that runs here.
+//! The choice of the model: named on the command line, named in the settings, by a key, or a local server.
 
 use std::{
     borrow::Cow,
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use vertebra::SharedModel;
 use vertebra_bridge::{
     settings::{self, ModelSettings, Said},
@@ -21,37 +21,44 @@ use vertebra_models::{
 
 use super::{World, rights, script::Script};
 
-/// What is said if there is no model.
-const NO_MODEL: &str = "\
-there is no model to ask. Any of these gives you one:
-  1. name one       vertebra run --model anthropic:claude-sonnet-5-5 \"…\"
-  2. write it down  vertebra init --user, then `name` under `[model]`
-  3. set a key      export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY, …)
-  4. run one here   start Ollama, llama.cpp, LM Studio or vLLM
-What was looked for: vertebra models. To see an agent at work without a model: vertebra demo";
+/// The error if no provider has a key and no local server answers.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{}\nTo list all providers and their keys: vertebra models --all\nTo see an agent without a model: vertebra demo",
+    Self::HELP
+)]
+pub(crate) struct NoModel;
 
-/// What a recording calls the folder that is worked in.
+impl NoModel {
+    /// What happened, and how to get a model.
+    pub(crate) const HELP: &str = "\
+no model is available: no API key is set and no local server answers. Do one of these:
+  use a provider      export ANTHROPIC_API_KEY=…  (or OPENAI_API_KEY, GEMINI_API_KEY, …)
+  use a local server  start Ollama, llama.cpp, LM Studio or vLLM";
+}
+
+/// The name of the working folder in recordings.
 const FOLDER: &str = "{folder}";
 
-/// A model that is to be asked, and why this one.
+/// The model to use, and the reason for the choice.
 pub(crate) struct Picked {
     /// The model.
     pub(crate) pick: Pick,
-    /// Why: `named by the command line`.
+    /// The reason for people: `named by the command line`.
     pub(crate) reason: String,
 }
 
-/// A model that is to be asked.
+/// The model to use.
 pub(crate) enum Pick {
-    /// A script.
+    /// A model that follows a script.
     Script(PathBuf),
-    /// A recording.
+    /// A model that plays back a recording.
     Cassette(PathBuf),
     /// A model of a provider.
     Provider {
-        /// The provider, and how it is reached.
+        /// The provider, with its address and key.
         finding: Box<Finding>,
-        /// The model's name there.
+        /// The model's name at that provider.
         model: String,
     },
 }
@@ -66,17 +73,17 @@ impl fmt::Display for Pick {
     }
 }
 
-/// Where models are looked for.
+/// The places where a model can come from.
 pub(crate) struct Places<'s> {
     settings: &'s ModelSettings,
     world: &'s World,
     search: Search,
-    /// Keys under names of a person's own, by provider: the variable, and what is in it.
+    /// Keys from variables that the settings name, by provider: the variable and its value.
     keys: BTreeMap<&'static str, (String, Secret)>,
 }
 
 impl<'s> Places<'s> {
-    /// Where the settings and the environment say.
+    /// Collects the providers, addresses and keys of the settings and the environment.
     pub(crate) fn new(settings: &'s ModelSettings, world: &'s World) -> anyhow::Result<Self> {
         let mut environment = world.variables.clone();
         let (mut urls, mut keys) = (Vec::new(), BTreeMap::new());
@@ -92,7 +99,7 @@ impl<'s> Places<'s> {
                     format!("{}: the variable {} is not set or empty", variable.origin, variable.value)
                 })?;
                 keys.insert(provider.name, (variable.value.clone(), Secret::new(value)));
-                // The usual variables do not count beside the one that was named.
+                // The variable that the settings name replaces the usual ones.
                 environment.retain(|name, _| !provider.keys.contains(&&**name));
                 environment.extend(provider.keys.first().map(|usual| ((*usual).to_owned(), value.clone())));
             }
@@ -102,25 +109,25 @@ impl<'s> Places<'s> {
         Ok(Self { settings, world, search, keys })
     }
 
-    /// Looks everywhere.
+    /// Checks all providers.
     pub(crate) async fn look(&self) -> Found {
         self.search.look().await
     }
 
-    /// The model to ask. Without a name all places are looked at, unless somebody did already.
+    /// Chooses the model. If none is named, checks all providers, unless `looked` has the result already.
     pub(crate) async fn pick(&self, looked: Option<&Found>) -> anyhow::Result<Picked> {
         if let Some(name) = &self.settings.name {
             let pick = self
                 .named(name)
                 .await
-                .with_context(|| format!("the model `{}` of {}", shown(&name.value), name.origin))?;
+                .with_context(|| format!("cannot use the model `{}` named by {}", shown(&name.value), name.origin))?;
             return Ok(Picked { pick, reason: format!("named by {}", name.origin) });
         }
         let found = match looked {
             Some(found) => Cow::Borrowed(found),
             None => Cow::Owned(self.look().await),
         };
-        let chosen = found.choice().ok_or_else(|| anyhow!(NO_MODEL))?;
+        let chosen = found.choice().ok_or(NoModel)?;
         let pick = Pick::Provider { finding: Box::new(chosen.finding.clone()), model: chosen.model.to_owned() };
         Ok(Picked { pick, reason: self.why(chosen.finding.provider, chosen.why) })
     }
@@ -134,16 +141,20 @@ impl<'s> Places<'s> {
         let choice = Provider::parse(&name.value)?;
         let finding = self.search.at(choice.provider).await;
         let model = match (&finding.usable, choice.model) {
-            // A server on this machine may be slow to list its models, or not list them at all.
+            // A local server may be slow to list its models, or not list them at all.
             (Ok(_), Some(model)) => model.to_owned(),
             (Err(_), Some(model)) if choice.provider.local => model.to_owned(),
-            (Ok(_), None) => finding.default_model().context("it has no usual model: write PROVIDER:NAME")?.to_owned(),
-            (Err(why), _) => bail!("{} cannot be used: {why}", choice.provider.label),
+            (Ok(_), None) => {
+                let provider = choice.provider;
+                let no_default = || format!("{} has no default model; write {}:NAME", provider.label, provider.name);
+                finding.default_model().with_context(no_default)?.to_owned()
+            }
+            (Err(why), _) => bail!("{why}"),
         };
         Ok(Pick::Provider { finding: Box::new(finding), model })
     }
 
-    /// Why a provider is usable, with the names that a person gave.
+    /// Returns the reason why a provider is usable, with the variable that the settings name.
     pub(crate) fn why(&self, provider: &Provider, why: &str) -> String {
         match (self.keys.get(provider.name), provider.keys.first()) {
             (Some((variable, _)), Some(usual)) => why.replace(usual, variable),
@@ -151,7 +162,7 @@ impl<'s> Places<'s> {
         }
     }
 
-    /// The model itself, in the folder it works in; recorded, if it is to be.
+    /// Opens the model for a working folder, with a recorder around it if `record` names a file.
     pub(crate) fn open(&self, pick: &Pick, folder: &Path, record: Option<&Path>) -> anyhow::Result<SharedModel> {
         let folder = folder.to_string_lossy();
         let (model, key) = match pick {
@@ -170,7 +181,7 @@ impl<'s> Places<'s> {
         }))
     }
 
-    /// What keeps secrets out of recordings: all kinds, and not only the key that this model is asked with.
+    /// Returns the redaction that keeps secrets of all kinds out of recordings.
     fn redaction(&self) -> Result<Redaction, RedactionError> {
         rights::redaction(self.settings, self.world)
     }
@@ -185,7 +196,7 @@ impl<'s> Places<'s> {
         }
         let chosen = self.settings.driver.as_ref().map_or(settings::Driver::Auto, |said| said.value);
         let react = match chosen {
-            settings::Driver::Auto => provider.local || !provider.takes.tools,
+            settings::Driver::Auto => provider.prefers_react(),
             settings::Driver::Native => false,
             settings::Driver::React => true,
         };

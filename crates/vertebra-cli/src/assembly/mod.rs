@@ -46,7 +46,7 @@ use vertebra_kit::{
 };
 
 pub(crate) use self::{
-    choice::{Picked, Places},
+    choice::{NoModel, Picked, Places},
     claude::settings as claude_settings,
     journal::{journal_options, journal_path, journal_settings, retention},
     models::Models,

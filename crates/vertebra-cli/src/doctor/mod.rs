@@ -1,4 +1,4 @@
-//! `vertebra doctor`: is everything there that an agent needs?
+//! `vertebra doctor`: checks that everything an agent needs is present.
 
 mod checks;
 
@@ -9,29 +9,29 @@ use serde::Serialize;
 
 use crate::{assembly::World, view::text};
 
-/// Where to look.
+/// The options of `vertebra doctor`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Nothing is changed and no key is shown. ✓ works, ! works with less, ✗ does not work. The exit code is 1 if anything does not
-work.")]
+✓ works   ! works with limits   ✗ does not work
+The exit code is 1 if a check fails. The command changes nothing and shows no keys.")]
 pub(crate) struct Options {
-    /// The folder to look at
+    /// Check this folder
     #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
     dir: PathBuf,
-    /// As JSON, for programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Serialize)]
 pub(crate) struct Finding {
-    /// What was looked at: `sandbox`.
+    /// What was checked: `sandbox`.
     what: Cow<'static, str>,
     pub(crate) health: Health,
-    /// What was found.
+    /// The result, for people.
     found: String,
-    /// What to do.
+    /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
 }
@@ -39,9 +39,9 @@ pub(crate) struct Finding {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Health {
-    /// Fine.
+    /// It works.
     Good,
-    /// It works, with less.
+    /// It works with limits.
     Lacking,
     /// It does not work.
     Broken,
@@ -69,7 +69,7 @@ impl Finding {
     }
 }
 
-/// Runs the command. It fails if something does not work.
+/// Runs the command. It fails if a check fails.
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let world = World::of_process();
     let findings = checks::all(&options.dir, &world).await;
@@ -82,7 +82,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Shows what was found, and how much of it does not work.
+/// Prints the findings and the number of problems.
 pub(crate) fn show(out: &mut impl std::io::Write, findings: &[Finding], broken: usize) -> std::io::Result<()> {
     let width = findings.iter().map(|finding| finding.what.len()).max().unwrap_or_default();
     let dim = Style::new().dimmed();
@@ -100,9 +100,8 @@ pub(crate) fn show(out: &mut impl std::io::Write, findings: &[Finding], broken: 
         }
     }
     match broken {
-        0 => writeln!(out, "\nEverything that has to work does."),
-        1 => writeln!(out, "\nOne thing does not work."),
-        _ => writeln!(out, "\n{broken} things do not work."),
+        0 => writeln!(out, "\nNo problems found."),
+        _ => writeln!(out, "\n{}.", text::counted(broken, "problem")),
     }
 }
 
@@ -111,9 +110,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_files_of_others_is_harmless_to_show() {
+    fn control_characters_from_files_are_made_visible() {
         let mut out = Vec::new();
-        show(&mut out, &[Finding::broken("this folder", "a\u{1b}[2Jb", "mend it")], 1).expect("shown");
+        show(&mut out, &[Finding::broken("this folder", "a\u{1b}[2Jb", "fix it")], 1).expect("shown");
         let out = String::from_utf8(out).expect("text");
         assert!(out.contains("a⟨U+001B⟩[2Jb"), "{out}");
     }

@@ -1,4 +1,4 @@
-//! `vertebra init`: a file of settings to fill in.
+//! `vertebra init`: a settings file to start from.
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -7,19 +7,19 @@ use vertebra_bridge::settings::FILE_NAME;
 
 use crate::assembly::World;
 
-/// The file, with every setting as a comment.
+/// The file. Every setting in it is commented out.
 pub(crate) const TEMPLATE: &str = include_str!("vertebra.toml");
 
-/// Where to write it.
+/// The options of `vertebra init`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Every setting stands in the file as a comment, with what it is for. Nothing changes until you take away a `#`.
-`vertebra doctor` checks what you wrote.")]
+The file lists every setting with a short explanation. All settings are commented
+out, so nothing changes until you remove a `#`. `vertebra doctor` checks the file.")]
 pub(crate) struct Options {
-    /// Write your own settings, for all folders, instead of those of this one
+    /// Create your user settings, which apply in every folder
     #[arg(long)]
     user: bool,
-    /// Write it even if there is one already
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Options {
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let path = if options.user {
-        World::of_process().user_settings().context("there is no home folder: set HOME or XDG_CONFIG_HOME")?
+        World::of_process().user_settings().context("cannot find your home folder; set HOME or XDG_CONFIG_HOME")?
     } else {
         PathBuf::from(FILE_NAME)
     };
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         std::fs::create_dir_all(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(TEMPLATE.as_bytes())?;
-        // Others may read a project's settings, as they read its other files.
+        // Other users can read a project's settings, like its other files.
         let mode = if options.user { 0o600 } else { 0o644 };
         file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
         if options.force {
@@ -47,12 +47,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     };
     match write() {
         Ok(()) => {
-            println!("{} is there. Every setting in it is a comment: take away a `#` to use a line.", path.display());
-            println!("Then: vertebra doctor");
+            println!("Wrote {}. All settings are commented out; remove a `#` to enable one.", path.display());
+            println!("To check the file: vertebra doctor");
             Ok(ExitCode::SUCCESS)
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            bail!("{} is there already; to write it anew: vertebra init --force", path.display())
+            let user = if options.user { " --user" } else { "" };
+            bail!("{} already exists; run `vertebra init{user} --force` to overwrite it", path.display())
         }
         Err(error) => Err(error).with_context(|| path.display().to_string()),
     }
@@ -65,7 +66,7 @@ mod tests {
     use super::TEMPLATE;
 
     #[test]
-    fn every_example_is_valid_once_its_mark_is_taken_away() {
+    fn every_example_is_valid_once_it_is_uncommented() {
         assert!(parse(TEMPLATE, Level::Project, "template").expect("comments").entries.is_empty());
         let is_example = |line: &&str| line.starts_with('#') && line.chars().nth(1).is_some_and(|c| c != ' ');
         let filled: String = TEMPLATE

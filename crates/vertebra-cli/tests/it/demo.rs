@@ -15,39 +15,40 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn people_see_what_fires_what_changed_and_who_decided() {
-    let shown = text(&demo(&["--tree", "--fast"]));
+fn the_demo_shows_which_hooks_fire_what_they_change_and_which_one_denies() {
+    let shown = text(&demo(&[]));
+    assert!(!shown.contains('\u{1b}'), "no colours in a pipe");
     let expected = [
         "model    First I look around.",
-        "BeforeToolUse bash ls",
+        "BeforeToolUse bash ls build/* notes.txt",
         "✎ hook every-command-has-a-timeout  timeout_ms 5000",
-        "✗ guard no-deletions denies: deletions are for humans",
-        "✗ never ran  $ cd build && bash -c 'rm -rf ../build'",
-        "blocked by no-deletions: deletions are for humans",
+        "✗ guard no-rm denies: only a person may delete files",
+        "✗ denied  $ cd build && bash -c 'rm -rf ../build'",
+        "blocked by no-rm: only a person may delete files",
         "✓ done   $ mkdir attic && mv build attic/",
         "✗ guard bash/policy denies: runs what another machine sent",
         "✓ done   write_file report.md",
-        "hooks: 4 calls rewritten, 2 denied, 6 watched",
-        // What was to be deleted is still there, and the audit was written before the end.
-        "the folder now: attic/build/old.o  audit.jsonl  notes.txt  report.md",
+        "hooks: 4 calls changed, 2 denied, 6 recorded",
+        // The file that was to be deleted still exists, and the audit was written before the end.
+        "files: attic/build/old.o  audit.jsonl  notes.txt  report.md",
     ];
     let mut rest = shown.as_str();
     for line in expected {
-        let Some(at) = rest.find(line) else { panic!("no `{line}` (in this place) in:\n{shown}") };
+        let Some(at) = rest.find(line) else { panic!("no `{line}` at its place in:\n{shown}") };
         rest = &rest[at..];
     }
 }
 
 #[test]
-fn a_pipe_gets_one_json_object_per_event() {
-    let shown = text(&demo(&["--fast"]));
+fn with_json_the_demo_prints_one_object_per_event() {
+    let shown = text(&demo(&["--json"]));
     let events: Vec<serde_json::Value> =
         shown.lines().map(|line| serde_json::from_str(line).expect("a line is an object")).collect();
     let last = events.last().expect("there are events");
     assert_eq!((&last["event"], &last["report"]["status"]), (&"ended".into(), &"completed".into()));
     let denied = events.iter().filter(|event| event["record"]["verdict"] == "deny").count();
     assert_eq!(denied, 2, "{shown}");
-    // Commands ran in a sandbox, or it is said loudly that they did not.
+    // Commands ran in a sandbox, or their results say that they did not.
     let results = events.iter().map(|event| &event["result"]).filter(|result| result["data"]["cwd"].is_string());
     let held = |result: &&serde_json::Value| {
         let state = result["data"]["sandbox"].as_str().unwrap_or_default();
@@ -58,7 +59,7 @@ fn a_pipe_gets_one_json_object_per_event() {
 }
 
 #[test]
-fn a_wrong_option_is_answered_with_the_right_ones() {
+fn a_misspelt_option_is_answered_with_the_option_that_was_meant() {
     let output = demo(&["--jsn"]);
     assert!(!output.status.success());
     let words = String::from_utf8_lossy(&output.stderr).into_owned();

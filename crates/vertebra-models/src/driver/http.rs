@@ -40,7 +40,7 @@ impl Http {
             Some(proxy) => client.proxy(proxy.clone()),
             None => client,
         };
-        let client = client.build().map_err(|error| format!("no HTTP client: {error}"))?;
+        let client = client.build().map_err(|error| format!("cannot build an HTTP client: {error}"))?;
         Ok(slot.get_or_init(|| client).clone())
     }
 }

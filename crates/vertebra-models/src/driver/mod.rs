@@ -1,7 +1,8 @@
-//! Drivers: one [`Model`] for every provider, on the adapters of `genai`.
+//! Drivers: one [`Model`] for every provider, built on the adapters of `genai`.
 //!
-//! `genai` turns a request into a provider's JSON and a provider's events into pieces. Everything it does not let us
-//! see or bound (bytes, headers, sizes, ends) passes through the [`relay`], which is the only part that goes out.
+//! `genai` translates a request into the provider's JSON, and the provider's events into deltas. Its HTTP traffic goes
+//! through the [`relay`], which limits sizes and times, adds the key and detects a cut-off response. Only the relay
+//! connects to the provider.
 //!
 //! ```text
 //! Request ─ request ─▶ genai ─ HTTP on loopback ─▶ relay ─ http ─▶ provider
@@ -35,12 +36,13 @@ use crate::{Adapter, Prices, Provider, Secret};
 
 pub use self::{options::RESPONSE_SCHEMA, several::Drivers};
 
-/// A model of a provider. It asks for the model that a request names; to ask several providers, see [`Drivers`].
+/// A model of one provider. Use it when [`model`](crate::model) is not enough: to pass the key, the base URL or the
+/// prices yourself. For requests to several providers, see [`Drivers`].
 ///
 /// ```
 /// use vertebra_models::{Driver, Provider, Secret};
 ///
-/// let model = Driver::new(Provider::find("openai")?)?.key(Secret::new("sk-…")).model("gpt-5-mini");
+/// let model = Driver::new(Provider::find("openai")?)?.key(Secret::new("sk-…")).model("gpt-6.1-sol");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -56,14 +58,14 @@ pub struct Driver {
     genai: genai::Client,
 }
 
-/// What is too long for an answer, in time and in size.
+/// The limits of a response, in time and in size.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
-    /// Between two pieces of an answer, and before the first.
+    /// The time before the first piece of the response, and between two pieces.
     idle: Duration,
-    /// Of the whole answer, as it comes over the wire.
+    /// The size of the whole response on the wire.
     answer_bytes: usize,
-    /// Of one event in it.
+    /// The size of one event of the response.
     frame_bytes: usize,
 }
 
@@ -73,27 +75,27 @@ impl Default for Bounds {
     }
 }
 
-/// Why there is no driver.
+/// The reason why a driver could not be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DriverError {
     /// The base URL cannot be used.
-    #[error("`{url}` is no base URL: {reason}; write one like `https://api.example.com/v1/`")]
+    #[error("invalid base URL `{url}`: {reason}; write one like `https://api.example.com/v1/`")]
     Url {
-        /// What was given.
+        /// The URL as given, without credentials.
         url: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// The HTTP client could not be made.
-    #[error("no HTTP client: {reason}")]
+    /// The HTTP client could not be built.
+    #[error("cannot build an HTTP client: {reason}")]
     Client {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Driver {
-    /// A driver for a provider's default model.
+    /// Creates a driver for the provider's default model.
     pub fn new(provider: &Provider) -> Result<Self, DriverError> {
         let genai = genai::Client::builder().with_reqwest(http::loopback()?).build();
         Ok(Self {
@@ -109,47 +111,47 @@ impl Driver {
         })
     }
 
-    /// Sends this key.
+    /// Sets the API key.
     #[must_use]
     pub fn key(mut self, key: Secret) -> Self {
         self.key = Some(key).filter(|key| !key.is_empty());
         self
     }
 
-    /// Asks the server there instead of the provider's own.
+    /// Sets the base URL, for a proxy or another server with the same API.
     pub fn base_url(mut self, url: &str) -> Result<Self, DriverError> {
         self.base = Some(parse_base(url)?);
         Ok(self)
     }
 
-    /// Counts what an answer costs by these prices instead of the built-in ones.
+    /// Computes costs from these prices instead of the built-in ones.
     #[must_use]
     pub fn prices(mut self, prices: Arc<Prices>) -> Self {
         self.prices = prices;
         self
     }
 
-    /// Goes through this proxy. None is taken from the environment.
+    /// Sends requests through this proxy. Proxy variables of the environment are ignored.
     pub fn proxy(mut self, url: &str) -> Result<Self, DriverError> {
         self.http = Http::through(url)?;
         Ok(self)
     }
 
-    /// Asks this model unless a request names another.
+    /// Sets the model to use when a request names no other.
     #[must_use]
     pub fn model(mut self, name: &str) -> Self {
         self.model = name.into();
         self
     }
 
-    /// Waits so long for the first piece of an answer and between two pieces. 120 seconds unless told otherwise.
+    /// Sets the time limit for the first piece of a response, and between two pieces. The default is 120 seconds.
     #[must_use]
     pub fn idle_timeout(mut self, idle: Duration) -> Self {
         self.bounds.idle = idle;
         self
     }
 
-    /// Takes so many bytes of an answer, as it comes over the wire. 64 MiB unless told otherwise.
+    /// Sets the largest response on the wire, in bytes. The default is 64 MiB.
     #[must_use]
     pub fn max_answer_bytes(mut self, bytes: usize) -> Self {
         self.bounds.answer_bytes = bytes;
@@ -158,18 +160,18 @@ impl Driver {
     }
 }
 
-/// A key in a URL would be shown by everything that shows URLs, so none is taken.
+/// Parses a base URL. One with credentials is rejected, because URLs are shown in errors and logs.
 pub(crate) fn parse_base(url: &str) -> Result<Url, DriverError> {
     let fail = |reason: &str| DriverError::Url { url: shown(url), reason: reason.to_owned() };
     let mut base = Url::parse(url).map_err(|error| fail(&error.to_string()))?;
     if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
-        return Err(fail("it must begin with `http://` or `https://` and name a host"));
+        return Err(fail("it must start with `http://` or `https://` and name a host"));
     }
     if !base.username().is_empty() || base.password().is_some() {
-        return Err(fail("credentials belong in the key"));
+        return Err(fail("it contains credentials, which belong in the key"));
     }
     if base.query().is_some() || base.fragment().is_some() {
-        return Err(fail("it must end with its path"));
+        return Err(fail("it must not have a query or a fragment"));
     }
     if !base.path().ends_with('/') {
         let path = format!("{}/", base.path());
@@ -178,7 +180,7 @@ pub(crate) fn parse_base(url: &str) -> Result<Url, DriverError> {
     Ok(base)
 }
 
-/// What was given, without what may be a secret in it.
+/// Returns the URL without the parts that may be secret.
 pub(crate) fn shown(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     match (url.find("://"), url.rfind('@')) {
@@ -195,12 +197,15 @@ impl Model for Driver {
     async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
         let call = request::map(request, self.adapter);
         let Some(base) = &self.base else {
-            let message = format!("{} has no address of its own: give it a base URL", self.provider);
+            let message = format!("{} needs a base URL", self.provider);
             return Err(ModelError::Rejected { message });
         };
-        // Line breaks, and quotation marks of a text processor.
+        // Typical mistakes: a line break, or typographic quotes.
         if self.key.as_ref().is_some_and(|key| !key.reveal().bytes().all(|byte| matches!(byte, b' '..=b'~'))) {
-            let message = format!("the key of {} has characters that no key has; was it copied whole?", self.provider);
+            let message = format!(
+                "the API key for {} contains invalid characters; check that it was copied completely",
+                self.provider
+            );
             return Err(ModelError::Unauthorised { message });
         }
         let relay = Relay::open(&self.http, base, self.key.as_ref(), self.bounds, call.patch).await?;
@@ -218,7 +223,7 @@ impl Model for Driver {
         let mut response = tokio::select! {
             answered = &mut answer => answered,
             relayed = &mut relayed => {
-                // Pieces that came before the end, however it ended, are read first.
+                // Deltas that arrived before the end are read first, also if it ended with an error.
                 let answered = answer.await;
                 relayed.and(answered)
             }
@@ -248,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_base_url_ends_in_a_slash_and_holds_no_secret() {
+    fn a_base_url_gets_a_trailing_slash_and_its_errors_show_no_credentials() {
         assert_eq!(parse_base("http://localhost:8080/v1").expect("a URL").as_str(), "http://localhost:8080/v1/");
         for (url, shown) in [
             ("ftp://host/", "`ftp://host/`"),
@@ -257,7 +262,8 @@ mod tests {
             ("https://host/v1?key=sk-planted", "`https://host/v1`"),
         ] {
             let error = parse_base(url).expect_err(url).to_string();
-            assert!(error.starts_with(shown) && !error.contains("sk-planted"), "{error}");
+            let expected = format!("invalid base URL {shown}");
+            assert!(error.starts_with(&expected) && !error.contains("sk-planted"), "{error}");
         }
     }
 }

@@ -138,6 +138,6 @@ async fn a_provider_without_an_address_says_so() {
     let driver = Driver::new(Provider::find("compatible").expect("a provider")).expect("a driver");
     let request = testing::request([vertebra::Message::user("hi")].into_iter().collect()).request;
     let error = driver.infer(&request, &mut Deltas::collect()).await.expect_err("no address").to_string();
-    let told = "the model rejected the request: compatible has no address of its own: give it a base URL";
+    let told = "the model rejected the request: compatible needs a base URL";
     assert_eq!(error, told);
 }

@@ -10,16 +10,19 @@ use serde_json::Value;
 use super::Machine;
 
 #[test]
-fn init_writes_a_file_that_changes_nothing_and_never_overwrites_one() {
+fn init_writes_a_file_without_effects_and_never_overwrites_one_unasked() {
     let machine = Machine::new();
     let told = machine.runs(&["init"]);
     assert_eq!(told.code, 0, "{}", told.err);
     insta::assert_snapshot!(told.out, @r"
-    vertebra.toml is there. Every setting in it is a comment: take away a `#` to use a line.
-    Then: vertebra doctor
+    Wrote vertebra.toml. All settings are commented out; remove a `#` to enable one.
+    To check the file: vertebra doctor
     ");
     let told = machine.runs(&["trust"]);
     assert!(told.out.contains("nothing that needs trust"), "{}", told.out);
+    let told = machine.runs(&["doctor"]);
+    let line = "✓ this folder       vertebra.toml sets nothing: all settings are commented out";
+    assert!(told.out.contains(line), "{}", told.out);
     machine.write("project/vertebra.toml", "mine");
     let told = machine.runs(&["init"]);
     assert_eq!((told.code, machine.read("project/vertebra.toml").as_str()), (1, "mine"));
@@ -31,7 +34,7 @@ fn init_writes_a_file_that_changes_nothing_and_never_overwrites_one() {
 }
 
 #[test]
-fn the_doctor_says_what_works_and_what_to_do_about_the_rest() {
+fn the_doctor_reports_what_works_and_suggests_fixes() {
     let machine = Machine::without_servers();
     machine.write("project/AGENTS.md", "Be kind.\n");
     let told = machine.told(machine.command(&["doctor"]).env("ANTHROPIC_API_KEY", "sk-ant-0123456789"));
@@ -41,9 +44,9 @@ fn the_doctor_says_what_works_and_what_to_do_about_the_rest() {
         "✓ version",
         "✓ bash",
         "✓ managed settings  none",
-        "✓ journal           [here]/home/.local/state/vertebra/journal.db is made by the first run",
+        "✓ journal           [here]/home/.local/state/vertebra/journal.db will be created by the first run",
         "✓ your settings     [here]/home/.config/vertebra/vertebra.toml:",
-        "! this folder       not trusted, so this does not count: AGENTS.md",
+        "! this folder       not trusted, so these are ignored: AGENTS.md",
         "→ vertebra trust",
         "✓ provider          Anthropic: ANTHROPIC_API_KEY is set",
         "✓ model             anthropic:",
@@ -53,7 +56,7 @@ fn the_doctor_says_what_works_and_what_to_do_about_the_rest() {
 }
 
 #[test]
-fn the_doctor_fails_where_something_is_broken() {
+fn the_doctor_fails_if_a_check_fails() {
     let machine = Machine::without_servers();
     let settings = machine.read("home/.config/vertebra/vertebra.toml");
     machine.write("project/vertebra.toml", "[limits]\nsteps = \"many\"\n");
@@ -69,7 +72,7 @@ fn the_doctor_fails_where_something_is_broken() {
 }
 
 #[test]
-fn completions_are_there_for_every_shell_and_bash_can_read_its_own() {
+fn every_shell_gets_completions_and_bash_accepts_its_script() {
     let machine = Machine::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let told = machine.runs(&["completions", shell]);
@@ -82,7 +85,7 @@ fn completions_are_there_for_every_shell_and_bash_can_read_its_own() {
 }
 
 #[test]
-fn help_and_version_touch_nothing_and_need_nothing() {
+fn help_and_version_need_no_home_and_write_no_files() {
     let machine = Machine::new();
     for arguments in [&["--help"][..], &["--version"], &["run", "--help"], &["doctor", "--help"]] {
         let mut command = machine.command(arguments);
@@ -105,9 +108,27 @@ fn help_is_for_newcomers() {
 }
 
 #[test]
-fn whoever_stops_reading_is_no_error() {
+fn a_misspelt_command_is_answered_with_the_command_that_was_meant() {
     let machine = Machine::new();
-    for arguments in [&["completions", "bash"][..], &["models", "--json"], &["doctor", "--json"], &["demo", "--fast"]] {
+    for (words, meant) in [
+        (&["rnu"][..], "'run'"),
+        (&["docter"], "'doctor'"),
+        (&["sessions", "lsit"], "'list'"),
+        (&["hook", "list"], "'vertebra hooks list'"),
+        (&["hook", "doctor"], "'vertebra hooks doctor'"),
+    ] {
+        let told = machine.runs(words);
+        assert!(told.code == 2 && told.err.contains(meant), "{words:?}: {}", told.err);
+    }
+    assert!(!machine.runs(&["xyz"]).err.contains("tip:"), "nothing is similar to `xyz`");
+}
+
+#[test]
+fn a_reader_that_stops_early_is_not_an_error() {
+    let machine = Machine::new();
+    for arguments in
+        [&["completions", "bash"][..], &["models", "--json"], &["doctor", "--json"], &["demo"], &["demo", "--json"]]
+    {
         let mut command = machine.command(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
         drop(child.stdout.take());

@@ -13,12 +13,16 @@ fn listed(machine: &Machine, variables: &[(&str, &str)]) -> Value {
 }
 
 #[test]
-fn without_any_model_four_ways_to_get_one_are_shown() {
+fn without_a_model_the_error_says_how_to_get_one() {
     let machine = Machine::without_servers();
     let told = machine.runs(&["run", "hi"]);
     assert_eq!(told.code, 2);
     insta::assert_snapshot!(told.err);
-    assert_eq!(machine.runs(&["models"]).code, 1);
+    let told = machine.runs(&["models"]);
+    assert_eq!(told.code, 1);
+    let listed: Value = serde_json::from_str(&told.out).expect("JSON in a pipe");
+    let problem = listed["problem"].as_str().expect("a reason");
+    assert!(problem.contains("ANTHROPIC_API_KEY") && !problem.contains("vertebra models"), "{problem}");
 }
 
 #[test]
@@ -60,7 +64,7 @@ fn settings_go_before_keys_and_the_command_line_before_settings() {
 }
 
 #[test]
-fn what_is_no_model_is_told_with_what_was_meant() {
+fn an_unknown_model_is_an_error_that_says_what_to_do() {
     let machine = Machine::new();
     let told = |model: &str| machine.runs(&["run", "--model", model, "hi"]).err;
     assert!(told("antropic:claude").contains("did you mean `anthropic`?"), "{}", told("antropic:claude"));

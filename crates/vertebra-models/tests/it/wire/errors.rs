@@ -235,7 +235,7 @@ async fn a_key_that_cannot_be_sent_is_told_and_nothing_is_sent_without_it() {
     for key in ["“sk-planted”", "sk-plan\nted"] {
         let driver = WIRES[0].driver(&server).key(Secret::new(key));
         let error = driver.infer(&question(), &mut Deltas::collect()).await.expect_err(key);
-        let told = "the provider refused our credentials: the key of openai has characters that no key has; was it copied whole?";
+        let told = "the provider refused our credentials: the API key for openai contains invalid characters; check that it was copied completely";
         assert_eq!(error.to_string(), told);
     }
     assert!(server.received().is_empty());
