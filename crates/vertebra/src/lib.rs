@@ -85,6 +85,7 @@ mod alone;
 mod builder;
 mod replay;
 mod resume;
+mod run_stream;
 mod session;
 
 pub mod testing;
@@ -120,8 +121,9 @@ pub use prompt::Prompt;
 pub use replay::Replay;
 pub use report::{RunFailed, RunReport, RunStatus, SessionReport, StepReport};
 pub use result::{ToolResult, ToolStatus};
+pub use run_stream::RunStream;
 pub use scope::{Interrupted, Run};
-pub use session::{RunStream, Session};
+pub use session::Session;
 pub use state::{AgentState, Metadata, RECENT_TOOLS};
 pub use stop::{Stop, StopReason};
 pub use tokio_util::sync::CancellationToken;

@@ -1,12 +1,10 @@
 //! Sessions: one conversation, many runs.
 
 use std::{
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Context, Poll},
     time::Duration,
 };
 
@@ -23,12 +21,12 @@ use vertebra_hooks::{BoxFuture, Drained, Hooks, Point, Retries, State};
 
 use crate::{
     Agent, AgentState, Budget, Checkpoint, Interrupted, JournalError, JournalFault, Limits, Prompt, Run, RunError,
-    RunEvent, RunFailed, RunInfo, RunReport, RunStatus, SessionEnd, SessionReport, SessionStart, Stop, StopReason,
+    RunFailed, RunInfo, RunReport, RunStatus, RunStream, SessionEnd, SessionReport, SessionStart, Stop, StopReason,
     again::Memory,
     clock::{IdFor, millis},
     compact,
     events::{SessionEnded, SessionStarted},
-    front::{Feed, Front, News},
+    front::Front,
     journal::{Keeper, Tape, What},
     rest::Reins,
     run::{Before, execute},
@@ -522,82 +520,5 @@ fn nothing(session_id: Arc<str>, run_id: Arc<str>, message: String) -> RunReport
         tool_calls: 0,
         usage: crate::Usage::default(),
         duration_ms: 0,
-    }
-}
-
-/// A run as a stream of what happens in it. Dropping it cancels the run.
-pub struct RunStream {
-    feed: Feed,
-    reins: Reins,
-    task: JoinHandle<RunReport>,
-    _cancel_on_drop: DropGuard,
-}
-
-impl RunStream {
-    pub(crate) fn start(agent: Agent, prompt: Prompt) -> Self {
-        let (front, feed) = Front::open();
-        let reins = Reins::new(agent.core());
-        let held = reins.clone();
-        let task = tokio::spawn(async move {
-            let mut session = agent.session().await;
-            let info = session.scope().info().clone();
-            let report = session.start(prompt, &front, held, None).wait().await;
-            let closed = session.close().await;
-            if closed.watches.dropped + closed.watches.unfinished > 0 {
-                let message = format!("detached watches missed events: {:?}", closed.watches);
-                front.tell(&info, || News::Notice { kind: "watches".to_owned(), message });
-            }
-            front.close();
-            report
-        });
-        Self::of(feed, reins, task)
-    }
-
-    fn of(feed: Feed, reins: Reins, task: JoinHandle<RunReport>) -> Self {
-        Self { feed, reins: reins.clone(), task, _cancel_on_drop: reins.cancel.drop_guard() }
-    }
-
-    /// The next event; `None` when the session is over.
-    pub async fn next(&mut self) -> Option<RunEvent> {
-        std::future::poll_fn(|cx| self.feed.poll_next(cx)).await
-    }
-
-    /// Asks the run to end.
-    pub fn cancel(&self) {
-        self.reins.cancel.cancel();
-    }
-
-    /// A token that cancels the run, for a signal handler.
-    pub fn token(&self) -> CancellationToken {
-        self.reins.cancel.clone()
-    }
-
-    /// Asks the run to come to rest: what has begun ends, with the model's answer and the tools at work, and nothing more
-    /// begins. A question that waits for a person goes on waiting. The run is then
-    /// [suspended](crate::RunStatus::Suspended), unless it has ended meanwhile, and [`Session::go_on`] finishes it after
-    /// [`Agent::resume`], in this process or another: nothing is lost, and nothing is done twice.
-    ///
-    /// A run that keeps no journal could never be resumed: it is cancelled.
-    pub fn suspend(&self) {
-        self.reins.rest.cancel();
-    }
-
-    /// A token that suspends the run, for a signal handler.
-    pub fn suspend_token(&self) -> CancellationToken {
-        self.reins.rest.clone()
-    }
-
-    /// Waits for the end without looking at the rest.
-    pub async fn finish(self) -> Result<RunReport, RunFailed> {
-        let Self { task, _cancel_on_drop, .. } = self;
-        ended(task.await, String::new(), String::new()).into_result()
-    }
-}
-
-impl futures_util::Stream for RunStream {
-    type Item = RunEvent;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<RunEvent>> {
-        self.feed.poll_next(cx)
     }
 }
