@@ -64,9 +64,9 @@ enum Command {
     Init(init::Options),
     /// Look at what a folder brings along, and trust it or not
     Trust(trust::Options),
-    /// See, try, test and write the hooks of a policy
+    /// List, explain, test and create hooks
     Hooks(hooks::Options),
-    /// Say what a policy would have changed about what has happened: denied, allowed, asked
+    /// Run recorded events through a policy and show what would change
     Backtest(Box<backtest::Options>),
     /// Check the whole set-up, and say what to do about what is missing
     Doctor(doctor::Options),

@@ -123,7 +123,7 @@ fn hook(trace: &Trace) -> String {
         Ran::Skipped { why: Skipped::Ended { by, .. } } => {
             format!("{DIM}- {role} {} not run: {by} ended it{DIM:#}", trace.hook)
         }
-        Ran::Detached => format!("{CYAN}◉ {role} {}{CYAN:#} {DIM}behind the scenes{DIM:#}", trace.hook),
+        Ran::Detached => format!("{CYAN}◉ {role} {}{CYAN:#} {DIM}(in the background){DIM:#}", trace.hook),
         Ran::Dropped => format!("{YELLOW}◌ {role} {} missed it{YELLOW:#}", trace.hook),
     };
     for change in &trace.changes {

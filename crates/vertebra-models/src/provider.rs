@@ -139,7 +139,7 @@ impl std::error::Error for UnknownProvider {}
 impl fmt::Display for UnknownProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |text: &str| text.chars().take(60).collect::<String>().escape_debug().to_string();
-        write!(f, "`{}` is no provider", shown(before_the_model(&self.asked)))?;
+        write!(f, "unknown provider `{}`", shown(before_the_model(&self.asked)))?;
         match self.nearest {
             Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
             None if self.asked.is_empty() => write!(f, "; write PROVIDER:NAME, as in `ollama:qwen3:8b`"),
@@ -178,14 +178,16 @@ mod tests {
 
     #[test]
     fn a_name_that_nobody_or_more_than_one_may_mean_is_an_error_with_the_nearest() {
-        check("antropic:claude", "`antropic` is no provider; did you mean `anthropic`?");
-        check("olama:qwen3:8b", "`olama` is no provider; did you mean `ollama`?");
-        let plain = "is no provider; write PROVIDER:NAME, as in";
-        check("deepseek-r1:8b", &format!("`deepseek-r1` {plain} `ollama:deepseek-r1:8b`"));
-        check("qwen3:8b", &format!("`qwen3` {plain} `ollama:qwen3:8b`"));
-        check("gpt-oss:20b", &format!("`gpt-oss` {plain} `ollama:gpt-oss:20b`"));
-        check("what\u{1b}[2J", &format!("`what\\u{{1b}}[2J` {plain} `ollama:what\\u{{1b}}[2J`"));
-        check("", &format!("`` {plain} `ollama:qwen3:8b`"));
+        check("antropic:claude", "unknown provider `antropic`; did you mean `anthropic`?");
+        check("olama:qwen3:8b", "unknown provider `olama`; did you mean `ollama`?");
+        let plain = |asked: &str, example: &str| {
+            format!("unknown provider `{asked}`; write PROVIDER:NAME, as in `ollama:{example}`")
+        };
+        check("deepseek-r1:8b", &plain("deepseek-r1", "deepseek-r1:8b"));
+        check("qwen3:8b", &plain("qwen3", "qwen3:8b"));
+        check("gpt-oss:20b", &plain("gpt-oss", "gpt-oss:20b"));
+        check("what\u{1b}[2J", &plain("what\\u{1b}[2J", "what\\u{1b}[2J"));
+        check("", &plain("", "qwen3:8b"));
     }
 
     #[test]

@@ -100,9 +100,9 @@ pub(crate) fn show(out: &mut impl std::io::Write, findings: &[Finding], broken: 
         }
     }
     match broken {
-        0 => writeln!(out, "\nEverything that has to work does."),
-        1 => writeln!(out, "\nOne thing does not work."),
-        _ => writeln!(out, "\n{broken} things do not work."),
+        0 => writeln!(out, "\nNo problems found."),
+        1 => writeln!(out, "\n1 problem."),
+        _ => writeln!(out, "\n{broken} problems."),
     }
 }
 

@@ -77,7 +77,7 @@ impl Default for Bounds {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DriverError {
     /// The base URL cannot be used.
-    #[error("`{url}` is no base URL: {reason}; write one like `https://api.example.com/v1/`")]
+    #[error("invalid base URL `{url}`: {reason}; write one like `https://api.example.com/v1/`")]
     Url {
         /// What was given.
         url: String,

@@ -155,13 +155,13 @@ async fn a_base_url_that_cannot_be_used_is_the_reason_why_not_and_a_key_in_it_is
     for (url, told) in [
         (
             "https://me:sk-planted-1@proxy.example/v1",
-            "`https://…@proxy.example/v1/` is no base URL: credentials belong",
+            "invalid base URL `https://…@proxy.example/v1/`: credentials belong",
         ),
         (
             "https://proxy.example/v1?key=sk-planted-1",
-            "`https://proxy.example/v1` is no base URL: it must end with its",
+            "invalid base URL `https://proxy.example/v1`: it must end with its",
         ),
-        ("https://", "`https://` is no base URL: empty host"),
+        ("https://", "invalid base URL `https://`: empty host"),
     ] {
         let openai = [("OPENAI_API_KEY", "sk-12345678"), ("OPENAI_BASE_URL", url)];
         let finding = search(&openai).at(provider("openai")).await;

@@ -130,9 +130,9 @@ async fn what_is_not_understood_is_left_out_and_told_and_the_rest_is_used() {
         "no list of `hooks`",
         "`matcher` has to be a text",
         "it has no `command`",
-        "there is no type `wasm`",
+        "unknown handler type `wasm`",
         "it has no `type`",
-        "`timeout` is a number of seconds; the handler is left out",
+        "`timeout` is a number of seconds; the handler is ignored",
     ] {
         assert!(warnings.contains(expected), "{expected} in {warnings}");
     }

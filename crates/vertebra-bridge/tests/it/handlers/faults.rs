@@ -166,7 +166,7 @@ async fn what_cannot_be_started_is_told_with_what_is_the_matter() {
         ("./plain", "/plain` is not executable: `chmod +x` makes it so"),
         ("./odd", "/odd` asks for `/no/such/interpreter`, which is not there"),
         ("./crlf", "/crlf` ends with a carriage return"),
-        ("./nothing", "/nothing` is no program for this machine, and no script"),
+        ("./nothing", "/nothing` is neither a program for this machine nor a script"),
     ];
     for (program, says) in cases {
         check(&project, fault(list(&[program]), "failed", says)).await;

@@ -37,7 +37,7 @@ fn what_is_not_understood_of_settings_is_told_at_the_start() {
     let machine = Machine::new();
     machine.write("home/.claude/settings.json", r#"{"hooks": {"Finish": []}}"#);
     let told = machine.plays(&[say("done")], &[]);
-    assert!(told.err.contains("there is no event `Finish`"), "{}", told.err);
+    assert!(told.err.contains("unknown event `Finish`"), "{}", told.err);
 }
 
 #[test]
