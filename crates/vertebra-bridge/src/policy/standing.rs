@@ -51,7 +51,7 @@ pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
     let disabling: Vec<_> = about.disable.iter().filter(|said| counts(said.origin.level)).collect();
     let managed: Vec<_> = settings.hooks.iter().filter(|hook| hook.origin.level == Level::Managed).collect();
     let managed = |name: &str| managed.iter().any(|hook| hook.value.stand.name == *name);
-    // Most policies have one level, and nobody in it has to be compared with all others.
+    // Most policies have one level, and its hooks need no comparison with each other.
     let nearest_level = settings.hooks.iter().map(|hook| hook.origin.level).max();
     let mut notices = Vec::new();
     let standing = |hook: &Said<Arc<HookSettings>>| {

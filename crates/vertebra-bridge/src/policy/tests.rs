@@ -229,13 +229,13 @@ async fn a_hook_of_a_project_passes_over_nobody() {
 }
 
 #[test]
-fn nothing_comes_before_a_managed_hook_however_it_is_named() {
+fn no_hook_can_run_before_a_managed_hook_under_either_of_its_names() {
     let managed = hook("m-hook", "role = \"hook\"\ndeny = \"no\"");
     for name in ["m-hook", "policy/m-hook"] {
         let before = hook("first", &format!("role = \"hook\"\nbefore = [\"{name}\"]\nallow = true"));
         let settings = settings(&[(Level::Managed, &managed), (Level::Project, &before)]);
         let error = Policy::new(&settings, &Services::default()).err().expect(name).to_string();
-        assert!(error.contains("nothing comes before a managed hook"), "{error}");
+        assert!(error.contains("no hook can run before the managed hook"), "{error}");
     }
 }
 

@@ -156,7 +156,7 @@ fn limits(section: &mut Section<'_>) -> Result<LimitSettings, SettingsError> {
             "cost",
             || json!({ "type": "number", "exclusiveMinimum": 0 }),
             |item| {
-                #[expect(clippy::cast_precision_loss, reason = "nobody limits a run to billions of dollars")]
+                #[expect(clippy::cast_precision_loss, reason = "cost limits are far below billions of dollars")]
                 let dollars = item.as_float().or_else(|| item.as_integer().map(|whole| whole as f64));
                 dollars
                     .and_then(micros)

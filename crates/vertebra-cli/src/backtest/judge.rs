@@ -59,7 +59,7 @@ impl<'b> Judge<'b> {
         let runtime =
             Builder::new_current_thread().enable_all().build().expect("a runtime of one thread needs nothing");
         let tried = |bench: &'b Bench| {
-            let policy = bench.policy().expect("a file of ours is a policy of ours");
+            let policy = bench.policy().expect("a vertebra.toml is always a policy");
             Tried { policy, bench, names: HashMap::new() }
         };
         let mut judge = Self { runtime, cancel: cancel.clone(), new: tried(new), old: old.map(tried) };

@@ -78,7 +78,7 @@ fn decisions_are_compared_first_and_then_their_changes() {
     };
     assert_eq!(Difference::between(&with(Nothing, 5), &with(Nothing, 5)), None);
     assert_eq!(Difference::between(&with(Nothing, 5), &with(Nothing, 6)), Some(Changed));
-    assert_eq!(Difference::between(&with(Refused, 5), &with(Refused, 6)), None, "nothing goes on");
+    assert_eq!(Difference::between(&with(Refused, 5), &with(Refused, 6)), None, "a denied event does not proceed");
     assert_eq!(Difference::between(&said(WentOn), &with(Nothing, 6)), None, "it is not known what was changed then");
 }
 

@@ -99,7 +99,7 @@ async fn a_guard_that_fails_answers_nonsense_or_nothing_refuses() {
     let said = refused(|_| Some(answer::Answer::Json("maybe".to_owned()))).await;
     assert!(said.contains("not a JSON object"), "{said}");
     let said = refused(|_| Some(answer::Answer::Json(r#"{"verdict":"go_on","instruction":"x"}"#.to_owned()))).await;
-    assert!(said.contains("BeforeToolUse cannot honour that"), "{said}");
+    assert!(said.contains("invalid answer at BeforeToolUse"), "{said}");
     let said = refused(|_| None).await;
     assert!(said.contains("no answer within 200 ms"), "{said}");
 }

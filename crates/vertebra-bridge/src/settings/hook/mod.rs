@@ -86,7 +86,7 @@ pub enum RunSettings {
     Http {
         /// The URL.
         url: String,
-        /// `headers`: `$NAME` stands for an environment variable.
+        /// `headers`: `$NAME` is replaced with an environment variable.
         headers: BTreeMap<String, String>,
         /// `env`: the environment variables that headers may use.
         env: Vec<String>,

@@ -140,7 +140,7 @@ async fn what_is_no_answer_is_a_failure() {
         ("echo allow", "exited", "the answer is not a JSON object: "),
         ("echo '[]'", "exited", "the answer is not a JSON object: "),
         ("echo '{\"verdct\": \"deny\"}'", "exited", "did you mean `verdict`?"),
-        ("echo '{\"verdict\": \"go_on\", \"instruction\": \"x\"}'", "exited", "BeforeToolUse cannot honour that"),
+        ("echo '{\"verdict\": \"go_on\", \"instruction\": \"x\"}'", "exited", "invalid answer at BeforeToolUse"),
         ("echo broken >&2; exit 1", "exited", "it exited with code 1: broken"),
         ("no-such-program-anywhere", "exited", "it exited with code 127: "),
         ("kill -9 $$", "signalled", "it was ended by signal 9"),
