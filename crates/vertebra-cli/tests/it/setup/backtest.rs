@@ -257,7 +257,7 @@ fn transcripts_of_claude_code_are_a_past_too() {
     let shown = &report["examples"]["newly_denied"][1];
     assert_eq!((&shown["then"]["said"], &shown["then"]["by"]), (&json!("asked"), &json!("the user")));
     let unknown = report["not_recorded"].to_string();
-    for part in ["cannot be read\":1", "neither prompts nor answers nor results\":2", "without a result"] {
+    for part in ["unreadable transcript lines\":1", "not prompts, answers or results\":2", "without a result"] {
         assert!(unknown.contains(part), "{part}: {unknown}");
     }
     let (_, report) = tried(&machine, &["--hooks", "new.toml", "--claude-code", "--since", "2026-11-01"]);
@@ -318,7 +318,7 @@ fn the_log_of_our_own_hook_is_a_past_too() {
     machine.write("broken.jsonl", &broken);
     let (_, report) = tried(&machine, &["--hooks", "new.toml", "--hook-log", "../broken.jsonl"]);
     assert_eq!(report["events"], 6);
-    assert!(report["not_recorded"].to_string().contains("cannot be read\":1"), "{report:#}");
+    assert!(report["not_recorded"].to_string().contains("unreadable lines in the hook log\":1"), "{report:#}");
 }
 
 #[test]

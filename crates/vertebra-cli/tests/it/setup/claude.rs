@@ -126,5 +126,5 @@ fn hooks_of_a_skill_are_listed_and_hold_once_the_model_has_loaded_it_if_it_is_tr
     assert!(machine.heard().contains("not while tidying"), "{}", machine.heard());
     assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
     let rows: Value = serde_json::from_str(&machine.runs(&["hooks", "list"]).out).expect("JSON");
-    assert_eq!(rows[0]["when"], "matcher Bash, while skill tidy is at work", "{rows:#}");
+    assert_eq!(rows[0]["when"], "matcher Bash, while skill tidy runs", "{rows:#}");
 }
