@@ -183,8 +183,9 @@ fn point(name: &str) -> anyhow::Result<&'static str> {
     if let Some(point) = point_named(name) {
         return Ok(point);
     }
-    let meant = nearest(name, POINTS.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
-    bail!("--point: unknown point `{name}`{}", meant.unwrap_or_default())
+    let meant = nearest(name, POINTS.iter().copied()).map(|name| format!("did you mean `{name}`?"));
+    let all = || format!("known points: {}", POINTS.join(", "));
+    bail!("--point: unknown point `{name}`; {}", meant.unwrap_or_else(all))
 }
 
 impl FailOn {

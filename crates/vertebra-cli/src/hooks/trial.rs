@@ -13,7 +13,7 @@ use vertebra::{Name, Record};
 use vertebra_bridge::{
     claude,
     handler::Services,
-    host,
+    host::{self, HostError},
     policy::{Policy, Standing},
     settings::{self, Action, Level, Settings},
     shown,
@@ -208,9 +208,15 @@ pub(crate) fn happened(event: &Value) -> anyhow::Result<Happened> {
     if event.get("point").is_some() {
         return Ok(Happened::read(event)?);
     }
-    let read = host::read(event, None, None, &|name| std::env::var(name).ok());
-    let message = "unknown event format: write `\"point\": \"BeforeToolUse\"`, or pass an event of an agent listed by `vertebra hosts`";
-    Ok(read.context(message)?.happened)
+    match host::read(event, None, None, &|name| std::env::var(name).ok()) {
+        Ok(read) => Ok(read.happened),
+        // These commands have no `--host` option, which the text of this error suggests.
+        Err(HostError::NoHost) => bail!(
+            "unknown event format: write `\"point\": \"BeforeToolUse\"`, or pass an event of an agent listed by \
+             `vertebra hosts`"
+        ),
+        Err(error) => Err(error).context("the event cannot be read"),
+    }
 }
 
 /// Reads an event from a file; `-` reads standard input.

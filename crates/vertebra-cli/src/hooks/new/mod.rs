@@ -71,8 +71,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         );
     }
     let Some(point) = point_named(&options.point) else {
-        let meant = nearest(&options.point, POINTS.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
-        bail!("unknown point `{}`{}", options.point, meant.unwrap_or_default());
+        let meant = nearest(&options.point, POINTS.iter().copied()).map(|name| format!("did you mean `{name}`?"));
+        let all = || format!("known points: {}", POINTS.join(", "));
+        bail!("unknown point `{}`; {}", options.point, meant.unwrap_or_else(all));
     };
     let refuses = at_point(point, CanRefuse).unwrap_or(false);
     let (settings, cases) = (dir.join(FILE_NAME), dir.join(CASES));
@@ -148,7 +149,7 @@ fn case(name: &str, point: &str, refuses: bool) -> String {
         format!("{{ point = \"{point}\", agent = \"{mark}\" }}")
     };
     let expected = if refuses {
-        format!("reason = \"denied by {name}\"\ndecided_by = \"{name}\"")
+        format!("reason = \"{mark} is not allowed\"\ndecided_by = \"{name}\"")
     } else {
         format!("context = [\"added by {name}\"]")
     };
@@ -158,7 +159,7 @@ fn case(name: &str, point: &str, refuses: bool) -> String {
 /// Returns the files of a hook: names and contents.
 fn scripts(name: &str, point: &str, lang: Lang, refuses: bool) -> Vec<(String, String)> {
     let answer = if refuses {
-        format!("{{\"verdict\": \"deny\", \"reason\": \"denied by {name}\"}}")
+        format!("{{\"verdict\": \"deny\", \"reason\": \"{} is not allowed\"}}", mark(name))
     } else {
         format!("{{\"context\": \"added by {name}\"}}")
     };
