@@ -17,7 +17,7 @@ use vertebra_journal::{
 
 use super::{LONGEST_LINE, event::Theirs, named, sources::Reading};
 
-const CUT: &str = "events in the hook log that were truncated or redacted: hooks saw the replacement text";
+const CUT: &str = "events in the hook log that were truncated or redacted: hooks see the replacement text";
 const SHORT: &str = "events that were too long for the hook log, which has only the decision";
 const BROKEN: &str = "unreadable lines in the hook log";
 

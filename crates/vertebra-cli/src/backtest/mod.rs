@@ -52,7 +52,8 @@ The policy judges every recorded event. Its decision is compared with the record
 policy (--against). No tool runs and no model is called. Handlers (programs, servers, models) are not called unless you pass
 --run-handlers; until then their recorded answers are kept, and these hooks are counted under \"not run\".
 
-By default, the events come from the journal of your sessions and the log of `vertebra hook`.
+By default, the events come from the journal of your sessions and the log of `vertebra hook`. A session is named by its id,
+by a part of the id that no other session has, or by `last`. Naming a policy file trusts it.
 
 The exit code is 4 if a change of the kind in --fail-on is found, so that a CI job can reject a policy change.
 
@@ -62,28 +63,28 @@ Examples:
   vertebra backtest --hooks new.toml --fail-on newly-denied --json > report.json")]
 #[expect(clippy::option_option, reason = "this is how an option is written whose value may be left out")]
 pub(crate) struct Options {
-    /// Policy to try (a vertebra.toml); naming it trusts it [default: the one in force]
+    /// Policy to try [default: the one in force]
     #[arg(long, value_name = "FILE")]
     hooks: Option<PathBuf>,
-    /// Compare with this policy instead of the recorded decisions
+    /// Compare with this policy, not with the record
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Use only events since TIME: `7d`, `12h`, `2w`, or a day such as `2026-11-01`
+    /// Use events since TIME: 7d, 12h, 2w, 2026-11-01
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Use only this session: an id, a unique part of one, or `last`; can be repeated
+    /// Use only this session (id or `last`); repeatable
     #[arg(long, value_name = "ID")]
     session: Vec<String>,
     /// Read this journal instead of the default one
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
-    /// Read Claude Code transcripts: all, those in a folder, or one file
+    /// Read Claude Code transcripts (file or folder)
     #[arg(long, value_name = "PATH", num_args = 0..=1)]
     claude_code: Option<Option<PathBuf>>,
     /// Read the log of `vertebra hook`, or this file
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     hook_log: Option<Option<PathBuf>>,
-    /// Use only events at this point, such as `BeforeToolUse`
+    /// Use only events at this point
     #[arg(long, value_name = "NAME")]
     point: Option<String>,
     /// Print JSON (the default in a pipe)
@@ -92,10 +93,10 @@ pub(crate) struct Options {
     /// Exit with code 4 if this kind of change is found
     #[arg(long, value_name = "CHANGE", value_enum, default_value_t = FailOn::None)]
     fail_on: FailOn,
-    /// Show up to N examples of each kind of change
+    /// Show N examples per kind of change
     #[arg(long, value_name = "N", default_value_t = 3)]
     examples: usize,
-    /// Call the handlers of hooks (programs, servers, models), with their side effects
+    /// Call handlers too, with their side effects
     #[arg(long)]
     run_handlers: bool,
 }

@@ -85,7 +85,7 @@ impl Past {
             Some(None) => {
                 past.add_own_logs(world)?;
                 if !past.kinds().contains_key("hook log") {
-                    bail!("the log of `vertebra hook` is empty: name another file with --hook-log FILE");
+                    bail!("there is no log of `vertebra hook` yet: name a file with --hook-log FILE");
                 }
             }
             None if !anything => past.add_own_logs(world)?,

@@ -30,7 +30,7 @@ enum Command {
     Schema(schema::Options),
     /// Run the matching hooks on one event and print the decision
     Fire(fire::Options),
-    /// Show which hooks match an event, what each answers, and which one decides
+    /// Show which hooks match an event, their answers and the decision
     Explain(explain::Options),
     /// Run the test cases of a policy
     Test(test::Options),

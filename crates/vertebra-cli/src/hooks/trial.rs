@@ -29,10 +29,10 @@ const MAX_EVENT: u64 = 16 * 1024 * 1024;
 /// The options that select a policy.
 #[derive(clap::Args, Clone)]
 pub(crate) struct Which {
-    /// Use only this vertebra.toml; naming it trusts it
+    /// Use only this vertebra.toml, and trust it
     #[arg(long, value_name = "FILE", conflicts_with = "settings")]
     pub(crate) config: Option<PathBuf>,
-    /// Use only the hooks in this Claude Code settings file; naming it trusts it
+    /// Use only this Claude Code settings file, and trust it
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Vec<PathBuf>,
     /// Use the policy in force in this folder

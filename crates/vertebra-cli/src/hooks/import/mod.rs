@@ -46,7 +46,7 @@ is listed with the reason; the exit code is still 0, because the source file is 
 You do not have to import: a trusted .claude/settings.json also works as it is. Import it to have one policy for every
 agent. The hooks/hooks.json of a plugin can be imported too.")]
 pub(crate) struct Options {
-    /// Read this Claude Code settings file
+    /// Read this settings file
     #[arg(long, value_name = "FILE", default_value = ".claude/settings.json")]
     from: PathBuf,
     /// Write to this file

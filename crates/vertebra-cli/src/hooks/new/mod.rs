@@ -35,7 +35,7 @@ pub(crate) struct Options {
     /// Name of the hook
     #[arg(value_name = "NAME")]
     name: String,
-    /// Language of the hook
+    /// Language
     #[arg(long, value_enum)]
     lang: Lang,
     /// Point at which the hook runs

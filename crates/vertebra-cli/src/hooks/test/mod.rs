@@ -43,7 +43,7 @@ Write cases next to the policy, in `vertebra.test.toml` or in files that end in 
   name = \"force is for humans\"
   event = { point = \"BeforeToolUse\", tool = \"bash\", args = { command = \"git push --force\" } }
   decision = \"deny\"                # allow, ask, deny, block, none
-  reason = \"/force/\"               # exact text or /regex/; also decided_by, context
+  reason = \"/force/\"               # text or /regex/; also decided_by, context
   decided_by = \"no-force-push\"
   # args = { … }                   the final arguments of the call
   # context = [\"…\"]                texts added for the model
@@ -52,7 +52,7 @@ Write cases next to the policy, in `vertebra.test.toml` or in files that end in 
 The event can also be an event of another agent, or the name of a JSON file. A case only checks the keys it has. Hooks
 run, including their programs. The exit code is 1 if a case fails or if there are no cases.")]
 pub(crate) struct Options {
-    /// Test files, or folders with test files [default: the folder of --dir]
+    /// Test files or folders [default: the folder of --dir]
     #[arg(value_name = "FILES")]
     files: Vec<PathBuf>,
     #[command(flatten)]
