@@ -23,7 +23,7 @@ pub(crate) fn read(text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
     if let Some(day) = text.parse::<Date>().ok().and_then(|day| day.to_zoned(TimeZone::UTC).ok()) {
         return Ok(day.timestamp());
     }
-    bail!("`{text}` is no time: write `7d`, `12h`, `30m`, `2w`, a day such as `2026-11-01`, or a time in full")
+    bail!("invalid time `{text}`: write `7d`, `12h`, `30m`, `2w`, a day such as `2026-11-01`, or a time in full")
 }
 
 #[cfg(test)]

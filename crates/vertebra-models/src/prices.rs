@@ -211,7 +211,9 @@ impl Reader<'_> {
                     prices.providers.insert(provider.to_owned(), models.collect::<Result<_, PriceError>>()?);
                 }
                 (key, None) => {
-                    return Err(self.wrong(item, format!("`{key}` is no table of models; write [{key}] above them")));
+                    return Err(
+                        self.wrong(item, format!("`{key}` must be a table of models: write [{key}] above them"))
+                    );
                 }
             }
         }
@@ -353,7 +355,7 @@ mod tests {
         prices, line 2: `input` of `m` is dollars per million tokens, as in 0.25
         prices, line 2: `m` has no price called `cached`; there are input, output, cache_read, cache_write
         prices, line 2: `above` of `m` needs `tokens` and prices
-        prices, line 1: `x` is no table of models; write [x] above them
+        prices, line 1: `x` must be a table of models: write [x] above them
         prices, line 1: unclosed table, expected `]`
         "#);
     }

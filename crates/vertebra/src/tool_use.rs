@@ -301,7 +301,7 @@ async fn use_once(run: &Run, floor: &Floor, number: u64, asked: &ToolAsked) -> R
     let Call { call_id, tool, args, time_limit, .. } = &asked.call;
     let tools = &run.core().tools;
     let (Some(found), Some(spec)) = (tools.get(tool), tools.spec(tool)) else {
-        return Ok(ToolResult::ended(ToolStatus::Failed, format!("there is no tool `{tool}`")));
+        return Ok(ToolResult::ended(ToolStatus::Failed, format!("unknown tool `{tool}`")));
     };
     let again = spec.idempotent || spec.delegates;
     let children = TaskTracker::new();

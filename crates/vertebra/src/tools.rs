@@ -90,7 +90,7 @@ impl Tools {
         let Some(held) = self.by_name.get(&call.tool) else {
             let mut names: Vec<&str> = self.by_name.keys().map(|name| &**name).collect();
             names.sort_unstable();
-            return Err(format!("there is no tool `{}`; there are: {}", call.tool, names.join(", ")));
+            return Err(format!("unknown tool `{}`. Known: {}", call.tool, names.join(", ")));
         };
         if let Some(text) = &call.malformed {
             let shown: String = text.chars().take(200).collect();

@@ -157,11 +157,13 @@ impl Hooks {
             input: Map::new(),
             spent: Vec::new(),
         };
-        let Some(given) = event.as_object() else { return nothing("an event is a JSON object".to_owned()) };
+        let Some(given) = event.as_object() else { return nothing("an event must be a JSON object".to_owned()) };
         let name = given.get("hook_event_name").and_then(Value::as_str).unwrap_or_default();
         let Some(event) = Event::named(name) else {
-            let what = if name.is_empty() { "is missing".to_owned() } else { format!("is `{name}`") };
-            return nothing(format!("`hook_event_name` {what}: that is no event of Claude Code"));
+            let what = if name.is_empty() { "missing".to_owned() } else { format!("unknown: `{name}`") };
+            return nothing(format!(
+                "`hook_event_name` is {what}; write an event of Claude Code, such as `PreToolUse`"
+            ));
         };
         let input = self.completed(event, given);
         let folder = self.folder(&input);

@@ -133,7 +133,7 @@ impl Handler {
         let object = value.as_object().ok_or("a handler is an object")?;
         let named = text(object, "type")?.ok_or("it has no `type`")?;
         let kind = Kind::NAMED.iter().find(|(name, _)| *name == named).map(|(_, kind)| *kind);
-        let kind = kind.ok_or_else(|| format!("there is no type `{named}`"))?;
+        let kind = kind.ok_or_else(|| format!("unknown handler type `{named}`"))?;
         let needed = |key: &str| match text(object, key) {
             Ok(Some(text)) if !text.trim().is_empty() => Ok(text),
             Ok(_) => Err(format!("it has no `{key}`")),

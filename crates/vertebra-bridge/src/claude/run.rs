@@ -333,7 +333,7 @@ fn only_objects(exchange: Exchange) -> Exchange {
     if exchange.end != End::Answered || fits {
         return exchange;
     }
-    let message = "the server answered with something that is no JSON object".to_owned();
+    let message = "the server's answer is not a JSON object".to_owned();
     Exchange { end: End::Failed { message }, ..exchange }
 }
 

@@ -239,7 +239,7 @@ impl Settings {
     fn read_hooks(&mut self, hooks: &Value, file: &mut File) {
         let shown = file.origin.file.display().to_string();
         let Some(hooks) = hooks.as_object() else {
-            self.warnings.push(format!("{shown}: `hooks` has to be an object; it is left out"));
+            self.warnings.push(format!("{shown}: `hooks` must be an object; it is ignored"));
             return;
         };
         for (name, groups) in hooks {
@@ -247,11 +247,11 @@ impl Settings {
             let is_end = name == "Stop" && matches!(file.bringer, Some(Bringer::Agent(_)));
             let name = if is_end { "SubagentStop" } else { name };
             let Some(event) = Event::named(name) else {
-                self.warnings.push(format!("{shown}: there is no event `{name}`; it is left out"));
+                self.warnings.push(format!("{shown}: unknown event `{name}`; it is ignored"));
                 continue;
             };
             let Some(groups) = groups.as_array() else {
-                self.warnings.push(format!("{shown}: hooks.{name} has to be a list; it is left out"));
+                self.warnings.push(format!("{shown}: hooks.{name} must be a list; it is ignored"));
                 continue;
             };
             for (at, group) in groups.iter().enumerate() {
@@ -265,26 +265,26 @@ impl Settings {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.as_str()),
             Some(_) => {
-                self.warnings.push(format!("{shown}: `matcher` has to be a text; the entry is left out"));
+                self.warnings.push(format!("{shown}: `matcher` must be a string; the entry is ignored"));
                 return;
             }
         };
         let Some(handlers) = group.get("hooks").and_then(Value::as_array) else {
-            self.warnings.push(format!("{shown}: it has no list of `hooks`; the entry is left out"));
+            self.warnings.push(format!("{shown}: it has no list of `hooks`; the entry is ignored"));
             return;
         };
         let matcher = Matcher::new(written, event.matched);
         if let Matcher::Broken(error) = &matcher {
             let what = if event.is_gate() { "every call is blocked" } else { "it never runs" };
             let text = written.unwrap_or_default();
-            self.warnings.push(format!("{shown}: the matcher `{text}` is no pattern ({error}): {what}"));
+            self.warnings.push(format!("{shown}: invalid regex `{text}` in `matcher` ({error}): {what}"));
         }
         for (at, handler) in handlers.iter().enumerate() {
             let shown = format!("{shown}.hooks[{at}]");
             let handler = match Handler::read(handler) {
                 Ok(handler) => handler,
                 Err(error) => {
-                    self.warnings.push(format!("{shown}: {error}; the handler is left out"));
+                    self.warnings.push(format!("{shown}: {error}; the handler is ignored"));
                     continue;
                 }
             };
@@ -299,7 +299,7 @@ impl Settings {
                 continue;
             }
             if file.hooks.len() >= MAX_HANDLERS {
-                self.warnings.push(format!("{shown}: there are {MAX_HANDLERS} handlers already; it is left out"));
+                self.warnings.push(format!("{shown}: there are already {MAX_HANDLERS} handlers; it is ignored"));
                 return;
             }
             let (written, origin) = (written.unwrap_or_default().to_owned(), file.origin.clone());

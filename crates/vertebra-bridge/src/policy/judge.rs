@@ -129,7 +129,7 @@ pub async fn fire(agent: &Agent, happened: &Happened) -> Trial {
 /// Boxed here, so that there is one copy of it in a program, and not one in every crate that waits for it.
 fn fire_any<'a>(court: Court<'a>, happened: &'a Happened) -> BoxFuture<'a, Trial> {
     at_point(happened.point, Fire { court, happened }).unwrap_or_else(|| {
-        let trial = unreadable(happened, &format!("there is no point `{}`", happened.point));
+        let trial = unreadable(happened, &format!("unknown point `{}`", happened.point));
         Box::pin(std::future::ready(trial))
     })
 }

@@ -292,7 +292,7 @@ impl Model for NoModel {
     }
 
     async fn infer(&self, _: &Request, _: &mut Deltas<'_>) -> Result<Response, ModelError> {
-        Err(ModelError::Rejected { message: "there is no model here that a hook could ask".to_owned() })
+        Err(ModelError::Rejected { message: "no model is available for hooks here".to_owned() })
     }
 }
 

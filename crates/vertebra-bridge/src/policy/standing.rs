@@ -19,25 +19,25 @@ pub enum Standing {
 /// Why a hook is not in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Off {
-    /// It says so itself: `enabled = false`.
+    /// The hook has `enabled = false`.
     Disabled,
-    /// A nearer level says so.
+    /// A more specific level disables it.
     DisabledBy(Origin),
-    /// A nearer level has a hook of the same name.
+    /// A more specific level has a hook of the same name.
     ReplacedBy(Origin),
-    /// Hooks of projects do not count here.
+    /// `hooks.project = false` disables all hooks of projects.
     Forbidden(Origin),
-    /// The folder is not trusted, or it changed since it was.
+    /// The folder is not trusted, or it changed since it was trusted.
     Untrusted,
 }
 
 impl fmt::Display for Off {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Disabled => f.write_str("switched off"),
-            Self::DisabledBy(origin) => write!(f, "switched off by {}", origin.spot()),
+            Self::Disabled => f.write_str("disabled"),
+            Self::DisabledBy(origin) => write!(f, "disabled by {}", origin.spot()),
             Self::ReplacedBy(origin) => write!(f, "replaced by {}", origin.spot()),
-            Self::Forbidden(origin) => write!(f, "no hooks of projects, says {}", origin.spot()),
+            Self::Forbidden(origin) => write!(f, "project hooks are disabled by {}", origin.spot()),
             Self::Untrusted => f.write_str("the folder is not trusted"),
         }
     }
@@ -51,7 +51,7 @@ pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
     let disabling: Vec<_> = about.disable.iter().filter(|said| counts(said.origin.level)).collect();
     let managed: Vec<_> = settings.hooks.iter().filter(|hook| hook.origin.level == Level::Managed).collect();
     let managed = |name: &str| managed.iter().any(|hook| hook.value.stand.name == *name);
-    // Most policies have one level, and nobody in it has to be compared with all others.
+    // Most policies have one level, and its hooks need no comparison with each other.
     let nearest_level = settings.hooks.iter().map(|hook| hook.origin.level).max();
     let mut notices = Vec::new();
     let standing = |hook: &Said<Arc<HookSettings>>| {
@@ -65,7 +65,7 @@ pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
         match (forbidden, replaced, disabled) {
             (Some(origin), ..) if !counts(level) => Standing::Off(Off::Forbidden(origin.clone())),
             _ if !hook.value.enabled => Standing::Off(Off::Disabled),
-            // Of a managed hook nothing is taken away: the other one stands beside it.
+            // A managed hook cannot be replaced: the other hook runs in addition.
             (_, Some(by), _) if !managed(name) => Standing::Off(Off::ReplacedBy(by.origin.clone())),
             (_, _, Some(by)) => Standing::Off(Off::DisabledBy(by.origin.clone())),
             _ => Standing::InForce,
@@ -79,8 +79,7 @@ pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
             let beside = level != Level::Managed && managed(name);
             if beside {
                 let place = hook.origin.spot();
-                notices
-                    .push(format!("the hook `{name}` of {place} stands beside the managed one: it replaces nothing"));
+                notices.push(format!("the hook `{name}` in {place} runs in addition to the managed hook of that name"));
             }
             let name = if beside { format!("{name} ({level})").into() } else { name.as_str().into() };
             let settings = hook.value.clone();
@@ -91,19 +90,19 @@ pub(super) fn stand(settings: &Settings) -> (Vec<PolicyHook>, Vec<String>) {
         let place = said.origin.spot();
         let known = |hook: &&PolicyHook| hook.settings.stand.name == said.value;
         if managed(&said.value) {
-            notices.push(format!("`{}` is managed: `hooks.disable` of {place} does not count", said.value));
+            notices.push(format!("`hooks.disable` in {place} is ignored: `{}` is a managed hook", said.value));
         } else if !hooks.iter().filter(known).any(|hook| hook.origin.level < said.origin.level) {
             let farther = hooks.iter().filter(|hook| hook.origin.level < said.origin.level);
             let meant = nearest(&said.value, farther.map(|hook| &*hook.settings.stand.name))
                 .map(|name| format!("; did you mean `{name}`?"))
                 .unwrap_or_default();
-            notices.push(format!("{place} switches off a hook `{}` that is not there{meant}", said.value));
+            notices.push(format!("`hooks.disable` in {place} names an unknown hook `{}`{meant}", said.value));
         }
     }
     (hooks, notices)
 }
 
-/// Whether what a hook says of its order can hold. A name with a slash is a hook of the agent, which is not known here.
+/// Checks the ordering constraints of a hook. A name with a slash is one of the agent's own hooks, which are not known here.
 pub(super) fn check_order(hook: &PolicyHook, all: &[PolicyHook]) -> Result<(), PolicyError> {
     let Stand { before, after, point, .. } = &hook.settings.stand;
     let constraints = before.iter().map(|name| ("before", name)).chain(after.iter().map(|name| ("after", name)));
@@ -119,17 +118,17 @@ pub(super) fn check_order(hook: &PolicyHook, all: &[PolicyHook]) -> Result<(), P
             .map(|name| format!(": did you mean `{name}`?"))
             .unwrap_or_default();
             return Err(
-                hook.wrong(format!("`{constraint}` names `{name}`, but no hook of that name is at {point}{meant}"))
+                hook.wrong(format!("`{constraint}` names `{name}`, but there is no such hook at {point}{meant}"))
             );
         }
         let managed = others.iter().any(|other| other.is_managed());
         if constraint == "before" && managed && !hook.is_managed() {
-            return Err(hook
-                .wrong(format!("nothing comes before a managed hook, and `{name}` is one: leave it out of `before`")));
+            return Err(
+                hook.wrong(format!("no hook can run before the managed hook `{name}`: remove it from `before`"))
+            );
         }
         if hook.is_managed() && !managed && !(constraint == "before" && name.contains('/')) {
-            let message =
-                format!("a managed hook comes before all that are not managed: leave `{name}` out of `{constraint}`");
+            let message = format!("managed hooks run before all others: remove `{name}` from `{constraint}`");
             return Err(hook.wrong(message));
         }
     }

@@ -79,7 +79,7 @@ async fn a_decision_names_the_hook_and_its_line() {
 }
 
 #[test]
-fn a_nearer_level_switches_off_and_replaces_by_name() {
+fn a_more_specific_level_disables_and_replaces_hooks_by_name() {
     let user = [hook("a", "deny = \"no\""), hook("b", "deny = \"no\""), hook("c", "enabled = false\ndeny = \"no\"")];
     let project = ["[hooks]\ndisable = [\"a\", \"d\", \"nothing\"]\n".to_owned(), hook("b", "ask = \"?\"")];
     let local = [hook("d", "deny = \"no\"")];
@@ -89,18 +89,18 @@ fn a_nearer_level_switches_off_and_replaces_by_name() {
     insta::assert_snapshot!(listed(&policy).join("\n"), @r"
     b
     d
-    a: switched off by project.toml:2
+    a: disabled by project.toml:2
     b: replaced by project.toml:3
-    c: switched off
+    c: disabled
     ");
     insta::assert_snapshot!(policy.notices().join("\n"), @r"
-    project.toml:2 switches off a hook `d` that is not there; did you mean `a`?
-    project.toml:2 switches off a hook `nothing` that is not there
+    `hooks.disable` in project.toml:2 names an unknown hook `d`; did you mean `a`?
+    `hooks.disable` in project.toml:2 names an unknown hook `nothing`
     ");
 }
 
 #[tokio::test]
-async fn a_managed_hook_is_neither_switched_off_nor_replaced_nor_put_behind() {
+async fn a_managed_hook_cannot_be_disabled_replaced_or_reordered() {
     let managed = hook("fence", "role = \"hook\"\npriority = 500\nmatch = { tool = \"bash\" }\ndeny = \"no\"");
     let project =
         ["[hooks]\ndisable = [\"fence\"]\n".to_owned(), hook("fence", "priority = -500\nallow = true")].concat();
@@ -109,22 +109,22 @@ async fn a_managed_hook_is_neither_switched_off_nor_replaced_nor_put_behind() {
     let judged = judged(&policy, bash("ls")).await;
     assert_eq!(judged.decided_by.as_deref(), Some("fence (managed.toml:1)"));
     insta::assert_snapshot!(policy.notices().join("\n"), @r"
-    the hook `fence` of project.toml:3 stands beside the managed one: it replaces nothing
-    `fence` is managed: `hooks.disable` of project.toml:2 does not count
+    the hook `fence` in project.toml:3 runs in addition to the managed hook of that name
+    `hooks.disable` in project.toml:2 is ignored: `fence` is a managed hook
     ");
 }
 
 #[test]
-fn the_managed_level_can_forbid_the_hooks_of_projects() {
+fn the_managed_level_can_disable_all_project_hooks() {
     let managed = "[hooks]\nproject = false\n";
     let (user, project) = (hook("mine", "deny = \"no\""), hook("theirs", "allow = true"));
     let disabling = format!("[hooks]\ndisable = [\"mine\"]\n{project}");
     let policy = policy(&[(Level::Managed, managed), (Level::User, &user), (Level::Project, &disabling)]);
-    assert_eq!(listed(&policy), ["mine", "theirs: no hooks of projects, says managed.toml:2"]);
+    assert_eq!(listed(&policy), ["mine", "theirs: project hooks are disabled by managed.toml:2"]);
 }
 
 #[test]
-fn an_order_that_cannot_hold_is_told_with_its_line() {
+fn an_impossible_order_is_an_error_with_its_line() {
     let told = |levels: &[(Level, &str)]| match Policy::new(&settings(levels), &Services::default()) {
         Ok(_) => panic!("{levels:?}"),
         Err(error) => error.to_string(),
@@ -141,11 +141,11 @@ fn an_order_that_cannot_hold_is_told_with_its_line() {
         told(&[(Level::Managed, &before("plain")), (Level::Project, &plain)]),
     ];
     insta::assert_snapshot!(errors.join("\n"), @r"
-    user.toml, line 5: the hook `x`: `before` names `fist`, but no hook of that name is at BeforeToolUse: did you mean `first`?
+    user.toml, line 5: the hook `x`: `before` names `fist`, but there is no such hook at BeforeToolUse: did you mean `first`?
     user.toml, line 1: these hooks at BeforeToolUse each have to run before the next: a → b → a
     user.toml, line 5: `h` cannot run after `plain`: hooks run first, then guards, then watches
-    project.toml, line 1: the hook `x`: nothing comes before a managed hook, and `first` is one: leave it out of `before`
-    managed.toml, line 1: the hook `x`: a managed hook comes before all that are not managed: leave `plain` out of `before`
+    project.toml, line 1: the hook `x`: no hook can run before the managed hook `first`: remove it from `before`
+    managed.toml, line 1: the hook `x`: managed hooks run before all others: remove `plain` from `before`
     ");
 }
 
@@ -229,13 +229,13 @@ async fn a_hook_of_a_project_passes_over_nobody() {
 }
 
 #[test]
-fn nothing_comes_before_a_managed_hook_however_it_is_named() {
+fn no_hook_can_run_before_a_managed_hook_under_either_of_its_names() {
     let managed = hook("m-hook", "role = \"hook\"\ndeny = \"no\"");
     for name in ["m-hook", "policy/m-hook"] {
         let before = hook("first", &format!("role = \"hook\"\nbefore = [\"{name}\"]\nallow = true"));
         let settings = settings(&[(Level::Managed, &managed), (Level::Project, &before)]);
         let error = Policy::new(&settings, &Services::default()).err().expect(name).to_string();
-        assert!(error.contains("nothing comes before a managed hook"), "{error}");
+        assert!(error.contains("no hook can run before the managed hook"), "{error}");
     }
 }
 

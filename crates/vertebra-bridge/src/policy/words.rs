@@ -1,4 +1,4 @@
-//! Hooks in words, for people.
+//! Descriptions of hooks, for display.
 
 use serde_json::Value;
 use vertebra::{Matcher, Test};
@@ -7,18 +7,20 @@ use super::PolicyHook;
 use crate::{settings::Action, trust::does, wire::Reply};
 
 impl PolicyHook {
-    /// When it runs: `tool bash, command \brm\b`.
+    /// Describes when it runs: `tool bash, command \brm\b`.
     pub fn when(&self) -> String {
         self.settings.stand.matcher.as_ref().map_or_else(|| "always".to_owned(), when)
     }
 
-    /// What it does: `denies: force is for humans`.
+    /// Describes what it does: `denies: force is for humans`, or in shadow `shadow: would deny: force is for humans`.
     pub fn does(&self) -> String {
-        let what = match &self.settings.action {
-            Action::Say(reply) => says(reply),
+        let shadow = self.settings.stand.shadow;
+        match &self.settings.action {
+            Action::Say(reply) if shadow => format!("shadow: would {}", says(reply, Form::Infinitive)),
+            Action::Say(reply) => says(reply, Form::Present),
+            Action::Run(run) if shadow => format!("shadow: {}", does(run).0),
             Action::Run(run) => does(run).0,
-        };
-        if self.settings.stand.shadow { format!("stands beside: {what}") } else { what }
+        }
     }
 }
 
@@ -50,22 +52,38 @@ fn holds(test: &Test) -> String {
     }
 }
 
-fn says(reply: &Reply) -> String {
+/// The grammatical form of the verbs in a description.
+#[derive(Clone, Copy)]
+enum Form {
+    /// `denies`.
+    Present,
+    /// `deny`, after `would`.
+    Infinitive,
+}
+
+fn says(reply: &Reply, form: Form) -> String {
+    let verb = |present: &'static str, infinitive: &'static str| match form {
+        Form::Present => present,
+        Form::Infinitive => infinitive,
+    };
     let field = |key: &str| reply.verdict.as_ref().and_then(|verdict| verdict.get(key));
     let text = |key| field(key).and_then(Value::as_str).unwrap_or_default();
     let verdict = field("verdict").map(|_| match text("verdict") {
-        "deny" => format!("denies: {}", text("reason")),
-        "ask" => format!("asks: {}", text("reason")),
-        "stop" => format!("stops: {}", text("reason")),
-        "halt" => format!("halts: {}", text("reason")),
-        "go_on" => format!("goes on: {}", text("instruction")),
-        "allow" => "allows".to_owned(),
-        "retry" => format!("retries after {} ms", field("after_ms").unwrap_or(&Value::Null)),
+        "deny" => format!("{}: {}", verb("denies", "deny"), text("reason")),
+        "ask" => format!("{}: {}", verb("asks", "ask"), text("reason")),
+        "stop" => format!("{}: {}", verb("stops", "stop"), text("reason")),
+        "halt" => format!("{}: {}", verb("halts", "halt"), text("reason")),
+        "go_on" => format!("{}: {}", verb("continues", "continue"), text("instruction")),
+        "allow" => verb("allows", "allow").to_owned(),
+        "retry" => {
+            format!("{} after {} ms", verb("retries", "retry"), field("after_ms").unwrap_or(&Value::Null))
+        }
         other => other.to_owned(),
     });
-    let set = reply.set.as_ref().map(|with| format!("sets {with}"));
-    let patch = reply.patch.as_ref().map(|with| format!("patches {with}"));
-    let context = (!reply.context.is_empty()).then(|| format!("tells the model: {}", reply.context.join(" / ")));
+    let set = reply.set.as_ref().map(|with| format!("{} {with}", verb("sets", "set")));
+    let patch = reply.patch.as_ref().map(|with| format!("{} {with}", verb("patches", "patch")));
+    let context = (!reply.context.is_empty())
+        .then(|| format!("{} the model: {}", verb("tells", "tell"), reply.context.join(" / ")));
     let parts: Vec<String> = [verdict, set, patch, context].into_iter().flatten().collect();
     parts.join("; ")
 }

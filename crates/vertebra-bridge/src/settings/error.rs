@@ -1,38 +1,38 @@
-//! Why settings cannot be used, with the line to look at and a mark under the place.
+//! Errors in settings files, with the line and a mark under the position.
 
 use std::{io, ops::Range, sync::Arc};
 
 use crate::shown;
 
-/// Why a file of settings cannot be used.
+/// The reason why a settings file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{place}: {source}")]
     Io {
         /// The file.
         place: Arc<str>,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// Something in it is not what it has to be.
+    /// A value or key is wrong.
     #[error("{place}, line {line}: {message}{}", excerpt(*line, text, mark))]
     Content {
         /// The file.
         place: Arc<str>,
-        /// The line, from 1.
+        /// The line number, starting at 1.
         line: usize,
-        /// The line itself, harmless to show; what may be a secret is left out.
+        /// The line itself, with control characters escaped and possible secrets removed.
         text: String,
-        /// What of it is meant, in letters.
+        /// The range of characters that is marked.
         mark: Range<usize>,
-        /// What is wrong, and what to write instead.
+        /// The problem, and what to write instead.
         message: String,
     },
 }
 
 impl SettingsError {
-    /// Something is wrong with what stands here. What follows a `=` is left out if `Values::Hidden`.
+    /// Makes an error about this range of the text. With `Values::Hidden`, the text after `=` is not shown.
     pub(super) fn at(place: &Arc<str>, text: &str, span: Range<usize>, values: Values, message: String) -> Self {
         let before = text.get(..span.start).unwrap_or(text);
         let number = before.matches('\n').count();
@@ -53,7 +53,7 @@ impl SettingsError {
     }
 }
 
-/// Whether the line of an error is shown with its value. One who writes `api_key = …` has most likely written a key.
+/// Whether an error shows the value on its line. The value of `api_key = …` is most likely a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
     Shown,

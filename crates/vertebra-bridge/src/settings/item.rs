@@ -1,4 +1,4 @@
-//! What stands in a file, with its place: the parser's values, borrowed from the text.
+//! The values of a file with their positions: the parser's values, borrowed from the text.
 
 use std::ops::Range;
 
@@ -12,15 +12,15 @@ use toml::{
 #[derive(Clone, Copy)]
 pub(super) struct Item<'f>(&'f Spanned<DeValue<'f>>);
 
-/// What stands under a key.
+/// A key and its value.
 pub(super) struct Field<'f> {
     pub(super) key: &'f str,
-    /// Where the key stands.
+    /// The position of the key.
     pub(super) span: Range<usize>,
     pub(super) item: Item<'f>,
 }
 
-/// What a table has, in the order it is written.
+/// Returns the fields of a table in the order they are written.
 pub(super) fn fields<'f>(table: &'f DeTable<'f>) -> Vec<Field<'f>> {
     let field = |(key, value): (&'f Spanned<_>, &'f _)| {
         let (span, key): (_, &'f std::borrow::Cow<'f, str>) = (key.span(), key.get_ref());
@@ -44,7 +44,7 @@ impl<'f> Item<'f> {
         self.0.get_ref().as_bool()
     }
 
-    /// A whole number that is not too large for one.
+    /// Returns the integer, if it fits.
     pub(super) fn as_integer(self) -> Option<i64> {
         let number = self.0.get_ref().as_integer()?;
         i64::from_str_radix(number.as_str(), number.radix()).ok()
@@ -58,7 +58,7 @@ impl<'f> Item<'f> {
         Some(self.0.get_ref().as_array()?.iter().map(Item))
     }
 
-    /// What it has, if it is a table.
+    /// Returns its fields, if it is a table.
     pub(super) fn fields(self) -> Option<Vec<Field<'f>>> {
         self.0.get_ref().as_table().map(fields)
     }
@@ -68,17 +68,17 @@ impl<'f> Item<'f> {
         self.as_array().and_then(|mut list| list.next()).is_some_and(|first| first.0.get_ref().is_table())
     }
 
-    /// The same in JSON, or what has no place there.
+    /// Converts it to JSON, or says why that is impossible.
     pub(super) fn to_json(self) -> Result<Value, String> {
         Ok(match self.0.get_ref() {
             DeValue::String(text) => text.as_ref().into(),
-            DeValue::Integer(_) => self.as_integer().ok_or("a whole number that large cannot be an argument")?.into(),
+            DeValue::Integer(_) => self.as_integer().ok_or("the number is too large")?.into(),
             DeValue::Boolean(flag) => (*flag).into(),
             DeValue::Datetime(moment) => moment.to_string().into(),
             DeValue::Float(_) => self
                 .as_float()
                 .and_then(serde_json::Number::from_f64)
-                .ok_or("a number that is infinite or none cannot be an argument")?
+                .ok_or("`inf` and `nan` cannot be used here")?
                 .into(),
             DeValue::Array(list) => list.iter().map(|value| Item(value).to_json()).collect::<Result<_, _>>()?,
             DeValue::Table(table) => object(fields(table))?.into(),
@@ -86,7 +86,7 @@ impl<'f> Item<'f> {
     }
 }
 
-/// A table as an object of JSON.
+/// Converts a table to a JSON object.
 pub(super) fn object(fields: Vec<Field<'_>>) -> Result<Map<String, Value>, String> {
     fields.into_iter().map(|field| Ok((field.key.to_owned(), field.item.to_json()?))).collect()
 }

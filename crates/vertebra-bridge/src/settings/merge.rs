@@ -1,4 +1,4 @@
-//! Several levels as one: lists add up, the nearest value counts, and the managed level is a fence.
+//! Merges several levels: lists add up, the most specific value wins, and the managed level sets bounds.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use super::{
     ProviderSettings, Said, SandboxSettings, Settings,
 };
 
-/// All levels as one, and a line for each value that the managed level overruled. The nearest comes last: user, project,
-/// command line.
+/// Merges all levels. Returns the result, and a line for each value that the managed level overruled. Pass the most
+/// specific level last: user, project, command line.
 pub fn merge(managed: Settings, others: impl IntoIterator<Item = Settings>) -> (Settings, Vec<String>) {
     let mut nearer = Join { fenced: false, overruled: Vec::new() };
     let nearest = others.into_iter().fold(Settings::default(), |lower, upper| nearer.settings(lower, upper));
@@ -17,7 +17,7 @@ pub fn merge(managed: Settings, others: impl IntoIterator<Item = Settings>) -> (
     (settings, fence.overruled)
 }
 
-/// Joins two levels. If the lower one is a fence, the upper one may only be stricter.
+/// Merges two levels. If the lower one is a fence (the managed level), the upper one may only be stricter.
 struct Join {
     fenced: bool,
     overruled: Vec<String>,
@@ -58,14 +58,14 @@ impl Join {
             };
             providers.insert(name, Said { value, origin: nearer.origin });
         }
-        // Which model is a matter of taste; where its requests go is not.
+        // The choice of model is free; the address its requests go to is not.
         ModelSettings { name: upper.name.or(lower.name), driver: upper.driver.or(lower.driver), providers }
     }
 
     fn permissions(&mut self, lower: PermissionSettings, upper: PermissionSettings) -> PermissionSettings {
         PermissionSettings {
             mode: self.stricter("permissions.mode", lower.mode, upper.mode),
-            // A refusal is stronger than a question, a question than an allowance, whoever said it: adding weakens nothing.
+            // Deny beats ask and ask beats allow at every level, so adding a rule never weakens another.
             allow: added(lower.allow, upper.allow),
             ask: added(lower.ask, upper.ask),
             deny: added(lower.deny, upper.deny),
@@ -111,7 +111,7 @@ impl Join {
         }
     }
 
-    /// The upper value, unless the lower one is a fence and stricter: smaller.
+    /// Returns the upper value, unless the lower one is a fence and stricter (smaller).
     fn stricter<T: PartialOrd>(
         &mut self,
         key: &str,
@@ -127,7 +127,7 @@ impl Join {
         }
     }
 
-    /// The upper value, unless the lower one is a fence.
+    /// Returns the upper value, unless the lower one is a fence.
     fn kept<T: PartialEq>(&mut self, key: &str, lower: Option<Said<T>>, upper: Option<Said<T>>) -> Option<Said<T>> {
         match (lower, upper) {
             (Some(fence), Some(nearer)) if self.fenced => {
@@ -141,7 +141,7 @@ impl Join {
     }
 
     fn overrule<T>(&mut self, key: &str, fence: &Said<T>, nearer: &Said<T>) {
-        self.overruled.push(format!("`{key}` of {} does not count: {} says otherwise", nearer.origin, fence.origin));
+        self.overruled.push(format!("`{key}` in {} is ignored: {} takes precedence", nearer.origin, fence.origin));
     }
 }
 

@@ -1,12 +1,12 @@
-//! Settings: what `vertebra.toml` says, at four levels and on the command line.
+//! Settings: the contents of `vertebra.toml`, from four levels and the command line.
 //!
-//! `/etc/vertebra/vertebra.toml` is *managed*: nothing below weakens it. The *user's* stands in their configuration
-//! folder, the *project's* in the folder or above, up to the root of its repository, and what is a person's own there is
-//! *local*, in `vertebra.local.toml`. What lists say adds up; of single
-//! values the nearest counts, within what the managed level says. Every value knows the line it comes from, and what is
-//! not understood is an error: a rule that is silently left out protects nobody.
+//! `/etc/vertebra/vertebra.toml` is *managed*: no other level can weaken it. The *user's* file is in the configuration
+//! folder. The *project's* file is in the working folder or above it, up to the root of the repository. A *local* file,
+//! `vertebra.local.toml` beside the project's, holds a person's own settings for that project. Lists from all levels add
+//! up. For single values the most specific file wins, within the bounds of the managed level. Every value remembers its
+//! line, and anything that is not understood is an error, because a rule that is silently ignored protects nothing.
 //!
-//! To add a setting: a field below, a line in `schema`, a line in `merge`.
+//! To add a setting, add a field below, a line in `schema` and a line in `merge`.
 
 mod error;
 mod hook;
@@ -28,29 +28,29 @@ pub use self::{
     schema::{Sheet, duration, json_schema, micros, own, parse, read},
 };
 
-/// How large a file of settings may be.
+/// The largest size of a settings file, in bytes.
 pub const MAX_BYTES: u64 = 256 * 1024;
 
-/// What is set. Of one level, or of all of them together.
+/// The settings of one level, or of all levels merged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settings {
-    /// Which model, and how it is reached.
+    /// The model, and how to reach it.
     pub model: ModelSettings,
-    /// Who may do what.
+    /// Permission rules and mode.
     pub permissions: PermissionSettings,
-    /// How much a run may use.
+    /// The limits of a run.
     pub limits: LimitSettings,
-    /// What holds commands.
+    /// The sandbox for commands.
     pub sandbox: SandboxSettings,
-    /// What the model is told besides.
+    /// Additional instructions for the model.
     pub instructions: InstructionSettings,
-    /// Servers of tools.
+    /// MCP servers.
     pub mcp: McpSettings,
-    /// What is recorded, and for how long.
+    /// The journal: what is recorded, and for how long.
     pub journal: JournalSettings,
     /// Hooks, in the order they are written.
     pub hooks: Vec<Said<Arc<HookSettings>>>,
-    /// What holds for all hooks.
+    /// Settings that apply to all hooks.
     pub about_hooks: AboutHooks,
 }
 
@@ -65,7 +65,7 @@ pub struct ModelSettings {
     pub providers: BTreeMap<String, Said<ProviderSettings>>,
 }
 
-/// `[model.provider.NAME]`: how one provider is reached.
+/// `[model.provider.NAME]`: how to reach one provider.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderSettings {
     /// `base_url`.
@@ -107,9 +107,9 @@ pub struct SandboxSettings {
     pub need: Option<Said<Need>>,
     /// `network`.
     pub network: Option<Said<Network>>,
-    /// `write`: folders that may be written besides.
+    /// `write`: additional folders that commands may write to.
     pub write: Vec<Said<String>>,
-    /// `deny_read`: what may not be read besides.
+    /// `deny_read`: additional paths that commands may not read.
     pub deny_read: Vec<Said<String>>,
 }
 
@@ -125,16 +125,16 @@ pub struct InstructionSettings {
 /// `[hooks]`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AboutHooks {
-    /// `disable`: hooks of levels farther away that are not to run, by name.
+    /// `disable`: names of hooks from less specific levels that must not run.
     pub disable: Vec<Said<String>>,
-    /// `project`: whether hooks of projects count at all.
+    /// `project`: whether hooks of projects run at all.
     pub project: Option<Said<bool>>,
 }
 
 /// `[mcp]`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct McpSettings {
-    /// `file`: a file of servers in the form that other agents read too.
+    /// `file`: a file of MCP servers, in the JSON form that other agents read too.
     pub file: Option<Said<String>>,
 }
 
@@ -147,111 +147,111 @@ pub struct JournalSettings {
     pub path: Option<Said<String>>,
     /// `sync`.
     pub sync: Option<Said<Sync>>,
-    /// `chain`: whether each line is bound to the one before it.
+    /// `chain`: whether each fact carries a hash of the one before it.
     pub chain: Option<Said<bool>>,
-    /// `keep`: for how long.
+    /// `keep`: how long sessions are kept.
     pub keep: Option<Said<Duration>>,
-    /// `max_sessions`: how many.
+    /// `max_sessions`: how many sessions are kept.
     pub max_sessions: Option<Said<u64>>,
-    /// `max_bytes`: how much.
+    /// `max_bytes`: how large the journal may grow.
     pub max_bytes: Option<Said<u64>>,
 }
 
-/// What a line of the journal outlasts, strictest first.
+/// What a fact in the journal survives, strictest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sync {
     /// A power cut.
     Power,
-    /// The death of the process.
+    /// A crash of the process.
     Process,
 }
 
-/// How a model is asked for tools.
+/// How tool calls are requested from a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Driver {
-    /// As suits the model.
+    /// Chosen to suit the model.
     Auto,
-    /// By the provider's own tool calling.
+    /// The provider's own tool calling.
     Native,
-    /// By constrained JSON.
+    /// Constrained JSON.
     React,
 }
 
-/// What happens to calls that no rule speaks of, strictest first.
+/// What happens to calls that no rule matches, strictest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
-    /// Only reading.
+    /// Calls that only read run; all others are denied.
     Plan,
-    /// Reading is free, the rest is asked.
+    /// Calls that only read run; all others need approval.
     Ask,
-    /// Changes to files are free too.
+    /// As `Ask`, but file edits run without approval.
     AcceptEdits,
-    /// Nobody is asked. No file can say so.
+    /// Everything runs without approval. Cannot be set in a file.
     Bypass,
 }
 
 /// Whether commands run in a sandbox, strictest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
-    /// Only in a whole one.
+    /// Commands run only in a complete sandbox.
     Required,
-    /// In as much of one as there is.
+    /// Commands use as much of the sandbox as the machine supports.
     IfAvailable,
-    /// Without.
+    /// Commands run without a sandbox.
     Off,
 }
 
 /// Whether commands may use the network, strictest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Network {
-    /// They may not.
+    /// No network.
     Off,
-    /// They may.
+    /// Network access.
     On,
 }
 
-/// Something that was set, and where.
+/// A value and the place it was set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Said<T> {
-    /// What.
+    /// The value.
     pub value: T,
-    /// Where.
+    /// The place.
     pub origin: Origin,
 }
 
-/// Where something was set.
+/// The place where a value was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// At which level.
+    /// The level.
     pub level: Level,
-    /// The file, or a word for what is none.
+    /// The file, or a description if it is not a file.
     pub place: Arc<str>,
-    /// The line, from 1, if it is a file.
+    /// The line number, starting at 1, if it is a file.
     pub line: Option<usize>,
 }
 
-/// Who sets something, strongest last; only [`Managed`](Self::Managed) is a fence for all others.
+/// A settings level, most specific last. Only [`Managed`](Self::Managed) sets bounds for all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Whoever keeps the machine.
+    /// The administrator of the machine.
     Managed,
-    /// Whoever uses it.
+    /// The user.
     User,
-    /// Whoever wrote the project.
+    /// The authors of the project.
     Project,
-    /// Whoever works in it, for themselves.
+    /// The user, for this project only.
     Local,
-    /// Whoever typed the command.
+    /// The command line of one run.
     CommandLine,
 }
 
 impl Origin {
-    /// The words of a command line.
+    /// Returns the origin of command-line options.
     pub fn command_line() -> Self {
         Self { level: Level::CommandLine, place: "the command line".into(), line: None }
     }
 
-    /// As editors and terminals understand it: `vertebra.toml:12`.
+    /// Returns the place in the form that editors and terminals understand: `vertebra.toml:12`.
     pub fn spot(&self) -> String {
         match self.line {
             Some(line) => format!("{}:{line}", self.place),
@@ -259,7 +259,7 @@ impl Origin {
         }
     }
 
-    /// This is said here.
+    /// Attaches this origin to a value.
     pub fn said<T>(&self, value: T) -> Said<T> {
         Said { value, origin: self.clone() }
     }

@@ -1,6 +1,6 @@
-//! Reads tables so that a key that nobody asked for is an error, and remembers what was read.
+//! Reads tables, rejects unknown keys, and records the values it read.
 //!
-//! The same reading without a file makes a sketch of what may stand in one: see [`Section::sketch`].
+//! The same functions, run without a file, produce the JSON schema of the file: see [`Section::sketch`].
 
 use std::{
     borrow::Cow,
@@ -20,33 +20,33 @@ use super::{
 };
 use crate::{shown, wholly_shown};
 
-/// About as many keys as a table may have.
+/// The usual upper bound of keys in a table.
 const MOST_KEYS: usize = 32;
 
-/// How many values one file may set.
+/// The largest number of values in one file.
 const MAX_VALUES: usize = 4096;
 
-/// One thing that a file sets, for people to read.
+/// One value that a file sets, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// `permissions.allow`.
     pub key: String,
-    /// `"Bash(git *)"`, harmless to show.
+    /// `"Bash(git *)"`, with control characters escaped.
     pub value: String,
-    /// The line, from 1.
+    /// The line number, starting at 1.
     pub line: usize,
 }
 
-/// The file that is read.
+/// The file being read.
 pub(super) struct File<'t> {
     pub(super) text: &'t str,
     pub(super) level: Level,
     pub(super) place: Arc<str>,
-    /// How many values were read so far.
+    /// The number of values read so far.
     pub(super) values: Cell<usize>,
-    /// What they were, if somebody wants to read it.
+    /// The values, if the caller wants them for display.
     pub(super) entries: Option<RefCell<Vec<Entry>>>,
-    /// Where its lines end.
+    /// The byte offsets of the line ends.
     pub(super) ends: OnceCell<Vec<usize>>,
 }
 
@@ -70,11 +70,11 @@ impl<'t> File<'t> {
         Origin { level: self.level, place: self.place.clone(), line: Some(line) }
     }
 
-    /// Notes that this key has this value.
+    /// Records that this key has this value.
     fn said<T>(&self, key: impl FnOnce() -> String, span: &Range<usize>, read: T) -> Result<Said<T>, SettingsError> {
         let origin = self.origin(span.start);
         if self.values.get() == MAX_VALUES {
-            return Err(self.error(span.clone(), Shown, format!("a file sets at most {MAX_VALUES} values")));
+            return Err(self.error(span.clone(), Shown, format!("a file can set at most {MAX_VALUES} values")));
         }
         self.values.set(self.values.get() + 1);
         if let Some(entries) = &self.entries {
@@ -85,15 +85,15 @@ impl<'t> File<'t> {
     }
 }
 
-/// A table of the file. What is read from it is what may stand in it.
+/// A table of the file. The keys read from it are the keys it may have.
 pub(super) struct Section<'f> {
     file: &'f File<'f>,
     name: Cow<'static, str>,
     span: Range<usize>,
-    /// What stands in it: few things, each of which is found sooner by looking than by an index.
+    /// Its fields. A table has few, so a linear search is faster than an index.
     fields: Vec<Field<'f>>,
     known: Vec<&'static str>,
-    /// What may stand under each key, if that is sketched: then there is no table.
+    /// The JSON schema of each key, while a schema is made; there is no table then.
     sketch: Option<Map<String, Value>>,
 }
 
@@ -102,7 +102,7 @@ impl<'f> Section<'f> {
         Self { file, name, span, fields, known: Vec::with_capacity(MOST_KEYS), sketch: None }
     }
 
-    /// What may stand in a table that is read like this, as a JSON schema.
+    /// Returns the JSON schema of a table that is read by this function.
     pub(super) fn sketch<T>(
         file: &'f File<'f>,
         read: impl FnOnce(&mut Section<'f>) -> Result<T, SettingsError>,
@@ -117,12 +117,12 @@ impl<'f> Section<'f> {
         self.sketch.is_some()
     }
 
-    /// Who wrote the file.
+    /// Returns the level of the file.
     pub(super) fn level(&self) -> Level {
         self.file.level
     }
 
-    /// What stands under a key, which may stand here.
+    /// Returns the value of a key, and records that the key is known.
     fn item(&mut self, key: &'static str, shape: impl FnOnce() -> Value) -> Option<Item<'f>> {
         self.known.push(key);
         if let Some(sketch) = &mut self.sketch {
@@ -135,32 +135,32 @@ impl<'f> Section<'f> {
         self.fields.iter().find(|field| field.key == key).map(|field| field.item)
     }
 
-    /// Whether something stands under this key.
+    /// Whether this key is set.
     pub(super) fn has(&self, key: &str) -> bool {
         self.at(key).is_some()
     }
 
-    /// Whether this text stands under this key.
+    /// Whether this key is set to this string.
     pub(super) fn is(&self, key: &str, text: &str) -> bool {
         self.at(key).is_some_and(|item| item.as_str() == Some(text))
     }
 
-    /// Something is wrong with what stands under this key.
+    /// Returns an error about the value of this key.
     pub(super) fn wrong(&self, key: &str, message: impl Into<String>) -> SettingsError {
         self.file.error(self.at(key).map(Item::span).unwrap_or_default(), Shown, message)
     }
 
-    /// An error if something stands under this key.
+    /// Returns an error if this key is set.
     pub(super) fn none_such(&self, key: &str, why: impl FnOnce() -> String) -> Result<(), SettingsError> {
         if self.has(key) { Err(self.wrong(key, why())) } else { Ok(()) }
     }
 
-    /// Something is wrong with this table as a whole.
+    /// Returns an error about this table as a whole.
     pub(super) fn lacks(&self, message: impl Into<String>) -> SettingsError {
         self.file.error(self.span.clone(), Shown, message)
     }
 
-    /// The table of this name; an empty one if there is none.
+    /// Reads the table of this name; a missing table is an empty one.
     pub(super) fn section<T: Default>(
         &mut self,
         key: &'static str,
@@ -174,7 +174,7 @@ impl<'f> Section<'f> {
         self.table_at(key, || Value::Null, read).map(Option::unwrap_or_default)
     }
 
-    /// The table of this name, which has this shape.
+    /// Reads the table of this name, which has this JSON schema.
     pub(super) fn table_at<T>(
         &mut self,
         key: &'static str,
@@ -190,11 +190,11 @@ impl<'f> Section<'f> {
                     "run" => "command = \"./check.sh\"",
                     _ => "…",
                 };
-                format!("`{key}` is a table: write `{key} = {{ {inner} }}`")
+                format!("`{key}` must be a table: write `{key} = {{ {inner} }}`")
             } else if name == "hooks" && item.is_list_of_tables() {
-                "a hook is one `[[hook]]`, without an s".to_owned()
+                "write each hook as `[[hook]]`, without an s".to_owned()
             } else {
-                format!("`{name}` is a table: write `[{name}]`")
+                format!("`{name}` must be a table: write `[{name}]`")
             };
             return Err(self.file.wrong(item, message));
         };
@@ -204,7 +204,7 @@ impl<'f> Section<'f> {
         Ok(Some(read))
     }
 
-    /// All tables in the table of this name, by their names.
+    /// Reads all tables inside the table of this name, with their names.
     pub(super) fn each<T>(
         &mut self,
         key: &'static str,
@@ -217,7 +217,7 @@ impl<'f> Section<'f> {
         }
         let Some(item) = self.item(key, || Value::Null) else { return Ok(Vec::new()) };
         let path = self.path(key);
-        let not_tables = || format!("`{path}` has a table for each: write `[{path}.NAME]`");
+        let not_tables = || format!("`{path}` needs one table per name: write `[{path}.NAME]`");
         let fields = item.fields().ok_or_else(|| self.file.wrong(item, not_tables()))?;
         let mut all = Vec::new();
         for Field { key, item, .. } in fields {
@@ -231,7 +231,7 @@ impl<'f> Section<'f> {
         Ok(all)
     }
 
-    /// A list of tables, as `[[key]]` or `key = [{ … }]`. In a sketch they look as the reference says, or as they are read.
+    /// Reads a list of tables, as `[[key]]` or `key = [{ … }]`. Its JSON schema is the reference, or made from `read`.
     pub(super) fn tables<T>(
         &mut self,
         key: &'static str,
@@ -245,8 +245,8 @@ impl<'f> Section<'f> {
         };
         let Some(item) = self.item(key, || shape::list(&one)) else { return Ok(Vec::new()) };
         let not_tables = || match &*self.name {
-            "" => format!("`{key}` is a list of tables: write `[[{key}]]`"),
-            _ => format!("`{key}` is a list of tables: write `{key} = [{{ … }}]`"),
+            "" => format!("`{key}` must be a list of tables: write `[[{key}]]`"),
+            _ => format!("`{key}` must be a list of tables: write `{key} = [{{ … }}]`"),
         };
         let list = item.as_array().ok_or_else(|| self.file.wrong(item, not_tables()))?;
         let (name, mut all) = (self.path(key), Vec::with_capacity(list.len()));
@@ -261,7 +261,7 @@ impl<'f> Section<'f> {
         Ok(all)
     }
 
-    /// A value, made of what stands there; the error says what to write instead.
+    /// Reads a value and converts it; the error of `make` says what to write instead.
     pub(super) fn value<T>(
         &mut self,
         key: &'static str,
@@ -271,7 +271,7 @@ impl<'f> Section<'f> {
         self.read(key, Shown, shape, make)
     }
 
-    /// As [`value`](Self::value), for what somebody may have put a secret in by mistake.
+    /// As [`value`](Self::value), for keys that may hold a secret by mistake: errors hide the value.
     pub(super) fn discreet<T>(
         &mut self,
         key: &'static str,
@@ -293,25 +293,26 @@ impl<'f> Section<'f> {
         self.file.said(|| self.path(key).into_owned(), &item.span(), read).map(Some)
     }
 
-    /// A text.
+    /// Reads a string.
     pub(super) fn text(&mut self, key: &'static str, such_as: &str) -> Result<Option<Said<String>>, SettingsError> {
         self.value(
             key,
             || shape::text(such_as),
             |item| {
-                let text = item.as_str().ok_or_else(|| format!("`{key}` is a text: write `{key} = \"{such_as}\"`"))?;
+                let text =
+                    item.as_str().ok_or_else(|| format!("`{key}` must be a string: write `{key} = \"{such_as}\"`"))?;
                 Ok(text.to_owned())
             },
         )
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub(super) fn flag(&mut self, key: &'static str) -> Result<Option<Said<bool>>, SettingsError> {
-        let make = |item: Item<'_>| item.as_bool().ok_or_else(|| format!("`{key}` is `true` or `false`"));
+        let make = |item: Item<'_>| item.as_bool().ok_or_else(|| format!("`{key}` must be `true` or `false`"));
         self.value(key, shape::flag, make)
     }
 
-    /// A whole number in this range.
+    /// Reads a whole number in this range.
     pub(super) fn whole(
         &mut self,
         key: &'static str,
@@ -328,13 +329,13 @@ impl<'f> Section<'f> {
                         (1, i64::MAX) => "a whole number above 0".to_owned(),
                         _ => format!("a whole number from {least} to {most}"),
                     };
-                    format!("`{key}` is {wanted}: write `{key} = {such_as}`")
+                    format!("`{key}` must be {wanted}: write `{key} = {such_as}`")
                 })
             },
         )
     }
 
-    /// One of these words.
+    /// Reads one of these words.
     pub(super) fn word<T: Copy>(
         &mut self,
         key: &'static str,
@@ -346,19 +347,19 @@ impl<'f> Section<'f> {
             || shape::one_of(&names().collect::<Vec<_>>()),
             |item| {
                 let all = || names().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-                let word = item.as_str().ok_or_else(|| format!("`{key}` is one of {}", all()))?;
+                let word = item.as_str().ok_or_else(|| format!("`{key}` must be one of {}", all()))?;
                 words.iter().find(|(name, _)| *name == word).map(|(_, value)| *value).ok_or_else(|| {
                     let meant =
                         nearest(word, names()).map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
-                    format!("`{key}` is one of {}{meant}", all())
+                    format!("`{key}` must be one of {}{meant}", all())
                 })
             },
         )
     }
 
-    /// A list of texts.
+    /// Reads a list of strings.
     pub(super) fn list(&mut self, key: &'static str, such_as: &str) -> Result<Vec<Said<String>>, SettingsError> {
-        let not_texts = || format!("`{key}` is a list of texts: write `{key} = [\"{such_as}\"]`");
+        let not_texts = || format!("`{key}` must be a list of strings: write `{key} = [\"{such_as}\"]`");
         match self.item(key, || shape::list(&shape::text(such_as))) {
             Some(item) if item.as_array().is_some() => self.texts(key, item, &not_texts, |text| Ok(text.to_owned())),
             Some(item) => Err(self.file.wrong(item, not_texts())),
@@ -366,14 +367,14 @@ impl<'f> Section<'f> {
         }
     }
 
-    /// A text or a list of texts, and what is made of each.
+    /// Reads a string or a list of strings, and converts each.
     pub(super) fn one_or_more<T>(
         &mut self,
         key: &'static str,
         such_as: &str,
         make: impl Fn(&str) -> Result<T, String>,
     ) -> Result<Vec<Said<T>>, SettingsError> {
-        let not_texts = || format!("`{key}` is a text or a list of texts: write `{key} = \"{such_as}\"`");
+        let not_texts = || format!("`{key}` must be a string or a list of strings: write `{key} = \"{such_as}\"`");
         let shape = || shape::either([shape::text(such_as), shape::list(&shape::text(such_as))]);
         match self.item(key, shape) {
             Some(item) => self.texts(key, item, &not_texts, make),
@@ -399,7 +400,7 @@ impl<'f> Section<'f> {
         }
     }
 
-    /// Everything in the table of this name, whose keys are anybody's.
+    /// Reads the table of this name, which may have any keys.
     pub(super) fn map<T>(
         &mut self,
         key: &'static str,
@@ -408,7 +409,7 @@ impl<'f> Section<'f> {
     ) -> Result<Vec<T>, SettingsError> {
         let shape = || json!({ "type": "object", "additionalProperties": shape() });
         let Some(item) = self.item(key, shape) else { return Ok(Vec::new()) };
-        let not_a_table = || format!("`{key}` is a table: write `{key} = {{ … }}`");
+        let not_a_table = || format!("`{key}` must be a table: write `{key} = {{ … }}`");
         let fields = item.fields().ok_or_else(|| self.file.wrong(item, not_a_table()))?;
         let (path, mut all) = (self.path(key), Vec::new());
         for Field { key, item, .. } in fields {
@@ -418,7 +419,7 @@ impl<'f> Section<'f> {
         Ok(all)
     }
 
-    /// There is nothing in the table that was not asked for.
+    /// Rejects keys that were not read.
     pub(super) fn finish(&self) -> Result<(), SettingsError> {
         for Field { key, span, .. } in &self.fields {
             if !self.known.contains(key) {
@@ -430,14 +431,15 @@ impl<'f> Section<'f> {
                         format!("write `run = {{ {key} = … }}`")
                     }
                     ("hook", "tool" | "path") => format!("write `match = {{ {key} = … }}`"),
-                    _ => meant.unwrap_or_else(|| format!("there are {known}")),
+                    ("", _) => meant.unwrap_or_else(|| format!("known sections: {known}")),
+                    _ => meant.unwrap_or_else(|| format!("known keys: {known}")),
                 };
                 let what = match &*self.name {
-                    "" => format!("there is no section `{key}`"),
-                    "hook" => format!("`[[hook]]` has no `{key}`"),
-                    section => format!("`[{section}]` has no `{key}`"),
+                    "" => format!("unknown section `{key}`"),
+                    "hook" => format!("unknown key `{key}` in `[[hook]]`"),
+                    section => format!("unknown key `{key}` in `[{section}]`"),
                 };
-                // Whoever misspells what a hook matches has written no key.
+                // The value of a misspelt key may be a secret; the value of a misspelt matcher is not.
                 let values = if self.name.ends_with("match") { Shown } else { Hidden };
                 return Err(self.file.error(span.clone(), values, format!("{what}; {hint}")));
             }

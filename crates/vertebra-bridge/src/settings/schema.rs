@@ -1,4 +1,4 @@
-//! What may stand in a file of settings.
+//! The sections and keys of a settings file.
 
 use std::{cell::RefCell, io::Read as _, path::Path, time::Duration};
 
@@ -17,37 +17,37 @@ use super::{
 };
 use crate::{kept::open, wholly_shown};
 
-/// How large most files are.
+/// The usual size of a file.
 const USUAL_BYTES: usize = 16 * 1024;
 
-/// One file of settings, read.
+/// One settings file after reading.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sheet {
-    /// What it sets.
+    /// The settings.
     pub settings: Settings,
-    /// The same for people to read, line by line.
+    /// The same, line by line, for display.
     pub entries: Vec<Entry>,
 }
 
-/// Reads a file. One that is not there sets nothing.
+/// Reads a file. A missing file sets nothing.
 pub fn read(path: &Path, level: Level) -> Result<Sheet, SettingsError> {
     let place = wholly_shown(&path.display().to_string());
     text_of(path, &place)?.map_or_else(|| Ok(Sheet::default()), |text| parse(&text, level, &place))
 }
 
-/// Reads the managed level and the user's.
+/// Reads the managed file and the user's file.
 pub fn own(managed: &Path, user: Option<&Path>) -> Result<(Settings, Settings), SettingsError> {
     let read = |path: &Path, level| {
         let place = wholly_shown(&path.display().to_string());
         let Some(text) = text_of(path, &place)? else { return Ok(Settings::default()) };
-        // Nobody reads line by line what is their own.
+        // These files are never shown line by line.
         settings_in(&File::new(&text, level, &place, None))
     };
     let user = user.map(|path| read(path, Level::User)).transpose()?.unwrap_or_default();
     Ok((read(managed, Level::Managed)?, user))
 }
 
-/// What stands in a file, if there is one.
+/// Returns the text of a file, if it exists.
 fn text_of(path: &Path, place: &str) -> Result<Option<String>, SettingsError> {
     let failed = |source| SettingsError::Io { place: place.into(), source };
     let Some(file) = open(path).map_err(failed)? else { return Ok(None) };
@@ -75,13 +75,13 @@ pub(super) fn whole<T>(
     read: impl FnOnce(&mut Section<'_>) -> Result<T, SettingsError>,
 ) -> Result<T, SettingsError> {
     if file.text.len() as u64 > MAX_BYTES {
-        return Err(file.error(0..0, Values::Shown, format!("a file of settings has at most {MAX_BYTES} bytes")));
+        return Err(file.error(0..0, Values::Shown, format!("a settings file can have at most {MAX_BYTES} bytes")));
     }
     let document = DeTable::parse(file.text).map_err(|error| {
         file.error(
             error.span().unwrap_or_default(),
             Values::Shown,
-            format!("this is not TOML: {}", wholly_shown(&error.message().replace('\n', ", "))),
+            format!("invalid TOML: {}", wholly_shown(&error.message().replace('\n', ", "))),
         )
     })?;
     let mut root = Section::new(file, "".into(), 0..0, fields(document.get_ref()));
@@ -90,14 +90,14 @@ pub(super) fn whole<T>(
     Ok(said)
 }
 
-/// What may stand in a file of settings, as a JSON schema. It is made by the very functions that read one.
+/// Returns the JSON schema of a settings file. It is made by the functions that read the file.
 pub fn json_schema() -> Value {
     let file = File::new("", Level::User, "", None);
     let mut schema = Section::sketch(&file, settings).unwrap_or_default();
     let matching = Section::sketch(&file, hook::any_match).unwrap_or_default();
     if let Value::Object(schema) = &mut schema {
         schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
-        schema.insert("title".to_owned(), "Settings of Vertebra".into());
+        schema.insert("title".to_owned(), "Vertebra settings".into());
         schema.insert("$defs".to_owned(), json!({ "match": matching }));
     }
     schema
@@ -134,9 +134,9 @@ fn provider(section: &mut Section<'_>) -> Result<ProviderSettings, SettingsError
 }
 
 fn permissions(section: &mut Section<'_>) -> Result<PermissionSettings, SettingsError> {
-    // The list of words would not say why this one is missing.
+    // The list of modes would not explain why this one is missing.
     if section.is("mode", "bypass") {
-        return Err(section.wrong("mode", "questions are not bypassed by a file; `--mode bypass` is for one run"));
+        return Err(section.wrong("mode", "a file cannot set `bypass`; use `--mode bypass` for a single run"));
     }
     let modes = [("ask", Mode::Ask), ("accept_edits", Mode::AcceptEdits), ("plan", Mode::Plan)];
     Ok(PermissionSettings {
@@ -156,9 +156,11 @@ fn limits(section: &mut Section<'_>) -> Result<LimitSettings, SettingsError> {
             "cost",
             || json!({ "type": "number", "exclusiveMinimum": 0 }),
             |item| {
-                #[expect(clippy::cast_precision_loss, reason = "nobody limits a run to billions of dollars")]
+                #[expect(clippy::cast_precision_loss, reason = "cost limits are far below billions of dollars")]
                 let dollars = item.as_float().or_else(|| item.as_integer().map(|whole| whole as f64));
-                dollars.and_then(micros).ok_or_else(|| "`cost` is dollars above 0: write `cost = 2.50`".to_owned())
+                dollars
+                    .and_then(micros)
+                    .ok_or_else(|| "`cost` must be an amount in dollars above 0: write `cost = 2.50`".to_owned())
             },
         )?,
     })
@@ -184,8 +186,7 @@ fn instructions(section: &mut Section<'_>) -> Result<InstructionSettings, Settin
 fn about_hooks(section: &mut Section<'_>) -> Result<AboutHooks, SettingsError> {
     let about = AboutHooks { disable: section.list("disable", "no-force-push")?, project: section.flag("project")? };
     if about.project.is_some() && matches!(section.level(), Level::Project | Level::Local) {
-        let message =
-            "whether hooks of projects count is not for a project to say: `project` belongs into your own settings";
+        let message = "a project cannot switch project hooks on or off: set `project` in your own settings";
         return Err(section.wrong("project", message));
     }
     Ok(about)
@@ -193,10 +194,10 @@ fn about_hooks(section: &mut Section<'_>) -> Result<AboutHooks, SettingsError> {
 
 fn mcp(section: &mut Section<'_>) -> Result<McpSettings, SettingsError> {
     let file = path(section, "file", "~/.config/vertebra/mcp.json")?;
-    // What is in that file is started, and trust in a project covers the project's files alone.
+    // The servers in that file are started, and trust in a project only covers the project's own files.
     match file {
         Some(said) if matches!(said.origin.level, Level::Project | Level::Local) => {
-            Err(section.wrong("file", "a project starts no servers: `[mcp]` belongs into your own settings"))
+            Err(section.wrong("file", "a project cannot start MCP servers: put `[mcp]` in your own settings"))
         }
         file => Ok(McpSettings { file }),
     }
@@ -213,22 +214,20 @@ fn journal(section: &mut Section<'_>) -> Result<JournalSettings, SettingsError> 
         max_sessions: count(section, "max_sessions", 1000)?,
         max_bytes: count(section, "max_bytes", 1 << 30)?,
     };
-    // Who wrote a project would decide what is known of what it did.
+    // Otherwise the author of a project could hide what it did.
     if of_project && settings != JournalSettings::default() {
-        return Err(
-            section.lacks("what is recorded is not for a project to say: `[journal]` belongs into your own settings")
-        );
+        return Err(section.lacks("a project cannot change what is recorded: put `[journal]` in your own settings"));
     }
     Ok(settings)
 }
 
-/// How many, at least one.
+/// Reads a count of at least one.
 fn count(section: &mut Section<'_>, key: &'static str, such_as: i64) -> Result<Option<Said<u64>>, SettingsError> {
     let number = section.whole(key, 1..=i64::MAX, such_as)?;
     Ok(number.map(|said| Said { value: said.value.unsigned_abs(), origin: said.origin }))
 }
 
-/// How long.
+/// Reads a duration.
 fn time(
     section: &mut Section<'_>,
     key: &'static str,
@@ -241,13 +240,15 @@ fn time(
         |item| {
             let time = item.as_str().and_then(duration);
             time.ok_or_else(|| {
-                format!("`{key}` is a number and a unit: write `{key} = \"{first}\"`, `\"{second}\"` or `\"{third}\"`")
+                format!(
+                    "`{key}` must be a number with a unit: write `{key} = \"{first}\"`, `\"{second}\"` or `\"{third}\"`"
+                )
             })
         },
     )
 }
 
-/// A path that means the same from everywhere.
+/// Reads a path that does not depend on the working folder.
 fn path(section: &mut Section<'_>, key: &'static str, such_as: &str) -> Result<Option<Said<String>>, SettingsError> {
     section.value(
         key,
@@ -255,13 +256,13 @@ fn path(section: &mut Section<'_>, key: &'static str, such_as: &str) -> Result<O
         |item| {
             let path = item.as_str().filter(|path| path.starts_with('/') || path.starts_with("~/"));
             let path =
-                path.ok_or_else(|| format!("`{key}` is a path from `/` or `~/`: write `{key} = \"{such_as}\"`"))?;
+                path.ok_or_else(|| format!("`{key}` must start with `/` or `~/`: write `{key} = \"{such_as}\"`"))?;
             Ok(path.to_owned())
         },
     )
 }
 
-/// A time above 0, from a number and a unit: `500ms`, `90s`, `10m`, `1h`, `30d`.
+/// Parses a duration above 0 from a number and a unit: `500ms`, `90s`, `10m`, `1h`, `30d`.
 pub fn duration(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
@@ -276,28 +277,28 @@ pub fn duration(text: &str) -> Option<Duration> {
     Some(Duration::from_millis(millis)).filter(|time| !time.is_zero())
 }
 
-/// Millionths of a dollar, from dollars above 0.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was looked at")]
+/// Converts dollars above 0 into millionths of a dollar.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was checked")]
 pub fn micros(dollars: f64) -> Option<u64> {
     let micros = (dollars * 1e6).round();
     (1.0..1e15).contains(&micros).then_some(micros as u64)
 }
 
-/// An address of a server, without anything secret in it.
+/// Reads the URL of a server that contains no secret.
 fn address(item: Item<'_>) -> Result<String, String> {
     let text = item.as_str().unwrap_or_default();
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
     if host.is_empty() || text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
-        return Err("`base_url` is an address: write `base_url = \"http://localhost:8080/v1\"`".to_owned());
+        return Err("`base_url` must be a URL: write `base_url = \"http://localhost:8080/v1\"`".to_owned());
     }
     if host.contains('@') || text.contains(['?', '#']) {
-        return Err("`base_url` is an address without user, password or query; keys have variables".to_owned());
+        return Err("`base_url` must not contain a user, password or query: set `key` instead".to_owned());
     }
     Ok(text.to_owned())
 }
 
-/// The name of an environment variable. A key itself is not one.
+/// Reads the name of an environment variable, and rejects the key itself.
 fn variable(item: Item<'_>) -> Result<String, String> {
     let text = item.as_str().unwrap_or_default();
     let first = text.starts_with(|letter: char| letter.is_ascii_uppercase() || letter == '_');
@@ -305,6 +306,6 @@ fn variable(item: Item<'_>) -> Result<String, String> {
     if first && rest && text.len() <= 128 {
         return Ok(text.to_owned());
     }
-    Err("`key` is the name of an environment variable, never the key itself: write `key = \"ANTHROPIC_API_KEY\"`"
+    Err("`key` must be the name of an environment variable, not the key itself: write `key = \"ANTHROPIC_API_KEY\"`"
         .to_owned())
 }

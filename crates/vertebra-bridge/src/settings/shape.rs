@@ -1,4 +1,4 @@
-//! What a value looks like, in the words of JSON Schema: for editors.
+//! JSON Schema fragments for the values of a settings file, for editors.
 
 use serde_json::{Map, Value, json};
 
@@ -6,12 +6,12 @@ pub(super) fn text(such_as: &str) -> Value {
     json!({ "type": "string", "examples": [such_as] })
 }
 
-/// A text that looks like this.
+/// A string that matches this regex.
 pub(super) fn pattern(pattern: &str, such_as: &str) -> Value {
     json!({ "type": "string", "pattern": pattern, "examples": [such_as] })
 }
 
-/// A number and a unit.
+/// A duration: a number and a unit.
 pub(super) fn duration(such_as: &str) -> Value {
     pattern("^[0-9]+(ms|s|m|h|d)$", such_as)
 }
@@ -39,12 +39,12 @@ pub(super) fn either(shapes: impl IntoIterator<Item = Value>) -> Value {
     json!({ "anyOf": shapes.into_iter().collect::<Vec<_>>() })
 }
 
-/// Anything under any names.
+/// A table with any keys.
 pub(super) fn object() -> Value {
     json!({ "type": "object" })
 }
 
-/// What stands under these names, and nothing else.
+/// A table with these keys and no others.
 pub(super) fn table(properties: &Map<String, Value>) -> Value {
     json!({ "type": "object", "additionalProperties": false, "properties": properties })
 }

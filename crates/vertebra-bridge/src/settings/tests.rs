@@ -1,4 +1,4 @@
-//! What files say, how levels join, and how mistakes are told.
+//! Tests of settings files: values, levels and errors.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn value<T: Clone>(said: Option<&Said<T>>) -> Option<T> {
 }
 
 #[test]
-fn every_value_knows_its_line() {
+fn every_value_remembers_its_line() {
     let text = r#"
 [model]
 name = "ollama:qwen"
@@ -56,7 +56,7 @@ time = "10m"
 }
 
 #[test]
-fn what_is_not_understood_is_an_error_that_shows_the_line_and_what_was_meant() {
+fn an_unknown_key_or_value_is_an_error_with_the_line_and_a_suggestion() {
     let cases = [
         "x = 1\n[permisions]\n",
         "[permissions]\nalow = [\"Read\"]\n",
@@ -85,7 +85,7 @@ fn what_is_not_understood_is_an_error_that_shows_the_line_and_what_was_meant() {
 }
 
 #[test]
-fn an_error_shows_no_key_and_no_escape_sequence() {
+fn errors_show_no_secrets_and_no_escape_sequences() {
     for text in [
         "[model.provider.openai]\nkey = \"sk-live-0123456789\"\n",
         "[model.provider.openai]\napi_key = \"sk-live-0123456789\"\n",
@@ -112,7 +112,7 @@ fn sizes_are_bounded() {
 }
 
 #[test]
-fn the_nearest_value_counts_and_lists_add_up() {
+fn the_most_specific_value_wins_and_lists_add_up() {
     let user =
         sheet(Level::User, "[model]\nname = \"a:b\"\n[limits]\nsteps = 10\n[permissions]\ndeny = [\"Bash(rm *)\"]\n");
     let project = sheet(Level::Project, "[limits]\nsteps = 50\n[permissions]\ndeny = [\"Read(**/.env)\"]\n");
@@ -179,7 +179,7 @@ project = true
 }
 
 #[test]
-fn a_journal_that_is_managed_is_kept_as_it_says() {
+fn other_levels_cannot_change_a_managed_journal() {
     let managed = sheet(Level::Managed, "[journal]\nenabled = true\nsync = \"power\"\npath = \"/var/journal.db\"\n");
     let below = "[journal]\nenabled = false\nsync = \"process\"\npath = \"~/mine.db\"\nkeep = \"30d\"\n";
     for level in [Level::User, Level::CommandLine] {

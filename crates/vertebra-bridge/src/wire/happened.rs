@@ -18,13 +18,13 @@ pub struct Happened {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EventError {
     /// It is no object.
-    #[error("an event is a JSON object")]
+    #[error("an event must be a JSON object")]
     NotAnObject,
     /// It does not say where it happened.
     #[error("the event has no `point`: write `\"point\": \"BeforeToolUse\"`")]
     NoPoint,
     /// There is no such point.
-    #[error("there is no point `{name}`{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    #[error("unknown point `{name}`{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     UnknownPoint {
         /// The name.
         name: String,
@@ -32,7 +32,7 @@ pub enum EventError {
         nearest: Option<&'static str>,
     },
     /// A field is not one of the point's events, or not of its kind.
-    #[error("this is no event of {point}: {message}")]
+    #[error("invalid event at {point}: {message}")]
     Fields {
         /// The point.
         point: &'static str,
@@ -189,10 +189,10 @@ mod tests {
         let read = Happened::read(&json!({ "point": "pre_tool_use", "tool": "bash", "arg": { "command": "ls" } }));
         assert_eq!(
             read.map_err(|error| error.to_string()),
-            Err("this is no event of BeforeToolUse: it has no field `arg`; did you mean `args`?".to_owned())
+            Err("invalid event at BeforeToolUse: it has no field `arg`; did you mean `args`?".to_owned())
         );
         let read = Happened::read(&json!({ "point": "BeforeToolUze" }));
-        let expected = "there is no point `BeforeToolUze`; did you mean `BeforeToolUse`?".to_owned();
+        let expected = "unknown point `BeforeToolUze`; did you mean `BeforeToolUse`?".to_owned();
         assert_eq!(read.map_err(|error| error.to_string()), Err(expected));
     }
 }

@@ -47,7 +47,7 @@ pub enum ReplyError {
     #[error("the answer is not a JSON object: {0}")]
     NotJson(String),
     /// It has a key that means nothing.
-    #[error("the answer has a key `{key}`, which means nothing{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    #[error("the answer has an unknown key `{key}`{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     UnknownKey {
         /// The key.
         key: String,
@@ -55,7 +55,7 @@ pub enum ReplyError {
         nearest: Option<&'static str>,
     },
     /// A key has a value of the wrong kind.
-    #[error("`{key}` in the answer is {expected}")]
+    #[error("`{key}` in the answer must be {expected}")]
     WrongType {
         /// The key.
         key: &'static str,
@@ -63,7 +63,7 @@ pub enum ReplyError {
         expected: &'static str,
     },
     /// The point cannot honour it.
-    #[error("{point} cannot honour that: {message}")]
+    #[error("invalid answer at {point}: {message}")]
     NotHere {
         /// The point.
         point: &'static str,
@@ -122,20 +122,25 @@ impl Reply {
             Some(Value::Array(texts)) if texts.len() <= MAX_CONTEXTS && texts.iter().all(Value::is_string) => {
                 texts.into_iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()
             }
-            Some(_) => return Err(ReplyError::WrongType { key: "context", expected: "a text, or a list of up to 64" }),
+            Some(_) => {
+                return Err(ReplyError::WrongType {
+                    key: "context",
+                    expected: "a string or a list of up to 64 strings",
+                });
+            }
         };
         let [modified, patch, set, note] = ["modified", "patch", "set", "note"].map(|key| object.remove(key));
         if [&modified, &patch, &set].into_iter().flatten().count() > 1 {
             return Err(ReplyError::WrongType {
                 key: "modified",
-                expected: "left out where there is `patch` or `set`",
+                expected: "the only one of `modified`, `patch` and `set`",
             });
         }
         let verdict = match object.get("verdict") {
             Some(Value::String(_)) => Some(object),
-            Some(_) => return Err(ReplyError::WrongType { key: "verdict", expected: "a word" }),
+            Some(_) => return Err(ReplyError::WrongType { key: "verdict", expected: "a string" }),
             None if object.is_empty() => None,
-            None => return Err(ReplyError::WrongType { key: "verdict", expected: "there if there is a reason" }),
+            None => return Err(ReplyError::WrongType { key: "verdict", expected: "set if there is a reason" }),
         };
         Ok(Self { verdict, modified, patch, set, context, note, aside: None })
     }
@@ -186,13 +191,13 @@ impl Reply {
     fn fits_at(&self, point: &'static str, open: Open) -> Result<(), ReplyError> {
         let Some(change) = self.change() else { return Ok(()) };
         let not_here = |message: String| Err(ReplyError::NotHere { point, message });
-        let Some(change) = change.as_object() else { return not_here("what changes is an object".to_owned()) };
+        let Some(change) = change.as_object() else { return not_here("a change must be a JSON object".to_owned()) };
         match open {
             Open::Args => Ok(()),
-            Open::Nothing => not_here("nothing can be changed there".to_owned()),
+            Open::Nothing => not_here("hooks cannot change anything here".to_owned()),
             Open::Fields(fields) => match change.keys().find(|key| !fields.contains(&key.as_str())) {
                 None => Ok(()),
-                Some(key) => not_here(format!("`{key}` cannot be changed there; what can be is {}", fields.join(", "))),
+                Some(key) => not_here(format!("`{key}` cannot be changed; these can: {}", fields.join(", "))),
             },
         }
     }
@@ -209,7 +214,7 @@ impl Reply {
     /// What a guard makes of it: a verdict, and nothing that changes.
     pub fn judge<P: Outside>(&self) -> Result<P::Verdict, ReplyError> {
         if self.changes() {
-            let message = "a guard decides and changes nothing: make it a hook, or leave the change out".to_owned();
+            let message = "a guard cannot change anything: make it a hook, or remove the change".to_owned();
             return Err(ReplyError::NotHere { point: P::NAME, message });
         }
         self.verdict_at::<P>()

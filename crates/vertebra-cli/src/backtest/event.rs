@@ -1,4 +1,4 @@
-//! An event of the past, wherever it was recorded.
+//! A recorded event, from any source.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,38 +9,38 @@ use vertebra_journal::{
     past::{self, Moment},
 };
 
-/// How much of what an event is about an example shows.
+/// How many bytes of an event's subject an example shows.
 const SHOWN: usize = 400;
 
-/// An event of the past.
+/// A recorded event.
 pub(super) enum Event {
-    /// Of an agent of ours, from the journal.
+    /// From the journal of our own agent.
     Ours(Box<Moment>),
-    /// Of another agent.
+    /// From another agent.
     Theirs(Box<Theirs>),
 }
 
-/// An event of another agent, in our words.
+/// An event of another agent, in our format.
 pub(super) struct Theirs {
-    /// Where it was recorded.
+    /// The kind of source.
     pub(super) source: &'static str,
     /// The event.
     pub(super) happened: Happened,
-    /// What was decided.
+    /// The recorded decision.
     pub(super) then: Opinion,
 }
 
-/// What an example tells of an event.
+/// The description of an event in an example.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct About {
-    /// Where it was recorded.
+    /// The kind of source.
     pub(super) source: &'static str,
     pub(super) session: String,
     pub(super) when: String,
     pub(super) point: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool: Option<String>,
-    /// The command, the arguments, the prompt, the text.
+    /// The command, the arguments, the prompt or the text.
     #[serde(rename = "about")]
     pub(super) words: String,
 }
@@ -105,7 +105,7 @@ fn of_ours(event: &past::Event) -> String {
     }
 }
 
-/// A command as it is, any other arguments as JSON.
+/// Returns a command as it is, and other arguments as JSON.
 fn arguments(args: &Value) -> Option<String> {
     let args = args.as_object().filter(|args| !args.is_empty())?;
     let command = ["command", "cmd"].iter().find_map(|key| args.get(*key)?.as_str());

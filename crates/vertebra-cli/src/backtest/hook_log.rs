@@ -1,4 +1,4 @@
-//! The log of `vertebra hook`, as events.
+//! Reads events from the log of `vertebra hook`.
 
 use std::{
     fs::File,
@@ -17,9 +17,9 @@ use vertebra_journal::{
 
 use super::{LONGEST_LINE, event::Theirs, named, sources::Reading};
 
-const CUT: &str = "events of the hook log that are shortened or hide a secret: hooks read what stands in its place";
-const SHORT: &str = "events that were too long for the hook log: it says only what was decided";
-const BROKEN: &str = "lines of the hook log that cannot be read";
+const CUT: &str = "events in the hook log that were truncated or redacted: hooks see the replacement text";
+const SHORT: &str = "events that were too long for the hook log, which has only the decision";
+const BROKEN: &str = "unreadable lines in the hook log";
 
 /// Reads a log.
 pub(super) struct Reader {
@@ -34,7 +34,7 @@ impl Reader {
         Ok(Self { path: path.to_owned(), lines: Lines::new(BufReader::new(file), LONGEST_LINE), reading })
     }
 
-    /// How many bytes were read so far.
+    /// Returns the number of bytes read so far.
     pub(super) fn bytes(&self) -> u64 {
         self.lines.bytes()
     }

@@ -1,4 +1,4 @@
-//! What policies make of an event of the past.
+//! Judges recorded events with one or two policies.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -23,7 +23,7 @@ use vertebra_journal::{
 use super::event::Event;
 use crate::hooks::trial::Bench;
 
-/// Where context for the model waits: a list that grows.
+/// The path of the context for the model, a growing list.
 const CONTEXT: &str = "/metadata/bridge~1context";
 
 /// Judges events on one thread.
@@ -34,23 +34,23 @@ pub(super) struct Judge<'b> {
     old: Option<Tried<'b>>,
 }
 
-/// A policy, and what its hooks are called for people.
+/// A policy, with the display names of its hooks.
 struct Tried<'b> {
     policy: &'b Policy,
     bench: &'b Bench,
     names: HashMap<Name, Arc<str>>,
 }
 
-/// What one policy says of an event.
+/// The decision of one policy on an event.
 struct Word {
     opinion: Opinion,
     matched: Vec<Arc<str>>,
-    /// The hooks that would have had to start something, as the policy calls them.
+    /// The names of the matching hooks whose handlers were not called.
     not_asked: Vec<Name>,
 }
 
 impl<'b> Judge<'b> {
-    /// What judges, for one thread.
+    /// Returns the function that judges events on one thread.
     pub(super) fn on_a_thread(
         new: &'b Bench,
         old: Option<&'b Bench>,
@@ -59,7 +59,7 @@ impl<'b> Judge<'b> {
         let runtime =
             Builder::new_current_thread().enable_all().build().expect("a runtime of one thread needs nothing");
         let tried = |bench: &'b Bench| {
-            let policy = bench.policy().expect("a file of ours is a policy of ours");
+            let policy = bench.policy().expect("a vertebra.toml is always a policy");
             Tried { policy, bench, names: HashMap::new() }
         };
         let mut judge = Self { runtime, cancel: cancel.clone(), new: tried(new), old: old.map(tried) };
@@ -83,7 +83,7 @@ impl<'b> Judge<'b> {
             matched: Vec::new(),
             not_asked: Vec::new(),
         };
-        // Nobody reads what comes of an interrupted backtest.
+        // The result of an interrupted backtest is never shown.
         let Some((now, then)) = judged else { return nothing() };
         let not_asked = now.not_asked.iter().map(|name| new.name(name)).collect();
         let matched = now.matched.clone();
@@ -101,14 +101,14 @@ impl Tried<'_> {
         let stays = |trace: &&vertebra::Trace| self.bench.staying.contains(&trace.hook);
         let not_asked: Vec<Name> = record.hooks.iter().filter(stays).map(|trace| trace.hook.clone()).collect();
         let matched = record.hooks.iter().map(|trace| self.name(&trace.hook)).collect();
-        // What something outside would have changed is not known.
+        // The changes of a handler that was not called are not known.
         let changes = not_asked.is_empty().then(|| changes(record.changes().map(|(_, change)| change)));
         let opinion =
             Opinion { said: said_now(&judgement), by: judgement.decided_by, reason: judgement.reason, changes };
         Word { opinion, matched, not_asked }
     }
 
-    /// What a hook is called for people: with its file and line.
+    /// Returns the display name of a hook, with file and line.
     fn name(&mut self, hook: &Name) -> Arc<str> {
         self.names.entry(hook.clone()).or_insert_with(|| self.policy.author(hook).into()).clone()
     }
@@ -139,7 +139,7 @@ fn said_now(judgement: &Judgement) -> Said {
     }
 }
 
-/// What was decided when it happened.
+/// Returns the recorded decision.
 fn recorded(event: &Event) -> Opinion {
     let moment = match event {
         Event::Theirs(theirs) => return theirs.then.clone(),
@@ -166,15 +166,15 @@ fn said_then(verdict: Kind) -> Said {
     }
 }
 
-/// What a policy says, together with what others said then: hooks that are in no file, questions that no rule put, and
-/// whatever was outside and is not asked again.
+/// Combines the decision of a policy with the recorded verdicts that it does not replace: hooks that are in no file,
+/// questions that no rule asked, and handlers that were not called again.
 fn with_others(word: Word, event: &Event) -> Opinion {
     let Word { mut opinion, not_asked, .. } = word;
     let is_not_asked = |name: &str| not_asked.iter().any(|hook| **hook == *name);
     match event {
         Event::Theirs(theirs) => {
             let then = &theirs.then;
-            // The log names who decided as people do, with file and line.
+            // The log has the display name of the hook, with file and line.
             let by = then.by.as_deref().map(|by| by.split(" (").next().unwrap_or(by));
             if by.is_some_and(is_not_asked) && then.said > opinion.said {
                 opinion = Opinion { changes: None, ..then.clone() };
@@ -186,7 +186,7 @@ fn with_others(word: Word, event: &Event) -> Opinion {
             for (hook, verdict) in record.verdicts() {
                 let stands = match own_name(hook) {
                     Some(name) => is_not_asked(name),
-                    // What no rule is about is a question of the agent, and a yes answers it.
+                    // The agent asks about calls that no rule matches; an allow answers that question.
                     None if is_of_rules(hook) => verdict == Kind::Ask && word == Said::Nothing,
                     None => true,
                 };
@@ -206,18 +206,18 @@ fn own_name(hook: &str) -> Option<&str> {
     hook.strip_prefix(BUNDLE)?.strip_prefix('/')
 }
 
-/// Whether a hook of the agent says what a policy says itself: its rules, and what commands would do.
+/// Whether a hook of the agent does what a policy does itself: permission rules and the command policy.
 fn is_of_rules(hook: &str) -> bool {
     hook.starts_with("permissions/") || hook == "bash/policy"
 }
 
-/// What comes of changes, by place.
+/// Collects changes by path.
 fn changes<'c>(changes: impl Iterator<Item = &'c Change>) -> BTreeMap<String, Value> {
     let mut all = BTreeMap::new();
     for Change { path, before, after } in changes {
         let after = after.clone().unwrap_or_default();
         match (all.get_mut(path), after) {
-            // What was said before is not this hook's.
+            // Only the new entries are from this hook.
             (known, Value::Array(mut texts)) if path == CONTEXT => {
                 let new =
                     texts.split_off(before.as_ref().and_then(Value::as_array).map_or(0, Vec::len).min(texts.len()));

@@ -1,4 +1,4 @@
-//! `vertebra backtest`: a policy, held against what has happened.
+//! `vertebra backtest`: runs recorded events through a policy and shows what would change.
 
 mod event;
 mod hook_log;
@@ -42,20 +42,20 @@ use crate::{
     interrupt::unless_interrupted,
 };
 
-/// The exit code if something was found that `--fail-on` names.
+/// The exit code if a change of the kind in `--fail-on` was found.
 const FOUND: u8 = 4;
 
-/// Which policy, which past, and what is to be said of it.
+/// The options of `vertebra backtest`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Every event that was recorded is judged by the hooks and rules of the policy, and held against what was decided then, or
-against what another policy makes of it (--against). Nothing else happens: no tool runs, and programs, servers and models
-that answer for hooks are not asked unless you say --run-handlers. What they would have said is then not known: they are
-counted, and what they said in the past stands.
+The policy judges every recorded event. Its decision is compared with the recorded one, or with the decision of another
+policy (--against). No tool runs and no model is called. Handlers (programs, servers, models) are not called unless you pass
+--run-handlers; until then their recorded answers are kept, and these hooks are counted under \"not run\".
 
-The past is the journal of your sessions and the log of `vertebra hook`, as far as there are any; or what you name.
+By default, the events come from the journal of your sessions and the log of `vertebra hook`. A session is named by its id,
+by a part of the id that no other session has, or by `last`. Naming a policy file trusts it.
 
-The exit code is 4 if something was found that --fail-on names, so that a build can hold a change of the policy back.
+The exit code is 4 if a change of the kind in --fail-on is found, so that a CI job can reject a policy change.
 
 Examples:
   vertebra backtest --hooks new.toml --since 7d
@@ -63,54 +63,54 @@ Examples:
   vertebra backtest --hooks new.toml --fail-on newly-denied --json > report.json")]
 #[expect(clippy::option_option, reason = "this is how an option is written whose value may be left out")]
 pub(crate) struct Options {
-    /// The policy to try: a vertebra.toml; naming it is trusting it [default: the one in force here]
+    /// Policy to try [default: the one in force]
     #[arg(long, value_name = "FILE")]
     hooks: Option<PathBuf>,
-    /// Hold it against this policy, not against what was decided then
+    /// Compare with this policy, not with the record
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Only what happened since: `7d`, `12h`, `2w`, or a day such as `2026-11-01`
+    /// Use events since TIME: 7d, 12h, 2w, 2026-11-01
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only this session of the journal: an identifier, a part of one that no other has, or `last`; may be repeated
+    /// Use only this session (id or `last`); repeatable
     #[arg(long, value_name = "ID")]
     session: Vec<String>,
-    /// The journal, if it is elsewhere
+    /// Read this journal instead of the default one
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
-    /// The transcripts of Claude Code: all of them, or those below a folder, or one file
+    /// Read Claude Code transcripts (file or folder)
     #[arg(long, value_name = "PATH", num_args = 0..=1)]
     claude_code: Option<Option<PathBuf>>,
-    /// The log of `vertebra hook`, or of a file that was one
+    /// Read the log of `vertebra hook`, or this file
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     hook_log: Option<Option<PathBuf>>,
-    /// Only events at this point: `BeforeToolUse`, `PromptSubmit`
+    /// Use only events at this point
     #[arg(long, value_name = "NAME")]
     point: Option<String>,
-    /// As JSON, also in a terminal
+    /// Print JSON (the default in a pipe)
     #[arg(long)]
     json: bool,
-    /// What makes the exit code 4
-    #[arg(long, value_name = "WHAT", value_enum, default_value_t = FailOn::None)]
+    /// Exit with code 4 if this kind of change is found
+    #[arg(long, value_name = "CHANGE", value_enum, default_value_t = FailOn::None)]
     fail_on: FailOn,
-    /// How many examples are shown of each difference
+    /// Show N examples per kind of change
     #[arg(long, value_name = "N", default_value_t = 3)]
     examples: usize,
-    /// Let programs, servers and models answer for the hooks they belong to: with whatever effects they have
+    /// Call handlers too, with their side effects
     #[arg(long)]
     run_handlers: bool,
 }
 
-/// What makes a build fail.
+/// The kinds of change that `--fail-on` accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FailOn {
-    /// Something would be denied that was not
+    /// An event that was not denied would be denied
     NewlyDenied,
-    /// Something would be allowed that was not
+    /// An event that was not allowed would be allowed
     NewlyAllowed,
-    /// Anything would be another way
+    /// Any change
     Changed,
-    /// Nothing
+    /// Never
     None,
 }
 
@@ -149,7 +149,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let (report, bench) = match unless_interrupted(&mut work).await {
         Ok(done) => done?,
         Err(interrupted) => {
-            // What was started for a hook ends with its event.
+            // A handler ends with its event.
             stop.store(true, Ordering::Relaxed);
             cancel.cancel();
             let _ = work.await;
@@ -184,8 +184,9 @@ fn point(name: &str) -> anyhow::Result<&'static str> {
     if let Some(point) = point_named(name) {
         return Ok(point);
     }
-    let meant = nearest(name, POINTS.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
-    bail!("--point: there is no point `{name}`{}", meant.unwrap_or_default())
+    let meant = nearest(name, POINTS.iter().copied()).map(|name| format!("did you mean `{name}`?"));
+    let all = || format!("known points: {}", POINTS.join(", "));
+    bail!("--point: unknown point `{name}`; {}", meant.unwrap_or_else(all))
 }
 
 impl FailOn {
@@ -199,10 +200,10 @@ impl FailOn {
     }
 }
 
-/// What reads lines of JSON takes none that is longer.
+/// The longest line of JSON that is read, in bytes.
 const LONGEST_LINE: usize = 32 * 1024 * 1024;
 
-/// An error about a file names it.
+/// Adds the path to an error about a file.
 fn named<T>(result: std::io::Result<T>, path: &Path) -> anyhow::Result<T> {
     result.with_context(|| path.display().to_string())
 }

@@ -1,4 +1,4 @@
-//! What came of it: a table for people, an object for programs.
+//! Shows the report: a table for people, an object for programs.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
@@ -20,13 +20,13 @@ use crate::{
     },
 };
 
-/// How wide a line of an example is.
+/// The largest width of a line of an example.
 const WIDTH: usize = 110;
 
-/// How many hooks are listed.
+/// The largest number of hooks in the table.
 const MAX_HOOKS: usize = 40;
 
-/// All there is to say.
+/// Everything the report contains.
 pub(super) struct Told<'t> {
     pub(super) options: &'t Options,
     pub(super) past: &'t Past,
@@ -37,7 +37,7 @@ pub(super) struct Told<'t> {
     pub(super) took: Duration,
 }
 
-/// Every hook in force, also those that never matched, and whoever else decided.
+/// Returns every hook in force, including those that never matched, and the rules that decided.
 pub(super) fn all_hooks(bench: &Bench, report: &Report<About>) -> BTreeMap<Arc<str>, Hits> {
     let mut hooks = report.hooks.clone();
     if let Some(policy) = bench.policy() {
@@ -55,7 +55,7 @@ impl Told<'_> {
         u64::try_from(u128::from(self.report.events) * 1000 / millis).unwrap_or(u64::MAX)
     }
 
-    /// As an object.
+    /// Returns the report as a JSON object.
     pub(super) fn json(&self) -> Value {
         let Report { events, differences, in_part, examples, .. } = self.report;
         let count = |difference: &Difference| differences.get(difference).copied().unwrap_or_default();
@@ -81,26 +81,26 @@ impl Told<'_> {
         })
     }
 
-    /// For people.
+    /// Returns the report as a table.
     pub(super) fn table(&self) -> String {
         let mut page = String::new();
         let Report { events, differences, in_part, .. } = self.report;
         let sources: Vec<String> = self.past.kinds().into_iter().map(|(kind, count)| counted(count, kind)).collect();
         let _ = writeln!(
             page,
-            "{BOLD}{}{BOLD:#} of {}  {DIM}{}, {}/s{DIM:#}",
+            "{BOLD}{}{BOLD:#} from {}  {DIM}{}, {}/s{DIM:#}",
             counted(*events, "event"),
             sources.join(", "),
             duration(self.took),
             self.per_second(),
         );
         let against = match &self.options.against {
-            Some(file) => format!("what {} makes of them", file.display()),
-            None => "what was decided then".to_owned(),
+            Some(file) => format!("the decisions of {}", file.display()),
+            None => "the recorded decisions".to_owned(),
         };
-        let _ = writeln!(page, "{DIM}held against {}{DIM:#}\n", on_one_line(&against));
+        let _ = writeln!(page, "{DIM}compared with {}{DIM:#}\n", on_one_line(&against));
         if differences.is_empty() {
-            let _ = writeln!(page, "{GREEN}Nothing would be another way.{GREEN:#}");
+            let _ = writeln!(page, "{GREEN}No differences.{GREEN:#}");
         }
         for difference in Difference::ALL {
             let Some(count) = differences.get(&difference) else { continue };
@@ -118,13 +118,13 @@ impl Told<'_> {
         if *in_part > 0 {
             let _ = writeln!(
                 page,
-                "\n{YELLOW}! {} judged in part: hooks that something outside answers for were not asked \
-                 (--run-handlers){YELLOW:#}",
+                "\n{YELLOW}! {} judged without all matching hooks: their handlers were not called (use \
+                 --run-handlers){YELLOW:#}",
                 counted(*in_part, "event"),
             );
         }
         if !self.read.unknown.is_empty() {
-            let _ = writeln!(page, "\n{DIM}Not recorded, or not to be read:{DIM:#}");
+            let _ = writeln!(page, "\n{DIM}Not recorded or not readable:{DIM:#}");
             for (what, count) in &self.read.unknown {
                 let _ = writeln!(page, "{DIM}{count:>8}  {}{DIM:#}", on_one_line(what));
             }
@@ -139,8 +139,8 @@ impl Told<'_> {
         if self.hooks.is_empty() {
             return;
         }
-        let _ = writeln!(page, "\n{BOLD}{:>8} {:>8} {:>9}  hook{BOLD:#}", "matched", "decided", "not asked");
-        // Those that decide most come first.
+        let _ = writeln!(page, "\n{BOLD}{:>8} {:>8} {:>9}  hook{BOLD:#}", "matched", "decided", "not run");
+        // Hooks that decide most come first.
         let mut rows: Vec<(&Arc<str>, &Hits)> = self.hooks.iter().collect();
         rows.sort_by_key(|(name, hits)| (std::cmp::Reverse((hits.decided, hits.matched)), *name));
         for (name, hits) in rows.iter().take(MAX_HOOKS) {
@@ -151,7 +151,7 @@ impl Told<'_> {
             let _ = writeln!(page, "{style}{matched:>8} {:>8} {not_asked:>9}  {name}{style:#}", hits.decided);
         }
         if rows.len() > MAX_HOOKS {
-            let _ = writeln!(page, "{DIM}{:>8}  more: --json{DIM:#}", rows.len() - MAX_HOOKS);
+            let _ = writeln!(page, "{DIM}{:>8}  more (see --json){DIM:#}", rows.len() - MAX_HOOKS);
         }
     }
 }
@@ -170,7 +170,7 @@ fn show(page: &mut String, example: &Example<About>) {
     let _ = writeln!(page, "{:>10}{DIM}{line}{DIM:#}", "");
 }
 
-/// `deny by no-rm (new.toml:3): deletions are for humans`.
+/// Returns a decision as text: `deny by no-rm (new.toml:3): deletions are for humans`.
 fn word(opinion: &Opinion) -> String {
     let by = opinion.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let reason = opinion.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn people_see_what_would_differ_by_whom_and_what_is_not_known() {
+    fn the_table_shows_differences_their_hooks_and_missing_records() {
         let backtest =
             Backtest { threads: NonZeroUsize::MIN, examples: 1, stop: &AtomicBool::new(false), progress: &|_| {} };
         let judge = |command: &&str| {
@@ -240,22 +240,22 @@ mod tests {
         };
         let plain = anstream::adapter::strip_str(&told.table()).to_string();
         insta::assert_snapshot!(plain, @r"
-        3 events of 1 hook log  1.5 s, 2/s
-        held against what was decided then
+        3 events from 1 hook log  1.5 s, 2/s
+        compared with the recorded decisions
 
                2  newly denied
                   bash git push
                   2026-11-10 08:00  s-1  journal
-                  went on → deny by no-push (new.toml:5): pushing is⟨U+001B⟩[2J for humans
+                  proceeded → deny by no-push (new.toml:5): pushing is⟨U+001B⟩[2J for humans
 
-         matched  decided not asked  hook
+         matched  decided   not run  hook
                2        2            no-push (new.toml:5)
                0        0            never (new.toml:12)
                0        0         1  outside (new.toml:9)
 
-        ! 1 event judged in part: hooks that something outside answers for were not asked (--run-handlers)
+        ! 1 event judged without all matching hooks: their handlers were not called (use --run-handlers)
 
-        Not recorded, or not to be read:
+        Not recorded or not readable:
                2  lines that cannot be read
         ! x.jsonl: gone
         ");

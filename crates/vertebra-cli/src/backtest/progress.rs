@@ -1,4 +1,4 @@
-//! How far it is, for whoever waits at a terminal.
+//! A progress bar for terminals.
 
 use std::{
     io::{IsTerminal as _, Write as _},
@@ -8,10 +8,10 @@ use std::{
 
 use super::sources::Reading;
 
-/// How often it is drawn.
+/// The time between two updates.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Its width.
+/// The width of the bar.
 const WIDTH: u64 = 24;
 
 /// A bar on standard error, if that is a terminal.
@@ -29,9 +29,9 @@ impl Progress {
         Self { reading: reading.clone(), weight, began, drawn }
     }
 
-    /// So many events were judged.
+    /// Updates the bar after this many events.
     pub(super) fn tell(&self, events: u64) {
-        // Whoever comes while another draws need not wait for it.
+        // Skip the update if another thread is drawing.
         let Some(Ok(mut drawn)) = self.drawn.as_ref().map(Mutex::try_lock) else { return };
         if drawn.elapsed() < EVERY {
             return;
@@ -41,7 +41,7 @@ impl Progress {
         let _ = write!(std::io::stderr(), "\r{line}\u{1b}[K");
     }
 
-    /// It is over: the line is free again.
+    /// Removes the bar.
     pub(super) fn done(&self) {
         if let Some(drawn) = &self.drawn {
             let _drawn = drawn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bar_says_how_far_and_how_fast() {
+    fn the_bar_shows_progress_and_speed() {
         let second = Duration::from_secs(1);
         assert_eq!(bar(1, 2, 500, second), "████████████░░░░░░░░░░░░  50%  500 events, 500/s");
         assert_eq!(bar(9, 2, 1000, 2 * second), "████████████████████████ 100%  1000 events, 500/s");

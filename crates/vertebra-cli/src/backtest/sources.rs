@@ -1,4 +1,4 @@
-//! The past of this machine: the journal, the log of `vertebra hook`, transcripts of Claude Code.
+//! The sources of recorded events: the journal, the log of `vertebra hook`, transcripts of Claude Code.
 
 use std::{
     collections::BTreeMap,
@@ -22,21 +22,21 @@ use vertebra_journal::{
 use super::{Options, event::Event, hook_log, named, transcript};
 use crate::assembly::{World, aliases, journal_path, journal_settings};
 
-/// How many transcripts are looked for.
+/// The largest number of transcripts.
 const MAX_FILES: usize = 100_000;
 
-/// How deep below a folder.
+/// The largest depth of folders.
 const MAX_DEPTH: usize = 8;
 
-/// How many problems with single files are kept in words.
+/// The largest number of problems that are reported.
 const MAX_PROBLEMS: usize = 20;
 
-/// Everything that is read.
+/// All sources.
 pub(super) struct Past {
     pub(super) sources: Vec<Source>,
 }
 
-/// Something that has events, in order.
+/// A source of ordered events.
 #[derive(Clone)]
 pub(super) struct Source {
     place: Place,
@@ -62,7 +62,7 @@ impl Place {
 }
 
 impl Past {
-    /// What the options name; without any, the journal and the log.
+    /// Finds the sources in the options; by default the journal and the log.
     pub(super) fn find(options: &Options, since: Option<Timestamp>, world: &World) -> anyhow::Result<Self> {
         let of_journal = options.journal.is_some() || !options.session.is_empty();
         let anything = of_journal || options.claude_code.is_some() || options.hook_log.is_some();
@@ -74,7 +74,9 @@ impl Past {
         if of_journal || !anything {
             match journal.filter(|file| options.journal.is_some() || file.exists()) {
                 Some(file) => past.add_journal(&file, &options.session, since)?,
-                None if of_journal => bail!("there is no journal here yet, and so no session `{}`", options.session[0]),
+                None if of_journal => {
+                    bail!("there is no journal yet, so session `{}` does not exist", options.session[0])
+                }
                 None => {}
             }
         }
@@ -83,7 +85,7 @@ impl Past {
             Some(None) => {
                 past.add_own_logs(world)?;
                 if !past.kinds().contains_key("hook log") {
-                    bail!("`vertebra hook` has logged nothing here yet: name the file, --hook-log FILE");
+                    bail!("there is no log of `vertebra hook` yet: name a file with --hook-log FILE");
                 }
             }
             None if !anything => past.add_own_logs(world)?,
@@ -98,12 +100,12 @@ impl Past {
         Ok(past)
     }
 
-    /// How much there is to read, in bytes.
+    /// Returns the total size of all sources, in bytes.
     pub(super) fn weight(&self) -> u64 {
         self.sources.iter().map(|source| source.weight).sum()
     }
 
-    /// How many there are of each kind.
+    /// Returns the number of sources of each kind.
     pub(super) fn kinds(&self) -> BTreeMap<&'static str, u64> {
         let mut kinds = BTreeMap::new();
         for source in &self.sources {
@@ -119,7 +121,7 @@ impl Past {
         } else {
             names.iter().map(|name| store.find(name)).collect::<Result<_, _>>().context("--session")?
         };
-        // The oldest first, as it happened.
+        // The oldest session first.
         self.sources.extend(
             rows.into_iter()
                 .rev()
@@ -145,7 +147,7 @@ impl Past {
             Some(variable("CLAUDE_CONFIG_DIR").or_else(|| Some(variable("HOME")?.join(".claude")))?.join("projects"))
         };
         let path =
-            path.map(Path::to_owned).or_else(usual).context("--claude-code: name the folder, there is no HOME")?;
+            path.map(Path::to_owned).or_else(usual).context("--claude-code: HOME is not set, so name the folder")?;
         let about = named(fs::metadata(&path), &path).context("--claude-code")?;
         let mut files = Vec::new();
         if about.is_dir() {
@@ -154,9 +156,9 @@ impl Past {
             files.push((path.clone(), about));
         }
         if files.is_empty() {
-            bail!("--claude-code: below {} there are no transcripts (*.jsonl)", path.display());
+            bail!("--claude-code: no transcripts (*.jsonl) in {}", path.display());
         }
-        // What was last written before is of before.
+        // A file last written before `since` has only older events.
         let since = since.map(SystemTime::from);
         files.retain(|(_, about)| match (since, about.modified()) {
             (Some(since), Ok(written)) => written >= since,
@@ -170,7 +172,7 @@ impl Past {
     }
 }
 
-/// All transcripts below a folder. What cannot be looked into is passed over, and links are not followed.
+/// Finds all transcripts in a folder. Unreadable folders are skipped, and links are not followed.
 fn walk(folder: &Path, depth: usize, found: &mut Vec<(PathBuf, fs::Metadata)>) {
     let Ok(listed) = fs::read_dir(folder) else { return };
     for entry in listed.flatten() {
@@ -189,26 +191,27 @@ fn walk(folder: &Path, depth: usize, found: &mut Vec<(PathBuf, fs::Metadata)>) {
 
 fn nothing(named: bool, since: bool, world: &World) -> String {
     if named || since {
-        return "nothing was recorded that you name: leave out --since, or name another place".to_owned();
+        return "no recorded events match: remove --since, or name another source".to_owned();
     }
     let home = world.variables.get("HOME").map_or("~", String::as_str);
     let claude = Path::new(home).join(".claude/projects");
-    let claude = if claude.is_dir() { "  (there are transcripts)" } else { "" };
+    let claude = if claude.is_dir() { "  (found)" } else { "" };
     format!(
-        "nothing has been recorded here yet. The past can be\n  the journal of your sessions       --journal FILE\n  the \
-         log of `vertebra hook`         --hook-log FILE\n  transcripts of Claude Code         --claude-code [FOLDER]{claude}"
+        "nothing has been recorded yet. Record a session with `vertebra run`, or name a source:\n  --journal FILE            a \
+         journal of sessions\n  --hook-log FILE           a log of `vertebra hook`\n  --claude-code [FOLDER]    transcripts of \
+         Claude Code{claude}"
     )
 }
 
 impl Source {
-    /// Its events.
+    /// Opens the source and returns its events.
     pub(super) fn events(self, reading: Arc<Reading>) -> Events {
         let opened = match &self.place {
             Place::Session(store, session) => store.lines(session).map_err(anyhow::Error::from).map(|lines| {
                 let (shared, mut broken) = (reading.clone(), false);
                 let lines: Box<dyn Iterator<Item = Entry> + Send> = Box::new(lines.map_while(move |line| {
                     let line = line.inspect_err(|error| shared.problem(error.to_string()));
-                    // What comes behind a line that is missing may not fit what came before it.
+                    // Lines after a missing line may not fit those before it.
                     broken |= line.is_err();
                     if broken { None } else { line.ok() }
                 }));
@@ -224,12 +227,12 @@ impl Source {
     }
 }
 
-/// The events of a source that are wanted.
+/// The selected events of a source.
 pub(super) struct Events {
     reader: Option<Reader>,
     reading: Arc<Reading>,
     weight: u64,
-    /// So much of it was counted as read.
+    /// The bytes counted as read.
     counted: u64,
 }
 
@@ -274,12 +277,12 @@ impl Iterator for Events {
 }
 
 impl Events {
-    /// Counts what was read of a file since the last time.
+    /// Counts the bytes read since the last call.
     fn count(&mut self) {
         let read = match &self.reader {
             Some(Reader::Claude(reader)) => reader.bytes(),
             Some(Reader::HookLog(reader)) => reader.bytes(),
-            // How large the lines of a journal are is only known of all together.
+            // The size of a session is only known as a whole.
             Some(Reader::Ours(_)) => 0,
             None => self.weight,
         };
@@ -296,21 +299,21 @@ impl Drop for Events {
     }
 }
 
-/// What all readers share: what is wanted, how far they are, and what they could not tell.
+/// The state that all readers share: the selection, the progress, and the missing records.
 pub(super) struct Reading {
     since: Option<Timestamp>,
     point: Option<&'static str>,
-    /// Bytes of sources that were read to their end.
+    /// The bytes read.
     read: AtomicU64,
     told: Mutex<Told>,
 }
 
-/// What readers could not tell.
+/// What the readers could not read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Told {
-    /// What is not recorded, and how often that was asked.
+    /// Missing records, with their counts.
     pub(super) unknown: BTreeMap<String, u64>,
-    /// What is wrong with files.
+    /// Problems with files.
     pub(super) problems: Vec<String>,
 }
 
@@ -320,7 +323,7 @@ impl Reading {
     }
 
     fn wants(&self, event: &Event, time: Option<Timestamp>) -> bool {
-        // What has no time may be of any.
+        // An event without a time matches any.
         let in_time = self.since.is_none_or(|since| time.is_none_or(|time| time >= since));
         in_time && self.point.is_none_or(|point| event.point() == point)
     }
@@ -340,12 +343,12 @@ impl Reading {
         }
     }
 
-    /// How many bytes were read.
+    /// Returns the number of bytes read.
     pub(super) fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// What could not be told, in an order that does not depend on threads.
+    /// Returns what could not be read, in an order that does not depend on threads.
     pub(super) fn told(&self) -> Told {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner).clone();
         told.problems.sort();

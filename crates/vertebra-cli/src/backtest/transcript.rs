@@ -1,6 +1,6 @@
-//! A transcript of Claude Code, as the events that its hooks would be told of.
+//! Reads a transcript of Claude Code as the events that its hooks would receive.
 //!
-//! Lines are turned into what Claude Code says to hooks, and read as `vertebra hook` reads that.
+//! Each line is converted to Claude Code's hook input, which is then read as `vertebra hook` reads it.
 
 use std::{
     collections::VecDeque,
@@ -22,32 +22,32 @@ use vertebra_journal::{
 
 use super::{LONGEST_LINE, event::Theirs, named, sources::Reading};
 
-/// How many calls may wait for their results.
+/// The largest number of calls without a result.
 const MAX_OPEN: usize = 4096;
 
-const OTHER: &str = "lines of transcripts that are neither prompts nor answers nor results";
-const BROKEN: &str = "lines of transcripts that cannot be read";
-const TOO_LONG: &str = "lines of transcripts that are too long";
-const NO_RESULT: &str = "calls of transcripts without a result: whether they went on is not known";
-const UNREADABLE: &str = "events of transcripts that no hook could have been told of as they stand";
-const BEFORE_HOOKS: &str = "calls of transcripts that failed before hooks were asked";
+const OTHER: &str = "transcript lines that are not prompts, answers or results";
+const BROKEN: &str = "unreadable transcript lines";
+const TOO_LONG: &str = "transcript lines that are too long";
+const NO_RESULT: &str = "calls in transcripts without a result, which may or may not have run";
+const UNREADABLE: &str = "events in transcripts that are not valid hook input";
+const BEFORE_HOOKS: &str = "calls in transcripts that failed before hooks ran";
 
-/// What a result begins with if the call was not made, who says so, and what that comes to.
+/// The beginnings of results of calls that did not run: the text, who decided, and the decision.
 const REFUSALS: &[(&str, &str, Said)] = &[
-    ("The user doesn't want to proceed with this tool use", "a person said no", Said::Asked),
-    ("The user doesn't want to take this action", "a person said no", Said::Asked),
-    ("This command requires approval", "nobody was there to ask", Said::Asked),
-    ("Claude requested permissions to", "nobody was there to ask", Said::Asked),
-    ("Permission to use", "its permissions", Said::Refused),
-    ("Permission for this", "its permissions", Said::Refused),
+    ("The user doesn't want to proceed with this tool use", "the user", Said::Asked),
+    ("The user doesn't want to take this action", "the user", Said::Asked),
+    ("This command requires approval", "Claude Code", Said::Asked),
+    ("Claude requested permissions to", "Claude Code", Said::Asked),
+    ("Permission to use", "its permission rules", Said::Refused),
+    ("Permission for this", "its permission rules", Said::Refused),
     ("PreToolUse:", "a hook", Said::Refused),
     ("Hook PreToolUse:", "a hook", Said::Refused),
 ];
 
-/// What says that a prompt was refused, and what stands before the prompt in it.
+/// The message about a denied prompt, and the text before the prompt in it.
 const PROMPT_REFUSED: (&str, &str) = ("UserPromptSubmit operation blocked by hook", "Original prompt: ");
 
-/// Texts in a person's place that no person wrote.
+/// Beginnings of user messages that no person typed.
 const NOT_TYPED: &[&str] =
     &["<command-name>", "<local-command-", "<command-message>", "[Request interrupted", "Caveat: "];
 
@@ -71,11 +71,11 @@ struct Call {
     id: String,
     asked: Map<String, Value>,
     spot: Spot,
-    /// The tools before it.
+    /// The tools called before it.
     recent: Vec<String>,
 }
 
-/// Where and when a line was written.
+/// The session and time of a line.
 #[derive(Clone)]
 struct Spot {
     common: Map<String, Value>,
@@ -89,7 +89,7 @@ impl Reader {
         let file = named(File::open(path), path)?;
         Ok(Self {
             path: path.to_owned(),
-            host: host::find("claude-code").context("the row of Claude Code is missing")?,
+            host: host::find("claude-code").context("Claude Code is missing in the table of hosts")?,
             lines: Lines::new(BufReader::with_capacity(256 * 1024, file), LONGEST_LINE),
             reading,
             open: VecDeque::new(),
@@ -102,7 +102,7 @@ impl Reader {
         })
     }
 
-    /// How many bytes were read so far.
+    /// Returns the number of bytes read so far.
     pub(super) fn bytes(&self) -> u64 {
         self.lines.bytes()
     }
@@ -148,7 +148,7 @@ impl Reader {
         }
         line["uuid"].as_str().unwrap_or_default().clone_into(&mut self.run);
         self.step = 0;
-        // What a child is asked is no prompt of a person.
+        // The task of a subagent is not a prompt of a person.
         if line["isSidechain"] != true {
             let spot = self.spot(line);
             let fields = json!({ "hook_event_name": "UserPromptSubmit", "prompt": text });
@@ -167,7 +167,7 @@ impl Reader {
 
     fn assistant(&mut self, line: &Value) {
         let message = &line["message"];
-        // One answer may stand in several lines.
+        // One answer may span several lines.
         let id = message["id"].as_str().unwrap_or_default();
         if id != self.answer || id.is_empty() {
             id.clone_into(&mut self.answer);
@@ -257,7 +257,7 @@ impl Reader {
         self.tell(fields, &call.spot, &call.recent, then);
     }
 
-    /// Puts what Claude Code would have said into our words.
+    /// Converts hook input of Claude Code to our event.
     fn tell(&mut self, mut fields: Value, spot: &Spot, recent: &[String], then: Opinion) {
         if let Value::Object(fields) = &mut fields {
             fields.extend(spot.common.clone());
@@ -284,7 +284,7 @@ impl Reader {
 }
 
 fn went_on() -> Opinion {
-    // What hooks changed then is in no transcript: what stands there is taken for what went on.
+    // A transcript has no changes of hooks: its text is taken as final.
     Opinion { changes: Some(std::collections::BTreeMap::new()), ..Opinion::of(Said::WentOn) }
 }
 
@@ -292,7 +292,7 @@ fn is_result(block: &Value) -> bool {
     block["type"] == "tool_result"
 }
 
-/// The texts of a list of blocks.
+/// Joins the texts of a list of blocks.
 fn texts(content: &Value) -> String {
     let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
     let texts = blocks.iter().filter(|block| block["type"] == "text").filter_map(|block| block["text"].as_str());

@@ -45,7 +45,7 @@ fn row(hook: &Arc<HookInfo>, policy: &Policy) -> Row {
         besides.push("under a condition".to_owned());
     }
     if hook.detached {
-        besides.push("behind the scenes".to_owned());
+        besides.push("in the background".to_owned());
     }
     if !hook.enabled {
         besides.push("off".to_owned());

@@ -1,4 +1,4 @@
-//! `vertebra hooks explain`: which hooks match an event, in which order, what each says and changes, and who decides.
+//! `vertebra hooks explain`: shows which hooks match an event, what each answers and changes, and which one decides.
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -10,26 +10,26 @@ use super::{
 };
 use crate::{assembly::World, interrupt::unless_interrupted};
 
-/// Which event, and which policy.
+/// The options of `vertebra hooks explain`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The event is in our form or in that of any agent that `vertebra hosts` lists. Hooks run for real, programs included, unless
-you say --dry-run. In a terminal you see a tree; in a pipe, or with --json, one object: `hooks` (each that matched, in order,
-with its verdict, reason, changes and account), `not_matching`, `judgement`.
+The event is in Vertebra's own format, or in that of any agent listed by `vertebra hosts`. Handlers such as programs are
+started unless you pass --dry-run. A terminal shows a tree. A pipe, or --json, gets one object: `hooks` (each hook that
+matched, in order, with its verdict, reason, changes and exchange with its handler), `not_matching` and `judgement`.
 
 Examples:
   echo '{\"point\": \"BeforeToolUse\", \"tool\": \"bash\", \"args\": {\"command\": \"git push -f\"}}' | vertebra hooks explain -
   vertebra hooks explain event.json --config vertebra.toml --dry-run")]
 pub(crate) struct Options {
-    /// The event, as JSON; `-` is standard input
+    /// File with the event as JSON; `-` reads standard input
     #[arg(value_name = "EVENT.json")]
     event: PathBuf,
     #[command(flatten)]
     which: Which,
-    /// Start nothing: what is outside lets things pass
+    /// Start no handlers; their hooks have no opinion
     #[arg(long)]
     dry_run: bool,
-    /// As JSON, also in a terminal
+    /// Print JSON (the default in a pipe)
     #[arg(long)]
     json: bool,
 }
@@ -54,7 +54,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
         });
         crate::programs::print(&object)?;
     } else {
-        write!(anstream::stdout(), "{}", page::tree(&event, &tried, &bench, handlers))?;
+        write!(anstream::stdout(), "{}", page::tree(&event, &tried, &bench))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! A file of settings that grows: what is there stays as it is.
+//! Adds to a settings file without changing what it already contains.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 
-/// What a file says; one that is not there says nothing.
+/// Returns the text of a file; a missing file is empty.
 pub(super) fn text_of(path: &Path) -> anyhow::Result<String> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(text),
@@ -18,13 +18,13 @@ pub(super) fn text_of(path: &Path) -> anyhow::Result<String> {
     }
 }
 
-/// A text with a block behind it.
+/// Appends a block to a text.
 pub(super) fn with_block(text: &str, block: &str) -> String {
     let text = text.trim_end();
     if text.is_empty() { block.to_owned() } else { format!("{text}\n\n{block}") }
 }
 
-/// Puts a text in place of a file in one stroke. The file keeps who may do what with it.
+/// Replaces a file atomically and keeps its permissions.
 pub(super) fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
     let mode = fs::metadata(path).map_or(0o644, |about| about.permissions().mode());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(".".as_ref());
@@ -39,10 +39,10 @@ pub(super) fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
     write().with_context(|| path.display().to_string())
 }
 
-/// Writes a file that is not there yet.
+/// Creates a file; fails if it exists.
 pub(super) fn create(path: &Path, text: &str, mode: u32) -> anyhow::Result<()> {
     if path.symlink_metadata().is_ok() {
-        bail!("{} is there already: take another name", path.display());
+        bail!("{} already exists: choose another name", path.display());
     }
     replace(path, text)?;
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).with_context(|| path.display().to_string())

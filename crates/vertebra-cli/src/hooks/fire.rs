@@ -1,4 +1,4 @@
-//! `vertebra hooks fire`: one event, for real, and what comes of it.
+//! `vertebra hooks fire`: runs the matching hooks on one event and prints the decision.
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -8,24 +8,24 @@ use super::{
 };
 use crate::{assembly::World, interrupt::unless_interrupted};
 
-/// Which event, and which policy.
+/// The options of `vertebra hooks fire`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The matching hooks run for real, programs included. In a terminal you see what came of it; in a pipe, or with --json, one
-object: `ran` (each program with exit code, stdout, stderr, time), `decision`, `reason`, `decided_by`, `tool_input`,
-`model_context`, `model_sees`, `user_sees`, `continue`, `warnings`. Without --config or --settings the policy is the one in
-force in the folder. The exit code is 0 whatever the decision.
+The matching hooks run, including their programs. A terminal shows a tree. A pipe, or --json, gets one object: `ran` (each
+program with exit code, stdout, stderr and time), `decision`, `reason`, `decided_by`, `tool_input`, `model_context`,
+`model_sees`, `user_sees`, `continue` and `warnings`. Without --config or --settings, the policy in force in the folder is
+used. The exit code is 0 whatever the decision.
 
 Examples:
   vertebra hooks fire event.json --settings .claude/settings.json
   echo '{\"point\": \"BeforeToolUse\", \"tool\": \"bash\", \"args\": {\"command\": \"ls\"}}' | vertebra hooks fire -")]
 pub(crate) struct Options {
-    /// The event, as JSON; `-` is standard input
+    /// File with the event as JSON; `-` reads standard input
     #[arg(value_name = "EVENT.json")]
     event: PathBuf,
     #[command(flatten)]
     which: Which,
-    /// As JSON, also in a terminal
+    /// Print JSON (the default in a pipe)
     #[arg(long)]
     json: bool,
 }
@@ -36,12 +36,12 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     page::warn(&bench.notices, &bench.warnings);
     let event = event_file(&options.event)?;
     let mut tried = unless_interrupted(bench.try_event(&event)).await??;
-    // Whoever reads the object alone has to know that hooks were left out.
+    // The object alone must say that hooks were skipped.
     tried.judgement.warnings.extend(bench.warnings.iter().cloned());
     if crate::programs::read_it(options.json) {
         crate::programs::print(&serde_json::to_value(&tried.judgement)?)?;
     } else {
-        write!(anstream::stdout(), "{}", page::tree(&event, &tried, &bench, Handlers::Run))?;
+        write!(anstream::stdout(), "{}", page::tree(&event, &tried, &bench))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `vertebra hooks list`: what is in force, in order, and what is not, and why.
+//! `vertebra hooks list`: lists the hooks in force in order, and the others with the reason.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -21,16 +21,16 @@ use crate::{
     },
 };
 
-/// How much of what a hook does is shown on a line.
+/// The largest width of a description.
 const WIDTH: usize = 100;
 
-/// Whose hooks.
+/// The options of `vertebra hooks list`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The folder whose settings count
+    /// Use the settings of this folder
     #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
     dir: PathBuf,
-    /// As JSON, for programs; in a pipe it is JSON anyway
+    /// Print JSON (the default in a pipe)
     #[arg(long)]
     json: bool,
 }
@@ -39,7 +39,8 @@ pub(crate) struct Options {
 #[derive(Serialize)]
 struct Row {
     point: &'static str,
-    /// The how manieth at its point, from 1, if it is in force. Guards run at the same time; their verdicts count in order.
+    /// The position at its point, starting at 1, if it is in force. Guards run at the same time; their verdicts are merged in
+    /// this order.
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<usize>,
     name: String,
@@ -57,7 +58,7 @@ struct Row {
 
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    // Who asks for a list is not asked about trust.
+    // Listing hooks never asks the person to trust the folder.
     let world = World { is_interactive: false, ..World::of_process() };
     let folder = options.dir.canonicalize().with_context(|| format!("--dir {}", options.dir.display()))?;
     let settled = Settled::read(&folder, Trust::OnlyRemembered, Settings::default(), &world)?;
@@ -87,7 +88,7 @@ fn rows(policy: &Policy) -> Vec<Row> {
     rows
 }
 
-/// What settings of Claude Code have in force in our own sessions. Their handlers run at the same time.
+/// The hooks from settings of Claude Code that run in our own sessions. Their handlers run at the same time.
 fn claude_rows(settings: &claude::Settings) -> Vec<Row> {
     let row = |listed: claude::Listed| Row {
         point: listed.event,
@@ -98,7 +99,7 @@ fn claude_rows(settings: &claude::Settings) -> Vec<Row> {
         origin: listed.origin.file.display().to_string(),
         when: {
             let matcher = (!listed.matcher.is_empty()).then(|| format!("matcher {}", listed.matcher));
-            let during = listed.bringer.map(|bringer| format!("while {bringer} is at work"));
+            let during = listed.bringer.map(|bringer| format!("while {bringer} runs"));
             let when: Vec<String> = matcher.into_iter().chain(during).collect();
             if when.is_empty() { "always".to_owned() } else { when.join(", ") }
         },
@@ -134,7 +135,10 @@ fn row(hook: &PolicyHook, order: usize) -> Row {
 
 fn show(out: &mut impl std::io::Write, rows: &[Row]) -> std::io::Result<()> {
     if rows.is_empty() {
-        return writeln!(out, "no file has a hook: `vertebra init` shows how to write one");
+        return writeln!(
+            out,
+            "No hooks. Create one with `vertebra hooks new NAME --lang python`, or see `vertebra init`."
+        );
     }
     let plain = |text: &str| cut(&on_one_line(text), WIDTH).into_owned();
     let mut point = "";

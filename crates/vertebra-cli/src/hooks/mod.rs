@@ -1,4 +1,4 @@
-//! `vertebra hooks`: what people type to see a policy, try it, test it and write it.
+//! `vertebra hooks`: lists, explains, tests and creates hooks.
 
 mod doctor;
 mod explain;
@@ -14,7 +14,7 @@ pub(crate) mod trial;
 
 use std::process::ExitCode;
 
-/// What to do with hooks.
+/// The options of `vertebra hooks`.
 #[derive(clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct Options {
@@ -24,21 +24,21 @@ pub(crate) struct Options {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// List the hooks in force in the order they run, with file and line, and those that are not, with the reason
+    /// List all hooks in the order they run, with file, line and status
     List(list::Options),
     /// Print the JSON schema of vertebra.toml, for editors
     Schema(schema::Options),
-    /// Fire one event for real, and print what comes of it
+    /// Run the matching hooks on one event and print the decision
     Fire(fire::Options),
-    /// Say which hooks match an event, in which order, what each says, and who decides
+    /// Show which hooks match an event, their answers and the decision
     Explain(explain::Options),
-    /// Try the cases of a policy
+    /// Run the test cases of a policy
     Test(test::Options),
-    /// Make a hook to begin with: a script, its entry, a case that passes
+    /// Create a hook: a script, its entry in vertebra.toml and a test case
     New(new::Options),
-    /// Take over hooks and permissions of Claude Code
+    /// Import hooks and permissions from Claude Code
     Import(import::Options),
-    /// Look for hooks that cannot work, cannot be reached, are slow or are not trusted
+    /// Find hooks that are broken, unreachable, slow or not trusted
     Doctor(doctor::Options),
 }
 

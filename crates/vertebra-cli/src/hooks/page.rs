@@ -1,4 +1,4 @@
-//! What a policy made of an event, as a tree for people and as objects for programs.
+//! Shows the decision of a policy on an event: a tree for people, objects for programs.
 
 use std::fmt::Write as _;
 
@@ -6,24 +6,23 @@ use serde_json::{Value, json};
 use vertebra::{Kind, Ran, Record, Skipped, Trace};
 use vertebra_bridge::{
     policy::Policy,
-    settings::Action,
     wire::{Decision, Judgement, RanHandler},
 };
 
-use super::trial::{Bench, Handlers, Tried};
+use super::trial::{Bench, Tried};
 use crate::view::{
     changed,
     rows::{BOLD, CYAN, DIM, GREEN, RED, YELLOW},
     text::{cut, on_one_line, visible},
 };
 
-/// How much of a text is shown.
+/// The largest width of a line.
 const WIDTH: usize = 120;
 
-/// How many lines of what a program wrote besides are shown.
+/// How many lines of a program's output are shown.
 const LINES: usize = 4;
 
-/// Says what one should know, on standard error.
+/// Prints notices and warnings on standard error.
 pub(crate) fn warn(notices: &[String], warnings: &[String]) {
     for notice in notices {
         anstream::eprintln!("{DIM}• {}{DIM:#}", visible(notice));
@@ -33,7 +32,7 @@ pub(crate) fn warn(notices: &[String], warnings: &[String]) {
     }
 }
 
-/// Every hook that matched, in order.
+/// Returns every hook that matched, in order.
 pub(super) fn traces(record: &Record, policy: Option<&Policy>) -> Vec<Value> {
     let rows = record.hooks.iter().map(|trace| {
         let mut row = serde_json::to_value(trace).unwrap_or_default();
@@ -46,8 +45,8 @@ pub(super) fn traces(record: &Record, policy: Option<&Policy>) -> Vec<Value> {
     rows.collect()
 }
 
-/// The whole as a tree.
-pub(super) fn tree(event: &Value, tried: &Tried, bench: &Bench, handlers: Handlers) -> String {
+/// Returns the decision as a tree.
+pub(super) fn tree(event: &Value, tried: &Tried, bench: &Bench) -> String {
     let mut tree = String::new();
     let point = tried.record.as_ref().map(|record| record.point.to_string());
     let point = point.or_else(|| event["hook_event_name"].as_str().map(str::to_owned)).unwrap_or_default();
@@ -55,17 +54,18 @@ pub(super) fn tree(event: &Value, tried: &Tried, bench: &Bench, handlers: Handle
     match &tried.record {
         Some(record) => {
             for trace in &record.hooks {
-                hook(&mut tree, trace, record, bench.policy(), handlers);
+                hook(&mut tree, trace, record, bench);
             }
             let others = bench.others(record);
             if !others.is_empty() {
-                let _ = writeln!(tree, "{DIM}│  not matching: {}{DIM:#}", on_one_line(&others.join(", ")));
+                let _ = writeln!(tree, "{DIM}│  did not match: {}{DIM:#}", on_one_line(&others.join(", ")));
             } else if record.hooks.is_empty() {
-                let _ = writeln!(tree, "{DIM}│  no hook of this policy stands here: vertebra hooks list{DIM:#}");
+                let _ =
+                    writeln!(tree, "{DIM}│  the policy has no hook at this point (see `vertebra hooks list`){DIM:#}");
             }
         }
         None if tried.judgement.ran.is_empty() => {
-            let _ = writeln!(tree, "{DIM}│  no handler of these settings matches{DIM:#}");
+            let _ = writeln!(tree, "{DIM}│  no handler in these settings matches{DIM:#}");
         }
         None => tried.judgement.ran.iter().for_each(|ran| handler(&mut tree, ran)),
     }
@@ -73,7 +73,7 @@ pub(super) fn tree(event: &Value, tried: &Tried, bench: &Bench, handlers: Handle
     tree
 }
 
-/// What the event is about, in a line.
+/// Returns the subject of the event on one line.
 fn subject(event: &Value) -> String {
     let part = |keys: &[&str]| keys.iter().map(|key| &event[key]).find(|value| !value.is_null()).cloned();
     let tool = part(&["tool", "tool_name", "toolName"]).and_then(|tool| tool.as_str().map(str::to_owned));
@@ -83,26 +83,25 @@ fn subject(event: &Value) -> String {
     cut(&on_one_line(&format!("{} {about}", tool.unwrap_or_default())), WIDTH).into_owned()
 }
 
-fn hook(tree: &mut String, trace: &Trace, record: &Record, policy: Option<&Policy>, handlers: Handlers) {
-    let hook = policy.and_then(|policy| policy.hook(&trace.hook));
+fn hook(tree: &mut String, trace: &Trace, record: &Record, bench: &Bench) {
+    let hook = bench.policy().and_then(|policy| policy.hook(&trace.hook));
     let name = hook.map_or(&*trace.hook, |hook| &*hook.name);
     let origin = hook.map(|hook| hook.origin.spot()).unwrap_or_default();
     let role = if trace.shadow { "shadow".to_owned() } else { trace.role.to_string() };
-    let runs = hook.is_some_and(|hook| matches!(hook.settings.action, Action::Run(_)));
     let (style, said) = match &trace.ran {
-        _ if handlers == Handlers::Stay && runs => (DIM, "not run".to_owned()),
+        _ if bench.staying.contains(&trace.hook) => (DIM, "not run (--dry-run)".to_owned()),
         Ran::Answered { verdict, reason } => {
             let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             let would = if trace.shadow { "would have " } else { "" };
             (of_kind(*verdict), format!("{would}{verdict}{reason}"))
         }
         Ran::Failed { failure, policy, verdict, .. } => {
-            (RED, format!("failed ({failure}); its policy `{}` makes that: {verdict}", word(*policy)))
+            (RED, format!("failed ({failure}); on_failure = \"{}\", so {verdict}", word(*policy)))
         }
-        Ran::Skipped { why: Skipped::Disabled } => (DIM, "switched off".to_owned()),
-        Ran::Skipped { why: Skipped::Ended { by, verdict } } => (DIM, format!("not reached: {by} {verdict}")),
-        Ran::Detached => (DIM, "runs behind the scenes".to_owned()),
-        Ran::Dropped => (YELLOW, "left out: its queue was full".to_owned()),
+        Ran::Skipped { why: Skipped::Disabled } => (DIM, "disabled".to_owned()),
+        Ran::Skipped { why: Skipped::Ended { by, verdict } } => (DIM, format!("not reached: {verdict} by {by}")),
+        Ran::Detached => (DIM, "runs in the background".to_owned()),
+        Ran::Dropped => (YELLOW, "skipped: its queue was full".to_owned()),
     };
     let decides = if record.decided_by.as_ref() == Some(&trace.hook) { "  ← decides" } else { "" };
     let _ = writeln!(
@@ -112,7 +111,7 @@ fn hook(tree: &mut String, trace: &Trace, record: &Record, policy: Option<&Polic
         cut(&on_one_line(&said), WIDTH),
         on_one_line(&origin),
     );
-    // Context for the model is told at the end.
+    // Context for the model is shown at the end.
     for change in trace.changes.iter().filter(|change| !change.path.starts_with("/metadata/bridge")) {
         let _ = writeln!(tree, "{DIM}│    changes {DIM:#}{}", changed(change).cut(WIDTH).paint(false));
     }
@@ -135,7 +134,7 @@ fn of_kind(kind: Kind) -> anstyle::Style {
     }
 }
 
-/// What went on with something outside.
+/// Shows the exchange with a handler.
 fn exchange(tree: &mut String, account: &Value) {
     let Some(handler) = account["handler"].as_str() else { return };
     let end = match (account["exit_code"].as_i64(), account["message"].as_str()) {
@@ -158,7 +157,7 @@ fn handler(tree: &mut String, ran: &RanHandler) {
     exchange(tree, &serde_json::to_value(&ran.exchange).unwrap_or_default());
 }
 
-/// What came of it.
+/// Shows the decision and its effects.
 pub(super) fn outcome(tree: &mut String, judgement: &Judgement) {
     let (style, word) = match judgement.decision {
         None => (DIM, "no opinion"),
@@ -175,15 +174,15 @@ pub(super) fn outcome(tree: &mut String, judgement: &Judgement) {
         let _ = writeln!(tree, "   {DIM}{what}{DIM:#}  {}", cut(&on_one_line(text), WIDTH));
     };
     if let Some(input) = &judgement.tool_input {
-        line("goes on with", &input.to_string());
+        line("new input", &input.to_string());
     }
-    judgement.model_context.iter().for_each(|text| line("the model is told", text));
-    judgement.model_sees.iter().for_each(|text| line("the model reads", text));
-    judgement.user_sees.iter().for_each(|text| line("a person reads", text));
+    judgement.model_context.iter().for_each(|text| line("context for the model", text));
+    judgement.model_sees.iter().for_each(|text| line("shown to the model", text));
+    judgement.user_sees.iter().for_each(|text| line("shown to the user", text));
     if !judgement.goes_on {
         line("the agent", "stops");
     }
-    // Those that stand beside have their own lines.
+    // Shadow hooks have their own lines.
     judgement
         .effects
         .iter()

@@ -1,4 +1,4 @@
-//! A policy that is tried: where it comes from, what it is tried with, and what it makes of that.
+//! Tries a policy on events: loads the policy, reads an event, and returns the decision.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,7 @@ use vertebra::{Name, Record};
 use vertebra_bridge::{
     claude,
     handler::Services,
-    host,
+    host::{self, HostError},
     policy::{Policy, Standing},
     settings::{self, Action, Level, Settings},
     shown,
@@ -23,41 +23,40 @@ use vertebra_bridge::{
 
 use crate::assembly::{self, Settled, Trust, World};
 
-/// How large an event may be.
+/// The largest size of an event, in bytes.
 const MAX_EVENT: u64 = 16 * 1024 * 1024;
 
-/// Which policy.
+/// The options that select a policy.
 #[derive(clap::Args, Clone)]
 pub(crate) struct Which {
-    /// The policy of this vertebra.toml alone; naming it is trusting it
+    /// Use only this vertebra.toml, and trust it
     #[arg(long, value_name = "FILE", conflicts_with = "settings")]
     pub(crate) config: Option<PathBuf>,
-    /// The hooks of these settings of Claude Code alone, each at the level that its place says; naming them is trusting
-    /// them
+    /// Use only this Claude Code settings file, and trust it
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Vec<PathBuf>,
-    /// The folder whose policy is in force
+    /// Use the policy in force in this folder
     #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
     pub(crate) dir: PathBuf,
 }
 
-/// Whether what is outside is started.
+/// Whether handlers are started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handlers {
-    /// It is.
+    /// Handlers are started.
     Run,
-    /// It is not: each lets things pass.
+    /// Handlers are not started, and their hooks have no opinion.
     Stay,
 }
 
-/// A policy, ready to be tried.
+/// A policy, ready to judge events.
 pub(crate) struct Bench {
     source: Source,
-    /// What a person should know.
+    /// Notices for the person.
     pub(crate) notices: Vec<String>,
-    /// What nobody may overlook: hooks that were to hold and do not.
+    /// Warnings about hooks that should be in force and are not.
     pub(crate) warnings: Vec<String>,
-    /// The hooks that would have to start something, and do not.
+    /// The hooks whose handlers are not started.
     pub(crate) staying: BTreeSet<Name>,
 }
 
@@ -66,16 +65,16 @@ enum Source {
     Claude(Box<claude::Trial>),
 }
 
-/// What a policy made of an event.
+/// The decision of a policy on an event.
 pub(crate) struct Tried {
-    /// What came of it.
+    /// The decision.
     pub(crate) judgement: Judgement,
-    /// Every hook that matched, where the policy is one of ours.
+    /// The record with every hook that matched, if the policy is a vertebra.toml.
     pub(crate) record: Option<Record>,
 }
 
 impl Bench {
-    /// The policy that is asked for: of a file that the person names, or the one in force.
+    /// Opens the policy that the options select: a named file, or the policy in force.
     pub(crate) fn open(which: &Which, handlers: Handlers, world: &World) -> anyhow::Result<Self> {
         let folder = which.dir.canonicalize().with_context(|| which.dir.display().to_string())?;
         if !which.settings.is_empty() {
@@ -93,7 +92,7 @@ impl Bench {
             .collect();
         let beside = claude.iter().map(|file| {
             let file = shown(&file.to_string_lossy());
-            format!("{file} has hooks of Claude Code that are in force in sessions: try them with --settings {file}")
+            format!("{file} has Claude Code hooks that also run in sessions: try them with --settings {file}")
         });
         let beside: Vec<String> = beside.collect();
         let services = services(&folder, settled.brought.seals, &world);
@@ -101,10 +100,10 @@ impl Bench {
         Ok(Self { notices: [settled.notices, bench.notices, beside].concat(), warnings: settled.warnings, ..bench })
     }
 
-    /// The policy of one `vertebra.toml`. Its scripts are relative to the folder it is in.
+    /// Opens the policy of one `vertebra.toml`. Its scripts are relative to the folder it is in.
     fn of_file(file: &Path, level: Level, seals: Seals, handlers: Handlers, world: &World) -> anyhow::Result<Self> {
         if !file.is_file() {
-            bail!("{}: there is no such file", file.display());
+            bail!("{}: no such file", file.display());
         }
         let sheet = settings::read(file, level)?;
         Self::ours(sheet.settings, &services(&folder_of(file)?, seals, world), handlers)
@@ -129,10 +128,10 @@ impl Bench {
 
     fn of_claude(files: &[PathBuf], folder: &Path, handlers: Handlers, world: &World) -> anyhow::Result<Self> {
         if let Some(file) = files.iter().find(|file| !file.is_file()) {
-            bail!("{}: there is no such file", file.display());
+            bail!("{}: no such file", file.display());
         }
         if handlers == Handlers::Stay {
-            bail!("settings of Claude Code have handlers and nothing else: without running them nothing comes of them");
+            bail!("--dry-run cannot be used with --settings: hooks of Claude Code consist of handlers only");
         }
         let home = world.variables.get("HOME").map(PathBuf::from);
         let trial = claude::Trial::new(files, folder, home.as_deref(), std::env::vars_os().collect());
@@ -141,8 +140,8 @@ impl Bench {
         Ok(Self { source, notices: Vec::new(), warnings, staying: BTreeSet::new() })
     }
 
-    /// The policy that a file of cases is about, which nobody named on the command line: what it would start has to be
-    /// trusted.
+    /// Opens the policy that a test file names. The person did not name it on the command line, so a policy that starts
+    /// programs must be trusted.
     pub(crate) fn of_cases(policy: &Path, is_claude: bool, world: &World) -> anyhow::Result<Self> {
         let folder = folder_of(policy)?;
         let named = policy.canonicalize().with_context(|| policy.display().to_string())?;
@@ -157,8 +156,8 @@ impl Bench {
         if runs && !trusted {
             let option = if is_claude { "--settings" } else { "--config" };
             bail!(
-                "{file} starts programs, and nobody trusted it: look at it, then `vertebra trust`, or name it yourself: \
-                 `vertebra hooks test {option} {file}`",
+                "{file} starts programs and is not trusted: review it with `vertebra trust`, or name it: `vertebra hooks \
+                 test {option} {file}`",
                 file = policy.display(),
             );
         }
@@ -168,7 +167,7 @@ impl Bench {
         Self::of_file(policy, Level::Project, Seals::new(&project), Handlers::Run, world)
     }
 
-    /// The policy, if it is one of ours.
+    /// Returns the policy, if it is a vertebra.toml.
     pub(crate) fn policy(&self) -> Option<&Policy> {
         match &self.source {
             Source::Ours(policy) => Some(policy),
@@ -176,7 +175,7 @@ impl Bench {
         }
     }
 
-    /// What comes of an event, in our form or in another agent's.
+    /// Judges an event in our format or in another agent's.
     pub(crate) async fn try_event(&self, event: &Value) -> anyhow::Result<Tried> {
         match &self.source {
             Source::Ours(policy) => {
@@ -185,16 +184,14 @@ impl Bench {
             }
             Source::Claude(trial) => {
                 if event.get("hook_event_name").is_none() {
-                    bail!(
-                        "settings of Claude Code are tried with its events: write `\"hook_event_name\": \"PreToolUse\"`"
-                    );
+                    bail!("--settings needs an event of Claude Code: write `\"hook_event_name\": \"PreToolUse\"`");
                 }
                 Ok(Tried { judgement: trial.fire(event).await, record: None })
             }
         }
     }
 
-    /// The hooks of our policy that are in force at a point and are not in the record.
+    /// Returns the hooks in force at the point of the record that did not match.
     pub(crate) fn others(&self, record: &Record) -> Vec<String> {
         let Some(policy) = self.policy() else { return Vec::new() };
         let at_point = policy.hooks().into_iter().filter(|hook| hook.settings.stand.point == record.point);
@@ -206,17 +203,23 @@ impl Bench {
     }
 }
 
-/// An event in our words, whoever's it is.
+/// Reads an event in our format or in another agent's.
 pub(crate) fn happened(event: &Value) -> anyhow::Result<Happened> {
     if event.get("point").is_some() {
         return Ok(Happened::read(event)?);
     }
-    let read = host::read(event, None, None, &|name| std::env::var(name).ok());
-    let message = "an event is one of ours (`\"point\": \"BeforeToolUse\"`) or of an agent that `vertebra hosts` lists";
-    Ok(read.context(message)?.happened)
+    match host::read(event, None, None, &|name| std::env::var(name).ok()) {
+        Ok(read) => Ok(read.happened),
+        // These commands have no `--host` option, which the text of this error suggests.
+        Err(HostError::NoHost) => bail!(
+            "unknown event format: write `\"point\": \"BeforeToolUse\"`, or pass an event of an agent listed by \
+             `vertebra hosts`"
+        ),
+        Err(error) => Err(error).context("the event cannot be read"),
+    }
 }
 
-/// Reads an event from a file; `-` is standard input.
+/// Reads an event from a file; `-` reads standard input.
 pub(crate) fn event_file(path: &Path) -> anyhow::Result<Value> {
     let mut text = String::new();
     let read = if path == Path::new("-") {
@@ -226,17 +229,17 @@ pub(crate) fn event_file(path: &Path) -> anyhow::Result<Value> {
     };
     read.with_context(|| path.display().to_string())?;
     if text.len() as u64 > MAX_EVENT {
-        bail!("{}: an event has at most {MAX_EVENT} bytes", path.display());
+        bail!("{}: an event can have at most {MAX_EVENT} bytes", path.display());
     }
     serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))
 }
 
-/// What answers for hooks may use where no agent is at work.
+/// Returns the services that handlers use outside an agent.
 pub(super) fn services(folder: &Path, seals: Seals, world: &World) -> Services {
     Services { folder: folder.to_owned(), variables: world.variables.clone(), seals, ..Services::default() }
 }
 
-/// The folder a file is in.
+/// Returns the folder that contains a file.
 fn folder_of(file: &Path) -> anyhow::Result<PathBuf> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(".".as_ref());
     folder.canonicalize().with_context(|| file.display().to_string())

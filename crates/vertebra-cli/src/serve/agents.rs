@@ -40,10 +40,10 @@ impl BuiltIn {
     /// A folder that is under the server's, however it is spelled and whatever links are on the way.
     fn beneath(&self, wanted: &str) -> Result<PathBuf, Refusal> {
         let wrong =
-            |why: &str| Refusal::Wrong(format!("`{wanted}` is no folder under {}: {why}", self.folder.display()));
+            |why: &str| Refusal::Wrong(format!("`{wanted}` is not a folder inside {}: {why}", self.folder.display()));
         let path = Path::new(wanted);
         let path = if path.is_absolute() {
-            path.strip_prefix(&self.folder).map_err(|_| wrong("it is elsewhere"))?
+            path.strip_prefix(&self.folder).map_err(|_| wrong("it is outside"))?
         } else {
             path
         };

@@ -1,7 +1,7 @@
-//! A new policy, held against what happened: what would have been another way, how often, and by whom.
+//! Backtests: judges recorded events with another policy and counts the differences.
 //!
-//! The engine knows no policy. It takes events from wherever they come, lets closures judge them on several threads, and
-//! counts. What it says does not depend on which thread was faster.
+//! The engine does not know policies. It takes events from any source, judges them with closures on several threads, and
+//! counts. The report does not depend on the order in which threads finish.
 
 mod opinion;
 mod report;
@@ -20,24 +20,24 @@ pub use self::{
     report::{Example, Hits, Report},
 };
 
-/// After so many events somebody is told how far it is.
+/// The number of events between two progress reports.
 const NEWS_EVERY: u64 = 128;
 
-/// How events are gone through.
+/// The settings of a backtest.
 pub struct Backtest<'a> {
-    /// On so many threads.
+    /// The number of threads.
     pub threads: NonZeroUsize,
-    /// So many examples are kept of each difference.
+    /// The number of examples to keep for each difference.
     pub examples: usize,
-    /// Whether to stop before the end.
+    /// Set this to stop early.
     pub stop: &'a AtomicBool,
-    /// Is told now and then how many events were judged.
+    /// Called from time to time with the number of judged events.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 
 impl Backtest<'_> {
-    /// Judges all events of all sources. The events of one source are judged in order, by one thread; `judge` makes what
-    /// judges on a thread of its own, and `about` tells what of an event is worth keeping in an example.
+    /// Judges all events of all sources. One thread judges the events of a source in order. `judge` makes the judging
+    /// function of a thread, and `about` extracts the description of an event for an example.
     pub fn run<S, E, J, A>(
         &self,
         sources: impl IntoIterator<Item = S, IntoIter: Send>,
@@ -72,7 +72,7 @@ impl Backtest<'_> {
         let mut whole = thread::scope(|scope| {
             let threads: Vec<_> = (0..self.threads.get()).map(|_| scope.spawn(work)).collect();
             let reports = threads.into_iter().map(|thread| {
-                // A panic of whoever judges is theirs.
+                // A panic in a judging function is passed on to the caller.
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             });
             reports.reduce(Report::and).unwrap_or_default()

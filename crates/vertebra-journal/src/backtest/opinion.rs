@@ -5,27 +5,27 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use serde::Serialize;
 use serde_json::Value;
 
-/// What came of an event.
+/// The outcome of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
-    /// It went on; whether somebody allowed it is not known.
+    /// It proceeded; whether it was allowed explicitly is not known.
     WentOn,
-    /// Nobody said anything.
+    /// No hook or rule had an opinion.
     Nothing,
-    /// It needed no further permission.
+    /// It was allowed explicitly.
     Allowed,
-    /// A person was to be asked.
+    /// A person had to be asked.
     Asked,
-    /// It was not to be: a call, a prompt, a result, the end of a run.
+    /// It was denied: a call, a prompt, a result, or the end of a run.
     Refused,
 }
 
 impl fmt::Display for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::WentOn => "went on",
-            Self::Nothing => "nothing",
+            Self::WentOn => "proceeded",
+            Self::Nothing => "no opinion",
             Self::Allowed => "allow",
             Self::Asked => "ask",
             Self::Refused => "deny",
@@ -33,62 +33,62 @@ impl fmt::Display for Said {
     }
 }
 
-/// A word about an event, and whose.
+/// A decision about an event, and who made it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Opinion {
-    /// What.
+    /// The decision.
     pub said: Said,
-    /// Who said so.
+    /// The hook or rule that decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Why.
+    /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What was changed of the event and of what the agent knows, by its place; none if that is not known.
+    /// The changes to the event and the state, by path; `None` if they are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<BTreeMap<String, Value>>,
 }
 
 impl Opinion {
-    /// This much, and nobody's.
+    /// A decision without author, reason or changes.
     pub fn of(said: Said) -> Self {
         Self { said, by: None, reason: None, changes: None }
     }
 }
 
-/// An event, judged.
+/// A judged event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// What came of it then, or would have by what it is held against.
+    /// The recorded decision, or that of the policy it is compared with.
     pub then: Opinion,
-    /// What would come of it now.
+    /// The decision of the policy under test.
     pub now: Opinion,
-    /// The hooks that match it now.
+    /// The hooks of the policy under test that match.
     pub matched: Vec<Arc<str>>,
-    /// Those of them that were not asked.
+    /// The matching hooks whose handlers were not called.
     pub not_asked: Vec<Arc<str>>,
 }
 
-/// How now differs from then.
+/// The kind of difference between two decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
-    /// What was not refused would be.
+    /// It was not denied and would be.
     NewlyDenied,
-    /// What was refused, or not allowed outright, would be.
+    /// It was denied or had no opinion, and would proceed or be allowed.
     NewlyAllowed,
-    /// A person would be asked who was not.
+    /// It needed no approval and would.
     NewlyAsked,
-    /// A person was asked and would not be.
+    /// It needed approval and would not.
     NoLongerAsked,
-    /// What was allowed outright would be left to others.
+    /// It was allowed explicitly and would have no opinion.
     NoLongerAllowed,
-    /// It would go on as it did, but as something else: other arguments, another text.
+    /// The decision is the same, with other changes: other arguments, another text.
     Changed,
 }
 
 impl Difference {
-    /// All of them, the gravest first.
+    /// All kinds, the most serious first.
     pub const ALL: [Self; 6] = [
         Self::NewlyDenied,
         Self::NewlyAllowed,
@@ -98,7 +98,7 @@ impl Difference {
         Self::Changed,
     ];
 
-    /// How two opinions differ, if they do. Reasons and authors may.
+    /// Returns how two decisions differ, if they do. Reasons and authors are not compared.
     pub fn between(then: &Opinion, now: &Opinion) -> Option<Self> {
         use Said::{Allowed, Asked, Nothing, Refused, WentOn};
         match (then.said, now.said) {
@@ -107,7 +107,7 @@ impl Difference {
             (Refused, WentOn | Nothing | Allowed) | (Nothing, Allowed) => Some(Self::NewlyAllowed),
             (Asked, WentOn | Nothing | Allowed) => Some(Self::NoLongerAsked),
             (Allowed, Nothing) => Some(Self::NoLongerAllowed),
-            // What is refused goes on as nothing at all.
+            // The changes of a denied event have no effect.
             (Refused, Refused) => None,
             (WentOn, WentOn | Nothing | Allowed)
             | (Nothing, WentOn | Nothing)
@@ -128,7 +128,7 @@ impl fmt::Display for Difference {
             Self::NewlyAsked => "newly asked",
             Self::NoLongerAsked => "no longer asked",
             Self::NoLongerAllowed => "no longer allowed",
-            Self::Changed => "changed on the way",
+            Self::Changed => "changed by hooks",
         })
     }
 }

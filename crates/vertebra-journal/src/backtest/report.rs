@@ -1,4 +1,4 @@
-//! What came of a backtest: counts, and a few examples of each difference.
+//! The report of a backtest: counts, and a few examples of each difference.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,41 +6,41 @@ use serde::Serialize;
 
 use super::{Difference, Judged, Opinion};
 
-/// What came of a backtest.
+/// The report of a backtest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report<A> {
-    /// How many events were judged.
+    /// The number of judged events.
     pub events: u64,
-    /// How many differ, and how.
+    /// The number of differences of each kind.
     pub differences: BTreeMap<Difference, u64>,
-    /// How many were judged without all hooks that match them.
+    /// The number of events judged without all matching hooks.
     pub in_part: u64,
-    /// How often each hook was concerned; rules and whoever else decides stand here too.
+    /// The counts of each hook, and of each rule that decided.
     pub hooks: BTreeMap<Arc<str>, Hits>,
-    /// The first few of each difference.
+    /// The first examples of each difference.
     pub examples: BTreeMap<Difference, Vec<Example<A>>>,
 }
 
-/// How often a hook was concerned.
+/// The counts of a hook.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Hits {
     /// Events that it matched.
     pub matched: u64,
     /// Events that it decided.
     pub decided: u64,
-    /// Events that it matched and was not asked about.
+    /// Events that it matched while its handler was not called.
     pub not_asked: u64,
 }
 
-/// An event that would have come out another way.
+/// An event with a different decision.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Example<A> {
-    /// What it was.
+    /// The description of the event.
     #[serde(flatten)]
     pub about: A,
-    /// What was said of it.
+    /// The recorded decision.
     pub then: Opinion,
-    /// What would be.
+    /// The new decision.
     pub now: Opinion,
     #[serde(skip)]
     place: (usize, usize),
@@ -53,12 +53,12 @@ impl<A> Default for Report<A> {
 }
 
 impl<A> Report<A> {
-    /// How many events would have come out another way.
+    /// Returns the number of events with a different decision.
     pub fn different(&self) -> u64 {
         self.differences.values().sum()
     }
 
-    /// Counts an event. `place` is where it comes among all; one thread meets places in order.
+    /// Counts an event. `place` is its position among all events; a thread sees positions in ascending order.
     pub(super) fn take(&mut self, judged: Judged, place: (usize, usize), examples: usize, about: impl FnOnce() -> A) {
         let Judged { then, now, matched, not_asked } = judged;
         self.events += 1;
@@ -81,14 +81,14 @@ impl<A> Report<A> {
     }
 
     fn hits(&mut self, name: &str) -> &mut Hits {
-        // Most are there already, and their names need no copy.
+        // Most names are present already and need no copy.
         if !self.hooks.contains_key(name) {
             self.hooks.insert(name.into(), Hits::default());
         }
-        self.hooks.get_mut(name).expect("it was put there")
+        self.hooks.get_mut(name).expect("it was just inserted")
     }
 
-    /// Both together.
+    /// Adds another report.
     pub(super) fn and(mut self, other: Self) -> Self {
         self.events += other.events;
         self.in_part += other.in_part;
@@ -107,7 +107,7 @@ impl<A> Report<A> {
         self
     }
 
-    /// Keeps the first examples, whichever thread met them.
+    /// Keeps the first examples, independent of the threads that found them.
     pub(super) fn order(&mut self, examples: usize) {
         for kept in self.examples.values_mut() {
             kept.sort_by_key(|example| example.place);

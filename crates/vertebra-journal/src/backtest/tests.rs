@@ -1,4 +1,4 @@
-//! What the engine counts, whoever judges.
+//! The counts of the engine, with any judge.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ fn differences_are_counted_by_hook_and_shown_by_example() {
 }
 
 #[test]
-fn a_stop_ends_it_before_the_next_event() {
+fn stop_ends_the_backtest_before_the_next_event() {
     let stop = AtomicBool::new(false);
     let backtest = Backtest { threads: NonZeroUsize::MIN, examples: 1, stop: &stop, progress: &|_| {} };
     let judge = |event: &u32| {
@@ -52,7 +52,7 @@ fn a_stop_ends_it_before_the_next_event() {
 }
 
 #[test]
-fn words_are_compared_and_then_what_they_changed() {
+fn decisions_are_compared_first_and_then_their_changes() {
     use Difference::{Changed, NewlyAllowed, NewlyAsked, NewlyDenied, NoLongerAllowed, NoLongerAsked};
     use Said::{Allowed, Asked, Nothing, Refused, WentOn};
     let cases = [
@@ -78,13 +78,13 @@ fn words_are_compared_and_then_what_they_changed() {
     };
     assert_eq!(Difference::between(&with(Nothing, 5), &with(Nothing, 5)), None);
     assert_eq!(Difference::between(&with(Nothing, 5), &with(Nothing, 6)), Some(Changed));
-    assert_eq!(Difference::between(&with(Refused, 5), &with(Refused, 6)), None, "nothing goes on");
+    assert_eq!(Difference::between(&with(Refused, 5), &with(Refused, 6)), None, "a denied event does not proceed");
     assert_eq!(Difference::between(&said(WentOn), &with(Nothing, 6)), None, "it is not known what was changed then");
 }
 
 proptest! {
     #[test]
-    fn it_does_not_matter_how_many_threads_there_are(sources in prop::collection::vec(prop::collection::vec(0_u32..50, 0..20), 0..12)) {
+    fn the_report_does_not_depend_on_the_number_of_threads(sources in prop::collection::vec(prop::collection::vec(0_u32..50, 0..20), 0..12)) {
         prop_assert_eq!(run(1, sources.clone(), is_odd), run(4, sources, is_odd));
     }
 }

@@ -120,11 +120,11 @@ fn understood(signal: &str, variable: &impl Fn(&str) -> Option<String>) -> Resul
 fn address(name: &str, url: &str, path: &str) -> Result<Url, SettingsError> {
     let wrong = |problem: &str| SettingsError {
         name: name.to_owned(),
-        problem: format!("`{}` {problem}: write an address such as {USUAL}", url.escape_debug()),
+        problem: format!("invalid address `{}` ({problem}): write one such as {USUAL}", url.escape_debug()),
     };
-    let mut url = Url::parse(url).map_err(|error| wrong(&format!("is no address ({error})")))?;
+    let mut url = Url::parse(url).map_err(|error| wrong(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(wrong("does not begin with http:// or https://"));
+        return Err(wrong("it does not begin with http:// or https://"));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(SettingsError {

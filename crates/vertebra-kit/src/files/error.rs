@@ -21,7 +21,7 @@ pub enum FilesError {
         path: PathBuf,
     },
     /// The pattern says nothing about the folder: it would never hold.
-    #[error("`{pattern}` is no pattern for paths inside the folder: write it relative to it, such as `secrets/**`")]
+    #[error("invalid pattern `{pattern}`: write it relative to the folder, such as `secrets/**`")]
     Pattern {
         /// The pattern.
         pattern: String,

@@ -51,7 +51,8 @@ impl Http {
 /// The configured headers, if they can be sent.
 pub(super) fn headers(headers: &BTreeMap<String, String>) -> Result<Headers, String> {
     let pair = |(name, value): (&String, &String)| {
-        let header = HeaderName::try_from(name).map_err(|_| format!("`{}` is no header", name.escape_debug()))?;
+        let header =
+            HeaderName::try_from(name).map_err(|_| format!("invalid header name `{}`", name.escape_debug()))?;
         if OURS.contains(&header.as_str()) {
             return Err(format!("the header `{header}` belongs to the protocol and cannot be set"));
         }

@@ -48,7 +48,7 @@ pub struct Skills {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SkillError {
     /// There is none of that name.
-    #[error("there is no skill `{name}`; there are: {known}")]
+    #[error("unknown skill `{name}`. Known: {known}")]
     Unknown {
         /// The name.
         name: String,

@@ -81,7 +81,7 @@ impl WrittenLimits {
         Ok(Limits {
             steps: self.max_steps,
             tokens: self.max_tokens,
-            time: time.map_err(|error| ("max_seconds", format!("`max_seconds` is no time: {error}")))?,
+            time: time.map_err(|error| ("max_seconds", format!("invalid `max_seconds`: {error}")))?,
             cost_micros: self.max_cost.map(micros).transpose()?,
             deadline: self.deadline,
         })

@@ -22,7 +22,8 @@ pub(super) struct Http {
 
 impl Http {
     pub(super) fn through(proxy: &str) -> Result<Self, DriverError> {
-        let no_proxy = |_| DriverError::Url { url: super::shown(proxy), reason: "it is no proxy".to_owned() };
+        let no_proxy =
+            |_| DriverError::Url { url: super::shown(proxy), reason: "it cannot be used as a proxy".to_owned() };
         Ok(Self { proxy: Some(Proxy::all(proxy).map_err(no_proxy)?), ..Self::default() })
     }
 

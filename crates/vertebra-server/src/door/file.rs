@@ -59,7 +59,7 @@ pub enum FileError {
         owner: u32,
     },
     /// It is no file that could hold this.
-    #[error("{}: it has more than {MAX_BYTES} bytes, or is no file", path.display())]
+    #[error("{}: this is not a file, or it has more than {MAX_BYTES} bytes", path.display())]
     Large {
         /// The file.
         path: PathBuf,

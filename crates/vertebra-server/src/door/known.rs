@@ -297,6 +297,6 @@ mod tests {
         let told = Known::read(&path).expect_err("it is too long").to_string();
         assert!(told.contains("more than 1048576 bytes"), "{told}");
         let told = Known::read(folder.path()).expect_err("this is a folder").to_string();
-        assert!(told.contains("is no file"), "{told}");
+        assert!(told.contains("this is not a file"), "{told}");
     }
 }

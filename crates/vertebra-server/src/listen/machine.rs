@@ -70,7 +70,9 @@ async fn ask_for(stream: &mut UnixStream, port: u32) -> io::Result<()> {
         match stream.read_u8().await {
             Ok(b'\n') => break,
             Ok(byte) if line.len() < LONGEST_LINE => line.push(byte),
-            Ok(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "this is no socket of a machine")),
+            Ok(_) => {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "this is not the socket of a virtual machine"));
+            }
             Err(_) => {
                 let message = format!("nobody in the machine listens on port {port}");
                 return Err(io::Error::new(io::ErrorKind::ConnectionRefused, message));
@@ -80,7 +82,10 @@ async fn ask_for(stream: &mut UnixStream, port: u32) -> io::Result<()> {
     if line.starts_with(b"OK ") {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::InvalidData, "the machine did not say `OK`: this is no socket of one"))
+    Err(io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the socket did not answer `OK`: this is not the socket of a virtual machine",
+    ))
 }
 
 /// Carries connections between a Unix socket of this user's and a port of a machine, as long as it is not dropped. Of
@@ -146,7 +151,7 @@ mod tests {
         assert_eq!(answered(b"OK 1073741824\nPRI * HTTP/2.0").await.expect("it is there"), b"PRI * HTTP/2.0");
         let told = |error: io::Result<_>| error.expect_err("nobody is there").to_string();
         assert_eq!(told(answered(b"").await), "nobody in the machine listens on port 9000");
-        assert!(told(answered(b"HTTP/1.1 400 Bad Request\r\n").await).contains("no socket of one"));
-        assert!(told(answered(&[b'x'; 100]).await).contains("no socket of a machine"));
+        assert!(told(answered(b"HTTP/1.1 400 Bad Request\r\n").await).contains("did not answer `OK`"));
+        assert!(told(answered(&[b'x'; 100]).await).contains("not the socket of a virtual machine"));
     }
 }

@@ -36,7 +36,7 @@ pub enum Address {
 
 /// What is wrong with an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no address: write `tcp://127.0.0.1:7777`, `unix:///run/vertebra.sock` or `vsock://any:7777`")]
+#[error("invalid address `{text}`: write `tcp://127.0.0.1:7777`, `unix:///run/vertebra.sock` or `vsock://any:7777`")]
 pub struct AddressError {
     text: String,
 }

@@ -62,7 +62,7 @@ async fn what_could_not_hold_is_an_error_at_registration_that_says_what_to_write
     let error = client.register(wrong).await.expect_err("there is no such point");
     assert!(error.contains("did you mean `BeforeToolUse`?"), "{error}");
     let error = client.register(on_command("h", Role::Guard, "(")).await.expect_err("this is no pattern");
-    assert!(error.contains("`(` is no pattern for `command`"), "{error}");
+    assert!(error.contains("invalid regex `(` in `command`"), "{error}");
     let guards_nothing = Hook { point: "SessionEnd".to_owned(), ..before_tools("h", Role::Guard) };
     let error = client.register(guards_nothing).await.expect_err("nothing is decided there");
     assert!(error.contains("nothing is decided at SessionEnd"), "{error}");
@@ -99,7 +99,7 @@ async fn a_guard_that_fails_answers_nonsense_or_nothing_refuses() {
     let said = refused(|_| Some(answer::Answer::Json("maybe".to_owned()))).await;
     assert!(said.contains("not a JSON object"), "{said}");
     let said = refused(|_| Some(answer::Answer::Json(r#"{"verdict":"go_on","instruction":"x"}"#.to_owned()))).await;
-    assert!(said.contains("BeforeToolUse cannot honour that"), "{said}");
+    assert!(said.contains("invalid answer at BeforeToolUse"), "{said}");
     let said = refused(|_| None).await;
     assert!(said.contains("no answer within 200 ms"), "{said}");
 }

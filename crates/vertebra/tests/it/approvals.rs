@@ -147,7 +147,7 @@ async fn a_call_that_is_blocked_or_impossible_never_reaches_the_person() {
         told[2..5],
         [
             "ls: blocked by guard: no",
-            "nothing: there is no tool `nothing`; there are: bad, cat, ls",
+            "nothing: unknown tool `nothing`. Known: bad, cat, ls",
             "cat: the arguments of `cat` are not a JSON object: not json"
         ]
     );

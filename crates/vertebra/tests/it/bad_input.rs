@@ -84,7 +84,7 @@ async fn arguments_are_checked_against_the_schema_after_every_change() {
 #[tokio::test]
 async fn an_unknown_tool_is_an_error_that_names_the_tools_there_are() {
     let result = result_of("rmrf", "{}", |_| {}).await;
-    assert_eq!(result, "rmrf: there is no tool `rmrf`; there are: bad, cat, ls");
+    assert_eq!(result, "rmrf: unknown tool `rmrf`. Known: bad, cat, ls");
 }
 
 #[tokio::test]

@@ -249,7 +249,7 @@ async fn a_state_that_was_written_and_read_again_has_lost_nothing_and_goes_on() 
     let told = ["user: a", "model: Let me see.<ls><rm><burn><gone>", "ls: a", "rm: blocked by no-rm: no"];
     assert_eq!(conversation(read.messages())[..4], told);
     let results = results_in(read.messages());
-    assert_eq!(results[2..], ["failed: disk full", "failed: there is no tool `gone`; there are: burn, ls, rm"]);
+    assert_eq!(results[2..], ["failed: disk full", "failed: unknown tool `gone`. Known: burn, ls, rm"]);
 
     let mut builder = agent(&model);
     work(&mut builder);

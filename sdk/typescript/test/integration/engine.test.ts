@@ -89,7 +89,7 @@ test("a pattern that the server does not take is an error of the connection", li
     engine.register({ id: "wrong", event_type: "pre_tool_use", matcher: { command_pattern: "(" } });
     for (const id of ["fine", "wrong"]) engine.register_handler(id, { handle: () => HookResponse.skip() });
     const client = await server.client();
-    await assert.rejects(engine.connect(client), /`\(` is no pattern for `command`/);
+    await assert.rejects(engine.connect(client), /invalid regex `\(` in `command`/);
     assert.deepEqual(await client.hooks(), []);
   });
 });

@@ -193,7 +193,7 @@ test("what is wrong with a hook is said when it is registered", { timeout: 30_00
     const client = await server.client();
     await assert.rejects(
       client.on("BeforeToolUse", { command: "(" }, () => deny("x")),
-      /`\(` is no pattern for `command`: unclosed group/,
+      /invalid regex `\(` in `command`: unclosed group/,
     );
     await assert.rejects(
       client.on("BeforeToolUze" as never, () => undefined),

@@ -60,7 +60,7 @@ impl Resolve for PublicOnly {
             match (&*public, found.first()) {
                 ([], Some(private)) => {
                     let (name, private) = (name.as_str(), private.ip());
-                    Err(format!("`{name}` is at {private}, which is no public address: `private = true` allows that")
+                    Err(format!("`{name}` resolves to the private address {private}: set `private = true` to allow it")
                         .into())
                 }
                 _ => Ok(Box::new(public.into_iter()) as Addrs),

@@ -55,7 +55,7 @@ impl Http {
         if let (Some(literal), false) = (literal, private)
             && !address::is_public(literal)
         {
-            return Err(wrong("it is no public address: `private = true` allows that"));
+            return Err(wrong("the address is private: set `private = true` to allow it"));
         }
         let headers = headers.iter().map(pair).collect::<Result<_, _>>()?;
         Ok(Self { url: parsed, headers, private, contract: Contract::Vertebra, client: OnceLock::new() })
@@ -150,7 +150,7 @@ async fn read(response: &mut Response, answer: &mut Vec<u8>) -> Result<bool, req
 
 fn pair((name, value): (&String, &String)) -> Result<(HeaderName, HeaderValue), HandlerError> {
     let wrong = |message: &str| HandlerError::Header { header: name.clone(), message: message.to_owned() };
-    let header = HeaderName::try_from(name).map_err(|_| wrong("that is no name of a header"))?;
+    let header = HeaderName::try_from(name).map_err(|_| wrong("invalid header name"))?;
     let mut value = HeaderValue::try_from(value).map_err(|_| wrong("its value has characters that no header has"))?;
     value.set_sensitive(true);
     Ok((header, value))

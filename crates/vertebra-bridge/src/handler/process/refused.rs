@@ -30,7 +30,7 @@ pub(super) fn why(program: &Program, file: &OsStr, error: &io::Error) -> String 
         io::ErrorKind::PermissionDenied => format!("`{shown}` is not executable: `chmod +x` makes it so"),
         io::ErrorKind::ExecutableFileBusy => format!("`{shown}` is being written by somebody"),
         _ if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
-            format!("`{shown}` is no program for this machine, and no script: its first line has no `#!`")
+            format!("`{shown}` is neither a program for this machine nor a script: its first line has no `#!`")
         }
         _ => format!("`{shown}` cannot be started: {error}"),
     }

@@ -110,7 +110,7 @@ impl Shared {
     fn take(&self, line: &[u8]) -> Result<(), String> {
         let wrong = |what: &str| format!("the worker wrote {what}, and was ended");
         let answer: Value = serde_json::from_slice(line).map_err(|_| wrong("a line that is not JSON"))?;
-        let Value::Object(mut answer) = answer else { return Err(wrong("a line that is no object")) };
+        let Value::Object(mut answer) = answer else { return Err(wrong("a line that is not a JSON object")) };
         let id = answer.remove("id").and_then(|id| id.as_u64());
         let mut inner = self.lock();
         let id =

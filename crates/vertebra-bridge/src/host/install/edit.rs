@@ -31,7 +31,7 @@ impl Edit {
         let about = fs::metadata(folder).map_err(|error| self.io(error))?;
         if !about.is_dir() {
             return Err(
-                self.io(io::Error::new(io::ErrorKind::NotADirectory, format!("{} is no folder", folder.display())))
+                self.io(io::Error::new(io::ErrorKind::NotADirectory, format!("{} is not a folder", folder.display())))
             );
         }
         // What permissions allow is found out by trying: the same way that the file is going to be written.

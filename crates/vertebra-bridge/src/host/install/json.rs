@@ -320,7 +320,7 @@ impl Parser<'_> {
                 self.at += end;
                 Ok(Kind::Other)
             }
-            _ => Err("this is no value of JSON"),
+            _ => Err("this is not a JSON value"),
         }
     }
 }
@@ -352,7 +352,7 @@ mod tests {
     fn what_is_no_json_is_an_error_with_its_line() {
         let cases = [
             ("{\n\"a\": 1\n\"b\": 2}", "line 3: a `,` or `}` is missing"),
-            ("{\"a\": tru}", "line 1: this is no value of JSON"),
+            ("{\"a\": tru}", "line 1: this is not a JSON value"),
             ("", "line 1: it ends too early"),
             ("{} x", "line 1: something follows the end"),
             ("{\"a", "line 1: a text has no end"),

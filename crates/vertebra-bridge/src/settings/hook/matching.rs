@@ -13,15 +13,15 @@ use super::{
     place::Place,
 };
 
-/// Where the shape of `match` stands in the schema.
+/// The place of the shape of `match` in the JSON schema.
 const SHAPE: &str = "#/$defs/match";
 
-/// Reads `match` where everything can be matched.
+/// Reads a `match` in which every key is possible.
 pub(in super::super) fn any_match(section: &mut Section<'_>) -> Result<Option<Matcher>, SettingsError> {
     read(section, &Place::ANY)
 }
 
-/// Reads the `match` of a hook at this point. One without fields always holds.
+/// Reads the `match` of a hook at this point. A matcher without fields always matches.
 pub(super) fn of_hook(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, SettingsError> {
     let shape = || json!({ "$ref": SHAPE });
     Ok(section.table_at("match", shape, |inner| read(inner, place))?.flatten())
@@ -33,15 +33,13 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
             let points = Place::all_that(|place| place.call);
             return Err(section.wrong(
                 key,
-                format!("there is no call at {}, so no `{key}` to match; there is one at {points}", place.point),
+                format!("{} has no tool call, so `{key}` cannot be matched there; it can at {points}", place.point),
             ));
         }
     }
     if section.has("step") && !place.step {
         let points = Place::all_that(|place| place.step);
-        return Err(
-            section.wrong("step", format!("what a step did is not known at {}; it is at {points}", place.point))
-        );
+        return Err(section.wrong("step", format!("`step` cannot be matched at {}; it can at {points}", place.point)));
     }
     let mut all = Vec::new();
     let mut patterns = |key, such_as, make: fn(String) -> Matcher| -> Result<(), SettingsError> {
@@ -49,7 +47,7 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
         let mut any: Vec<Matcher> = texts.into_iter().map(|said| said.value).collect();
         match any.len() {
             0 if section.has(key) => {
-                let why = format!("an empty list matches nothing: write `{key} = \"{such_as}\"`, or leave it out");
+                let why = format!("an empty list matches nothing: write `{key} = \"{such_as}\"`, or remove `{key}`");
                 return Err(section.wrong(key, why));
             }
             0 => {}
@@ -71,7 +69,9 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
     );
     all.extend(section.map("args", test_shape, |at, item| {
         if !at.starts_with('/') {
-            return Err(format!("a place in the arguments begins with a slash: write `args = {{ \"/{at}\" = … }}`"));
+            return Err(format!(
+                "a key of `args` is a JSON pointer and starts with a slash: write `args = {{ \"/{at}\" = … }}`"
+            ));
         }
         test(item, &|is| Matcher::Args { at: at.to_owned(), is })
     })?);
@@ -83,9 +83,8 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
             None => Err(empty(section)),
         })?;
         if has && several.is_empty() {
-            return Err(
-                section.wrong(key, format!("`{key}` has one matcher or more: write `{key} = [{{ tool = \"bash\" }}]`"))
-            );
+            return Err(section
+                .wrong(key, format!("`{key}` needs at least one matcher: write `{key} = [{{ tool = \"bash\" }}]`")));
         }
         all.extend(has.then(|| join(several.into_iter().map(|said| said.value).collect())));
     }
@@ -102,24 +101,29 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
     })
 }
 
-/// A matcher that says nothing, unless it says something else by mistake.
+/// The error for an empty matcher; if it is empty because of a misspelt key, the error about that key.
 fn empty(section: &Section<'_>) -> SettingsError {
-    let nothing = || section.lacks("an empty matcher says nothing: write `{ tool = \"bash\" }`");
+    let nothing = || section.lacks("the matcher is empty: write `{ tool = \"bash\" }`");
     section.finish().err().unwrap_or_else(nothing)
 }
 
-/// A matcher whose patterns parse; if they do not, what their parser says in a line.
+/// Checks that the patterns of a matcher parse. The error has the parser's message on one line.
 fn parsed(matcher: Matcher) -> Result<Matcher, String> {
     if let Matcher::Path(glob) = &matcher
         && let Some(below) = glob.strip_prefix("~/")
     {
-        // Whose home that is nobody knows where an event is judged.
-        return Err(format!("`~` stands for no folder in a `path`: write `**/{below}`, or the whole path"));
+        // The home folder is not known where an event is judged.
+        return Err(format!("`~` is not expanded in `path`: write `**/{below}`, or the full path"));
     }
     let checked = matcher.check().map_err(|BadPattern { field, pattern, message }| {
         let last = message.lines().last().unwrap_or_default();
         let why = last.strip_prefix("error: ").unwrap_or(last).trim();
-        format!("`{pattern}` is no pattern for `{field}`: {why}")
+        let kind = match field {
+            "path" => "glob",
+            "tool" => "pattern",
+            _ => "regex",
+        };
+        format!("invalid {kind} `{pattern}` in `{field}`: {why}")
     });
     checked.map(|()| matcher)
 }
@@ -132,26 +136,28 @@ fn test_shape() -> serde_json::Value {
     shape::either([json!({ "type": ["string", "number", "boolean", "array"] }), tests])
 }
 
-/// What must hold for a value: `{ exists = true }`, `{ equals = … }`, `{ matches = "…" }`, or the value itself.
+/// Reads a test of a value: `{ exists = true }`, `{ equals = … }`, `{ matches = "…" }`, or the value itself.
 fn test(item: Item<'_>, make: &dyn Fn(Test) -> Matcher) -> Result<Matcher, String> {
     let tests = "`{ exists = true }`, `{ equals = … }` or `{ matches = \"…\" }`";
     let Some(fields) = item.fields() else { return Ok(make(Test::Equals(item.to_json()?))) };
-    let [Field { key, item: value, .. }] = fields.as_slice() else { return Err(format!("a test is one of {tests}")) };
+    let [Field { key, item: value, .. }] = fields.as_slice() else {
+        return Err(format!("a test must be one of {tests}"));
+    };
     match *key {
         "exists" => match value.as_bool() {
             Some(true) => Ok(make(Test::Exists)),
             Some(false) => Ok(make(Test::Exists).negated()),
-            None => Err("`exists` is `true` or `false`".to_owned()),
+            None => Err("`exists` must be `true` or `false`".to_owned()),
         },
         "equals" => Ok(make(Test::Equals(value.to_json()?))),
         "matches" => {
-            let pattern = value.as_str().ok_or("`matches` is a regular expression: write `matches = \"^src/\"`")?;
+            let pattern = value.as_str().ok_or("`matches` must be a regex: write `matches = \"^src/\"`")?;
             parsed(make(Test::Matches(pattern.to_owned())))
         }
         other => {
             let meant = vertebra::nearest(other, ["exists", "equals", "matches"]);
             let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-            Err(format!("there is no test `{other}`: there are {tests}{meant}"))
+            Err(format!("unknown test `{other}`: write {tests}{meant}"))
         }
     }
 }

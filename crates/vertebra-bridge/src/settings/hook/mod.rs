@@ -1,4 +1,4 @@
-//! `[[hook]]`: a hook that stands in a file.
+//! `[[hook]]`: a hook in a settings file.
 
 mod json;
 mod matching;
@@ -17,22 +17,22 @@ use crate::wire::Reply;
 /// `[[hook]]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookSettings {
-    /// Where it stands, and when it runs.
+    /// The point, matcher and order.
     pub stand: Stand,
     /// `enabled`.
     pub enabled: bool,
-    /// What it does.
+    /// The fixed answer, or the handler.
     pub action: Action,
 }
 
-/// Where a hook stands and when it runs, whatever it does.
+/// The point, matcher and order of a hook, independent of what it does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stand {
-    /// `name`; without one, its level and line.
+    /// `name`; defaults to the level and line.
     pub name: String,
     /// `point`, by any of its names.
     pub point: &'static str,
-    /// `role`; a guard where it only decides, else a hook.
+    /// `role`; defaults to guard for hooks that only decide, otherwise to hook.
     pub role: Role,
     /// `match`.
     pub matcher: Option<Matcher>,
@@ -54,52 +54,52 @@ pub struct Stand {
     pub detached: bool,
 }
 
-/// What a hook in a file does.
+/// The action of a hook in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// `deny`, `ask`, `allow`, `stop`, `halt`, `continue`, `retry`, `set`, `patch`, `add_context`: the answer itself.
+    /// `deny`, `ask`, `allow`, `stop`, `halt`, `continue`, `retry`, `set`, `patch`, `add_context`: a fixed answer.
     Say(Arc<Reply>),
-    /// `run`: something outside answers.
+    /// `run`: a handler answers.
     Run(RunSettings),
 }
 
 /// `run = { … }`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunSettings {
-    /// `command`: a program for each event.
+    /// `command`: a program that is started for each event.
     Command {
-        /// A line for the shell, or a program and its arguments.
+        /// A shell command line, or a program and its arguments.
         command: Words,
-        /// `contract`: which JSON it speaks.
+        /// `contract`: the JSON format it uses.
         contract: Contract,
-        /// `env`: variables it gets besides the usual ones.
+        /// `env`: additional environment variables it receives.
         env: Vec<String>,
     },
-    /// `worker`: a program that stays, a line of JSON for each event.
+    /// `worker`: a resident program that reads one line of JSON per event.
     Worker {
-        /// A line for the shell, or a program and its arguments.
+        /// A shell command line, or a program and its arguments.
         command: Words,
-        /// `env`: variables it gets besides the usual ones.
+        /// `env`: additional environment variables it receives.
         env: Vec<String>,
     },
-    /// `http`: an address that events are posted to.
+    /// `http`: a URL that events are posted to.
     Http {
-        /// The address.
+        /// The URL.
         url: String,
-        /// `headers`: `$NAME` stands for an environment variable.
+        /// `headers`: `$NAME` is replaced with an environment variable.
         headers: BTreeMap<String, String>,
-        /// `env`: the variables that headers may name.
+        /// `env`: the environment variables that headers may use.
         env: Vec<String>,
-        /// `private`: whether the address may be in a private network or on this machine.
+        /// `private`: whether the URL may point to this machine or a private network.
         private: bool,
-        /// `contract`: which JSON it speaks.
+        /// `contract`: the JSON format it uses.
         contract: Contract,
     },
-    /// `prompt`: a model judges.
+    /// `prompt`: a model decides.
     Prompt {
-        /// What it is asked; `$EVENT` stands for the event.
+        /// The prompt; `$EVENT` is replaced with the event.
         prompt: String,
-        /// `model`: which; the agent's own unless told otherwise.
+        /// `model`: the model; defaults to the agent's own.
         model: Option<String>,
     },
     /// `mcp_tool`: a tool of an MCP server.
@@ -108,37 +108,37 @@ pub enum RunSettings {
         server: String,
         /// The tool.
         tool: String,
-        /// `input`: its arguments; `${args.command}` stands for a place in the event.
+        /// `input`: its arguments; `${args.command}` is replaced with that field of the event.
         input: serde_json::Map<String, serde_json::Value>,
     },
-    /// `wasm`: a module, held by fuel and memory.
+    /// `wasm`: a WebAssembly module with limited fuel and memory.
     Wasm {
         /// The file.
         file: String,
-        /// `fuel`: how many instructions it may take.
+        /// `fuel`: the largest number of instructions.
         fuel: u64,
-        /// `memory`: how many bytes it may have.
+        /// `memory`: the largest number of bytes.
         memory: u64,
     },
 }
 
-/// A command line.
+/// A command to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Words {
     /// A line for `sh -c`.
     Line(String),
-    /// A program and its arguments, no shell.
+    /// A program and its arguments, without a shell.
     List(Vec<String>),
 }
 
-/// Which JSON something outside speaks.
+/// The JSON format that a handler uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contract {
-    /// Our events and answers.
+    /// Vertebra's events and answers.
     Vertebra,
-    /// Those of Claude Code, exit codes included.
+    /// Claude Code's events, answers and exit codes.
     ClaudeCode {
-        /// `if`: the permission rule, as Claude Code writes it, under which it is asked; always without one.
+        /// `if`: a permission rule in Claude Code's syntax; the handler runs only for calls that match it.
         only_if: Option<String>,
     },
 }

@@ -1,40 +1,40 @@
-//! What can be said at a point, as its types have it.
+//! What a hook can do at a point, taken from the types of the point.
 
 use vertebra::{Kind, POINTS, Verdict};
 
 use crate::wire::{About, EventError, Happened, Open, Outside, Reply, Visit, at_point};
 
-/// What can be said at a point.
+/// What a hook can do at a point.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) point: &'static str,
     pub(super) powers: &'static [Kind],
     pub(super) open: Open,
-    /// Whether a guard can stand here.
+    /// Whether guards can be registered here.
     pub(super) decides: bool,
-    /// Whether there is a call, so that tools, paths, commands and arguments can be matched.
+    /// Whether events carry a tool call, so that tools, paths, commands and arguments can be matched.
     pub(super) call: bool,
     /// Whether the kind of step is known.
     pub(super) step: bool,
 }
 
 impl Place {
-    /// The point of this name.
+    /// Looks a point up by name.
     pub(super) fn named(point: &'static str) -> Self {
         at_point(point, Look).unwrap_or(Self::ANY)
     }
 
-    /// Where everything can be said: for a sketch.
+    /// A place where everything is possible, for the JSON schema.
     pub(super) const ANY: Self =
         Self { point: "", powers: &[], open: Open::Nothing, decides: false, call: true, step: true };
 
-    /// The points that fulfil something, for a hint.
+    /// Lists the points that fulfil a condition, for a hint.
     pub(super) fn all_that(holds: impl Fn(&Self) -> bool) -> String {
         let points = POINTS.iter().map(|point| Self::named(point)).filter(|place| holds(place));
         points.map(|place| place.point).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether a hook here could answer this, as far as its changes go.
+    /// Checks that the changes in an answer are possible here.
     pub(super) fn takes(&self, reply: &Reply) -> Result<(), String> {
         at_point(self.point, Check(reply)).unwrap_or(Ok(()))
     }
@@ -58,11 +58,13 @@ impl Visit for Check<'_> {
 
     fn at<P: Outside>(self, _: P) -> Self::Out {
         self.0.fits::<P>().map_err(|error| error.to_string())?;
-        // What is put in place of fields has to be of their kind.
+        // A value that replaces a field must have the type of that field.
         let set = self.0.set.as_ref().and_then(|set| set.as_object());
         match (P::OPEN, set) {
             (Open::Fields(_), Some(set)) => match Happened::at(P::NAME, set) {
-                Err(EventError::Fields { message, .. }) => Err(format!("that does not fit {}: {message}", P::NAME)),
+                Err(EventError::Fields { message, .. }) => {
+                    Err(format!("the value does not fit {}: {message}", P::NAME))
+                }
                 Ok(_) | Err(_) => Ok(()),
             },
             _ => Ok(()),
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_matched_at_a_point_is_what_its_events_know() {
+    fn a_point_can_match_exactly_the_attributes_its_events_carry() {
         for point in POINTS {
             let place = Place::named(point);
             assert_eq!(at_point(point, Facts), Some((place.call, place.step)), "{point}");

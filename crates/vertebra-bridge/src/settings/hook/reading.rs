@@ -1,4 +1,4 @@
-//! Reads `[[hook]]`. What could not hold is an error here: a rule that is silently left out protects nobody.
+//! Reads `[[hook]]`. A hook that cannot work is an error, because a hook that is silently ignored protects nothing.
 
 use std::{cell::RefCell, collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::wire::{Open, Reply};
 
-/// The verdicts that take a text: how they are written, what they are, and what the text is called on the wire.
+/// The verdicts that take a text: the key in the file, the kind, and the name of the text on the wire.
 const VERDICTS: &[(&str, Kind, &str)] = &[
     ("deny", Kind::Deny, "reason"),
     ("ask", Kind::Ask, "reason"),
@@ -28,7 +28,7 @@ const VERDICTS: &[(&str, Kind, &str)] = &[
     ("continue", Kind::GoOn, "instruction"),
 ];
 
-/// What changes something.
+/// The keys that change the event or the context.
 const CHANGES: &[&str] = &["set", "patch", "add_context"];
 
 /// Reads all hooks of a file.
@@ -40,7 +40,7 @@ pub(in super::super) fn read(root: &mut Section<'_>) -> Result<Vec<Said<Arc<Hook
             None => Ok(Some(Arc::new(hook))),
             Some(line) => {
                 let message =
-                    format!("the hook in line {line} is named `{}` too: give one another name", hook.stand.name);
+                    format!("the hook on line {line} is also named `{}`: rename one of them", hook.stand.name);
                 Err(section.wrong("name", message))
             }
         }
@@ -55,22 +55,21 @@ fn hook(section: &mut Section<'_>, origin: &Origin) -> Result<Option<HookSetting
     if section.is_sketch() {
         return Ok(None);
     }
-    // Whoever misspelt a key should read that, and not what is missing without it.
+    // A misspelt key is reported before the keys that are missing because of it.
     section.finish()?;
     let (action, timeout) = match (reply, run) {
         (Some((key, _)), Some(_)) => {
-            let message = format!("what runs is what answers: take `{key}` out, or `run`");
+            let message = format!("a hook has either a fixed answer or `run`: remove `{key}` or `run`");
             return Err(section.wrong(key, message));
         }
         (None, None) => {
-            let message =
-                "the hook does nothing: write `deny = \"why\"`, another answer, or `run = { command = \"…\" }`";
+            let message = "the hook does nothing: add `deny = \"why\"`, another answer, or `run = { command = \"…\" }`";
             return Err(section.lacks(message));
         }
         (Some((_, reply)), None) => (Action::Say(Arc::new(reply)), None),
         (None, Some(run)) => {
             if stand.timeout.is_some() && run.timeout.is_some() {
-                return Err(section.wrong("timeout", "there are two limits: leave this one out, or the one in `run`"));
+                return Err(section.wrong("timeout", "`timeout` is set twice: remove this one or the one in `run`"));
             }
             (Action::Run(run.settings), stand.timeout.or(run.timeout))
         }
@@ -86,8 +85,8 @@ fn hook(section: &mut Section<'_>, origin: &Origin) -> Result<Option<HookSetting
     Ok(Some(HookSettings { stand, enabled: enabled.is_none_or(|said| said.value), action }))
 }
 
-/// Whoever only refuses or asks is a guard: it sees the final form. A yes has to come before the rules are asked, and what
-/// runs may change something.
+/// Returns the default role. A hook that only denies or asks is a guard and sees the final form of a call. A hook that
+/// allows must run before the permission rules, and a handler may change something, so both are plain hooks.
 fn usual_role(action: &Action, place: &Place) -> Role {
     let kind = match action {
         Action::Say(reply) if !reply.changes() => reply.verdict.as_ref().and_then(|verdict| verdict.get("verdict")),
@@ -100,13 +99,13 @@ fn usual_role(action: &Action, place: &Place) -> Role {
     }
 }
 
-/// What the role or the point has no use for in what it does.
+/// Rejects actions that the role or the point does not support.
 fn check(section: &Section<'_>, stand: &Stand, action: &Action) -> Result<(), SettingsError> {
     match (stand.role, action) {
         (Role::Guard, Action::Say(_)) => {
             for key in CHANGES {
                 section.none_such(key, || {
-                    format!("a guard decides and changes nothing: make it a hook, or take `{key}` out")
+                    format!("a guard cannot change anything: use `role = \"hook\"`, or remove `{key}`")
                 })?;
             }
         }
@@ -115,7 +114,7 @@ fn check(section: &Section<'_>, stand: &Stand, action: &Action) -> Result<(), Se
             for key in keys {
                 section.none_such(key, || {
                     format!(
-                        "a watch sees and decides nothing: make it a guard or a hook, or give it something to `run` in place of `{key}`"
+                        "a watch cannot decide or change anything: use another `role`, or replace `{key}` with `run`"
                     )
                 })?;
             }
@@ -124,7 +123,7 @@ fn check(section: &Section<'_>, stand: &Stand, action: &Action) -> Result<(), Se
     }
     if matches!(action, Action::Say(_)) {
         for key in ["timeout", "max_retries"] {
-            section.none_such(key, || format!("nothing runs, so there is no use for `{key}`"))?;
+            section.none_such(key, || format!("`{key}` has no effect without `run`: remove it"))?;
         }
     }
     let asks_a_model = matches!(action, Action::Run(RunSettings::Prompt { .. }));
@@ -132,23 +131,21 @@ fn check(section: &Section<'_>, stand: &Stand, action: &Action) -> Result<(), Se
     if asks_a_model && matches!(point, "BeforeInference" | "InferenceDelta" | "AfterInference") {
         section.none_such("run", || {
             format!(
-                "a `prompt` asks a model, so it cannot stand at {point}, where a model is asked: use a `command` there"
+                "a `prompt` asks a model, so it cannot run at {point}, which is part of a model call: use `command`"
             )
         })?;
     }
     Ok(())
 }
 
-/// The answer that a hook gives itself, and the key that says so first.
+/// Reads the fixed answer of a hook. Returns it with the first key that is part of it.
 fn reply(section: &mut Section<'_>, place: &Place) -> Result<Option<(&'static str, Reply)>, SettingsError> {
     let mut verdicts: Vec<(&'static str, Kind, Map<String, Value>)> = Vec::new();
     let wire = |kind: Kind| serde_json::to_value(kind).unwrap_or_default();
     for (key, kind, text) in VERDICTS {
         if let Some(said) = section.text(key, "why")? {
             if said.value.trim().is_empty() {
-                return Err(
-                    section.wrong(key, format!("`{key}` says something to whoever reads it: write `{key} = \"why\"`"))
-                );
+                return Err(section.wrong(key, format!("`{key}` must not be empty: write `{key} = \"why\"`")));
             }
             let fields = [("verdict".to_owned(), wire(*kind)), ((*text).to_owned(), said.value.into())];
             verdicts.push((key, *kind, fields.into_iter().collect()));
@@ -156,7 +153,7 @@ fn reply(section: &mut Section<'_>, place: &Place) -> Result<Option<(&'static st
     }
     let yes = |item: Item<'_>| match item.as_bool() {
         Some(true) => Ok(()),
-        _ => Err("`allow` is `true`, or it is left out".to_owned()),
+        _ => Err("`allow` can only be `true`: write `allow = true`, or remove it".to_owned()),
     };
     if section.value("allow", || json!({ "const": true }), yes)?.is_some() {
         verdicts.push(("allow", Kind::Allow, [("verdict".to_owned(), wire(Kind::Allow))].into_iter().collect()));
@@ -169,7 +166,7 @@ fn reply(section: &mut Section<'_>, place: &Place) -> Result<Option<(&'static st
     let object = |key: &'static str| {
         move |item: Item<'_>| {
             let fields =
-                item.fields().ok_or_else(|| format!("`{key}` is a table: write `{key} = {{ timeout = 30 }}`"))?;
+                item.fields().ok_or_else(|| format!("`{key}` must be a table: write `{key} = {{ timeout = 30 }}`"))?;
             object(fields).map(Value::Object)
         }
     };
@@ -178,7 +175,7 @@ fn reply(section: &mut Section<'_>, place: &Place) -> Result<Option<(&'static st
     let context =
         section.one_or_more("add_context", "The tests are run with `just test`.", |text| Ok(text.to_owned()))?;
     if set.is_some() && patch.is_some() {
-        return Err(section.wrong("patch", "there is `set` already: write what changes in one of them"));
+        return Err(section.wrong("patch", "`set` and `patch` cannot be combined: remove one of them"));
     }
     let mut said = verdicts.into_iter();
     let verdict = said.next();
@@ -203,29 +200,32 @@ fn reply(section: &mut Section<'_>, place: &Place) -> Result<Option<(&'static st
         (Ok(()), _) => Ok(Some((key, reply))),
         (Err(_), Some(changed)) if place.open == Open::Nothing => {
             let points = Place::all_that(|place| place.open != Open::Nothing);
-            Err(section.wrong(changed, format!("nothing can be changed at {}; it can at {points}", place.point)))
+            Err(section
+                .wrong(changed, format!("hooks cannot change anything at {}; they can at {points}", place.point)))
         }
         (Err(message), changed) => Err(section.wrong(changed.unwrap_or(key), message)),
     }
 }
 
-/// Why a verdict cannot be given at a point, what can be said there, and where it could be.
+/// Explains why a verdict is not possible at a point, which verdicts are, and where this one is.
 fn cannot(key: &str, kind: Kind, place: &Place) -> String {
     let texts = VERDICTS.iter().map(|(key, kind, _)| (*key, *kind));
     let here =
         texts.chain([("allow", Kind::Allow), ("retry", Kind::Retry)]).filter(|(_, kind)| place.powers.contains(kind));
     let here: Vec<String> = here.map(|(key, _)| format!("`{key}`")).collect();
     let here = if here.is_empty() {
-        "nothing is decided there".to_owned()
+        "where nothing is decided".to_owned()
     } else {
-        format!("there it is {}", here.join(", "))
+        format!("which accepts {}", here.join(", "))
     };
     let elsewhere = Place::all_that(|place| place.powers.contains(&kind));
-    format!("`{key}` cannot be honoured at {}: {here}; `{key}` is for {elsewhere}", place.point)
+    format!("`{key}` is not possible at {}, {here}; use `{key}` at {elsewhere}", place.point)
 }
 
-/// A time.
+/// Reads a duration.
 pub(super) fn time(key: &str, item: Item<'_>) -> Result<Duration, String> {
     let time = item.as_str().and_then(super::super::duration);
-    time.ok_or_else(|| format!("`{key}` is a number and a unit: write `{key} = \"10s\"`, `\"500ms\"` or `\"2m\"`"))
+    time.ok_or_else(|| {
+        format!("`{key}` must be a number with a unit: write `{key} = \"10s\"`, `\"500ms\"` or `\"2m\"`")
+    })
 }

@@ -1,4 +1,4 @@
-//! `run = { … }`: what answers for a hook.
+//! `run = { … }`: the handler of a hook.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use super::{
     reading::time,
 };
 
-/// How many instructions a module may take, unless told otherwise.
+/// The default limit of instructions of a module.
 const FUEL: u64 = 1_000_000_000;
 
-/// How many bytes a module may have, unless told otherwise.
+/// The default limit of memory of a module, in bytes.
 const MEMORY: u64 = 64 * 1024 * 1024;
 
-/// What may answer, and what each of them can be told besides.
+/// The kinds of handlers, and the options of each.
 const KINDS: &[(&str, &[&str])] = &[
     ("command", &["contract", "env", "if"]),
     ("worker", &["env"]),
@@ -31,7 +31,7 @@ const KINDS: &[(&str, &[&str])] = &[
     ("wasm", &["fuel", "memory"]),
 ];
 
-/// What answers, and within which time.
+/// A handler and its timeout.
 pub(super) struct Run {
     pub(super) settings: RunSettings,
     pub(super) timeout: Option<Duration>,
@@ -48,14 +48,15 @@ pub(super) fn read(section: &mut Section<'_>) -> Result<Option<Run>, SettingsErr
     let env = section.list("env", "GITHUB_TOKEN")?.into_iter().map(|said| said.value).collect();
     let header = || shape::text("Bearer $POLICY_TOKEN");
     let headers = section.map("headers", header, |name, item| {
-        let text =
-            item.as_str().ok_or("a header is a text: write `headers = { Authorization = \"Bearer $TOKEN\" }`")?;
+        let text = item
+            .as_str()
+            .ok_or("a header must be a string: write `headers = { Authorization = \"Bearer $TOKEN\" }`")?;
         Ok((name.to_owned(), text.to_owned()))
     })?;
     let private = section.flag("private")?.is_some_and(|said| said.value);
     let (model, server) = (section.text("model", "PROVIDER:NAME")?, section.text("server", "checks")?);
     let input = section.value("input", shape::object, |item| {
-        let fields = item.fields().ok_or("`input` is a table: write `input = { path = \"${args.path}\" }`")?;
+        let fields = item.fields().ok_or("`input` must be a table: write `input = { path = \"${args.path}\" }`")?;
         object(fields)
     })?;
     let mut most = |key, usual: u64| -> Result<u64, SettingsError> {
@@ -73,8 +74,7 @@ pub(super) fn read(section: &mut Section<'_>) -> Result<Option<Run>, SettingsErr
         (true, only_if) => Contract::ClaudeCode { only_if },
         (false, None) => Contract::Vertebra,
         (false, Some(_)) => {
-            let why = "`if` is a rule of Claude Code's contract: write `contract = \"claude-code\"` beside it, or say it in \
-                       the hook's `match`";
+            let why = "`if` needs `contract = \"claude-code\"`: add that, or use the hook's `match` instead";
             return Err(section.wrong("if", why));
         }
     };
@@ -92,7 +92,7 @@ pub(super) fn read(section: &mut Section<'_>) -> Result<Option<Run>, SettingsErr
             let server = server.ok_or_else(|| {
                 section.wrong(
                     "mcp_tool",
-                    "a tool belongs to a server: write `{ mcp_tool = \"check\", server = \"checks\" }`",
+                    "`mcp_tool` needs a server: write `{ mcp_tool = \"check\", server = \"checks\" }`",
                 )
             })?;
             let input = input.map_or_else(Map::new, |said| said.value);
@@ -104,30 +104,29 @@ pub(super) fn read(section: &mut Section<'_>) -> Result<Option<Run>, SettingsErr
     Ok(Some(Run { settings, timeout: timeout.map(|said| said.value) }))
 }
 
-const NOTHING: &str =
-    "nothing would run: write `run = { command = \"./check.sh\" }`, or `worker`, `http`, `prompt`, `mcp_tool`, `wasm`";
+const NOTHING: &str = "`run` has no handler: write `run = { command = \"./check.sh\" }`, or use `worker`, `http`, `prompt`, `mcp_tool`, `wasm`";
 
-/// The one thing that answers; nothing may be said that belongs to another.
+/// Returns the one kind of handler that is set. Options of another kind are errors.
 fn only_kind(section: &Section<'_>) -> Result<&'static str, SettingsError> {
     let mut said = KINDS.iter().filter(|(kind, _)| section.has(kind));
     let (kind, options) = said.next().ok_or_else(|| section.lacks(NOTHING))?;
     if let Some((other, _)) = said.next() {
-        return Err(section.wrong(other, format!("one thing answers for a hook: `{kind}` or `{other}`, not both")));
+        return Err(section.wrong(other, format!("a hook has one handler: `{kind}` or `{other}`, not both")));
     }
     let foreign = KINDS.iter().flat_map(|(other, options)| options.iter().map(move |option| (other, option)));
     for (other, option) in foreign {
         if section.has(option) && !options.contains(option) {
-            return Err(section.wrong(option, format!("`{option}` belongs to `{other}`, and this is a `{kind}`")));
+            return Err(section.wrong(option, format!("`{option}` is an option of `{other}`, not of `{kind}`")));
         }
     }
     Ok(kind)
 }
 
-/// A line for the shell, or a list of a program and its arguments.
+/// Reads a shell command line, or a list with a program and its arguments.
 fn words(section: &mut Section<'_>, key: &'static str) -> Result<Option<Words>, SettingsError> {
     let shape = || shape::either([shape::text("./check.sh"), shape::list(&shape::text("python3"))]);
     let words = section.value(key, shape, |item: Item<'_>| {
-        let wrong = || format!("`{key}` is a line for the shell, or a list: write `{key} = \"./check.sh\"` or `[\"python3\", \"check.py\"]`");
+        let wrong = || format!("`{key}` must be a shell command or a list: write `{key} = \"./check.sh\"` or `[\"python3\", \"check.py\"]`");
         if let Some(line) = item.as_str().filter(|line| !line.trim().is_empty()) {
             return Ok(Words::Line(line.to_owned()));
         }

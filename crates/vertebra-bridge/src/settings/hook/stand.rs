@@ -1,4 +1,4 @@
-//! Where a hook stands and when it runs: the part of `[[hook]]` that is the same wherever a hook lives.
+//! The point, matcher and order of a hook: the keys of `[[hook]]` that every kind of hook has.
 
 use serde_json::{Map, Value, json};
 use vertebra::{FailurePolicy, HookInfo, POINTS, Role, nearest, point_named};
@@ -15,20 +15,20 @@ use super::{
     reading::time,
 };
 
-/// How far a priority may be from 0.
+/// The largest distance of a priority from 0.
 const FARTHEST: i64 = 100_000;
 
-/// How often a hook may be tried again.
+/// The largest number of retries.
 const MOST_RETRIES: i64 = 100;
 
-/// How many letters a name may have.
+/// The largest number of characters in a name.
 const LONGEST_NAME: usize = 100;
 
-/// What was written; what was left out depends on what the hook does.
+/// The keys as written. The defaults of missing keys depend on what the hook does.
 pub(super) struct Given {
     pub(super) name: Option<String>,
     pub(super) role: Option<Role>,
-    /// With neither name nor role.
+    /// The rest, without name and role.
     pub(super) stand: Stand,
     pub(super) place: Place,
 }
@@ -40,7 +40,7 @@ impl Given {
         let place = match &point {
             Some(point) => Place::named(point.value),
             None if section.is_sketch() => Place::ANY,
-            None => return Err(section.lacks("a hook stands at a point: write `point = \"BeforeToolUse\"`")),
+            None => return Err(section.lacks("the hook has no point: write `point = \"BeforeToolUse\"`")),
         };
         let name = section.value("name", || shape::text("no-force-push"), name)?;
         let role = section.word("role", &[("hook", Role::Hook), ("guard", Role::Guard), ("watch", Role::Watch)])?;
@@ -75,45 +75,46 @@ impl Given {
 }
 
 impl Stand {
-    /// Reads where a hook stands that lives elsewhere: the keys of `[[hook]]` but those that say what it does. It has a name;
-    /// `from` says in errors who wrote it.
+    /// Reads the stand of a hook that a client registers: the keys of `[[hook]]` except those that say what it does. The
+    /// hook must have a name; `from` names its author in errors.
     pub fn from_json(hook: &Map<String, Value>, from: &str) -> Result<Self, SettingsError> {
         let text = toml::to_table(hook).to_string();
         let file = File::new(&text, Level::CommandLine, from, None);
         schema::whole(&file, |section| {
             let Given { name, role, stand, place } = Given::read(section)?;
             section.finish()?;
-            let lacks = || section.lacks("a hook has a name: write `name = \"no-force-push\"`");
+            let lacks = || section.lacks("the hook has no name: write `name = \"no-force-push\"`");
             let stand = Self { name: name.ok_or_else(lacks)?, role: role.unwrap_or(Role::Hook), ..stand };
             stand.check(section, &place)?;
             Ok(stand)
         })
     }
 
-    /// The hooks that it is to run before or after, and which.
+    /// Returns the hooks that this hook runs before or after, with the key that names them.
     pub fn constraints(&self) -> impl Iterator<Item = (&'static str, &String)> {
         let before = self.before.iter().map(|name| ("before", name));
         before.chain(self.after.iter().map(|name| ("after", name)))
     }
 
-    /// What the role or the point has no use for.
+    /// Rejects keys that have no effect for the role or at the point.
     pub(super) fn check(&self, section: &Section<'_>, place: &Place) -> Result<(), SettingsError> {
         let point = place.point;
         if self.role == Role::Guard && !place.decides {
             section.none_such("role", || {
-                format!("nothing is decided at {point}, so there is nothing to guard: use \"hook\" or \"watch\"")
+                format!("a guard has no effect at {point}, where nothing is decided: use \"hook\" or \"watch\"")
             })?;
         }
         if self.role == Role::Guard && self.on_failure.is_some_and(|policy| policy != FailurePolicy::Closed) {
-            let why = "a guard that fails refuses: make it a hook if it may fail open or ask";
+            let why = "a guard always fails closed: remove `on_failure`, or use `role = \"hook\"`";
             section.none_such("on_failure", || why.to_owned())?;
         }
         if self.role == Role::Watch {
             for key in ["on_failure", "max_retries", "shadow"] {
-                section.none_such(key, || format!("`{key}` means nothing to a watch, which decides nothing"))?;
+                section
+                    .none_such(key, || format!("`{key}` has no effect on a watch, which decides nothing: remove it"))?;
             }
         } else if self.detached {
-            let why = "only a watch, which decides nothing, may run behind the scenes: add `role = \"watch\"`";
+            let why = "only a watch can run in the background: add `role = \"watch\"`";
             section.none_such("detached", || why.to_owned())?;
         }
         Ok(())
@@ -121,11 +122,11 @@ impl Stand {
 }
 
 fn point(item: Item<'_>) -> Result<&'static str, String> {
-    let name = item.as_str().ok_or("`point` is a name: write `point = \"BeforeToolUse\"`")?;
+    let name = item.as_str().ok_or("`point` must be a string: write `point = \"BeforeToolUse\"`")?;
     point_named(name).ok_or_else(|| {
         let meant = nearest(name, POINTS.iter().copied()).map(|name| format!("did you mean `{name}`?"));
-        let all = || format!("there are {}", POINTS.join(", "));
-        format!("there is no point `{name}`; {}", meant.unwrap_or_else(all))
+        let all = || format!("known points: {}", POINTS.join(", "));
+        format!("unknown point `{name}`; {}", meant.unwrap_or_else(all))
     })
 }
 
@@ -134,7 +135,7 @@ fn name(item: Item<'_>) -> Result<String, String> {
     let plain = name.chars().all(|letter| !letter.is_control() && letter != '/');
     if name.trim().is_empty() || !plain || name.chars().count() > LONGEST_NAME {
         return Err(format!(
-            "`name` is a text of up to {LONGEST_NAME} letters without a slash: write `name = \"no-force-push\"`"
+            "`name` must have 1 to {LONGEST_NAME} characters and no slash: write `name = \"no-force-push\"`"
         ));
     }
     Ok(name.to_owned())

@@ -1,4 +1,4 @@
-//! What hooks in files mean, and how mistakes are told.
+//! Tests of hooks in settings files: fields, defaults and errors.
 
 use serde_json::json;
 use vertebra::{Matcher, POINTS, Test};
@@ -90,7 +90,7 @@ run = { worker = "./watch", timeout = "2m" }
 }
 
 #[test]
-fn each_answer_without_code_has_its_usual_role() {
+fn each_fixed_answer_has_its_default_role() {
     let cases = [
         ("point = \"BeforeToolUse\"\ndeny = \"no\"", Role::Guard, json!({ "verdict": "deny", "reason": "no" })),
         ("point = \"BeforeToolUse\"\nask = \"sure?\"", Role::Guard, json!({ "verdict": "ask", "reason": "sure?" })),
@@ -154,7 +154,7 @@ fn every_verdict_that_a_file_may_give_at_a_point_can_be_given_there() {
 }
 
 #[test]
-fn everything_that_can_answer_is_read() {
+fn every_kind_of_handler_is_read() {
     let runs = [
         ("{ http = \"https://example.org\", headers = { A = \"$T\" }, env = [\"T\"], private = true }", "Http"),
         ("{ prompt = \"Is it safe? $EVENT\", model = \"a:b\" }", "Prompt"),
@@ -169,7 +169,7 @@ fn everything_that_can_answer_is_read() {
 }
 
 #[test]
-fn what_cannot_hold_is_told_with_its_place_and_what_to_write() {
+fn an_invalid_hook_is_an_error_with_the_line_and_what_to_write() {
     let cases = [
         "deny = \"no\"",
         "point = \"BeforeToolUze\"\ndeny = \"no\"",
@@ -216,7 +216,7 @@ fn what_cannot_hold_is_told_with_its_place_and_what_to_write() {
 }
 
 #[test]
-fn a_verdict_without_a_word_is_told() {
+fn an_empty_reason_is_an_error() {
     for key in ["deny", "ask", "stop"] {
         let told = told(&format!("point = \"BeforeToolUse\"\n{key} = \" \""));
         assert!(told.contains("line 3") && told.contains(&format!("write `{key} = \"why\"`")), "{told}");

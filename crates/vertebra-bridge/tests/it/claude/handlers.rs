@@ -102,7 +102,7 @@ async fn hooks_can_be_switched_off_by_whoever_may() {
 }
 
 #[tokio::test]
-async fn what_is_not_understood_is_left_out_and_told_and_the_rest_is_used() {
+async fn invalid_entries_are_ignored_with_a_warning_and_the_rest_is_used() {
     let world = World::new();
     let text = json!({
         "$schema": "x", "theme": 1,
@@ -125,14 +125,14 @@ async fn what_is_not_understood_is_left_out_and_told_and_the_rest_is_used() {
     let warnings = world.read().warnings.join("\n");
     for expected in [
         "not JSON",
-        "no event `Finish`",
-        "hooks.PreToolUse has to be a list",
+        "unknown event `Finish`; it is ignored",
+        "hooks.PreToolUse must be a list",
         "no list of `hooks`",
-        "`matcher` has to be a text",
+        "`matcher` must be a string",
         "it has no `command`",
-        "there is no type `wasm`",
+        "unknown handler type `wasm`",
         "it has no `type`",
-        "`timeout` is a number of seconds; the handler is left out",
+        "`timeout` is a number of seconds; the handler is ignored",
     ] {
         assert!(warnings.contains(expected), "{expected} in {warnings}");
     }

@@ -491,9 +491,9 @@ async fn who_answers_a_question_for_a_person() {
 }
 
 #[tokio::test]
-async fn an_event_that_claude_code_has_not_is_told() {
+async fn an_event_that_claude_code_does_not_have_is_a_warning() {
     let got = World::new().fire(&event("BeforeToolUse")).await;
-    assert!(got.warnings[0].contains("no event of Claude Code") && got.ran.is_empty());
+    assert!(got.warnings[0].contains("`hook_event_name` is unknown: `BeforeToolUse`") && got.ran.is_empty());
 }
 
 #[tokio::test]

@@ -73,7 +73,7 @@ async fn a_hook_may_change_what_the_point_lets_it_and_a_guard_may_not() {
     assert_eq!(fired.changes(), ["outside: /args/command = \"ls -l\""]);
     let fired = project.guards(&run).await;
     assert!(fired.outcome.record.decided_by_failure(), "{fired}");
-    assert!(fired.to_string().contains("a guard decides and changes nothing"), "{fired}");
+    assert!(fired.to_string().contains("a guard cannot change anything"), "{fired}");
 }
 
 #[tokio::test]

@@ -140,7 +140,7 @@ async fn what_is_no_answer_is_a_failure() {
         ("echo allow", "exited", "the answer is not a JSON object: "),
         ("echo '[]'", "exited", "the answer is not a JSON object: "),
         ("echo '{\"verdct\": \"deny\"}'", "exited", "did you mean `verdict`?"),
-        ("echo '{\"verdict\": \"go_on\", \"instruction\": \"x\"}'", "exited", "BeforeToolUse cannot honour that"),
+        ("echo '{\"verdict\": \"go_on\", \"instruction\": \"x\"}'", "exited", "invalid answer at BeforeToolUse"),
         ("echo broken >&2; exit 1", "exited", "it exited with code 1: broken"),
         ("no-such-program-anywhere", "exited", "it exited with code 127: "),
         ("kill -9 $$", "signalled", "it was ended by signal 9"),
@@ -166,7 +166,7 @@ async fn what_cannot_be_started_is_told_with_what_is_the_matter() {
         ("./plain", "/plain` is not executable: `chmod +x` makes it so"),
         ("./odd", "/odd` asks for `/no/such/interpreter`, which is not there"),
         ("./crlf", "/crlf` ends with a carriage return"),
-        ("./nothing", "/nothing` is no program for this machine, and no script"),
+        ("./nothing", "/nothing` is neither a program for this machine nor a script"),
     ];
     for (program, says) in cases {
         check(&project, fault(list(&[program]), "failed", says)).await;

@@ -102,7 +102,7 @@ async fn a_worker_that_breaks_the_rules_is_ended_and_told_why() {
     let rules = [
         ("next; echo oops; next", "a line that is not JSON"),
         ("next; echo '{\"id\":'; next", "a line that is not JSON"),
-        ("next; echo '[]'; next", "a line that is no object"),
+        ("next; echo '[]'; next", "a line that is not a JSON object"),
         ("next; echo '{\"verdict\":\"deny\"}'; next", "an answer with no `id` that it was given"),
         ("next; echo '{\"id\":7}'; next", "an answer with no `id` that it was given"),
         ("next; printf '{\"id\":0,\"reason\":\"\\377\"}\\n'; next", "a line that is not JSON"),

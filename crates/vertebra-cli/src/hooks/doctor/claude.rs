@@ -1,4 +1,4 @@
-//! Settings of Claude Code: what of them is not understood, and matchers that no tool meets.
+//! Checks settings of Claude Code: parts that are not understood, and matchers that match no tool.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ const TOOLS: &[&str] = &[
 const ABOUT_TOOLS: &[&str] =
     &["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"];
 
-/// Adds what a project's files say, to be looked at: nothing of it runs.
+/// Adds the settings of an untrusted project for checking. Nothing of them runs.
 pub(super) fn add(settings: &mut Settings, project: &Project) {
     for file in project.of(Kind::Claude) {
         let level = if file.name.ends_with("settings.local.json") { Level::Local } else { Level::Project };
@@ -53,13 +53,15 @@ pub(super) fn add(settings: &mut Settings, project: &Project) {
     }
 }
 
-/// What is found of these settings.
+/// Checks these settings.
 pub(super) fn all(settings: Settings, folder: &Path, world: &World) -> Vec<Finding> {
     let mut findings = matchers(&settings);
     let hooks = Hooks::new(settings, session(folder, world));
-    findings.extend(hooks.warnings().map(|warning| {
-        Finding::lacking("claude code", shown(warning), "mend it there; until then it does not count, here as there")
-    }));
+    findings.extend(
+        hooks
+            .warnings()
+            .map(|warning| Finding::lacking("claude code", shown(warning), "fix it there; until then it is ignored")),
+    );
     findings
 }
 
@@ -88,18 +90,19 @@ fn matchers(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// What keeps a matcher from meeting the tool that is meant, where that is certain; and what to write.
+/// Returns why a matcher certainly misses the intended tool, and what to write instead.
 fn wrong_with(matcher: &str) -> Option<(String, String)> {
     let is_of_a_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     if let Some((tool, inside)) = matcher.split_once('(').and_then(|(tool, rest)| Some((tool, rest.strip_suffix(')')?)))
         && TOOLS.contains(&tool)
-        // An expression may have brackets; that of a tool's name has no blank and no colon in them.
+        // A regex may have brackets, but a regex for a tool name has no blank and no colon in them.
         && inside.contains([' ', ':', '/', '~'])
         && !inside.starts_with('?')
         && !inside.contains(['|', '(', ')', '['])
     {
-        let found = format!("no tool is called `{}`: a matcher is about names, and this is a rule", shown(matcher));
-        let advice = format!("\"matcher\": \"{tool}\", and in the handler \"if\": \"{}\"", shown(matcher));
+        let found =
+            format!("`{}` matches no tool: it is a permission rule, and a matcher takes tool names", shown(matcher));
+        let advice = format!("write \"matcher\": \"{tool}\", and in the handler \"if\": \"{}\"", shown(matcher));
         return Some((found, advice));
     }
     if !matcher.chars().all(|letter| is_of_a_name(letter) || letter == '|') {
@@ -107,7 +110,7 @@ fn wrong_with(matcher: &str) -> Option<(String, String)> {
     }
     let meant = |name: &str| TOOLS.iter().find(|tool| tool.eq_ignore_ascii_case(name)).filter(|tool| **tool != name);
     let (name, tool) = matcher.split('|').find_map(|name| Some((name, *meant(name)?)))?;
-    Some((format!("no tool is called `{name}`: small letters are not capitals"), format!("write `{tool}`")))
+    Some((format!("unknown tool `{name}`: tool names are case-sensitive"), format!("write `{tool}`")))
 }
 
 #[cfg(test)]
@@ -115,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_matcher_is_found_wrong_only_where_that_is_certain() {
+    fn a_matcher_is_reported_only_if_it_certainly_misses_its_tool() {
         for (matcher, wrong) in [
             ("bash", true),
             ("Edit|write", true),

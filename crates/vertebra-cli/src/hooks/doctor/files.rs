@@ -1,4 +1,4 @@
-//! Whether what a hook starts is there, and can be started.
+//! Checks that the program and script of a hook exist and can be started.
 
 use std::{
     fs,
@@ -18,18 +18,18 @@ use super::{
 };
 use crate::{assembly::World, doctor::Finding};
 
-/// How much of a script is looked at.
+/// How much of a script is read.
 const LOOKED_AT: u64 = 64 * 1024;
 
-/// What is wrong with what this starts.
+/// Checks the files that a handler needs.
 pub(super) fn of_run(what: &str, run: &RunSettings, folder: &Path, world: &World) -> Vec<Finding> {
     match run {
         RunSettings::Command { command, .. } | RunSettings::Worker { command, .. } => {
             of_words(what, command, Filled::Never, folder, world)
         }
         RunSettings::Wasm { file, .. } if !folder.join(file).is_file() => {
-            let advice = "build it, or mend the path";
-            vec![Finding::broken(what.to_owned(), format!("{} is not there", shown(file)), advice)]
+            let advice = "build it, or fix the path";
+            vec![Finding::broken(what.to_owned(), format!("{} does not exist", shown(file)), advice)]
         }
         RunSettings::Wasm { .. }
         | RunSettings::Http { .. }
@@ -38,23 +38,23 @@ pub(super) fn of_run(what: &str, run: &RunSettings, folder: &Path, world: &World
     }
 }
 
-/// Whether folders are put in place in a list, which no shell reads.
+/// Whether folder variables are replaced in a list of words, which no shell reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filled {
-    /// As Claude Code does.
+    /// Replaced, as Claude Code does.
     AsThere,
-    /// As in a file of ours.
+    /// Never replaced, as in a vertebra.toml.
     Never,
 }
 
-/// What is wrong with a program and its script.
+/// Checks a program and its script.
 pub(super) fn of_words(what: &str, started: &Words, filled: Filled, folder: &Path, world: &World) -> Vec<Finding> {
     let known = Known { folder, home: world.variables.get("HOME").map(String::as_str) };
     let command = match (started, filled) {
         (Words::Line(line), _) => first(line, &known),
         (Words::List(list), Filled::AsThere) => {
             let words: Vec<String> = list.iter().map(|word| known.in_place(word)).collect();
-            // What is left open is filled in by whoever knows more.
+            // A variable that is still unresolved has a value only at run time.
             let is_open = words.first().is_some_and(|program| program.contains("${"));
             (!is_open).then_some(First { words, may_fail: false })
         }
@@ -63,7 +63,7 @@ pub(super) fn of_words(what: &str, started: &Words, filled: Filled, folder: &Pat
     command.map(|command| Look { what, folder, world, command: &command }.all()).unwrap_or_default()
 }
 
-/// A command that is looked at.
+/// A command to check.
 struct Look<'l> {
     what: &'l str,
     folder: &'l Path,
@@ -71,12 +71,12 @@ struct Look<'l> {
     command: &'l First,
 }
 
-/// Who starts a script.
+/// What starts a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Started {
-    /// The system, by its first line.
+    /// The system, from its first line.
     Itself,
-    /// A program that was named.
+    /// An interpreter named in the command.
     ByInterpreter,
 }
 
@@ -92,14 +92,14 @@ impl Look<'_> {
             return self.script(program, Started::Itself);
         }
         if on_path(program, self.world).is_none() {
-            let advice = format!("install {}, or name another program", shown(program));
+            let advice = format!("install {}, or use another program", shown(program));
             return vec![self.wrong(format!("{} is not on the PATH", shown(program)), &advice)];
         }
         let script = interpreter::script_of(program, arguments);
         script.map(|script| self.script(script, Started::ByInterpreter)).unwrap_or_default()
     }
 
-    /// What keeps it from being started. Whoever wrote what happens then wrote that it may happen.
+    /// Makes a finding. A command with a fallback (`|| true`) may fail, so its problems are only warnings.
     fn wrong(&self, found: String, advice: &str) -> Finding {
         if self.command.may_fail {
             Finding::lacking(self.what.to_owned(), found, advice)
@@ -115,14 +115,14 @@ impl Look<'_> {
         match fs::File::open(path).and_then(|file| file.take(LOOKED_AT).read_to_end(&mut bytes)) {
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return vec![self.wrong(format!("{name} is not there"), "make it, or mend the path")];
+                return vec![self.wrong(format!("{name} does not exist"), "create it, or fix the path")];
             }
             Err(error) => return vec![self.wrong(format!("{name}: {error}"), "make it readable")],
         }
         let mut findings = Vec::new();
         if bytes.windows(2).any(|pair| pair == b"\r\n") && !bytes.contains(&0) {
-            let found = format!("{name} has line ends of Windows (CRLF), which a shell takes for part of the words");
-            let advice = "take them out: sed -i 's/\\r$//' FILE, and `*.sh text eol=lf` in .gitattributes";
+            let found = format!("{name} has Windows line endings (CRLF), which break shell scripts");
+            let advice = "remove them with `sed -i 's/\\r$//' FILE`, and add `*.sh text eol=lf` to .gitattributes";
             findings.push(self.wrong(found, advice));
         }
         let text = String::from_utf8_lossy(&bytes);
@@ -132,15 +132,15 @@ impl Look<'_> {
             let is_path = program.contains('/');
             let there = if is_path { Path::new(program).is_file() } else { on_path(program, self.world).is_some() };
             if !there {
-                let found = format!("{name} is for {}, which is not there", shown(program));
-                findings.push(self.wrong(found, "install it, or mend the first line"));
+                let found = format!("{name} needs {}, which does not exist", shown(program));
+                findings.push(self.wrong(found, "install it, or fix the first line"));
             }
         }
         findings
     }
 }
 
-/// The program that the first line of a script names.
+/// Returns the interpreter that the first line of a script names.
 fn program_of(line: &str) -> &str {
     let mut words = line.split_whitespace();
     let program = words.next().unwrap_or_default();

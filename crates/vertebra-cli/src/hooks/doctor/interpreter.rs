@@ -1,13 +1,13 @@
-//! Which of a program's arguments is the script that it reads.
+//! Finds the script among the arguments of an interpreter.
 
-/// Programs that read a script, and the letters of those options that say nothing about it.
+/// Interpreters, and the letters of their options that do not take a script or code.
 const INTERPRETERS: &[(&[&str], &str)] = &[
     (&["sh", "bash", "dash", "zsh"], "abefhiklmnprtuvxBCEHPT"),
     (&["python", "python3"], "bBdEiIOPqRsSuvx"),
     (&["node", "deno", "bun", "ruby", "perl", "php", "pwsh"], ""),
 ];
 
-/// The script, if these arguments plainly name one: with `-c` or `-m` they do not.
+/// Returns the script, if the arguments clearly name one; with `-c` or `-m` they do not.
 pub(super) fn script_of<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
     let (_, letters) = INTERPRETERS.iter().find(|(names, _)| names.contains(&program))?;
     let is_harmless = |option: &str| {
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_argument_that_is_plainly_a_script_is_taken_for_one() {
+    fn only_an_argument_that_is_clearly_a_script_is_treated_as_one() {
         for (line, script) in [
             ("python3 hooks/a.py --x", Some("hooks/a.py")),
             ("python3 -u -B hooks/a.py", Some("hooks/a.py")),

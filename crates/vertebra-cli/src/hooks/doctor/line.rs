@@ -1,8 +1,8 @@
-//! The first command of a line for the shell, as far as it is plain which one that is.
+//! Finds the first command of a shell command line, if that is unambiguous.
 
 use std::path::Path;
 
-/// What the shell itself understands, and what begins more than a plain command.
+/// Shell builtins and keywords.
 const OF_THE_SHELL: &[&str] = &[
     "!",
     ".",
@@ -88,24 +88,24 @@ const OF_THE_SHELL: &[&str] = &[
     "while",
 ];
 
-/// A plain command.
+/// A simple command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct First {
-    /// Its words up to the first redirection, with what is known in place of variables.
+    /// Its words up to the first redirection, with known variables replaced.
     pub(super) words: Vec<String>,
-    /// Whether something else runs if it does not: `|| true`.
+    /// Whether the line has a fallback, such as `|| true`.
     pub(super) may_fail: bool,
 }
 
-/// What stands for what in a line.
+/// The values of known variables.
 pub(super) struct Known<'k> {
-    /// The project's folder, in which it runs.
+    /// The project's folder, where the command runs.
     pub(super) folder: &'k Path,
-    /// The person's home.
+    /// The home folder.
     pub(super) home: Option<&'k str>,
 }
 
-/// The first command of a line; none where the line is more than can be judged.
+/// Returns the first command of a line, or `None` if it cannot be determined.
 pub(super) fn first(line: &str, known: &Known<'_>) -> Option<First> {
     let mut rest = line.trim_start();
     while rest.starts_with('#') {
@@ -115,7 +115,7 @@ pub(super) fn first(line: &str, known: &Known<'_>) -> Option<First> {
     let assigns = |word: &String| word.split_once('=').is_some_and(|(name, _)| is_name(name));
     let words: Vec<String> = words.into_iter().skip_while(assigns).collect();
     let program = words.first()?;
-    // A variable, a pattern: what it comes to is not known here.
+    // The value of a variable or a pattern is not known here.
     let is_open = program.contains(['$', '`', '*', '?', '[', '{', '}', '~']) || after.starts_with('(');
     if is_open || OF_THE_SHELL.contains(&&**program) {
         return None;
@@ -124,7 +124,7 @@ pub(super) fn first(line: &str, known: &Known<'_>) -> Option<First> {
     Some(First { may_fail: same_line.contains("||"), words })
 }
 
-/// The words of a command, and what follows on it; none where marks do not close.
+/// Returns the words of a command and the rest of the line, or `None` if a quote is not closed.
 fn words<'l>(line: &'l str, known: &Known<'_>) -> Option<(Vec<String>, &'l str)> {
     let mut words: Vec<String> = Vec::new();
     let (mut word, mut is_word, mut redirected) = (String::new(), false, false);
@@ -149,7 +149,7 @@ fn words<'l>(line: &'l str, known: &Known<'_>) -> Option<(Vec<String>, &'l str)>
             }
             '~' if !is_word && starts_home(&line[at..]) => (is_word, word) = (true, known.home?.to_owned()),
             '<' | '>' => {
-                // `2>` is no word of the command, and neither is where it leads.
+                // `2>` and its target are not words of the command.
                 is_word = is_word && !word.chars().all(|letter| letter.is_ascii_digit());
                 take(&mut words, &mut word, &mut is_word, redirected);
                 redirected = true;
@@ -187,7 +187,7 @@ fn is_name(text: &str) -> bool {
 }
 
 impl Known<'_> {
-    /// A word with the folders that are known in place of their variables.
+    /// Replaces the variables of known folders in a word.
     pub(super) fn in_place(&self, word: &str) -> String {
         let folder = self.folder.to_string_lossy();
         let folders = ["CLAUDE_PROJECT_DIR", "VERTEBRA_PROJECT_DIR", "PWD"].map(|name| (name, &*folder));
@@ -198,7 +198,7 @@ impl Known<'_> {
     }
 }
 
-/// A word with a value in place of `$NAME`, and not of `$NAMES`.
+/// Replaces `$NAME` in a word, but not `$NAMES`.
 fn replaced(word: &str, name: &str, value: &str) -> String {
     let variable = format!("${name}");
     let mut pieces = word.split(&variable);

@@ -1,4 +1,4 @@
-//! `vertebra hooks doctor`: hooks that cannot work, cannot be reached, are slow, or are not trusted.
+//! `vertebra hooks doctor`: finds hooks that are broken, unreachable, slow or not trusted.
 
 mod claude;
 mod files;
@@ -25,24 +25,24 @@ use crate::{
     interrupt::unless_interrupted,
 };
 
-/// Where to look.
+/// The options of `vertebra hooks doctor`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Nothing is changed. ✓ works, ! works with less, ✗ does not work. No hook is started unless you say --run; hooks of a folder
-that is not trusted never are. The exit code is 1 if anything does not work.")]
+✓ works, ! works with limits, ✗ does not work. The check changes nothing and starts no hook unless you pass --run. Hooks of
+an untrusted folder are never started. The exit code is 1 if there is a problem.")]
 pub(crate) struct Options {
-    /// The folder to look at
+    /// Check the hooks of this folder
     #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
     dir: PathBuf,
-    /// Start each program with a sample event, and see how long it takes
+    /// Run each handler on a sample event and measure the time
     #[arg(long)]
     run: bool,
-    /// As JSON, for programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Runs the command. It fails if something does not work.
+/// Runs the command. The exit code is 1 if something does not work.
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let world = World { is_interactive: false, ..World::of_process() };
     let folder = options.dir.canonicalize().with_context(|| options.dir.display().to_string())?;
@@ -64,7 +64,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
             findings.extend(policy(&settled.settings, &services, &options, &world).await?);
             findings.extend(claude::all(of_claude, &folder, &world));
         }
-        Err(error) => findings.push(Finding::broken("settings", format!("{error:#}"), "mend the line")),
+        Err(error) => findings.push(Finding::broken("settings", format!("{error:#}"), "fix the line shown above")),
     }
     findings.extend(project::all(&looked, &folder, &world)?);
     findings.extend(start::noise(&world).await);
@@ -77,7 +77,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What is found of the hooks of `vertebra.toml`.
+/// Checks the hooks of `vertebra.toml`.
 async fn policy(
     settings: &Settings,
     services: &Services,
@@ -100,15 +100,16 @@ async fn policy(
             let in_force = policy.hooks().iter().filter(|hook| hook.standing == HookStanding::InForce).count();
             if !settings.hooks.is_empty() {
                 let is = if in_force == 1 { "is" } else { "are" };
-                findings.push(Finding::good("policy", format!("{} of vertebra.toml {is} in force", counted(in_force))));
+                findings
+                    .push(Finding::good("policy", format!("{} from vertebra.toml {is} in force", counted(in_force))));
             }
         }
-        Err(error) => findings.push(Finding::broken("policy", error.to_string(), "mend the line")),
+        Err(error) => findings.push(Finding::broken("policy", error.to_string(), "fix the line shown above")),
     }
     Ok(findings)
 }
 
-/// So many hooks.
+/// Returns `1 hook`, `2 hooks`.
 fn counted(hooks: usize) -> String {
     format!("{hooks} hook{}", if hooks == 1 { "" } else { "s" })
 }

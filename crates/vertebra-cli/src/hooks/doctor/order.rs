@@ -1,4 +1,4 @@
-//! Hooks that are never reached, or that wait for what never comes.
+//! Finds hooks that are never reached, and matchers that name unknown tools.
 
 use vertebra::{Kind, Matcher, Role, nearest};
 use vertebra_bridge::{
@@ -25,7 +25,7 @@ const OURS: &[&str] = &[
     "read_offloaded",
 ];
 
-/// What a hook can be behind.
+/// Checks the order and the matchers of all hooks.
 pub(super) fn all(policy: &Policy) -> Vec<Finding> {
     let mut findings = Vec::new();
     let hooks = policy.hooks();
@@ -35,14 +35,18 @@ pub(super) fn all(policy: &Policy) -> Vec<Finding> {
             Standing::InForce => {}
             Standing::Off(Off::Disabled) => continue,
             Standing::Off(off) => {
-                findings.push(Finding::lacking(what, format!("{}: {off}", hook.origin), "nothing, if that is meant"));
+                findings.push(Finding::lacking(
+                    what,
+                    format!("{}: {off}", hook.origin),
+                    "ignore this if it is intended",
+                ));
                 continue;
             }
         }
         let earlier = hooks[..at].iter().filter(|other| other.settings.stand.point == hook.settings.stand.point);
         if let Some(wall) = earlier.into_iter().find(|other| is_wall(other) && hook.settings.stand.role == Role::Hook) {
             let found = format!(
-                "{}: never reached, because `{}` ({}) always refuses before it",
+                "{}: never reached, because `{}` ({}) denies every call before it",
                 hook.origin,
                 wall.settings.stand.name,
                 wall.origin.spot()
@@ -50,7 +54,7 @@ pub(super) fn all(policy: &Policy) -> Vec<Finding> {
             findings.push(Finding::broken(
                 what.clone(),
                 found,
-                "give the other one a `match`, or this one a smaller `priority`",
+                "add a `match` to the other hook, or give this one a lower `priority`",
             ));
         }
         findings.extend(tools(&what, hook));
@@ -58,7 +62,7 @@ pub(super) fn all(policy: &Policy) -> Vec<Finding> {
     findings
 }
 
-/// Whether nothing comes past a hook.
+/// Whether a hook stops every event.
 fn is_wall(hook: &PolicyHook) -> bool {
     let ends = match &hook.settings.action {
         Action::Say(reply) => reply.verdict.as_ref().and_then(|verdict| verdict.get("verdict")?.as_str()),
@@ -74,7 +78,7 @@ fn is_word(kind: Kind, word: &str) -> bool {
     serde_json::to_value(kind).is_ok_and(|kind| kind == word)
 }
 
-/// Tools that a hook waits for and that nobody has.
+/// Finds tools in a matcher that no agent has.
 fn tools(what: &str, hook: &PolicyHook) -> Vec<Finding> {
     let Some(matcher) = &hook.settings.stand.matcher else { return Vec::new() };
     let known: Vec<&str> = OURS.iter().copied().chain(HOSTS.iter().flat_map(names)).collect();
@@ -85,13 +89,13 @@ fn tools(what: &str, hook: &PolicyHook) -> Vec<Finding> {
     });
     let findings = unknown.map(|name| {
         let meant = nearest(name, known.iter().copied()).map(|meant| format!("; did you mean `{meant}`?"));
-        let found = format!("{}: no tool is called `{name}`{}", hook.origin, meant.unwrap_or_default());
-        Finding::lacking(what.to_owned(), found, "mend the name, unless it is a tool of your own")
+        let found = format!("{}: unknown tool `{name}`{}", hook.origin, meant.unwrap_or_default());
+        Finding::lacking(what.to_owned(), found, "fix the name, unless it is a tool of your own")
     });
     findings.collect()
 }
 
-/// The names that a host has for its tools.
+/// Returns the names of the tools of a host, its own and ours.
 fn names(host: &'static vertebra_bridge::host::Host) -> impl Iterator<Item = &'static str> {
     host.tools.iter().flat_map(|(theirs, ours)| [*theirs, *ours])
 }

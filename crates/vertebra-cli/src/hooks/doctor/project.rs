@@ -1,4 +1,4 @@
-//! What a folder brings: whether it counts, and whether it would work if it did.
+//! Checks the hooks of a folder: whether they are trusted, and whether they would work.
 
 use std::{path::Path, sync::Arc};
 
@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{assembly::World, doctor::Finding};
 
-/// What the folder is called among the findings.
+/// The name of the folder in the findings.
 const WHAT: &str = "this folder";
 
-/// Whether everything that the folder brings counts.
+/// Whether the folder is trusted.
 pub(super) fn is_trusted(project: &Project, world: &World) -> anyhow::Result<bool> {
     Ok(matches!(standing(project, world)?, Standing::Trusted))
 }
@@ -29,7 +29,7 @@ fn standing(project: &Project, world: &World) -> anyhow::Result<Standing> {
     Ok(standing.unwrap_or(Standing::Unknown))
 }
 
-/// What is found of what the folder brings.
+/// Checks the hooks of the folder.
 pub(super) fn all(project: &Project, folder: &Path, world: &World) -> anyhow::Result<Vec<Finding>> {
     let standing = standing(project, world)?;
     let trusted = standing == Standing::Trusted;
@@ -38,7 +38,7 @@ pub(super) fn all(project: &Project, folder: &Path, world: &World) -> anyhow::Re
         findings.extend(unusable(project, folder, world));
     }
     for hook in &project.hooks {
-        // Those of a trusted vertebra.toml were looked at with the others.
+        // The hooks of a trusted vertebra.toml were already checked with the policy.
         if let Some(started) = hook.starts.as_ref().filter(|_| !trusted || hook.line.is_none()) {
             let what = format!("hook {}", shown(&hook.name));
             let filled = if hook.line.is_none() { Filled::AsThere } else { Filled::Never };
@@ -56,19 +56,19 @@ pub(super) fn all(project: &Project, folder: &Path, world: &World) -> anyhow::Re
     Ok(findings)
 }
 
-/// What keeps settings that nobody trusted yet from being used once somebody does. Nothing of them is started.
+/// Checks settings that are not trusted yet for errors. Nothing is started.
 fn unusable(project: &Project, folder: &Path, world: &World) -> Option<Finding> {
-    let broken = |error: String| Some(Finding::broken("settings", error, "mend the line"));
+    let broken = |error: String| Some(Finding::broken("settings", error, "fix the line shown above"));
     let sheets = match project.settings() {
         Ok(sheets) => sheets,
         Err(error) => return broken(error.to_string()),
     };
-    // They may name hooks of the levels above them. What is wrong with those is told where they are looked at.
+    // They may name hooks of other levels, whose own errors are reported elsewhere.
     let (managed, user) = world.own_settings().unwrap_or_default();
     let levels = std::iter::once(user).chain(sheets.into_iter().map(|sheet| sheet.settings));
     let (mut settings, _) = merge(managed, levels);
     for hook in &mut settings.hooks {
-        // To look at a module is to compile it.
+        // Checking a module would compile it.
         if matches!(hook.value.action, Action::Run(RunSettings::Wasm { .. })) {
             Arc::make_mut(&mut hook.value).action = Action::Say(Arc::default());
         }

@@ -1,4 +1,4 @@
-//! What starting tells: shells that talk before they are asked, and programs that take their time.
+//! Checks that need a start: shells that print at start-up, and handlers that are slow.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,13 +17,13 @@ use vertebra_bridge::{
 
 use crate::{assembly::World, doctor::Finding, view::text};
 
-/// How long a shell may take to start.
+/// The longest time a shell may take to start.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// From when on a hook is slow: people notice half a second at every call.
+/// A hook that takes this long is slow: people notice half a second at every call.
 const SLOW: Duration = Duration::from_millis(500);
 
-/// Shells that write something before they were asked anything: hooks' answers would begin with it.
+/// Finds shells that print at start-up. Their output would come before the answer of a hook.
 pub(super) async fn noise(world: &World) -> Vec<Finding> {
     let own = world.variables.get("SHELL").cloned().unwrap_or_else(|| "sh".to_owned());
     let mut findings = Vec::new();
@@ -35,14 +35,14 @@ pub(super) async fn noise(world: &World) -> Vec<Finding> {
         match exchange.end {
             End::TimedOut { after } => {
                 let found = format!("did not start within {}", text::duration(after));
-                findings.push(Finding::lacking(what, found, "look at its start-up files"));
+                findings.push(Finding::lacking(what, found, "check its start-up files"));
             }
-            // A shell that is not there starts no hook.
+            // A missing shell starts no hook.
             End::Failed { .. } => {}
             _ if exchange.stdout.trim().is_empty() => {}
             _ => {
-                let found = format!("writes to standard output as it starts: {}", shown(exchange.stdout.trim()));
-                let advice = "let its start-up files write only where somebody reads: `case $- in *i*) … ;; esac`";
+                let found = format!("prints to standard output at start-up: {}", shown(exchange.stdout.trim()));
+                let advice = "print only in interactive shells: `case $- in *i*) … ;; esac`";
                 findings.push(Finding::lacking(what, found, advice));
             }
         }
@@ -50,7 +50,7 @@ pub(super) async fn noise(world: &World) -> Vec<Finding> {
     findings
 }
 
-/// Starts each program alone, with a sample event, and looks how long it takes.
+/// Runs each handler alone on a sample event and measures the time.
 pub(super) async fn slow(settings: &Settings, services: &Services) -> Vec<Finding> {
     let mut findings = Vec::new();
     for hook in &settings.hooks {
@@ -73,11 +73,15 @@ pub(super) async fn slow(settings: &Settings, services: &Services) -> Vec<Findin
             findings.push(match &trace.ran {
                 Ran::Failed { failure, .. } => {
                     let found = format!("with a sample event it {failure}");
-                    Finding::broken(what.clone(), found, "vertebra hooks explain EVENT.json shows what it wrote")
+                    Finding::broken(what.clone(), found, "see its output with `vertebra hooks explain EVENT.json`")
                 }
                 _ if trace.took >= SLOW => {
-                    let found = format!("took {took} with a sample event, and every such event waits for it");
-                    Finding::lacking(what.clone(), found, "make it a `worker`, which is started once, or `detached`")
+                    let found = format!("took {took} with a sample event, and each event waits for it");
+                    Finding::lacking(
+                        what.clone(),
+                        found,
+                        "use a `worker`, which is started once, or a `detached` watch",
+                    )
                 }
                 _ => Finding::good(what.clone(), format!("took {took} with a sample event")),
             });

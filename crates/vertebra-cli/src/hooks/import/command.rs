@@ -1,61 +1,61 @@
-//! The command of a handler, so that it starts here what it starts there.
+//! Converts the command of a Claude Code handler so that it starts the same program here.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use toml_edit::Array;
 
-/// What stands for the project's folder, in which commands start.
+/// The variable for the project's folder, where commands start.
 const PROJECT: &str = "${CLAUDE_PROJECT_DIR}";
 
-/// The variable that names a plugin's folder.
+/// The variable for a plugin's folder.
 const ROOT: &str = "CLAUDE_PLUGIN_ROOT";
 
-/// What only Claude Code has for a plugin.
+/// Variables of a plugin that have a value only in Claude Code.
 const ONLY_THERE: &[&str] = &["CLAUDE_PLUGIN_DATA", "CLAUDE_PLUGIN_OPTION_"];
 
-/// The plugin whose hooks are read.
+/// The plugin whose hooks are imported.
 pub(super) struct Plugin {
     root: PathBuf,
 }
 
 impl Plugin {
-    /// The plugin that a file of hooks belongs to, by its place: `hooks/hooks.json`.
+    /// Returns the plugin that a `hooks/hooks.json` belongs to.
     pub(super) fn of(file: &Path) -> Option<Self> {
         let file = file.canonicalize().ok()?;
         let root = file.ends_with("hooks/hooks.json").then(|| file.parent()?.parent()).flatten()?;
         Some(Self { root: root.to_owned() })
     }
 
-    /// Its folder as a word that every shell takes as it is.
+    /// Returns its folder, if the path needs no quoting in a shell.
     fn plain_root(&self) -> Result<&str, String> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+@".contains(letter);
         let root = self.root.to_str().filter(|root| root.chars().all(plain));
         root.ok_or_else(|| {
             let root = self.root.display();
             format!(
-                "`{root}` stands for {ROOT} and has letters that a shell reads: move the plugin to a plainer folder"
+                "the path `{root}` of {ROOT} has characters that a shell interprets: move the plugin to another folder"
             )
         })
     }
 }
 
-/// The command as `run` has it: a line for the shell or a list of words; or why it cannot be carried over.
+/// Returns the command for `run`, as a shell command line or a list of words, or the reason it cannot be imported.
 pub(super) fn of(command: &str, handler: &Value, plugin: Option<&Plugin>) -> Result<toml_edit::Value, String> {
     let args = match &handler["args"] {
         Value::Null => None,
         Value::Array(args) => {
             let args: Option<Vec<&str>> = args.iter().map(Value::as_str).collect();
-            Some(args.ok_or("`args` is a list of texts")?)
+            Some(args.ok_or("`args` must be a list of strings")?)
         }
-        _ => return Err("`args` is a list of texts".to_owned()),
+        _ => return Err("`args` must be a list of strings".to_owned()),
     };
     for text in std::iter::once(command).chain(args.iter().flatten().copied()) {
         if let Some(name) = ONLY_THERE.iter().find(|name| text.contains(**name)) {
-            return Err(format!("`{name}` has a value only in Claude Code: write one in place of it, by hand"));
+            return Err(format!("`{name}` has a value only in Claude Code: replace it by hand"));
         }
         if plugin.is_none() && text.contains(ROOT) {
-            return Err(format!("`{ROOT}` has a value only for a plugin: import its hooks/hooks.json"));
+            return Err(format!("`{ROOT}` has a value only in a plugin: import the plugin's hooks/hooks.json"));
         }
     }
     match (args, handler["shell"].as_str()) {
@@ -66,11 +66,11 @@ pub(super) fn of(command: &str, handler: &Value, plugin: Option<&Plugin>) -> Res
             let line = powershell(command, plugin)?;
             Ok(Array::from_iter(["pwsh", "-NoProfile", "-NonInteractive", "-Command", &line]).into())
         }
-        (None, Some(other)) => Err(format!("`shell` is `bash` or `powershell`, not `{other}`")),
+        (None, Some(other)) => Err(format!("`shell` must be `bash` or `powershell`, not `{other}`")),
     }
 }
 
-/// A line for a shell. It finds the project's folder in a variable, and the plugin's in one that it is given.
+/// Converts a shell command line. The project's folder is in a variable; the plugin's variable is exported first.
 fn line(command: &str, plugin: Option<&Plugin>) -> Result<String, String> {
     let command = readable(command);
     let Some(plugin) = plugin else { return Ok(command) };
@@ -78,8 +78,8 @@ fn line(command: &str, plugin: Option<&Plugin>) -> Result<String, String> {
     Ok(format!("export {ROOT}={root}; {}", with_root(&command, root)))
 }
 
-/// A line in which the shell reads the project's folder also between single quotation marks: there it is in place before a
-/// shell sees the line. What has comments or texts in it may have such marks that quote nothing, and stays as it is.
+/// Makes the shell expand the project's folder between single quotes too, where Claude Code replaces it before the shell
+/// sees the line. A line with comments or here-documents may have quotes that quote nothing, and is not changed.
 fn readable(line: &str) -> String {
     if line.contains(['#', '\\']) || line.contains("<<") {
         return line.to_owned();
@@ -106,7 +106,7 @@ fn readable(line: &str) -> String {
     made
 }
 
-/// The same for a shell that has its own words for variables.
+/// Converts a PowerShell command line, which has its own syntax for variables.
 fn powershell(command: &str, plugin: Option<&Plugin>) -> Result<String, String> {
     let command = command.replace(PROJECT, "${env:CLAUDE_PROJECT_DIR}");
     let Some(plugin) = plugin else { return Ok(command) };
@@ -114,20 +114,22 @@ fn powershell(command: &str, plugin: Option<&Plugin>) -> Result<String, String> 
     Ok(format!("$env:{ROOT} = '{root}'; {}", command.replace(&format!("${{{ROOT}}}"), root)))
 }
 
-/// A program and its arguments, which no shell reads: nothing would be filled in.
+/// Converts a program and its arguments. No shell expands variables in them.
 fn list(command: &str, args: &[&str], plugin: Option<&Plugin>) -> Result<toml_edit::Value, String> {
-    let root = plugin.map(|plugin| plugin.root.to_str().ok_or("the plugin's folder is no text")).transpose()?;
+    let root = plugin
+        .map(|plugin| plugin.root.to_str().ok_or("the path of the plugin's folder is not valid UTF-8"))
+        .transpose()?;
     let words = std::iter::once(command).chain(args.iter().copied()).map(|word| {
         let word = root.map_or_else(|| word.to_owned(), |root| word.replace(&format!("${{{ROOT}}}"), root));
         in_project(&word)
     });
     let words: Vec<String> = words.collect::<Result<_, String>>()?;
-    // The program may look for it itself.
+    // The program may read the variable itself.
     let given = root.map(|root| ["env".to_owned(), format!("{ROOT}={root}")]);
     Ok(given.into_iter().flatten().chain(words).collect::<Array>().into())
 }
 
-/// A word in which the project's folder is the one that commands start in.
+/// Replaces the project's folder with `.`, the folder where commands start.
 fn in_project(word: &str) -> Result<String, String> {
     let mut made = String::new();
     let mut rest = word;
@@ -136,7 +138,7 @@ fn in_project(word: &str) -> Result<String, String> {
         let begins = made.is_empty() || made.ends_with(['=', ':', ',', ' ', '"', '\'']);
         let ends = after.is_empty() || after.starts_with(['/', ':', ',', ' ', '"', '\'']);
         if !begins || !ends {
-            return Err(format!("`{word}`: no shell fills in {PROJECT} in a list: write the path, by hand"));
+            return Err(format!("`{word}`: {PROJECT} is not expanded in a list: write the path by hand"));
         }
         made.push('.');
         rest = after;
@@ -144,7 +146,7 @@ fn in_project(word: &str) -> Result<String, String> {
     Ok(made + rest)
 }
 
-/// A line with the plugin's folder in place of its variable, in both forms of it.
+/// Replaces the variable of the plugin's folder in both of its forms.
 fn with_root(line: &str, root: &str) -> String {
     let line = line.replace(&format!("${{{ROOT}}}"), root);
     let mut made = String::new();
@@ -164,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_projects_folder_is_read_wherever_it_stands_in_a_line() {
+    fn the_projects_folder_is_expanded_everywhere_in_a_line() {
         for (line, read) in [
             ("${CLAUDE_PROJECT_DIR}/a.sh", "${CLAUDE_PROJECT_DIR}/a.sh"),
             ("\"${CLAUDE_PROJECT_DIR}\"/a.sh", "\"${CLAUDE_PROJECT_DIR}\"/a.sh"),
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_names_the_projects_folder_as_the_one_it_starts_in() {
+    fn a_list_refers_to_the_projects_folder_as_its_working_folder() {
         for (word, placed) in [
             ("${CLAUDE_PROJECT_DIR}/hooks/a.sh", Some("./hooks/a.sh")),
             ("${CLAUDE_PROJECT_DIR}", Some(".")),
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plugins_folder_stands_in_place_of_its_variable_in_both_forms() {
+    fn both_forms_of_the_plugin_variable_are_replaced() {
         let line = "\"${CLAUDE_PLUGIN_ROOT}\"/a.sh $CLAUDE_PLUGIN_ROOT/b $CLAUDE_PLUGIN_ROOTS";
         assert_eq!(with_root(line, "/p"), "\"/p\"/a.sh /p/b $CLAUDE_PLUGIN_ROOTS");
     }

@@ -1,15 +1,15 @@
-//! Matchers of Claude Code as patterns of ours.
+//! Converts matchers of Claude Code to our tool patterns.
 
-/// What a tool was called, and what it is called now. A matcher that knows one knows both.
+/// The old and the new name of a tool. A matcher for one also matches the other.
 const RENAMED: [&str; 2] = ["Task", "Agent"];
 
-/// A matcher as a pattern: there a list of names has commas too, and all else is an expression.
+/// Converts a matcher to a pattern. In Claude Code commas also separate names, and anything else is a regex.
 pub(super) fn as_pattern(matcher: &str) -> String {
     let is_of_a_name = |letter: char| letter.is_ascii_alphanumeric() || "_- ,|".contains(letter);
     if !matcher.chars().all(is_of_a_name) {
         let twin = with_words(matcher, |word| RENAMED.iter().find(|other| RENAMED.contains(&word) && **other != word));
         let either = if twin == matcher { matcher.to_owned() } else { format!("{matcher}|{twin}") };
-        // There it may hold anywhere in a name, here it is about all of it.
+        // There a regex may match anywhere in a name; here it must match the whole name.
         return format!("/.*(?:{either}).*/");
     }
     let names = matcher.split([',', '|']).map(str::trim).filter(|name| !name.is_empty());
@@ -20,7 +20,7 @@ pub(super) fn as_pattern(matcher: &str) -> String {
     names.join("|")
 }
 
-/// A text with other words in place of some.
+/// Replaces words in a text.
 fn with_words(text: &str, other: impl Fn(&str) -> Option<&&'static str>) -> String {
     let is_of_a_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut made = String::new();
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_that_was_renamed_is_known_by_both_names() {
+    fn a_renamed_tool_is_matched_by_both_names() {
         for (matcher, pattern) in [
             ("Bash", "Bash"),
             ("Edit, Write", "Edit|Write"),

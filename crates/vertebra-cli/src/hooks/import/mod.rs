@@ -1,4 +1,4 @@
-//! `vertebra hooks import`: hooks and permissions of Claude Code, as a `vertebra.toml` says them.
+//! `vertebra hooks import`: converts hooks and permissions of Claude Code to a `vertebra.toml`.
 
 mod command;
 mod matcher;
@@ -33,26 +33,26 @@ use crate::{
     view::rows::{BOLD, DIM, GREEN, YELLOW},
 };
 
-/// How large a file of settings may be.
+/// The largest size of a settings file, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What to read, and where it goes.
+/// The options of `vertebra hooks import`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Every hook becomes a [[hook]] with `contract = \"claude-code\"`: the script is not changed, and sees and says what it is used
-to. Permissions become rules. What is in vertebra.toml stays. What cannot be carried over is told, line by line, and the exit
-code is 0 all the same: nothing of it was lost where it was.
+Each hook becomes a [[hook]] with `contract = \"claude-code\"`, so its script works unchanged: it gets the same input and gives
+the same answers. Permissions become rules. Existing entries in vertebra.toml are kept. Each entry that cannot be imported
+is listed with the reason; the exit code is still 0, because the source file is not changed.
 
-A project's .claude/settings.json works here as it is, once it is trusted; import it to have one policy for every agent. The
-hooks/hooks.json of a plugin can be read, too.")]
+You do not have to import: a trusted .claude/settings.json also works as it is. Import it to have one policy for every
+agent. The hooks/hooks.json of a plugin can be imported too.")]
 pub(crate) struct Options {
-    /// The settings of Claude Code
+    /// Read this settings file
     #[arg(long, value_name = "FILE", default_value = ".claude/settings.json")]
     from: PathBuf,
-    /// The file that they go to
+    /// Write to this file
     #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
     to: PathBuf,
-    /// Only show what would be written
+    /// Print the result and write nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let import = Import::of(&settings, Plugin::of(&options.from), taken);
     let mut made = written(import, &before)?;
     usable(&made.text, &place, &folder_of(&options.to), &world)
-        .context("what would be written cannot be used; nothing was changed")?;
+        .context("the result would be invalid, so nothing was changed")?;
     made.left.extend(moved(options, &world));
     tell(&made);
     if options.dry_run {
@@ -76,18 +76,18 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if made.carried.is_empty() {
-        anstream::eprintln!("{DIM}Nothing to carry over.{DIM:#}");
+        anstream::eprintln!("{DIM}Nothing to import.{DIM:#}");
         return Ok(ExitCode::SUCCESS);
     }
     replace(&options.to, &made.text)?;
-    anstream::eprintln!("{BOLD}{}{BOLD:#} has them now. See: vertebra hooks list", shown(&place));
+    anstream::eprintln!("Wrote {BOLD}{}{BOLD:#}. See the hooks with `vertebra hooks list`.", shown(&place));
     anstream::eprintln!(
-        "{DIM}What stays in {} runs from there, too: take out there what is to run once.{DIM:#}",
+        "{DIM}The hooks in {} still run too. Remove them there, or they run twice.{DIM:#}",
         shown(&options.from.display().to_string())
     );
     anstream::eprintln!(
-        "{DIM}Commands get a short environment here (PATH, HOME, …): what else one needs, its `run` names: env = \
-         [\"NAME\"].{DIM:#}"
+        "{DIM}Commands get only a few environment variables (PATH, HOME, …). Add others with `env = [\"NAME\"]` in \
+         `run`.{DIM:#}"
     );
     Ok(ExitCode::SUCCESS)
 }
@@ -95,13 +95,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 fn read(path: &Path) -> anyhow::Result<Value> {
     let shown = || path.display().to_string();
     if path.metadata().with_context(shown)?.len() > MAX_BYTES {
-        bail!("{}: settings have at most {MAX_BYTES} bytes", shown());
+        bail!("{}: a settings file can have at most {MAX_BYTES} bytes", shown());
     }
     let text = std::fs::read_to_string(path).with_context(shown)?;
     serde_json::from_str(text.trim_start_matches('\u{feff}')).with_context(|| format!("{} is not JSON", shown()))
 }
 
-/// Whether a file that says this can be read and put to work: what cannot would keep every later command from working.
+/// Checks that the resulting file is valid. An invalid file would break every later command.
 fn usable(text: &str, place: &str, folder: &Path, world: &World) -> anyhow::Result<()> {
     let settings = parse(text, Level::User, place)?.settings;
     permissions(&settings, None)?;
@@ -118,25 +118,25 @@ fn tell(made: &Made) {
     }
 }
 
-/// What changes for hooks that go to another folder than that of their project.
+/// Warns about hooks that move to a folder other than that of their project.
 fn moved(options: &Options, world: &World) -> Option<String> {
     let claude = folder_of(&options.from);
     let project = claude.parent().filter(|_| claude.file_name().is_some_and(|name| name == ".claude"))?;
-    // A person's own settings are for every project.
+    // The user's own settings apply to every project.
     let home = world.variables.get("HOME").and_then(|home| Path::new(home).canonicalize().ok());
     let to = folder_of(&options.to);
     if home.as_deref() == Some(project) || to == project {
         return None;
     }
     Some(format!(
-        "these hooks were written for {}: from {} they run in the folder of that file or of the session, and that is \
-         CLAUDE_PROJECT_DIR to them; mend their paths",
+        "these hooks were written for {}: in {} they run in the folder of that file or of the session, which is also \
+         their CLAUDE_PROJECT_DIR; check their paths",
         project.display(),
         options.to.display(),
     ))
 }
 
-/// The folder a file is in, as far as it is there.
+/// Returns the folder that contains a file, canonicalised if it exists.
 fn folder_of(file: &Path) -> PathBuf {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(".".as_ref());
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())

@@ -1,4 +1,4 @@
-//! What settings of Claude Code say that a policy can say, and what it cannot.
+//! Reads settings of Claude Code and separates what can be imported from what cannot.
 
 use std::fmt::Write as _;
 
@@ -16,13 +16,13 @@ use super::{
     matcher::as_pattern,
 };
 
-/// How long a command has in Claude Code unless it says, where that is not as usual. A second and a half is the shortest.
+/// Events whose default timeout in Claude Code is unusual, in seconds (rounded up).
 const SECONDS: &[(&str, u64)] = &[("UserPromptSubmit", 30), ("SessionEnd", 2)];
 
-/// How long it has everywhere else.
+/// The default timeout of all other events, in seconds.
 const USUAL_SECONDS: u64 = 600;
 
-/// What is carried over, and what is not.
+/// The imported parts, and the parts that are left out.
 pub(super) struct Import {
     pub(super) hooks: Vec<Hook>,
     pub(super) rules: Vec<(&'static str, String)>,
@@ -32,12 +32,12 @@ pub(super) struct Import {
     plugin: Option<Plugin>,
 }
 
-/// A hook that is carried over.
+/// An imported hook.
 pub(super) struct Hook {
     pub(super) name: String,
     /// Its entry.
     pub(super) block: String,
-    /// What it runs, in a line.
+    /// What it runs, on one line.
     pub(super) shown: String,
 }
 
@@ -50,7 +50,7 @@ struct Spot<'s> {
 }
 
 impl Import {
-    /// What these settings say, beside hooks of these names.
+    /// Reads settings; `taken` has the names of existing hooks.
     pub(super) fn of(settings: &Value, plugin: Option<Plugin>, taken: Vec<String>) -> Self {
         let mut import = Self { hooks: Vec::new(), rules: Vec::new(), mode: None, left: Vec::new(), taken, plugin };
         import.settings(settings);
@@ -59,7 +59,7 @@ impl Import {
 
     fn settings(&mut self, settings: &Value) {
         let Some(settings) = settings.as_object() else {
-            self.left.push("settings are an object: nothing of this can be read".to_owned());
+            self.left.push("the settings must be a JSON object; nothing was imported".to_owned());
             return;
         };
         for (key, value) in settings {
@@ -69,9 +69,11 @@ impl Import {
                 ("$schema", _) => {}
                 ("description", _) if self.plugin.is_some() => {}
                 ("disableAllHooks", Value::Bool(true)) => {
-                    self.left.push("disableAllHooks: hooks are switched off there; here each has `enabled`".to_owned());
+                    self.left.push(
+                        "disableAllHooks: not imported; set `enabled = false` in each [[hook]] instead".to_owned(),
+                    );
                 }
-                (key, _) => self.left.push(format!("{key}: has no place in a policy")),
+                (key, _) => self.left.push(format!("{key}: not part of a policy")),
             }
         }
     }
@@ -85,31 +87,31 @@ impl Import {
                     "default" => self.mode = Some("ask"),
                     "acceptEdits" => self.mode = Some("accept_edits"),
                     "plan" => self.mode = Some("plan"),
-                    other => self.left.push(format!("permissions.defaultMode: no file here can say `{other}`")),
+                    other => self.left.push(format!("permissions.defaultMode: `{other}` cannot be set in a file")),
                 },
-                _ => self.left.push(format!("permissions.{key}: has no counterpart")),
+                _ => self.left.push(format!("permissions.{key}: no equivalent")),
             }
         }
     }
 
-    /// One rule that cannot be used would keep the whole file from being read.
+    /// Imports a rule if it is valid. One invalid rule would make the whole file unreadable.
     fn rule(&mut self, list: &'static str, rule: &Value) {
         let Some(text) = rule.as_str() else {
-            self.left.push(format!("permissions.{list}: {rule} is no rule: a rule is a text"));
+            self.left.push(format!("permissions.{list}: invalid rule {rule}: a rule must be a string"));
             return;
         };
         match rule_is_usable(list, text) {
             Ok(()) => self.rules.push((list, text.to_owned())),
             Err(why) => {
-                let what = if list == "allow" { "" } else { ", and nothing here stands for it: say it as a hook" };
-                self.left.push(format!("permissions.{list}: `{text}` is left out{what} ({why})"));
+                let what = if list == "allow" { "" } else { "; write a hook instead" };
+                self.left.push(format!("permissions.{list}: `{text}` is not imported ({why}){what}"));
             }
         }
     }
 
     fn event(&mut self, event: &str, groups: &Value) {
         let Some(point) = point_named(event) else {
-            self.left.push(format!("hooks.{event}: there is no such point in our loop"));
+            self.left.push(format!("hooks.{event}: Vertebra has no such event"));
             return;
         };
         for (at, group) in groups.as_array().into_iter().flatten().enumerate() {
@@ -117,9 +119,7 @@ impl Import {
             let matcher = group["matcher"].as_str().filter(|text| !matches!(*text, "" | "*"));
             let about_tools = matches!(point, "BeforeToolUse" | "PermissionRequest" | "AfterToolUse" | "ToolUseFailed");
             if let Some(matcher) = matcher.filter(|_| !about_tools) {
-                let told = format!(
-                    "{place}: the matcher `{matcher}` is not about a tool and cannot be said here; it is left out"
-                );
+                let told = format!("{place}: the matcher `{matcher}` does not match tools and cannot be imported");
                 self.left.push(told);
                 continue;
             }
@@ -133,22 +133,22 @@ impl Import {
         }
     }
 
-    /// A handler as an entry, or why it cannot be one.
+    /// Converts a handler to a [[hook]] entry, or returns the reason it cannot be.
     fn handler(&mut self, spot: Spot<'_>, handler: &Value) -> Result<Hook, String> {
         if handler["asyncRewake"] == true {
-            return Err("`asyncRewake` wakes a model that has stopped, which no hook does here".to_owned());
+            return Err("`asyncRewake` wakes a stopped model, which hooks cannot do here".to_owned());
         }
         let (run, shown) = self.run(handler)?;
         let name = self.free_name(spot.event);
         let block = entry(&name, spot, handler, run);
-        // What one hook has wrong must not keep the others from being read.
+        // An invalid hook must not prevent the import of the others.
         let settings = parse(&block, Level::User, "the new hook").map_err(|error| error.to_string())?.settings;
         Policy::new(&settings, &Services::default()).map_err(|error| error.to_string())?;
         self.taken.push(name.clone());
         Ok(Hook { name, block, shown })
     }
 
-    /// What a handler runs, and how that is shown.
+    /// Returns the `run` table of a handler, and how to show it.
     fn run(&self, handler: &Value) -> Result<(InlineTable, String), String> {
         let text = |key: &str| handler[key].as_str();
         let mut run = InlineTable::new();
@@ -163,11 +163,9 @@ impl Import {
                 url.to_owned()
             }
             (Some(kind @ ("prompt" | "agent" | "mcp_tool")), ..) => {
-                return Err(format!(
-                    "a handler of type `{kind}` answers in words of its own: write it as `run` by hand"
-                ));
+                return Err(format!("handlers of type `{kind}` cannot be imported: write a `run` by hand"));
             }
-            (kind, ..) => return Err(format!("`{}` is no handler that is known", kind.unwrap_or_default())),
+            (kind, ..) => return Err(format!("unknown handler type `{}`", kind.unwrap_or_default())),
         };
         run.insert("contract", "claude-code".into());
         if let Some(rule) = text("if") {
@@ -178,7 +176,7 @@ impl Import {
         Ok((run, format!("{first}{more}")))
     }
 
-    /// A name that is not taken yet.
+    /// Returns an unused name.
     fn free_name(&self, event: &str) -> String {
         let mut words = String::from("claude");
         for letter in event.chars() {
@@ -187,14 +185,14 @@ impl Import {
             }
             words.push(letter.to_ascii_lowercase());
         }
-        // One more than are taken is enough to find one that is not.
+        // One more candidate than taken names always contains an unused one.
         let numbers = 1..=self.taken.len() + 1;
         let mut names = numbers.map(|number| format!("{words}-{number}"));
         names.find(|name| !self.taken.contains(name)).unwrap_or(words)
     }
 }
 
-/// Whether a rule can be used, as whoever loads the file would find.
+/// Checks that a rule is valid, with the code that loads the file.
 fn rule_is_usable(list: &str, rule: &str) -> Result<(), String> {
     let text = format!("[permissions]\n{list} = {}\n", toml_edit::Value::from(Array::from_iter([rule])));
     let settings = parse(&text, Level::User, "the new rule").map_err(|error| error.to_string())?.settings;
@@ -216,7 +214,7 @@ fn http(run: &mut InlineTable, url: &str, handler: &Value) {
     run.insert("private", true.into());
 }
 
-/// The text of a hook.
+/// Returns the text of a [[hook]] entry.
 fn entry(name: &str, spot: Spot<'_>, handler: &Value, run: InlineTable) -> String {
     let mut block = String::from("[[hook]]\n");
     let mut line = |key: &str, value: toml_edit::Value| {
@@ -235,19 +233,19 @@ fn entry(name: &str, spot: Spot<'_>, handler: &Value, run: InlineTable) -> Strin
         line("match", [("tool", matcher.as_str())].into_iter().collect::<InlineTable>().into());
     }
     if spot.event == "Stop" {
-        // Our point is also where a run goes on after a step; there the agent is not about to stop.
+        // Our point also fires after a step with tool calls, when the agent is not about to stop.
         line("match", [("step", "final_response")].into_iter().collect::<InlineTable>().into());
     }
     line("run", run.into());
     line("timeout", format!("{}s", seconds(spot.event, handler)).into());
     if !is_beside {
-        // There a hook that fails lets things pass, unless it says otherwise.
+        // In Claude Code a failing hook fails open unless it says otherwise.
         line("on_failure", if handler["onFailure"] == "block" { "closed" } else { "open" }.into());
     }
     block
 }
 
-/// How long a handler has.
+/// Returns the timeout of a handler.
 fn seconds(event: &str, handler: &Value) -> u64 {
     let said = handler["timeout"].as_f64().filter(|seconds| *seconds > 0.0);
     let usual = SECONDS.iter().find(|(name, _)| *name == event).map_or(USUAL_SECONDS, |(_, seconds)| *seconds);

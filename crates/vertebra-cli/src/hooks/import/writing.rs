@@ -1,4 +1,4 @@
-//! What is carried over, in the text of a `vertebra.toml` that keeps what it says.
+//! Adds imported entries to the text of a `vertebra.toml` and keeps what it already has.
 
 use anyhow::Context as _;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
@@ -6,14 +6,14 @@ use toml_edit::{Array, DocumentMut, Item, Table, value};
 use super::reading::{Hook, Import};
 use crate::hooks::file::with_block;
 
-/// The new text of the file, and what became of each thing.
+/// The new text of the file, the imported entries and the ones left out.
 pub(super) struct Made {
     pub(super) text: String,
     pub(super) carried: Vec<String>,
     pub(super) left: Vec<String>,
 }
 
-/// The file with everything in it that it does not have yet.
+/// Adds everything that the file does not have yet.
 pub(super) fn written(import: Import, before: &str) -> anyhow::Result<Made> {
     let mut made = Made { text: String::new(), carried: Vec::new(), left: Vec::new() };
     let mut document: DocumentMut = before.parse().context("vertebra.toml")?;
@@ -23,7 +23,7 @@ pub(super) fn written(import: Import, before: &str) -> anyhow::Result<Made> {
     }
     made.text = document.to_string();
     for hook in &import.hooks {
-        // The same handler twice is one handler: whoever imports again adds nothing.
+        // An existing handler is not added again, so a second import changes nothing.
         if !has(&made.text, hook) {
             made.text = with_block(&made.text, &hook.block);
             made.carried.push(format!("{}: {}", hook.name, hook.shown));
@@ -50,7 +50,7 @@ fn write_rules(permissions: &mut Item, import: &Import, carried: &mut Vec<String
     }
 }
 
-/// Whether a text has a hook already, under whatever name.
+/// Whether a text already has a hook, under any name.
 fn has(text: &str, hook: &Hook) -> bool {
     let rest = |block: &str| block.lines().filter(|line| !line.starts_with("name = ")).collect::<Vec<_>>().join("\n");
     let new = rest(&hook.block);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""{{name}}: stands at {{point}}.
+"""{{name}}: a hook that runs at {{point}}.
 
-The event comes on standard input as JSON. The answer goes to standard output as JSON; no answer is no opinion.
-Exit code 2 refuses too, with standard error as the reason. Any other but 0 is a failure.
+Reads the event from standard input as JSON and writes the answer to standard output as JSON. No output means no opinion.
+{{exit}}
 """
 
 import json

@@ -1,7 +1,7 @@
 #!/bin/sh
-# {{name}}: stands at {{point}}.
-# The event comes on standard input as JSON. The answer goes to standard output as JSON; no answer is no opinion.
-# Exit code 2 refuses too, with standard error as the reason. Any other but 0 is a failure.
+# {{name}}: a hook that runs at {{point}}.
+# Reads the event from standard input as JSON and writes the answer to standard output as JSON. No output means no opinion.
+# {{exit}}
 event=$(cat)
 case $event in
   *{{mark}}*) echo '{{answer}}' ;;

@@ -1,4 +1,4 @@
-//! `vertebra hooks new`: a hook to begin with, its entry, and a case that passes.
+//! `vertebra hooks new`: creates a hook, its entry in vertebra.toml, and a test case that passes.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,31 +14,34 @@ use vertebra_bridge::{
 
 use super::file::{create, replace, text_of, with_block};
 
-/// The text that the generated hook looks for, and that the generated case has. No name has a dot in it, so no other hook
-/// finds it.
+/// Returns the text that the generated hook looks for and the generated case contains. Hook names have no dots, so no other
+/// generated hook finds it.
 fn mark(name: &str) -> String {
     format!("forbidden.{name}.example")
 }
 
-/// What to make.
+/// The file that the test case goes to.
+const CASES: &str = "vertebra.test.toml";
+
+/// The options of `vertebra hooks new`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Makes hooks/NAME.…, adds a [[hook]] to vertebra.toml and a case to vertebra.test.toml. What is there stays as it is.
+Creates a script in hooks/, adds a [[hook]] to vertebra.toml and a case to vertebra.test.toml. Existing entries are kept.
 
 Examples:
   vertebra hooks new no-secrets --lang python
   vertebra hooks new greet --lang sh --point SessionStart")]
 pub(crate) struct Options {
-    /// What it is called
+    /// Name of the hook
     #[arg(value_name = "NAME")]
     name: String,
-    /// What it is written in
+    /// Language
     #[arg(long, value_enum)]
     lang: Lang,
-    /// Where it stands
+    /// Point at which the hook runs
     #[arg(long, default_value = "BeforeToolUse")]
     point: String,
-    /// The folder
+    /// Create the files in this folder
     #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
     dir: PathBuf,
 }
@@ -60,27 +63,27 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let Options { name, lang, dir, .. } = options;
     let fine = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     if name.is_empty() || !name.chars().all(fine) || name.len() > 64 {
-        bail!("`{name}` becomes the name of a file: use letters, digits, `-` and `_`, as in `no-secrets`");
+        bail!("invalid name `{name}`: it becomes a file name, so use letters, digits, `-` and `_`, as in `no-secrets`");
     }
     if *lang == Lang::RustWasm && cfg!(not(feature = "wasm")) {
         bail!(
-            "this program runs no modules, and a policy with one would not be read: build it with `--features wasm`, or \
-             take another --lang"
+            "this build of vertebra cannot run WebAssembly: build it with `--features wasm`, or choose another --lang"
         );
     }
     let Some(point) = point_named(&options.point) else {
-        let meant = nearest(&options.point, POINTS.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
-        bail!("there is no point `{}`{}", options.point, meant.unwrap_or_default());
+        let meant = nearest(&options.point, POINTS.iter().copied()).map(|name| format!("did you mean `{name}`?"));
+        let all = || format!("known points: {}", POINTS.join(", "));
+        bail!("unknown point `{}`; {}", options.point, meant.unwrap_or_else(all));
     };
     let refuses = at_point(point, CanRefuse).unwrap_or(false);
-    let (settings, cases) = (dir.join(FILE_NAME), dir.join("vertebra.test.toml"));
+    let (settings, cases) = (dir.join(FILE_NAME), dir.join(CASES));
     let (written, tested) = (text_of(&settings)?, text_of(&cases)?);
     let place = settings.display().to_string();
     if parse(&written, Level::User, &place)?.settings.hooks.iter().any(|hook| hook.value.stand.name == *name) {
-        bail!("{place} has a hook `{name}` already: take another name");
+        bail!("{place} already has a hook `{name}`: choose another name");
     }
     let written = with_block(&written, &entry(name, point, *lang));
-    // Whatever is appended must be as good as what was there.
+    // The result must still be valid.
     parse(&written, Level::User, &place)?;
     let scripts = scripts(name, point, *lang, refuses);
     let mode = if matches!(lang, Lang::Sh | Lang::Python) { 0o755 } else { 0o644 };
@@ -90,25 +93,31 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     replace(&settings, &written)?;
     replace(&cases, &with_block(&tested, &case(name, point, refuses)))?;
     for (file, _) in &scripts {
-        println!("{}", dir.join(file).display());
+        println!("Created {}", shown(dir, file));
     }
-    println!("{}: [[hook]] {name}\n{}: a case\n", settings.display(), cases.display());
+    println!("Added   [[hook]] {name} to {}", shown(dir, FILE_NAME));
+    println!("Added   a test case to {}\n", shown(dir, CASES));
     if *lang == Lang::RustWasm {
         println!(
             "Build it: cargo build --release --target wasm32-unknown-unknown --manifest-path {}",
-            dir.join("hooks").join(name).join("Cargo.toml").display()
+            shown(dir, &format!("hooks/{name}/Cargo.toml"))
         );
     }
     println!(
-        "Try it:   vertebra hooks test --config {}{}",
-        settings.display(),
-        if dir == Path::new(".") { String::new() } else { format!(" {}", cases.display()) }
+        "Test it:  vertebra hooks test --config {}{}",
+        shown(dir, FILE_NAME),
+        if dir == Path::new(".") { String::new() } else { format!(" {}", shown(dir, CASES)) }
     );
-    println!("Then:     vertebra trust");
+    println!("Trust it: vertebra trust");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether something can be refused at a point.
+/// Returns the path of a file as the person would type it: without `./` in the current folder.
+fn shown(dir: &Path, file: &str) -> String {
+    if dir == Path::new(".") { file.to_owned() } else { dir.join(file).display().to_string() }
+}
+
+/// Whether a hook can deny something at a point.
 struct CanRefuse;
 
 impl Visit for CanRefuse {
@@ -140,22 +149,28 @@ fn case(name: &str, point: &str, refuses: bool) -> String {
         format!("{{ point = \"{point}\", agent = \"{mark}\" }}")
     };
     let expected = if refuses {
-        format!("reason = \"{name} says no\"\ndecided_by = \"{name}\"")
+        format!("reason = \"{mark} is not allowed\"\ndecided_by = \"{name}\"")
     } else {
-        format!("context = [\"{name} was here\"]")
+        format!("context = [\"added by {name}\"]")
     };
-    format!("[[case]]\nname = \"{name} finds what it looks for\"\nevent = {event}\n{expected}\n")
+    format!("[[case]]\nname = \"{name} finds its test text\"\nevent = {event}\n{expected}\n")
 }
 
-/// The files of a hook: their names and what they say.
+/// Returns the files of a hook: names and contents.
 fn scripts(name: &str, point: &str, lang: Lang, refuses: bool) -> Vec<(String, String)> {
     let answer = if refuses {
-        format!("{{\"verdict\": \"deny\", \"reason\": \"{name} says no\"}}")
+        format!("{{\"verdict\": \"deny\", \"reason\": \"{} is not allowed\"}}", mark(name))
     } else {
-        format!("{{\"context\": \"{name} was here\"}}")
+        format!("{{\"context\": \"added by {name}\"}}")
+    };
+    let exit = if refuses {
+        "Exit code 2 denies, with standard error as the reason. Any other exit code except 0 is a failure."
+    } else {
+        "Any exit code except 0 is a failure."
     };
     let filled = |template: &str| {
         template
+            .replace("{{exit}}", exit)
             .replace("{{name}}", name)
             .replace("{{point}}", point)
             .replace("{{mark}}", &mark(name))

@@ -1,4 +1,4 @@
-//! Cases of a policy, as they stand in a file.
+//! Reads the test cases of a policy from a file.
 
 use std::{
     fs,
@@ -14,28 +14,28 @@ use vertebra::nearest;
 
 use crate::hooks::trial;
 
-/// How large a file of cases may be.
+/// The largest size of a test file, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What may stand in a case.
+/// The keys of a case.
 const KEYS: &[&str] = &["name", "event", "decision", "reason", "decided_by", "args", "context", "continue"];
 
-/// What a decision may be.
+/// The values of `decision`.
 const DECISIONS: &[&str] = &["allow", "ask", "deny", "block", "none"];
 
-/// One file of cases.
+/// A test file.
 pub(super) struct Suite {
     /// The file.
     pub(super) file: PathBuf,
-    /// The policy it is about.
+    /// The policy under test.
     pub(super) policy: PathBuf,
-    /// Whether that is settings of Claude Code.
+    /// Whether the policy is a settings file of Claude Code.
     pub(super) is_claude: bool,
-    /// Its cases, as they are written.
+    /// Its cases, in the order they are written.
     pub(super) cases: Vec<Case>,
 }
 
-/// An event, and what is to come of it. What is not said may be anything.
+/// An event and the expected decision. A missing expectation accepts anything.
 pub(super) struct Case {
     pub(super) name: String,
     pub(super) line: usize,
@@ -48,7 +48,7 @@ pub(super) struct Case {
     pub(super) goes_on: Option<bool>,
 }
 
-/// A text to be found: as it is, or `/a pattern/`.
+/// An expected text: the exact text, or a `/regex/`.
 #[derive(Debug)]
 pub(super) enum Text {
     Whole(String),
@@ -60,13 +60,13 @@ impl Text {
         match text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
             Some(pattern) => Regex::new(pattern).map(|pattern| Self::Pattern(Box::new(pattern))).map_err(|error| {
                 let first = error.to_string().lines().last().unwrap_or_default().to_owned();
-                format!("`{text}` is no pattern: {first}")
+                format!("invalid regex `{text}`: {first}")
             }),
             None => Ok(Self::Whole(text.to_owned())),
         }
     }
 
-    /// Whether this is it.
+    /// Whether a text is as expected.
     pub(super) fn holds(&self, text: &str) -> bool {
         match self {
             Self::Whole(whole) => whole == text,
@@ -74,7 +74,7 @@ impl Text {
         }
     }
 
-    /// As it is written.
+    /// Returns the expectation as it is written.
     pub(super) fn written(&self) -> String {
         match self {
             Self::Whole(whole) => whole.clone(),
@@ -84,18 +84,18 @@ impl Text {
 }
 
 impl Suite {
-    /// Reads a file of cases. What is wrong is told with its line.
+    /// Reads a test file. Errors have the line.
     pub(super) fn read(file: &Path) -> anyhow::Result<Self> {
         let mut text = String::new();
         let read = fs::File::open(file).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text));
         read.with_context(|| file.display().to_string())?;
         if text.len() as u64 > MAX_BYTES {
-            bail!("{}: a file of cases has at most {MAX_BYTES} bytes", file.display());
+            bail!("{}: a test file can have at most {MAX_BYTES} bytes", file.display());
         }
         let reading = Reading { file, text: &text };
         let document = Document::parse(&*text).map_err(|error| {
             let byte = error.span().map_or(0, |span| span.start);
-            reading.wrong(byte, &format!("this is not TOML: {}", error.message().replace('\n', ", ")))
+            reading.wrong(byte, &format!("invalid TOML: {}", error.message().replace('\n', ", ")))
         })?;
         reading.suite(document.as_table())
     }
@@ -125,8 +125,8 @@ impl Reading<'_> {
         for (key, item) in table.iter() {
             if !known.contains(&key) {
                 let meant = nearest(key, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
-                let hint = meant.unwrap_or_else(|| format!("there are {}", known.join(", ")));
-                let message = format!("{what} has no `{key}`; {hint}");
+                let hint = meant.unwrap_or_else(|| format!("known keys: {}", known.join(", ")));
+                let message = format!("unknown key `{key}` in {what}; {hint}");
                 return Err(self.at(item, &message));
             }
         }
@@ -134,11 +134,11 @@ impl Reading<'_> {
     }
 
     fn suite(&self, root: &dyn TableLike) -> anyhow::Result<Suite> {
-        self.known(root, &["policy", "settings", "case"], "a file of cases")?;
+        self.known(root, &["policy", "settings", "case"], "a test file")?;
         let folder = self.file.parent().unwrap_or(Path::new(""));
         let (policy, is_claude) = match (root.get("policy"), root.get("settings")) {
             (Some(_), Some(item)) => {
-                return Err(self.at(item, "there is `policy` already: cases are about one of them"));
+                return Err(self.at(item, "`policy` and `settings` cannot be combined: remove one of them"));
             }
             (Some(item), None) => (self.string(item, "policy", "policy = \"vertebra.toml\"")?, false),
             (None, Some(item)) => (self.string(item, "settings", "settings = \".claude/settings.json\"")?, true),
@@ -147,8 +147,7 @@ impl Reading<'_> {
         let cases = match root.get("case") {
             None => Vec::new(),
             Some(item) => {
-                let tables =
-                    item.as_array_of_tables().ok_or_else(|| self.at(item, "cases are written as `[[case]]`"))?;
+                let tables = item.as_array_of_tables().ok_or_else(|| self.at(item, "write each case as `[[case]]`"))?;
                 tables
                     .iter()
                     .map(|table| self.case(table, table.span().map_or(0, |span| span.start)))
@@ -156,10 +155,7 @@ impl Reading<'_> {
             }
         };
         if cases.is_empty() {
-            bail!(
-                "{}: there is no case in it, and a test of nothing is no test: write `[[case]]`",
-                self.file.display()
-            );
+            bail!("{}: the file has no cases: write `[[case]]`", self.file.display());
         }
         Ok(Suite { file: self.file.to_owned(), policy: folder.join(policy), is_claude, cases })
     }
@@ -181,12 +177,12 @@ impl Reading<'_> {
         if let (Some(word), Some(item)) = (&decision, table.get("decision"))
             && !DECISIONS.contains(&&**word)
         {
-            return Err(self.at(item, &format!("`decision` is one of {}", DECISIONS.join(", "))));
+            return Err(self.at(item, &format!("`decision` must be one of {}", DECISIONS.join(", "))));
         }
         let args = table.get("args").map(|item| {
             let value = json(item).filter(Value::is_object);
             value.ok_or_else(|| {
-                self.at(item, "`args` are the arguments as they are to go on: `args = { command = \"ls\" }`")
+                self.at(item, "`args` must be a table with the final arguments: write `args = { command = \"ls\" }`")
             })
         });
         let context = table.get("context").map(|item| {
@@ -195,14 +191,14 @@ impl Reading<'_> {
                 Some(Value::Array(list)) if list.iter().all(Value::is_string) => {
                     list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
                 }
-                _ => return Err(self.at(item, "`context` is a text or a list of texts that the model is told")),
+                _ => return Err(self.at(item, "`context` must be a string or a list of strings")),
             };
             let texts = texts.iter().map(|text| Text::read(text).map_err(|message| self.at(item, &message)));
             texts.collect::<Result<Vec<_>, _>>()
         });
         let goes_on = table
             .get("continue")
-            .map(|item| item.as_bool().ok_or_else(|| self.at(item, "`continue` is `true` or `false`")));
+            .map(|item| item.as_bool().ok_or_else(|| self.at(item, "`continue` must be `true` or `false`")));
         let case = Case {
             name: text("name", "name = \"force is for humans\"")?.ok_or_else(|| missing("`name`"))?,
             line: self.line(byte),
@@ -216,14 +212,12 @@ impl Reading<'_> {
         };
         let expects = table.iter().any(|(key, _)| !matches!(key, "name" | "event"));
         if !expects {
-            return Err(missing(
-                "expectation: write `decision = \"deny\"`, or `\"none\"` where nothing is to be decided",
-            ));
+            return Err(missing("expectation: write `decision = \"deny\"`, or `\"none\"` if no hook should decide"));
         }
         Ok(case)
     }
 
-    /// An event is written here, or stands in a file beside.
+    /// Reads an event, inline or from a JSON file.
     fn event(&self, item: &Item) -> anyhow::Result<Value> {
         let folder = self.file.parent().unwrap_or(Path::new(""));
         match json(item) {
@@ -231,17 +225,18 @@ impl Reading<'_> {
                 trial::event_file(&folder.join(path)).map_err(|error| self.at(item, &format!("{error:#}")))
             }
             Some(event @ Value::Object(_)) => Ok(event),
-            _ => Err(self.at(item, "`event` is a table, or the name of a file with its JSON")),
+            _ => Err(self.at(item, "`event` must be a table or the name of a JSON file")),
         }
     }
 
     fn string(&self, item: &Item, key: &str, such_as: &str) -> anyhow::Result<String> {
-        let text = item.as_str().ok_or_else(|| self.at(item, &format!("`{key}` is a text: write `{such_as}`")))?;
+        let text =
+            item.as_str().ok_or_else(|| self.at(item, &format!("`{key}` must be a string: write `{such_as}`")))?;
         Ok(text.to_owned())
     }
 }
 
-/// A value of TOML as JSON. Dates are none.
+/// Converts a TOML value to JSON; `None` for dates.
 fn json(item: &Item) -> Option<Value> {
     fn table(table: &dyn TableLike) -> Option<Value> {
         let fields = table.iter().map(|(key, item)| Some((key.to_owned(), json(item)?)));

@@ -1,4 +1,4 @@
-//! `vertebra hooks test`: cases of a policy, tried all at once, told in the order they are written.
+//! `vertebra hooks test`: runs test cases in parallel and reports them in the order they are written.
 
 mod case;
 mod report;
@@ -27,43 +27,43 @@ use super::{
 };
 use crate::{assembly::World, interrupt::unless_interrupted};
 
-/// How files of cases are called.
+/// The names of test files.
 const SUITE: &str = "vertebra.test.toml";
 const SUITES: &str = ".policy-test.toml";
 
-/// How many files of cases are looked at.
+/// The largest number of test files.
 const MAX_FILES: usize = 1000;
 
-/// Which cases, and how they are told.
+/// The options of `vertebra hooks test`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Cases stand next to the policy, in `vertebra.test.toml` or in files that end in `.policy-test.toml`:
+Write cases next to the policy, in `vertebra.test.toml` or in files that end in `.policy-test.toml`:
 
   [[case]]
   name = \"force is for humans\"
   event = { point = \"BeforeToolUse\", tool = \"bash\", args = { command = \"git push --force\" } }
   decision = \"deny\"                # allow, ask, deny, block, none
-  reason = \"/force/\"               # a text, or a /pattern/; likewise decided_by and context
+  reason = \"/force/\"               # text or /regex/; also decided_by, context
   decided_by = \"no-force-push\"
-  # args = { … }                   the arguments as they are to go on
-  # context = [\"…\"]                what the model is told besides
-  # continue = false               whether the agent goes on
+  # args = { … }                   the final arguments of the call
+  # context = [\"…\"]                texts added for the model
+  # continue = false               whether the agent continues
 
-The event may be one of another agent, or the name of a file with its JSON. What a case does not mention may be anything.
-Hooks run for real, programs included. The exit code is 1 if a case fails, and if there is none.")]
+The event can also be an event of another agent, or the name of a JSON file. A case only checks the keys it has. Hooks
+run, including their programs. The exit code is 1 if a case fails or if there are no cases.")]
 pub(crate) struct Options {
-    /// Files of cases, or folders [default: those in the folder]
+    /// Test files or folders [default: the folder of --dir]
     #[arg(value_name = "FILES")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     which: Which,
-    /// Only cases whose name has this in it
+    /// Run only cases whose name contains TEXT
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// Write what came of them for a build server, too
+    /// Also write a JUnit report to FILE
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// As JSON, for programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -80,7 +80,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
             Bench::open(&options.which, Handlers::Run, &world)?
         } else {
             Bench::of_cases(&suite.policy, suite.is_claude, &world)
-                .with_context(|| format!("{}: the policy it is about", suite.file.display()))?
+                .with_context(|| format!("{}: cannot load the policy under test", suite.file.display()))?
         };
         page::warn(&bench.notices, &bench.warnings);
         benches.push(bench);
@@ -109,7 +109,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Tries all of them, several at a time; what came of them is in the order they are written.
+/// Runs all cases, several at a time. The outcomes are in the order the cases are written.
 async fn tried(cases: &[(&Suite, &Bench, &Case)]) -> Vec<Outcome> {
     let at_once = available_parallelism().map_or(1, std::num::NonZero::get) * 2;
     let (done, total) = (AtomicUsize::new(0), cases.len());
@@ -120,7 +120,7 @@ async fn tried(cases: &[(&Suite, &Bench, &Case)]) -> Vec<Outcome> {
             let began = Instant::now();
             let wrong = match bench.try_event(&case.event).await {
                 Ok(tried) => differences(case, &tried.judgement),
-                Err(error) => vec![format!("the event cannot be used: {error:#}")],
+                Err(error) => vec![format!("invalid event: {error:#}")],
             };
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if progress {
@@ -137,7 +137,7 @@ async fn tried(cases: &[(&Suite, &Bench, &Case)]) -> Vec<Outcome> {
     outcomes
 }
 
-/// What is other than it should be, a line each.
+/// Lists the differences from the expectations.
 fn differences(case: &Case, judged: &Judgement) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut differs = |what: &str, expected: &str, got: &str| {
@@ -154,7 +154,7 @@ fn differences(case: &Case, judged: &Judgement) -> Vec<String> {
     for (what, expected, got) in
         [("reason", &case.reason, &judged.reason), ("decided_by", &case.decided_by, &judged.decided_by)]
     {
-        // Who decided is told with file and line, which no case has to repeat.
+        // `decided_by` includes file and line, which a case may omit.
         let plain = got.as_ref().map(|got| got.split(" (").next().unwrap_or(got).to_owned());
         let holds = |expected: &case::Text| {
             got.as_ref().is_some_and(|got| expected.holds(got))
@@ -190,7 +190,7 @@ fn differences(case: &Case, judged: &Judgement) -> Vec<String> {
     wrong
 }
 
-/// The files of cases that are meant, in order.
+/// Returns the test files to run, in order.
 fn files(options: &Options) -> anyhow::Result<Vec<PathBuf>> {
     let places = if options.files.is_empty() { std::slice::from_ref(&options.which.dir) } else { &options.files };
     let mut files = Vec::new();
@@ -204,9 +204,7 @@ fn files(options: &Options) -> anyhow::Result<Vec<PathBuf>> {
         }
     }
     if files.is_empty() {
-        bail!(
-            "there are no cases here, and a test of nothing is no test: write {SUITE}, or files that end in {SUITES}"
-        );
+        bail!("no test files found: write cases in {SUITE}, or in files that end in {SUITES}");
     }
     Ok(files)
 }
@@ -219,7 +217,7 @@ fn listed(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     };
     let found: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_suite).collect();
     if found.len() > MAX_FILES {
-        bail!("{}: there are more than {MAX_FILES} files of cases", folder.display());
+        bail!("{}: more than {MAX_FILES} test files", folder.display());
     }
     Ok(found)
 }

@@ -1,4 +1,4 @@
-//! What came of the cases: for people, for programs and for build servers.
+//! Reports the outcomes of test cases: for people, for programs and for build servers.
 
 use std::{fmt::Write as _, io, path::PathBuf, time::Duration};
 
@@ -9,17 +9,17 @@ use crate::view::{
     text::{counted, duration, on_one_line, visible},
 };
 
-/// What came of one case.
+/// The outcome of one case.
 pub(super) struct Outcome {
     pub(super) file: PathBuf,
     pub(super) line: usize,
     pub(super) name: String,
-    /// What is other than it should be; nothing, if it passed.
+    /// The differences from the expectations; empty if it passed.
     pub(super) wrong: Vec<String>,
     pub(super) took: Duration,
 }
 
-/// For people: each case, what is wrong with those that failed, and how many there are.
+/// For people: each case, the differences of those that failed, and the totals.
 pub(super) fn show(out: &mut impl io::Write, outcomes: &[Outcome]) -> io::Result<()> {
     let mut file = None;
     for outcome in outcomes {
@@ -42,12 +42,12 @@ pub(super) fn show(out: &mut impl io::Write, outcomes: &[Outcome]) -> io::Result
     let longest = outcomes.iter().map(|outcome| outcome.took).max().unwrap_or_default();
     let passed = counted(outcomes.len() - failed, "case");
     match failed {
-        0 => writeln!(out, "\n{GREEN}{passed} passed{GREEN:#} {DIM}· the longest took {}{DIM:#}", duration(longest)),
+        0 => writeln!(out, "\n{GREEN}{passed} passed{GREEN:#} {DIM}· slowest {}{DIM:#}", duration(longest)),
         _ => writeln!(out, "\n{RED}{failed} of {} failed{RED:#}", counted(outcomes.len(), "case")),
     }
 }
 
-/// For programs.
+/// For programs: one JSON object.
 pub(super) fn object(outcomes: &[Outcome]) -> Value {
     let cases = outcomes.iter().map(|outcome| {
         json!({
@@ -59,7 +59,7 @@ pub(super) fn object(outcomes: &[Outcome]) -> Value {
     json!({ "cases": cases.collect::<Vec<_>>(), "passed": outcomes.len() - failed, "failed": failed })
 }
 
-/// For build servers.
+/// For build servers: JUnit XML.
 pub(super) fn junit(outcomes: &[Outcome]) -> String {
     let failed = outcomes.iter().filter(|outcome| !outcome.wrong.is_empty()).count();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -90,7 +90,7 @@ pub(super) fn junit(outcomes: &[Outcome]) -> String {
     xml
 }
 
-/// Text as XML has it. Characters that XML has no place for are left out.
+/// Escapes text for XML and drops characters that XML cannot contain.
 fn escaped(text: &str) -> String {
     let mut xml = String::new();
     for c in text.chars() {

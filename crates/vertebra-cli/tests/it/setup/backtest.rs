@@ -1,4 +1,4 @@
-//! `vertebra backtest`: a policy held against journals of real runs, transcripts of Claude Code and the log of `vertebra hook`.
+//! `vertebra backtest` on journals of real runs, transcripts of Claude Code and the log of `vertebra hook`.
 
 use std::{
     fs::{self, OpenOptions},
@@ -255,9 +255,9 @@ fn transcripts_of_claude_code_are_a_past_too() {
         "one was refused then"
     );
     let shown = &report["examples"]["newly_denied"][1];
-    assert_eq!((&shown["then"]["said"], &shown["then"]["by"]), (&json!("asked"), &json!("a person said no")));
+    assert_eq!((&shown["then"]["said"], &shown["then"]["by"]), (&json!("asked"), &json!("the user")));
     let unknown = report["not_recorded"].to_string();
-    for part in ["cannot be read\":1", "neither prompts nor answers nor results\":2", "without a result"] {
+    for part in ["unreadable transcript lines\":1", "not prompts, answers or results\":2", "without a result"] {
         assert!(unknown.contains(part), "{part}: {unknown}");
     }
     let (_, report) = tried(&machine, &["--hooks", "new.toml", "--claude-code", "--since", "2026-11-01"]);
@@ -318,7 +318,7 @@ fn the_log_of_our_own_hook_is_a_past_too() {
     machine.write("broken.jsonl", &broken);
     let (_, report) = tried(&machine, &["--hooks", "new.toml", "--hook-log", "../broken.jsonl"]);
     assert_eq!(report["events"], 6);
-    assert!(report["not_recorded"].to_string().contains("cannot be read\":1"), "{report:#}");
+    assert!(report["not_recorded"].to_string().contains("unreadable lines in the hook log\":1"), "{report:#}");
 }
 
 #[test]
@@ -339,14 +339,14 @@ fn nothing_is_started_unless_it_is_said() {
     assert_eq!((machine.read("started").as_str(), hits(&report, "outside")), ("asked\nasked\n", (2, 2, 0)));
     assert_eq!(report["differences"]["newly_denied"], 2);
 
-    // What such a hook said in the past stands when it is not asked again.
+    // The recorded answer of such a hook is kept when its handler is not called again.
     lived(&machine, "k.sqlite", &outside);
     let (_, report) = tried(&machine, &["--hooks", "new.toml", "--journal", "../k.sqlite"]);
     assert_eq!((&report["different"], hits(&report, "outside")), (&json!(0), (2, 0, 2)), "{report:#}");
 }
 
 #[test]
-fn what_is_wrong_is_told_with_what_to_write() {
+fn errors_say_what_to_write() {
     let machine = Machine::new();
     machine.write("project/new.toml", &stricter());
     machine.write("project/bad.toml", "[[hook]]\npoint = \"BeforeToolUze\"\ndeny = \"no\"\n");
@@ -361,9 +361,9 @@ fn what_is_wrong_is_told_with_what_to_write() {
     let past = ["--claude-code", "--hooks"];
     let told = wrong(&[&past[..], &["bad.toml"]].concat());
     assert!(told.contains("bad.toml, line 2") && told.contains("BeforeToolUse"), "{told}");
-    assert!(wrong(&[&past[..], &["none.toml"]].concat()).contains("none.toml: there is no such file"));
+    assert!(wrong(&[&past[..], &["none.toml"]].concat()).contains("none.toml: no such file"));
     let told = wrong(&[&past[..], &["new.toml", "--since", "soon"]].concat());
-    assert!(told.contains("--since: `soon`") && told.contains("7d"), "{told}");
+    assert!(told.contains("--since: invalid time `soon`") && told.contains("7d"), "{told}");
     let told = wrong(&[&past[..], &["new.toml", "--point", "BeforeToolUze"]].concat());
     assert!(told.contains("did you mean `BeforeToolUse`?"), "{told}");
     let told = wrong(&["--hooks", "new.toml", "--session", "x"]);
@@ -379,7 +379,7 @@ fn at_a_terminal(machine: &Machine, arguments: &[&str]) -> Person {
 }
 
 #[test]
-fn a_person_sees_how_far_it_is_and_then_a_table() {
+fn a_terminal_shows_a_progress_bar_and_then_a_table() {
     let machine = Machine::new();
     let calls = (0..300).map(|number| {
         let id = format!("t{number}");
@@ -396,7 +396,7 @@ fn a_person_sees_how_far_it_is_and_then_a_table() {
 }
 
 #[test]
-fn ctrl_c_ends_it_and_what_it_started() {
+fn ctrl_c_ends_the_backtest_and_its_handlers() {
     let machine = Machine::new();
     machine.write("t.jsonl", &used("2026-11-10T08:00:00Z", "t1", "git push"));
     let started = machine.path("started").display().to_string();

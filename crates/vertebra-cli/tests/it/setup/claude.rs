@@ -37,7 +37,7 @@ fn what_is_not_understood_of_settings_is_told_at_the_start() {
     let machine = Machine::new();
     machine.write("home/.claude/settings.json", r#"{"hooks": {"Finish": []}}"#);
     let told = machine.plays(&[say("done")], &[]);
-    assert!(told.err.contains("there is no event `Finish`"), "{}", told.err);
+    assert!(told.err.contains("unknown event `Finish`"), "{}", told.err);
 }
 
 #[test]
@@ -126,5 +126,5 @@ fn hooks_of_a_skill_are_listed_and_hold_once_the_model_has_loaded_it_if_it_is_tr
     assert!(machine.heard().contains("not while tidying"), "{}", machine.heard());
     assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
     let rows: Value = serde_json::from_str(&machine.runs(&["hooks", "list"]).out).expect("JSON");
-    assert_eq!(rows[0]["when"], "matcher Bash, while skill tidy is at work", "{rows:#}");
+    assert_eq!(rows[0]["when"], "matcher Bash, while skill tidy runs", "{rows:#}");
 }

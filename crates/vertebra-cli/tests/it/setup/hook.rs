@@ -171,7 +171,7 @@ fn a_pattern_that_is_none_is_told_also_where_no_event_would_reach_it() {
         ));
         let told = asked(&machine, &[], &call(&machine, "ls"));
         assert_eq!((told.code, told.out.as_str()), (2, ""), "{pattern}");
-        assert!(told.err.contains("is no pattern for `command`"), "{}", told.err);
+        assert!(told.err.contains(&format!("invalid regex `{pattern}` in `command`")), "{}", told.err);
     }
 }
 

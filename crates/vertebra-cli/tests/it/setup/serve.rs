@@ -28,7 +28,7 @@ fn a_server_that_would_let_in_whoever_finds_it_does_not_start() {
         (&["--allow-user", "nobody-of-this-name"], "there is no such user"),
         (&["--tls-cert", "token", "--tls-key", "token"], "cannot be used"),
         (&["--metrics", "tcp://0.0.0.0:0"], "tells numbers to whoever finds it"),
-        (&["--listen", "127.0.0.1:7777"], "is no address: write `tcp://127.0.0.1:7777`"),
+        (&["--listen", "127.0.0.1:7777"], "invalid address `127.0.0.1:7777`: write `tcp://127.0.0.1:7777`"),
     ];
     for (arguments, expected) in cases {
         let arguments = [&["serve"], arguments].concat();

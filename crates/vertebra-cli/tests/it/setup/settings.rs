@@ -9,7 +9,7 @@ fn a_mistake_ends_the_run_before_it_begins_and_shows_the_line() {
     let told = machine.plays(&[say("done")], &[]);
     assert_eq!(told.code, 2);
     insta::assert_snapshot!(told.err, @r"
-    error: [here]/home/.config/vertebra/vertebra.toml, line 3: `[permissions]` has no `dney`; did you mean `deny`?
+    error: [here]/home/.config/vertebra/vertebra.toml, line 3: unknown key `dney` in `[permissions]`; did you mean `deny`?
       3 | dney = …
         | ^^^^
     ");

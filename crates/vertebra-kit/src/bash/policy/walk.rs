@@ -87,7 +87,7 @@ impl Judge<'_> {
                 let text = source.of(node);
                 let inner = text.trim_start_matches('(').trim_end_matches(')');
                 if is_sentence(inner) {
-                    self.unknown("what stands in (( )) is no arithmetic");
+                    self.unknown("the text inside (( )) is not valid arithmetic");
                 } else if let Some(word) = inner.split_whitespace().next() {
                     // The second reader takes it for a command.
                     self.name(word);

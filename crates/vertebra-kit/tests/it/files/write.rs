@@ -176,6 +176,6 @@ async fn an_agent_that_only_reads_has_no_tools_that_write() {
     let mut talk = Talk::new(world.files().read_only(), |_| {}).await;
     for tool in ["write_file", "edit_file"] {
         let refused = talk.refused(tool, json!({"path": "a.txt", "content": "x"})).await;
-        assert!(refused.starts_with(&format!("there is no tool `{tool}`")), "{refused}");
+        assert!(refused.starts_with(&format!("unknown tool `{tool}`")), "{refused}");
     }
 }

@@ -94,7 +94,7 @@ async fn the_model_learns_once_which_skills_it_can_load() {
             "done: - commit: Commits changes\n",
             "done: - commit: Commits changes\n",
             "failed: skill `deploy` is for people to start, not for models",
-            "failed: there is no skill `nothing`; there are: commit",
+            "failed: unknown skill `nothing`. Known: commit",
         ]
     );
 }

@@ -117,7 +117,7 @@ async fn an_agent_knows_the_skills_it_names_from_the_start() {
         .say("Done.");
     run(&built(lead(&model).with(agents)), "go").await;
     assert_eq!(&*model.requests()[1].system_prompt, "Work.\n\n<skill name=\"style\">\nNo tabs.\n</skill>");
-    assert_eq!(last_results(&model)[1], "failed: there is no skill `missing`; there are: style");
+    assert_eq!(last_results(&model)[1], "failed: unknown skill `missing`. Known: style");
 }
 
 #[tokio::test]

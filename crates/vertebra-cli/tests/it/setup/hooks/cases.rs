@@ -68,18 +68,18 @@ fn a_case_that_fails_says_what_was_expected_and_what_came() {
 fn a_mistake_in_a_file_of_cases_is_told_with_its_line_and_nothing_to_test_is_one() {
     let machine = machine();
     for (text, told_as) in [
-        ("", "there is no case in it"),
-        ("[[case]]\nname = \"a\"\nevnt = {}\n", "line 3: a case has no `evnt`; did you mean `event`?"),
+        ("", "the file has no cases"),
+        ("[[case]]\nname = \"a\"\nevnt = {}\n", "line 3: unknown key `evnt` in a case; did you mean `event`?"),
         (
             "[[case]]\nname = \"a\"\nevent = { point = \"BeforeToolUse\" }\ndecision = \"denied\"\n",
-            "line 4: `decision` is one of",
+            "line 4: `decision` must be one of",
         ),
         (
             "[[case]]\nname = \"a\"\nevent = { point = \"BeforeToolUse\" }\nreason = \"/(/\"\n",
-            "line 4: `/(/` is no pattern",
+            "line 4: invalid regex `/(/`",
         ),
         ("[[case]]\nname = \"a\"\nevent = { point = \"BeforeToolUse\" }\n", "line 1: the case has no expectation"),
-        ("[[case]\n", "line 1: this is not TOML"),
+        ("[[case]\n", "line 1: invalid TOML"),
     ] {
         machine.write("project/vertebra.test.toml", text);
         let told = machine.runs(&["hooks", "test", "--config", "vertebra.toml"]);
@@ -87,7 +87,7 @@ fn a_mistake_in_a_file_of_cases_is_told_with_its_line_and_nothing_to_test_is_one
     }
     std::fs::remove_file(machine.path("project/vertebra.test.toml")).expect("removed");
     let told = machine.runs(&["hooks", "test", "--config", "vertebra.toml"]);
-    assert!(told.code == 1 && told.err.contains("there are no cases here"), "{}", told.err);
+    assert!(told.code == 1 && told.err.contains("no test files found"), "{}", told.err);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn cases_of_an_untrusted_folder_start_nothing() {
     machine.write("project/vertebra.test.toml", CASES);
     machine.write("project/claude.json", CLAUDE_PUSH);
     let told = machine.runs(&["hooks", "test"]);
-    assert!(told.code == 1 && told.err.contains("starts programs, and nobody trusted it"), "{}", told.err);
+    assert!(told.code == 1 && told.err.contains("starts programs and is not trusted"), "{}", told.err);
     assert!(!machine.path("project/ran").exists());
     assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
     let told = machine.runs(&["hooks", "test"]);

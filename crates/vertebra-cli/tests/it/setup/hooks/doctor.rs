@@ -26,14 +26,14 @@ fn hooks_that_cannot_work_are_found_with_what_to_do_about_it() {
     let told = machine.runs(&["hooks", "doctor"]);
     assert_eq!(told.code, 1, "{}", told.out);
     for words in [
-        "hooks/missing.sh is not there",
+        "hooks/missing.sh does not exist",
         "hooks/plain.sh is not executable",
         "chmod +x",
-        "line ends of Windows (CRLF)",
-        "odd.sh is for no-such-program, which is not there",
+        "Windows line endings (CRLF)",
+        "odd.sh needs no-such-program, which does not exist",
         "no-such-interpreter is not on the PATH",
         "never reached, because `wall`",
-        "no tool is called `bsh`; did you mean `bash`?",
+        "unknown tool `bsh`; did you mean `bash`?",
     ] {
         assert!(told.out.contains(words), "{words}: {}", told.out);
     }
@@ -42,7 +42,7 @@ fn hooks_that_cannot_work_are_found_with_what_to_do_about_it() {
 }
 
 #[test]
-fn a_shell_that_talks_as_it_starts_is_found_and_a_slow_hook_is_when_asked_for() {
+fn doctor_reports_shells_that_print_at_startup_and_measures_hooks_with_run() {
     let machine = machine();
     machine.write("home/talk.sh", "echo welcome back\n");
     assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
@@ -61,7 +61,7 @@ fn a_hook_of_claude_code_is_looked_at_by_its_command_and_not_by_its_other_words(
     let settings = format!(r#"{{ "hooks": {{ "PreToolUse": [{{ "matcher": "Bash", "hooks": [{handler}] }}] }} }}"#);
     machine.write("project/.claude/settings.json", &settings);
     let told = machine.runs(&["hooks", "doctor"]);
-    assert!(told.code == 1 && told.out.contains("./check.sh is not there"), "{}", told.out);
+    assert!(told.code == 1 && told.out.contains("./check.sh does not exist"), "{}", told.out);
     machine.script("project/check.sh", "true");
     let told = machine.runs(&["hooks", "doctor"]);
     assert_eq!(told.code, 0, "{}", told.out);
@@ -94,7 +94,7 @@ fn a_command_that_works_is_never_called_broken() {
     assert!(told.code == 0 && !told.out.contains('✗'), "{}", told.out);
     machine.write("project/.claude/settings.json", &settings("Bash", &["~/.claude/hooks/missing.sh"]));
     let told = machine.runs(&["hooks", "doctor"]);
-    assert!(told.code == 1 && told.out.contains(".claude/hooks/missing.sh is not there"), "{}", told.out);
+    assert!(told.code == 1 && told.out.contains(".claude/hooks/missing.sh does not exist"), "{}", told.out);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_script_that_may_be_missing_is_lacking_and_not_broken() {
     let machine = Machine::new();
     machine.write("project/.claude/settings.json", &settings("Bash", &["./missing.sh 2>/dev/null || true"]));
     let told = machine.runs(&["hooks", "doctor"]);
-    let line = told.out.lines().find(|line| line.contains("./missing.sh is not there")).expect("it is told");
+    let line = told.out.lines().find(|line| line.contains("./missing.sh does not exist")).expect("it is told");
     assert!(told.code == 0 && line.starts_with('!'), "{}", told.out);
 }
 
@@ -119,11 +119,11 @@ fn what_of_claude_codes_settings_does_not_count_is_found_before_trust_and_after(
         let told = machine.runs(&["hooks", "doctor"]);
         assert_eq!(told.code, 0, "{}", told.out);
         for words in [
-            "there is no event `PreTolUse`",
+            "unknown event `PreTolUse`",
             "permissions.allow: `Edit:*`",
-            "no tool is called `bash`",
+            "unknown tool `bash`",
             "write `Bash`",
-            "no tool is called `Bash(git *)`",
+            "`Bash(git *)` matches no tool",
         ] {
             let line = told.out.lines().find(|line| line.contains(words));
             assert!(line.is_some_and(|line| line.starts_with('!') || line.contains('→')), "{words}: {}", told.out);
@@ -141,7 +141,7 @@ fn a_policy_that_cannot_be_used_is_found_before_anybody_trusts_it() {
     for (text, words) in [
         ("[[hook]]\npoint = \"BeforeTolUse\"\ndeny = \"no\"\n", "BeforeTolUse"),
         ("[permissions]\nallow = [\"Edit:*\"]\n", "Edit:*"),
-        (&format!("{hook}after = [\"b\"]\n"), "no hook of that name"),
+        (&format!("{hook}after = [\"b\"]\n"), "there is no such hook"),
     ] {
         let machine = Machine::new();
         machine.write("project/vertebra.toml", text);
@@ -160,6 +160,6 @@ fn hooks_are_counted_where_there_are_some() {
     machine.write("project/vertebra.toml", "[[hook]]\nname = \"a\"\npoint = \"BeforeToolUse\"\ndeny = \"no\"\n");
     machine.runs(&["trust", "--yes"]);
     let told = machine.runs(&["hooks", "doctor"]);
-    assert!(told.out.contains("1 hook of vertebra.toml is in force"), "{}", told.out);
+    assert!(told.out.contains("1 hook from vertebra.toml is in force"), "{}", told.out);
     assert!(told.out.contains("1 hook, trusted"), "{}", told.out);
 }

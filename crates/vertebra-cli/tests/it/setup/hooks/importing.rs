@@ -26,15 +26,15 @@ fn judged(machine: &Machine, tool: &str) -> Value {
 }
 
 #[test]
-fn a_rule_that_cannot_be_used_is_told_and_the_others_are_carried_over() {
+fn an_invalid_rule_is_reported_and_the_others_are_imported() {
     let machine = Machine::new();
     let rules = json!({ "deny": ["Bash(wget *| bash*)", "Read(**/.env)", 7], "allow": ["Edit:*", "Bash(ls *)"] });
     let told = imported(&machine, &json!({ "permissions": rules }));
     assert_eq!(told.code, 0, "{}", told.err);
     for words in [
-        "! permissions.deny: `Bash(wget *| bash*)` is left out",
-        "! permissions.allow: `Edit:*` is left out",
-        "! permissions.deny: 7 is no rule",
+        "! permissions.deny: `Bash(wget *| bash*)` is not imported",
+        "! permissions.allow: `Edit:*` is not imported",
+        "! permissions.deny: invalid rule 7",
         "✓ permissions.deny: Read(**/.env)",
         "✓ permissions.allow: Bash(ls *)",
     ] {
@@ -47,7 +47,7 @@ fn a_rule_that_cannot_be_used_is_told_and_the_others_are_carried_over() {
 }
 
 #[test]
-fn a_file_that_could_not_be_used_is_not_written() {
+fn an_invalid_result_is_not_written() {
     let machine = Machine::new();
     let before = "[permissions]\ndeny = [\"Edit:*\"]\n";
     machine.write("project/vertebra.toml", before);
@@ -77,7 +77,7 @@ fn a_gate_that_is_imported_stays_shut_however_its_command_is_written() {
 }
 
 #[test]
-fn what_only_claude_code_could_fill_in_is_not_carried_over() {
+fn variables_that_only_claude_code_knows_are_not_imported() {
     let machine = Machine::new();
     let handlers: Vec<Value> = [
         json!({ "command": "${CLAUDE_PLUGIN_ROOT}/check.sh" }),
@@ -95,12 +95,12 @@ fn what_only_claude_code_could_fill_in_is_not_carried_over() {
     .collect();
     let told = imported(&machine, &at("PreToolUse", "Bash", &json!(handlers)));
     for (number, words) in [
-        "import its hooks/hooks.json",
+        "import the plugin's hooks/hooks.json",
         "`CLAUDE_PLUGIN_DATA` has a value only in Claude Code",
         "`CLAUDE_PLUGIN_OPTION_` has a value only in Claude Code",
-        "write the path, by hand",
-        "`shell` is `bash` or `powershell`, not `fish`",
-        "`args` is a list of texts",
+        "write the path by hand",
+        "`shell` must be `bash` or `powershell`, not `fish`",
+        "`args` must be a list of strings",
     ]
     .iter()
     .enumerate()
@@ -133,7 +133,7 @@ fn a_plugins_hooks_find_its_folder_and_its_variable() {
         &machine.read("plugin/hooks/hooks.json").replace("sh\",\"args", "x\",\"no"),
     );
     let told = machine.runs(&["hooks", "import", "--from", "../a plugin/hooks/hooks.json"]);
-    assert!(told.err.contains("has letters that a shell reads"), "{}", told.err);
+    assert!(told.err.contains("has characters that a shell interprets"), "{}", told.err);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn a_mistake_in_a_hook_ends_the_run_with_its_line_before_it_begins() {
     machine.user_settings("[[hook]]\npoint = \"PostToolUse\"\ndeny = \"too late\"\n");
     let told = machine.plays(&[say("hello")], &[]);
     assert_ne!(told.code, 0);
-    assert!(told.err.contains("vertebra.toml, line 3: `deny` cannot be honoured at AfterToolUse"), "{}", told.err);
+    assert!(told.err.contains("vertebra.toml, line 3: `deny` is not possible at AfterToolUse"), "{}", told.err);
     assert!(told.err.contains("|        ^^^^^^^^^^"), "{}", told.err);
 }
 
@@ -63,7 +63,7 @@ fn the_list_has_what_is_in_force_in_order_and_what_is_not_and_why() {
     };
     let lines: Vec<String> = rows.as_array().expect("a list").iter().map(line).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
-    PromptSubmit guard off | always | denies: no | vertebra.toml:12 | switched off
+    PromptSubmit guard off | always | denies: no | vertebra.toml:12 | disabled
     BeforeToolUse hook first | always | sets {"timeout":5} | vertebra.toml:6 | 1
     BeforeToolUse guard no-push | tool Bash, command git\s+push | denies: pushing is for humans | vertebra.toml:1 | 2
     ShouldContinue guard theirs | always | stops: enough | vertebra.toml:1 | the folder is not trusted

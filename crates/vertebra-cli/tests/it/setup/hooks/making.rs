@@ -1,11 +1,11 @@
-//! Hooks that are made, and hooks that are taken over.
+//! `vertebra hooks new` and `vertebra hooks import`.
 
 use std::process::{Command, Stdio};
 
 use super::{Machine, machine};
 
 #[test]
-fn a_new_hook_and_its_case_pass_as_they_are_made() {
+fn the_test_case_of_a_new_hook_passes() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", "# mine\n[limits]\nsteps = 9\n");
     let mut languages = vec!["sh", "python"];
@@ -27,15 +27,15 @@ fn a_new_hook_and_its_case_pass_as_they_are_made() {
 }
 
 #[test]
-fn a_new_hook_takes_nothing_that_is_there() {
+fn a_new_hook_overwrites_nothing() {
     let machine = machine();
     let told = machine.runs(&["hooks", "new", "no-force-push", "--lang", "sh"]);
-    assert!(told.code == 1 && told.err.contains("has a hook `no-force-push` already"), "{}", told.err);
+    assert!(told.code == 1 && told.err.contains("already has a hook `no-force-push`"), "{}", told.err);
     let told = machine.runs(&["hooks", "new", "gap", "--lang", "sh"]);
     assert_eq!(told.code, 1, "{}", told.out);
     machine.write("project/hooks/other.sh", "mine");
     let told = machine.runs(&["hooks", "new", "other", "--lang", "sh"]);
-    assert!(told.code == 1 && told.err.contains("is there already"), "{}", told.err);
+    assert!(told.code == 1 && told.err.contains("already exists"), "{}", told.err);
     assert_eq!(machine.read("project/hooks/other.sh"), "mine");
     assert_eq!(machine.read("project/vertebra.toml"), super::POLICY, "nothing is half done");
     if cfg!(not(feature = "wasm")) {
@@ -44,7 +44,7 @@ fn a_new_hook_takes_nothing_that_is_there() {
         assert_eq!(machine.read("project/vertebra.toml"), super::POLICY, "no policy that cannot be read is made");
     }
     let told = machine.runs(&["hooks", "new", "../x", "--lang", "sh"]);
-    assert!(told.code == 1 && told.err.contains("becomes the name of a file"), "{}", told.err);
+    assert!(told.code == 1 && told.err.contains("becomes a file name"), "{}", told.err);
 }
 
 const CLAUDE: &str = r#"{
@@ -61,7 +61,7 @@ const CLAUDE: &str = r#"{
 }"#;
 
 #[test]
-fn imported_hooks_judge_as_the_settings_did_and_what_is_left_is_told() {
+fn imported_hooks_decide_as_before_and_the_rest_is_reported() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", "# mine\n[permissions]\ndeny = [\"Bash(rm *)\"]  # keep\n");
     machine.write("project/.claude/settings.json", CLAUDE);
@@ -72,11 +72,11 @@ fn imported_hooks_judge_as_the_settings_did_and_what_is_left_is_told() {
 
     let told = machine.runs(&["hooks", "import"]);
     assert_eq!(told.code, 0, "{}", told.err);
-    assert!(told.err.contains("What stays in .claude/settings.json runs from there, too"), "{}", told.err);
+    assert!(told.err.contains("The hooks in .claude/settings.json still run too"), "{}", told.err);
     for left in [
-        "model: has no place",
+        "model: not part of a policy",
         "permissions.defaultMode",
-        "hooks.PreToolUse[0].hooks[2]: a handler",
+        "hooks.PreToolUse[0].hooks[2]: handlers of type `prompt`",
         "hooks.WorktreeCreate",
     ] {
         assert!(told.err.contains(left), "{left}: {}", told.err);

@@ -25,7 +25,7 @@ fn a_project_does_not_decide_what_is_recorded() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", "[journal]\nenabled = false\n");
     let told = machine.on(&[say("fine")], &["run", "--trust", "go"]);
-    assert!(told.code == 2 && told.err.contains("not for a project to say"), "{}", told.err);
+    assert!(told.code == 2 && told.err.contains("a project cannot change what is recorded"), "{}", told.err);
 }
 
 #[test]
