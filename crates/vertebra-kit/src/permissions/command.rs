@@ -14,7 +14,7 @@ impl CommandPattern {
         let text = text.strip_suffix(":*").map_or_else(|| text.to_owned(), |start| format!("{start} *"));
         if text.contains(":*") {
             let instead = format!("write `Bash({})`", text.replace(":*", " *").replace("  ", " "));
-            return Err(Wrong::new("`:*` stands at the end only", instead));
+            return Err(Wrong::new("`:*` is only valid at the end", instead));
         }
         let text = plain(&text)?;
         let (text, end) = match text.strip_suffix(" *") {
@@ -62,7 +62,7 @@ fn plain(text: &str) -> Result<String, Wrong> {
     }
     let rules: Vec<String> = commands.iter().map(|command| format!("`Bash({command})`")).collect();
     let instead = format!("write a rule for each: {}", rules.join(", "));
-    Err(Wrong::new("it is more than one command, and commands are judged one by one", instead))
+    Err(Wrong::new("a rule matches one command, and this is more than one", instead))
 }
 
 /// A file that a command opens by redirection.

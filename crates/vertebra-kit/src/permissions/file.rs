@@ -103,7 +103,7 @@ impl RuleFile {
                     continue;
                 }
                 other => {
-                    let message = format!("`{other}` is none of `allow`, `ask`, `deny`, `mode`");
+                    let message = format!("unknown key `{other}`; expected `allow`, `ask`, `deny` or `mode`");
                     return Err(wrong(table.key(key).and_then(toml_edit::Key::span).or(item.span()), message));
                 }
             };
@@ -191,7 +191,7 @@ fn mode(item: &Item) -> Result<Mode, String> {
         Some("ask") => Ok(Mode::Ask),
         Some("accept_edits") => Ok(Mode::AcceptEdits),
         Some("plan") => Ok(Mode::Plan),
-        Some("bypass") => Err("questions are not bypassed by a file; the program has to say so".to_owned()),
+        Some("bypass") => Err("a file cannot turn on bypass mode; only the program can".to_owned()),
         _ => Err("`mode` is one of \"ask\", \"accept_edits\", \"plan\"".to_owned()),
     }
 }
@@ -236,13 +236,13 @@ mod tests {
         let cases = [
             (
                 "[permissions]\n\nallow = [\n  \"Bash(git *)\",\n  \"Bash(git *\"\n]\n",
-                "line 5: `Bash(git *` is not a rule",
+                "line 5: invalid rule `Bash(git *`",
             ),
-            ("[permissions]\nalow = []\n", "line 2: `alow` is none of"),
+            ("[permissions]\nalow = []\n", "line 2: unknown key `alow`"),
             ("[permissions]\nallow = \"Bash\"\n", "line 2: `allow` is a list of rules"),
             ("[permissions]\ndeny = [1]\n", "line 2: `deny` is a list of rules"),
             ("x = 1\npermissions = 3\n", "line 2: `permissions` is a table"),
-            ("[permissions]\nmode = \"bypass\"\n", "line 2: questions are not bypassed by a file"),
+            ("[permissions]\nmode = \"bypass\"\n", "line 2: a file cannot turn on bypass mode"),
             ("[permissions\n", "line 1"),
         ];
         for (text, expected) in cases {

@@ -22,7 +22,7 @@ impl HostPattern {
         let bare = text.trim_start_matches("domain:").trim();
         let host = host_of(bare).or_else(|| is_host(bare).then(|| bare.to_owned()));
         let host = host.unwrap_or_else(|| "example.org".to_owned());
-        Err(Wrong::new("a host is named as `domain:`", format!("write `WebFetch(domain:{host})`")))
+        Err(Wrong::new("a host needs the prefix `domain:`", format!("write `WebFetch(domain:{host})`")))
     }
 
     pub(super) fn holds(&self, host: &str) -> bool {

@@ -44,7 +44,7 @@ impl PathPattern {
         };
         if text.starts_with('~') && from != From::Home {
             return Err(Wrong::new(
-                "only one's own home is known",
+                "only your own home folder is known",
                 format!("write `{tool}(~/…)` or `{tool}(/home/…)`"),
             ));
         }
@@ -53,7 +53,7 @@ impl PathPattern {
         let parts: Vec<&str> = rest.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         if parts.contains(&"..") {
             let instead = "write the path from `/`, from `~`, or from the working folder";
-            return Err(Wrong::new("`..` cannot be judged in a pattern", instead));
+            return Err(Wrong::new("a pattern cannot contain `..`", instead));
         }
         let pattern = parts.join("/");
         let is_whole_folder = pattern.is_empty() || pattern == "**";

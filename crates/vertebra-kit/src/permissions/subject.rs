@@ -161,7 +161,7 @@ impl Subject {
             subject.read_patterns()?;
         }
         if subject.places.len() + subject.touched.len() > MAX_PLACES {
-            return Err(format!("the call names more than {MAX_PLACES} paths, too many to be judged"));
+            return Err(format!("the call names more than {MAX_PLACES} paths, too many to check"));
         }
         let touched = subject.touched.iter_mut().map(|touched| &mut touched.place);
         subject.places.iter_mut().chain(touched).for_each(Place::follow_links);
@@ -300,14 +300,14 @@ impl Subject {
     /// Adds what patterns in the commands stand for.
     fn read_patterns(&mut self) -> Result<(), String> {
         if self.is_lost() {
-            return Err(format!("the command may go to {MAX_FOLDERS} folders or more, too many to be judged"));
+            return Err(format!("the command may change to {MAX_FOLDERS} folders or more, too many to check"));
         }
         let mut left = MAX_NAMES;
         for touched in &mut self.touched {
             let patterns: Vec<String> = touched.place.0.iter().filter(|path| is_pattern(path)).cloned().collect();
             for pattern in patterns {
                 let found = found(&pattern, &mut left).ok_or_else(|| {
-                    format!("the patterns in the command stand for more than {MAX_NAMES} names, too many to be judged")
+                    format!("the globs in the command match more than {MAX_NAMES} names, too many to check")
                 })?;
                 touched.place.0.extend(found);
             }

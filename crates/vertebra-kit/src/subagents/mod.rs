@@ -107,7 +107,7 @@ impl Subagents {
         self.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.iter().map(|agent| &*agent.name).collect();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            format!("there is no agent `{name}`; there are: {known}")
+            format!("unknown agent `{name}`; known agents: {known}")
         })
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
     let tail = limit / 4;
     let head: String = text.chars().take(limit - tail).collect();
     let end: String = text.chars().skip(length - tail).collect();
-    format!("{head}⟨{} characters more⟩{end}", length - limit)
+    format!("{head}⟨{} more characters⟩{end}", length - limit)
 }
 
 fn escaped(text: &str, keep_lines: bool) -> String {
@@ -76,7 +76,7 @@ fn escaped(text: &str, keep_lines: bool) -> String {
 
 fn push_blanks(shown: &mut String, count: usize) {
     if count > MAX_BLANKS {
-        notice(shown, format_args!("{count} blanks"));
+        notice(shown, format_args!("{count} spaces"));
     } else {
         shown.push_str(&" ".repeat(count));
     }
@@ -129,9 +129,9 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(on_one_line(text, 100), expected);
         }
-        assert_eq!(on_one_line(&format!("a{}b", " ".repeat(500)), 100), "a⟨500 blanks⟩b");
+        assert_eq!(on_one_line(&format!("a{}b", " ".repeat(500)), 100), "a⟨500 spaces⟩b");
         assert_eq!(as_lines(&format!("a{}b", "\n".repeat(501))), ["a", "⟨500 empty lines⟩", "b"]);
-        assert_eq!(on_one_line(&"x".repeat(30), 8), "xxxxxx⟨22 characters more⟩xx");
+        assert_eq!(on_one_line(&"x".repeat(30), 8), "xxxxxx⟨22 more characters⟩xx");
     }
 
     proptest! {

@@ -89,7 +89,12 @@ async fn what_somebody_changed_since_stays_and_the_rest_is_undone() {
     assert_eq!(undone.restored, paths(&["a.txt"]));
     assert_eq!(undone.removed, paths(&[]));
     let told = undone.to_string();
-    for part in ["`b.txt` was changed since", "`new.txt` was changed since", "`gone.txt` is not there", "commands"] {
+    for part in [
+        "`b.txt` was not restored: it has changed since",
+        "`new.txt` was not restored: it has changed since",
+        "`gone.txt` is not there",
+        "commands",
+    ] {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert_eq!((world.text("a.txt").as_str(), world.text("b.txt").as_str()), ("one", "a person's"));

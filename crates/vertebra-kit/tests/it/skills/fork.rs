@@ -109,7 +109,7 @@ async fn a_fork_runs_as_the_agent_it_names() {
     run(&built(builder.with(library.skills().agents(&agents([scout])))), "go").await;
     let child = &model.requests()[1];
     assert_eq!((&*child.system_prompt, &*child.model.name, offered(child)), ("You scout.", "tiny", vec!["bash"]));
-    assert_eq!(last_results(&model), ["done: Scouted.", "failed: there is no agent `nobody`; there are: scout"]);
+    assert_eq!(last_results(&model), ["done: Scouted.", "failed: unknown agent `nobody`; known agents: scout"]);
 }
 
 #[tokio::test]
