@@ -1,4 +1,5 @@
-//! Which model: the one that was named, the one in the settings, the one there is a key for, the one that runs here.
+//! Chooses the model: the one named on the command line or in the settings, else the first with a key, else the first
+//! local server that answers.
 
 use std::{
     borrow::Cow,
@@ -7,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use vertebra::SharedModel;
 use vertebra_bridge::{
     settings::{self, ModelSettings, Said},
@@ -21,37 +22,52 @@ use vertebra_models::{
 
 use super::{World, rights, script::Script};
 
-/// What is said if there is no model.
-const NO_MODEL: &str = "\
-there is no model to ask. Any of these gives you one:
-  1. name one       vertebra run --model anthropic:claude-sonnet-5-5 \"…\"
-  2. write it down  vertebra init --user, then `name` under `[model]`
-  3. set a key      export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY, …)
-  4. run one here   start Ollama, llama.cpp, LM Studio or vLLM
-What was looked for: vertebra models. To see an agent at work without a model: vertebra demo";
-
-/// What a recording calls the folder that is worked in.
+/// The placeholder for the working folder in a recording.
 const FOLDER: &str = "{folder}";
 
-/// A model that is to be asked, and why this one.
+/// The error that no model can be used: none is named, no key is set and no local server answers.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error(
+    "no model is available. Set an API key or start a local model server:\n  \
+     export ANTHROPIC_API_KEY=…    (or OPENAI_API_KEY, GEMINI_API_KEY, …)\n  \
+     ollama serve                  (or llama.cpp, LM Studio, vLLM)"
+)]
+pub(crate) struct NoModel;
+
+impl NoModel {
+    /// Returns the error with the steps that lead to a model, for a user who typed `vertebra COMMAND`.
+    pub(crate) fn page(self, command: &str) -> String {
+        format!(
+            "{self}\n\
+             Then run `vertebra {command}` again; it uses the first model it finds.\n\n\
+             To use a specific model, name it as well (it still needs its key or its server):\n  \
+             vertebra {command} --model anthropic:claude-sonnet-5-5\n  \
+             vertebra init --user          then set `name` under `[model]` in the new file\n\n\
+             `vertebra models --all` shows what is missing for each provider.\n\
+             `vertebra demo` shows an agent at work without a model."
+        )
+    }
+}
+
+/// The chosen model and why it was chosen.
 pub(crate) struct Picked {
     /// The model.
     pub(crate) pick: Pick,
-    /// Why: `named by the command line`.
+    /// The reason, such as `named by the command line`.
     pub(crate) reason: String,
 }
 
-/// A model that is to be asked.
+/// A chosen model.
 pub(crate) enum Pick {
-    /// A script.
+    /// A scripted model.
     Script(PathBuf),
-    /// A recording.
+    /// A recorded model.
     Cassette(PathBuf),
     /// A model of a provider.
     Provider {
-        /// The provider, and how it is reached.
+        /// The provider and its base URL.
         finding: Box<Finding>,
-        /// The model's name there.
+        /// The name of the model at that provider.
         model: String,
     },
 }
@@ -66,17 +82,17 @@ impl fmt::Display for Pick {
     }
 }
 
-/// Where models are looked for.
+/// The places where models are looked for.
 pub(crate) struct Places<'s> {
     settings: &'s ModelSettings,
     world: &'s World,
     search: Search,
-    /// Keys under names of a person's own, by provider: the variable, and what is in it.
+    /// Keys in variables that the settings name, by provider: the variable and its value.
     keys: BTreeMap<&'static str, (String, Secret)>,
 }
 
 impl<'s> Places<'s> {
-    /// Where the settings and the environment say.
+    /// Creates the search from the settings and the environment.
     pub(crate) fn new(settings: &'s ModelSettings, world: &'s World) -> anyhow::Result<Self> {
         let mut environment = world.variables.clone();
         let (mut urls, mut keys) = (Vec::new(), BTreeMap::new());
@@ -89,10 +105,10 @@ impl<'s> Places<'s> {
             if let Some(variable) = &said.value.key {
                 let value = world.variables.get(&variable.value).filter(|value| !value.trim().is_empty());
                 let value = value.with_context(|| {
-                    format!("{}: the variable {} is not set or empty", variable.origin, variable.value)
+                    format!("{}: the environment variable {} is not set or is empty", variable.origin, variable.value)
                 })?;
                 keys.insert(provider.name, (variable.value.clone(), Secret::new(value)));
-                // The usual variables do not count beside the one that was named.
+                // A variable named in the settings replaces the usual ones.
                 environment.retain(|name, _| !provider.keys.contains(&&**name));
                 environment.extend(provider.keys.first().map(|usual| ((*usual).to_owned(), value.clone())));
             }
@@ -102,25 +118,25 @@ impl<'s> Places<'s> {
         Ok(Self { settings, world, search, keys })
     }
 
-    /// Looks everywhere.
+    /// Looks in all places.
     pub(crate) async fn look(&self) -> Found {
         self.search.look().await
     }
 
-    /// The model to ask. Without a name all places are looked at, unless somebody did already.
+    /// Chooses the model. Without a name it looks in all places, unless the caller has already.
     pub(crate) async fn pick(&self, looked: Option<&Found>) -> anyhow::Result<Picked> {
         if let Some(name) = &self.settings.name {
             let pick = self
                 .named(name)
                 .await
-                .with_context(|| format!("the model `{}` of {}", shown(&name.value), name.origin))?;
+                .with_context(|| format!("model `{}` from {}", shown(&name.value), name.origin))?;
             return Ok(Picked { pick, reason: format!("named by {}", name.origin) });
         }
         let found = match looked {
             Some(found) => Cow::Borrowed(found),
             None => Cow::Owned(self.look().await),
         };
-        let chosen = found.choice().ok_or_else(|| anyhow!(NO_MODEL))?;
+        let chosen = found.choice().ok_or(NoModel)?;
         let pick = Pick::Provider { finding: Box::new(chosen.finding.clone()), model: chosen.model.to_owned() };
         Ok(Picked { pick, reason: self.why(chosen.finding.provider, chosen.why) })
     }
@@ -137,13 +153,16 @@ impl<'s> Places<'s> {
             // A server on this machine may be slow to list its models, or not list them at all.
             (Ok(_), Some(model)) => model.to_owned(),
             (Err(_), Some(model)) if choice.provider.local => model.to_owned(),
-            (Ok(_), None) => finding.default_model().context("it has no usual model: write PROVIDER:NAME")?.to_owned(),
-            (Err(why), _) => bail!("{} cannot be used: {why}", choice.provider.label),
+            (Ok(_), None) => finding
+                .default_model()
+                .context("this provider has no default model; name one as PROVIDER:NAME")?
+                .to_owned(),
+            (Err(why), _) => bail!("{} is not available: {why}", choice.provider.label),
         };
         Ok(Pick::Provider { finding: Box::new(finding), model })
     }
 
-    /// Why a provider is usable, with the names that a person gave.
+    /// Returns the reason why a provider is usable, with the variable names from the settings.
     pub(crate) fn why(&self, provider: &Provider, why: &str) -> String {
         match (self.keys.get(provider.name), provider.keys.first()) {
             (Some((variable, _)), Some(usual)) => why.replace(usual, variable),
@@ -151,7 +170,7 @@ impl<'s> Places<'s> {
         }
     }
 
-    /// The model itself, in the folder it works in; recorded, if it is to be.
+    /// Opens the model for this folder, and records it if `record` names a file.
     pub(crate) fn open(&self, pick: &Pick, folder: &Path, record: Option<&Path>) -> anyhow::Result<SharedModel> {
         let folder = folder.to_string_lossy();
         let (model, key) = match pick {
@@ -170,7 +189,7 @@ impl<'s> Places<'s> {
         }))
     }
 
-    /// What keeps secrets out of recordings: all kinds, and not only the key that this model is asked with.
+    /// Returns the redaction for recordings. It covers all secrets, not only the key of this model.
     fn redaction(&self) -> Result<Redaction, RedactionError> {
         rights::redaction(self.settings, self.world)
     }

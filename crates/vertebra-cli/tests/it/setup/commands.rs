@@ -19,7 +19,7 @@ fn init_writes_a_file_that_changes_nothing_and_never_overwrites_one() {
     Then: vertebra doctor
     ");
     let told = machine.runs(&["trust"]);
-    assert!(told.out.contains("nothing that needs trust"), "{}", told.out);
+    assert!(told.out.contains("no configuration that needs trust"), "{}", told.out);
     machine.write("project/vertebra.toml", "mine");
     let told = machine.runs(&["init"]);
     assert_eq!((told.code, machine.read("project/vertebra.toml").as_str()), (1, "mine"));

@@ -87,7 +87,7 @@ fn a_bad_address_is_an_error_of_who_wrote_it_and_a_warning_from_the_environment(
     let mut command = machine.command(&["run", &model, "go"]);
     let told = machine.told(command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318"));
     assert_eq!((told.code, told.out.trim()), (0, "done"), "{}", told.err);
-    assert!(told.err.contains("no telemetry: OTEL_EXPORTER_OTLP_ENDPOINT"), "{}", told.err);
+    assert!(told.err.contains("telemetry is off: OTEL_EXPORTER_OTLP_ENDPOINT"), "{}", told.err);
 }
 
 #[test]
