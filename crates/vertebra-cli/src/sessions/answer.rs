@@ -60,7 +60,7 @@ pub(super) struct Answer {
     call: Option<String>,
     #[command(flatten)]
     what: What,
-    /// Require that the arguments have this digest, or one that starts so
+    /// Require this digest of the arguments, or its first digits
     #[arg(long, value_name = "DIGEST")]
     digest: Option<String>,
     /// Resume the session at once; if it asks again, it waits again

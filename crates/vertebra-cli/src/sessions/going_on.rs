@@ -99,7 +99,7 @@ pub(super) async fn fork(options: Fork) -> anyhow::Result<ExitCode> {
     let begin = async |assembled: &Assembled| Ok(assembled.agent.fork(past.lines()?, options.after_step).await?);
     let (mut desk, session) = match open(&past, options.going, begin).await {
         Ok(opened) => opened,
-        Err(error) => return Ok(drive::cannot_begin(&error, "sessions resume SESSION")),
+        Err(error) => return Ok(drive::cannot_begin(&error, "sessions fork SESSION")),
     };
     let prompt = options.prompt.join(" ");
     desk.note(&format!("session {} forked from {}", short_id(session.id()), short_id(&past.row.session_id)));

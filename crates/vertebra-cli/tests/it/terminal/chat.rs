@@ -137,7 +137,7 @@ fn a_conversation_can_be_made_shorter_or_begun_anew() {
     ask(&mut person, "say little", "Then little.");
     ask(&mut person, "/compact the names", "compacted from about");
     ask(&mut person, "what do you know?", "I remember.");
-    ask(&mut person, "/clear", "a new session");
+    ask(&mut person, "/clear", "new session:");
     ask(&mut person, "/compact", "nothing to compact");
     ask(&mut person, "what do you know?", "I know nothing.");
     leave(person);
