@@ -8,7 +8,7 @@ use vertebra_bridge::{settings::Settings, shown};
 use vertebra_models::found::Finding;
 
 use crate::{
-    assembly::{NoModel, Picked, Places, Settled, Trust, World},
+    assembly::{Picked, Places, Settled, Trust, World},
     view::text,
 };
 
@@ -80,7 +80,6 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let found = places.look().await;
     let (chosen, problem) = match places.pick(Some(&found)).await {
         Ok(Picked { pick, reason }) => (Some(Chosen { model: pick.to_string(), because: reason }), None),
-        Err(error) if error.is::<NoModel>() => (None, Some(NoModel::HELP.to_owned())),
         Err(error) => (None, Some(format!("{error:#}"))),
     };
     let providers = found.iter().map(|finding| row(finding, &places)).collect();

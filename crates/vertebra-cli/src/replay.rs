@@ -1,4 +1,4 @@
-//! `vertebra replay`: a recorded session once more, with the hooks there are now and nothing else.
+//! `vertebra replay`: replays a recorded session with the current hooks.
 
 use std::{fmt::Write as _, io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -8,7 +8,7 @@ use vertebra::{Divergence, Likeness, Replay};
 
 use crate::{
     assembly::{Recorded, World, replayed},
-    options::AgentOptions,
+    options::{AgentOptions, PolicyOptions},
     sessions::Past,
     view::{
         rows::{BOLD, DIM, GREEN, RED},
@@ -16,37 +16,44 @@ use crate::{
     },
 };
 
-/// What to replay, with which hooks.
+/// The options of `vertebra replay`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-What the model said, what tools gave back and what people decided comes from the journal; the time is the time it was then.
-Hooks run for real, programs among them. No model is asked, no tool is run and no server is started.
+Model responses, tool results, approvals and the time come from the journal. Hooks
+really run, including their programs. No model is called, no tool runs and no MCP
+server starts.
 
-Without --hooks the hooks have to be the same and do the same; the options that change them (--mode, --allow, --deny, --trust)
-are not recorded, so give them as they were. With --hooks the policy of that file takes the place of all settings, and only
-what comes of it is compared: what is refused, asked and changed.
+Without --hooks, the same hooks must do the same again. Permissions given on the
+command line are not recorded, so repeat --mode, --allow, --deny and --trust as they
+were. With --hooks, the policy in that file replaces all settings, and only its
+effects are compared: what it denies, asks about and changes.
 
-Exit codes: 0 identical, 1 not.")]
+Exit codes: 0 identical, 1 different or failed.
+
+Examples:
+  vertebra replay last
+  vertebra replay last --hooks stricter.toml")]
 pub(crate) struct Options {
-    /// The session
+    /// Session to replay: its ID, a unique part of it, or `last`
     #[arg(value_name = "SESSION")]
     session: String,
-    /// With the policy of this vertebra.toml in place of all settings; naming it is trusting it
+    /// Use the policy in this vertebra.toml instead of all settings, and trust it
     #[arg(long, value_name = "FILE")]
     hooks: Option<PathBuf>,
-    /// As JSON, for programs; in a pipe it is JSON anyway
+    /// Print JSON; this is the default in a pipe
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    agent: AgentOptions,
+    policy: PolicyOptions,
 }
 
 /// Runs the command.
-pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let past = Past::find(&options.session)?;
     let lines = past.lines()?;
-    past.prepare(&mut options.agent);
-    let agent = replayed(Recorded::of(&lines)?, &options.agent, options.hooks.as_deref(), &World::of_process())?;
+    let mut agent = AgentOptions { policy: options.policy, ..AgentOptions::default() };
+    past.prepare(&mut agent);
+    let agent = replayed(Recorded::of(&lines)?, &agent, options.hooks.as_deref(), &World::of_process())?;
     let likeness = if options.hooks.is_some() { Likeness::Effects } else { Likeness::Hooks };
     let replay = agent.replay(lines, likeness).await?;
     if crate::programs::read_it(options.json) {
@@ -64,13 +71,13 @@ fn object(replay: &Replay) -> Value {
 
 fn page(replay: &Replay) -> String {
     let Replay { runs, lines, divergence } = replay;
-    let (runs, lines) = (counted(*runs, "run"), counted(*lines, "line"));
+    let (runs, lines) = (counted(*runs, "run"), counted(*lines, "fact"));
     let Some(Divergence { run_id, step, place, recorded, replayed }) = divergence else {
         return format!("{GREEN}identical{GREEN:#}: {runs}, {lines}\n");
     };
     let place = on_one_line(place);
     let mut page = format!(
-        "{RED}different{RED:#} in step {step} at {BOLD}{place}{BOLD:#} {DIM}({}, after {lines} that were the same){DIM:#}\n\
+        "{RED}different{RED:#} in step {step} at {BOLD}{place}{BOLD:#} {DIM}({}, after {lines} without a difference){DIM:#}\n\
          {RED}- recorded{RED:#}\n{GREEN}+ replayed{GREEN:#}\n",
         on_one_line(run_id),
     );
@@ -86,7 +93,7 @@ fn page(replay: &Replay) -> String {
     page
 }
 
-/// One side, a value a line.
+/// Formats one side of the difference, with one value per line.
 fn side(value: Option<&Value>) -> String {
     match value {
         Some(value) => format!("{value:#}\n"),

@@ -1,19 +1,19 @@
-//! Where output goes: text that stays, and a few lines under it that change.
+//! The output of a view: text that scrolls, and a footer below it.
 
-/// Where a view draws. Text comes cleaned of others' escape sequences; those in it are ours.
+/// The surface that a view draws on. Untrusted escape sequences are removed before; those in the text are ours.
 pub(crate) trait Surface: Send {
-    /// Writes lines that stay. `text` ends with a newline.
+    /// Writes lines. `text` ends with a newline.
     fn write(&mut self, text: &str);
 
-    /// Writes lines of what the run is for: the answer. On a terminal they stand among the rest; in a pipe they alone go
-    /// to standard output, and the rest goes to standard error.
+    /// Writes lines of the answer. In a pipe, only the answer goes to standard output; everything else goes to standard
+    /// error.
     fn answer(&mut self, text: &str) {
         self.write(text);
     }
 
-    /// Puts these lines under everything else, in place of those that were there. A pipe has no such place.
+    /// Replaces the footer. A pipe has none.
     fn footer(&mut self, lines: Vec<String>);
 
-    /// How many columns there are.
+    /// Returns the width in columns.
     fn width(&self) -> usize;
 }

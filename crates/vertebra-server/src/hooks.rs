@@ -151,10 +151,10 @@ impl Inner {
             Some(Said::Answer(answer)) => {
                 let said = match answer.answer {
                     Some(Answer::Json(said) | Answer::Failed(said)) if said.len() > self.limits.answer_bytes => {
-                        Err(format!("its answer has more than {} bytes", self.limits.answer_bytes))
+                        Err(format!("the answer of the client is larger than {} bytes", self.limits.answer_bytes))
                     }
                     Some(Answer::Json(json)) => Ok(json),
-                    Some(Answer::Failed(message)) => Err(format!("it failed: {message}")),
+                    Some(Answer::Failed(message)) => Err(message),
                     None => Ok(String::new()),
                 };
                 link.answer(answer.id, said);

@@ -42,7 +42,7 @@ pub(crate) async fn stands(
             return Err(Interrupted::Cancelled);
         }
         if run.is_veiled() {
-            let why = "not run: something in its arguments was hidden from the journal; ask for it again";
+            let why = "not run: its arguments were redacted in the journal; call the tool again";
             return Ok(Use::Over(ToolResult::ended(ToolStatus::NotRun, why)));
         }
         return Ok(Use::New);

@@ -133,7 +133,7 @@ impl Agent {
             let patterns = hook.matcher.iter().flat_map(|matcher| matcher.tool_patterns());
             patterns
                 .filter(|pattern| vertebra_hooks::Matcher::tool_pattern_holds(pattern, &names) == Some(false))
-                .map(|pattern| format!("`{}` listens for tool `{pattern}`, which no tool is called", hook.name))
+                .map(|pattern| format!("hook `{}` matches tool `{pattern}`, but no tool has that name", hook.name))
         });
         unmatched.collect()
     }

@@ -269,7 +269,8 @@ impl Node {
             (used >= limit).then(|| self.stop(meter, used))
         });
         let time = self.limits.time.filter(|limit| self.active(clock) >= *limit);
-        let time = time.map(|limit| Stop::hard(StopReason::Time, self.source(), format!("worked for {limit:?}")));
+        let time = time
+            .map(|limit| Stop::hard(StopReason::Time, self.source(), format!("reached the time limit of {limit:?}")));
         let deadline = self.limits.deadline.filter(|deadline| clock.now() >= *deadline).map(|deadline| {
             Stop::hard(StopReason::Deadline, self.source(), format!("the deadline {deadline} has passed"))
         });

@@ -151,7 +151,7 @@ fn reserve(run: &Run, request: &mut Request) -> Result<Reservation, Stop> {
     if reserved.amount() < wanted {
         let left = reserved.amount();
         if left <= prompt {
-            let message = format!("the prompt takes about {prompt} tokens, and {left} are left");
+            let message = format!("the prompt needs about {prompt} tokens, but only {left} are left in the budget");
             return Err(Stop::hard(StopReason::Tokens, "limits", message));
         }
         request.max_output_tokens = Some(left - prompt);

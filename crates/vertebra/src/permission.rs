@@ -99,14 +99,14 @@ fn beyond_judgement(before: &ToolAsked, after: &ToolAsked) -> Option<&'static st
     if !after.call.is_same_call(&before.call) || after.at.run != before.at.run {
         return Some("a hook changed which call this is");
     }
-    after.call.is_beyond_reading().then_some("the command line is too long to be judged")
+    after.call.is_beyond_reading().then_some("the command line is too long to analyse")
 }
 
 /// A refusal, in words that tell an opinion from a crash.
 fn blocked(outcome: &Outcome<BeforeToolUse>, reason: &str) -> Admission {
     let by = outcome.record.decided_by.clone().unwrap_or_default();
     let reason = if outcome.record.decided_by_failure() {
-        format!("blocked because a hook failed: {reason}")
+        format!("blocked: hook {reason}")
     } else {
         format!("blocked by {by}: {reason}")
     };
@@ -156,7 +156,7 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
     let no = |reason: String| Answer::No { by: by.clone(), reason };
     let Some(approver) = &run.core().approver else {
         return Ok(no(format!(
-            "blocked: {} asked ({}), and nobody is there to answer",
+            "denied: {} requires approval ({}), and no approver is configured",
             approval.asked_by, approval.reason
         )));
     };
@@ -176,11 +176,11 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
     };
     Ok(match decision {
         Decision::Approve { digest: of } if of == digest => Answer::Yes,
-        Decision::Approve { .. } => no("blocked: the approval was for other arguments".to_owned()),
-        Decision::Deny { reason } => no(format!("blocked by a person: {reason}")),
+        Decision::Approve { .. } => no("denied: the approval was for other arguments".to_owned()),
+        Decision::Deny { reason } => no(format!("denied: {reason}")),
         Decision::Edit { args } => Answer::Instead(args),
         Decision::Later => {
-            let message = format!("{} waits for an answer about {call_id}: {}", approval.tool, approval.reason);
+            let message = format!("{} waits for approval of {call_id}: {}", approval.tool, approval.reason);
             return Err(run.suspend("approver", message));
         }
     })
@@ -208,7 +208,7 @@ async fn put(
     approval: &Approval,
     until: jiff::Timestamp,
 ) -> Result<Decision, Interrupted> {
-    let late = || Decision::Deny { reason: "nobody answered in time".to_owned() };
+    let late = || Decision::Deny { reason: "no one answered in time".to_owned() };
     let left = until.duration_since(run.clock().now());
     run.tell(|| News::Asked { approval: approval.clone() });
     let decision = match Duration::try_from(left) {
@@ -219,9 +219,9 @@ async fn put(
             match run.until_resting(decided).await.transpose()? {
                 // The question stays.
                 None => Decision::Later,
-                Some(Some(Ok(Decision::Later))) if !run.may_wait() => {
-                    Decision::Deny { reason: "nobody is there, and the tool around the agent cannot wait".to_owned() }
-                }
+                Some(Some(Ok(Decision::Later))) if !run.may_wait() => Decision::Deny {
+                    reason: "no one can be asked, and the tool that runs this agent cannot be suspended".to_owned(),
+                },
                 Some(Some(Ok(decision))) => decision,
                 Some(Some(Err(_panic))) => Decision::Deny { reason: "the approver panicked".to_owned() },
                 Some(None) => late(),

@@ -73,7 +73,7 @@ pub(crate) async fn take(
     let outcome = run.fire(PromptSubmit, &mut event, state, Retries::Allowed, Leave::OnCancel).await?;
     if let Refusable::Deny { reason } = outcome.verdict() {
         let by = outcome.record.decided_by.unwrap_or_default();
-        return Ok(Err(Stop::soft(StopReason::Requested, &*by, format!("the prompt was refused: {reason}"))));
+        return Ok(Err(Stop::soft(StopReason::Requested, &*by, format!("the prompt was denied: {reason}"))));
     }
     let picture_bytes: usize = event.images.iter().map(|image| image.data.len()).sum();
     let too_long = [

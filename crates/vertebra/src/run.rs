@@ -276,7 +276,7 @@ impl Loop {
         let (text, calls) = (response.text.clone(), response.calls.clone());
         self.desk.state.push(Message::assistant(response));
         if calls.is_empty() {
-            self.desk.pending.stop(Stop::soft(StopReason::Finished, "model", "the model asked for no more tools"));
+            self.desk.pending.stop(Stop::soft(StopReason::Finished, "model", "finished"));
             return Ok(StepReport { kind: StepKind::FinalResponse, text, tools: Vec::new() });
         }
         if self.desk.pending.strongest().is_some() {
@@ -288,7 +288,7 @@ impl Loop {
         let results = results.into_iter().map(|(call, result)| Message::tool(call, result));
         self.desk.state.messages_mut().insert_since(&before, results);
         if too_many > 0 {
-            let text = format!("{too_many} more calls were left out: one answer may ask for {MAX_CALLS}");
+            let text = format!("{too_many} calls were dropped: a response may contain at most {MAX_CALLS}");
             self.desk.instruct(&self.run, text, "runtime");
         }
         interrupted?;
@@ -339,7 +339,7 @@ impl Loop {
         self.continuations += 1;
         let limit = self.run.core().continuation_limit;
         (self.continuations > limit).then(|| {
-            let message = format!("the run was made to go on {limit} times");
+            let message = format!("hooks continued the run {limit} times, which is the limit");
             Stop::hard(StopReason::Retries, "continuation limit", message)
         })
     }

@@ -1,4 +1,5 @@
-//! The choice of the model: named on the command line, named in the settings, by a key, or a local server.
+//! Chooses the model: the one named on the command line or in the settings, else the first with a key, else the first
+//! local server that answers.
 
 use std::{
     borrow::Cow,
@@ -21,44 +22,52 @@ use vertebra_models::{
 
 use super::{World, rights, script::Script};
 
-/// The error if no provider has a key and no local server answers.
-#[derive(Debug, thiserror::Error)]
+/// The placeholder for the working folder in a recording.
+const FOLDER: &str = "{folder}";
+
+/// The error that no model can be used: none is named, no key is set and no local server answers.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error(
-    "{}\nTo list all providers and their keys: vertebra models --all\nTo see an agent without a model: vertebra demo",
-    Self::HELP
+    "no model is available. Set an API key or start a local model server:\n  \
+     export ANTHROPIC_API_KEY=…    (or OPENAI_API_KEY, GEMINI_API_KEY, …)\n  \
+     ollama serve                  (or llama.cpp, LM Studio, vLLM)"
 )]
 pub(crate) struct NoModel;
 
 impl NoModel {
-    /// What happened, and how to get a model.
-    pub(crate) const HELP: &str = "\
-no model is available: no API key is set and no local server answers. Do one of these:
-  use a provider      export ANTHROPIC_API_KEY=…  (or OPENAI_API_KEY, GEMINI_API_KEY, …)
-  use a local server  start Ollama, llama.cpp, LM Studio or vLLM";
+    /// Returns the error with the steps that lead to a model, for a user who typed `vertebra COMMAND`.
+    pub(crate) fn page(self, command: &str) -> String {
+        format!(
+            "{self}\n\
+             Then run `vertebra {command}` again; it uses the first model it finds.\n\n\
+             To use a specific model, name it as well (it still needs its key or its server):\n  \
+             vertebra {command} --model anthropic:claude-sonnet-5-5\n  \
+             vertebra init --user          then set `name` under `[model]` in the new file\n\n\
+             `vertebra models --all` shows what is missing for each provider.\n\
+             `vertebra demo` shows an agent at work without a model."
+        )
+    }
 }
 
-/// The name of the working folder in recordings.
-const FOLDER: &str = "{folder}";
-
-/// The model to use, and the reason for the choice.
+/// The chosen model and why it was chosen.
 pub(crate) struct Picked {
     /// The model.
     pub(crate) pick: Pick,
-    /// The reason for people: `named by the command line`.
+    /// The reason, such as `named by the command line`.
     pub(crate) reason: String,
 }
 
-/// The model to use.
+/// A chosen model.
 pub(crate) enum Pick {
-    /// A model that follows a script.
+    /// A scripted model.
     Script(PathBuf),
-    /// A model that plays back a recording.
+    /// A recorded model.
     Cassette(PathBuf),
     /// A model of a provider.
     Provider {
-        /// The provider, with its address and key.
+        /// The provider and its base URL.
         finding: Box<Finding>,
-        /// The model's name at that provider.
+        /// The name of the model at that provider.
         model: String,
     },
 }
@@ -73,17 +82,17 @@ impl fmt::Display for Pick {
     }
 }
 
-/// The places where a model can come from.
+/// The places where models are looked for.
 pub(crate) struct Places<'s> {
     settings: &'s ModelSettings,
     world: &'s World,
     search: Search,
-    /// Keys from variables that the settings name, by provider: the variable and its value.
+    /// Keys in variables that the settings name, by provider: the variable and its value.
     keys: BTreeMap<&'static str, (String, Secret)>,
 }
 
 impl<'s> Places<'s> {
-    /// Collects the providers, addresses and keys of the settings and the environment.
+    /// Creates the search from the settings and the environment.
     pub(crate) fn new(settings: &'s ModelSettings, world: &'s World) -> anyhow::Result<Self> {
         let mut environment = world.variables.clone();
         let (mut urls, mut keys) = (Vec::new(), BTreeMap::new());
@@ -96,10 +105,10 @@ impl<'s> Places<'s> {
             if let Some(variable) = &said.value.key {
                 let value = world.variables.get(&variable.value).filter(|value| !value.trim().is_empty());
                 let value = value.with_context(|| {
-                    format!("{}: the variable {} is not set or empty", variable.origin, variable.value)
+                    format!("{}: the environment variable {} is not set or is empty", variable.origin, variable.value)
                 })?;
                 keys.insert(provider.name, (variable.value.clone(), Secret::new(value)));
-                // The variable that the settings name replaces the usual ones.
+                // A variable named in the settings replaces the usual ones.
                 environment.retain(|name, _| !provider.keys.contains(&&**name));
                 environment.extend(provider.keys.first().map(|usual| ((*usual).to_owned(), value.clone())));
             }
@@ -154,7 +163,7 @@ impl<'s> Places<'s> {
         Ok(Pick::Provider { finding: Box::new(finding), model })
     }
 
-    /// Returns the reason why a provider is usable, with the variable that the settings name.
+    /// Returns the reason why a provider is usable, with the variable names from the settings.
     pub(crate) fn why(&self, provider: &Provider, why: &str) -> String {
         match (self.keys.get(provider.name), provider.keys.first()) {
             (Some((variable, _)), Some(usual)) => why.replace(usual, variable),
@@ -162,7 +171,7 @@ impl<'s> Places<'s> {
         }
     }
 
-    /// Opens the model for a working folder, with a recorder around it if `record` names a file.
+    /// Opens the model for this folder, and records it if `record` names a file.
     pub(crate) fn open(&self, pick: &Pick, folder: &Path, record: Option<&Path>) -> anyhow::Result<SharedModel> {
         let folder = folder.to_string_lossy();
         let (model, key) = match pick {
@@ -181,7 +190,7 @@ impl<'s> Places<'s> {
         }))
     }
 
-    /// Returns the redaction that keeps secrets of all kinds out of recordings.
+    /// Returns the redaction for recordings. It covers all secrets, not only the key of this model.
     fn redaction(&self) -> Result<Redaction, RedactionError> {
         rights::redaction(self.settings, self.world)
     }

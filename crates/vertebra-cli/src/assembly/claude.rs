@@ -1,4 +1,4 @@
-//! Claude Code's settings in the built-in agent: the machine's and the person's, and the project's if it is trusted.
+//! Claude Code's settings in the built-in agent: those of the machine and the user, and those of a trusted project.
 
 use std::path::{Path, PathBuf};
 
@@ -10,13 +10,13 @@ use vertebra_kit::{mcp::Servers, permissions::Rules};
 
 use super::{Brought, World};
 
-/// What Claude Code's settings say. What a project says is taken as it was when it was trusted, and not read again.
+/// Reads Claude Code's settings. Those of a project are the trusted text and are not read again.
 pub(crate) fn settings(brought: &Brought, world: &World) -> Settings {
     let mut settings = Settings::read(&places(world));
     for (path, text) in &brought.claude {
         settings.add_project_text(text, path);
     }
-    // A person's own skills and agents come first, as they do when they are loaded.
+    // The user's own skills and agents come first, in the order in which they are loaded.
     for path in world.config.iter().flat_map(|config| own_front_matter(config)) {
         settings.add_front_matter_of(&path, Level::User);
     }
@@ -26,13 +26,13 @@ pub(crate) fn settings(brought: &Brought, world: &World) -> Settings {
     settings
 }
 
-/// Where the settings of the machine and of the person lie.
+/// Returns where the settings of the machine and the user are.
 fn places(world: &World) -> Places {
     let home = world.variables.get("HOME").map(PathBuf::from);
     Places { managed: MANAGED.into(), home, project: None }
 }
 
-/// A person's skills and agents, in the order in which they are loaded.
+/// Returns the user's skills and agents, in the order in which they are loaded.
 fn own_front_matter(config: &Path) -> Vec<PathBuf> {
     let entries = |folder: &str| {
         let listed = std::fs::read_dir(config.join(folder)).into_iter().flatten().flatten();
@@ -43,7 +43,7 @@ fn own_front_matter(config: &Path) -> Vec<PathBuf> {
     entries("skills").into_iter().map(|folder| folder.join("SKILL.md")).chain(entries("agents")).collect()
 }
 
-/// The hooks of Claude Code's settings, and what of them was not understood; none if there are no settings.
+/// Returns the hooks from Claude Code's settings, if there are any, and warnings about those that were not understood.
 pub(super) fn hooks(
     folder: &Path,
     brought: &Brought,
@@ -58,7 +58,7 @@ pub(super) fn hooks(
     }
     let kept = world.state.clone().unwrap_or_else(std::env::temp_dir).join("claude-code");
     let env_file = kept.join(format!("env-{}.sh", std::process::id()));
-    // What cannot be made here fails where it is needed, in words of the hook that needs it.
+    // If this fails, the hook that needs the file reports it.
     let _ = std::fs::create_dir_all(&kept);
     let _ = std::fs::remove_file(&env_file);
     let session = Session {

@@ -1,4 +1,4 @@
-//! The journal: where it is, how it is kept, and what an agent has of it.
+//! The journal of an agent: its path, options and retention.
 
 use std::path::PathBuf;
 
@@ -10,20 +10,20 @@ use vertebra_journal::{Options, Retention, Store, telemetry::Telemetry};
 
 use super::{World, telemetry};
 
-/// The file, unless the settings name another.
+/// The default file name.
 const FILE: &str = "journal.db";
 
-/// What the managed level and the user say about the journal. Nobody else has a say.
+/// Returns the journal settings. Only the managed level and the user can set them.
 pub(crate) fn journal_settings(world: &World) -> anyhow::Result<JournalSettings> {
     let (managed, user) = world.own_settings()?;
     Ok(settings::merge(managed, [user, Settings::default()]).0.journal)
 }
 
-/// Where the journal is.
+/// Returns the path of the journal.
 pub(crate) fn journal_path(settings: &JournalSettings, world: &World) -> anyhow::Result<PathBuf> {
     let Some(said) = &settings.path else {
         let state = world.state.as_ref();
-        return Ok(state.context("there is no folder for the journal: set HOME or XDG_STATE_HOME")?.join(FILE));
+        return Ok(state.context("cannot find a folder for the journal: set HOME or XDG_STATE_HOME")?.join(FILE));
     };
     match said.value.strip_prefix("~/") {
         None => Ok(said.value.clone().into()),
@@ -34,7 +34,7 @@ pub(crate) fn journal_path(settings: &JournalSettings, world: &World) -> anyhow:
     }
 }
 
-/// How it is kept. A session that is not chained cannot be verified later, and a chain costs next to nothing.
+/// Returns the journal options. The chain is on by default: it is cheap, and a session cannot be verified without it.
 pub(crate) fn journal_options(settings: &JournalSettings) -> Options {
     let sync = match settings.sync.as_ref().map_or(Sync::Power, |said| said.value) {
         Sync::Power => vertebra_journal::Sync::Power,
@@ -43,7 +43,7 @@ pub(crate) fn journal_options(settings: &JournalSettings) -> Options {
     Options { sync, chain: settings.chain.as_ref().is_none_or(|said| said.value) }
 }
 
-/// What of it is kept, at this time; `None` if all is.
+/// Returns what is kept at this time, or `None` if everything is.
 pub(crate) fn retention(settings: &JournalSettings, now: Timestamp) -> Option<Retention> {
     let JournalSettings { keep, max_sessions, max_bytes, .. } = settings;
     let retention = Retention {
@@ -54,14 +54,13 @@ pub(crate) fn retention(settings: &JournalSettings, now: Timestamp) -> Option<Re
     (retention != Retention::default()).then_some(retention)
 }
 
-/// Opens the journal for an agent, unless none is wanted, and takes away what need not be kept. A run that is to be
-/// recorded and cannot be does not begin.
+/// Opens the journal and prunes it, unless it is turned off. If it cannot be opened, the run does not start.
 pub(super) fn open(
     settings: &JournalSettings,
     world: &World,
     warnings: &mut Vec<String>,
 ) -> anyhow::Result<Option<Store>> {
-    const WITHOUT: &str = "to run without a record: --no-journal";
+    const WITHOUT: &str = "use --no-journal to run without recording";
     if settings.enabled.as_ref().is_some_and(|said| !said.value) {
         return Ok(None);
     }
@@ -70,12 +69,12 @@ pub(super) fn open(
     if let Some(retention) = retention(settings, Timestamp::now())
         && let Err(JournalError { message, .. }) = store.prune(&retention)
     {
-        warnings.push(format!("old sessions are still in the journal: {message}"));
+        warnings.push(format!("cannot delete old sessions from the journal: {message}"));
     }
     Ok(Some(store))
 }
 
-/// Gives an agent its journal, with telemetry beside it.
+/// Gives an agent its journal and telemetry.
 pub(super) fn keep(builder: &mut AgentBuilder, store: Option<&Store>, telemetry: Option<&Telemetry>) {
     match store {
         Some(store) => telemetry::keep(builder, store.clone(), telemetry),

@@ -1,4 +1,4 @@
-//! An agent from options: the model, the tools, the rules.
+//! Assembles the built-in agent from options and settings: its model, tools, hooks and permissions.
 
 mod choice;
 mod claude;
@@ -58,44 +58,44 @@ pub(crate) use self::{
 };
 use crate::options::{AgentOptions, DriverChoice, ModeChoice};
 
-/// How many steps a run takes at most, unless told otherwise.
+/// The default limit of steps per run.
 const STEPS: u64 = 100;
 
-/// How long a run works at most, unless told otherwise.
+/// The default time limit of a run.
 const TIME: Duration = Duration::from_hours(1);
 
-/// How long a person may take to answer.
+/// How long an approval may take in a terminal.
 const PATIENCE: Duration = Duration::from_hours(24);
 
-/// How long a run that is suspended waits for an answer, unless told otherwise.
+/// How long a suspended run waits for an answer by default.
 pub(crate) const WAIT: Duration = Duration::from_hours(7 * 24);
 
-/// An agent ready to work, and the handles a front end needs.
+/// An agent ready to run, with the handles that a front end needs.
 pub(crate) struct Assembled {
     /// The agent.
     pub(crate) agent: Agent,
-    /// The model it asks, and others that it can ask.
+    /// The model that it uses, and others that it can switch to.
     pub(crate) models: Models,
-    /// Where a person's words go while it works.
+    /// Takes messages of the user while a run is under way.
     pub(crate) steering: Steering,
-    /// What can be put back of what it changed.
+    /// Undoes changes of the file tools.
     pub(crate) undo: Undo,
-    /// The permission rules, to which an "always" is added.
+    /// The permission rules. An "always" answer adds to them.
     pub(crate) rules: Rules,
-    /// The hooks of files, which follow them.
+    /// The hooks from settings files, which are reloaded when the files change.
     pub(crate) policy: Reload,
-    /// What tells a collector of it, if somebody wants that.
+    /// The telemetry exporter, if telemetry is on.
     pub(crate) telemetry: Option<Telemetry>,
-    /// Where it is recorded, unless somebody wants no record.
+    /// The journal, unless recording is off.
     pub(crate) journal: Option<Store>,
-    /// What a person should know before it begins: what was found, what is missing.
+    /// Notices for the user before the first run.
     pub(crate) notices: Vec<String>,
-    /// What nobody may overlook: what was to hold and does not.
+    /// Warnings: protections that were configured and are not in force.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Makes the built-in agent. Whoever approves is made from the rules, which an "always" is added to, and from the inbox of
-/// the journal; without one, nobody says yes.
+/// Assembles the built-in agent. `approver` receives the rules, which an "always" answer adds to, and the inbox of the
+/// journal. If it returns `None`, every call that needs approval is denied.
 pub(crate) async fn assemble<A: Approver>(
     options: &AgentOptions,
     world: &World,
@@ -104,15 +104,15 @@ pub(crate) async fn assemble<A: Approver>(
     assemble_on(options, world, Journal::Opened, approver).await
 }
 
-/// Where an agent is recorded.
+/// The journal that an agent records to.
 pub(crate) enum Journal {
-    /// As the settings say.
+    /// The one in the settings.
     Opened,
-    /// Where others are, if anywhere.
+    /// One that other agents use too, if any.
     Shared(Option<Store>),
 }
 
-/// The journal that several agents share, and what nobody may overlook about it.
+/// Opens the journal that several agents share. Returns warnings with it.
 pub(crate) fn open_journal(options: &AgentOptions, world: &World) -> anyhow::Result<(Option<Store>, Vec<String>)> {
     let mut warnings = Vec::new();
     let settled = Settled::read(&folder(options)?, Trust::Remembered, from_options(options), world)?;
@@ -120,7 +120,7 @@ pub(crate) fn open_journal(options: &AgentOptions, world: &World) -> anyhow::Res
     Ok((journal, warnings))
 }
 
-/// Makes the built-in agent, recorded here.
+/// Assembles the built-in agent on this journal.
 pub(crate) async fn assemble_on<A: Approver>(
     options: &AgentOptions,
     world: &World,
@@ -128,7 +128,7 @@ pub(crate) async fn assemble_on<A: Approver>(
     approver: impl FnOnce(&Rules, Option<Inbox>) -> Option<A>,
 ) -> anyhow::Result<Assembled> {
     let folder = folder(options)?;
-    let trust = if options.trust { Trust::Once } else { Trust::Remembered };
+    let trust = if options.policy.trust { Trust::Once } else { Trust::Remembered };
     let mut settled = Settled::read(&folder, trust, from_options(options), world)?;
     let settings = &settled.settings;
     let permissions = rights::permissions(settings, world.user_settings().as_deref())?;
@@ -136,7 +136,7 @@ pub(crate) async fn assemble_on<A: Approver>(
     let picked = places.pick(None).await?;
     let model = places.open(&picked.pick, &folder, options.record.as_deref())?;
     if settings.model.name.is_none() {
-        settled.notices.push(format!("model: {}, because {}", picked.pick, picked.reason));
+        settled.notices.push(format!("model: {} ({})", picked.pick, picked.reason));
     }
     let (servers, left_out) = servers::connect(&settings.mcp, world).await?;
     settled.notices.extend(left_out);
@@ -145,7 +145,7 @@ pub(crate) async fn assemble_on<A: Approver>(
         Journal::Shared(store) => store,
     };
     if journal.is_none() && options.wait.is_some() {
-        bail!("--wait needs a journal, and `[journal]` says that there is none: nobody could answer");
+        bail!("--wait needs a journal, but `[journal]` in the settings turns it off");
     }
     let files = policy::files(&folder, world);
     let parts =
@@ -153,24 +153,24 @@ pub(crate) async fn assemble_on<A: Approver>(
     build(parts, options, world, approver)
 }
 
-/// The folder that is worked in.
+/// Returns the canonical working folder.
 fn folder(options: &AgentOptions) -> anyhow::Result<PathBuf> {
     let folder = options.folder();
     std::fs::canonicalize(folder).with_context(|| format!("--dir {}", folder.display()))
 }
 
-/// What an agent is made of besides what it always has.
+/// The parts of an agent that differ between a run and a replay.
 struct Parts {
     folder: PathBuf,
     settled: Settled,
     permissions: Permissions,
-    /// What its hooks follow.
+    /// The settings files that its hooks are reloaded from.
     files: PolicyFiles,
-    /// Whether Claude Code's settings count too.
+    /// Whether Claude Code's settings apply too.
     with_claude: bool,
     model: SharedModel,
     servers: Vec<Mcp>,
-    /// Tools in place of those of servers.
+    /// Stand-ins for tools of MCP servers.
     stand_ins: Vec<recorded::StandIn>,
     journal: Option<Store>,
 }
@@ -187,7 +187,7 @@ fn build<A: Approver>(
     let rules = permissions.rules();
     let models = Models::new(model, &settings.model, world, &folder);
     let (steering, undo) = (Steering::default(), Undo::default());
-    // A person's own come first: of two of one name the first counts.
+    // The user's own come first: of two with the same name the first wins.
     let own = |name: &str| world.config.iter().map(move |config| config.join(name)).collect::<Vec<_>>();
     let skills = own("skills").iter().chain(&brought.skills).fold(Skills::new(), Skills::folder);
     let agents = own("agents").iter().chain(&brought.agents).fold(Subagents::new(), Subagents::folder);
@@ -245,22 +245,22 @@ fn build<A: Approver>(
     Ok(Assembled { agent, models, steering, undo, rules, policy, telemetry, journal, notices, warnings })
 }
 
-/// What all levels say together.
+/// The merged settings of all levels.
 pub(crate) struct Settled {
     /// The settings.
     pub(crate) settings: Settings,
-    /// What the project says in them, as far as it is trusted.
+    /// The settings of the project, if it is trusted.
     pub(crate) project: Vec<Settings>,
-    /// What else the folder brings.
+    /// Everything else from the folder, if it is trusted.
     pub(crate) brought: Brought,
-    /// What a person should know.
+    /// Notices for the user.
     pub(crate) notices: Vec<String>,
-    /// What nobody may overlook.
+    /// Warnings: protections that are not in force.
     pub(crate) warnings: Vec<String>,
 }
 
 impl Settled {
-    /// Reads every level for this folder.
+    /// Reads and merges all levels for this folder.
     pub(crate) fn read(folder: &Path, trust: Trust, nearest: Settings, world: &World) -> anyhow::Result<Self> {
         let (managed, user) = world.own_settings()?;
         let mut brought = Brought::look(folder, trust, world)?;
@@ -273,7 +273,7 @@ impl Settled {
     }
 }
 
-/// What the command line says, as settings.
+/// Converts command-line options to settings.
 fn from_options(options: &AgentOptions) -> Settings {
     let origin = Origin::command_line();
     let rules = |rules: &[String]| rules.iter().map(|rule| origin.said(rule.clone())).collect();
@@ -295,9 +295,9 @@ fn from_options(options: &AgentOptions) -> Settings {
             ..ModelSettings::default()
         },
         permissions: PermissionSettings {
-            mode: options.mode.map(|choice| origin.said(mode(choice))),
-            allow: rules(&options.allow),
-            deny: rules(&options.deny),
+            mode: options.policy.mode.map(|choice| origin.said(mode(choice))),
+            allow: rules(&options.policy.allow),
+            deny: rules(&options.policy.deny),
             ..PermissionSettings::default()
         },
         limits: LimitSettings {
@@ -314,7 +314,7 @@ fn from_options(options: &AgentOptions) -> Settings {
     }
 }
 
-/// All that the model is told before the conversation: the nearer to the task, the later.
+/// Builds the system prompt. Later parts are more specific.
 fn told(folder: &Path, settings: &Settings, project: &[String], system: Option<&str>) -> String {
     let InstructionSettings { text, project: wanted } = &settings.instructions;
     let wanted = wanted.as_ref().is_none_or(|said| said.value);
@@ -354,7 +354,7 @@ mod tests {
 
     impl Approver for Nobody {
         async fn decide(&self, _: &Approval) -> Decision {
-            Decision::Deny { reason: "nobody is here".to_owned() }
+            Decision::Deny { reason: "no one is here".to_owned() }
         }
     }
 
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_prompt_names_only_tools_that_there_are() {
+    async fn the_system_prompt_names_only_tools_that_exist() {
         let folder = tempfile::tempdir().expect("a folder");
         let agent = assembled(folder.path(), &[]).await.expect("an agent").agent;
         let tools: BTreeSet<String> = agent.tools().map(|tool| tool.name.to_string()).collect();
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_other_names_of_tools_are_known_without_an_agent() {
+    async fn tool_aliases_are_known_without_an_agent() {
         let folder = tempfile::tempdir().expect("a folder");
         let agent = assembled(folder.path(), &[]).await.expect("an agent").agent;
         for tool in agent.tools() {
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn managed_settings_hold_against_the_command_line() {
+    async fn managed_settings_override_the_command_line() {
         let folder = tempfile::tempdir().expect("a folder");
         let managed = "[permissions]\nmode = \"ask\"\ndeny = [\"Bash(rm *)\"]\n";
         std::fs::write(folder.path().join("managed.toml"), managed).expect("settings");

@@ -1,4 +1,4 @@
-//! The models of a session: one to begin with, others when a person asks for them.
+//! The models of a session: the first one, and those that the user switches to.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,7 +13,7 @@ use vertebra_models::Provider;
 
 use super::{Places, World};
 
-/// A model made of several: a request goes to the one of its provider. A clone is the same.
+/// Routes each request to the model of its provider. Clones share the same models.
 #[derive(Clone)]
 pub(crate) struct Models(Arc<Inner>);
 
@@ -34,7 +34,7 @@ impl Models {
         self.0.router.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The first model from its beginning, if it is one that is played: nobody goes on where somebody else was.
+    /// Opens a scripted or recorded model again, so that each session starts at its first turn.
     pub(crate) async fn played_anew(&self) -> anyhow::Result<Option<SharedModel>> {
         let Inner { settings, world, folder, .. } = &*self.0;
         let is_played = |name: &str| name.starts_with("script:") || name.starts_with("cassette:");
@@ -45,11 +45,11 @@ impl Models {
         places.open(&places.pick(None).await?.pick, folder, None).map(Some)
     }
 
-    /// The model of this name, ready to be asked: `PROVIDER:NAME`, or a name alone for the provider of `now`.
+    /// Prepares the model of this name: `PROVIDER:NAME`, or a name of the current provider.
     pub(crate) async fn choose(&self, name: &str, now: &ModelId) -> anyhow::Result<ModelId> {
         let Inner { settings, world, folder, .. } = &*self.0;
         if let Some(named) = settings.name.as_ref().filter(|named| named.origin.level == Level::Managed) {
-            bail!("the model is set by {}", named.origin);
+            bail!("the model cannot be changed: {} sets it", named.origin);
         }
         let own = format!("{}:", now.provider);
         let known = Provider::parse(name).ok().filter(|choice| *choice.provider.name != *now.provider);

@@ -1,8 +1,8 @@
-//! Other names of the built-in tools, for whoever reads of them without an agent at hand.
+//! Aliases of the built-in tools, for code that has no agent to ask.
 
 use std::sync::Arc;
 
-/// Tools, and what else they are called.
+/// The tools and their aliases.
 const ALIASES: &[(&str, &str)] = &[
     ("bash", "Bash"),
     ("read_file", "Read"),
@@ -15,7 +15,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("spawn_subagent", "Task"),
 ];
 
-/// What else a tool is called.
+/// Returns the aliases of a tool.
 pub(crate) fn aliases(tool: &str) -> Arc<[Arc<str>]> {
     ALIASES.iter().filter(|(name, _)| *name == tool).map(|(_, alias)| Arc::from(*alias)).collect()
 }

@@ -1,4 +1,5 @@
-//! What a command that only reads may do all the same: follow a link out of the folder, or let git start a program.
+//! Detects read-only commands that still reach outside: through a link out of the folder, or through a program that git
+//! starts.
 
 use std::{
     fs,
@@ -10,19 +11,19 @@ use vertebra_kit::bash::policy::Ground;
 
 use super::prompt::git_folder;
 
-/// How many folders the words of one command may be in.
+/// How many folders the words of one command may refer to.
 const MAX_FOLDERS: usize = 64;
 
-/// How many entries of a folder are looked at.
+/// How many entries of a folder are checked.
 const MAX_ENTRIES: usize = 10_000;
 
 /// How much of a repository's configuration is read.
 const MAX_CONFIG_BYTES: u64 = 256 * 1024;
 
-/// What stands for several names.
+/// Characters of a glob.
 const GLOB: [char; 3] = ['*', '?', '['];
 
-/// What a repository may set without naming a program. Whatever else it sets may be one.
+/// Git settings that cannot name a program. Any other setting might.
 const HARMLESS: &[(&str, &[&str])] = &[
     (
         "core",
@@ -44,10 +45,10 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("user", &["name", "email"]),
 ];
 
-/// Whether a word of the command may be a link that leads out of the folder. Any word may be a folder that the words
-/// after it are in: `cd a && cat b`.
+/// Returns whether a word of the command may be a link that leads out of the folder. Any word may be the folder of the
+/// words after it, as in `cd a && cat b`.
 pub(super) fn leads_out(command: &str, ground: &Ground) -> bool {
-    // In a folder that is not there are no links.
+    // A folder that does not exist has no links.
     let Ok(root) = fs::canonicalize(&ground.folder) else { return false };
     let words = words(command);
     let mut folders = vec![PathBuf::from(&ground.here)];
@@ -76,7 +77,7 @@ pub(super) fn leads_out(command: &str, ground: &Ground) -> bool {
     false
 }
 
-/// Whether one of the names that a pattern may stand for leads out.
+/// Returns whether a name that matches the pattern leads out.
 fn several_lead_out(pattern: &Path, root: &Path) -> bool {
     let Some(folder) = pattern.parent().filter(|folder| !folder.to_string_lossy().contains(GLOB)) else { return true };
     let Ok(listed) = fs::read_dir(folder) else { return false };
@@ -100,8 +101,8 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Whether git, called here, may start a program that somebody else named. The configuration of a repository can name
-/// many, and a folder with the right files in it is a repository too.
+/// Returns whether git, run in this folder, may start a program that the repository names. Any folder with the right files
+/// is a repository.
 pub(super) fn git_starts_programs(here: &Path) -> bool {
     for folder in here.ancestors() {
         if folder.join(".git").symlink_metadata().is_ok() {
@@ -135,7 +136,7 @@ fn names_no_program(config: &str) -> bool {
         };
         let section = title.split([' ', '\t', ']']).next().unwrap_or_default().to_ascii_lowercase();
         harmless = HARMLESS.iter().find(|(name, _)| *name == section).map_or(&[], |(_, keys)| keys);
-        // What follows on the same line would not be looked at.
+        // Text after the title on the same line would not be checked.
         title.find(']') == Some(title.len() - 1)
     })
 }

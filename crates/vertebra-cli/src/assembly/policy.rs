@@ -1,4 +1,4 @@
-//! The hooks of files in the built-in agent.
+//! The hooks from settings files in the built-in agent.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use vertebra_kit::mcp::Mcp;
 
 use super::{Brought, World};
 
-/// What answers for hooks may use.
+/// Returns the services that hook handlers can use.
 pub(super) fn services<'m>(
     folder: &Path,
     brought: &Brought,
@@ -27,7 +27,7 @@ pub(super) fn services<'m>(
     }
 }
 
-/// Where settings stand.
+/// Returns the settings files.
 pub(super) fn files(folder: &Path, world: &World) -> Files {
     Files {
         managed: world.managed.clone(),
@@ -37,7 +37,7 @@ pub(super) fn files(folder: &Path, world: &World) -> Files {
     }
 }
 
-/// Hooks about tools that the agent does not have: most likely a misspelt name.
+/// Reports hooks that match a tool the agent does not have, most likely because of a typo.
 pub(super) fn unknown_tools(policy: &Policy, agent: &Agent) -> Vec<String> {
     let names: Vec<&str> = agent
         .tools()
@@ -51,7 +51,10 @@ pub(super) fn unknown_tools(policy: &Policy, agent: &Agent) -> Vec<String> {
     unknown
         .map(|(hook, pattern)| {
             let origin = hook.origin.spot();
-            format!("the hook `{}` ({origin}) waits for a tool `{pattern}`, and none here is called that", hook.name)
+            format!(
+                "hook `{}` ({origin}) never runs: it matches tool `{pattern}`, but no tool has that name",
+                hook.name
+            )
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! What the folder brings along, as far as it is trusted.
+//! The configuration of a project folder, if it is trusted.
 
 use std::{io::Write as _, path::PathBuf};
 
@@ -11,45 +11,45 @@ use vertebra_bridge::{
 
 use super::World;
 
-/// How much of a project's instructions a model reads.
+/// How many bytes of a project's instruction file the model reads.
 const MAX_INSTRUCTIONS: usize = 32 * 1024;
 
-/// What counts of what the folder brings.
+/// The configuration from the folder that applies.
 #[derive(Default)]
 pub(crate) struct Brought {
-    /// Its settings, the nearest last.
+    /// Its settings, the most specific last.
     pub(crate) settings: Vec<Settings>,
     /// Its instructions, each with its origin.
     pub(crate) instructions: Vec<String>,
-    /// Its folders of skills.
+    /// Its skill folders.
     pub(crate) skills: Vec<PathBuf>,
-    /// Its folders of agents.
+    /// Its agent folders.
     pub(crate) agents: Vec<PathBuf>,
-    /// The scripts that its hooks name, as they were trusted.
+    /// The trusted versions of the scripts that its hooks run.
     pub(crate) seals: Seals,
-    /// Its settings of Claude Code: where they are, and what they say.
+    /// Its Claude Code settings: path and text.
     pub(super) claude: Vec<(PathBuf, String)>,
-    /// Its skills and agents: where they are, and what they say.
+    /// Its skills and agents: path and text.
     pub(super) front_matter: Vec<(PathBuf, String)>,
-    /// What a person should know.
+    /// Notices for the user.
     pub(crate) notices: Vec<String>,
-    /// What nobody may overlook: hooks that were to hold and do not.
+    /// Warnings: hooks that are configured and not in force.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Whether a folder is trusted for one run, whatever is remembered.
+/// How trust in a folder is decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// As remembered, or as a person says who is asked.
+    /// By the recorded trust, or by asking the user.
     Remembered,
-    /// As remembered, where nothing is run that could be told to trust it once.
+    /// By the recorded trust alone.
     OnlyRemembered,
-    /// For this run.
+    /// Trusted for this run.
     Once,
 }
 
 impl Brought {
-    /// Looks at what the folder brings. If somebody is there they are asked about what is new; otherwise it is left out.
+    /// Reads the configuration of the folder. Asks the user about what is new; without a terminal, leaves it out.
     pub(crate) fn look(folder: &std::path::Path, trust: Trust, world: &World) -> anyhow::Result<Self> {
         let project = Project::look(folder)?;
         let store = world.state.as_deref().map(Store::in_folder);
@@ -67,25 +67,28 @@ impl Brought {
             Standing::Empty | Standing::Trusted => true,
             Standing::Unknown | Standing::Changed(_) if world.is_interactive => {
                 let mut agreed = agrees(&project, &standing)?;
-                // Skills and agents are read again, where they stand: a yes was not about what they say by now.
+                // Skills and agents are read again later, so the answer must be about their current text.
                 if agreed && Project::look(folder)? != project {
-                    notices.push("what the folder brings changed while you were asked".to_owned());
+                    notices.push("not trusted: files in the folder changed while you were asked".to_owned());
                     agreed = false;
                 }
                 if agreed && !project.can_be_trusted() {
-                    notices.push(format!("what cannot be read cannot be trusted: {}", project.problems.join("; ")));
+                    notices.push(format!(
+                        "not trusted, because these files cannot be read: {}",
+                        project.problems.join("; ")
+                    ));
                     agreed = false;
                 }
                 if let (true, Some(store)) = (agreed, &store)
                     && let Err(error) = store.trust(&project)
                 {
-                    notices.push(format!("trust holds for this run only: {error}"));
+                    notices.push(format!("trusted for this run only, because trust cannot be saved: {error}"));
                 }
                 agreed
             }
             Standing::Unknown | Standing::Changed(_) => false,
         };
-        // What a person trusted holds below it, whatever has appeared nearer that nobody trusts.
+        // A trusted policy also applies in folders below it, even if a nearer, untrusted one exists.
         let held = store.as_ref().and_then(|store| store.policy(&project.folder).ok());
         let is_other = |held: &&(Project, Standing)| {
             let is_here = project.of(Kind::Settings).any(|file| held.0.of(Kind::Settings).any(|other| other == file));
@@ -94,7 +97,7 @@ impl Brought {
         let held = held.as_ref().filter(|_| trust != Trust::Once).filter(is_other);
         let (held_settings, held_seals) = match held {
             Some((held, Standing::Trusted)) => {
-                notices.push(format!("the policy of {} holds here", shown(&held.folder.to_string_lossy())));
+                notices.push(format!("the policy of {} applies here", shown(&held.folder.to_string_lossy())));
                 (held.settings()?.into_iter().map(|sheet| sheet.settings).collect(), Seals::new(held))
             }
             Some((held, standing @ Standing::Changed(_))) => {
@@ -104,19 +107,20 @@ impl Brought {
             Some((_, Standing::Empty | Standing::Unknown)) | None => (Vec::new(), Seals::default()),
         };
         if !trusted {
-            let once = if trust == Trust::Remembered { ". For one run: --trust" } else { "" };
+            let once = if trust == Trust::Remembered { ". Use --trust to trust it for one run" } else { "" };
             let left_out = project.left_out(&standing) + once;
             let warns = if project.hooks.is_empty() { &mut notices } else { &mut warnings };
             warns.push(left_out);
             return Ok(Self { settings: held_settings, seals: held_seals, notices, warnings, ..Self::default() });
         }
-        notices.extend(project.problems.iter().map(|problem| format!("left out: {problem}")));
+        notices.extend(project.problems.iter().map(|problem| format!("ignored: {problem}")));
         let instructions = project.of(Kind::Instructions).map(|file| {
             let (text, rest) = cut(&file.text, MAX_INSTRUCTIONS);
             let name = shown(&file.name);
             if rest > 0 {
-                notices
-                    .push(format!("of {name} the model reads the first {MAX_INSTRUCTIONS} bytes; {rest} are left out"));
+                notices.push(format!(
+                    "{name} is too long: the model reads the first {MAX_INSTRUCTIONS} bytes and not the other {rest}"
+                ));
             }
             format!("# Instructions of the project, from {name}\n\n{text}")
         });
@@ -145,16 +149,16 @@ impl Brought {
     }
 }
 
-/// Shows what would take effect, and asks. Nothing but a plain yes is one.
+/// Shows what would take effect and asks the user. Only an explicit yes counts.
 pub(crate) fn agrees(project: &Project, standing: &Standing) -> anyhow::Result<bool> {
     show(&mut std::io::stderr().lock(), project, standing)?;
-    Ok(agrees_to("Trust this? Without it the agent works by your own settings alone.")?)
+    Ok(agrees_to("Trust this folder? If not, only your own settings apply.")?)
 }
 
-/// Asks a person at the terminal a question, and answers with whether it was a yes.
+/// Asks a yes-or-no question on the terminal and returns whether the answer is yes.
 pub(crate) fn agrees_to(question: &str) -> std::io::Result<bool> {
     let mut out = std::io::stderr().lock();
-    // What was typed before the question was seen is no answer to it.
+    // Discard what was typed before the question appeared.
     let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
     write!(out, "{question} [y/N] ")?;
     out.flush()?;
@@ -163,28 +167,28 @@ pub(crate) fn agrees_to(question: &str) -> std::io::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "Yes"))
 }
 
-/// Shows exactly what would take effect.
+/// Shows what would take effect.
 pub(crate) fn show(out: &mut impl std::io::Write, project: &Project, standing: &Standing) -> std::io::Result<()> {
     let root = shown(&project.root.to_string_lossy());
     match standing {
-        Standing::Empty => writeln!(out, "{root} brings nothing that needs trust.")?,
-        Standing::Trusted => writeln!(out, "{root} is trusted. In effect:")?,
-        Standing::Unknown => writeln!(out, "{root} brings things that count only if you trust them:")?,
+        Standing::Empty => writeln!(out, "{root} has no configuration that needs trust.")?,
+        Standing::Trusted => writeln!(out, "{root} is trusted. This is in effect:")?,
+        Standing::Unknown => writeln!(out, "{root} has configuration that takes effect only if you trust it:")?,
         Standing::Changed(files) => {
             let files: Vec<String> = files.iter().map(|file| shown(file)).collect();
-            writeln!(out, "{root} changed since you trusted it ({}). It brings:", files.join(", "))?;
+            writeln!(out, "{root} has changed since you trusted it ({}). It now contains:", files.join(", "))?;
         }
     }
     for line in project.effects() {
         writeln!(out, "  {line}")?;
     }
     for problem in &project.problems {
-        writeln!(out, "  left out in any case: {problem}")?;
+        writeln!(out, "  ignored in any case: {problem}")?;
     }
     Ok(())
 }
 
-/// The first bytes of a text, and how many more there are.
+/// Returns the start of a text and the number of bytes after it.
 fn cut(text: &str, limit: usize) -> (&str, usize) {
     let end = text.floor_char_boundary(limit);
     (&text[..end], text.len() - end)

@@ -1,4 +1,4 @@
-//! What the model is told before the conversation: the prompt in `prompt.md`, and where it is.
+//! The system prompt: the text of `prompt.md` and a description of the environment.
 
 use std::{
     borrow::Cow,
@@ -10,15 +10,15 @@ use std::{
 use vertebra::{Clock as _, SystemClock};
 use vertebra_bridge::{settings::project_root, shown};
 
-/// The prompt of the built-in agent.
+/// The system prompt of the built-in agent.
 pub(super) const PROMPT: &str = include_str!("prompt.md");
 
-/// How much of a file of git is read.
+/// How much of a git file is read.
 const GIT_BYTES: u64 = 4096;
 
-/// The prompt, and where and when it is.
+/// Builds the system prompt with the folder, system, date and branch.
 pub(super) fn prompt(folder: &Path) -> String {
-    // The day and not the minute: what stands in front of a conversation is kept by providers as long as it is the same.
+    // Only the day: providers cache the start of a conversation for as long as it does not change.
     let today = SystemClock::default().now().to_string();
     let today = today.split('T').next().unwrap_or_default();
     let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
@@ -32,7 +32,7 @@ pub(super) fn prompt(folder: &Path) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The prompt of any other day: what was recorded once is played back later.
+/// Removes the date, so that a recording matches on a later day.
 pub(super) fn without_date(text: &str) -> Cow<'_, str> {
     let Some((before, after)) = text.split_once("\n- Date: ").filter(|_| text.starts_with(PROMPT)) else {
         return text.into();
@@ -41,16 +41,16 @@ pub(super) fn without_date(text: &str) -> Cow<'_, str> {
     format!("{before}\n{rest}").into()
 }
 
-/// The branch that is checked out, read from the repository's files: nothing of a repository is run to begin with.
+/// Reads the checked-out branch from the repository's files. It runs no git, which could start programs of the repository.
 fn branch(folder: &Path) -> Option<String> {
     let head = beginning(&git_folder(project_root(folder))?.join("HEAD"))?;
     let branch = head.trim().strip_prefix("ref: refs/heads/").unwrap_or("none: a commit is checked out");
-    // The name of a branch has no blanks: a whole sentence is for a model to obey.
+    // A branch name has no spaces; a sentence could be an instruction to the model.
     let is_sentence = head.trim_start_matches("ref: ").trim().contains(char::is_whitespace);
     (!is_sentence).then(|| branch.to_owned())
 }
 
-/// Where the repository with this root keeps its files. In worktrees and submodules a file says where.
+/// Returns the git folder of a repository. In worktrees and submodules, the file `.git` points to it.
 pub(super) fn git_folder(root: &Path) -> Option<PathBuf> {
     let git = root.join(".git");
     if git.is_dir() {
@@ -71,13 +71,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_prompt_is_about_a_page() {
+    fn the_system_prompt_fits_on_a_page() {
         assert!(PROMPT.len() < 3000, "{} bytes", PROMPT.len());
         assert!(PROMPT.lines().count() < 40);
     }
 
     #[test]
-    fn the_branch_is_read_from_repositories_and_their_worktrees() {
+    fn the_branch_is_read_in_repositories_and_worktrees() {
         let folder = tempfile::tempdir().expect("a folder");
         let inner = folder.path().join("repository/src");
         fs::create_dir_all(&inner).expect("folders");

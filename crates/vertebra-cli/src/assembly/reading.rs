@@ -1,4 +1,4 @@
-//! Commands that only read are free, as reading with the file tools is: nobody wants to be asked about `ls`.
+//! Allows commands that only read, such as `ls`, without asking, as the file tools do.
 
 use vertebra::{Attach as _, BeforeToolUse, Capability, Kit, MatchCall as _, allow, proceed};
 use vertebra_kit::bash::{
@@ -8,21 +8,21 @@ use vertebra_kit::bash::{
 
 use super::outside::{git_starts_programs, leads_out};
 
-/// Programs that write nothing, whatever they are told.
+/// Programs that never write, whatever their options.
 const READ: &[&str] = &[
     "basename", "cat", "cd", "cmp", "cut", "df", "diff", "dirname", "du", "echo", "grep", "head", "ls", "nl", "pwd",
     "readlink", "realpath", "stat", "tail", "test", "tr", "true", "wc", "which",
 ];
 
-/// What git does without writing, unless one of its options says so.
+/// Git subcommands that do not write without special options.
 const GIT: &[&str] = &["blame", "diff", "log", "ls-files", "rev-parse", "show", "status"];
 
-/// Options of git that write files or run programs.
+/// Git options that write files or run programs.
 const GIT_MORE: &[&str] = &["--output", "--ext-diff", "--textconv", "-O"];
 
-/// Says yes to commands that only read. Rules that ask or deny are stronger, and so is a mode that only plans.
+/// Allows commands that only read. Ask rules, deny rules and plan mode are stronger.
 pub(super) struct FreeReading {
-    /// Where commands run.
+    /// The folder in which commands run.
     pub(super) ground: Ground,
 }
 
@@ -46,10 +46,10 @@ impl Capability for FreeReading {
     }
 }
 
-/// Whether a command is plain to see and does nothing but read.
+/// Returns whether a command is simple enough to analyse and only reads.
 fn only_reads(command: &str, ground: &Ground) -> bool {
     let plain = command.replace("2>/dev/null", "").replace("2>&1", "");
-    // What is dear comes last: the parse, then the file system.
+    // Cheap checks first, then the parser, then the file system.
     if !is_plain(&plain) || !plain.split_whitespace().chain([&*ground.here]).all(|word| stays(word, ground)) {
         return false;
     }
@@ -64,7 +64,7 @@ fn only_reads(command: &str, ground: &Ground) -> bool {
         && !(calls("git") && (calls("cd") || git_starts_programs(ground.here.as_ref())))
 }
 
-/// Whether a word names nothing outside the folder. One that only looks as if it did is asked about.
+/// Returns whether a word names nothing outside the folder. A word that may do so counts as outside.
 fn stays(word: &str, ground: &Ground) -> bool {
     let inside = |path: &str| path == ground.folder || path.starts_with(&format!("{}/", ground.folder));
     // An option may end in a path: `--file=/etc/passwd`, `-f/etc/passwd`.
@@ -74,7 +74,7 @@ fn stays(word: &str, ground: &Ground) -> bool {
     !word.contains("..") && !leaves
 }
 
-/// No variables, no substitutions, no redirections, nothing in the background.
+/// Returns whether a command has no variables, substitutions, redirections or background jobs.
 fn is_plain(command: &str) -> bool {
     let sets = |word: &str| word.contains('=') && !word.starts_with('-');
     !command.contains(['$', '`', '<', '>', '(', ')', '{', '}', '\\', '\n', '\r', '…'])
@@ -93,7 +93,7 @@ fn reads(command: &str) -> bool {
     }
 }
 
-/// Whether with this option a program goes through folders and follows the links in them.
+/// Returns whether this option makes the program follow links while it walks folders.
 fn follows(program: &str, word: &str) -> bool {
     let short = |letter: char| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
     match program {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_reads_is_free_and_nothing_else_is() {
+    fn only_commands_that_just_read_run_without_a_question() {
         let ground = Ground::new("/home/me/project", "/home/me");
         for free in [
             "ls -la src && git status | head -3",

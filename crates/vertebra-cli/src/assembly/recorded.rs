@@ -1,4 +1,4 @@
-//! The built-in agent once more, for a session that was recorded: its hooks are real, and nothing else of it is.
+//! The built-in agent for a replay: its hooks are real; its model, tools and approvals come from the journal.
 
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
@@ -15,23 +15,23 @@ use vertebra_bridge::{
 use super::{Brought, Parts, Settled, Trust, World, build, folder, from_options, policy, rights};
 use crate::{chat::ModelSwitch, options::AgentOptions};
 
-/// What an agent needs to have for a session to be done again.
+/// The properties of a recorded session that its replay needs.
 pub(crate) struct Recorded {
     model: ModelId,
-    /// The tools of servers that were used.
+    /// The MCP tools that were used.
     tools: BTreeSet<Arc<str>>,
-    /// Whether it was a chat, in which another model can be chosen.
+    /// Whether the session was a chat, in which `/model` can switch the model.
     chat: bool,
 }
 
 impl Recorded {
-    /// Reads it from the session's lines.
+    /// Reads them from the facts of the session.
     pub(crate) fn of(lines: &[Entry]) -> anyhow::Result<Self> {
         let model = lines.iter().find_map(|line| match &line.what {
             What::SessionBegan { model, .. } => Some(model.clone()),
             _ => None,
         });
-        let model = model.context("the beginning of the session is not there any more")?;
+        let model = model.context("the start of this session is no longer in the journal")?;
         let (mut tools, mut chat) = (BTreeSet::new(), false);
         for line in lines {
             match &line.what {
@@ -46,8 +46,8 @@ impl Recorded {
     }
 }
 
-/// The agent as `run` makes it, or with the policy of one file in place of all levels. No model is looked for and no server
-/// is started.
+/// Assembles the agent as `run` does, or with the policy of one file instead of all levels. It looks for no model and starts
+/// no server.
 pub(crate) fn replayed(
     recorded: Recorded,
     options: &AgentOptions,
@@ -58,16 +58,16 @@ pub(crate) fn replayed(
     let (folder, nearest) = (folder(options)?, from_options(options));
     let (settled, files) = match file {
         None => {
-            let trust = if options.trust { Trust::Once } else { Trust::OnlyRemembered };
+            let trust = if options.policy.trust { Trust::Once } else { Trust::OnlyRemembered };
             (Settled::read(&folder, trust, nearest, &world)?, policy::files(&folder, &world))
         }
         Some(file) => {
-            ensure!(file.is_file(), "{}: there is no such file", file.display());
+            ensure!(file.is_file(), "{}: no such file", file.display());
             let said = settings::read(file, Level::User)?.settings;
             let settings = settings::merge(settings::Settings::default(), [said, nearest]).0;
             let (project, notices, warnings) = (Vec::new(), Vec::new(), Vec::new());
             let settled = Settled { settings, project, brought: Brought::default(), notices, warnings };
-            // Nothing else is looked at, also not later.
+            // No other file is read, now or on a reload.
             let files = Files { managed: "".into(), user: Some(file.into()), folder: folder.clone(), store: None };
             (settled, files)
         }
@@ -76,7 +76,7 @@ pub(crate) fn replayed(
     let own = world.user_settings().filter(|_| file.is_none());
     let parts = Parts {
         folder,
-        // As in a run, where a person's own rules can be added to; nobody is asked here.
+        // As in a run. No one is asked here, so no rule is added.
         permissions: rights::permissions(&settled.settings, own.as_deref())?,
         settled,
         files,
@@ -93,7 +93,7 @@ pub(crate) fn replayed(
     Ok(assembled.agent)
 }
 
-/// A model that is never asked.
+/// A model that is never called.
 struct Silent(ModelId);
 
 impl Model for Silent {
@@ -102,11 +102,11 @@ impl Model for Silent {
     }
 
     async fn infer(&self, _: &Request, _: &mut Deltas<'_>) -> Result<Response, ModelError> {
-        Err(ModelError::Broken { message: "no model is asked in a replay".to_owned() })
+        Err(ModelError::Broken { message: "no model is called in a replay".to_owned() })
     }
 }
 
-/// Whoever answered then answers again.
+/// Never answers: the recorded answers are used.
 struct Nobody;
 
 impl Approver for Nobody {
@@ -115,12 +115,12 @@ impl Approver for Nobody {
     }
 }
 
-/// A tool of a server that is not started. It is never run.
+/// A stand-in for a tool of an MCP server that is not started. It never runs.
 pub(super) struct StandIn(Arc<str>);
 
 impl Tool for StandIn {
     fn spec(&self) -> ToolSpec {
-        ToolSpec::new(self.0.clone(), "a tool of a server, in a replay")
+        ToolSpec::new(self.0.clone(), "a tool of an MCP server, in a replay")
     }
 
     async fn call(&self, _: Args, _: Invocation) -> Result<ToolOutput, ToolError> {

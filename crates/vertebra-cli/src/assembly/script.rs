@@ -1,5 +1,5 @@
-//! `--model script:FILE`: a model that says what a file says, one turn a line. For trying hooks and rules, and for tests
-//! of what a person sees.
+//! `--model script:FILE`: a scripted model, with one turn per line of the file. It is for trying hooks and rules, and for
+//! tests of the output.
 //!
 //! ```json
 //! {"think": "First I look around.", "call": {"tool": "bash", "args": {"command": "ls"}}}
@@ -20,13 +20,13 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 use vertebra::{Args, Deltas, Halted, Model, ModelError, ModelId, Request, Response, ToolCall, Usage};
 
-/// How long a script may be.
+/// The largest script that is read.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// So many characters of a call's arguments come at once.
+/// How many characters of a call's arguments are streamed at once.
 const PIECE: usize = 16;
 
-/// A model that plays a file.
+/// A model that follows a script.
 #[derive(Debug)]
 pub(crate) struct Script {
     id: ModelId,
@@ -42,21 +42,21 @@ struct Turn {
     written: Written,
 }
 
-/// A turn as it is written down.
+/// A turn as written in the script.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Written {
-    /// What the request must contain, or the turn fails.
+    /// Text that the request must contain; otherwise the turn fails.
     expect: Option<String>,
-    /// The model that must be asked, or the turn fails.
+    /// The model that the request must name; otherwise the turn fails.
     expect_model: Option<String>,
-    /// How long it takes before the first word.
+    /// The pause before the first piece.
     wait_ms: u64,
     think: Option<String>,
     say: Option<String>,
-    /// What is said, in pieces.
+    /// The text, in pieces.
     stream: Vec<String>,
-    /// How long it takes between two pieces.
+    /// The pause between two pieces.
     pause_ms: u64,
     call: Option<Call>,
     calls: Vec<Call>,
@@ -79,7 +79,7 @@ impl Script {
         let opened = std::fs::File::open(path).with_context(|| format!("cannot open the script {file}"))?;
         let read = opened.take(MAX_BYTES + 1).read_to_string(&mut text);
         read.with_context(|| format!("cannot read the script {file}"))?;
-        ensure!(text.len() as u64 <= MAX_BYTES, "the script {file} is longer than {MAX_BYTES} bytes");
+        ensure!(text.len() as u64 <= MAX_BYTES, "the script {file} is larger than {MAX_BYTES} bytes");
         let name = path.file_stem().map_or_else(|| file.clone(), |name| name.to_string_lossy().as_ref().into());
         Ok(Self { id: ModelId::new("script", name), turns: turns(&file, &text)?, file, next: AtomicUsize::new(0) })
     }
@@ -89,27 +89,27 @@ fn turns(file: &str, text: &str) -> anyhow::Result<Vec<Turn>> {
     let lines = (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty());
     let turns: Vec<Turn> = lines.map(|(line, text)| turn(file, line, text)).collect::<anyhow::Result<_>>()?;
     if turns.is_empty() {
-        bail!("{file}: the script has no turns; a line is one, as in {{\"say\": \"hello\"}}");
+        bail!("{file}: the script is empty; write one turn per line, such as {{\"say\": \"hello\"}}");
     }
     Ok(turns)
 }
 
 fn turn(file: &str, line: usize, text: &str) -> anyhow::Result<Turn> {
     let written: Written = serde_json::from_str(text).map_err(|error| {
-        // The place is told once, and as editors understand it.
+        // Name the place once, in the form that editors understand.
         let (column, words) = (error.column(), error.to_string());
         let words = words.split(" at line ").next().unwrap_or_default();
         anyhow::anyhow!("{file}:{line}:{column}: {words}")
     })?;
     let Written { say, stream, call, calls, .. } = &written;
     if say.is_some() && !stream.is_empty() {
-        bail!("{file}:{line}: `say` and `stream` are two ways to say it; write one of them");
+        bail!("{file}:{line}: use either `say` or `stream`, not both");
     }
     if call.is_some() && !calls.is_empty() {
-        bail!("{file}:{line}: `call` is one call and `calls` are several; write one of them");
+        bail!("{file}:{line}: use either `call` or `calls`, not both");
     }
     if say.is_none() && stream.is_empty() && call.is_none() && calls.is_empty() {
-        bail!("{file}:{line}: the turn does nothing; write `say`, `stream`, `call` or `calls`");
+        bail!("{file}:{line}: the turn is empty; write `say`, `stream`, `call` or `calls`");
     }
     Ok(Turn { line, written })
 }
@@ -122,7 +122,7 @@ impl Model for Script {
     async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let Some(Turn { line, written }) = self.turns.get(number) else {
-            let message = format!("{} is over: it has {} turns", self.file, self.turns.len());
+            let message = format!("the script {} has no turn left: it has {}", self.file, self.turns.len());
             return Err(ModelError::Rejected { message });
         };
         if let Some(missing) = written.missing(request) {
@@ -130,14 +130,14 @@ impl Model for Script {
         }
         tokio::time::sleep(Duration::from_millis(written.wait_ms)).await;
         let response = written.response(number);
-        // Whoever halts the answer has read enough of it; all of it is known anyway.
+        // The full response is returned even if a hook halts the stream.
         let _ = written.play(&response, out).await;
         Ok(response)
     }
 }
 
 impl Written {
-    /// What the turn expects and the request does not have.
+    /// Returns what the turn expects and the request lacks.
     fn missing(&self, request: &Request) -> Option<String> {
         let has = |text: &String| request.messages.iter().any(|message| message.text().contains(text.as_str()));
         if let Some(text) = self.expect.as_ref().filter(|text| !has(text)) {
@@ -145,7 +145,7 @@ impl Written {
         }
         let name = &request.model.name;
         let other = self.expect_model.as_ref().filter(|expected| ***expected != **name)?;
-        Some(format!("the model `{other}` was to be asked, not `{name}`"))
+        Some(format!("expected a request to model `{other}`, not `{name}`"))
     }
 
     fn response(&self, turn: usize) -> Response {
@@ -203,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_line_and_what_to_write() {
+    fn a_mistake_is_reported_with_its_line_and_a_fix() {
         let cases = [
-            ("", ": the script has no turns; a line is one, as in {\"say\": \"hello\"}"),
+            ("", ": the script is empty; write one turn per line, such as {\"say\": \"hello\"}"),
             ("{\"say\": \"a\"}\n\n{\"sya\": \"b\"}", ":3:6: unknown field `sya`, expected one of `expect`"),
             ("{\"say\": 1}", ":1:9: invalid type: integer `1`, expected a string"),
-            ("{}", ":1: the turn does nothing; write `say`, `stream`, `call` or `calls`"),
-            ("{\"say\": \"a\", \"stream\": [\"b\"]}", ":1: `say` and `stream` are two ways to say it"),
+            ("{}", ":1: the turn is empty; write `say`, `stream`, `call` or `calls`"),
+            ("{\"say\": \"a\", \"stream\": [\"b\"]}", ":1: use either `say` or `stream`, not both"),
             ("{\"call\": {\"args\": {}}}", ":1:21: missing field `tool`"),
         ];
         for (text, expected) in cases {
@@ -221,15 +221,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn turns_are_played_in_order_and_check_what_they_are_asked() {
+    async fn turns_are_played_in_order_and_check_their_requests() {
         let text = "{\"expect\": \"hello\", \"expect_model\": \"script\", \"stream\": [\"a\", \"b\"], \
                     \"usage\": {\"output_tokens\": 2}}\n";
         let script = Script { id: ModelId::new("script", "script"), ..script(text).expect("a script") };
         let agent = Agent::builder(script).build().expect("an agent");
         let report = agent.run("hello").await.expect("a run");
         assert_eq!((&*report.text, report.usage.output_tokens, report.status), ("ab", 2, RunStatus::Completed));
-        let error = agent.run("hello").await.expect_err("the script is over").to_string();
-        assert!(error.contains("is over: it has 1 turns"), "{error}");
+        let error = agent.run("hello").await.expect_err("no turn is left").to_string();
+        assert!(error.contains("has no turn left: it has 1"), "{error}");
         let script = Script { next: AtomicUsize::new(0), ..self::script(text).expect("a script") };
         let error = Agent::builder(script).build().expect("an agent").run("bye").await.expect_err("not hello");
         assert!(error.to_string().contains(":1: the conversation does not contain `hello`"), "{error}");

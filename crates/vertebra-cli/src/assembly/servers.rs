@@ -1,4 +1,4 @@
-//! Servers of tools, from the file that the settings name.
+//! MCP servers, from the file that the settings name.
 
 use std::{collections::BTreeMap, fs::File, io::Read as _, path::PathBuf};
 
@@ -9,10 +9,10 @@ use vertebra_kit::mcp::{Mcp, McpConfig};
 
 use super::World;
 
-/// How long the file may be.
+/// The largest file that is read.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The servers that can be used, and a line for each that cannot: an agent works without them, and says so.
+/// Connects to the servers. Returns those that answer and a notice for each that does not.
 pub(super) async fn connect(settings: &McpSettings, world: &World) -> anyhow::Result<(Vec<Mcp>, Vec<String>)> {
     let Some(file) = &settings.file else { return Ok((Vec::new(), Vec::new())) };
     let config = read(file, world).with_context(|| format!("`[mcp]` in {}", file.origin))?;
@@ -21,10 +21,10 @@ pub(super) async fn connect(settings: &McpSettings, world: &World) -> anyhow::Re
     for connected in join_all(each).await {
         match connected {
             Ok(server) => {
-                notices.extend(server.left_out().iter().map(|tool| format!("left out: {tool}")));
+                notices.extend(server.left_out().iter().map(|tool| format!("tool ignored: {tool}")));
                 servers.push(server);
             }
-            Err(error) => notices.push(format!("left out: {error}")),
+            Err(error) => notices.push(format!("MCP server ignored: {error}")),
         }
     }
     Ok((servers, notices))

@@ -1,7 +1,7 @@
-//! Telemetry, if somebody wants it, beside whatever journal an agent has.
+//! Telemetry next to the journal.
 //!
-//! Only the command line and the environment switch it on. No file of settings can: a folder must not be able to send
-//! elsewhere what happens in it.
+//! Only the command line and the environment turn it on. Settings files cannot: a folder must not be able to send its data
+//! elsewhere.
 
 use anyhow::Context as _;
 use vertebra::{AgentBuilder, Journal};
@@ -9,13 +9,13 @@ use vertebra_journal::telemetry::{Settings, SettingsError, Telemetry};
 
 use super::World;
 
-/// What is wanted: by a person who `asked`, or by the usual variables.
+/// Returns the settings from `--otlp` or from the OpenTelemetry variables.
 pub(crate) fn settings(asked: Option<&str>, world: &World) -> Result<Option<Settings>, SettingsError> {
     Settings::read(asked, |name| world.variables.get(name).cloned())
 }
 
-/// Starts it. What a person asks for and cannot have is an error; variables are often meant for other programs, so what
-/// cannot be honoured of them is a warning, and the run goes on without.
+/// Starts telemetry. A problem with `--otlp` is an error. A problem with the variables, which are often meant for other
+/// programs, is a warning.
 pub(super) fn start(
     asked: Option<&str>,
     world: &World,
@@ -26,14 +26,14 @@ pub(super) fn start(
         .and_then(|settings| Ok(settings.as_ref().map(Telemetry::start).transpose()?));
     match started {
         Err(error) if asked.is_none() => {
-            warnings.push(format!("no telemetry: {error}"));
+            warnings.push(format!("telemetry is off: {error}"));
             Ok(None)
         }
         started => started.context("--otlp"),
     }
 }
 
-/// Gives an agent its journal, with telemetry beside it.
+/// Gives an agent its journal and telemetry.
 pub(super) fn keep(builder: &mut AgentBuilder, journal: impl Journal, telemetry: Option<&Telemetry>) {
     match telemetry {
         Some(telemetry) => builder.journal(telemetry.beside(journal)),

@@ -1,4 +1,4 @@
-//! What this process knows of the machine: variables and folders. The only place that reads them.
+//! The environment variables and folders of the process. No other module reads them.
 
 use std::{
     collections::BTreeMap,
@@ -8,23 +8,23 @@ use std::{
 
 use vertebra_bridge::settings::{self, Settings, SettingsError};
 
-/// Variables and folders.
+/// The environment of the process.
 #[derive(Clone)]
 pub(crate) struct World {
-    /// The environment, as far as it is text.
+    /// The environment variables that are valid UTF-8.
     pub(crate) variables: BTreeMap<String, String>,
     /// Where the user's settings are: `~/.config/vertebra`.
     pub(crate) config: Option<PathBuf>,
-    /// Where this program keeps what it remembers: `~/.local/state/vertebra`.
+    /// Where this program keeps its state: `~/.local/state/vertebra`.
     pub(crate) state: Option<PathBuf>,
-    /// The settings of whoever keeps the machine.
+    /// The settings of the administrator of the machine.
     pub(crate) managed: PathBuf,
-    /// Whether somebody is there to answer.
+    /// Whether standard input and standard error are a terminal, so that the user can be asked.
     pub(crate) is_interactive: bool,
 }
 
 impl World {
-    /// What there is.
+    /// Reads them from the process.
     pub(crate) fn of_process() -> Self {
         let text = |text: std::ffi::OsString| text.into_string().ok();
         let variables: BTreeMap<String, String> =
@@ -43,12 +43,12 @@ impl World {
         }
     }
 
-    /// The managed settings, and the user's.
+    /// Reads the managed settings and the user's settings.
     pub(crate) fn own_settings(&self) -> Result<(Settings, Settings), SettingsError> {
         settings::own(&self.managed, self.user_settings().as_deref())
     }
 
-    /// The user's settings.
+    /// Returns the path of the user's settings.
     pub(crate) fn user_settings(&self) -> Option<PathBuf> {
         Some(self.config.as_ref()?.join(settings::FILE_NAME))
     }

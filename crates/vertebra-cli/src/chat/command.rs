@@ -1,43 +1,43 @@
-//! What can be said to the program instead of to the model.
+//! The slash commands of a chat.
 
 use vertebra::nearest;
 
 use crate::view::rows::{BOLD, PLAIN, Row};
 
-/// A command of a person.
+/// A slash command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
     Help,
-    /// Which model; another one, if it is named.
+    /// Shows the model, or switches to the one that is named.
     Model(Option<String>),
     Hooks,
-    /// Puts files back as they were before the latest prompt.
+    /// Restores the files that the last prompt changed.
     Undo,
-    /// Makes the conversation shorter; this is what to keep.
+    /// Compacts the conversation. The text says what to keep.
     Compact(String),
     Clear,
     Cost,
     Quit,
 }
 
-/// The commands as people type them, and what they do.
+/// The commands, their arguments and what they do.
 const COMMANDS: [(&str, &str, &str); 8] = [
-    ("help", "", "what can be typed here"),
-    ("model", "[NAME]", "which model is asked, or ask another one"),
-    ("hooks", "", "the hooks in force, in the order they run"),
-    ("undo", "", "put back the files that the latest prompt changed"),
-    ("compact", "[WHAT TO KEEP]", "make the conversation shorter"),
-    ("clear", "", "begin a new session"),
-    ("cost", "", "what was used so far"),
-    ("quit", "", "leave (Ctrl-D does too)"),
+    ("help", "", "show commands and keys"),
+    ("model", "[NAME]", "show the model, or switch to another one"),
+    ("hooks", "", "list the hooks in the order in which they run"),
+    ("undo", "", "restore the files that the last prompt changed"),
+    ("compact", "[WHAT TO KEEP]", "compact the conversation"),
+    ("clear", "", "start a new session"),
+    ("cost", "", "show steps, tokens and cost so far"),
+    ("quit", "", "quit (or press Ctrl-D)"),
 ];
 
 impl Command {
-    /// The command in what was typed, or what is wrong with it; `None` if it is said to the model.
+    /// Parses a slash command. Returns `None` if the text is a prompt for the model.
     pub(super) fn parse(typed: &str) -> Option<Result<Self, String>> {
         let typed = typed.trim().strip_prefix('/')?;
         let (name, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-        // A path is no command.
+        // A path is not a command.
         if name.contains('/') || name.is_empty() {
             return None;
         }
@@ -54,7 +54,7 @@ impl Command {
             other => return Some(Err(unknown(other))),
         };
         if !rest.is_empty() && !matches!(command, Self::Model(_)) {
-            return Some(Err(format!("/{name} takes nothing after it")));
+            return Some(Err(format!("/{name} takes no argument")));
         }
         Some(Ok(command))
     }
@@ -63,23 +63,23 @@ impl Command {
 fn unknown(name: &str) -> String {
     let names = COMMANDS.map(|(name, ..)| name);
     match nearest(name, names.iter().copied()) {
-        Some(meant) => format!("there is no /{name}; did you mean /{meant}?"),
-        None => format!("there is no /{name}; /help lists what there is"),
+        Some(meant) => format!("unknown command /{name}; did you mean /{meant}?"),
+        None => format!("unknown command /{name}; type /help for a list"),
     }
 }
 
-/// The commands and the keys.
+/// Lists the commands and the keys.
 pub(super) fn help() -> Vec<Row> {
     let rows = COMMANDS.iter().map(|(name, argument, what)| {
         let typed = format!("  {:<25}", format!("/{name} {argument}"));
         Row::default().with(BOLD, typed).with(PLAIN, *what)
     });
     let keys = [
-        ("enter", "send; while it works: say something for the next step"),
-        ("alt-enter, \\ enter", "a new line"),
-        ("up, down", "what was sent before"),
-        ("esc, ctrl-c", "stop what it does; the session goes on"),
-        ("ctrl-c ctrl-c, ctrl-d", "leave"),
+        ("enter", "send; while the agent works, steer its next step"),
+        ("alt-enter, \\ enter", "start a new line"),
+        ("up, down", "show earlier prompts"),
+        ("esc, ctrl-c", "stop the run and keep the session"),
+        ("ctrl-c ctrl-c, ctrl-d", "quit"),
     ];
     let keys = keys.map(|(key, what)| Row::default().with(BOLD, format!("  {key:<25}")).with(PLAIN, what));
     rows.chain([Row::default()]).chain(keys).collect()
@@ -90,14 +90,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_told_from_prompts_and_mistakes_from_both() {
+    fn commands_prompts_and_mistakes_are_told_apart() {
         assert_eq!(Command::parse("hello"), None);
         assert_eq!(Command::parse("/etc/passwd is what?"), None);
         assert_eq!(Command::parse(" /model gpt "), Some(Ok(Command::Model(Some("gpt".to_owned())))));
         assert_eq!(Command::parse("/compact the plan"), Some(Ok(Command::Compact("the plan".to_owned()))));
         let wrong = |typed| Command::parse(typed).expect("a command").expect_err("a wrong one");
-        assert_eq!(wrong("/hoks"), "there is no /hoks; did you mean /hooks?");
-        assert_eq!(wrong("/frobnicate"), "there is no /frobnicate; /help lists what there is");
-        assert_eq!(wrong("/clear all"), "/clear takes nothing after it");
+        assert_eq!(wrong("/hoks"), "unknown command /hoks; did you mean /hooks?");
+        assert_eq!(wrong("/frobnicate"), "unknown command /frobnicate; type /help for a list");
+        assert_eq!(wrong("/clear all"), "/clear takes no argument");
     }
 }

@@ -1,4 +1,4 @@
-//! The hooks in force, for people.
+//! `/hooks`: the hooks in force.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::view::{
     text,
 };
 
-/// Point after point: which hooks stand there, in the order they run; those of files with their file and line.
+/// Lists the hooks of each point in the order in which they run, with file and line for those from settings.
 pub(super) fn table(agent: &Agent, policy: &Policy) -> Vec<Row> {
     let mut hooks = agent.hooks().list();
     let mut points: Vec<&str> = Vec::new();
@@ -42,7 +42,7 @@ fn row(hook: &Arc<HookInfo>, policy: &Policy) -> Row {
     };
     let mut besides: Vec<String> = matcher.iter().map(|matcher| text::on_one_line(matcher)).collect();
     if hook.has_condition {
-        besides.push("under a condition".to_owned());
+        besides.push("conditional".to_owned());
     }
     if hook.detached {
         besides.push("in the background".to_owned());

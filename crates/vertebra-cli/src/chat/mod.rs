@@ -1,4 +1,4 @@
-//! `vertebra chat`: one prompt after another, in one session.
+//! `vertebra chat`: an interactive conversation with an agent.
 
 mod command;
 mod hooks;
@@ -24,31 +24,38 @@ use crate::{
     },
 };
 
-/// What stands under an empty prompt.
-const HINT: &str = "/help · alt-enter: new line · ctrl-d leaves";
-/// The same after a run was stopped.
-const STOPPED: &str = "stopped, the session goes on · /help · ctrl-c again leaves";
+/// The hint under an empty prompt.
+const HINT: &str = "/help · alt-enter: new line · ctrl-d to quit";
+/// The hint after a run was stopped.
+const STOPPED: &str = "stopped, the session is kept · /help · ctrl-c again to quit";
 
-/// Whom to talk to.
+/// The options of `vertebra chat`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Enter sends, Alt-Enter or a backslash before Enter begins a new line, the arrows find what was sent before. While it works,
-what you type is read at the next step; Esc or Ctrl-C stops it, Ctrl-C twice or Ctrl-D leaves. /help lists the commands.")]
+Press Enter to send, Alt-Enter or a backslash before Enter for a new line, and the up
+and down keys for earlier prompts. Type while the agent works to steer it: it reads your
+message at the next step. Esc or Ctrl-C stops it; Ctrl-C twice or Ctrl-D quits. Type
+/help for the commands.
+
+Examples:
+  vertebra chat
+  vertebra chat --mode plan \"how does the parser work?\"
+  vertebra chat --continue")]
 pub(crate) struct Options {
-    /// The first prompt
+    /// First prompt; several words need no quotes
     #[arg(value_name = "PROMPT")]
     prompt: Vec<String>,
-    /// Go on with a session: its identifier, a part of it, or `last`
+    /// Continue this session: its ID, a unique part of it, or `last`
     #[arg(long, value_name = "SESSION", help_heading = "Journal")]
     resume: Option<String>,
-    /// Go on with the last session of this folder
+    /// Continue the last session of this folder
     #[arg(long = "continue", conflicts_with = "resume", help_heading = "Journal")]
     go_on: bool,
     #[command(flatten)]
     agent: AgentOptions,
 }
 
-/// Talks until the person has enough.
+/// Runs the command until the user quits.
 pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
     let opening = async {
         let wanted = match (&options.resume, options.go_on) {
@@ -68,7 +75,7 @@ pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
     };
     let (desk, assembled, session) = match opening.await {
         Ok(opened) => opened,
-        Err(error) => return Ok(drive::cannot_begin(&error)),
+        Err(error) => return Ok(drive::cannot_begin(&error, "chat")),
     };
     let model = ModelSwitch::new(&assembled.agent, assembled.models)?;
     let (agent, undo, policy) = (assembled.agent, assembled.undo, assembled.policy);
@@ -85,11 +92,11 @@ struct Chat {
     model: ModelSwitch,
     undo: Undo,
     policy: Reload,
-    /// What sessions that were cleared away have cost.
+    /// What the sessions before the last `/clear` used.
     before: Totals,
 }
 
-/// What was used so far.
+/// The usage so far.
 #[derive(Debug, Clone, Copy, Default)]
 struct Totals {
     usage: Usage,
@@ -111,7 +118,7 @@ impl Totals {
         let Self { usage, steps, tool_calls } = self;
         let (read, written) = (text::tokens(usage.input_tokens), text::tokens(usage.output_tokens));
         let (steps, calls) = (text::counted(steps, "step"), text::counted(tool_calls, "tool call"));
-        let row = Row::default().with(DIM, format!("{steps}, {calls}, {read} tokens read, {written} written"));
+        let row = Row::default().with(DIM, format!("{steps}, {calls}, {read} input tokens, {written} output tokens"));
         match usage.cost_micros {
             0 => row,
             cost => row.with(DIM, format!(", {}", text::money(cost))),
@@ -120,7 +127,7 @@ impl Totals {
 }
 
 impl Chat {
-    /// Prompt after prompt. Answers with the exit code.
+    /// Runs one prompt after another. Returns the exit code.
     async fn talk(&mut self, first: Option<String>) -> u8 {
         let (mut next, mut hint) = (first.map(Into::into), HINT);
         if let Some(left) = self.session.stream_on() {
@@ -150,7 +157,7 @@ impl Chat {
                     Said::Exit(code) => return code,
                 },
             };
-            // Hooks look at their files as a step begins; this prompt passes what they say by now.
+            // Hooks are reloaded when a step begins, so this prompt already sees the current files.
             for news in self.policy.look() {
                 self.desk.tell(&news);
             }
@@ -169,7 +176,8 @@ impl Chat {
         match command {
             Command::Help => self.desk.say(&command::help()),
             Command::Model(None) => self.desk.tell(&self.model.told()),
-            Command::Model(Some(name)) => match self.desk.wait("looking for it", self.model.choose(&name)).await {
+            Command::Model(Some(name)) => match self.desk.wait("looking for the model", self.model.choose(&name)).await
+            {
                 Some(Ok(())) => self.desk.tell(&self.model.told()),
                 Some(Err(error)) => self.desk.complain(&format!("{error:#}")),
                 None => {}
@@ -196,28 +204,28 @@ impl Chat {
 
     async fn compact(&mut self, keep: &str) {
         let before = self.session.state().await.messages().estimated_tokens();
-        let done = self.desk.wait("making the conversation shorter", self.session.compact(keep)).await;
+        let done = self.desk.wait("compacting the conversation", self.session.compact(keep)).await;
         match done {
             Some(Ok(true)) => {
                 let after = self.session.state().await.messages().estimated_tokens();
                 let (from, to) = (text::tokens(before), text::tokens(after));
                 self.desk.note(&if after < before {
-                    format!("about {from} tokens became {to}")
+                    format!("compacted from about {from} to {to} tokens")
                 } else {
-                    format!("with about {from} tokens there is nothing to shorten")
+                    format!("nothing to compact: the conversation has about {from} tokens")
                 });
             }
-            Some(Ok(false)) => self.desk.note("the conversation stays as it is"),
+            Some(Ok(false)) => self.desk.note("the conversation was not changed"),
             Some(Err(error)) => self.desk.complain(&error.to_string()),
-            None => self.desk.note("given up: the conversation stays as it is"),
+            None => self.desk.note("cancelled; the conversation was not changed"),
         }
     }
 
-    /// Begins a new session. What the old one used still counts.
+    /// Starts a new session. The usage of the old one still counts.
     async fn clear(&mut self) {
         let old = std::mem::replace(&mut self.session, self.agent.session().await);
         self.before = self.before.with(&old.close().await);
-        self.desk.note("a new session: the model knows nothing of what was said before");
+        self.desk.note("new session: the model no longer sees the conversation so far");
     }
 
     async fn totals(&self) -> Totals {
@@ -228,7 +236,7 @@ impl Chat {
     async fn close(mut self, code: u8) -> u8 {
         if code == 0 {
             let totals = self.totals().await;
-            self.desk.say(&[Row::default(), Row::default().with(BOLD, "in all ").then(totals.row())]);
+            self.desk.say(&[Row::default(), Row::default().with(BOLD, "total: ").then(totals.row())]);
         }
         self.desk.name_session(self.session.id());
         let telemetry = self.desk.leave();

@@ -1,4 +1,4 @@
-//! `/model`: another model is asked from the next step on.
+//! `/model`: switches the model from the next step on.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,14 +6,14 @@ use vertebra::{Agent, Model as _, ModelId, RegisterError, prelude::*};
 
 use crate::assembly::Models;
 
-/// The model that is asked. A hook puts it into every request that would go to the first one.
+/// Switches the model. A hook puts the chosen model into every request that names the first one.
 pub(crate) struct ModelSwitch {
     models: Models,
     wanted: Arc<Mutex<ModelId>>,
 }
 
 impl ModelSwitch {
-    /// The hook.
+    /// The name of the hook.
     pub(crate) const HOOK: &str = "chat/model";
 
     pub(crate) fn new(agent: &Agent, models: Models) -> Result<Self, RegisterError> {
@@ -21,7 +21,7 @@ impl ModelSwitch {
         let wanted = Arc::new(Mutex::new(first.clone()));
         let instead = wanted.clone();
         let mut set = HookSet::new();
-        // Before hooks that choose a model for a reason of their own: theirs counts.
+        // Runs before hooks that choose a model themselves, so that their choice wins.
         set.on(BeforeInference, async move |cx| {
             if cx.request.model == first {
                 cx.request.model = instead.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -34,14 +34,14 @@ impl ModelSwitch {
         Ok(Self { models, wanted })
     }
 
-    /// Asks this one from now on.
+    /// Switches to this model.
     pub(super) async fn choose(&self, name: &str) -> anyhow::Result<()> {
         let chosen = self.models.choose(name, &self.now()).await?;
         *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = chosen;
         Ok(())
     }
 
-    /// Which one is asked.
+    /// Returns the current model as `PROVIDER:NAME`.
     pub(super) fn told(&self) -> String {
         let ModelId { provider, name } = self.now();
         format!("{provider}:{name}")

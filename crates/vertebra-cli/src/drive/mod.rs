@@ -1,4 +1,4 @@
-//! One person and one agent: here runs are shown, steered, answered and stopped, and prompts are typed.
+//! Drives an agent from a terminal or a pipe: shows runs, steers and stops them, asks for approval and reads prompts.
 
 mod person;
 mod typing;
@@ -8,10 +8,7 @@ use std::{
     future::pending,
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
@@ -26,37 +23,37 @@ use vertebra_kit::steering::{Full, Steering};
 use self::person::{Here, Nobody, Person};
 pub(crate) use self::typing::Said;
 use crate::{
-    assembly::{self, Assembled, World},
+    assembly::{self, Assembled, NoModel, World},
     interrupt::unless_interrupted,
     options::AgentOptions,
     run::Show,
     surface::Surface,
     terminal::{self, Asked, Asking, Editor, History, Inline, Key, Step, Terminal},
     view::{
-        self, About, Aside, Canvas, Output, Showing, View,
+        self, About, Aside, Canvas, Output, Showing, Unapproved, View,
         rows::{BOLD, DIM, RED, Row, lines},
         text,
     },
 };
 
-/// How often what moves moves on.
+/// How often the footer is redrawn.
 const TICK: Duration = Duration::from_millis(100);
-/// A second Ctrl-C within this time leaves.
+/// A second Ctrl-C within this time quits.
 const TWICE: Duration = Duration::from_secs(2);
-/// How long a session may take to end when a person wants to leave.
+/// How long a session may take to end when the user quits.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long it may take to end otherwise: what hooks at its end may be given, and a moment.
+/// How long it may take to end otherwise: the longest time limit of a hook, and a little more.
 const ENDING: Duration = Duration::from_secs(65);
-/// How many questions of several agents may wait.
+/// How many questions can be queued.
 const QUESTIONS: usize = 64;
-/// What stands before what a person types.
+/// The prompt mark.
 const MARK: &str = "❯ ";
-/// The code of a program that was interrupted.
+/// The exit code of an interrupted program.
 pub(crate) const INTERRUPTED: u8 = 130;
-/// The code of a run that waits for somebody's answer.
+/// The exit code of a run that waits for an answer.
 pub(crate) const WAITS: u8 = 5;
 
-/// A person at a terminal, or a pipe in place of one.
+/// The front end of a session: a terminal with a user, or a pipe.
 pub(crate) struct Desk {
     terminal: Terminal,
     view: Box<dyn View>,
@@ -65,40 +62,40 @@ pub(crate) struct Desk {
     history: History,
     canvas: Canvas,
     colour: bool,
-    /// What is being typed.
+    /// The text that is being typed.
     draft: Editor,
-    /// What was sent and not read yet.
+    /// Messages that were sent and not read yet.
     queued: VecDeque<String>,
     interrupted: Option<Instant>,
-    unanswered: Arc<AtomicBool>,
-    /// Whether people are told which session it was.
+    unapproved: Unapproved,
+    /// Whether the session ID is shown at the end.
     names_session: bool,
-    /// What tells a collector of it, if somebody wants that.
+    /// The telemetry exporter, if telemetry is on.
     telemetry: Option<Telemetry>,
 }
 
-/// How a run was left.
+/// How driving a run ended.
 pub(crate) enum Left {
-    /// It has ended.
+    /// The run has ended.
     Ended(Box<RunReport>),
-    /// The person wants to leave, with this code.
+    /// The user quits with this exit code.
     Exit(u8),
 }
 
 impl Desk {
-    /// Makes the agent, and takes over the terminal.
+    /// Assembles the agent and takes over the terminal.
     pub(crate) async fn open(options: &AgentOptions, show: &Show) -> anyhow::Result<(Self, Assembled)> {
         let &Show { output, quiet } = show;
         let world = World::of_process();
         let canvas = match output {
             Output::Text => terminal::canvas(&world.variables),
-            // Programs read objects, not what moves.
+            // Programs read JSON, so nothing is drawn.
             Output::Json | Output::StreamJson => Canvas::Pipe,
         };
         let colour = terminal::has_colour(canvas, &world.variables);
         let (into, questions) = mpsc::channel(QUESTIONS);
-        let unanswered = Arc::<AtomicBool>::default();
-        let nobody = Nobody { waits: options.wait.is_some(), missing: unanswered.clone() };
+        let unapproved = Unapproved::default();
+        let nobody = Nobody { waits: options.wait.is_some(), unapproved: unapproved.clone() };
         let mut assembled = assembly::assemble(options, &world, move |rules, inbox| {
             let here = match canvas {
                 Canvas::Terminal => Here::AtDesk(Inline::new(into, rules.clone(), colour, inbox.is_some())),
@@ -111,7 +108,7 @@ impl Desk {
         let clock = Arc::new(SystemClock::default());
         let mut desk = Self {
             terminal: Terminal::open(canvas)?,
-            view: view::for_output(&Showing { output, quiet, canvas, colour, clock }),
+            view: view::for_output(&Showing { output, quiet, canvas, colour, clock, unapproved: unapproved.clone() }),
             steering: assembled.steering.clone(),
             questions,
             history: History::open(world.state.as_deref().map(history_file)),
@@ -120,7 +117,7 @@ impl Desk {
             draft: Editor::default(),
             queued: VecDeque::new(),
             interrupted: None,
-            unanswered,
+            unapproved,
             names_session: canvas != Canvas::Pipe && !quiet && assembled.journal.is_some(),
             telemetry: assembled.telemetry.take(),
         };
@@ -139,29 +136,29 @@ impl Desk {
         Ok((desk, assembled))
     }
 
-    /// Gives the terminal back, and what is still to be told to a collector.
+    /// Restores the terminal and returns the telemetry exporter.
     pub(crate) fn leave(mut self) -> Option<Telemetry> {
         self.telemetry.take()
     }
 
-    /// Whether somebody is there who can type.
+    /// Returns whether the user can type.
     pub(crate) fn is_live(&self) -> bool {
         self.terminal.is_live()
     }
 
-    /// Whether something was refused only because nobody was there to ask.
-    pub(crate) fn was_unanswered(&self) -> bool {
-        self.unanswered.load(Ordering::Relaxed)
+    /// Returns whether a call was denied because no one could approve it.
+    pub(crate) fn denied_without_approval(&self) -> bool {
+        self.unapproved.count() > 0
     }
 
-    /// Says which session it was, for whoever wants to come back to it.
+    /// Prints the session ID, so that the user can resume the session.
     pub(crate) fn name_session(&mut self, session_id: &str) {
         if self.names_session {
             self.note(&format!("session {}", text::short_id(session_id)));
         }
     }
 
-    /// Shows a run until it ends, or until the person leaves.
+    /// Shows a run until it ends or the user quits.
     pub(crate) async fn drive(&mut self, mut stream: RunStream) -> Left {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -169,11 +166,11 @@ impl Desk {
         let left = loop {
             self.draw(&driving);
             if !self.terminal.flush() && !driving.stopping {
-                // Nobody reads any more.
+                // The reader has closed its end.
                 driving.stopping = true;
                 stream.cancel();
             }
-            // What happened is shown before what is asked about it, and a key comes before everything.
+            // Keys come first. Events are shown before questions about them.
             tokio::select! {
                 biased;
                 key = self.terminal.key() => {
@@ -213,7 +210,7 @@ impl Desk {
         left
     }
 
-    /// What was said too late for the run: the next prompt.
+    /// Returns the messages that came too late for the run, as the next prompt.
     pub(crate) fn unheard(&mut self) -> Option<Prompt> {
         let prompt = self.steering.take().into_iter().reduce(|mut all, next| {
             all.text = format!("{}\n\n{}", all.text, next.text);
@@ -224,12 +221,12 @@ impl Desk {
         Some(prompt)
     }
 
-    /// Whether somebody is in the middle of typing something.
+    /// Returns whether the user is typing something.
     pub(crate) fn has_draft(&self) -> bool {
         !self.draft.is_empty()
     }
 
-    /// Does what a key says while a run is under way. Answers with a code if the person wants to leave.
+    /// Handles a key while a run is under way. Returns an exit code if the user quits.
     async fn pressed(&mut self, key: Key, driving: &mut Driving, stream: &RunStream) -> Option<u8> {
         if let Key::Leave(code) = key {
             return Some(code);
@@ -255,7 +252,7 @@ impl Desk {
                 driving.stopping = true;
                 stream.cancel();
                 if !self.terminal.is_live() {
-                    self.note("stopping: once more leaves at once");
+                    self.note("stopping; press Ctrl-C again to quit at once");
                 }
             }
             Key::Enter if self.draft.continue_line() => {}
@@ -268,7 +265,7 @@ impl Desk {
         None
     }
 
-    /// Sends what was typed to the agent at work.
+    /// Sends the typed text to the running agent.
     fn send(&mut self) {
         let text = self.draft.take();
         if text.trim().is_empty() {
@@ -286,7 +283,7 @@ impl Desk {
         }
     }
 
-    /// What was read by the model stands among the rest from then on.
+    /// Moves the messages that the model has read into the scrollback.
     fn heard(&mut self) {
         while self.queued.len() > self.steering.waiting() {
             let Some(text) = self.queued.pop_front() else { break };
@@ -299,9 +296,9 @@ impl Desk {
             return;
         }
         let keys = match (driving.stopping, &driving.asking) {
-            (true, _) => "stopping, the session is kept · ctrl-c again leaves",
+            (true, _) => "stopping, the session is kept · ctrl-c again to quit",
             (false, Some(_)) => "",
-            (false, None) => "esc stops · type to steer",
+            (false, None) => "esc to stop · type to steer",
         };
         self.view
             .aside(Aside { keys: keys.to_owned(), waiting: self.queued.iter().cloned().collect() }, &mut self.terminal);
@@ -317,13 +314,13 @@ impl Desk {
         self.terminal.entry(Some(entry));
     }
 
-    /// Whether this is the second Ctrl-C in a row.
+    /// Returns whether this is the second Ctrl-C in a row.
     fn interrupts_again(&mut self) -> bool {
         let before = self.interrupted.replace(Instant::now());
         before.is_some_and(|before| before.elapsed() < TWICE)
     }
 
-    /// Writes what the person said among the rest.
+    /// Writes the message of the user into the scrollback.
     fn repeat(&mut self, said: &str) {
         if !self.terminal.is_live() {
             return;
@@ -336,30 +333,30 @@ impl Desk {
         self.terminal.write(&format!("\n{}", lines(&rows, self.colour)));
     }
 
-    /// Writes lines for the person.
+    /// Writes rows.
     pub(crate) fn say(&mut self, rows: &[Row]) {
         self.terminal.write(&lines(rows, self.colour));
     }
 
-    /// Writes what came of something, whoever's words it has in it.
+    /// Writes text that may contain untrusted characters.
     pub(crate) fn tell(&mut self, words: &str) {
         self.terminal.write(&format!("{}\n", text::visible(words)));
     }
 
-    /// Writes a line that is not important.
+    /// Writes a dimmed line.
     pub(crate) fn note(&mut self, words: &str) {
         self.say(&[Row::default().with(DIM, words)]);
     }
 
-    /// Writes what went wrong.
+    /// Writes an error.
     pub(crate) fn complain(&mut self, words: &str) {
         self.say(&[Row::default().with(RED, text::visible(words))]);
     }
 
-    /// Waits for something that is no run, and can be given up.
+    /// Waits for work other than a run. Returns `None` if the user cancels it.
     pub(crate) async fn wait<T>(&mut self, what: &str, work: impl Future<Output = T>) -> Option<T> {
         let mut work = std::pin::pin!(work);
-        let told = Row::default().with(DIM, format!("{what} · esc gives up")).paint(self.colour);
+        let told = Row::default().with(DIM, format!("{what} · esc to cancel")).paint(self.colour);
         self.terminal.footer(vec![told]);
         let done = loop {
             self.terminal.flush();
@@ -379,14 +376,17 @@ impl Desk {
     }
 }
 
-/// Says why there is nothing to drive. That is a matter of how the program was called.
-pub(crate) fn cannot_begin(error: &anyhow::Error) -> ExitCode {
-    crate::complain(error);
+/// Reports why the session cannot start. `command` is what the user typed after `vertebra`.
+pub(crate) fn cannot_begin(error: &anyhow::Error, command: &str) -> ExitCode {
+    match error.downcast_ref::<NoModel>() {
+        Some(no_model) => crate::complain(&anyhow::anyhow!(no_model.page(command))),
+        None => crate::complain(error),
+    }
     ExitCode::from(2)
 }
 
-/// Ends a session: its hooks have the time they were given, unless a person wants to leave or does not want to wait. Then its
-/// tools are stopped, but nobody waits for it for long, nor for a collector. What did not reach one is said.
+/// Ends a session. Its hooks get their full time unless the user quits or interrupts. Waits only briefly for the telemetry
+/// collector and reports what was not delivered.
 pub(crate) async fn leave(session: Session, telemetry: Option<Telemetry>, code: u8) {
     if code == INTERRUPTED {
         let _ = timeout(GRACE, session.close()).await;
@@ -400,11 +400,11 @@ pub(crate) async fn leave(session: Session, telemetry: Option<Telemetry>, code: 
     }
 }
 
-/// A run under way.
+/// The state of a run under way.
 #[derive(Default)]
 struct Driving {
     asking: Option<Asking>,
-    /// Questions that come after it.
+    /// The questions after it.
     asked: VecDeque<Asked>,
     stopping: bool,
 }
@@ -416,7 +416,7 @@ async fn still_waiting(asking: &mut Option<Asking>) -> bool {
     }
 }
 
-/// Where what was typed is kept.
+/// Returns the file that keeps the typed prompts.
 fn history_file(state: &Path) -> PathBuf {
     state.join("history.jsonl")
 }

@@ -1,42 +1,40 @@
-//! Whoever decides about a call: somebody who has answered already, somebody at the keys, somebody who types lines, or
-//! nobody.
-
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+//! The approver of a front end: the inbox of the journal, then the terminal, if there is one.
 
 use vertebra::{Approval, Approver, Decision};
 use vertebra_journal::Inbox;
 use vertebra_kit::permissions::{Rules, TerminalApprover};
 
-use crate::terminal::Inline;
+use crate::{terminal::Inline, view::Unapproved};
 
-/// Whoever is asked.
+/// Why a call is denied where no one can be asked.
+const NO_TERMINAL: &str = "this call needs approval and there is no terminal to ask on; \
+                           run with `--wait`, or allow it with `--allow RULE` or `--mode`";
+
+/// Decides about calls that need approval.
 pub(super) struct Person {
-    /// Where answers from elsewhere are.
+    /// Answers that were given elsewhere.
     pub(super) inbox: Option<Inbox>,
-    /// Who is here.
+    /// Who can be asked here.
     pub(super) here: Here,
 }
 
-/// Who is here.
+/// Who can be asked here.
 pub(super) enum Here {
-    /// Somebody whose keys are read here.
+    /// A user whose keys are read.
     AtDesk(Inline),
-    /// Somebody who types lines.
+    /// A user who types lines.
     AtTerminal(TerminalApprover),
-    /// Nobody.
+    /// No one.
     Nobody(Nobody),
 }
 
-/// What nobody comes to.
+/// What happens to a question that no one can answer.
 #[derive(Clone)]
 pub(super) struct Nobody {
-    /// Whether the run waits until somebody is there.
+    /// Whether the run is suspended until someone answers.
     pub(super) waits: bool,
-    /// That somebody was missing is remembered here.
-    pub(super) missing: Arc<AtomicBool>,
+    /// Counts the calls that are denied because of this.
+    pub(super) unapproved: Unapproved,
 }
 
 impl Here {
@@ -60,10 +58,9 @@ impl Approver for Person {
             Here::AtDesk(desk) => desk.decide(approval).await,
             Here::AtTerminal(terminal) => terminal.decide(approval).await,
             Here::Nobody(Nobody { waits: true, .. }) => Decision::Later,
-            Here::Nobody(Nobody { missing, .. }) => {
-                missing.store(true, Ordering::Relaxed);
-                let reason = "nobody is there to ask; whoever started this can allow it with --allow or --mode, or wait for an answer with --wait";
-                Decision::Deny { reason: reason.to_owned() }
+            Here::Nobody(Nobody { unapproved, .. }) => {
+                unapproved.add();
+                Decision::Deny { reason: NO_TERMINAL.to_owned() }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The next prompt, as a person types it: key by key, or line by line.
+//! Reads the next prompt from the user: key by key, or line by line.
 
 use super::{Desk, INTERRUPTED, MARK};
 use crate::{
@@ -10,18 +10,18 @@ use crate::{
     },
 };
 
-/// What a person said when they were asked for it.
+/// The answer of the user to a prompt.
 pub(crate) enum Said {
-    /// This.
+    /// The next prompt.
     Text(String),
-    /// That this is all.
+    /// The end of the conversation.
     Finished,
-    /// That they want to leave, with this code.
+    /// The user quits with this exit code.
     Exit(u8),
 }
 
 impl Desk {
-    /// Asks the person for the next prompt.
+    /// Asks the user for the next prompt.
     pub(crate) async fn ask(&mut self, hint: &str) -> Said {
         if self.terminal.is_live() { self.ask_keys(hint).await } else { self.ask_lines().await }
     }
@@ -41,7 +41,7 @@ impl Desk {
                 Key::Interrupt if self.interrupts_again() => Some(Said::Exit(INTERRUPTED)),
                 Key::Interrupt => {
                     self.draft.take();
-                    "ctrl-c again leaves".clone_into(&mut hint);
+                    "ctrl-c again to quit".clone_into(&mut hint);
                     None
                 }
                 Key::Finish if self.draft.is_empty() => Some(Said::Finished),
@@ -68,7 +68,7 @@ impl Desk {
         }
     }
 
-    /// Edits the draft; where there is no line above or below, leafs in what was typed before.
+    /// Edits the draft. Up and Down move through the history at its first and last line.
     fn edit(&mut self, key: &Key) {
         let other = match key {
             key if self.draft.press(key) => return,

@@ -1,26 +1,26 @@
-//! Where the blocks of a text begin, and when they are over.
+//! Finds the blocks of a text and whether they are complete.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-/// A block that stands in no other, or an item of a list that does: lists may be long, and their items come out one by one.
+/// A top-level block, or an item of a top-level list. Lists can be long, so their items are written one by one.
 pub(super) struct Block {
     pub(super) start: usize,
     /// Its events.
     pub(super) events: Range<usize>,
     pub(super) kind: Kind,
-    /// Whether it stands apart from what comes before.
+    /// Whether an empty line separates it from the block before.
     pub(super) apart: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Kind {
-    /// It has one line.
+    /// A block of one line.
     Line,
-    /// It ends with an empty line.
+    /// A block that ends with an empty line.
     Lines,
-    /// An item, with its number if it has one, and whether others of its list come before it.
+    /// A list item, with its number if it has one, and whether it is not the first of its list.
     Item(Option<u64>, Place),
     Other,
 }
@@ -31,7 +31,7 @@ pub(super) enum Place {
     Later,
 }
 
-/// An item whose list has come out before it.
+/// An item whose list has been written in part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Carried {
     number: Option<u64>,
@@ -39,12 +39,12 @@ pub(super) struct Carried {
 }
 
 impl Block {
-    /// Nothing but definitions of links so far.
+    /// Only link definitions so far.
     pub(super) fn unknown() -> Self {
         Self { start: 0, events: 0..0, kind: Kind::Other, apart: true }
     }
 
-    /// Whether nothing that follows can belong to it.
+    /// Returns whether no following text can belong to it.
     pub(super) fn is_over(&self, text: &str) -> bool {
         match self.kind {
             Kind::Line => true,
@@ -53,7 +53,7 @@ impl Block {
         }
     }
 
-    /// What is to be known of it when what comes before it has gone.
+    /// Returns what must be known of it after the blocks before it were removed.
     pub(super) fn carried(&self) -> Option<Carried> {
         match self.kind {
             Kind::Item(number, Place::Later) => Some(Carried { number, apart: self.apart }),
@@ -62,7 +62,7 @@ impl Block {
     }
 }
 
-/// The blocks of a text; `carried` is known of the first.
+/// Splits a text into blocks. `carried` describes the first one.
 pub(super) fn blocks(text: &str, events: &[(Event<'_>, Range<usize>)], carried: Option<Carried>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let (mut depth, mut first, mut list) = (0_usize, 0, None);
@@ -78,10 +78,10 @@ pub(super) fn blocks(text: &str, events: &[(Event<'_>, Range<usize>)], carried: 
             Event::End(_) => depth -= 1,
             _ => {}
         }
-        // The range of an end is that of the whole.
+        // The range of an end event covers the whole block.
         let (start, events_here) = (range.start, first..index + 1);
         match (&mut list, event, depth) {
-            // The list itself is no block.
+            // The list itself is not a block.
             (Some(_), Event::Start(Tag::List(_)), 1) => first = index + 1,
             (Some((number, place)), Event::End(TagEnd::Item), 1) => {
                 let apart = match (*place, blocks.is_empty()) {
@@ -108,13 +108,13 @@ pub(super) fn blocks(text: &str, events: &[(Event<'_>, Range<usize>)], carried: 
 fn kind(first: &Event<'_>) -> Kind {
     match first {
         Event::Start(Tag::Paragraph | Tag::Table(_) | Tag::BlockQuote(_)) => Kind::Lines,
-        // A heading that is underlined has come with its line, too.
+        // An underlined heading includes its underline.
         Event::Rule | Event::Start(Tag::Heading { .. }) => Kind::Line,
         _ => Kind::Other,
     }
 }
 
-/// Where the line begins that this byte is in.
+/// Returns the start of the line that contains this byte.
 pub(super) fn line_start(text: &str, byte: usize) -> usize {
     text[..byte].rfind('\n').map_or(0, |at| at + 1)
 }

@@ -1,6 +1,6 @@
-//! Fenced code: its lines come out one by one, as they are.
+//! Fenced code, which is written line by line and unchanged.
 
-/// A fence that was opened.
+/// An open code fence.
 #[derive(Debug, Clone)]
 pub(super) struct Fence {
     mark: char,
@@ -10,7 +10,7 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    /// The fence that the line opens, if it stands in no other block.
+    /// Returns the fence that the line opens, if it is at the top level.
     pub(super) fn opened_by(line: &str) -> Option<Self> {
         let (indent, mark, length, rest) = run(line)?;
         let info = rest.trim();
@@ -25,14 +25,14 @@ impl Fence {
             .is_some_and(|(_, mark, length, rest)| mark == self.mark && length >= self.length && rest.trim().is_empty())
     }
 
-    /// A line of the code, without the indentation of the fence.
+    /// Returns a line of code without the indentation of the fence.
     pub(super) fn inside<'l>(&self, line: &'l str) -> &'l str {
         let blanks = line.len() - line.trim_start_matches(' ').len();
         &line[blanks.min(self.indent)..]
     }
 }
 
-/// The indentation, the mark, how often it stands there, and the rest of the line.
+/// Returns the indentation, the mark, its length and the rest of the line.
 fn run(line: &str) -> Option<(usize, char, usize, &str)> {
     let text = line.trim_start_matches(' ');
     let indent = line.len() - text.len();

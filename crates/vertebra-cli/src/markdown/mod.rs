@@ -1,8 +1,7 @@
-//! Markdown of a model on a terminal, as it comes.
+//! Renders streamed Markdown on a terminal.
 //!
-//! Finished blocks come out once and for good; what is not finished is there to be drawn under them. Whatever pieces the
-//! text comes in, the same comes out: the text is taken line by line, and what may come out before a line has ended depends
-//! on nothing but the text.
+//! A finished block is written once. The unfinished rest can be drawn in the footer. The result does not depend on how the
+//! text was split into pieces.
 
 mod blocks;
 mod fence;
@@ -21,37 +20,37 @@ use crate::view::{
     text::is_plain,
 };
 
-/// How long a line or an unfinished block may grow before it counts as finished.
+/// The longest line or block. A longer one counts as finished.
 const MAX_BYTES: usize = 16 * 1024;
 const MAX_LINES: usize = 400;
 
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
-/// A text on its way to the screen.
+/// A renderer for one text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Markdown {
     colour: bool,
-    /// Whole lines of blocks that are not finished.
+    /// Complete lines of unfinished blocks.
     pending: String,
-    /// A line that has not ended.
+    /// The incomplete last line.
     partial: String,
-    /// How many bytes of the first line have come out already.
+    /// How many bytes of the first line have been written.
     flowed: usize,
-    /// The block of code that is under way.
+    /// The open code block.
     fence: Option<Fence>,
-    /// What is known of the first block.
+    /// What is known about the first block.
     carried: Option<Carried>,
-    /// Whether something has come out.
+    /// Whether anything has been written.
     begun: bool,
 }
 
 impl Markdown {
-    /// Nothing yet. Without colours, marks such as `**` stay where they say something.
+    /// Creates a renderer. Without colours, marks such as `**` stay in the text.
     pub(crate) fn new(colour: bool) -> Self {
         Self { colour, ..Self::default() }
     }
 
-    /// Takes a piece; returns what is finished with it.
+    /// Adds a piece and returns the rows that are finished.
     pub(crate) fn push(&mut self, piece: &str, width: usize) -> Vec<Row> {
         let (mut rows, mut rest) = (Vec::new(), piece);
         while !rest.is_empty() {
@@ -75,7 +74,7 @@ impl Markdown {
         rows
     }
 
-    /// The text is over: what is left of it, however unfinished.
+    /// Ends the text and returns the remaining rows.
     pub(crate) fn finish(&mut self, width: usize) -> Vec<Row> {
         let mut rows = Vec::new();
         if !self.partial.is_empty() {
@@ -86,13 +85,13 @@ impl Markdown {
         rows
     }
 
-    /// What is not finished, as it looks so far.
+    /// Renders the unfinished rest.
     pub(crate) fn unfinished(&self, width: usize) -> Vec<Row> {
         let mut copy = self.clone();
         copy.finish(width)
     }
 
-    /// Whether all that came has come out.
+    /// Returns whether everything has been written.
     pub(crate) fn is_empty(&self) -> bool {
         self.pending.is_empty() && self.partial.is_empty()
     }
@@ -101,8 +100,7 @@ impl Markdown {
         Look { width, colour: self.colour }
     }
 
-    /// Lets out the full rows of a plain paragraph whose line has not ended: models write whole paragraphs on one line,
-    /// and people want to read along.
+    /// Writes the full rows of a paragraph whose line is incomplete, because models write whole paragraphs on one line.
     fn flow(&mut self, width: usize, rows: &mut Vec<Row>) {
         let begins = self.partial.starts_with(char::is_alphabetic);
         if self.fence.is_some() || !self.pending.is_empty() || !begins {
@@ -159,14 +157,14 @@ impl Markdown {
         }
     }
 
-    /// Lets out the blocks that nothing can change any more.
+    /// Writes the blocks that can no longer change.
     fn settle(&mut self, width: usize, until: Until, rows: &mut Vec<Row>) {
         let pending = std::mem::take(&mut self.pending);
         let events: Vec<_> = Parser::new_ext(&pending, OPTIONS).into_offset_iter().collect();
         let mut blocks = blocks(&pending, &events, self.carried.take());
         let open = match (until, blocks.last()) {
             (Until::Open, Some(last)) if !last.is_over(&pending) => blocks.pop(),
-            // A link's definition may come before its link.
+            // A link definition may come before its link.
             (Until::Open, None) if !pending.trim().is_empty() => Some(Block::unknown()),
             _ => None,
         };
@@ -199,22 +197,22 @@ impl Markdown {
     }
 }
 
-/// How much comes out.
+/// How much is written.
 #[derive(Clone, Copy)]
 enum Until {
-    /// All but a block that may go on.
+    /// Everything except a block that may continue.
     Open,
     /// Everything.
     End,
 }
 
-/// Whether a line most likely goes on with a table or a quote: then nothing is finished with it, and it need not be looked
-/// for. What is overlooked comes out with the next line.
+/// Returns whether a line most likely continues a table or a quote, so that no block is finished. A wrong guess only delays
+/// the block until the next line.
 fn goes_on(block: &str, line: &str) -> bool {
     ['|', '>'].into_iter().any(|mark| block.starts_with(mark) && line.starts_with(mark))
 }
 
-/// Whether a character in a paragraph is what it is, whatever comes after it.
+/// Returns whether the meaning of a character cannot depend on the text after it.
 fn flows(c: char) -> bool {
     is_plain(c) && !matches!(c, '*' | '_' | '[' | ']' | '<' | '>' | '&' | '\\' | '`' | '~' | '|' | '\t')
 }

@@ -1,4 +1,4 @@
-//! One block of Markdown as rows.
+//! Renders one Markdown block as rows.
 
 use anstyle::Style;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
@@ -9,37 +9,37 @@ use crate::view::{
     text::visible,
 };
 
-/// How deep the frames of blocks in blocks are drawn.
+/// The deepest nesting that is drawn.
 const MAX_FRAMES: usize = 12;
-/// How narrow a text may get in its frames.
+/// The narrowest text inside nested blocks.
 const MIN_WIDTH: usize = 10;
-/// How long a rule is drawn.
+/// The length of a horizontal rule.
 const RULE: usize = 40;
 
 const CODE: Style = CYAN;
 const ITALIC: Style = Style::new().italic();
 const STRUCK: Style = Style::new().strikethrough();
 
-/// How things look.
+/// The styles.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     pub(super) width: usize,
     pub(super) colour: bool,
 }
 
-/// A line of code. It is not wrapped, so that it can be copied.
+/// Renders a line of code without wrapping, so that it can be copied.
 pub(super) fn code_row(line: &str) -> Row {
     Row::default().with(PLAIN, "    ").with(CODE, visible(line))
 }
 
-/// What kind of code follows, from what stands behind its fence.
+/// Renders the language of a code block.
 pub(super) fn label_row(info: &str) -> Option<Row> {
     let language = info.split([' ', ',', '{']).next().filter(|language| !language.is_empty())?;
     Some(Row::default().with(DIM, format!("  ── {}", visible(language))))
 }
 
-/// Draws the events of one block: of an item with this number, if it is one of a numbered list. The first bytes of its text
-/// are left out: they have come out already.
+/// Renders the events of one block. `number` is the number of a list item. The first bytes of the text are skipped because
+/// they have been written.
 pub(super) fn render<'e>(
     events: impl Iterator<Item = &'e Event<'e>>,
     look: Look,
@@ -70,17 +70,17 @@ struct Drawing {
     look: Look,
     out_already: usize,
     rows: Vec<Row>,
-    /// What stands to the left: of the first row, and of all others.
+    /// The left margin of the first row and of the others.
     frames: Vec<Frame>,
     lists: Vec<List>,
-    /// The text of the block under way.
+    /// The text of the current block.
     inline: Vec<Span>,
     styles: Vec<Style>,
-    /// Where links lead, and where their text begins.
+    /// The targets of open links and the start of their text.
     links: Vec<(String, usize)>,
     code: Option<String>,
     table: Option<Table>,
-    /// Whether the next block stands apart.
+    /// Whether an empty line comes before the next block.
     gap: bool,
 }
 
@@ -148,7 +148,7 @@ impl Drawing {
                 self.code = Some(String::new());
             }
             Tag::List(start) => {
-                // In an item it belongs to the text above it.
+                // In a list item it belongs to the text above it.
                 self.gap &= self.frames.is_empty();
                 self.begin_block();
                 self.lists.push(List { next: *start, loose: false });
@@ -255,7 +255,7 @@ impl Drawing {
         self.inline.push(Span { style, text: visible(text).into_owned() });
     }
 
-    /// A mark that says what no colour says.
+    /// Writes a mark where there is no colour.
     fn mark(&mut self, mark: &str) {
         if !self.look.colour {
             self.say(PLAIN, mark);
@@ -320,7 +320,7 @@ impl Drawing {
         self.frames.push(Frame { first: Some(first), rest });
     }
 
-    /// How many columns are left inside of the frames.
+    /// Returns the width that is left inside the nested blocks.
     fn room(&self) -> usize {
         let frames: usize = self.frames.iter().map(|frame| frame.rest.width()).sum();
         self.look.width.saturating_sub(frames).max(MIN_WIDTH)
@@ -333,11 +333,11 @@ impl Drawing {
         }
     }
 
-    /// Writes the text that has gathered.
+    /// Writes the collected text.
     fn end_text(&mut self) {
         let mut inline = std::mem::take(&mut self.inline);
         self.out_already = skip(&mut inline, self.out_already);
-        // Raw HTML comes with its line breaks.
+        // Raw HTML contains line breaks.
         if let Some(last) = inline.last_mut() {
             last.text.truncate(last.text.trim_end_matches('\n').len());
         }
@@ -355,7 +355,7 @@ impl Drawing {
             whole = whole.then(frame.first.take().unwrap_or_else(|| frame.rest.clone()));
         }
         if row.0.is_empty() {
-            // No blanks at the end of an empty row.
+            // No trailing spaces in an empty row.
             while whole.0.last().is_some_and(|span| span.text.trim().is_empty()) {
                 whole.0.pop();
             }
@@ -367,7 +367,7 @@ impl Drawing {
     }
 }
 
-/// Leaves out so many bytes; returns how many are still to be left out.
+/// Skips bytes and returns how many are still to be skipped.
 fn skip(spans: &mut [Span], mut bytes: usize) -> usize {
     for span in spans {
         let out = bytes.min(span.text.len());

@@ -1,16 +1,16 @@
-//! Tables: columns that line up, cells that wrap where there is too little room.
+//! Renders tables with aligned columns. Cells wrap if the table is too wide.
 
 use anstyle::Style;
 use pulldown_cmark::Alignment;
 
 use crate::view::rows::{BOLD, DIM, PLAIN, Row, Span, wrap};
 
-/// What stands between two columns.
+/// The separator between two columns.
 const BETWEEN: &str = " │ ";
-/// How narrow a column may get.
+/// The minimum width of a column.
 const MIN_WIDTH: usize = 4;
 
-/// A table under way. Its first row is its head.
+/// A table. Its first row is the header.
 pub(super) struct Table {
     alignment: Vec<Alignment>,
     cells: Vec<Vec<Vec<Span>>>,
@@ -31,7 +31,7 @@ impl Table {
         }
     }
 
-    /// The table in so many columns of the screen.
+    /// Renders the table for this width.
     pub(super) fn rows(self, room: usize) -> Vec<Row> {
         let columns = self.alignment.len();
         let mut widths = vec![0; columns];
@@ -86,14 +86,14 @@ impl Table {
             };
             whole.push(PLAIN, " ".repeat(left));
             whole = whole.then(text);
-            // Nothing is to the right of the last column.
+            // The last column needs no padding.
             whole.push(PLAIN, if column == last { String::new() } else { " ".repeat(free - left) });
         }
         whole
     }
 }
 
-/// Takes from the widest columns until all fit, or are as narrow as they may be.
+/// Shrinks the widest columns until all fit or have the minimum width.
 fn shrink(widths: &mut [usize], room: usize) {
     while widths.iter().sum::<usize>() > room {
         let Some(widest) = widths.iter_mut().max() else { return };

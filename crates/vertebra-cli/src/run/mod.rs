@@ -1,4 +1,4 @@
-//! `vertebra run`: one task, done under rules that a person can see.
+//! `vertebra run`: runs an agent on one task.
 
 mod prompt;
 
@@ -13,70 +13,80 @@ use crate::{
     view::Output,
 };
 
-/// What to do, and how to show it.
+/// The options of `vertebra run`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The task may also come from standard input: alone, or as context for the task in the arguments.
+Standard input can supply the task, or context for the task in the arguments.
 
-In a terminal you are asked before anything is changed that no rule allows. While it works, what you type is read at the
-next step; Esc or Ctrl-C stops it and keeps the session, Ctrl-C twice leaves. In a pipe nobody is asked: what no rule
-allows is denied, the answer goes to standard output and the rest to standard error.
+In a terminal, the agent asks before every change that no rule allows. Type while
+it works to steer it: it reads your message at the next step. Esc or Ctrl-C stops
+the run and keeps the session; press Ctrl-C twice to quit.
 
-What happens is recorded in a journal, from which a session is shown, resumed after a crash, forked and replayed: see
-`vertebra sessions`.
+In a pipe, the agent never asks: it denies every call that needs approval. The
+answer goes to standard output, everything else to standard error.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 stopped by a limit, 4 denied, 5 waits for an answer, 130 cancelled.
+Every run is recorded in a journal. See `vertebra sessions` to show, resume or
+fork it, and `vertebra replay` to replay it.
+
+Exit codes:
+  0    finished
+  1    failed
+  2    wrong usage, or the run could not start
+  3    stopped by a limit or a hook
+  4    a call was denied because no one could approve it, or a hook denied the task
+  5    suspended: waiting for an answer
+  130  cancelled
 
 Examples:
   vertebra run \"fix the failing test\"
   git diff | vertebra run \"review this\" --mode plan
   vertebra run --allow 'Bash(cargo *)' --max-cost 0.50 --output json \"update the dependencies\"")]
 pub(crate) struct Options {
-    /// The task; several words need no quotes
+    /// Task to run on; several words need no quotes
     #[arg(value_name = "TASK")]
     task: Vec<String>,
     #[command(flatten)]
     agent: AgentOptions,
     #[command(flatten)]
     show: Show,
-    /// Attach a text file to the task; may be repeated
+    /// Attach a text file to the task (repeatable)
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
-    /// Attach a picture (PNG, JPEG, GIF or WebP) to the task; may be repeated
+    /// Attach a PNG, JPEG, GIF or WebP image to the task (repeatable)
     #[arg(long, value_name = "FILE")]
     image: Vec<PathBuf>,
 }
 
-/// How to show a run.
+/// The options that select how a run is shown.
 #[derive(clap::Args, Clone)]
 pub(crate) struct Show {
-    /// What to print
+    /// Choose what to print
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: Output,
-    /// Print nothing but the answer
+    /// Print only the answer
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
-/// What a session does first.
+/// What a session starts with.
 pub(crate) enum First {
-    /// It does this.
+    /// This prompt.
     Prompt(Prompt),
-    /// It finishes what was left without an end, then does this.
+    /// The unfinished run, then this prompt.
     GoOn(Option<Prompt>),
 }
 
-/// Runs a task.
+/// Runs the command.
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let (prompt, desk, assembled) = match begin(&options).await {
         Ok(begun) => begun,
-        Err(error) => return Ok(drive::cannot_begin(&error)),
+        Err(error) => return Ok(drive::cannot_begin(&error, "run \"…\"")),
     };
     let session = assembled.agent.session().await;
     Ok(work(desk, session, First::Prompt(prompt)).await.into())
 }
 
-/// Works until all is done, or the person leaves. Answers with the exit code.
+/// Runs prompts until there are none left or the user quits. Returns the exit code.
 pub(crate) async fn work(mut desk: Desk, mut session: Session, first: First) -> u8 {
     let (mut left, mut next) = match first {
         First::Prompt(prompt) => (None, Some(prompt)),
@@ -89,8 +99,8 @@ pub(crate) async fn work(mut desk: Desk, mut session: Session, first: First) -> 
                 left
             }
             (None, Some(prompt)) => session.stream(prompt),
-            // Nothing was left, and nothing is said yet: somebody is there to say it.
-            (None, None) => match desk.ask("nothing was left to do: say what to do next · ctrl-d leaves").await {
+            // Nothing is unfinished and there is no prompt yet, so the user types one.
+            (None, None) => match desk.ask("nothing left to do; type the next prompt · ctrl-d to quit").await {
                 Said::Text(text) => session.stream(text),
                 Said::Finished => break 0,
                 Said::Exit(code) => break code,
@@ -106,18 +116,19 @@ pub(crate) async fn work(mut desk: Desk, mut session: Session, first: First) -> 
         if next.is_some() && report.status == RunStatus::Completed {
             continue;
         }
-        // What was said too late goes on in the same session; so does somebody who stopped it, or is still typing.
+        // Messages that came too late for the run start the next one. The session also stays open if the user
+        // stopped the run or is still typing.
         if let Some(unheard) = desk.unheard() {
             next = Some(unheard);
             continue;
         }
         let stopped = report.status == RunStatus::Cancelled;
         if !desk.is_live() || !(stopped || desk.has_draft()) {
-            break code(&report, desk.was_unanswered());
+            break code(&report, desk.denied_without_approval());
         }
-        match desk.ask("the session is kept: say what to do instead · ctrl-d leaves").await {
+        match desk.ask("session still open; type the next prompt · ctrl-d to quit").await {
             Said::Text(text) => next = Some(text.into()),
-            Said::Finished => break if stopped { INTERRUPTED } else { code(&report, desk.was_unanswered()) },
+            Said::Finished => break if stopped { INTERRUPTED } else { code(&report, desk.denied_without_approval()) },
             Said::Exit(code) => break code,
         }
     };
@@ -133,13 +144,13 @@ async fn begin(options: &Options) -> anyhow::Result<(Prompt, Desk, Assembled)> {
     Ok((prompt, desk, assembled))
 }
 
-/// The exit code: how it went, as a script needs to know it.
-fn code(report: &RunReport, unanswered: bool) -> u8 {
+/// Returns the exit code. `docs/output.md` lists them.
+fn code(report: &RunReport, unapproved: bool) -> u8 {
     let refused = report.stop.reason == StopReason::Requested && report.steps == 0;
     match report.status {
         RunStatus::Failed => 1,
         RunStatus::Cancelled => INTERRUPTED,
-        RunStatus::Completed | RunStatus::Stopped if unanswered || refused => 4,
+        RunStatus::Completed | RunStatus::Stopped if unapproved || refused => 4,
         RunStatus::Completed => 0,
         RunStatus::Stopped => 3,
         RunStatus::Suspended => WAITS,

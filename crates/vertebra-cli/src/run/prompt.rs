@@ -1,4 +1,4 @@
-//! The prompt of a run: the task, what comes through a pipe, files and pictures.
+//! The prompt of a run: the task, standard input, files and images.
 
 use std::{
     fmt::Write as _,
@@ -13,19 +13,21 @@ use anyhow::{Context as _, bail, ensure};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use vertebra::{Image, Prompt};
 
-/// How much of standard input, or of one file, goes into a prompt.
+/// The largest standard input or text file that a prompt takes.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
-/// How large a picture may be.
+/// The largest image that a prompt takes.
 const MAX_IMAGE_BYTES: u64 = 10 << 20;
-/// After so long it is said that standard input is being waited for.
+/// How long to wait for standard input before saying so.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The task with everything that goes with it.
+/// Builds the prompt from the task, standard input and the attached files.
 pub(super) fn prompt(task: &[String], files: &[PathBuf], images: &[PathBuf]) -> anyhow::Result<Prompt> {
     let piped = if io::stdin().is_terminal() { String::new() } else { piped()? };
     let task = task.join(" ");
     let mut text = match (task.trim(), piped.trim()) {
-        ("", "") => bail!("there is no task: write one, as in `vertebra run \"fix the failing test\"`, or pipe one in"),
+        ("", "") => bail!(
+            "no task given; pass one, as in `vertebra run \"fix the failing test\"`, or pipe it to standard input"
+        ),
         ("", piped) => piped.to_owned(),
         (task, "") => task.to_owned(),
         (task, _) => format!("{task}\n\n<stdin>\n{}\n</stdin>", piped.trim_end()),
@@ -46,26 +48,26 @@ fn piped() -> anyhow::Result<String> {
     let (done, reading) = std::sync::mpsc::channel::<()>();
     thread::spawn(move || {
         if reading.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            eprintln!("reading standard input; if there is none, add < /dev/null");
+            eprintln!("waiting for standard input; add `< /dev/null` if there is none");
         }
     });
     let bytes = bounded(io::stdin().lock(), MAX_TEXT_BYTES).context("standard input");
     drop(done);
-    String::from_utf8(bytes?).context("standard input is not text")
+    String::from_utf8(bytes?).context("standard input is not UTF-8 text")
 }
 
 fn text_of(file: &Path) -> anyhow::Result<String> {
     let bytes = bounded(File::open(file)?, MAX_TEXT_BYTES)?;
-    String::from_utf8(bytes).ok().context("is not text; a picture is attached with --image")
+    String::from_utf8(bytes).ok().context("not a text file; attach images with --image")
 }
 
 fn image(file: &Path) -> anyhow::Result<Image> {
     let bytes = bounded(File::open(file)?, MAX_IMAGE_BYTES)?;
-    let media_type = media_type(&bytes).context("is not a picture; PNG, JPEG, GIF and WebP are")?;
+    let media_type = media_type(&bytes).context("not an image; PNG, JPEG, GIF and WebP are supported")?;
     Ok(Image { media_type: media_type.into(), data: STANDARD.encode(bytes).into() })
 }
 
-/// What a picture is, by its first bytes: a name may lie.
+/// Detects the media type from the first bytes. File names can be wrong.
 fn media_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', ..] => Some("image/png"),
@@ -79,6 +81,6 @@ fn media_type(bytes: &[u8]) -> Option<&'static str> {
 fn bounded(from: impl Read, limit: u64) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(limit + 1).read_to_end(&mut bytes)?;
-    ensure!(bytes.len() as u64 <= limit, "longer than {limit} bytes");
+    ensure!(bytes.len() as u64 <= limit, "larger than the limit of {limit} bytes");
     Ok(bytes)
 }

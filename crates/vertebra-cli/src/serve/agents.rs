@@ -1,4 +1,4 @@
-//! The built-in agent: one for each folder, shared by the sessions in it, and apart where they differ.
+//! The built-in agent on a server: one per folder, shared by its sessions.
 
 use std::{
     collections::HashMap,
@@ -18,14 +18,14 @@ use crate::{
     options::AgentOptions,
 };
 
-/// Makes the built-in agent as the command line says, in folders under the server's.
+/// Assembles the built-in agent from the command line, in folders below the server's.
 pub(super) struct BuiltIn {
     options: AgentOptions,
     world: World,
     journal: Option<Store>,
     folder: PathBuf,
     handle: OwnedFd,
-    /// Those that sessions have.
+    /// The agents in use, by folder.
     shared: Mutex<HashMap<PathBuf, Weak<Assembled>>>,
 }
 
@@ -37,7 +37,7 @@ impl BuiltIn {
         Ok(Self { options, world, journal, folder, handle, shared: Mutex::default() })
     }
 
-    /// A folder that is under the server's, however it is spelled and whatever links are on the way.
+    /// Resolves a folder below the server's. Links and `..` cannot lead out of it.
     fn beneath(&self, wanted: &str) -> Result<PathBuf, Refusal> {
         let wrong =
             |why: &str| Refusal::Wrong(format!("`{wanted}` is not a folder inside {}: {why}", self.folder.display()));
@@ -55,16 +55,17 @@ impl BuiltIn {
         std::fs::read_link(real).map_err(|error| wrong(&error.to_string()))
     }
 
-    /// The agent of a folder, made when the first session of it begins.
+    /// Returns the agent of a folder and assembles it for its first session.
     async fn of_folder(&self, folder: PathBuf, questions: Questions) -> anyhow::Result<Arc<Assembled>> {
         let mut shared = self.shared.lock().await;
         if let Some(there) = shared.get(&folder).and_then(Weak::upgrade) {
             return Ok(there);
         }
-        let options = AgentOptions { dir: Some(folder.clone()), ..self.options.clone() };
+        let mut options = self.options.clone();
+        options.policy.dir = Some(folder.clone());
         let journal = Journal::Shared(self.journal.clone());
         let made = Arc::new(assemble_on(&options, &self.world, journal, |_, _| Some(questions)).await?);
-        // Where there is no person at a terminal, what nobody may overlook is told to whoever keeps the server.
+        // No user sees these warnings, so they go to the log of the server.
         made.warnings.iter().for_each(|warning| eprintln!("warning: {}: {warning}", folder.display()));
         shared.retain(|_, other| other.strong_count() > 0);
         shared.insert(folder, Arc::downgrade(&made));

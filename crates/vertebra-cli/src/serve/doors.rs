@@ -1,4 +1,4 @@
-//! Where a server listens, and whom each place lets in.
+//! The listeners of a server and the clients that each accepts.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -12,44 +12,45 @@ use vertebra_server::{
 
 use crate::assembly::World;
 
-/// Where to listen, and whom to let in.
+/// The options that select listeners and clients.
 #[derive(clap::Args)]
 pub(super) struct DoorOptions {
-    /// Where to listen, as `tcp://127.0.0.1:7777`, `unix:///run/vertebra.sock` or, in a virtual machine, `vsock://any:7777`;
-    /// may be repeated [default: a socket of your own]
+    /// Listen on tcp://HOST:PORT, unix:///PATH or vsock://any:PORT (repeatable)
+    ///
+    /// Without this option, the server listens on a Unix socket of the current user.
     #[arg(long, value_name = "ADDRESS")]
     listen: Vec<Address>,
-    /// A file with a token on each line, or with a `[[client]]` for each that has a name
+    /// File with one token per line, or one [[client]] table per named client
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Another user who may come in by a Unix socket, and governs what they own; may be repeated
+    /// Let this user connect by Unix socket and own sessions (repeatable)
     #[arg(long, value_name = "NAME|UID")]
     allow_user: Vec<String>,
-    /// The certificate that TCP clients are shown, as PEM
+    /// Use TLS on TCP with this certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// Its private key, as PEM
+    /// Use this private key for the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Who signs the certificates of TCP clients, as PEM: each has to show one, and is known by the name in it
+    /// Require client certificates signed by this CA on TCP (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     client_ca: Option<PathBuf>,
-    /// Listen where other machines can reach it without TLS: whoever is on the way can read along
+    /// Allow addresses that other machines can reach without TLS
     #[arg(long)]
     plain: bool,
-    /// Where to tell numbers to Prometheus, as `tcp://127.0.0.1:9000`: at `/metrics`, to whoever asks
-    #[arg(long, value_name = "ADDRESS")]
+    /// Serve Prometheus metrics at /metrics on this address
+    #[arg(long, value_name = "ADDR")]
     metrics: Option<Address>,
 }
 
-/// All doors, and the place that tells numbers.
+/// The open listeners, including the one for metrics.
 pub(super) struct Doors {
     pub(super) open: Vec<(Listener, Door)>,
     pub(super) metrics: Option<TcpListener>,
 }
 
 impl DoorOptions {
-    /// Opens all doors, or none.
+    /// Opens all listeners, or none.
     pub(super) async fn open(self, world: &World) -> anyhow::Result<Doors> {
         let known = self.token_file.as_deref().map(Known::read).transpose().context("--token-file")?.map(Arc::new);
         let others = self.allow_user.iter().map(|user| uid(user)).collect::<Result<Arc<[u32]>, _>>()?;
@@ -60,8 +61,11 @@ impl DoorOptions {
         let listen = if self.listen.is_empty() { vec![own_socket(world)?] } else { self.listen.clone() };
         let is_unix = |address: &Address| matches!(address, Address::Unix(_));
         let is_tcp = |address: &Address| matches!(address, Address::Tcp(_));
-        ensure!(others.is_empty() || listen.iter().any(is_unix), "--allow-user is for Unix sockets, and there is none");
-        ensure!(tls.is_none() || listen.iter().any(is_tcp), "--tls-cert is for TCP: write `--listen tcp://…` too");
+        ensure!(
+            others.is_empty() || listen.iter().any(is_unix),
+            "--allow-user needs a Unix socket: add `--listen unix:///…`"
+        );
+        ensure!(tls.is_none() || listen.iter().any(is_tcp), "--tls-cert needs a TCP address: add `--listen tcp://…`");
         let door = |address: &Address| self.door(address, known.as_ref(), &others);
         let doors = listen.iter().map(door).collect::<anyhow::Result<Vec<_>>>()?;
         let mut open = Vec::new();
@@ -89,8 +93,8 @@ impl DoorOptions {
         }
         if self.tls_cert.is_none() && !address.is_local() && !self.plain {
             bail!(
-                "{address} can be reached from other machines, and who is on the way could read along: write \
-                 `--tls-cert FILE --tls-key FILE`, or `--plain` if somebody else sees to that"
+                "{address} can be reached from other machines, and its traffic would not be encrypted: add \
+                 `--tls-cert FILE --tls-key FILE`, or `--plain` if a proxy or tunnel encrypts it"
             );
         }
         if self.client_ca.is_some() && matches!(address, Address::Tcp(_)) {
@@ -98,34 +102,34 @@ impl DoorOptions {
         }
         match known {
             Some(known) if known.has_tokens() => Ok(Door::Token(known.clone())),
-            _ => bail!("{address} lets in whoever finds it: write `--token-file FILE` with a token in it"),
+            _ => bail!("{address} would accept any client: add `--token-file FILE` with at least one token"),
         }
     }
 
     async fn bind_metrics(&self, address: &Address) -> anyhow::Result<TcpListener> {
-        let Address::Tcp(port) = address else { bail!("--metrics {address}: Prometheus asks over TCP") };
+        let Address::Tcp(port) = address else { bail!("--metrics {address}: Prometheus needs a TCP address") };
         ensure!(
             address.is_local() || self.plain,
-            "{address} tells numbers to whoever finds it: write a loopback address, or `--plain`"
+            "--metrics {address}: other machines could read the metrics; use a loopback address, or add `--plain`"
         );
         TcpListener::bind(port).await.with_context(|| format!("cannot listen on {address}"))
     }
 }
 
-/// A user, by name or number.
+/// Parses a user name or number.
 fn uid(user: &str) -> anyhow::Result<u32> {
     if let Ok(uid) = user.parse() {
         return Ok(uid);
     }
     let found = User::from_name(user).with_context(|| format!("--allow-user {user}"))?;
-    Ok(found.with_context(|| format!("--allow-user {user}: there is no such user"))?.uid.as_raw())
+    Ok(found.with_context(|| format!("--allow-user {user}: no such user"))?.uid.as_raw())
 }
 
-/// A socket of this user's own.
+/// Returns the default socket of this user.
 fn own_socket(world: &World) -> anyhow::Result<Address> {
     let runtime = world.variables.get("XDG_RUNTIME_DIR").map(PathBuf::from);
     let folder = runtime.or_else(|| world.state.clone());
-    let folder = folder.context("there is no folder for a socket: write `--listen unix:///…`")?;
+    let folder = folder.context("cannot find a folder for the socket: add `--listen unix:///…`")?;
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     Ok(Address::Unix(folder.join("vertebra.sock")))
 }

@@ -1,4 +1,4 @@
-//! `vertebra serve`: sessions for clients, governed by the hooks that live in them.
+//! `vertebra serve`: the gRPC server that runs sessions for clients.
 
 mod agents;
 mod doors;
@@ -15,22 +15,24 @@ use crate::{
     options::AgentOptions,
 };
 
-/// Where to listen, whom to let in, and which agent they get.
+/// The options of `vertebra serve`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Clients speak gRPC: the TypeScript and Python packages, or anything made from proto/vertebra/v1. A Unix socket lets in
-whoever runs as the same user; a TCP port needs a token, or a certificate that --client-ca has signed. A file of tokens
-has one on each line, or tables that say who has it and what they govern, their own sessions or everything:
+Clients use the TypeScript or Python SDK, or any gRPC client for proto/vertebra/v1.
+
+A Unix socket accepts processes of the same user. A TCP or vsock address needs a token,
+or a client certificate signed by --client-ca. A token file has one token per line, or
+one table per named client:
 
   [[client]]
   name = \"ci\"
-  token_hash = \"…\"       what `b3sum` prints of it; or token, or certificate with the name in one
-  governs = \"own\"
+  token_hash = \"…\"    # output of `b3sum`; or `token`, or `certificate` with its name
+  governs = \"own\"     # its own sessions; or \"everything\"
 
-SIGTERM suspends runs to the journal, where they wait to be resumed.
+SIGTERM suspends all runs to the journal; resume them later.
 
 Examples:
-  vertebra serve                                             a Unix socket for this user
+  vertebra serve
   vertebra serve --listen tcp://127.0.0.1:7777 --token-file token
   vertebra serve --listen tcp://0.0.0.0:7777 --tls-cert cert.pem --tls-key key.pem --client-ca ca.pem
   vertebra serve --listen unix:///run/v.sock --model script:turns.jsonl --mode accept-edits")]
@@ -41,7 +43,7 @@ pub(crate) struct Options {
     agent: AgentOptions,
 }
 
-/// Serves until it is told to end.
+/// Runs the command until a signal ends it.
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let world = World::of_process();
     let doors = options.doors.open(&world).await?;
@@ -49,7 +51,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
         println!("listening on {}", listener.address()?);
     }
     if let Some(metrics) = &doors.metrics {
-        println!("numbers at http://{}/metrics", metrics.local_addr()?);
+        println!("metrics at http://{}/metrics", metrics.local_addr()?);
     }
     let (journal, warnings) = open_journal(&options.agent, &world)?;
     for warning in &warnings {
@@ -66,7 +68,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
             _ = interrupted.recv() => {}
             _ = terminated.recv() => {}
         }
-        eprintln!("going down: runs are suspended");
+        eprintln!("shutting down: suspending all runs");
         server.shut_down().await
     };
     tokio::pin!(all);
@@ -76,13 +78,13 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
             0
         }
         left = ends => {
-            // Whoever still reads has a moment to hear the end.
+            // Connected clients have a moment to receive the end.
             all.await?;
             left
         }
     };
     if left > 0 {
-        eprintln!("{left} runs had not come to rest: they are resumed as after a crash");
+        eprintln!("{left} runs could not be suspended in time; resume them as after a crash");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `vertebra sessions questions` and `answer`: what waits for somebody, and what they say.
+//! `vertebra sessions questions` and `answer`: list open questions and answer them.
 
 use std::{io::Write as _, process::ExitCode};
 
@@ -26,42 +26,47 @@ use crate::{
     },
 };
 
-/// So much of a fingerprint tells it from others.
+/// How many digits of a digest are shown.
 const DIGITS: usize = 16;
 
-/// Whose questions.
+/// The options of `vertebra sessions questions`.
 #[derive(clap::Args)]
 pub(super) struct Questions {
-    /// Those of this session alone
+    /// List only the questions of this session
     #[arg(value_name = "SESSION")]
     session: Option<String>,
-    /// As JSON, for programs; in a pipe it is JSON anyway
+    /// Print JSON; this is the default in a pipe
     #[arg(long)]
     json: bool,
 }
 
-/// What to answer.
+/// The options of `vertebra sessions answer`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The answer waits in the journal until the session is resumed. It holds for the arguments that the question shows and for
-nothing else; with --digest it is refused if the question has changed since you saw it. To go on with other rights, models or limits:
-`vertebra sessions resume`.")]
+The answer is kept in the journal until the session is resumed. It is valid only for
+the arguments that the question shows. With --digest, it is rejected if the question
+has changed since you saw it. To resume with other permissions, models or limits, use
+`vertebra sessions resume`.
+
+Examples:
+  vertebra sessions answer last --approve --resume
+  vertebra sessions answer last --deny \"not on a Friday\"")]
 pub(super) struct Answer {
-    /// The session
+    /// Session: its ID, a unique start or end of it, or `last`
     #[arg(value_name = "SESSION")]
     session: String,
-    /// The call, if the session asks about several
+    /// Call to answer for, if the session asks about several
     #[arg(value_name = "CALL")]
     call: Option<String>,
     #[command(flatten)]
     what: What,
-    /// The fingerprint of the arguments that you saw, or its beginning
+    /// Require this digest of the arguments, or its first digits
     #[arg(long, value_name = "DIGEST")]
     digest: Option<String>,
-    /// Go on with the session at once; if it asks again, it waits again
+    /// Resume the session at once; if it asks again, it waits again
     #[arg(long)]
     resume: bool,
-    /// Go on with this model [default: the session's]
+    /// Resume with this model [default: the session's]
     #[arg(long, short, value_name = "MODEL", requires = "resume")]
     model: Option<String>,
     #[command(flatten)]
@@ -72,23 +77,23 @@ pub(super) struct Answer {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct What {
-    /// Yes, to exactly these arguments
+    /// Approve exactly these arguments
     #[arg(long)]
     approve: bool,
-    /// No; the model reads why
+    /// Deny the call; the model reads the reason
     #[arg(long, value_name = "WHY")]
     deny: Option<String>,
-    /// Yes, with these arguments instead, as a JSON object
+    /// Approve the call with these arguments instead, as a JSON object
     #[arg(long, value_name = "JSON")]
     edit: Option<String>,
 }
 
-/// A question, for programs.
+/// A question as JSON.
 #[derive(Serialize)]
 struct Asked<'a> {
     #[serde(flatten)]
     question: &'a Question,
-    /// Whether its time is over: then the answer is no.
+    /// Whether it has expired; then the call is denied.
     expired: bool,
 }
 
@@ -97,7 +102,7 @@ pub(super) async fn questions(options: &Questions) -> anyhow::Result<ExitCode> {
     let found = match (&store, &options.session) {
         (Some(store), Some(words)) => store.questions(Some(&store.find(words)?.session_id))?,
         (Some(store), None) => store.questions(None)?,
-        (None, Some(words)) => bail!("no such session: `{words}`; nothing was recorded yet"),
+        (None, Some(words)) => bail!("no such session: `{words}`; the journal is empty"),
         (None, None) => Vec::new(),
     };
     let now = Timestamp::now();
@@ -108,7 +113,7 @@ pub(super) async fn questions(options: &Questions) -> anyhow::Result<ExitCode> {
     }
     let mut out = anstream::stdout().lock();
     if found.is_empty() {
-        writeln!(out, "nothing waits for an answer")?;
+        writeln!(out, "no open questions")?;
     }
     for question in &found {
         let Question { session_id, approval, until } = question;
@@ -121,12 +126,12 @@ pub(super) async fn questions(options: &Questions) -> anyhow::Result<ExitCode> {
         )?;
         write!(out, "{}", permissions::Question::about(approval, None).await.short())?;
         if *until < now {
-            writeln!(out, "{YELLOW}the time for an answer was over at {until}: it is a no{YELLOW:#}\n")?;
+            writeln!(out, "{YELLOW}expired at {until}; the call will be denied{YELLOW:#}\n")?;
         } else {
             let digest = &approval.digest[..approval.digest.floor_char_boundary(DIGITS)];
             writeln!(
                 out,
-                "{DIM}until {until}: vertebra sessions answer {session} {call} --digest {digest} --approve --resume{DIM:#}\n"
+                "{DIM}answer by {until}: vertebra sessions answer {session} {call} --digest {digest} --approve --resume{DIM:#}\n"
             )?;
         }
     }
@@ -140,7 +145,7 @@ pub(super) async fn answer(options: Answer) -> anyhow::Result<ExitCode> {
     if let Some(seen) = &options.digest {
         ensure!(
             seen.len() >= 8 && approval.digest.starts_with(&**seen),
-            "`{}` is asked about other arguments than those you saw: their fingerprint is {}; look at the question again",
+            "the arguments of `{}` have changed since you saw them: their digest is now {}; look at the question again",
             on_one_line(&approval.call_id),
             approval.digest,
         );
@@ -149,7 +154,7 @@ pub(super) async fn answer(options: Answer) -> anyhow::Result<ExitCode> {
         What { approve: true, .. } => approval.approve(),
         What { edit: Some(json), .. } => match Reply::edited(&json).context("--edit")? {
             Reply::Edit { args } => Decision::Edit { args },
-            _ => bail!("--edit is a JSON object"),
+            _ => bail!("--edit expects a JSON object"),
         },
         What { deny, .. } => Decision::Deny { reason: deny.unwrap_or_default() },
     };
@@ -166,23 +171,23 @@ pub(super) async fn answer(options: Answer) -> anyhow::Result<ExitCode> {
             &json!({ "session_id": past.row.session_id, "call_id": approval.call_id, "digest": approval.digest, "answer": decision }),
         )?;
     } else {
-        writeln!(std::io::stdout(), "answered; to go on with it: vertebra sessions resume {session}")?;
+        writeln!(std::io::stdout(), "answered; continue with: vertebra sessions resume {session}")?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The question that is meant.
+/// Finds the question to answer.
 fn the_question(past: &Past, call: Option<&str>) -> anyhow::Result<Question> {
     let session = short_id(&past.row.session_id);
     let mut open = past.store.questions(Some(&past.row.session_id))?;
     open.retain(|question| call.is_none_or(|call| &*question.approval.call_id == call));
     match (open.len(), call) {
         (1, _) => Ok(open.swap_remove(0)),
-        (0, Some(call)) => bail!("session {session} does not ask about `{}` now", on_one_line(call)),
-        (0, None) => bail!("session {session} asks nothing now"),
+        (0, Some(call)) => bail!("session {session} has no open question about `{}`", on_one_line(call)),
+        (0, None) => bail!("session {session} has no open question"),
         (_, _) => {
             let calls: Vec<String> = open.iter().map(|question| on_one_line(&question.approval.call_id)).collect();
-            bail!("session {session} asks about several calls: name one of {}", calls.join(", "))
+            bail!("session {session} has several open questions; name one of these calls: {}", calls.join(", "))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `vertebra sessions export` and `verify`: a session as a file, and whether one is what was recorded.
+//! `vertebra sessions export` and `verify`: write a session to a file and check that it was not changed.
 
 use std::{
     fs::File,
@@ -21,45 +21,50 @@ use crate::{
 /// The key that exports are signed with.
 const KEY_FILE: &str = "journal-signing.key";
 
-/// What to export.
+/// The options of `vertebra sessions export`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-A signature proves that whoever has the key exported exactly these lines. It does not prove that they are what happened:
-who owns the key and the machine can record what they like. The key is made on first use and kept in the state folder.")]
+The signature proves that the owner of the key exported exactly these lines. It does not
+prove that they are true: the owner of the key and the machine can record anything. The
+key is created on first use and kept in the state folder.")]
 pub(super) struct Export {
-    /// The session
+    /// Session: its ID, a unique start or end of it, or `last`
     #[arg(value_name = "SESSION")]
     session: String,
-    /// Write it to this file instead of standard output
+    /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// Sign it with this machine's key, whose public half is shown
+    /// Sign the export with this machine's key and print the public key
     #[arg(long)]
     sign: bool,
 }
 
-/// What to verify.
+/// The options of `vertebra sessions verify`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The chain of a session shows that no line was changed, moved, added or taken away since, unless somebody made the whole
-chain anew; keep its last link elsewhere to see that too. Exit codes: 0 intact, 1 not, or nothing to tell by.")]
+Each fact in the journal is chained to all facts before it. `verify` finds the first one
+that was changed, moved, added or removed. It cannot detect that the whole chain was
+rewritten: keep the head it prints in another place and compare it.
+
+Exit codes: 0 intact, 1 broken, or recorded without a chain.")]
 pub(super) struct Verify {
-    /// The session
+    /// Session: its ID, a unique start or end of it, or `last`
     #[arg(value_name = "SESSION", required_unless_present = "export", conflicts_with = "export")]
     session: Option<String>,
-    /// A signed export, instead of a session of the journal
+    /// Verify this signed export instead of a session in the journal
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
-    /// The public key that it must be signed with [default: this machine's]
+    /// Require the signature of this public key [default: this machine's]
     #[arg(long, value_name = "KEY", requires = "export", value_parser = |text: &str| read_key(text))]
     key: Option<VerifyingKey>,
-    /// As JSON, for programs; in a pipe it is JSON anyway
+    /// Print JSON; this is the default in a pipe
     #[arg(long)]
     json: bool,
 }
 
 fn own_key() -> anyhow::Result<SigningKey> {
-    let state = World::of_process().state.context("there is no folder for the key: set HOME or XDG_STATE_HOME")?;
+    let state =
+        World::of_process().state.context("cannot find a folder for the signing key: set HOME or XDG_STATE_HOME")?;
     let path = state.join(KEY_FILE);
     let key = machine_key(&path).with_context(|| path.display().to_string())?;
     Ok(SigningKey::from_bytes(&key))
@@ -76,15 +81,15 @@ pub(super) fn export(options: &Export) -> anyhow::Result<ExitCode> {
         None => past.store.export(&past.row.session_id, &mut std::io::stdout().lock(), key.as_ref())?,
     };
     let mut told = std::io::stderr().lock();
-    writeln!(told, "{} of session {}, head {head}", counted(lines, "line"), short_id(&past.row.session_id))?;
+    writeln!(told, "exported {} of session {}, head {head}", counted(lines, "fact"), short_id(&past.row.session_id))?;
     if let Some(key) = key {
-        writeln!(told, "signed; the public key is {}", key_text(&key.verifying_key()))?;
+        writeln!(told, "signed; public key {}", key_text(&key.verifying_key()))?;
     }
     if unreadable.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
     let numbers: Vec<String> = unreadable.iter().take(20).map(ToString::to_string).collect();
-    writeln!(told, "{} cannot be read and are not in it: {}", counted(unreadable.len(), "line"), numbers.join(", "))?;
+    writeln!(told, "{} could not be read and are missing: {}", counted(unreadable.len(), "fact"), numbers.join(", "))?;
     Ok(ExitCode::FAILURE)
 }
 
@@ -99,8 +104,8 @@ pub(super) fn verify(options: &Verify) -> anyhow::Result<ExitCode> {
                 &json!({ "verified": "signed", "session_id": signed.session_id, "lines": signed.lines, "head": signed.head }),
             )?;
         } else {
-            let (lines, session) = (counted(signed.lines, "line"), visible(&signed.session_id).into_owned());
-            writeln!(std::io::stdout(), "exactly what was signed: {lines} of {session}, head {}", signed.head)?;
+            let (lines, session) = (counted(signed.lines, "fact"), visible(&signed.session_id).into_owned());
+            writeln!(std::io::stdout(), "signature valid: {lines} of {session}, head {}", signed.head)?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -116,13 +121,13 @@ pub(super) fn verify(options: &Verify) -> anyhow::Result<ExitCode> {
 
 fn words(verified: &Verified) -> String {
     match verified {
-        Verified::Intact { lines, head } => format!("intact: {}, head {head}", counted(*lines, "line")),
+        Verified::Intact { lines, head } => format!("intact: {}, head {head}", counted(*lines, "fact")),
         Verified::Broken { line, why, found } => {
             let found = found.as_deref().map(|found| format!("\nfound: {}", visible(found))).unwrap_or_default();
-            format!("broken at line {line}: {}{found}", visible(why))
+            format!("broken at fact {line}: {}{found}", visible(why))
         }
         Verified::NoChain { lines } => {
-            format!("recorded without a chain: nothing can be told of its {}", counted(*lines, "line"))
+            format!("recorded without a chain: its {} cannot be verified", counted(*lines, "fact"))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `vertebra sessions resume` and `fork`: a session goes on, or another one begins where it was.
+//! `vertebra sessions resume` and `fork`: continue a session, or start a new one from it.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use crate::{
     view::text::short_id,
 };
 
-/// Which agent goes on, and how it is shown.
+/// The agent that continues a session, and how its runs are shown.
 #[derive(clap::Args)]
 pub(super) struct Going {
     #[command(flatten)]
@@ -23,37 +23,47 @@ pub(super) struct Going {
     pub(super) show: Show,
 }
 
-/// What to resume.
+/// The options of `vertebra sessions resume`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-What had ended is not done again. A call that had begun and has no result is unknown: the model and you are told, and it is
-not made again unless its tool says that this does no harm. What had not begun passes the hooks and rules there are now; the
-rights that you gave the first run on its command line are not remembered, so give them again. The session's own model and
-folder are used unless you name others. Exit codes are those of `vertebra run`.")]
+Finished calls are not repeated. A call that had started and has no result is reported
+as unknown to you and the model; it is repeated only if its tool says that this is safe.
+Calls that had not started are judged by the current hooks and rules.
+
+The session keeps its model and folder unless you name others. Permissions from the
+command line are not recorded, so repeat --mode and --allow. Exit codes are those of
+`vertebra run`.
+
+Examples:
+  vertebra sessions resume last
+  vertebra sessions resume last --allow 'Bash(cargo *)' \"now run the tests\"")]
 pub(super) struct Resume {
-    /// The session
+    /// Session: its ID, a unique start or end of it, or `last`
     #[arg(value_name = "SESSION")]
     session: String,
-    /// What to do then
+    /// Prompt to run after the unfinished run
     #[arg(value_name = "PROMPT")]
     prompt: Vec<String>,
     #[command(flatten)]
     going: Going,
 }
 
-/// What to fork.
+/// The options of `vertebra sessions fork`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The new session knows what the other knew between two of its steps, and goes on from there; the other stays as it is. Files
-and everything else outside are as they are now.")]
+The new session starts with the conversation and state of the old one after a step. The
+old session is not changed. Files are not restored: they are as they are now.
+
+Example:
+  vertebra sessions fork last --after-step 3 \"try it another way\"")]
 pub(super) struct Fork {
-    /// The session
+    /// Session: its ID, a unique start or end of it, or `last`
     #[arg(value_name = "SESSION")]
     session: String,
-    /// What to do there
+    /// Prompt to run in the new session
     #[arg(value_name = "PROMPT")]
     prompt: Vec<String>,
-    /// After so many of its steps [default: all]
+    /// Fork after step N [default: the last one]
     #[arg(long, value_name = "N")]
     after_step: Option<u32>,
     #[command(flatten)]
@@ -64,21 +74,21 @@ pub(super) async fn resume(options: Resume) -> anyhow::Result<ExitCode> {
     go_on(Past::find(&options.session)?, &options.prompt, options.going).await
 }
 
-/// Goes on with a session in this front end.
+/// Resumes a session in this front end.
 pub(super) async fn go_on(past: Past, prompt: &[String], going: Going) -> anyhow::Result<ExitCode> {
     let prompt = prompt.join(" ");
     let begin = async |assembled: &Assembled| past.resume(&assembled.agent).await;
     let (mut desk, session) = match open(&past, going, begin).await {
         Ok(opened) => opened,
-        Err(error) => return Ok(drive::cannot_begin(&error)),
+        Err(error) => return Ok(drive::cannot_begin(&error, "sessions resume SESSION")),
     };
     if session.unfinished().is_none() && prompt.trim().is_empty() && !desk.is_live() {
         let telemetry = desk.leave();
         drive::leave(session, telemetry, 0).await;
-        bail!("nothing was left to do in session {}: say what to do next", short_id(&past.row.session_id));
+        bail!("session {} has no unfinished run; pass a prompt to continue it", short_id(&past.row.session_id));
     }
     if session.unfinished().is_some() {
-        desk.note(&format!("going on with session {}", short_id(session.id())));
+        desk.note(&format!("resuming session {}", short_id(session.id())));
     }
     let next = (!prompt.trim().is_empty()).then(|| prompt.into());
     Ok(run::work(desk, session, First::GoOn(next)).await.into())
@@ -89,10 +99,10 @@ pub(super) async fn fork(options: Fork) -> anyhow::Result<ExitCode> {
     let begin = async |assembled: &Assembled| Ok(assembled.agent.fork(past.lines()?, options.after_step).await?);
     let (mut desk, session) = match open(&past, options.going, begin).await {
         Ok(opened) => opened,
-        Err(error) => return Ok(drive::cannot_begin(&error)),
+        Err(error) => return Ok(drive::cannot_begin(&error, "sessions fork SESSION")),
     };
     let prompt = options.prompt.join(" ");
-    desk.note(&format!("session {} begins where {} was", short_id(session.id()), short_id(&past.row.session_id)));
+    desk.note(&format!("session {} forked from {}", short_id(session.id()), short_id(&past.row.session_id)));
     if prompt.trim().is_empty() && !desk.is_live() {
         let telemetry = desk.leave();
         drive::leave(session, telemetry, 0).await;
@@ -108,7 +118,7 @@ async fn open(
     begin: impl AsyncFnOnce(&Assembled) -> anyhow::Result<Session>,
 ) -> anyhow::Result<(Desk, Session)> {
     if going.agent.no_journal {
-        bail!("a session goes on in its journal: --no-journal is for new ones");
+        bail!("--no-journal cannot be used here: a session is continued in its journal");
     }
     past.prepare(&mut going.agent);
     let (desk, assembled) = Desk::open(&going.agent, &going.show).await?;

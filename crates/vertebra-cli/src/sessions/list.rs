@@ -1,4 +1,4 @@
-//! `vertebra sessions list`: which sessions there are, and how they are.
+//! `vertebra sessions list`: lists sessions and their status.
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode, time::Duration};
 
@@ -15,45 +15,46 @@ use crate::{
     },
 };
 
-/// How many are listed, unless told otherwise.
+/// How many sessions are listed by default.
 const MANY: usize = 50;
-/// How many columns there are where nobody knows.
+/// The width of a terminal that does not report it.
 const COLUMNS: u16 = 120;
 
-/// Which sessions.
+/// The options of `vertebra sessions list`.
 #[derive(clap::Args)]
 pub(super) struct Options {
-    /// Those of all folders
+    /// List the sessions of all folders
     #[arg(long, conflicts_with = "folder")]
     all: bool,
-    /// Those of this folder [default: this one]
+    /// List the sessions of this folder [default: the current one]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Those that something happened in since: `12h`, `7d`, `2026-11-01`
+    /// List sessions active since this time, such as 12h, 7d or 2026-11-01
     #[arg(long, value_name = "TIME", value_parser = |text: &str| since::read(text, Timestamp::now()))]
     since: Option<Timestamp>,
-    /// Those that are so
+    /// List sessions with this status
     #[arg(long, value_enum)]
     status: Option<StatusChoice>,
-    /// So many at most [default: 50 for people, all for programs]
+    /// List at most N sessions [default: 50 in a terminal, all in a pipe]
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
-    /// As JSON, for programs; in a pipe it is JSON anyway
+    /// Print JSON; this is the default in a pipe
     #[arg(long)]
     json: bool,
 }
 
-/// How a session is.
+/// The status of a session.
 #[derive(clap::ValueEnum, Clone, Copy)]
 enum StatusChoice {
-    /// A process runs it
+    /// A process is running the session
     Running,
-    /// It waits for an answer
+    /// The session waits for an answer
     #[value(alias = "waiting")]
     Suspended,
-    /// Its process died, or let it go, before it had ended
+    /// The process ended before the run did; resume the session to continue
+    #[value(alias = "unfinished")]
     Left,
-    /// It has ended
+    /// The session has ended
     Ended,
 }
 
@@ -86,10 +87,10 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     let mut out = anstream::stdout().lock();
     if sessions.is_empty() {
-        let here = if options.all { "" } else { " in this folder; of all folders: --all" };
+        let here = if options.all { "" } else { " in this folder; use --all for all folders" };
         writeln!(out, "no sessions{here}")?;
     }
-    // Some terminals say that they have none.
+    // Some terminals report a width of 0.
     let columns = crossterm::terminal::size().ok().map(|(columns, _)| columns).filter(|columns| *columns > 0);
     let columns = usize::from(columns.unwrap_or(COLUMNS));
     for session in &sessions {
@@ -98,14 +99,16 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A session on one line.
+/// Formats a session as one row.
 fn row(session: &SessionRow, with_folder: bool, now: Timestamp) -> Row {
-    let (style, status) = match session.status {
-        Status::Running => (GREEN, session.held_by.clone().map_or("running".to_owned(), |by| format!("running, {by}"))),
-        Status::Suspended => (YELLOW, "waits".to_owned()),
-        Status::Left => (RED, "left".to_owned()),
-        Status::Ended => (PLAIN, "ended".to_owned()),
+    let style = match session.status {
+        Status::Running => GREEN,
+        Status::Suspended => YELLOW,
+        Status::Left => RED,
+        Status::Ended => PLAIN,
     };
+    let status = status_word(session.status);
+    let status = session.held_by.as_ref().map_or(status.to_owned(), |by| format!("{status}, {by}"));
     let mut facts = vec![counted(session.steps, "step"), counted(session.tool_calls, "call")];
     if session.usage.total_tokens() > 0 {
         facts.push(format!("{} tokens", tokens(session.usage.total_tokens())));
@@ -116,13 +119,23 @@ fn row(session: &SessionRow, with_folder: bool, now: Timestamp) -> Row {
     let row = Row::default()
         .with(BOLD, format!("{:12}", short_id(&session.session_id)))
         .with(DIM, format!("  {:>8}  ", ago(session.touched, now)))
-        .with(style, format!("{status:7}"))
+        .with(style, format!("{status:10}"))
         .with(DIM, format!("  {}  ", facts.join(", ")));
     let row = if with_folder { row.with(DIM, format!("{}  ", on_one_line(&session.working_directory))) } else { row };
     row.with(PLAIN, cut(&on_one_line(session.prompt.as_deref().unwrap_or_default()), 200))
 }
 
-/// How long ago, in the largest unit that says something.
+/// Returns the status in the words of the `list` and `show` pages.
+pub(super) fn status_word(status: Status) -> &'static str {
+    match status {
+        Status::Running => "running",
+        Status::Suspended => "waiting",
+        Status::Left => "unfinished",
+        Status::Ended => "ended",
+    }
+}
+
+/// Formats how long ago a time is, in its largest unit.
 pub(super) fn ago(then: Timestamp, now: Timestamp) -> String {
     let passed = Duration::try_from(now.duration_since(then)).unwrap_or_default().as_secs();
     match passed {
@@ -138,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_passed_is_told_in_its_largest_unit() {
+    fn elapsed_time_is_shown_in_its_largest_unit() {
         let day: Timestamp = "2026-11-01T00:00:00Z".parse().expect("a time");
         let hour = day + Duration::from_hours(2);
         assert_eq!([ago(day, hour), ago(hour, day)], ["2 h ago", "0 s ago"]);

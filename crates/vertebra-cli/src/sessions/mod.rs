@@ -1,4 +1,4 @@
-//! `vertebra sessions`: what was recorded, and what can be done with it.
+//! `vertebra sessions`: works with recorded sessions.
 
 mod answer;
 mod export;
@@ -13,19 +13,20 @@ use std::process::ExitCode;
 
 pub(crate) use self::past::Past;
 
-/// What to do with sessions.
+/// The options of `vertebra sessions`.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
     after_help = "\
-A SESSION is its identifier, a beginning or an end of it that no other has, or `last`. In a pipe everything is
-JSON, but for what `resume` and `fork` do: that is shown as `vertebra run` shows it.
+SESSION is the ID of a session, a unique start or end of it, or `last`. In a pipe, all
+commands print JSON, except `resume` and `fork`, which print like `vertebra run`.
 
 Examples:
-  vertebra sessions list                          those of this folder
-  vertebra sessions resume last                   go on after a crash: what was done is not done again
+  vertebra sessions list                   list the sessions of this folder
+  vertebra sessions show last              show what happened in the last session
+  vertebra sessions resume last            continue after a crash; nothing is repeated
   vertebra sessions fork last --after-step 3 \"try it another way\"
-  vertebra sessions questions                     what waits for an answer
+  vertebra sessions questions              list the questions that wait for an answer
   vertebra sessions export last --sign --to session.jsonl"
 )]
 pub(crate) struct Options {
@@ -35,25 +36,25 @@ pub(crate) struct Options {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// List sessions, the latest first: of this folder, or all
+    /// List the sessions of a folder, latest first
     List(list::Options),
-    /// Show what happened in a session: prompts, steps, calls, what hooks and people decided
+    /// Show the prompts, steps, calls and decisions of a session
     Show(show::Options),
-    /// Finish what a session was in the middle of, then do what is said
+    /// Continue a session: finish its run, then run the prompt
     Resume(Box<going_on::Resume>),
-    /// Begin a session where another one was
+    /// Start a new session from a step of another one
     Fork(Box<going_on::Fork>),
-    /// List what waits for an answer
+    /// List the questions that wait for an answer
     Questions(answer::Questions),
-    /// Answer what waits, for exactly the arguments that were shown
+    /// Answer a question, for exactly the arguments it shows
     Answer(Box<answer::Answer>),
-    /// Write a session out as lines of JSON, signed if you like
+    /// Write a session as JSON lines, optionally signed
     Export(export::Export),
-    /// Look whether a session, or an export, is what was recorded
+    /// Check that a session or an export was not changed
     Verify(export::Verify),
     /// Delete sessions
     Delete(remove::Delete),
-    /// Delete what need not be kept
+    /// Delete old sessions
     Prune(remove::Prune),
 }
 

@@ -1,4 +1,4 @@
-//! The journal as commands find it, and one session of it.
+//! Opens the journal and finds sessions in it.
 
 use std::path::Path;
 
@@ -12,70 +12,72 @@ use crate::{
     options::AgentOptions,
 };
 
-/// The journal, to be read; `None` if nothing was ever recorded.
+/// Opens the journal for reading. Returns `None` if nothing was ever recorded.
 pub(super) fn read() -> anyhow::Result<Option<Store>> {
     let world = World::of_process();
     let path = journal_path(&journal_settings(&world)?, &world)?;
     if path.exists() { Ok(Some(Store::read_only(path)?)) } else { Ok(None) }
 }
 
-/// The journal, to be changed.
+/// Opens the journal for writing.
 pub(super) fn write() -> anyhow::Result<Store> {
     let world = World::of_process();
     let settings = journal_settings(&world)?;
     Ok(Store::open(journal_path(&settings, &world)?, &journal_options(&settings))?)
 }
 
-/// A session that was recorded.
+/// A recorded session.
 pub(crate) struct Past {
-    /// What is known of it.
+    /// Its summary.
     pub(crate) row: SessionRow,
-    /// The journal it is in, to be read.
+    /// The journal, opened for reading.
     pub(crate) store: Store,
 }
 
 impl Past {
-    /// The session somebody means.
+    /// Finds a session by its ID, a unique part of it, or `last`.
     pub(crate) fn find(words: &str) -> anyhow::Result<Self> {
-        let store = read()?.with_context(|| format!("no such session: `{words}`; nothing was recorded yet"))?;
+        let store = read()?.with_context(|| format!("no such session: `{words}`; the journal is empty"))?;
         Ok(Self { row: store.find(words)?, store })
     }
 
-    /// The last session of a folder.
+    /// Finds the last session of a folder.
     pub(crate) fn last_of(folder: &Path) -> anyhow::Result<Self> {
         let folder = folder.canonicalize().with_context(|| folder.display().to_string())?;
-        let nothing = || format!("nothing was recorded in {}", folder.display());
+        let nothing = || format!("no session is recorded for {}", folder.display());
         let store = read()?.with_context(nothing)?;
         let working_directory = Some(folder.to_string_lossy().into_owned());
         let found = store.sessions(&Wanted { working_directory, limit: Some(1), ..Wanted::default() })?;
         Ok(Self { row: found.into_iter().next().with_context(nothing)?, store })
     }
 
-    /// Works where the session worked, on the model it had, unless somebody says otherwise.
+    /// Sets the folder and the model of the session, unless the options name others.
     pub(crate) fn prepare(&self, options: &mut AgentOptions) {
         let SessionRow { working_directory, model, .. } = &self.row;
-        options.dir.get_or_insert_with(|| (**working_directory).into());
+        options.policy.dir.get_or_insert_with(|| (**working_directory).into());
         if options.model.is_none() && Provider::find(&model.provider).is_ok() {
             options.model = Some(format!("{}:{}", model.provider, model.name));
         }
     }
 
-    /// Goes on with it.
+    /// Resumes it.
     pub(crate) async fn resume(&self, agent: &Agent) -> anyhow::Result<Session> {
         Ok(agent.resume(&self.row.session_id).await.map_err(explained)?)
     }
 
-    /// Its lines, all of them whole.
+    /// Reads all its facts.
     pub(crate) fn lines(&self) -> Result<Vec<Entry>, JournalError> {
         self.store.lines(&self.row.session_id)?.collect()
     }
 }
 
-/// Says what helps.
+/// Adds advice to an error.
 fn explained(error: JournalError) -> JournalError {
     let JournalError { kind, message } = error;
     match kind {
-        JournalFault::Busy => JournalError::new(kind, format!("{message}; two cannot run it at once")),
+        JournalFault::Busy => {
+            JournalError::new(kind, format!("{message}; only one process can run a session at a time"))
+        }
         _ => JournalError::new(kind, message),
     }
 }

@@ -1,4 +1,4 @@
-//! `vertebra sessions delete` and `prune`: what is taken away, after a question.
+//! `vertebra sessions delete` and `prune`: delete sessions, after a question.
 
 use std::{
     io::{IsTerminal as _, Write as _},
@@ -18,38 +18,39 @@ use crate::{
     view::text::{bytes, counted, short_id},
 };
 
-/// Which sessions to delete.
+/// The options of `vertebra sessions delete`.
 #[derive(clap::Args)]
 pub(super) struct Delete {
-    /// The sessions
+    /// Sessions: an ID, a unique start or end of one, or `last`
     #[arg(value_name = "SESSION", required = true)]
     sessions: Vec<String>,
-    /// Do not ask
+    /// Delete without asking
     #[arg(long)]
     yes: bool,
-    /// As JSON, for programs; in a pipe it is JSON anyway
+    /// Print JSON; this is the default in a pipe
     #[arg(long)]
     json: bool,
 }
 
-/// What to keep.
+/// The options of `vertebra sessions prune`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Without an option, what `[journal]` in your settings says is kept. A session that runs, or waits for an answer, always is.")]
+Without an option, the limits under `[journal]` in your settings apply. A session that
+is running or waits for an answer is never deleted.")]
 pub(super) struct Prune {
-    /// Keep what something happened in for so long: `30d`
+    /// Keep sessions that were active within this time, such as 30d
     #[arg(long, value_name = "TIME", value_parser = duration)]
     keep: Option<Duration>,
-    /// Keep so many sessions
+    /// Keep the latest N sessions
     #[arg(long, value_name = "N")]
     max_sessions: Option<u64>,
-    /// Keep so many bytes
+    /// Keep the latest N bytes
     #[arg(long, value_name = "N")]
     max_bytes: Option<u64>,
-    /// Do not ask
+    /// Delete without asking
     #[arg(long)]
     yes: bool,
-    /// As JSON, for programs; in a pipe it is JSON anyway
+    /// Print JSON; this is the default in a pipe
     #[arg(long)]
     json: bool,
 }
@@ -79,10 +80,10 @@ pub(super) fn prune(options: &Prune) -> anyhow::Result<ExitCode> {
         settings.max_bytes = options.max_bytes.map(|count| origin.said(count));
     }
     let retention = retention(&settings, Timestamp::now()).context(
-        "say what to keep: --keep 30d, --max-sessions 1000, --max-bytes 1000000000, or `[journal]` in your settings",
+        "no limit given: use --keep 30d, --max-sessions 1000 or --max-bytes 1000000000, or set them under `[journal]` in your settings",
     )?;
     let store = past::write()?;
-    if !agreed(&format!("Delete what need not be kept in {}?", store.path().display()), options.yes)? {
+    if !agreed(&format!("Delete old sessions in {}?", store.path().display()), options.yes)? {
         return Ok(ExitCode::FAILURE);
     }
     told(&store.prune(&retention)?, options.json)
@@ -93,7 +94,7 @@ fn agreed(question: &str, yes: bool) -> anyhow::Result<bool> {
         return Ok(true);
     }
     if !std::io::stdin().is_terminal() {
-        bail!("nobody is there to be asked; to delete without a question: --yes");
+        bail!("cannot ask for confirmation without a terminal; use --yes to delete without asking");
     }
     Ok(agrees_to(question)?)
 }
@@ -102,9 +103,9 @@ fn told(pruned: &Pruned, json: bool) -> anyhow::Result<ExitCode> {
     if crate::programs::read_it(json) {
         crate::programs::print(pruned)?;
     } else {
-        let (sessions, lines) = (counted(pruned.sessions.len(), "session"), counted(pruned.lines(), "line"));
+        let (sessions, lines) = (counted(pruned.sessions.len(), "session"), counted(pruned.lines(), "fact"));
         let freed = bytes(usize::try_from(pruned.freed).unwrap_or(usize::MAX));
-        writeln!(std::io::stdout(), "deleted {sessions}, {lines}; the file is {freed} smaller")?;
+        writeln!(std::io::stdout(), "deleted {sessions} with {lines}; freed {freed}")?;
     }
     Ok(ExitCode::SUCCESS)
 }

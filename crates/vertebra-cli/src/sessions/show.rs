@@ -1,13 +1,14 @@
-//! `vertebra sessions show`: what happened in a session, as a tree for people and as an object for programs.
+//! `vertebra sessions show`: shows what happened in a session, as a tree or as JSON.
 
 use std::{fmt::Write as _, io::Write as _, process::ExitCode};
 
 use serde::Serialize;
-use vertebra::{Decision, Kind, ToolCall};
+use vertebra::{Decision, Kind, RunStatus, ToolCall};
 use vertebra_journal::SessionRow;
 
 use super::{
     Past,
+    list::status_word,
     story::{CallState, CallStory, HookStory, RunStory, StepStory, Story},
 };
 use crate::view::{
@@ -16,32 +17,32 @@ use crate::view::{
     text::{counted, cut, money, more, on_one_line, short_id, tokens, visible},
 };
 
-/// How much of a line is shown.
+/// The longest line that is shown.
 const WIDTH: usize = 140;
-/// How many lines of an output are shown.
+/// How many lines of output are shown.
 const LINES: usize = 6;
 
-/// Which session, and how much of it.
+/// The options of `vertebra sessions show`.
 #[derive(clap::Args)]
 pub(super) struct Options {
-    /// The session
+    /// Session: its ID, a unique start or end of it, or `last`
     #[arg(value_name = "SESSION")]
     session: String,
-    /// All of every text, and every hook that decided or changed something
+    /// Show complete texts and every hook that decided or changed something
     #[arg(long)]
     full: bool,
-    /// As JSON, for programs; in a pipe it is JSON anyway
+    /// Print JSON; this is the default in a pipe
     #[arg(long)]
     json: bool,
 }
 
-/// A session, for programs.
+/// A session as JSON.
 #[derive(Serialize)]
 struct Shown<'a> {
     session: &'a SessionRow,
     #[serde(flatten)]
     story: &'a Story,
-    /// What could not be read.
+    /// The facts that could not be read.
     damaged: &'a [String],
 }
 
@@ -64,7 +65,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(if damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The page for people.
+/// The text page.
 struct Page {
     full: bool,
 }
@@ -73,11 +74,11 @@ impl Page {
     fn session(&self, row: &SessionRow, story: &Story) -> String {
         let mut page = String::new();
         let held = row.held_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
-        let _ = writeln!(page, "{BOLD}{}{BOLD:#}  {}{held}", visible(&row.session_id), row.status);
+        let _ = writeln!(page, "{BOLD}{}{BOLD:#}  {}{held}", visible(&row.session_id), status_word(row.status));
         let (folder, model) = (on_one_line(&row.working_directory), on_one_line(&row.model.name));
         let _ = writeln!(
             page,
-            "{DIM}{folder} · {}:{model} · began {} · last {}{DIM:#}",
+            "{DIM}{folder} · {}:{model} · started {} · last active {}{DIM:#}",
             row.model.provider, row.began, row.touched
         );
         let usage = row.usage;
@@ -85,7 +86,7 @@ impl Page {
         let (steps, calls) = (counted(row.steps, "step"), counted(row.tool_calls, "call"));
         let _ = writeln!(page, "{DIM}{steps} · {calls} · {} tokens{cost}{DIM:#}", tokens(usage.total_tokens()));
         if let Some(from) = &row.forked_from {
-            let _ = writeln!(page, "{DIM}begins where {} was{DIM:#}", short_id(from));
+            let _ = writeln!(page, "{DIM}forked from {}{DIM:#}", short_id(from));
         }
         for run in &story.runs {
             self.run(&mut page, run);
@@ -104,9 +105,10 @@ impl Page {
             self.step(page, step, &margin);
         }
         let ended = match (&run.stop, &run.waits_for) {
+            (Some(_), _) if run.status == Some(RunStatus::Completed) => format!("{DIM}✓ finished{DIM:#}"),
             (Some(stop), _) => format!("{DIM}■ {}{DIM:#}", on_one_line(stop)),
             (None, Some(waits)) => format!("{YELLOW}⏸ {}{YELLOW:#}", on_one_line(waits)),
-            (None, None) => format!("{YELLOW}… has not ended{YELLOW:#}"),
+            (None, None) => format!("{YELLOW}… not finished{YELLOW:#}"),
         };
         let _ = writeln!(page, "{margin}{ended}");
     }
@@ -140,9 +142,9 @@ impl Page {
         let inner = format!("{margin}    ");
         if let Some(asked) = &call.asked {
             let answer = match &call.answered {
-                None => "not answered".to_owned(),
+                None => "no answer yet".to_owned(),
                 Some(Decision::Approve { .. }) => "yes".to_owned(),
-                Some(Decision::Edit { .. }) => "yes, with other arguments".to_owned(),
+                Some(Decision::Edit { .. }) => "yes, with edited arguments".to_owned(),
                 Some(Decision::Deny { reason }) => format!("no: {}", on_one_line(reason)),
                 Some(Decision::Later) => "later".to_owned(),
             };
@@ -162,7 +164,7 @@ impl Page {
         }
     }
 
-    /// Those that decided something; with all of it, also those that changed something or said yes.
+    /// Shows the hooks that decided something. With `--full`, also built-in hooks that allowed or changed something.
     fn hooks(&self, page: &mut String, hooks: &[HookStory], margin: &str) {
         for hook in hooks {
             // The hooks of capabilities are named after them.

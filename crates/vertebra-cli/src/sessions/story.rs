@@ -1,4 +1,4 @@
-//! What the lines of a session tell: runs, steps, calls, and who decided what about them.
+//! The timeline of a session: its runs, steps, calls and decisions.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 use vertebra::{Args, Decision, Entry, Kind, Ran, Record, RunStatus, ToolCall, ToolResult, ToolStatus, Usage, What};
 
-/// All that happened.
+/// Everything that happened in a session.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Story {
-    /// The runs, in the order they began.
+    /// The runs, in the order in which they started.
     pub(super) runs: Vec<RunStory>,
 }
 
@@ -18,18 +18,18 @@ pub(super) struct Story {
 pub(super) struct RunStory {
     pub(super) run_id: Arc<str>,
     pub(super) agent: Arc<str>,
-    /// This many delegations deep.
+    /// The depth of delegation.
     pub(super) depth: u32,
-    /// The call it works for.
+    /// The call that started it.
     pub(super) for_call: Option<Arc<str>>,
     pub(super) began: Timestamp,
     pub(super) prompt: String,
     pub(super) steps: Vec<StepStory>,
-    /// How it ended; `None` if it has not.
+    /// How it ended, or `None` if it has not.
     pub(super) status: Option<RunStatus>,
-    /// Why.
+    /// Why it ended.
     pub(super) stop: Option<String>,
-    /// What it waits for.
+    /// The question that it waits for.
     pub(super) waits_for: Option<String>,
     /// When its session was resumed.
     pub(super) resumed: Vec<Timestamp>,
@@ -39,13 +39,13 @@ pub(super) struct RunStory {
 #[derive(Debug, Default, Serialize)]
 pub(super) struct StepStory {
     pub(super) step: u32,
-    /// What the model said.
+    /// The text of the model.
     pub(super) said: String,
     pub(super) usage: Usage,
-    /// What went wrong with the model.
+    /// The error of the model call.
     pub(super) error: Option<String>,
     pub(super) calls: Vec<CallStory>,
-    /// What hooks decided and changed that was not about a call.
+    /// What hooks decided and changed outside of calls.
     pub(super) hooks: Vec<HookStory>,
 }
 
@@ -54,31 +54,31 @@ pub(super) struct StepStory {
 pub(super) struct CallStory {
     pub(super) call_id: Arc<str>,
     pub(super) tool: Arc<str>,
-    /// As it was made, or as it was asked for.
+    /// The arguments as they were used, or as the model wrote them.
     pub(super) args: Args,
     pub(super) state: CallState,
-    /// What came of it.
+    /// Its result.
     pub(super) result: Option<ToolResult>,
-    /// What a person was asked.
+    /// The question to a person.
     pub(super) asked: Option<String>,
-    /// What they said.
+    /// The answer.
     pub(super) answered: Option<Decision>,
     pub(super) hooks: Vec<HookStory>,
 }
 
-/// How far a call came.
+/// The state of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CallState {
-    /// It was asked for.
+    /// The model asked for it.
     Asked,
-    /// It was refused.
+    /// It was denied.
     Blocked,
-    /// It has begun.
+    /// It has started.
     Begun,
-    /// It is over.
+    /// It has ended.
     Ended,
-    /// It has begun, and nobody knows what came of it.
+    /// It has started, and its result is unknown.
     Unknown,
 }
 
@@ -89,12 +89,12 @@ pub(super) struct HookStory {
     pub(super) hook: String,
     pub(super) verdict: Option<Kind>,
     pub(super) reason: Option<String>,
-    /// Where it changed something.
+    /// The paths of its changes.
     pub(super) changed: Vec<String>,
 }
 
 impl Story {
-    /// Reads lines, oldest first.
+    /// Reads facts, oldest first.
     pub(super) fn of(lines: impl IntoIterator<Item = Entry>) -> Self {
         let mut story = Self::default();
         let mut resumed = None;
@@ -149,7 +149,7 @@ impl RunStory {
     fn read(&mut self, what: What) {
         match what {
             What::StepBegan { step } => {
-                // A step that was under way when its process ended is begun again.
+                // A step that was under way when its process ended starts again.
                 if self.steps.last().is_none_or(|last| last.step != step) {
                     self.steps.push(StepStory { step, ..StepStory::default() });
                 }
@@ -216,7 +216,7 @@ impl RunStory {
         }
     }
 
-    /// The step that is under way. What comes before the first is told with it.
+    /// Returns the current step. What happens before the first step belongs to it.
     fn step(&mut self) -> &mut StepStory {
         if self.steps.is_empty() {
             self.steps.push(StepStory { step: 1, ..StepStory::default() });
@@ -229,7 +229,7 @@ impl RunStory {
         self.steps.iter_mut().flat_map(|step| &mut step.calls).rfind(|call| &*call.call_id == call_id)
     }
 
-    /// The call; one that no model asked for is made.
+    /// Returns the call, and creates one that no model asked for.
     fn call_or(&mut self, call_id: &Arc<str>, tool: &Arc<str>) -> &mut CallStory {
         if self.call(call_id).is_none() {
             let call = ToolCall { id: call_id.clone(), tool: tool.clone(), args: Args::default(), malformed: None };
@@ -254,7 +254,7 @@ impl CallStory {
     }
 }
 
-/// The hooks of a dispatch that did more than let things pass.
+/// Returns the hooks of a dispatch that decided or changed something.
 fn decided(record: &Record) -> Vec<HookStory> {
     let told = record.hooks.iter().filter_map(|trace| {
         let (verdict, reason) = match &trace.ran {
@@ -262,7 +262,7 @@ fn decided(record: &Record) -> Vec<HookStory> {
             Ran::Failed { failure, .. } => (None, Some(failure.to_string())),
             Ran::Skipped { .. } | Ran::Detached | Ran::Dropped => return None,
         };
-        // What capabilities note down for themselves is no news.
+        // The notes of built-in capabilities are not interesting.
         let own =
             |path: &str| trace.hook.contains('/') && ["/metadata/", "/notes/"].iter().any(|at| path.starts_with(at));
         let changed: Vec<String> =

@@ -1,4 +1,4 @@
-//! A question about a call, put where the person already types.
+//! Asks for approval in the terminal.
 
 use std::time::Duration;
 
@@ -18,20 +18,20 @@ use crate::{
     view::rows::{BOLD, DIM, PLAIN, RED, Row, Span, lines, wrap},
 };
 
-/// A question takes no answer before nothing was typed for so long while it stood there: what somebody was typing when it
-/// came up is not an answer to it.
+/// A question accepts answers only after this long without a key press, so that text the user is typing when it appears is
+/// not taken as an answer.
 const QUIET: Duration = Duration::from_millis(400);
 
-/// Puts questions to whoever drives the terminal.
+/// The approver that sends questions to the terminal.
 pub(crate) struct Inline {
     desk: mpsc::Sender<Asked>,
     rules: Rules,
     colour: bool,
-    /// Whether an answer may come later, when the program is not there any more.
+    /// Whether the question can be answered later, after the program has exited.
     may_wait: bool,
 }
 
-/// A question, and where its answer goes.
+/// A question and the channel for its answer.
 pub(crate) struct Asked {
     question: Question,
     answer: oneshot::Sender<Decision>,
@@ -39,7 +39,7 @@ pub(crate) struct Asked {
 }
 
 impl Inline {
-    /// Puts questions through this channel, and adds what is always allowed to these rules.
+    /// Sends questions through this channel. An "always" answer adds to these rules.
     pub(crate) fn new(desk: mpsc::Sender<Asked>, rules: Rules, colour: bool, may_wait: bool) -> Self {
         Self { desk, rules, colour, may_wait }
     }
@@ -57,42 +57,42 @@ impl Approver for Inline {
     }
 }
 
-/// A question that is on the screen.
+/// A question on the screen.
 pub(crate) struct Asking {
     question: Question,
     answer: oneshot::Sender<Decision>,
     stage: Stage,
-    /// From when on keys are answers.
+    /// When keys start to count as answers.
     answers_from: Instant,
     colour: bool,
     may_wait: bool,
-    /// What was wrong with the last answer.
+    /// Why the last answer was rejected.
     complaint: Option<String>,
 }
 
 enum Stage {
-    /// One key decides.
+    /// One key answers.
     Key,
-    /// It is a no; this is why.
+    /// The call is denied; the user types the reason.
     Why(Editor),
-    /// It is a yes with these arguments.
+    /// The call is approved with these arguments.
     Edit(Editor),
 }
 
-/// What becomes of a question after a key.
+/// The state of a question after a key.
 pub(crate) enum Step {
-    /// It is still open.
+    /// The question is open.
     Open(Asking),
-    /// It is still open, and the key was not for it.
+    /// The question is open, and the key was not for it.
     NotForIt(Asking, Key),
-    /// It was answered.
+    /// The question is answered.
     Answered,
-    /// It was denied, and the person wants all of it to stop.
+    /// The call is denied, and the user stops the run.
     Stop,
 }
 
 impl Asking {
-    /// Puts the question on the screen.
+    /// Shows the question.
     pub(crate) fn begin(asked: Asked, colour: bool, surface: &mut dyn Surface) -> Self {
         let Asked { question, answer, may_wait } = asked;
         let question = question.columns(surface.width());
@@ -101,13 +101,12 @@ impl Asking {
         Self { question, answer, stage: Stage::Key, answers_from, colour, may_wait, complaint: None }
     }
 
-    /// Whether keys are answers by now.
+    /// Returns whether keys count as answers.
     pub(crate) fn is_open(&self) -> bool {
         Instant::now() >= self.answers_from
     }
 
-    /// Waits until something changes by itself: keys become answers, or nobody waits for one any more. Answers with
-    /// whether somebody does.
+    /// Waits until keys count as answers or the question is withdrawn. Returns whether it is still open.
     pub(crate) async fn wait(&mut self) -> bool {
         let until = self.answers_from;
         tokio::select! {
@@ -116,18 +115,18 @@ impl Asking {
         }
     }
 
-    /// Says that it was not answered.
+    /// Closes the question without an answer.
     pub(crate) fn take_back(self, surface: &mut dyn Surface) {
-        close(surface, self.colour, "no: the time for an answer is over, or the run has ended");
+        close(surface, self.colour, "no answer: the question timed out, or the run has ended");
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub(crate) async fn press(mut self, key: Key, surface: &mut dyn Surface) -> Step {
         if key == Key::Interrupt {
             return self.stop(surface).await;
         }
         if !self.is_open() {
-            // Somebody is still typing. They go on where they were.
+            // The user is still typing a message.
             self.answers_from = Instant::now() + QUIET;
             return Step::NotForIt(self, key);
         }
@@ -171,7 +170,7 @@ impl Asking {
             'l' if self.may_wait => return self.put_off(surface),
             'v' => surface.write(&self.question.whole()),
             _ => {
-                // A word begins, or a terminal answers a program: the letters after this one are no answers either.
+                // A word or a terminal response starts, so the next letters are not answers either.
                 self.answers_from = Instant::now() + QUIET;
                 return Step::NotForIt(self, key);
             }
@@ -180,11 +179,11 @@ impl Asking {
     }
 
     async fn stop(self, surface: &mut dyn Surface) -> Step {
-        self.reply(Reply::No { why: "the person stopped the run".to_owned() }, surface).await;
+        self.reply(Reply::No { why: "the user stopped the run".to_owned() }, surface).await;
         Step::Stop
     }
 
-    /// The run is suspended, and asks again when it is resumed.
+    /// Suspends the run. It asks again when it is resumed.
     fn put_off(self, surface: &mut dyn Surface) -> Step {
         close(surface, self.colour, "later");
         let _ = self.answer.send(Decision::Later);
@@ -196,14 +195,16 @@ impl Asking {
             Reply::Yes => "yes".to_owned(),
             Reply::No { why } if why.is_empty() => "no".to_owned(),
             Reply::No { why } => format!("no: {}", crate::view::text::on_one_line(why)),
-            Reply::Edit { .. } => "yes, with other arguments".to_owned(),
-            Reply::Always { .. } => format!("yes, always {}", self.question.offered().unwrap_or_default()),
-            Reply::ForGood { .. } => format!("yes, from now on {}", self.question.offered().unwrap_or_default()),
+            Reply::Edit { .. } => "yes, with edited arguments".to_owned(),
+            Reply::Always { .. } => {
+                format!("yes, always in this session: {}", self.question.offered().unwrap_or_default())
+            }
+            Reply::ForGood { .. } => format!("yes, from now on: {}", self.question.offered().unwrap_or_default()),
         };
         match self.question.decide(reply).await {
             Ok(decision) => {
                 close(surface, self.colour, &words);
-                // Nobody waits for it any more: then it has no effect, and the run says so.
+                // If the question was withdrawn, the answer has no effect.
                 let _ = self.answer.send(decision);
                 Step::Answered
             }
@@ -214,24 +215,24 @@ impl Asking {
         }
     }
 
-    /// What stands under the text while the question is open: what can be answered, and what is being typed.
+    /// Returns the possible answers and the text that is being typed.
     pub(crate) fn entry(&self, draft: Option<Entry>, columns: usize, height: usize) -> Entry {
         let told = |what: &str, how: &str| vec![Row::default().with(PLAIN, what).with(DIM, how)];
         let (mut rows, below) = match &self.stage {
             Stage::Key => (self.keys(), draft.unwrap_or_default()),
             Stage::Why(editor) => (
-                told("why not? ", "the model reads it; it may be empty · enter says no · esc goes back"),
+                told("reason: ", "the model reads it; may be empty · enter to deny · esc to go back"),
                 editor.shown("  ", columns, height),
             ),
             Stage::Edit(editor) => (
-                told("the arguments: ", "enter runs it like this · alt-enter: new line · esc goes back"),
+                told("arguments: ", "enter to run with these · alt-enter: new line · esc to go back"),
                 editor.shown("  ", columns, height),
             ),
         };
         if let Some(complaint) = &self.complaint {
             rows.insert(0, Row::default().with(RED, complaint));
         }
-        // Every row stands behind two columns, the first one behind the corner.
+        // Every row has a margin of two columns; the first one starts with the corner.
         let rows = rows.iter().flat_map(|row| wrap(&row.0, columns.saturating_sub(3)));
         let margin = |number| if number == 0 { "└ " } else { "  " };
         let rows = rows.enumerate().map(|(number, row)| format!("{}{}", margin(number), row.paint(self.colour)));
@@ -245,12 +246,12 @@ impl Asking {
         let key = |row: Row, key: &str, what: &str| row.with(BOLD, key.to_owned()).with(PLAIN, format!(" {what}   "));
         let first = key(key(key(key(Row::default(), "y", "yes"), "n", "no"), "e", "edit"), "v", "view all");
         let first = if self.may_wait { key(first, "l", "later") } else { first };
-        let mut rows = vec![first.with(DIM, "esc stops")];
+        let mut rows = vec![first.with(DIM, "esc to stop")];
         if let Some(rules) = self.question.offered() {
             rows.push(Row::default().with(BOLD, "a").with(PLAIN, " always in this session: ").with(BOLD, rules));
         }
         if let Some(file) = self.question.file() {
-            rows.push(Row::default().with(BOLD, "f").with(PLAIN, format!(" from now on, in {file}")));
+            rows.push(Row::default().with(BOLD, "f").with(PLAIN, format!(" always, saved in {file}")));
         }
         rows
     }
@@ -261,7 +262,7 @@ fn close(surface: &mut dyn Surface, colour: bool, words: &str) {
     surface.write(&lines(&wrap(&spans, surface.width()), colour));
 }
 
-/// The arguments as they are edited.
+/// Returns the arguments as JSON to edit.
 fn written(question: &Question) -> String {
     serde_json::to_string_pretty(&question.approval().args).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A text that is being typed: graphemes, words, lines, and where the cursor stands.
+//! A text editor: graphemes, words, lines and the cursor.
 
 use std::ops::Range;
 
@@ -8,29 +8,29 @@ use vertebra_kit::spelled_out;
 use super::keys::Key;
 use crate::view::text;
 
-/// How long a typed text may be.
+/// The longest text that can be typed.
 const MAX_BYTES: usize = 1 << 20;
 
-/// A text under the cursor.
+/// A text with a cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Editor {
     text: String,
-    /// In bytes, always between two graphemes.
+    /// The byte position of the cursor, always between two graphemes.
     cursor: usize,
 }
 
-/// A text as rows of a terminal.
+/// The input area of the terminal, as rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) rows: Vec<String>,
     /// The row and the column of the cursor, if there is one.
     pub(crate) cursor: Option<(usize, usize)>,
-    /// Whether it stands alone: what else would change under the text has to wait.
+    /// Whether the footer is hidden while this is shown.
     pub(crate) alone: bool,
 }
 
 impl Editor {
-    /// This text, the cursor at its end.
+    /// Creates an editor with this text and the cursor at its end.
     pub(crate) fn of(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { cursor: text.len(), text }
@@ -44,12 +44,12 @@ impl Editor {
         self.text.is_empty()
     }
 
-    /// The text; what remains is empty.
+    /// Takes the text and leaves the editor empty.
     pub(crate) fn take(&mut self) -> String {
         std::mem::take(self).text
     }
 
-    /// Does what the key says. Answers with whether it was a key for an editor that had something to do.
+    /// Handles a key. Returns whether it changed the text or moved the cursor.
     pub(crate) fn press(&mut self, key: &Key) -> bool {
         let before = self.clone();
         match key {
@@ -74,7 +74,7 @@ impl Editor {
         *self != before
     }
 
-    /// Turns a `\` before the cursor into a line break. Answers with whether there was one.
+    /// Replaces a `\` before the cursor with a line break. Returns whether there was one.
     pub(crate) fn continue_line(&mut self) -> bool {
         let continues = self.text[..self.cursor].ends_with('\\');
         if continues {
@@ -84,7 +84,7 @@ impl Editor {
         continues
     }
 
-    /// What would be obeyed by a terminal is not text. What no longer fits is left out.
+    /// Inserts text without control characters. Text beyond the limit is dropped.
     fn insert(&mut self, text: &str) {
         for c in text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()) {
             if self.text.len() + c.len_utf8() > MAX_BYTES {
@@ -93,7 +93,7 @@ impl Editor {
             self.text.insert(self.cursor, c);
             self.cursor += c.len_utf8();
         }
-        // A mark that joins what stands after it must not leave the cursor inside of a grapheme.
+        // A combining mark must not leave the cursor inside a grapheme.
         let ends = self.text.grapheme_indices(true).map(|(at, grapheme)| at + grapheme.len());
         self.cursor = ends.into_iter().find(|end| *end >= self.cursor).unwrap_or(0);
     }
@@ -121,14 +121,14 @@ impl Editor {
         words.next().map_or(self.text.len(), |(at, word)| self.cursor + at + word.len())
     }
 
-    /// The line of the cursor, without its line break.
+    /// Returns the line of the cursor, without its line break.
     fn line(&self) -> Range<usize> {
         let start = self.text[..self.cursor].rfind('\n').map_or(0, |at| at + 1);
         let end = self.text[self.cursor..].find('\n').map_or(self.text.len(), |at| self.cursor + at);
         start..end
     }
 
-    /// Goes to the line that has this place, in the same column or at its end.
+    /// Moves to the line at this position, to the same column or to its end.
     fn go_to_line(&mut self, place: impl FnOnce(usize, usize) -> Option<usize>) {
         let line = self.line();
         let column = text::width(&self.text[line.start..self.cursor]);
@@ -139,7 +139,7 @@ impl Editor {
         }
     }
 
-    /// The text behind a mark, in rows of so many columns; of many rows those around the cursor.
+    /// Returns the text after a mark, wrapped to `columns`. If there are too many rows, returns those around the cursor.
     pub(crate) fn shown(&self, mark: &str, columns: usize, height: usize) -> Entry {
         let indent = text::width(mark);
         let room = columns.saturating_sub(indent + 1).max(2);
@@ -174,7 +174,7 @@ impl Editor {
 }
 
 impl Entry {
-    /// The same under other rows.
+    /// Adds rows above.
     #[must_use]
     pub(crate) fn under(self, mut above: Vec<String>) -> Self {
         let cursor = self.cursor.map(|(row, column)| (above.len() + row, column));
@@ -183,7 +183,7 @@ impl Entry {
     }
 }
 
-/// A grapheme as it is drawn: nothing that a terminal would obey or not show.
+/// Returns a grapheme as it is drawn, with invisible characters spelled out.
 fn drawn(grapheme: &str) -> String {
     match grapheme {
         "\n" => String::new(),

@@ -1,4 +1,4 @@
-//! What was typed before, kept in a file that only its owner can read.
+//! The prompt history, kept in a file that only its owner can read.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -9,30 +9,30 @@ use std::{
 
 /// How many entries are kept.
 const MAX_ENTRIES: usize = 1000;
-/// Longer entries are not kept.
+/// The longest entry that is kept.
 const MAX_ENTRY_BYTES: usize = 16 * 1024;
-/// How much of the file is read.
+/// How many bytes of the file are read.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// What was typed, oldest first, and where somebody leafs in it.
+/// The entries, oldest first, and the current position.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     file: Option<PathBuf>,
     entries: Vec<String>,
-    /// Which entry is shown; none if it is what is being typed.
+    /// The entry that is shown, or `None` for the current draft.
     at: Option<usize>,
-    /// What was being typed when somebody began to leaf.
+    /// The draft before the user moved into the history.
     draft: String,
 }
 
 impl History {
-    /// The history in this file. A file that cannot be read is an empty one: history is a comfort, not a promise.
+    /// Opens the history in this file. A file that cannot be read counts as empty.
     pub(crate) fn open(file: Option<PathBuf>) -> Self {
         let entries = file.as_deref().and_then(|file| read(file).ok()).unwrap_or_default();
         Self { file, entries, ..Self::default() }
     }
 
-    /// Adds an entry, and ends the leafing.
+    /// Adds an entry and resets the position.
     pub(crate) fn add(&mut self, text: &str) {
         self.at = None;
         if text.trim().is_empty()
@@ -51,7 +51,7 @@ impl History {
         };
     }
 
-    /// The entry before the one that is shown.
+    /// Returns the previous entry.
     pub(crate) fn earlier(&mut self, shown: &str) -> Option<String> {
         let at = self.at.unwrap_or(self.entries.len()).checked_sub(1)?;
         if self.at.is_none() {
@@ -61,7 +61,7 @@ impl History {
         self.entries.get(at).cloned()
     }
 
-    /// The entry after the one that is shown; after the last one, what was being typed.
+    /// Returns the next entry, or the draft after the last one.
     pub(crate) fn later(&mut self) -> Option<String> {
         let at = self.at? + 1;
         self.at = (at < self.entries.len()).then_some(at);
@@ -69,7 +69,7 @@ impl History {
     }
 }
 
-/// An entry a line, as JSON, since an entry may have several lines.
+/// Formats one entry per line as JSON, because an entry may have several lines.
 fn read(file: &Path) -> io::Result<Vec<String>> {
     let mut text = String::new();
     File::open(file)?.take(MAX_FILE_BYTES).read_to_string(&mut text)?;

@@ -1,21 +1,21 @@
-//! What a person presses. One thread owns the keyboard and hands on what it reads.
+//! Reads keys in a thread of its own.
 
 use std::thread;
 
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::sync::mpsc;
 
-/// How many keys may wait to be looked at. Then the terminal waits, as it does for any program.
+/// How many keys are buffered. Beyond that, the terminal buffers them.
 const WAITING: usize = 1024;
 
-/// What a person did, in the words of an editor.
+/// A key or a signal, as an editor command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key {
     Char(char),
-    /// Text from the clipboard, at once.
+    /// Pasted text.
     Paste(String),
     Enter,
-    /// A line break that does not send.
+    /// A line break that does not send the text.
     NewLine,
     Backspace,
     Delete,
@@ -36,18 +36,18 @@ pub(crate) enum Key {
     Escape,
     /// Ctrl-C, or the signal.
     Interrupt,
-    /// Ctrl-D: the end of what a person has to say.
+    /// Ctrl-D: the end of input.
     Finish,
-    /// The window has another size.
+    /// The window was resized.
     Resized,
-    /// The program is told to end, with this code.
+    /// The program must exit with this code.
     Leave(u8),
 }
 
 /// Starts to read the keyboard.
 pub(super) fn listen() -> mpsc::Receiver<Key> {
     let (into, keys) = mpsc::channel(WAITING);
-    // It ends with the process: nothing wakes a thread that waits for a key.
+    // The thread ends with the process, because nothing wakes a thread that waits for a key.
     thread::spawn(move || {
         while let Ok(event) = event::read() {
             if let Some(key) = key(event)

@@ -1,4 +1,4 @@
-//! Lines of standard input, read only when somebody wants one: in between, the keyboard belongs to whoever asks.
+//! Reads lines of standard input on demand. Between two lines, an approval question can read the terminal.
 
 use std::{
     io::{self, BufRead as _, Read as _},
@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::mpsc;
 
-/// How long a line may be. What is longer comes in pieces.
+/// The longest line. A longer one is returned in pieces.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// Standard input, line by line.
@@ -17,13 +17,13 @@ pub(super) struct Lines(Option<Reader>);
 struct Reader {
     wanted: mpsc::Sender<()>,
     lines: mpsc::Receiver<Option<String>>,
-    /// A line is on its way that somebody stopped waiting for.
+    /// A pending read whose caller was cancelled.
     asked: bool,
 }
 
 impl Lines {
-    /// The next line without its line break; `None` at the end. If nobody waits for it any more, the next one who asks
-    /// gets it.
+    /// Returns the next line without its line break, or `None` at the end. If the call is cancelled, the next call returns
+    /// the line.
     pub(super) async fn next(&mut self) -> Option<String> {
         let reader = self.0.get_or_insert_with(Reader::start);
         if !reader.asked {
@@ -40,7 +40,7 @@ impl Reader {
     fn start() -> Self {
         let (wanted, mut wishes) = mpsc::channel(1);
         let (into, lines) = mpsc::channel(1);
-        // It ends with the process: nothing wakes a thread that waits for a line.
+        // The thread ends with the process, because nothing wakes a thread that waits for a line.
         thread::spawn(move || while wishes.blocking_recv().is_some() && into.blocking_send(read()).is_ok() {});
         Self { wanted, lines, asked: false }
     }

@@ -1,4 +1,4 @@
-//! A real terminal: what stays scrolls up, what changes stands under it.
+//! A terminal with a cursor: text scrolls up, and the footer and the input stay below it.
 
 use std::{
     fmt::Write as _,
@@ -8,11 +8,11 @@ use std::{
 use super::editor::Entry;
 use crate::{surface::Surface, view::text};
 
-/// The terminal shows what comes between these two at once, if it can; others do not know the sequences.
+/// Synchronised output: a terminal shows everything between these two at once, or ignores them.
 const BEGIN: &str = "\x1b[?2026h\x1b[?25l";
 const END: &str = "\x1b[?2026l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
-/// From the cursor to the end of the screen.
+/// Clears from the cursor to the end of the screen.
 const CLEAR: &str = "\r\x1b[J";
 
 /// Draws on a terminal. Nothing reaches it before [`flush`](Self::flush), and then all at once.
@@ -20,15 +20,15 @@ pub(super) struct Live<W = io::Stdout> {
     out: W,
     columns: usize,
     rows: usize,
-    /// What is to scroll, not yet written.
+    /// Text that is not written yet.
     pending: String,
-    /// What changes.
+    /// The footer.
     status: Vec<String>,
     entry: Option<Entry>,
     drawn: Drawn,
 }
 
-/// What stands under the scrolled text now.
+/// What is drawn below the text now.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Drawn {
     rows: Vec<String>,
@@ -36,7 +36,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    /// How many rows the cursor is below the first one. A terminal that became narrower has wrapped them.
+    /// How many rows the cursor is below the first one. A terminal that became narrower wraps rows.
     fn above_cursor(&self, columns: usize) -> usize {
         let (row, column) = self.cursor.unwrap_or((self.rows.len().saturating_sub(1), 0));
         let wrapped = |row: &String| columns_of(row).saturating_sub(1) / columns.max(1);
@@ -61,7 +61,7 @@ impl<W: Write> Live<W> {
     }
 
     pub(super) fn resize(&mut self, (columns, rows): (u16, u16)) {
-        // A terminal that says 0 does not know.
+        // A terminal that reports 0 does not know its size.
         self.columns = if columns == 0 { 80 } else { usize::from(columns) };
         self.rows = if rows == 0 { 24 } else { usize::from(rows) };
     }
@@ -70,12 +70,12 @@ impl<W: Write> Live<W> {
         self.rows
     }
 
-    /// What is being typed, and the cursor in it; without it there is no cursor.
+    /// Sets the input and its cursor. Without input, the cursor is hidden.
     pub(super) fn entry(&mut self, entry: Option<Entry>) {
         self.entry = entry;
     }
 
-    /// Brings everything to the terminal. Answers with whether that is still there.
+    /// Writes everything to the terminal. Returns whether the terminal still exists.
     pub(super) fn flush(&mut self) -> bool {
         let next = self.next();
         if self.pending.is_empty() && next == self.drawn {
@@ -86,7 +86,7 @@ impl<W: Write> Live<W> {
             0 => text.push_str(CLEAR),
             up => write!(text, "\x1b[{up}A{CLEAR}").expect("a string takes everything"),
         }
-        // A raw terminal does not go back to the first column by itself.
+        // A raw terminal needs a carriage return.
         text.push_str(&std::mem::take(&mut self.pending).replace('\n', "\r\n"));
         text.push_str(&next.rows.join("\r\n"));
         if let Some((row, column)) = next.cursor {
@@ -107,7 +107,7 @@ impl<W: Write> Live<W> {
         self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).is_ok()
     }
 
-    /// What is to stand under the scrolled text: never so much that its first row could scroll away.
+    /// Returns the rows below the text, few enough that the first one cannot scroll away.
     fn next(&self) -> Drawn {
         let entry = self.entry.as_ref();
         let status = if entry.is_some_and(|entry| entry.alone) { &[][..] } else { &self.status };
@@ -138,13 +138,13 @@ impl<W: Write + Send> Surface for Live<W> {
     }
 }
 
-/// The columns of a line, our own colours left out.
+/// Returns the width of a line without its colour codes.
 fn columns_of(line: &str) -> usize {
     text::width(&anstream::adapter::strip_str(line).to_string())
 }
 
-/// A line that is too long is cut, and loses its colours by that. The last column stays free: a terminal would think
-/// about a new row there.
+/// Cuts a line that is too long, and removes its colours then. The last column stays free, because some terminals wrap
+/// there.
 fn fitted(line: &str, columns: usize) -> String {
     let room = columns.saturating_sub(1).max(1);
     if columns_of(line) <= room {

@@ -1,4 +1,4 @@
-//! The terminal: where a person reads, and where they type.
+//! The terminal of the user: output, keys and lines.
 
 mod asking;
 mod editor;
@@ -30,7 +30,7 @@ pub(crate) use self::{
 use self::{lines::Lines, live::Live, plain::Plain, raw::Raw};
 use crate::{surface::Surface, view::Canvas};
 
-/// What there is to draw on: a terminal that can move its cursor and has a keyboard, one that cannot, or none.
+/// Detects the output device: a terminal with cursor and keyboard, a dumb terminal, or a pipe.
 pub(crate) fn canvas(variables: &BTreeMap<String, String>) -> Canvas {
     if !io::stdout().is_terminal() {
         return Canvas::Pipe;
@@ -40,18 +40,18 @@ pub(crate) fn canvas(variables: &BTreeMap<String, String>) -> Canvas {
     if dumb || !keyboard() { Canvas::Dumb } else { Canvas::Terminal }
 }
 
-/// Whether to use colours: not where `NO_COLOR` says so, nor where nobody would see them.
+/// Returns whether to use colours: only on a terminal, and not if `NO_COLOR` is set.
 pub(crate) fn has_colour(canvas: Canvas, variables: &BTreeMap<String, String>) -> bool {
     canvas == Canvas::Terminal && variables.get("NO_COLOR").is_none_or(String::is_empty)
 }
 
-/// A terminal, of whatever kind. Dropping it gives it back as it was.
+/// A terminal or a pipe. Dropping it restores the terminal.
 pub(crate) struct Terminal {
     screen: Screen,
     keys: Option<mpsc::Receiver<Key>>,
     lines: Lines,
     signals: Signals,
-    /// Last, so that it is given back after everything else.
+    /// The last field, so that it is dropped last.
     _raw: Option<Raw>,
 }
 
@@ -97,17 +97,17 @@ impl Terminal {
         Ok(Self { screen, keys, lines: Lines::default(), signals, _raw: raw })
     }
 
-    /// Whether there are keys, and a place under the text for what is typed.
+    /// Returns whether the terminal has keys and an input area.
     pub(crate) fn is_live(&self) -> bool {
         matches!(self.screen, Screen::Live(_))
     }
 
-    /// What the person does next. Signals of others are treated like keys.
+    /// Waits for the next key. Signals count as keys.
     pub(crate) async fn key(&mut self) -> Key {
         let Self { keys, signals, .. } = self;
         let pressed = async {
             match keys {
-                // A keyboard that is gone is a terminal that is gone.
+                // If the keyboard is gone, the terminal is gone.
                 Some(keys) => keys.recv().await.unwrap_or(Key::Leave(129)),
                 None => pending().await,
             }
@@ -122,7 +122,7 @@ impl Terminal {
         key
     }
 
-    /// A line from standard input, for terminals without keys; `None` at its end. A signal comes as a key in its place.
+    /// Reads a line from standard input, for terminals without keys. Returns `None` at the end, and a signal as a key.
     pub(crate) async fn line(&mut self) -> Result<Option<String>, Key> {
         tokio::select! {
             line = self.lines.next() => Ok(line),
@@ -130,14 +130,14 @@ impl Terminal {
         }
     }
 
-    /// Shows what is being typed.
+    /// Shows the input.
     pub(crate) fn entry(&mut self, entry: Option<Entry>) {
         if let Screen::Live(live) = &mut self.screen {
             live.entry(entry);
         }
     }
 
-    /// How many rows a text that is typed may take.
+    /// Returns how many rows the input may take.
     pub(crate) fn entry_rows(&self) -> usize {
         match &self.screen {
             Screen::Live(live) => (live.rows() / 2).max(1),
@@ -145,7 +145,7 @@ impl Terminal {
         }
     }
 
-    /// Brings what was drawn to the screen. Answers with whether somebody still reads.
+    /// Writes what was drawn to the screen. Returns whether the reader still exists.
     pub(crate) fn flush(&mut self) -> bool {
         match &mut self.screen {
             Screen::Live(live) => live.flush(),

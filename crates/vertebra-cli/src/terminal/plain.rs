@@ -1,15 +1,15 @@
-//! A terminal that only writes on, or a pipe.
+//! A dumb terminal or a pipe.
 
 use std::io::{self, Write};
 
 use crate::surface::Surface;
 
-/// How wide lines are where nobody says.
+/// The default width.
 const COLUMNS: usize = 80;
 
-/// Writes lines, and changes none.
+/// Writes lines and never changes them.
 pub(super) struct Plain {
-    /// In a pipe the answer alone goes to standard output.
+    /// Whether only the answer goes to standard output, as in a pipe.
     apart: bool,
     columns: usize,
     is_there: bool,
@@ -25,7 +25,7 @@ impl Plain {
         Self { apart: true, columns: COLUMNS, is_there: true }
     }
 
-    /// Whether somebody still reads.
+    /// Returns whether the reader still exists.
     pub(super) fn is_there(&self) -> bool {
         self.is_there
     }
@@ -38,7 +38,7 @@ impl Plain {
 impl Surface for Plain {
     fn write(&mut self, text: &str) {
         if self.apart {
-            // Nobody has to read what is told besides.
+            // Progress is optional, so errors are ignored.
             let _ = io::stderr().lock().write_all(text.as_bytes());
         } else {
             self.put(io::stdout().lock(), text);

@@ -1,4 +1,4 @@
-//! A terminal that hands over every key, and is given back as it was: at the end, after an error, after a panic.
+//! Raw mode of the terminal. It is restored at the end, after an error and after a panic.
 
 use std::{
     io::{self, Write as _},
@@ -20,12 +20,12 @@ use crossterm::{
 };
 
 static RAW: AtomicBool = AtomicBool::new(false);
-/// What panics of others said while the screen was not theirs. A tool that panics does not end the program.
+/// Messages of panics in other threads, kept until the screen is restored. A tool that panics does not end the program.
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
-/// How much of it is kept.
+/// How many messages are kept.
 const MAX_SAID: usize = 20;
 
-/// While it lives, the terminal is raw.
+/// Keeps the terminal in raw mode until it is dropped.
 pub(super) struct Raw(());
 
 impl Raw {
@@ -33,7 +33,7 @@ impl Raw {
         on_panic();
         terminal::enable_raw_mode()?;
         RAW.store(true, Ordering::SeqCst);
-        // From here on it is given back, whatever happens.
+        // From here on, dropping this value restores the terminal.
         let raw = Self(());
         let keyboard = PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES);
         execute!(io::stdout(), EnableBracketedPaste, keyboard)?;
@@ -47,12 +47,12 @@ impl Drop for Raw {
     }
 }
 
-/// Makes the terminal what it was. A second time it does nothing.
+/// Restores the terminal. A second call does nothing.
 fn give_back() {
     if !RAW.swap(false, Ordering::SeqCst) {
         return;
     }
-    // A terminal that is gone needs no setting.
+    // The terminal may be gone, so errors are ignored.
     let _ = execute!(io::stdout(), PopKeyboardEnhancementFlags, DisableBracketedPaste, Show);
     let _ = terminal::disable_raw_mode();
     for said in SAID.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
@@ -60,8 +60,8 @@ fn give_back() {
     }
 }
 
-/// A panic of the thread that draws ends the program, so the terminal is given back before it speaks. Those of others are
-/// caught by the runtime: they must not write into the screen.
+/// Installs a panic hook. A panic of the drawing thread ends the program, so the terminal is restored before the message.
+/// The runtime catches panics of other threads; their messages must not be written to the screen.
 fn on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,4 +1,4 @@
-//! A call that has ended, as it stays on the screen.
+//! A finished call, as it stays on the screen.
 
 use vertebra::{ToolCall, ToolResult, ToolStatus};
 
@@ -10,16 +10,16 @@ use super::{
     text::on_one_line,
 };
 
-/// How deep the lines of children are set in.
+/// The deepest indentation of subagents.
 const MAX_DEPTH: u32 = 4;
 
-/// Where a block stands.
+/// The place of a block on the screen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) width: usize,
-    /// How many delegations deep.
+    /// The depth of delegation.
     pub(crate) depth: u32,
-    /// Which agent, where that is not plain.
+    /// The agent, if several could be meant.
     pub(crate) agent: Option<&'a str>,
 }
 
@@ -32,7 +32,7 @@ impl Place<'_> {
         self.width.saturating_sub(self.margin().width())
     }
 
-    /// The rows in their place, each on one line of the screen.
+    /// Indents the rows and cuts them to the width.
     pub(crate) fn put(self, rows: Vec<Row>) -> Vec<Row> {
         rows.into_iter().map(|row| self.margin().then(row.cut(self.room()))).collect()
     }
@@ -42,7 +42,7 @@ impl Place<'_> {
     }
 }
 
-/// A call, what hooks did to it, and what came of it.
+/// Returns a call, what hooks did to it, and its result.
 pub(crate) fn ended(call: &ToolCall, result: &ToolResult, notes: &[Note], much: Much, place: Place<'_>) -> Vec<Row> {
     let (style, mark) = result::mark(result);
     let facts = result::facts(call, result).then(place.agent());
@@ -58,24 +58,24 @@ pub(crate) fn ended(call: &ToolCall, result: &ToolResult, notes: &[Note], much: 
     place.put(rows)
 }
 
-/// A call that goes on while its child works.
+/// Returns a call whose subagent is running.
 pub(crate) fn announced(call: &ToolCall, notes: &[Note], place: Place<'_>) -> Vec<Row> {
     let mut rows = headline(&Row::default().with(DIM, "◆ "), call::rows(call), Row::default(), place);
     rows.extend(notes.iter().flat_map(|note| noted(note, place)));
     place.put(rows)
 }
 
-/// A call that was announced, and whose child is done.
+/// Returns the end of a call whose subagent was running.
 pub(crate) fn child_ended(call: &ToolCall, result: &ToolResult, place: Place<'_>) -> Vec<Row> {
     let (style, mark) = result::mark(result);
     let name = Row::default().with(PLAIN, call.args.text("agent").map_or_else(|| on_one_line(&call.tool), on_one_line));
-    let name = name.with(DIM, " is done").then(result::facts(call, result));
+    let name = name.with(DIM, " finished").then(result::facts(call, result));
     let mut rows = vec![Row::default().with(style, format!("{mark} ")).then(name)];
     rows.extend(set_in("    ", result::preview(call, result, Much::Some)));
     place.put(rows)
 }
 
-/// The call, with the facts where they are seen even if it is long.
+/// Returns the headline of a call. A long call is cut so that the details stay visible.
 fn headline(mark: &Row, call: Vec<Row>, facts: Row, place: Place<'_>) -> Vec<Row> {
     let room = place.room().saturating_sub(mark.width() + facts.width()).max(8);
     let mut rows = call.into_iter();
@@ -83,7 +83,7 @@ fn headline(mark: &Row, call: Vec<Row>, facts: Row, place: Place<'_>) -> Vec<Row
     behind(mark, [first].into_iter().chain(rows).collect())
 }
 
-/// What a hook did, over as many rows as it takes.
+/// Wraps a note.
 pub(crate) fn noted(note: &Note, place: Place<'_>) -> Vec<Row> {
     let rows = wrap(&note.row().0, place.room().saturating_sub(4).max(8));
     behind(&Row::default().with(PLAIN, "  "), rows)

@@ -1,4 +1,4 @@
-//! A tool call in a form that people read: the tool and what it is about.
+//! Formats a tool call for people: the tool and its main argument.
 
 use serde_json::Value;
 use vertebra::{Args, ToolCall};
@@ -10,12 +10,12 @@ use super::{
 
 /// How many lines of a command are shown.
 const MAX_COMMAND_LINES: usize = 8;
-/// How much is shown of arguments that nothing is known about.
+/// The longest arguments of an unknown tool that are shown.
 const MAX_ARGUMENTS: usize = 300;
-/// How much is looked at of arguments that are still being written.
+/// How many bytes of unfinished arguments are kept.
 const MAX_GLANCE: usize = 4 * 1024;
 
-/// The call: its first row, and for a command of several lines the rest of it.
+/// Formats a call. A command of several lines takes several rows.
 pub(crate) fn rows(call: &ToolCall) -> Vec<Row> {
     let Some(command) = command(&call.tool, &call.args) else { return vec![subject(call)] };
     let mut lines = command.trim_end().lines();
@@ -28,7 +28,7 @@ pub(crate) fn rows(call: &ToolCall) -> Vec<Row> {
     rows
 }
 
-/// The call on one row.
+/// Formats a call as one row.
 pub(crate) fn on_one_row(call: &ToolCall) -> Row {
     match command(&call.tool, &call.args) {
         Some(command) => dollar("$ ", &on_one_line(command)),
@@ -44,7 +44,7 @@ fn dollar(mark: &str, line: &str) -> Row {
     Row::default().with(DIM, mark).with(PLAIN, visible(line))
 }
 
-/// The tool, and what it is about.
+/// Formats the tool and its main argument.
 fn subject(call: &ToolCall) -> Row {
     let (args, name) = (&call.args, Row::default().with(BOLD, on_one_line(&call.tool)));
     let text = |key: &str| args.text(key).map(on_one_line);
@@ -64,7 +64,7 @@ fn subject(call: &ToolCall) -> Row {
     }
 }
 
-/// Which lines of a file.
+/// Formats the line range of a read.
 fn range(args: &Args) -> String {
     let number = |key: &str| args.get(key).and_then(Value::as_u64);
     match (number("offset").unwrap_or_default(), number("limit")) {
@@ -81,12 +81,12 @@ fn patterns(args: &Args) -> String {
     all.join(" ")
 }
 
-/// Arguments that nothing is known about.
+/// Formats the arguments of an unknown tool.
 fn compact(call: &ToolCall) -> String {
     let text = match (&call.malformed, call.args.iter().count()) {
         (Some(written), _) => written.clone(),
         (None, 0) => return String::new(),
-        // The one argument that is a text says it all.
+        // A single text argument is shown without its name.
         (None, 1) => match call.args.iter().next() {
             Some((_, Value::String(text))) => text.clone(),
             _ => call.args.to_value().to_string(),
@@ -97,7 +97,7 @@ fn compact(call: &ToolCall) -> String {
     format!(" {}", super::text::cut(&on_one_line(text), MAX_ARGUMENTS))
 }
 
-/// A call that a model is writing.
+/// A call that the model is still writing.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Draft {
     pub(crate) tool: String,
@@ -106,19 +106,19 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Nothing yet.
+    /// Creates an empty draft.
     pub(crate) fn new(tool: &str) -> Self {
         Self { tool: tool.to_owned(), ..Self::default() }
     }
 
-    /// One more piece.
+    /// Adds a piece.
     pub(crate) fn push(&mut self, piece: &str) {
         self.bytes += piece.len();
         let room = MAX_GLANCE.saturating_sub(self.written.len());
         self.written.push_str(&piece[..piece.floor_char_boundary(room)]);
     }
 
-    /// What is to be seen of it so far.
+    /// Formats the draft so far.
     pub(crate) fn row(&self) -> Row {
         let keys = ["command", "path", "pattern", "agent", "prompt"];
         let about = keys.iter().find_map(|key| glance(&self.written, key)).unwrap_or_default();
@@ -130,7 +130,7 @@ impl Draft {
     }
 }
 
-/// The text of a key in JSON that may not have ended.
+/// Reads the text of a key from JSON that may be incomplete.
 fn glance(json: &str, key: &str) -> Option<String> {
     let name = format!("\"{key}\"");
     let after = json[json.find(&name)? + name.len()..].trim_start().strip_prefix(':')?.trim_start();
@@ -142,7 +142,7 @@ fn glance(json: &str, key: &str) -> Option<String> {
         ends
     });
     let written = &inside[..end.unwrap_or(inside.len())];
-    // An escape that has not ended is no JSON yet; a few characters less are.
+    // An incomplete escape is not valid JSON, so try again with fewer characters.
     let lengths = (0..=6).map(|less| written.floor_char_boundary(written.len().saturating_sub(less)));
     lengths.into_iter().find_map(|length| serde_json::from_str(&format!("\"{}\"", &written[..length])).ok())
 }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn each_tool_is_said_in_a_human_form() {
+    fn each_tool_has_a_readable_form() {
         assert_eq!(row("bash", r#"{"command": "cd a &&\n  ls\u001b[2J\n"}"#), "$ cd a &&\n    ls⟨U+001B⟩[2J");
         assert_eq!(row("read_file", r#"{"path": "a b.rs", "offset": 9, "limit": 20}"#), "read_file a b.rs lines 10–29");
         assert_eq!(row("grep", r#"{"pattern": "fn .*", "glob": "*.rs"}"#), "grep fn .* in . *.rs");
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_seen_while_it_is_written() {
+    fn a_call_is_shown_while_the_model_writes_it() {
         let mut draft = Draft::new("write_file");
         let mut seen = Vec::new();
         for piece in ["{\"pa", "th\": \"src/\\u00", "fcber\\", "n.rs\", \"content\": \"", &"x".repeat(2_000)] {

@@ -1,4 +1,4 @@
-//! The calls that are under way, and what is known of each.
+//! The calls under way.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -6,14 +6,14 @@ use vertebra::{Approval, Decision, RunEvent, ToolCall};
 
 use super::hooks::Note;
 
-/// How many lines of what a tool says are kept.
+/// How many lines of a running tool are kept.
 const MAX_TAIL: usize = 4;
-/// How long such a line may be.
+/// The maximum length of such a line.
 const MAX_LINE: usize = 500;
-/// How many calls are kept in mind. There may be more only if their ends were missed.
+/// How many calls are kept. There are more only if the events of their ends were missed.
 const MAX_CALLS: usize = 256;
 
-/// Calls, in the order they were first heard of.
+/// The calls, in the order of their first event.
 #[derive(Debug, Default)]
 pub(crate) struct Calls(Vec<Open>);
 
@@ -27,15 +27,15 @@ pub(crate) struct Open {
     pub(crate) call: Option<ToolCall>,
     pub(crate) began: Duration,
     pub(crate) notes: Vec<Note>,
-    /// The last lines that it said.
+    /// The last lines of its output.
     pub(crate) tail: VecDeque<String>,
-    /// Whether it was written down already, because something of its child had to be.
+    /// Whether it is on the screen already, because its subagent is.
     pub(crate) announced: bool,
     question: Option<Approval>,
 }
 
 impl Calls {
-    /// The call of this name in the event's run.
+    /// Returns the call with this ID in the event's run.
     pub(crate) fn of(&mut self, event: &RunEvent, id: &Arc<str>) -> &mut Open {
         let known = self.0.iter().position(|open| open.run == event.run_id && open.id == *id);
         let at = known.unwrap_or_else(|| {
@@ -48,47 +48,47 @@ impl Calls {
         &mut self.0[at]
     }
 
-    /// Takes out a call that has ended.
+    /// Removes a call that has ended.
     pub(crate) fn end(&mut self, event: &RunEvent, id: &Arc<str>) -> Open {
         let known = self.0.iter().position(|open| open.run == event.run_id && open.id == *id);
         known.map_or_else(|| Open::new(event, id), |at| self.0.remove(at))
     }
 
-    /// A call runs.
+    /// Records that a call runs.
     pub(crate) fn began(&mut self, event: &RunEvent, call: &ToolCall, now: Duration) {
         let open = self.of(event, &call.id);
         (open.call, open.began) = (Some(call.clone()), now);
     }
 
-    /// Somebody is asked about a call.
+    /// Records a question about a call.
     pub(crate) fn asked(&mut self, event: &RunEvent, approval: &Approval) {
         self.of(event, &approval.call_id).question = Some(approval.clone());
     }
 
-    /// Somebody has answered.
+    /// Records the answer.
     pub(crate) fn decided(&mut self, event: &RunEvent, id: &Arc<str>, decision: &Decision) {
         let open = self.of(event, id);
         let Some(approval) = open.question.take() else { return };
         let answer = match decision {
             Decision::Approve { .. } => "yes",
             Decision::Deny { .. } => "no",
-            Decision::Edit { .. } => "yes, with other arguments",
+            Decision::Edit { .. } => "yes, with edited arguments",
             Decision::Later => "later",
         };
         open.notes.push(Note::answered(&approval.asked_by, &approval.reason, answer));
     }
 
-    /// Whether a person is being waited for.
+    /// Returns whether a question is open.
     pub(crate) fn is_asking(&self) -> bool {
         self.0.iter().any(|open| open.question.is_some())
     }
 
-    /// The calls that run.
+    /// Returns the calls that run.
     pub(crate) fn running(&self) -> impl Iterator<Item = (&Open, &ToolCall)> {
         self.0.iter().filter_map(|open| Some((open, open.call.as_ref()?)))
     }
 
-    /// The call that has started the agent of this event, if it was not written down yet.
+    /// Returns the call that started the agent of this event, if it is not on the screen yet.
     pub(crate) fn parent_of(&mut self, event: &RunEvent) -> Option<&mut Open> {
         let above = event.depth.checked_sub(1)?;
         let fits = |open: &Open| {
@@ -102,12 +102,12 @@ impl Calls {
         (!announced).then(|| &mut self.0[at])
     }
 
-    /// Whether several agents are at work under one.
+    /// Returns whether several subagents run side by side.
     pub(crate) fn several_children(&self) -> bool {
         self.0.iter().filter(|open| open.announced).count() > 1
     }
 
-    /// Forgets what is left.
+    /// Drops all calls.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
@@ -128,7 +128,7 @@ impl Open {
         }
     }
 
-    /// The tool says something.
+    /// Records output of the tool.
     pub(crate) fn says(&mut self, text: &str) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             if self.tail.len() == MAX_TAIL {

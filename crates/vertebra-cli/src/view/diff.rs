@@ -1,11 +1,11 @@
-//! A difference as the file tools tell it, in a few coloured rows.
+//! Formats a diff of the file tools as a few coloured rows.
 
 use super::{
     rows::{DIM, GREEN, RED, Row},
     text::{more, visible},
 };
 
-/// What a unified diff changes.
+/// A unified diff of one file.
 pub(crate) struct Diff<'d> {
     lines: Vec<&'d str>,
     pub(crate) added: usize,
@@ -13,7 +13,7 @@ pub(crate) struct Diff<'d> {
 }
 
 impl<'d> Diff<'d> {
-    /// Reads a unified diff of one file.
+    /// Parses a unified diff of one file.
     pub(crate) fn read(text: &'d str) -> Self {
         let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("@@")).collect();
         let count = |mark: char| lines.iter().filter(|line| line.starts_with(mark)).count();
@@ -21,12 +21,12 @@ impl<'d> Diff<'d> {
         Self { lines, added, removed }
     }
 
-    /// `+3 −1`, in colours.
+    /// Formats the counts, such as `+3 −1`.
     pub(crate) fn counts(&self) -> Row {
         Row::default().with(GREEN, format!("+{}", self.added)).with(RED, format!(" −{}", self.removed))
     }
 
-    /// At most so many rows of it, and what is missing.
+    /// Returns at most this many rows, and the number of missing ones.
     pub(crate) fn rows(&self, most: usize) -> Vec<Row> {
         let mut lines = self.lines.iter().skip(1);
         let mut rows: Vec<Row> = lines.by_ref().take(most).map(|line| row(line)).collect();

@@ -1,4 +1,4 @@
-//! How a session begins and how a run ends, in words.
+//! The header of a session and the closing line of a run.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{
     text::{counted, dotted, duration, money, on_one_line, short_id, tokens, visible},
 };
 
-/// Who works where, and what one should know before.
+/// Returns the header: model, folder, permission mode, notices and warnings.
 pub(crate) fn header(about: &About<'_>, width: usize) -> Vec<Row> {
     let folder = about.folder.display().to_string();
     let facts = [about.model(), folder, about.mode.to_owned()];
@@ -23,7 +23,7 @@ pub(crate) fn header(about: &About<'_>, width: usize) -> Vec<Row> {
     rows
 }
 
-/// What nobody may overlook.
+/// Returns the warnings.
 pub(crate) fn warning_rows(warnings: &[String], width: usize) -> Vec<Row> {
     let rows = warnings.iter().flat_map(|warning| {
         let text = Row::default().with(YELLOW, visible(warning));
@@ -32,15 +32,17 @@ pub(crate) fn warning_rows(warnings: &[String], width: usize) -> Vec<Row> {
     rows.collect()
 }
 
-/// Something worth knowing.
+/// Returns a notice.
 pub(crate) fn notice_rows(notice: &str, width: usize) -> Vec<Row> {
     let text = Row::default().with(DIM, visible(notice));
     behind(&Row::default().with(CYAN, "• "), wrap(&text.0, width.saturating_sub(2)))
 }
 
-/// How it went, why it ended, what to do next, and what it took.
-pub(crate) fn rows(report: &RunReport, spent: Usage, width: usize) -> Vec<Row> {
+/// Returns the closing line: how the run ended, why, what to do next, and what it used. `unapproved` calls were denied
+/// because no one could approve them; then the exit code is 4, and the line says so.
+pub(crate) fn rows(report: &RunReport, spent: Usage, unapproved: u32, width: usize) -> Vec<Row> {
     let (style, mark, word) = match report.status {
+        RunStatus::Completed if unapproved > 0 => (RED, "⊘ ", "denied"),
         RunStatus::Completed => (GREEN, "✓ ", "done"),
         RunStatus::Stopped => (YELLOW, "■ ", "stopped"),
         RunStatus::Cancelled => (YELLOW, "■ ", "cancelled"),
@@ -50,6 +52,13 @@ pub(crate) fn rows(report: &RunReport, spent: Usage, width: usize) -> Vec<Row> {
     let mut told = Row::default().with(style, word);
     if matches!(report.status, RunStatus::Stopped | RunStatus::Failed | RunStatus::Suspended) {
         told.push(PLAIN, format!(": {}", on_one_line(&report.stop.to_string())));
+    }
+    if unapproved > 0 && matches!(report.status, RunStatus::Completed | RunStatus::Stopped) {
+        let colon = if report.status == RunStatus::Completed { ":" } else { ";" };
+        told.push(
+            PLAIN,
+            format!("{colon} {} needed approval (use --allow, --mode or --wait)", counted(unapproved, "call")),
+        );
     }
     let mut facts = vec![counted(report.steps, "step")];
     if report.tool_calls > 0 {
@@ -68,7 +77,7 @@ pub(crate) fn rows(report: &RunReport, spent: Usage, width: usize) -> Vec<Row> {
     rows
 }
 
-/// Tokens and money, as far as known.
+/// Returns tokens and cost, if known.
 pub(crate) fn usage(usage: Usage) -> Vec<String> {
     let mut facts = Vec::new();
     if usage.total_tokens() > 0 {
@@ -80,17 +89,19 @@ pub(crate) fn usage(usage: Usage) -> Vec<String> {
     facts
 }
 
-/// What a person can do about it.
+/// Returns what the user can do next.
 fn advice(report: &RunReport) -> Option<String> {
     let words = match report.stop.reason {
-        StopReason::Steps => Some("--max-steps lets it take more"),
-        StopReason::Cost => Some("--max-cost lets it spend more"),
-        StopReason::Time | StopReason::Deadline => Some("--timeout gives it more time"),
-        StopReason::Error if report.stop.source == "model" => Some("`vertebra doctor` checks the model and the set-up"),
+        StopReason::Steps => Some("raise the limit with --max-steps"),
+        StopReason::Cost => Some("raise the limit with --max-cost"),
+        StopReason::Time | StopReason::Deadline => Some("raise the limit with --timeout"),
+        StopReason::Error if report.stop.source == "model" => {
+            Some("run `vertebra doctor` to check the model and the setup")
+        }
         StopReason::Suspended => {
             let session = short_id(&report.session_id);
             return Some(format!(
-                "to see what it asks: vertebra sessions questions {session}; to answer and go on: vertebra sessions \
+                "see the question: vertebra sessions questions {session}; answer and continue: vertebra sessions \
                  answer {session} --approve --resume (or --deny WHY)"
             ));
         }

@@ -1,4 +1,4 @@
-//! The few lines that move: what is being written, what runs, for how long, at what cost.
+//! The footer: what is being written, what runs, for how long and at what cost.
 
 use std::time::Duration;
 
@@ -10,24 +10,24 @@ use super::{
 };
 use crate::surface::Surface;
 
-/// How many rows of an unfinished answer are shown: its last.
+/// How many rows at the end of an unfinished answer are shown.
 const MAX_ANSWER: usize = 8;
 /// How many rows of a thought are shown.
 const MAX_THOUGHT: usize = 3;
 /// How many calls are shown.
 const MAX_CALLS: usize = 5;
-/// From when on a call is shown: one that ends sooner would only flicker.
+/// How long a call must run before it is shown, so that short calls do not flicker.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// How many rows of what a call says are shown if it is the only one, and if it is not.
+/// How many rows of output are shown for a single call, and for each of several.
 const MAX_TAIL: (usize, usize) = (4, 1);
-/// How many waiting messages are shown.
+/// How many unread messages are shown.
 const MAX_WAITING: usize = 3;
 
 const FRAMES: &[&str] = &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME: Duration = Duration::from_millis(100);
 
 impl People {
-    /// Draws what moves.
+    /// Draws the footer.
     pub(super) fn draw(&self, surface: &mut dyn Surface) {
         let width = usable(surface.width());
         let rows = self.since.map(|since| self.moving(since, width)).unwrap_or_default();
@@ -102,11 +102,11 @@ impl People {
         Row::default().with(CYAN, frame(self.clock.elapsed())).with(BOLD, format!(" {doing}")).with(DIM, facts)
     }
 
-    /// What the person has said and the model has not read.
+    /// Returns the messages that the model has not read yet.
     fn waiting(&self) -> Vec<Row> {
         let waiting = &self.aside.waiting;
         let row = |text: &String| {
-            Row::default().with(DIM, "› ").with(PLAIN, on_one_line(text)).with(DIM, " (waits for the next step)")
+            Row::default().with(DIM, "› ").with(PLAIN, on_one_line(text)).with(DIM, " (sent at the next step)")
         };
         let mut rows: Vec<Row> = waiting.iter().take(MAX_WAITING).map(row).collect();
         if let missing @ 1.. = waiting.len().saturating_sub(MAX_WAITING) {
@@ -116,7 +116,7 @@ impl People {
     }
 }
 
-/// The last column stays free: a terminal that has written there may think the row is over.
+/// Returns the usable width. The last column stays free, because some terminals wrap after writing there.
 pub(super) fn usable(width: usize) -> usize {
     width.saturating_sub(1)
 }
@@ -126,7 +126,7 @@ fn last(mut rows: Vec<Row>, most: usize) -> Vec<Row> {
     rows
 }
 
-/// Whole seconds: a number that changes ten times a second is unrest.
+/// Formats whole seconds, so that the number does not change ten times a second.
 fn seconds(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! What hooks did: who changed, asked, refused or failed, and why. Those that let things pass are not named.
+//! What hooks did: which changed, asked, denied or failed, and why. Hooks that did nothing are not shown.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -11,14 +11,14 @@ use super::{
     text::{cut, on_one_line},
 };
 
-/// How many changes of one hook are shown.
+/// How many changes of a hook are shown.
 const MAX_CHANGES: usize = 3;
-/// How much of a value is shown.
+/// The longest value that is shown.
 const MAX_VALUE: usize = 60;
-/// How much of a reason is shown.
+/// The longest reason that is shown.
 const MAX_REASON: usize = 300;
 
-/// Something that a hook did.
+/// A note about what a hook did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Note {
     style: Style,
@@ -27,30 +27,30 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    /// Somebody was asked, and has answered.
+    /// A question and its answer.
     pub(crate) fn answered(asked_by: &str, reason: &str, answer: &str) -> Self {
         let text = format!("{} asked: {} → {}", on_one_line(asked_by), short(reason), short(answer));
         Self { style: YELLOW, mark: "?", text }
     }
 
-    /// The note on one row.
+    /// Returns the note as a row.
     pub(crate) fn row(&self) -> Row {
         Row::default().with(self.style, self.mark).with(DIM, " ").with(DIM, &*self.text)
     }
 }
 
-/// What hooks did to a call. That they refused it or asked about it, what became of it says.
+/// Returns what hooks did to a call. Denials and questions are shown with the result of the call.
 pub(crate) fn of_call(record: &Record) -> Vec<Note> {
     record.hooks.iter().flat_map(|trace| of_hook(trace, Refusals::WithTheOutcome)).collect()
 }
 
-/// What was told of hooks where no call is.
+/// Which changes outside of tool calls have been shown.
 #[derive(Debug, Default)]
 pub(crate) struct Told(HashSet<(Name, Cow<'static, str>)>);
 
 impl Told {
-    /// What hooks did. What is built in changes requests all the time and is not worth a word; of others that do so, it
-    /// is said once.
+    /// Returns what hooks did. Built-in hooks change requests all the time and are not shown; other hooks that do so are
+    /// shown once.
     pub(crate) fn notes(&mut self, record: &Record) -> Vec<Note> {
         let refusals = if record.point == PromptSubmit::NAME { Refusals::WithTheOutcome } else { Refusals::Here };
         let mut notes = Vec::new();
@@ -64,11 +64,11 @@ impl Told {
     }
 }
 
-/// Where a refusal or a question is shown.
+/// Where a denial or a question is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Refusals {
     Here,
-    /// With what became of it: a call that was blocked, a prompt that was refused.
+    /// With the outcome: the blocked call or the refused prompt.
     WithTheOutcome,
 }
 
@@ -83,7 +83,7 @@ fn of_hook(trace: &Trace, refusals: Refusals) -> Vec<Note> {
     let because =
         |reason: &Option<String>| reason.as_deref().map(|why| format!(": {}", short(why))).unwrap_or_default();
     let mut notes = Vec::new();
-    // What is built in keeps its books there.
+    // Built-in hooks keep their state there.
     let is_own = |change: &&Change| {
         is_built_in(trace) && ["/metadata/", "/notes/"].iter().any(|books| change.path.starts_with(books))
     };
@@ -95,22 +95,22 @@ fn of_hook(trace: &Trace, refusals: Refusals) -> Vec<Note> {
         Ran::Answered { verdict, reason } => {
             let why = because(reason);
             match verdict {
-                // That it stopped the run, its end says.
+                // The closing line reports a stop.
                 Kind::Proceed | Kind::Skip | Kind::Allow | Kind::Hold | Kind::Stop => None,
-                // What is built in gives notice.
+                // Built-in hooks send a notice.
                 Kind::Retry if is_built_in(trace) => None,
                 Kind::Deny | Kind::Ask if refusals == Refusals::WithTheOutcome => None,
                 Kind::Deny => Some(note(RED, "⊘", format!("blocked by {name}{why}"))),
                 Kind::Ask => Some(note(YELLOW, "?", format!("asked by {name}{why}"))),
-                Kind::Replace => Some(note(YELLOW, "✎", format!("answered by {name} in place of it"))),
-                Kind::Recover => Some(note(YELLOW, "✎", format!("made good by {name}"))),
-                Kind::Retry => Some(note(YELLOW, "↻", format!("tried again by {name}{why}"))),
-                Kind::GoOn => Some(note(YELLOW, "↻", format!("sent on by {name}{why}"))),
-                Kind::Halt => Some(note(RED, "⊘", format!("cut off by {name}{why}"))),
+                Kind::Replace => Some(note(YELLOW, "✎", format!("replaced by {name}"))),
+                Kind::Recover => Some(note(YELLOW, "✎", format!("recovered by {name}"))),
+                Kind::Retry => Some(note(YELLOW, "↻", format!("retried by {name}{why}"))),
+                Kind::GoOn => Some(note(YELLOW, "↻", format!("continued by {name}{why}"))),
+                Kind::Halt => Some(note(RED, "⊘", format!("halted by {name}{why}"))),
             }
         }
         Ran::Failed { failure, .. } => Some(note(RED, "!", format!("{name} {}", short(&failure.to_string())))),
-        Ran::Dropped => Some(note(YELLOW, "!", format!("{name} missed it"))),
+        Ran::Dropped => Some(note(YELLOW, "!", format!("{name} missed this event"))),
         Ran::Skipped { .. } | Ran::Detached => None,
     });
     notes
@@ -135,11 +135,11 @@ pub(crate) fn changed(Change { path, before, after }: &Change) -> Row {
             (Some(before), Some(after)) => row.with(PLAIN, format!(" {before} → {after}")),
             _ => row,
         },
-        (_, None) => row.with(PLAIN, " taken away"),
+        (_, None) => row.with(PLAIN, " removed"),
     }
 }
 
-/// A value that is short enough to be shown.
+/// Returns a value that is short enough to be shown.
 fn value(value: &Value) -> Option<String> {
     let text = match value {
         Value::Array(_) | Value::Object(_) => return None,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn hooks_are_named_where_they_did_something() {
+    fn hooks_that_did_something_are_named() {
         let failed = Ran::Failed {
             failure: Failure::Panic { message: "oh".to_owned() },
             policy: FailurePolicy::Open,
@@ -196,11 +196,11 @@ mod tests {
             (answered(Kind::Proceed), None),
             (answered(Kind::Allow), None),
             (answered(Kind::Deny), Some("⊘ blocked by mine: because⟨U+001B⟩")),
-            (answered(Kind::GoOn), Some("↻ sent on by mine: because⟨U+001B⟩")),
-            (answered(Kind::Replace), Some("✎ answered by mine in place of it")),
+            (answered(Kind::GoOn), Some("↻ continued by mine: because⟨U+001B⟩")),
+            (answered(Kind::Replace), Some("✎ replaced by mine")),
             (failed, Some("! mine panicked: oh")),
             (Ran::Detached, None),
-            (Ran::Dropped, Some("! mine missed it")),
+            (Ran::Dropped, Some("! mine missed this event")),
         ];
         for (ran, expected) in cases {
             let seen = told(&mut Told::default(), "mine", ran.clone(), Vec::new());
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_that_changes_every_request_is_told_once_and_what_is_built_in_never() {
+    fn a_hook_that_changes_every_request_is_shown_once_and_built_in_hooks_never() {
         let change =
             |path: &str, after: Value| vec![Change { path: path.to_owned(), before: None, after: Some(after) }];
         let (mut mind, pass) = (Told::default(), || answered(Kind::Proceed));

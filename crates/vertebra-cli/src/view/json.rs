@@ -1,6 +1,6 @@
-//! A run for programs: one JSON object at the end, with the events before it where they are wanted.
+//! The view for programs: one JSON object at the end, after one per event if requested.
 //!
-//! The fields are a promise: see `docs/output.md`.
+//! The fields are stable: see `docs/output.md`.
 
 use serde::Serialize;
 use vertebra::{News, RunEvent, RunReport, RunStatus, Stop, StopReason, ToolStatus, Usage};
@@ -8,10 +8,10 @@ use vertebra::{News, RunEvent, RunReport, RunStatus, Stop, StopReason, ToolStatu
 use super::{About, Aside, View};
 use crate::surface::Surface;
 
-/// How many denied calls are listed. The rest are counted.
+/// How many denied calls are listed. The others are only counted.
 const MAX_DENIED: usize = 100;
 
-/// Writes objects.
+/// Prints a run as JSON objects.
 pub(crate) struct Json {
     events: bool,
     model: String,
@@ -22,7 +22,7 @@ pub(crate) struct Json {
 }
 
 impl Json {
-    /// One object.
+    /// Prints one object at the end.
     pub(crate) fn at_the_end() -> Self {
         Self {
             events: false,
@@ -34,7 +34,7 @@ impl Json {
         }
     }
 
-    /// One object for each event, then the one at the end.
+    /// Prints one object per event, then the one at the end.
     pub(crate) fn streaming() -> Self {
         Self { events: true, ..Self::at_the_end() }
     }
@@ -99,7 +99,7 @@ impl View for Json {
     }
 }
 
-/// How a run ended, for a program. Every field is always there.
+/// The result object. Every field is always present.
 #[derive(Serialize)]
 struct Outcome<'a> {
     event: &'static str,
@@ -119,14 +119,14 @@ struct Outcome<'a> {
     run_id: &'a str,
 }
 
-/// What nobody may overlook.
+/// A warning.
 #[derive(Serialize)]
 struct Warning<'a> {
     event: &'static str,
     message: &'a str,
 }
 
-/// Why it ended.
+/// Why the run ended.
 #[derive(Serialize)]
 struct Why<'a> {
     reason: StopReason,
@@ -140,7 +140,7 @@ impl<'a> From<&'a Stop> for Why<'a> {
     }
 }
 
-/// A call that was refused.
+/// A denied call.
 #[derive(Serialize)]
 struct Denied {
     tool: String,
@@ -152,14 +152,14 @@ struct Denied {
 struct Dollars(u64);
 
 impl Dollars {
-    #[expect(clippy::cast_precision_loss, reason = "nobody spends so much that a millionth of a dollar gets lost")]
+    #[expect(clippy::cast_precision_loss, reason = "f64 is exact for any realistic cost in millionths of a dollar")]
     fn number(self) -> f64 {
         self.0 as f64 / 1e6
     }
 }
 
 fn line(value: &impl Serialize, surface: &mut dyn Surface) {
-    // Nothing here has keys that are no strings, so it cannot fail; a program would rather have no line than a broken one.
+    // Serialisation cannot fail, because all keys are strings.
     if let Ok(text) = serde_json::to_string(value) {
         surface.answer(&format!("{text}\n"));
     }

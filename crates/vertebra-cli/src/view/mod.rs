@@ -1,4 +1,4 @@
-//! What a person or a program sees of a run.
+//! The views of a run, for people and for programs.
 
 pub(crate) mod rows;
 pub(crate) mod text;
@@ -17,102 +17,126 @@ mod people;
 mod plain;
 mod quiet;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 
 use vertebra::{Clock, ModelId, RunEvent};
 
 pub(crate) use self::{call::on_one_row as call_row, hooks::changed};
 use crate::surface::Surface;
 
-/// One way to show runs. The views are told everything and draw on a surface; they read no clock and no terminal but
-/// those they are given.
+/// One way to show runs. A view receives all events and draws on a surface. It uses only the clock and the surface that it
+/// is given.
 pub(crate) trait View: Send {
-    /// Says who is about to work, where and with which rights. Once, before the first run.
+    /// Shows the model, folder and permission mode. Called once, before the first run.
     fn begin(&mut self, about: &About<'_>, surface: &mut dyn Surface);
 
     /// Shows one event.
     fn show(&mut self, event: &RunEvent, surface: &mut dyn Surface);
 
-    /// Time has passed, or the width has changed: whatever moves, moves on.
+    /// Redraws the footer after time has passed or the width has changed.
     fn tick(&mut self, surface: &mut dyn Surface);
 
-    /// Takes what is shown under the rest until something else is.
+    /// Sets what the footer shows besides the run.
     fn aside(&mut self, aside: Aside, surface: &mut dyn Surface);
 
-    /// A run's events are over: what is left is written, and nothing moves any more. The next run may come.
+    /// Writes what is left after the last event of a run and clears the footer.
     fn end(&mut self, surface: &mut dyn Surface);
 }
 
-/// Who works, where, with which rights.
+/// The model, folder and permission mode of a session.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About<'a> {
     /// The model.
     pub(crate) model: &'a ModelId,
     /// The folder.
     pub(crate) folder: &'a Path,
-    /// What happens to calls that no rule speaks of, in a word.
+    /// The permission mode.
     pub(crate) mode: &'a str,
-    /// What a person should know before it begins.
+    /// Notices for the user.
     pub(crate) notices: &'a [String],
-    /// What nobody may overlook: what was to hold and does not.
+    /// Warnings: protections that were configured and are not in force.
     pub(crate) warnings: &'a [String],
 }
 
 impl About<'_> {
-    /// The model as people write it: `anthropic:claude-sonnet-4-5`.
+    /// Returns the model as `PROVIDER:NAME`.
     fn model(&self) -> String {
         format!("{}:{}", self.model.provider, self.model.name)
     }
 }
 
-/// What whoever drives a view has to say under it.
+/// What the front end shows in the footer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Aside {
-    /// The keys that do something now: `esc cancels`.
+    /// The keys that work now, such as `esc to stop`.
     pub(crate) keys: String,
-    /// What the person said that the model has not read yet, oldest first.
+    /// The messages that the model has not read yet, oldest first.
     pub(crate) waiting: Vec<String>,
 }
 
-/// What a run is shown as.
+/// The output format of a run.
 #[derive(clap::ValueEnum, Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// Text for people
+    /// Print text for people
     #[default]
     Text,
-    /// One JSON object at the end
+    /// Print one JSON object at the end
     Json,
-    /// One JSON object per event, then the one at the end
+    /// Print one JSON object per event, then the one at the end
     StreamJson,
 }
 
-/// What there is to draw on.
+/// The kind of output device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Canvas {
-    /// A terminal that can draw over a few lines.
+    /// A terminal that can move its cursor.
     Terminal,
-    /// A terminal that only writes on.
+    /// A terminal that cannot.
     Dumb,
     /// A pipe or a file: the answer goes to standard output, the rest to standard error.
     Pipe,
 }
 
-/// How runs are to be shown.
+/// How runs are shown.
 #[derive(Clone)]
 pub(crate) struct Showing {
-    /// As what.
+    /// The output format.
     pub(crate) output: Output,
-    /// Whether only the answer is of interest.
+    /// Whether only the answer is printed.
     pub(crate) quiet: bool,
-    /// On what.
+    /// The output device.
     pub(crate) canvas: Canvas,
-    /// Whether with colours and bold letters.
+    /// Whether to use colours and bold text.
     pub(crate) colour: bool,
-    /// What tells how long things take.
+    /// The clock that durations are measured with.
     pub(crate) clock: Arc<dyn Clock>,
+    /// The calls that no one could approve.
+    pub(crate) unapproved: Unapproved,
 }
 
-/// The view that is wanted.
+/// Counts the calls that were denied because no one could approve them. Clones share the count.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Unapproved(Arc<AtomicU32>);
+
+impl Unapproved {
+    /// Counts one more call.
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the number of calls so far.
+    pub(crate) fn count(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Creates the view for an output format and device.
 pub(crate) fn for_output(showing: &Showing) -> Box<dyn View> {
     match (showing.output, showing.canvas) {
         (Output::Json, _) => Box::new(json::Json::at_the_end()),

@@ -1,4 +1,4 @@
-//! A run for people at a terminal: what is finished stays, what goes on moves in a few lines under it.
+//! The view for a terminal: finished text scrolls up, and a footer shows what is under way.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,11 +18,11 @@ use super::{
 };
 use crate::{markdown::Markdown, surface::Surface};
 
-/// Text gets no wider than this, however wide the screen is: longer lines are hard to read.
+/// The maximum width of text: longer lines are hard to read.
 pub(super) const MAX_TEXT: usize = 100;
-/// From when on it is worth saying that the model thought.
+/// The shortest thought that is reported.
 const THOUGHT: Duration = Duration::from_secs(1);
-/// How much of a thought is kept.
+/// How many bytes of a thought are kept.
 const MAX_THOUGHT: usize = 2 * 1024;
 
 /// Draws a run.
@@ -34,15 +34,15 @@ pub(crate) struct People {
     pub(super) drafts: Vec<(u32, Draft)>,
     pub(super) calls: Calls,
     pub(super) spent: Usage,
-    /// Since when the run goes on; `None` between runs.
+    /// When the run started; `None` between runs.
     pub(super) since: Option<Duration>,
     pub(super) aside: Aside,
-    /// What stands above.
+    /// What was written last.
     above: Above,
     told: Told,
 }
 
-/// What the model thinks.
+/// A thought of the model.
 pub(super) struct Thought {
     began: Duration,
     pub(super) text: String,
@@ -76,17 +76,17 @@ impl People {
         }
     }
 
-    /// Whether what moves stands apart from what stays.
+    /// Returns whether an empty line separates the footer from the text above.
     pub(super) fn stands_apart(&self) -> bool {
         match self.above {
             Above::Nothing => false,
-            // A paragraph that has come out in part goes on without a gap.
+            // A paragraph that is partly written continues without a gap.
             Above::Answer => self.answer.is_empty(),
             Above::Row | Above::Rows => true,
         }
     }
 
-    /// How wide text may be.
+    /// Returns the width of text.
     fn text_width(width: usize) -> usize {
         usable(width).min(MAX_TEXT)
     }
@@ -124,19 +124,20 @@ impl People {
                 self.write(&rows, surface);
             }
             News::Missed { events } => {
-                let text = format!("… {} missed", counted(*events, "event"));
+                let text = format!("… {} not shown", counted(*events, "event"));
                 self.write(&[Row::default().with(DIM, text)], surface);
             }
             News::Ended { report } if event.depth == 0 => {
                 self.settle(surface);
-                // Children count too: it is what the person pays for.
+                // Includes the usage of subagents, because the user pays for it. A user at this terminal can always be asked, so no
+                // call is denied for lack of an approver.
                 let spent = std::mem::take(&mut self.spent);
-                let rows = ending::rows(report, spent, surface.width());
+                let rows = ending::rows(report, spent, 0, surface.width());
                 self.above = if self.above == Above::Nothing { Above::Nothing } else { Above::Rows };
                 self.write(&rows, surface);
                 self.since = None;
             }
-            // What a child says is for its parent, who says what came of it.
+            // The text of a subagent is for its parent, which reports the result.
             News::Delta { .. } | News::Ended { .. } => {}
         }
     }
@@ -178,7 +179,7 @@ impl People {
         if event.depth > 0 { self.write_under(&rows, surface) } else { self.write(&rows, surface) }
     }
 
-    /// Writes down the call that a child works for, before anything of the child.
+    /// Writes the call that started a subagent before the first event of the subagent.
     fn announce(&mut self, event: &RunEvent, surface: &mut dyn Surface) {
         let Some(parent) = self.calls.parent_of(event) else { return };
         parent.announced = true;
@@ -193,7 +194,7 @@ impl People {
         Place { width: surface.width(), depth: event.depth, agent }
     }
 
-    /// What hooks did where no call is.
+    /// Writes what hooks did outside a tool call.
     fn hooks(&mut self, event: &RunEvent, record: &Record, surface: &mut dyn Surface) {
         let notes = self.told.notes(record);
         if notes.is_empty() {
@@ -205,7 +206,7 @@ impl People {
         self.write(&place.put(rows), surface);
     }
 
-    /// What the model was about to say or to do is over.
+    /// Finishes the text and drops the call drafts.
     fn settle(&mut self, surface: &mut dyn Surface) {
         self.settle_text(surface);
         self.drafts.clear();
@@ -237,7 +238,7 @@ impl People {
         self.above = Above::Answer;
     }
 
-    /// Writes what belongs to the row above.
+    /// Writes rows that belong to the row above.
     fn write_under(&mut self, rows: &[Row], surface: &mut dyn Surface) {
         surface.write(&lines(rows, self.colour));
         self.above = Above::Rows;

@@ -1,13 +1,13 @@
-//! A run for dumb terminals and pipes: the same in fewer lines; nothing moves, nothing is coloured.
+//! The view for dumb terminals and pipes: fewer lines, no footer, no colour.
 //!
-//! The answer comes when a step is over, as the model wrote it; only what is not plainly visible is spelled out.
+//! The answer is printed at the end of a step, as the model wrote it, with invisible characters spelled out.
 
 use std::sync::Arc;
 
 use vertebra::{Channel, Clock, News, RunEvent, ToolCall, ToolResult, Usage};
 
 use super::{
-    About, Aside, Canvas, Showing, View,
+    About, Aside, Canvas, Showing, Unapproved, View,
     block::{self, Place},
     calls::{Calls, Open},
     ending,
@@ -18,20 +18,23 @@ use super::{
 };
 use crate::surface::Surface;
 
-/// Rows are cut here, whatever the width is: nobody knows who reads them.
+/// The width of a row. The width of the reader is not known.
 const WIDTH: usize = 160;
 
-/// Writes lines.
+/// Prints a run as lines.
 pub(crate) struct Plain {
     canvas: Canvas,
     clock: Arc<dyn Clock>,
     calls: Calls,
-    /// What the model said in this step.
+    /// The text of the model in this step.
     said: String,
-    /// What it said last before it did something.
+    /// Its text before the last tool call.
     settled: String,
     spent: Usage,
     told: Told,
+    unapproved: Unapproved,
+    /// How many unapproved calls earlier closing lines have reported.
+    reported: u32,
 }
 
 impl Plain {
@@ -44,10 +47,12 @@ impl Plain {
             settled: String::new(),
             spent: Usage::default(),
             told: Told::default(),
+            unapproved: showing.unapproved.clone(),
+            reported: 0,
         }
     }
 
-    /// What the model said on its way is no answer.
+    /// Prints text that the model wrote before a tool call. It is not the answer.
     fn settle(&mut self, surface: &mut dyn Surface) {
         if !self.said.trim().is_empty() {
             surface.write(&format!("{}\n", visible(self.said.trim_end())));
@@ -63,7 +68,7 @@ impl Plain {
     }
 }
 
-/// The answer, as the model wrote it.
+/// Prints the answer as the model wrote it.
 pub(super) fn answer(text: &str, surface: &mut dyn Surface) {
     if !text.trim().is_empty() {
         surface.answer(&format!("{}\n", visible(text.trim_end())));
@@ -108,15 +113,17 @@ impl View for Plain {
             News::Decided { call_id, decision } => self.calls.decided(event, call_id, decision),
             News::Used { usage } => self.spent += *usage,
             News::Notice { message, .. } => write(&ending::notice_rows(message, WIDTH), surface),
-            News::Missed { events } => surface.write(&format!("… {} missed\n", counted(*events, "event"))),
+            News::Missed { events } => surface.write(&format!("… {} not shown\n", counted(*events, "event"))),
             News::Ended { report } if event.depth == 0 => {
                 self.said.clear();
-                // On the same screen nothing needs to be said twice.
+                // A terminal has shown the text already.
                 if self.canvas == Canvas::Pipe || report.text != self.settled {
                     answer(&report.text, surface);
                 }
                 self.settled.clear();
-                write(&ending::rows(report, std::mem::take(&mut self.spent), WIDTH), surface);
+                let unapproved = self.unapproved.count() - self.reported;
+                self.reported += unapproved;
+                write(&ending::rows(report, std::mem::take(&mut self.spent), unapproved, WIDTH), surface);
             }
             News::Delta { .. } | News::ToolSays { .. } | News::Ended { .. } => {}
         }

@@ -1,19 +1,20 @@
-//! Only the answer, and what went wrong if there is none.
+//! The view for `--quiet`: the answer, and the closing line if the run did not succeed.
 
 use vertebra::{News, RunEvent, RunStatus};
 
-use super::{About, Aside, Canvas, Showing, View, ending, plain, rows::lines};
+use super::{About, Aside, Canvas, Showing, Unapproved, View, ending, plain, rows::lines};
 use crate::{markdown::Markdown, surface::Surface};
 
-/// Writes the answer.
+/// Prints the answer.
 pub(crate) struct Quiet {
     canvas: Canvas,
     colour: bool,
+    unapproved: Unapproved,
 }
 
 impl Quiet {
     pub(crate) fn new(showing: &Showing) -> Self {
-        Self { canvas: showing.canvas, colour: showing.colour }
+        Self { canvas: showing.canvas, colour: showing.colour, unapproved: showing.unapproved.clone() }
     }
 }
 
@@ -35,8 +36,9 @@ impl View for Quiet {
         } else {
             plain::answer(&report.text, surface);
         }
-        if report.status != RunStatus::Completed {
-            surface.write(&lines(&ending::rows(report, report.usage, surface.width()), self.colour));
+        let unapproved = self.unapproved.count();
+        if report.status != RunStatus::Completed || unapproved > 0 {
+            surface.write(&lines(&ending::rows(report, report.usage, unapproved, surface.width()), self.colour));
         }
     }
 

@@ -1,4 +1,4 @@
-//! What came of a call: a mark, a few facts, and as much of the output as helps.
+//! The result of a call: a mark, a few details and a preview of the output.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use super::{
     text::{counted, duration, more, on_one_line, visible},
 };
 
-/// How many rows of a difference are shown.
+/// How many rows of a diff are shown.
 const MAX_DIFF: usize = 12;
-/// How many tasks of a list are shown.
+/// How many tasks are shown.
 const MAX_TASKS: usize = 20;
-/// From when on it is worth saying how long something took.
+/// The shortest duration that is shown.
 const WORTH_SAYING: Duration = Duration::from_secs(1);
 
-/// How it went, in a mark.
+/// Returns the mark of a result.
 pub(crate) fn mark(result: &ToolResult) -> (Style, &'static str) {
     match result.status {
         ToolStatus::Done if result.success => (GREEN, "✓"),
@@ -32,7 +32,7 @@ pub(crate) fn mark(result: &ToolResult) -> (Style, &'static str) {
     }
 }
 
-/// The facts on the call's row, each behind a dot.
+/// Returns the details in the headline of a call.
 pub(crate) fn facts(call: &ToolCall, result: &ToolResult) -> Row {
     let mut facts: Vec<Row> = Vec::new();
     let dim = |text: String| Row::default().with(DIM, text);
@@ -58,16 +58,16 @@ fn is_numbered(line: &str) -> bool {
     line.split_once('\t').is_some_and(|(number, _)| number.trim().parse::<u64>().is_ok())
 }
 
-/// How much of an output is shown.
+/// How much of the output is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Much {
-    /// What helps to follow.
+    /// Enough to follow the run.
     Some,
-    /// What one has to know.
+    /// Only what is needed.
     Little,
 }
 
-/// What is to be seen under the call's row.
+/// Returns the rows under the headline of a call.
 pub(crate) fn preview(call: &ToolCall, result: &ToolResult, much: Much) -> Vec<Row> {
     match (result.status, much) {
         (ToolStatus::Blocked | ToolStatus::Failed | ToolStatus::Unknown, _) => {
@@ -90,7 +90,7 @@ fn diff(result: &ToolResult) -> Option<Diff<'_>> {
     result.data.get("diff").and_then(Value::as_str).map(Diff::read)
 }
 
-/// The output, without what the facts say already.
+/// Returns the output without the exit code, which the headline shows.
 fn said(result: &ToolResult) -> &str {
     let output = result.output.as_str();
     let output = match output.split_once('\n') {
@@ -101,17 +101,17 @@ fn said(result: &ToolResult) -> &str {
     if output == "(no output)" { "" } else { output }
 }
 
-/// The first and the last lines, and how many are left out between them.
+/// Returns the first and last lines and the number of lines between them.
 fn output(text: &str, style: Style, head: usize, tail: usize) -> Vec<Row> {
     let lines: Vec<&str> = text.trim_end().lines().filter(|line| *line != "STDERR:").collect();
     let row = |line: &&str| Row::default().with(style, visible(line));
-    // One line that is left out would take a line to say so.
+    // To hide a single line would take a line, too.
     let Some(missing @ 2..) = lines.len().checked_sub(head + tail) else { return lines.iter().map(row).collect() };
     let left_out = Row::default().with(DIM, more(missing, "line"));
     lines[..head].iter().map(row).chain([left_out]).chain(lines[head + missing..].iter().map(row)).collect()
 }
 
-/// A list of tasks.
+/// Returns a task list as rows.
 fn checklist(data: &Value) -> Option<Vec<Row>> {
     let tasks: Vec<Task> = serde_json::from_value(data.clone()).ok()?;
     let missing = tasks.len().saturating_sub(MAX_TASKS);

@@ -15,14 +15,14 @@ pub(crate) const RED: Style = AnsiColor::Red.on_default();
 pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// A piece of text in one style. Its text is clean and has no line break, except where it goes into [`wrap`].
+/// Text in one style. It contains no control characters, and line breaks only as input of [`wrap`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) style: Style,
     pub(crate) text: String,
 }
 
-/// Text on one line.
+/// One line of styled text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Row(pub(crate) Vec<Span>);
 
@@ -53,12 +53,12 @@ impl Row {
         self
     }
 
-    /// How many columns it takes.
+    /// Returns its width in columns.
     pub(crate) fn width(&self) -> usize {
         self.0.iter().map(|span| text::width(&span.text)).sum()
     }
 
-    /// As much of it as fits into so many columns.
+    /// Cuts the row to this many columns.
     #[must_use]
     pub(crate) fn cut(self, columns: usize) -> Self {
         if self.width() <= columns {
@@ -66,7 +66,7 @@ impl Row {
         }
         let (mut row, mut left) = (Self::default(), columns);
         for Span { style, text } in self.0 {
-            // The last of those that fit leaves a column for the ellipsis, whatever it is cut from.
+            // Leave one column for the ellipsis.
             let room = left.saturating_sub(1);
             let end = text::fitting(&text, room);
             row.push(style, &text[..end]);
@@ -79,7 +79,7 @@ impl Row {
         row
     }
 
-    /// The text, in colours or without.
+    /// Returns the text, with or without colours.
     pub(crate) fn paint(&self, colour: bool) -> String {
         let mut painted = String::new();
         for Span { style, text } in &self.0 {
@@ -93,20 +93,20 @@ impl Row {
     }
 }
 
-/// The rows behind a row of the same width, or behind as many blanks from the second on.
+/// Puts `mark` before the first row and as many spaces before the others.
 pub(crate) fn behind(mark: &Row, rows: Vec<Row>) -> Vec<Row> {
     let blanks = Row::default().with(PLAIN, " ".repeat(mark.width()));
     let behind = |(number, row): (usize, Row)| if number == 0 { mark.clone() } else { blanks.clone() }.then(row);
     rows.into_iter().enumerate().map(behind).collect()
 }
 
-/// Rows as text for a surface, each on its line.
+/// Formats rows as lines for a surface.
 pub(crate) fn lines(rows: &[Row], colour: bool) -> String {
     rows.iter().map(|row| row.paint(colour) + "\n").collect()
 }
 
-/// Wraps text into rows of so many columns: between words, between wide characters, and inside of a word only if it is
-/// longer than a row. A `\n` ends a row.
+/// Wraps text into rows: between words, between wide characters, and inside a word only if it is longer than a row. A `\n`
+/// ends a row.
 pub(crate) fn wrap(spans: &[Span], columns: usize) -> Vec<Row> {
     let mut wrapping = Wrapping { columns: columns.max(1), ..Wrapping::default() };
     for Span { style, text } in spans {
@@ -125,7 +125,7 @@ struct Wrapping {
     rows: Vec<Row>,
     row: Row,
     taken: usize,
-    /// Blanks that are written only if a word follows on the same row.
+    /// Spaces that are written only if a word follows on the same row.
     blanks: Row,
     word: Row,
 }

@@ -1,4 +1,4 @@
-//! Text of others, made fit for a terminal: nothing in it moves the cursor, turns the direction or hides.
+//! Makes untrusted text safe for a terminal: nothing in it moves the cursor, changes the text direction or is invisible.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 use vertebra_kit::{is_invisible, spelled_out};
 
-/// How wide a tab is.
+/// The spaces of a tab.
 const TAB: &str = "    ";
 
-/// The text with its lines kept, tabs as blanks, and whatever else is not plainly seen spelled out as `⟨U+001B⟩`.
+/// Returns the text with line breaks kept, tabs as spaces, and other invisible characters spelled out as `⟨U+001B⟩`.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
@@ -26,28 +26,28 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a character is seen as what it is, or is a line break. Joiners belong to emoji and to many scripts.
+/// Returns whether a character is visible or a line break. Joiners belong to emoji and many scripts and are allowed.
 pub(crate) fn is_plain(c: char) -> bool {
     c == '\n' || !(c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}'))
 }
 
-/// The text on one line.
+/// Returns the text on one line.
 pub(crate) fn on_one_line(text: &str) -> String {
     visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
-/// As much of a session's name as tells it from others: when it began, to the millisecond.
+/// Returns the start of a session ID, which contains its start time in milliseconds.
 pub(crate) fn short_id(session_id: &str) -> String {
     let (_, name) = session_id.split_once('-').unwrap_or(("", session_id));
     on_one_line(&name.chars().take(12).collect::<String>())
 }
 
-/// How many columns a text takes.
+/// Returns the width of a text in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// As much of the text as fits into so many columns, and `…` where something is missing.
+/// Cuts the text to this many columns and marks the cut with `…`.
 pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
@@ -56,7 +56,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(if columns == 0 { String::new() } else { format!("{}…", &text[..end]) })
 }
 
-/// How many bytes of the text fit into so many columns, in whole characters as people see them.
+/// Returns how many bytes of the text fit into this many columns, in whole graphemes.
 pub(crate) fn fitting(text: &str, columns: usize) -> usize {
     let mut taken = 0;
     for (at, grapheme) in text.grapheme_indices(true) {
@@ -68,7 +68,7 @@ pub(crate) fn fitting(text: &str, columns: usize) -> usize {
     text.len()
 }
 
-/// A number of bytes for people.
+/// Formats a number of bytes.
 pub(crate) fn bytes(count: usize) -> String {
     match count {
         0..1_000 => format!("{count} B"),
@@ -77,7 +77,7 @@ pub(crate) fn bytes(count: usize) -> String {
     }
 }
 
-/// A number of tokens for people.
+/// Formats a number of tokens.
 pub(crate) fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
@@ -86,7 +86,7 @@ pub(crate) fn tokens(count: u64) -> String {
     }
 }
 
-/// A duration for people.
+/// Formats a duration.
 pub(crate) fn duration(time: std::time::Duration) -> String {
     match time.as_secs() {
         0..10 => format!("{}.{} s", time.as_secs(), time.subsec_millis() / 100),
@@ -96,7 +96,7 @@ pub(crate) fn duration(time: std::time::Duration) -> String {
     }
 }
 
-/// Money for people, in millionths of a dollar.
+/// Formats an amount in millionths of a dollar.
 pub(crate) fn money(micros: u64) -> String {
     match micros {
         0..1_000_000 => format!("${}.{:04}", 0, micros / 100),
@@ -104,18 +104,18 @@ pub(crate) fn money(micros: u64) -> String {
     }
 }
 
-/// `1 line`, `2 lines`.
+/// Formats a count with its noun: `1 line`, `2 lines`.
 pub(crate) fn counted(count: impl TryInto<u64>, one: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Facts, each behind a dot: ` · 2 steps · 3 s`.
+/// Joins details with dots: ` · 2 steps · 3 s`.
 pub(crate) fn dotted(facts: &[String]) -> String {
     format!(" · {}", facts.join(" · "))
 }
 
-/// `… 1 more line`, `… 2 more lines`.
+/// Formats the number of missing items: `… 2 more lines`.
 pub(crate) fn more(count: usize, one: &str) -> String {
     format!("… {count} more {one}{}", if count == 1 { "" } else { "s" })
 }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_moves_turns_or_hides_is_spelled_out() {
+    fn control_and_invisible_characters_are_spelled_out() {
         let cases = [
             ("a\u{1b}[2Jb\u{7}", "a⟨U+001B⟩[2Jb⟨U+0007⟩"),
             ("\u{9b}31m\u{7f}", "⟨U+009B⟩31m⟨U+007F⟩"),

@@ -155,7 +155,7 @@ impl Inbox {
                 JournalError::new(JournalFault::Corrupt, message)
             })?,
             Some((until, None)) if until < now.as_microsecond() => {
-                Decision::Deny { reason: "nobody answered in time".to_owned() }
+                Decision::Deny { reason: "no one answered in time".to_owned() }
             }
             Some((_, None)) | None => Decision::Later,
         })

@@ -99,7 +99,7 @@ async fn an_answer_that_cannot_count_says_why() {
     }
     assert_eq!(store.inbox().decide(&approval("s", "call-2", "d2")).await, no(), "the first answer stands");
     let Decision::Deny { reason } = store.inbox().decide(&late).await else { panic!("no answer is a no") };
-    assert_eq!(reason, "nobody answered in time");
+    assert_eq!(reason, "no one answered in time");
     let edit = Decision::Edit { args: Args::default() };
     store.answer("s", "call-1", "d1", &edit).expect("other arguments are an answer too");
     assert_eq!(store.inbox().decide(&approval("s", "call-1", "d1")).await, edit);

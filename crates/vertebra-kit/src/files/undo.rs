@@ -207,7 +207,10 @@ impl Before {
         let place = self.root.go(&self.path)?;
         // The path was real when it was kept: if a link is on the way now, somebody else put it there.
         if place.path() != self.path {
-            return Err(ToolError::new(format!("`{}` leads elsewhere by now", show(&self.path))));
+            return Err(ToolError::new(format!(
+                "`{}` was not restored: it now leads to another place",
+                show(&self.path)
+            )));
         }
         alone(&place, || self.put_back_at(&place))
     }
@@ -218,15 +221,15 @@ impl Before {
         // What is longer than it was made is not what it was made.
         let now = effort.read(file, self.now.bytes as u64 + 1).map_err(|error| place.failed("read", error))?;
         if hash(&now) != self.now.hash {
-            return Err(place.says("was changed since, so it stays as it is"));
+            return Err(place.says("was not restored: it has changed since"));
         }
         match &self.was {
             Was::Content(bytes) => commit(place, bytes, &Onto::This(facts), &effort),
             Was::Absent => {
                 unlinkat(place.folder(), place.name(), AtFlags::empty()).map_err(|errno| place.failed("remove", errno))
             }
-            Was::Lost => Err(place.says("stays as it is: it was too large to be kept")),
-            Was::Mixed => Err(place.says("stays as it is: between two changes something else changed it too")),
+            Was::Lost => Err(place.says("was not restored: it was too large to keep a copy")),
+            Was::Mixed => Err(place.says("was not restored: something else changed it in between")),
         }
     }
 }
@@ -235,13 +238,13 @@ impl fmt::Display for Undone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { restored, removed, refused } = self;
         if restored.is_empty() && removed.is_empty() && refused.is_empty() {
-            return write!(f, "there is nothing to undo: no file was changed by the file tools");
+            return write!(f, "nothing to undo: the file tools have changed no file");
         }
         let mut lines = Vec::new();
-        lines.extend(restored.iter().map(|path| format!("`{path}` is as it was")));
-        lines.extend(removed.iter().map(|path| format!("`{path}` was new and is gone")));
+        lines.extend(restored.iter().map(|path| format!("restored `{path}`")));
+        lines.extend(removed.iter().map(|path| format!("deleted `{path}`, which was new")));
         lines.extend(refused.iter().cloned());
-        lines.push("what commands changed stays".to_owned());
+        lines.push("changes made by commands are not undone".to_owned());
         f.write_str(&lines.join("\n"))
     }
 }

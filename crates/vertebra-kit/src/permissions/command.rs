@@ -1,11 +1,11 @@
-//! `Bash(…)`: patterns of simple commands, and when a whole line is covered by them.
+//! `Bash(…)`: patterns of simple commands.
 
 use regex::Regex;
 use vertebra::shell::simple_commands;
 
 use super::rule::Wrong;
 
-/// A pattern of one simple command: `*` stands for any text, and `git *` holds for `git` alone, too.
+/// A pattern of one simple command. `*` matches any text, and `git *` also matches `git` alone.
 #[derive(Debug, Clone)]
 pub(crate) struct CommandPattern(Regex);
 
@@ -14,7 +14,7 @@ impl CommandPattern {
         let text = text.strip_suffix(":*").map_or_else(|| text.to_owned(), |start| format!("{start} *"));
         if text.contains(":*") {
             let instead = format!("write `Bash({})`", text.replace(":*", " *").replace("  ", " "));
-            return Err(Wrong::new("`:*` stands at the end only", instead));
+            return Err(Wrong::new("`:*` is only valid at the end", instead));
         }
         let text = plain(&text)?;
         let (text, end) = match text.strip_suffix(" *") {
@@ -27,19 +27,20 @@ impl CommandPattern {
         regex.map(Self).map_err(|error| Wrong::new(error.to_string(), "write a shorter pattern"))
     }
 
-    /// Whether this is such a command, as it stands.
+    /// Returns whether the pattern matches the command as written.
     pub(crate) fn holds(&self, command: &str) -> bool {
         self.0.is_match(command)
     }
 
-    /// Whether this is such a command, also by the path of its program or with redirections.
+    /// Returns whether the pattern matches the command in any of its forms: with or without the path of its program and its
+    /// redirections.
     pub(crate) fn holds_somehow(&self, command: &str) -> bool {
         forms(command).iter().any(|form| self.holds(form))
     }
 }
 
-/// The ways in which a refusal may mean a command: as it stands, without its redirections, and each by the bare name of its
-/// program.
+/// Returns the forms of a command that a deny rule matches: as written, without redirections, and each with the bare name of
+/// its program.
 fn forms(command: &str) -> Vec<String> {
     let (words, _) = parts(command);
     let mut forms = vec![command.to_owned(), words.join(" ")];
@@ -52,7 +53,7 @@ fn forms(command: &str) -> Vec<String> {
     forms
 }
 
-/// The pattern as commands are compared: without quotes, and one command only.
+/// Normalises a pattern: removes quotes and checks that it is one command.
 fn plain(text: &str) -> Result<String, Wrong> {
     let commands = simple_commands(text);
     let Some((first, others)) = commands.split_first() else { return Ok(text.to_owned()) };
@@ -62,7 +63,7 @@ fn plain(text: &str) -> Result<String, Wrong> {
     }
     let rules: Vec<String> = commands.iter().map(|command| format!("`Bash({command})`")).collect();
     let instead = format!("write a rule for each: {}", rules.join(", "));
-    Err(Wrong::new("it is more than one command, and commands are judged one by one", instead))
+    Err(Wrong::new("a rule matches one command, and this is more than one", instead))
 }
 
 /// A file that a command opens by redirection.
@@ -72,9 +73,9 @@ pub(super) struct Redirection<'c> {
     pub(super) writes: bool,
 }
 
-/// The words of a simple command, and its redirections, which stand behind them.
+/// Splits a simple command into its words and its redirections, which follow the words.
 ///
-/// A quoted word may look like a redirection and is taken for one: that costs a question, and hides nothing.
+/// A quoted word that looks like a redirection counts as one. This may cause a question, but hides nothing.
 pub(super) fn parts(command: &str) -> (Vec<&str>, Vec<Redirection<'_>>) {
     let mut words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
     let Some(first) = words.iter().position(|word| operator(word).is_some()) else { return (words, Vec::new()) };
@@ -96,7 +97,7 @@ pub(super) fn parts(command: &str) -> (Vec<&str>, Vec<Redirection<'_>>) {
     (words, found)
 }
 
-/// Whether the word starts a redirection: whether it writes, and what is glued to it.
+/// Parses the start of a redirection: whether it writes, and the text attached to it.
 fn operator(word: &str) -> Option<(bool, &str)> {
     let rest = word.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = match rest.strip_prefix('{') {
@@ -109,17 +110,17 @@ fn operator(word: &str) -> Option<(bool, &str)> {
 }
 
 impl Redirection<'_> {
-    /// Whether nothing is written that anybody could read.
+    /// Returns whether the redirection writes to no file.
     pub(super) fn is_harmless(&self) -> bool {
         !self.writes || self.target == "/dev/null" || self.target.bytes().all(|byte| byte.is_ascii_digit())
     }
 }
 
-/// Wrappers that do nothing but run their command in another way.
+/// Programs that only run another command.
 const WRAPPERS: &[&str] =
     &["builtin", "command", "env", "ionice", "nice", "noglob", "nohup", "stdbuf", "time", "timeout"];
 
-/// Options of those wrappers that open no file and set nothing.
+/// Options of those programs that open no file and change no setting.
 const OPTIONS: &[&str] = &[
     "--",
     "-p",
@@ -140,7 +141,7 @@ const OPTIONS: &[&str] = &[
     "HUP",
 ];
 
-/// Variables that change how a program talks, and not what it does.
+/// Variables that change the output of a program, not what it does.
 const VARIABLES: &[&str] = &[
     "CARGO_TERM_COLOR",
     "CI",
@@ -155,7 +156,7 @@ const VARIABLES: &[&str] = &[
     "TZ",
 ];
 
-/// Whether the command only wraps another one of the list, which is judged for itself.
+/// Returns whether the command only wraps another command of the list, which is judged separately.
 pub(super) fn only_wraps(command: &str, all: &[String]) -> bool {
     let wraps = |inner: &String| {
         let head = command.strip_suffix(inner.as_str()).and_then(|head| head.strip_suffix(' '));
@@ -164,7 +165,7 @@ pub(super) fn only_wraps(command: &str, all: &[String]) -> bool {
     all.iter().any(wraps) || (command.contains('=') && command.split(' ').all(is_harmless_assignment))
 }
 
-/// `timeout 5`, `env LANG=C`, `nice -n 10 nohup`, `LANG=C`: what may stand before a command without a rule of its own.
+/// Returns whether this prefix needs no rule: `timeout 5`, `env LANG=C`, `nice -n 10 nohup`, `LANG=C`.
 fn is_harmless_head(head: &str) -> bool {
     let duration = |word: &str| {
         let number = word.trim_start_matches(['-', '+', 'n', 'k']).trim_end_matches(['s', 'm', 'h', 'd']);

@@ -14,10 +14,10 @@ use super::{
     rule::{Effect, Rule, RuleError},
 };
 
-/// How large the file may be.
+/// The largest file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// A file of rules cannot be used.
+/// Why a rule file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It cannot be read or written.
@@ -36,7 +36,7 @@ pub enum FileError {
         /// What and where.
         message: String,
     },
-    /// Something in it is not what it has to be.
+    /// A value in it is invalid.
     #[error("{}, line {line}: {message}", path.display())]
     Content {
         /// The file.
@@ -48,15 +48,15 @@ pub enum FileError {
     },
 }
 
-/// A file that rules are read from and written to.
+/// A file with rules.
 #[derive(Debug)]
 pub(super) struct RuleFile {
     path: PathBuf,
-    /// Two people may say "always" at once.
+    /// Serialises writes: two people may add a rule at once.
     writing: Mutex<()>,
 }
 
-/// What a file says.
+/// The contents of a rule file.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) rules: Vec<(Effect, Rule)>,
@@ -74,12 +74,12 @@ impl RuleFile {
         &self.path
     }
 
-    /// The file as the source of its rules.
+    /// Returns the file as the source of its rules.
     pub(super) fn source(&self) -> Arc<str> {
         self.path.display().to_string().into()
     }
 
-    /// Reads the rules. A file that is not there has none.
+    /// Reads the rules. A missing file has none.
     pub(super) fn read(&self) -> Result<Contents, FileError> {
         let text = self.text()?;
         let document = Document::parse(text.as_str())
@@ -103,7 +103,7 @@ impl RuleFile {
                     continue;
                 }
                 other => {
-                    let message = format!("`{other}` is none of `allow`, `ask`, `deny`, `mode`");
+                    let message = format!("unknown key `{other}`; expected `allow`, `ask`, `deny` or `mode`");
                     return Err(wrong(table.key(key).and_then(toml_edit::Key::span).or(item.span()), message));
                 }
             };
@@ -118,8 +118,7 @@ impl RuleFile {
         Ok(contents)
     }
 
-    /// Adds a rule at the end of its list. Everything else in the file stays as it is; a reader sees the old file or the
-    /// new one.
+    /// Appends a rule to its list and keeps everything else in the file. The file is replaced atomically.
     pub(super) fn append(&self, effect: Effect, rule: &str) -> Result<(), FileError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let content =
@@ -139,7 +138,7 @@ impl RuleFile {
         if list.iter().any(|known| known.as_str() == Some(rule)) {
             return Ok(());
         }
-        // Below the others, if each has a line of its own.
+        // On its own line, if the others are.
         let own_line = list.iter().last().and_then(|last| last.decor().prefix()?.as_str()).map(last_line);
         match own_line.flatten() {
             Some(indent) => list.push_formatted(Value::from(rule).decorated(indent, "")),
@@ -159,7 +158,7 @@ impl RuleFile {
         }
     }
 
-    /// Puts a new file in the place of the old one, with the rights of the old one.
+    /// Replaces the file and keeps its permissions.
     fn replace(&self, text: &str) -> Result<(), FileError> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let write = || {
@@ -181,7 +180,7 @@ impl RuleFile {
     }
 }
 
-/// The line break and the blanks before a value that stands on a line of its own.
+/// Returns the line break and the indentation before a value on its own line.
 fn last_line(prefix: &str) -> Option<String> {
     prefix.rfind('\n').map(|at| prefix[at..].to_owned())
 }
@@ -191,7 +190,7 @@ fn mode(item: &Item) -> Result<Mode, String> {
         Some("ask") => Ok(Mode::Ask),
         Some("accept_edits") => Ok(Mode::AcceptEdits),
         Some("plan") => Ok(Mode::Plan),
-        Some("bypass") => Err("questions are not bypassed by a file; the program has to say so".to_owned()),
+        Some("bypass") => Err("a file cannot turn on bypass mode; only the program can".to_owned()),
         _ => Err("`mode` is one of \"ask\", \"accept_edits\", \"plan\"".to_owned()),
     }
 }
@@ -236,13 +235,13 @@ mod tests {
         let cases = [
             (
                 "[permissions]\n\nallow = [\n  \"Bash(git *)\",\n  \"Bash(git *\"\n]\n",
-                "line 5: `Bash(git *` is not a rule",
+                "line 5: invalid rule `Bash(git *`",
             ),
-            ("[permissions]\nalow = []\n", "line 2: `alow` is none of"),
+            ("[permissions]\nalow = []\n", "line 2: unknown key `alow`"),
             ("[permissions]\nallow = \"Bash\"\n", "line 2: `allow` is a list of rules"),
             ("[permissions]\ndeny = [1]\n", "line 2: `deny` is a list of rules"),
             ("x = 1\npermissions = 3\n", "line 2: `permissions` is a table"),
-            ("[permissions]\nmode = \"bypass\"\n", "line 2: questions are not bypassed by a file"),
+            ("[permissions]\nmode = \"bypass\"\n", "line 2: a file cannot turn on bypass mode"),
             ("[permissions\n", "line 1"),
         ];
         for (text, expected) in cases {

@@ -1,8 +1,8 @@
-//! `WebFetch(domain:…)`: patterns of hosts, and the host of a URL.
+//! `WebFetch(domain:…)`: host patterns, and the host of a URL.
 
 use super::rule::Wrong;
 
-/// One host, or with `*.` all hosts below it.
+/// A host, or with `*.` all its subdomains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HostPattern {
     host: String,
@@ -22,7 +22,7 @@ impl HostPattern {
         let bare = text.trim_start_matches("domain:").trim();
         let host = host_of(bare).or_else(|| is_host(bare).then(|| bare.to_owned()));
         let host = host.unwrap_or_else(|| "example.org".to_owned());
-        Err(Wrong::new("a host is named as `domain:`", format!("write `WebFetch(domain:{host})`")))
+        Err(Wrong::new("a host needs the prefix `domain:`", format!("write `WebFetch(domain:{host})`")))
     }
 
     pub(super) fn holds(&self, host: &str) -> bool {
@@ -38,7 +38,7 @@ fn is_host(text: &str) -> bool {
     !text.is_empty() && !text.contains("//") && text.bytes().all(allowed)
 }
 
-/// The host of a URL, in lower case; `None` if two programs could read it differently.
+/// Returns the host of a URL in lower case, or `None` if two programs could parse it differently.
 pub(super) fn host_of(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     if !matches!(&*scheme.to_ascii_lowercase(), "http" | "https") || url.contains(['\\', '\t', '\n', '\r', ' ']) {

@@ -1,4 +1,4 @@
-//! What comes of a call: the rules, then the mode.
+//! Judges a call by the rules, then by the mode.
 
 use std::{fmt, sync::Arc};
 
@@ -13,14 +13,14 @@ use super::{
 };
 use crate::protected::is_protected;
 
-/// A rule, and who gave it.
+/// A rule and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Listed {
-    /// What it says.
+    /// The effect of the rule.
     pub effect: Effect,
     /// The rule.
     pub rule: Arc<str>,
-    /// Who gave it: `user settings`.
+    /// Where it comes from, such as `user settings`.
     pub source: Arc<str>,
 }
 
@@ -30,14 +30,14 @@ impl fmt::Display for Listed {
     }
 }
 
-/// What comes of a call, and why.
+/// The judgement about a call and its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explanation {
-    /// What the rules and the mode say. `None` if they have no opinion: the tool only reads.
+    /// The effect, or `None` if neither rules nor mode decide because the tool only reads.
     pub effect: Option<Effect>,
-    /// Why, in words for the model and for people.
+    /// The reason, for the model and for people.
     pub reason: String,
-    /// The rules that led to it.
+    /// The rules that decided.
     pub rules: Vec<Listed>,
 }
 
@@ -46,7 +46,7 @@ impl Explanation {
         Self { effect: Some(effect), reason: reason.into(), rules: Vec::new() }
     }
 
-    /// Whether it is a question that nobody put in a rule: an explicit yes from elsewhere answers it.
+    /// Returns whether the mode, and no rule, asks. Then another hook can allow the call.
     pub(super) fn is_open_question(&self) -> bool {
         self.effect == Some(Effect::Ask) && self.rules.is_empty()
     }
@@ -64,7 +64,7 @@ pub(super) struct Held {
     pub(super) effect: Effect,
     pub(super) rule: Arc<Rule>,
     pub(super) source: Arc<str>,
-    /// The session it holds in; all of them if there is none.
+    /// The session in which it applies, or `None` for all sessions.
     pub(super) session: Option<Arc<str>>,
 }
 
@@ -74,7 +74,8 @@ impl Held {
     }
 }
 
-/// Judges a call. Deny is stronger than ask, ask than allow, whoever said it; the mode fills what rules leave open.
+/// Judges a call. Deny is stronger than ask, and ask is stronger than allow, whatever their source. The mode decides about
+/// calls that no rule matches.
 pub(super) fn judge(subject: &Subject, rules: &[&Held], mode: Mode) -> Explanation {
     let of = |effect: Effect| rules.iter().filter(move |held| held.effect == effect);
     let hits = |effect: Effect| -> Vec<Listed> {
@@ -88,8 +89,8 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], mode: Mode) -> Explanati
     }
     if mode == Mode::Plan && !subject.read_only {
         let reason = format!(
-            "plan mode is on and `{name}` does more than read; say what you would do with it, and leave it to a person \
-             to end plan mode"
+            "plan mode is on and `{name}` does not only read; describe what you would do with it, and let the user leave \
+             plan mode"
         );
         return Explanation::by(Effect::Deny, reason);
     }
@@ -105,9 +106,9 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], mode: Mode) -> Explanati
         return Explanation { effect: Some(Effect::Allow), reason, rules: by };
     }
     match mode {
-        Mode::Bypass => Explanation::by(Effect::Allow, "allowed without a question: questions are bypassed"),
+        Mode::Bypass => Explanation::by(Effect::Allow, "allowed: bypass mode never asks"),
         Mode::AcceptEdits if edits_within(subject) => {
-            Explanation::by(Effect::Allow, "allowed because edits in the working folder are accepted")
+            Explanation::by(Effect::Allow, "allowed: edits in the working folder are accepted")
         }
         Mode::Ask | Mode::AcceptEdits | Mode::Plan if subject.read_only => {
             Explanation { effect: None, reason: format!("`{name}` only reads"), rules: Vec::new() }
@@ -119,7 +120,7 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], mode: Mode) -> Explanati
 }
 
 impl Rule {
-    /// Whether the rule holds for any part of the call. This is how deny and ask are read: rather too widely.
+    /// Returns whether the rule matches any part of the call. Deny and ask rules match broadly on purpose.
     pub(super) fn hits(&self, subject: &Subject) -> bool {
         let named = || subject.places.iter();
         let touched = || subject.touched.iter();
@@ -147,20 +148,20 @@ impl Rule {
         }
     }
 
-    /// Whether the rule, as a refusal to read, holds for a path that a search has found.
+    /// Returns whether the rule, as a deny rule for reading, matches a path that a search found.
     pub(super) fn refuses_found(&self, subject: &Subject, path: &str) -> bool {
         let Part::Path(_, pattern) = &self.part else { return false };
         subject.found(path).any(|place| place.any(|path| pattern.refuses(path, &subject.wide_base)))
     }
 
-    /// Whether the rule, as an allowance, speaks for such a path in this call.
+    /// Returns whether the rule, as an allow rule, matches this path in this call.
     fn allows_path(&self, subject: &Subject, path: &str, access: Access) -> bool {
         let Part::Path(of, pattern) = &self.part else { return false };
         (*of == access || (*of == Access::Named && subject.is_called(&self.tool))) && pattern.holds(path, &subject.base)
     }
 }
 
-/// The rules that together allow every part of the call; `None` if a part is left.
+/// Returns the rules that together allow every part of the call, or `None` if a part is not allowed.
 fn covering(subject: &Subject, allowing: &[&Held]) -> Option<Vec<Listed>> {
     let whole = allowing.iter().find(|held| matches!(held.rule.part, Part::All) && subject.is_called(&held.rule.tool));
     if let Some(held) = whole {
@@ -221,7 +222,7 @@ fn is_below_folder(subject: &Subject, path: &str) -> bool {
     subject.base.folders.iter().any(|folder| relative(folder, path).is_some())
 }
 
-/// Whether the call does nothing but change files of the working folder that are open to change.
+/// Returns whether the call only changes unprotected files in the working folder.
 fn edits_within(subject: &Subject) -> bool {
     let open = |path: &str| {
         let rest = subject.base.folders.iter().find_map(|folder| relative(folder, path));

@@ -1,8 +1,8 @@
-//! Rules, modes and people: who may do what.
+//! Permission rules: which tool calls are allowed, denied, or need a person's approval.
 //!
-//! Rules are written in the syntax people know from other agents (`Bash(git *)`, `Read(src/**)`, `mcp__server`), and say
-//! allow, ask or deny. A deny is stronger than an ask, an ask than an allow, whoever said it; a [`Mode`] decides about
-//! what no rule is about. `docs/permissions.md` has all of it.
+//! Rules use the syntax of other coding agents (`Bash(git *)`, `Read(src/**)`, `mcp__server`) and say allow, ask or deny.
+//! Deny is stronger than ask, and ask is stronger than allow, whatever their source. A [`Mode`] decides about calls that no
+//! rule matches. See `docs/permissions.md`.
 //!
 //! ```
 //! use vertebra::{prelude::*, testing::Script};
@@ -15,8 +15,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Rules compare text, after it was brought into one form. They are the first fence: what a tool can open at all is up
-//! to the tool, and what a command can do is up to its sandbox.
+//! Rules match on normalised text. They are the first line of defence; the sandbox is the boundary.
 
 mod command;
 mod file;
@@ -53,86 +52,86 @@ pub use self::{
 use self::{file::RuleFile, reads::Reads, subject::Subject};
 use crate::denied;
 
-/// Who gave rules that the program itself has.
+/// The source of rules that the program adds.
 const PROGRAM: &str = "the program";
 
-/// The hook that says yes where a rule or a mode does.
+/// The hook that allows calls where a rule or a mode does.
 const ALLOW: &str = "permissions/allow";
 
-/// Rules as a configuration has them.
+/// Rules as written in a configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RuleTexts {
-    /// What is done without a question.
+    /// Calls that are allowed without a question.
     pub allow: Vec<String>,
-    /// What a person is asked about, each time.
+    /// Calls that need approval each time.
     pub ask: Vec<String>,
-    /// What is never done.
+    /// Calls that are never allowed.
     pub deny: Vec<String>,
 }
 
-/// Why permissions cannot be made of what was given.
+/// Why permissions cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum PermissionsError {
-    /// A rule cannot be used.
+    /// A rule is invalid.
     #[error("{error} (from {source_name})")]
     Rule {
-        /// Where it stands.
+        /// Where the rule comes from.
         source_name: Arc<str>,
-        /// What is wrong.
+        /// What is wrong with it.
         error: LearnError,
     },
     /// A file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Questions cannot be bypassed.
+    /// Bypass mode is not available.
     #[error(transparent)]
     Bypass(#[from] NoBypass),
 }
 
-/// Who may do what: rules, and a mode for what no rule is about.
+/// A capability that applies permission rules, and a mode for calls that no rule matches.
 ///
-/// Every call passes the hook `permissions/allow`, which gives an explicit yes where a rule, [`Mode::AcceptEdits`] or
-/// [`Mode::Bypass`] does, so that guards of other capabilities need not ask; and the guard `permissions/rules`, which
-/// judges the final form of the call and refuses or asks. What another guard denies stays denied.
+/// The hook `permissions/allow` explicitly allows a call if a rule, [`Mode::AcceptEdits`] or [`Mode::Bypass`] does, so that
+/// guards of other capabilities need not ask. The guard `permissions/rules` judges the final form of the call and denies it
+/// or asks. It never overrides a denial of another guard.
 ///
-/// What may not be read is noted by `permissions/reads`, and the sandbox of [`Bash`](crate::bash::Bash) hides it. What a
-/// search of a whole folder finds there is left out of its result by `permissions/results`.
+/// The hook `permissions/reads` finds the paths that must not be read, and the sandbox of [`Bash`](crate::bash::Bash) hides
+/// them. The hook `permissions/results` removes them from the results of a search.
 #[derive(Debug, Default)]
 pub struct Permissions {
     rules: Rules,
 }
 
 impl Permissions {
-    /// Permissions that ask nobody: whatever no rule denies or asks about is done.
+    /// Creates permissions that never ask: every call that no rule denies or asks about is allowed.
     ///
-    /// For machines that can be thrown away. This is the only way to [`Mode::Bypass`].
+    /// Use it only on disposable machines. It is the only way to [`Mode::Bypass`].
     pub fn bypassing_questions() -> Self {
         Self { rules: Rules::bypassing() }
     }
 
-    /// Begins in this mode. It can be [`Mode::Bypass`] only if [`bypassing_questions`](Self::bypassing_questions) said so.
+    /// Sets the initial mode. [`Mode::Bypass`] needs [`bypassing_questions`](Self::bypassing_questions).
     pub fn mode(self, mode: Mode) -> Result<Self, NoBypass> {
         self.rules.begin_in(mode)?;
         Ok(self)
     }
 
-    /// Allows what the rule is about.
+    /// Allows the calls that the rule matches.
     pub fn allow(self, rule: &str) -> Result<Self, PermissionsError> {
         self.add(&PROGRAM.into(), Effect::Allow, rule)
     }
 
-    /// Asks a person about what the rule is about, whatever else is allowed.
+    /// Asks a person about the calls that the rule matches, even if another rule allows them.
     pub fn ask(self, rule: &str) -> Result<Self, PermissionsError> {
         self.add(&PROGRAM.into(), Effect::Ask, rule)
     }
 
-    /// Denies what the rule is about, whatever else is allowed.
+    /// Denies the calls that the rule matches, even if another rule allows them.
     pub fn deny(self, rule: &str) -> Result<Self, PermissionsError> {
         self.add(&PROGRAM.into(), Effect::Deny, rule)
     }
 
-    /// Adds rules of this source, which is named wherever one of them decides: `user settings`.
+    /// Adds rules of this source, such as `user settings`. Decisions name the source.
     pub fn texts(mut self, source: &str, texts: &RuleTexts) -> Result<Self, PermissionsError> {
         let source: Arc<str> = source.into();
         let RuleTexts { allow, ask, deny } = texts;
@@ -144,8 +143,8 @@ impl Permissions {
         Ok(self)
     }
 
-    /// Adds the rules and the mode of a TOML file, and lets people add to it. No tool may: a rule against that comes
-    /// with it. A file that is not there has no rules yet.
+    /// Adds the rules and the mode of a TOML file. People can add rules to it while they are asked; a built-in rule denies
+    /// tools to edit it. A missing file has no rules.
     pub fn file(mut self, path: impl AsRef<Path>) -> Result<Self, PermissionsError> {
         let file = RuleFile::new(path.as_ref())?;
         let contents = file.read()?;
@@ -161,14 +160,14 @@ impl Permissions {
         Ok(self)
     }
 
-    /// The home that `~` stands for; unless told, that of whoever runs the program.
+    /// Sets the home folder for `~`. The default is that of the user who runs the program.
     #[must_use]
     pub fn home(self, path: impl Into<String>) -> Self {
         self.rules.set_home(path.into());
         self
     }
 
-    /// A handle to the rules: to list them, to explain, to learn, to change the mode.
+    /// Returns a handle to list, explain and add rules and to change the mode.
     pub fn rules(&self) -> Rules {
         self.rules.clone()
     }
@@ -185,7 +184,7 @@ impl Capability for Permissions {
         let rules = self.rules;
         kit.add_hook(BeforeToolUse, Reads(rules.clone())).named(denied::HOOK).priority(-1000);
         let judge = Arc::new(Judge(rules.clone()));
-        // Last of the hooks, so that what it allows is what goes on; if not, the guard asks all the same.
+        // The last hook, so that it allows the final form of the call. If a later one changes the call, the guard asks.
         kit.add_hook(BeforeToolUse, judge.clone()).named(ALLOW).priority(1000).fail_open();
         kit.add_guard(BeforeToolUse, judge).named("permissions/rules").priority(5);
         let known = rules.clone();
@@ -219,7 +218,7 @@ impl Capability for Permissions {
     }
 }
 
-/// Applies the rules to calls.
+/// Judges calls by the rules.
 struct Judge(Rules);
 
 impl Judge {
@@ -231,7 +230,7 @@ impl Judge {
             Ok(subject)
         } else {
             let (call, spec, standing) = (cx.call.clone(), cx.scope().tool_spec(&cx.tool).cloned(), standing.clone());
-            // Links are followed on a thread where waiting for a disk hurts nobody.
+            // Resolving links may block on the disk.
             let subject = tokio::task::spawn_blocking(move || Subject::new(&call, spec.as_ref(), standing)).await?;
             subject.map(Arc::new)
         };
@@ -239,7 +238,7 @@ impl Judge {
     }
 }
 
-/// Whether a call is looked at for the first time, or once more, when most are still what they were.
+/// Whether a call is judged for the first time or again. Most calls are unchanged the second time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
     First,
@@ -267,12 +266,12 @@ impl Guard<BeforeToolUse> for Judge {
     }
 }
 
-/// Whether another hook said yes to the call as it is now. A yes to what a later hook changed counts for nothing, and
-/// neither does our own: the guard knows better by now.
+/// Returns whether another hook allowed the call in its current form. An allow before a later change does not count, nor
+/// does that of `permissions/allow`.
 fn allowed_by_another(record: &Record) -> bool {
     let mut allowed = false;
     for trace in &record.hooks {
-        // What may not be read is noted, and changes nothing of the call.
+        // The note about denied paths does not change the call.
         allowed &= trace.changes.is_empty() || &*trace.hook == denied::HOOK;
         allowed |= matches!(trace.ran, Ran::Answered { verdict: Kind::Allow, .. }) && &*trace.hook != ALLOW;
     }

@@ -1,15 +1,15 @@
-//! What a pattern in a command stands for, as a shell would find it: `cat */key`.
+//! Expands a glob in a command, such as `cat */key`, like a shell.
 
 use std::fs;
 
 use globset::GlobBuilder;
 use vertebra::paths::absolute;
 
-/// The paths that fit an absolute pattern. `None` if more names than are left would have to be looked at.
+/// Returns the paths that match an absolute pattern, or `None` if this needs more names than are left.
 pub(super) fn found(pattern: &str, left: &mut usize) -> Option<Vec<String>> {
     let mut paths = vec!["/".to_owned()];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
-        // To a shell, what is no pattern is a name.
+        // A part without a glob is a plain name.
         let glob = GlobBuilder::new(part).literal_separator(true).build().ok().filter(|_| is_pattern(part));
         let Some(glob) = glob.map(|glob| glob.compile_matcher()) else {
             for path in &mut paths {

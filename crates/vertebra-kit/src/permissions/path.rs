@@ -1,4 +1,4 @@
-//! `Read(…)`, `Edit(…)`: patterns of paths, and the places that a call names.
+//! `Read(…)`, `Edit(…)`: path patterns and the paths that a call names.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ use vertebra::paths::absolute;
 
 use super::rule::Wrong;
 
-/// A pattern of paths: `*` within a folder, `**` across folders. A folder covers what is below it.
+/// A path pattern: `*` matches within a folder, `**` across folders. A folder also matches everything below it.
 #[derive(Debug, Clone)]
 pub(super) struct PathPattern {
     from: From,
     parts: Vec<String>,
     set: GlobSet,
-    /// The same from the root, through links that were on the way when the rule was read.
+    /// The same pattern as an absolute path, with the links resolved when the rule was read.
     led: GlobSet,
 }
 
@@ -25,12 +25,12 @@ enum From {
     Folder,
 }
 
-/// What relative patterns are relative to.
+/// The folders that relative patterns refer to.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Base {
-    /// The working folder, in each of its spellings.
+    /// All paths of the working folder.
     pub(super) folders: Vec<String>,
-    /// The person's home, in each of its spellings.
+    /// All paths of the home folder.
     pub(super) home: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl PathPattern {
         };
         if text.starts_with('~') && from != From::Home {
             return Err(Wrong::new(
-                "only one's own home is known",
+                "only your own home folder is known",
                 format!("write `{tool}(~/…)` or `{tool}(/home/…)`"),
             ));
         }
@@ -53,7 +53,7 @@ impl PathPattern {
         let parts: Vec<&str> = rest.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         if parts.contains(&"..") {
             let instead = "write the path from `/`, from `~`, or from the working folder";
-            return Err(Wrong::new("`..` cannot be judged in a pattern", instead));
+            return Err(Wrong::new("a pattern cannot contain `..`", instead));
         }
         let pattern = parts.join("/");
         let is_whole_folder = pattern.is_empty() || pattern == "**";
@@ -71,7 +71,8 @@ impl PathPattern {
         Ok(Self { from, parts, set: set_of(&patterns)?, led: set_of(&led)? })
     }
 
-    /// The places that all such paths are in, and how far below them at most: none if they are such paths themselves.
+    /// Returns the folders that contain all matching paths, and how deep to look. The depth is 0 if the folders match
+    /// themselves.
     pub(super) fn begins(&self, base: &Base) -> (Vec<PathBuf>, usize) {
         let plain = self.parts.iter().take_while(|part| !is_glob(part)).count();
         let (names, rest) = self.parts.split_at(plain);
@@ -99,18 +100,18 @@ impl PathPattern {
         (begins, depth)
     }
 
-    /// Whether the pattern needs a home to be known.
+    /// Returns whether the pattern needs the home folder.
     pub(super) fn needs_home(&self) -> bool {
         self.from == From::Home
     }
 
-    /// Whether an absolute path is such a path, also by another name of the same place. For refusals only: a link does not
-    /// widen what is allowed.
+    /// Returns whether an absolute path matches, also through another name of the same place. Only for deny rules: a link
+    /// never extends an allow rule.
     pub(super) fn refuses(&self, path: &str, base: &Base) -> bool {
         self.holds(path, base) || self.led.is_match(path.trim_start_matches('/'))
     }
 
-    /// Whether an absolute path is such a path.
+    /// Returns whether an absolute path matches.
     pub(super) fn holds(&self, path: &str, base: &Base) -> bool {
         let below = |folder: &String| relative(folder, path).is_some_and(|rest| self.set.is_match(rest));
         match self.from {
@@ -121,7 +122,7 @@ impl PathPattern {
     }
 }
 
-/// The same patterns from where links lead on the way to them.
+/// Returns the same patterns with links resolved.
 fn led(parts: &[&str], patterns: &[String]) -> Vec<String> {
     let names = parts.iter().copied().take_while(|part| !is_glob(part));
     let written = names.collect::<Vec<_>>().join("/");
@@ -134,7 +135,7 @@ fn led(parts: &[&str], patterns: &[String]) -> Vec<String> {
     patterns.iter().filter_map(|pattern| Some(format!("{real}{}", pattern.strip_prefix(&written)?))).collect()
 }
 
-/// Whether a part of a pattern may stand for more than one name.
+/// Returns whether a part of a pattern can match more than one name.
 fn is_glob(part: &str) -> bool {
     part.contains(['*', '?', '[', '{', '\\'])
 }
@@ -151,18 +152,18 @@ fn set_of(patterns: &[String]) -> Result<GlobSet, Wrong> {
     set.build().map_err(|error| Wrong::new(error.to_string(), "write a shorter pattern"))
 }
 
-/// The part of an absolute path below a folder; empty for the folder itself.
+/// Returns the part of an absolute path below a folder, or an empty text for the folder itself.
 pub(super) fn relative<'p>(folder: &str, path: &'p str) -> Option<&'p str> {
     let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
-/// A path that a call names, in every way it may be understood: as written, from the home, through links.
+/// A path that a call names, in all its forms: as written, from the home folder, through links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place(pub(super) Vec<String>);
 
 impl Place {
-    /// From a path as it is written in a call or a command.
+    /// Creates it from a path in a call or a command.
     pub(super) fn new(folder: &str, path: &str, base: &Base) -> Self {
         let mut spellings = vec![absolute(folder, path)];
         let below_home = ["~", "$HOME", "${HOME}"].iter().find_map(|home| path.strip_prefix(home));
@@ -172,7 +173,7 @@ impl Place {
         Self(spellings)
     }
 
-    /// Adds where links lead.
+    /// Adds the targets of links.
     pub(super) fn follow_links(&mut self) {
         let real: Vec<String> = self.0.iter().filter_map(|path| real(Path::new(path))).collect();
         for path in real {
@@ -182,12 +183,12 @@ impl Place {
         }
     }
 
-    /// Whether one of its spellings fits.
+    /// Returns whether one of its forms fits.
     pub(super) fn any(&self, fits: impl Fn(&str) -> bool) -> bool {
         self.0.iter().any(|path| fits(path))
     }
 
-    /// Whether all of its spellings fit.
+    /// Returns whether all of its forms fit.
     pub(super) fn all(&self, mut fits: impl FnMut(&str) -> bool) -> bool {
         self.0.iter().all(|path| fits(path))
     }
@@ -197,7 +198,7 @@ fn is_end_of_name(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('/')
 }
 
-/// Where a path leads, through all links of the part of it that exists.
+/// Resolves all links in the part of a path that exists.
 pub(super) fn real(path: &Path) -> Option<String> {
     let mut missing = PathBuf::new();
     for ancestor in path.ancestors() {

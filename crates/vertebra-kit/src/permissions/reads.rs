@@ -1,5 +1,5 @@
-//! What refusals to read come to on this disk: the paths that are there, for tools that are held by the system. Rules read
-//! commands as text, and text can name a path in more ways than can be read.
+//! Finds the existing paths that rules deny reading, for the sandbox. Rules match the text of a command, and a text can name a
+//! path in more ways than can be analysed.
 
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -12,13 +12,13 @@ use super::{
 };
 use crate::denied::DeniedReads;
 
-/// How many names are looked at to find all that the rules refuse.
+/// How many names are checked to find the denied paths.
 const MAX_NAMES: usize = 50_000;
 
-/// How many paths can be refused one by one.
+/// The maximum number of denied paths.
 const MAX_PATHS: usize = 1000;
 
-/// Notes what may not be read, before each call that runs a command.
+/// Notes the denied paths before each call that runs a command.
 pub(super) struct Reads(pub(super) Rules);
 
 impl Hook<BeforeToolUse> for Reads {
@@ -28,14 +28,14 @@ impl Hook<BeforeToolUse> for Reads {
             return proceed();
         }
         let standing = self.0.standing(&cx.at.run);
-        // On a thread where waiting for a disk hurts nobody.
+        // Walking folders may block on the disk.
         let denied = tokio::task::spawn_blocking(move || found(&rules, &standing.bases().1)).await?;
         cx.note(Lasting::Step, denied)?;
         proceed()
     }
 }
 
-/// All that is there of what these rules refuse.
+/// The existing paths that these rules deny.
 fn found(rules: &[Arc<Rule>], base: &Base) -> DeniedReads {
     let mut search = Search { paths: Vec::new(), names_left: MAX_NAMES };
     let mut beyond = Vec::new();
@@ -54,7 +54,7 @@ struct Search {
 }
 
 impl Search {
-    /// Adds the paths of a pattern; `None` if these are not all of them.
+    /// Adds the paths of a pattern. Returns `None` if the limit was reached.
     fn look_for(&mut self, pattern: &PathPattern, base: &Base) -> Option<()> {
         let (begins, depth) = pattern.begins(base);
         let mut folders: Vec<(PathBuf, usize)> = Vec::new();

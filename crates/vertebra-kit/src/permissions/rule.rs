@@ -1,4 +1,4 @@
-//! Permission rules: their syntax, and what is wrong with text that is none.
+//! The syntax of permission rules.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use super::{command::CommandPattern, host::HostPattern, path::PathPattern};
 
-/// How long a rule may be.
+/// The longest rule.
 const MAX_RULE_BYTES: usize = 1024;
 
-/// What a rule says about the calls it holds for. Later is stronger.
+/// The effect of a rule on the calls that it matches. Later variants are stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// Yes, without a question.
+    /// Allows the call without a question.
     Allow,
-    /// A person decides, each time.
+    /// Asks a person each time.
     Ask,
-    /// No.
+    /// Denies the call.
     Deny,
 }
 
-/// One rule: a tool, and what of it. `Bash(git *)`, `Read(src/**)`, `WebFetch(domain:example.org)`, `mcp__server`, `*`.
+/// A rule: a tool, and optionally which of its calls. `Bash(git *)`, `Read(src/**)`, `WebFetch(domain:example.org)`, `mcp__server`, `*`.
 #[derive(Debug, Clone)]
 pub struct Rule {
     text: Arc<str>,
@@ -30,37 +30,37 @@ pub struct Rule {
     pub(super) part: Part,
 }
 
-/// What of a tool's uses a rule is about.
+/// Which calls of a tool a rule matches.
 #[derive(Debug, Clone)]
 pub(super) enum Part {
-    /// All of them.
+    /// All calls.
     All,
-    /// Those that run such a command.
+    /// Calls that run a matching command.
     Command(CommandPattern),
-    /// Those that name such a path.
+    /// Calls that name a matching path.
     Path(Access, PathPattern),
-    /// Those that reach such a host.
+    /// Calls that reach a matching host.
     Host(HostPattern),
 }
 
-/// Which calls a rule about paths speaks for.
+/// Which tools a path rule applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// `Read(…)`: whatever reads.
+    /// `Read(…)`: all tools that read.
     Read,
-    /// `Edit(…)`: whatever changes files.
+    /// `Edit(…)`: all tools that change files.
     Edit,
-    /// Only the tool of the rule's own name.
+    /// Only the tool that the rule names.
     Named,
 }
 
-/// Text that is not a rule.
+/// The error of an invalid rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{rule}` is not a rule: {problem} (at character {at}); {instead}")]
+#[error("invalid rule `{rule}`: {problem} (at character {at}); {instead}")]
 pub struct RuleError {
     /// The text.
     pub rule: String,
-    /// Where it goes wrong, counted in characters from 1.
+    /// The position of the error, in characters from 1.
     pub at: usize,
     /// What is wrong.
     pub problem: String,
@@ -68,7 +68,7 @@ pub struct RuleError {
     pub instead: String,
 }
 
-/// What is wrong with a part of a rule: what, and what to write instead.
+/// What is wrong with a part of a rule, and what to write instead.
 pub(crate) struct Wrong {
     pub(crate) problem: String,
     pub(crate) instead: String,
@@ -81,12 +81,12 @@ impl Wrong {
 }
 
 impl Rule {
-    /// The rule as it was written.
+    /// Returns the rule as it was written.
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }
 
-    /// Whether it means nothing unless a home is known.
+    /// Returns whether the rule needs the home folder.
     pub(super) fn needs_home(&self) -> bool {
         matches!(&self.part, Part::Path(_, pattern) if pattern.needs_home())
     }
@@ -126,7 +126,7 @@ impl RuleError {
     }
 }
 
-/// Reads what rules and lists of tools are written in: a tool, and what of it, unless that is all: `Bash(git *)`, `Read(*)`.
+/// Parses a tool and its pattern, as in `Bash(git *)`. The pattern `*` means all calls.
 pub(crate) fn named(text: &str) -> Result<(&str, Option<&str>), RuleError> {
     if text.len() > MAX_RULE_BYTES {
         let problem = format!("it is longer than {MAX_RULE_BYTES} bytes");
@@ -137,7 +137,7 @@ pub(crate) fn named(text: &str) -> Result<(&str, Option<&str>), RuleError> {
     match inside {
         Some(inside) if name.contains('*') => {
             let instead = format!("write `{name}`, or name one tool, as in `Bash({inside})`");
-            let wrong = Wrong::new("a pattern of tools takes no parentheses", instead);
+            let wrong = Wrong::new("a tool pattern cannot have parentheses", instead);
             Err(RuleError::new(text, name.len() + 1, wrong))
         }
         // `Tool(*)` is the tool, however it is used.
@@ -145,13 +145,13 @@ pub(crate) fn named(text: &str) -> Result<(&str, Option<&str>), RuleError> {
     }
 }
 
-/// The tool's name, and what stands in parentheses.
+/// Splits a rule into the tool name and the text in parentheses.
 fn split(text: &str) -> Result<(&str, Option<&str>), (usize, Wrong)> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*' | '.');
     let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     if name.is_empty() {
-        return Err((0, Wrong::new("a tool's name is missing", "write a tool first, as in `Bash(git *)`")));
+        return Err((0, Wrong::new("the tool name is missing", "start with a tool, as in `Bash(git *)`")));
     }
     if rest.is_empty() {
         return Ok((name, None));
@@ -159,16 +159,14 @@ fn split(text: &str) -> Result<(&str, Option<&str>), (usize, Wrong)> {
     let Some(inside) = rest.strip_prefix('(') else {
         let rest = rest.trim().trim_matches(['(', ')']);
         let instead = format!("write `{name}({rest})` or `{name}`");
-        return Err((end, Wrong::new("after the tool's name comes nothing or a parenthesis", instead)));
+        return Err((end, Wrong::new("expected `(` or nothing after the tool name", instead)));
     };
     let Some(inside) = inside.strip_suffix(')') else {
         let instead = format!("write `{name}({})`", inside.trim_end_matches(')'));
-        return Err((text.len(), Wrong::new("the rule does not end with a parenthesis", instead)));
+        return Err((text.len(), Wrong::new("the closing `)` is missing", instead)));
     };
     match inside.trim() {
-        "" => {
-            Err((end + 1, Wrong::new("there is nothing in the parentheses", format!("write `{name}` for all of it"))))
-        }
+        "" => Err((end + 1, Wrong::new("the parentheses are empty", format!("write `{name}` to match every call")))),
         inside => Ok((name, Some(inside))),
     }
 }
@@ -183,18 +181,18 @@ fn part(name: &str, inside: &str) -> Result<Part, Wrong> {
     }
 }
 
-/// Names of tools that do nothing but change the files they name.
+/// Returns whether a tool only changes the files that it names.
 pub(super) fn is_edit(name: &str) -> bool {
     ["edit", "write", "multiedit", "notebookedit", "edit_file", "write_file"]
         .iter()
         .any(|edit| edit.eq_ignore_ascii_case(name))
 }
 
-/// A tool's name, or a pattern of names. Case does not matter.
+/// A tool name or a pattern of names. Case does not matter.
 #[derive(Debug, Clone)]
 pub(crate) enum NamePattern {
     Exact(String),
-    /// `mcp__server`: every tool of the server.
+    /// `mcp__server`: all tools of the server.
     Server(String),
     Glob(Regex),
 }
@@ -263,49 +261,46 @@ mod tests {
     #[test]
     fn what_is_no_rule_is_told_with_its_place_and_what_to_write() {
         let cases = [
-            (
-                "",
-                "`` is not a rule: a tool's name is missing (at character 1); write a tool first, as in `Bash(git *)`",
-            ),
+            ("", "invalid rule ``: the tool name is missing (at character 1); start with a tool, as in `Bash(git *)`"),
             (
                 "(git *)",
-                "`(git *)` is not a rule: a tool's name is missing (at character 1); write a tool first, as in `Bash(git *)`",
+                "invalid rule `(git *)`: the tool name is missing (at character 1); start with a tool, as in `Bash(git *)`",
             ),
             (
                 "Bash git *",
-                "`Bash git *` is not a rule: after the tool's name comes nothing or a parenthesis (at character 5); write `Bash(git *)` or `Bash`",
+                "invalid rule `Bash git *`: expected `(` or nothing after the tool name (at character 5); write `Bash(git *)` or `Bash`",
             ),
             (
                 "Bash(git *",
-                "`Bash(git *` is not a rule: the rule does not end with a parenthesis (at character 11); write `Bash(git *)`",
+                "invalid rule `Bash(git *`: the closing `)` is missing (at character 11); write `Bash(git *)`",
             ),
             (
                 "Bash()",
-                "`Bash()` is not a rule: there is nothing in the parentheses (at character 6); write `Bash` for all of it",
+                "invalid rule `Bash()`: the parentheses are empty (at character 6); write `Bash` to match every call",
             ),
             (
                 "Bash(git:* push)",
-                "`Bash(git:* push)` is not a rule: `:*` stands at the end only (at character 6); write `Bash(git * push)`",
+                "invalid rule `Bash(git:* push)`: `:*` is only valid at the end (at character 6); write `Bash(git * push)`",
             ),
             (
                 "Bash(git add * && git commit *)",
-                "`Bash(git add * && git commit *)` is not a rule: it is more than one command, and commands are judged one by one (at character 6); write a rule for each: `Bash(git add *)`, `Bash(git commit *)`",
+                "invalid rule `Bash(git add * && git commit *)`: a rule matches one command, and this is more than one (at character 6); write a rule for each: `Bash(git add *)`, `Bash(git commit *)`",
             ),
             (
                 "WebFetch(https://example.org/x)",
-                "`WebFetch(https://example.org/x)` is not a rule: a host is named as `domain:` (at character 10); write `WebFetch(domain:example.org)`",
+                "invalid rule `WebFetch(https://example.org/x)`: a host needs the prefix `domain:` (at character 10); write `WebFetch(domain:example.org)`",
             ),
             (
                 "Read(../x)",
-                "`Read(../x)` is not a rule: `..` cannot be judged in a pattern (at character 6); write the path from `/`, from `~`, or from the working folder",
+                "invalid rule `Read(../x)`: a pattern cannot contain `..` (at character 6); write the path from `/`, from `~`, or from the working folder",
             ),
             (
                 "Read(a[)",
-                "`Read(a[)` is not a rule: unclosed character class; missing ']' (at character 6); write `*` within a folder, `**` across folders",
+                "invalid rule `Read(a[)`: unclosed character class; missing ']' (at character 6); write `*` within a folder, `**` across folders",
             ),
             (
                 "mcp__*(x)",
-                "`mcp__*(x)` is not a rule: a pattern of tools takes no parentheses (at character 8); write `mcp__*`, or name one tool, as in `Bash(x)`",
+                "invalid rule `mcp__*(x)`: a tool pattern cannot have parentheses (at character 8); write `mcp__*`, or name one tool, as in `Bash(x)`",
             ),
         ];
         for (text, expected) in cases {

@@ -1,4 +1,4 @@
-//! The rules in force, shared by whoever judges, asks and learns.
+//! The rules in force, shared by hooks, guards and approvers.
 
 use std::{
     collections::HashMap,
@@ -19,68 +19,68 @@ use super::{
     suggest::suggest,
 };
 
-/// How many rules can be in force.
+/// The maximum number of rules.
 const MAX_RULES: usize = 10_000;
 
-/// How many calls are kept in mind at once, in case somebody is asked about them.
+/// How many calls are remembered at once, for questions about them.
 const MAX_PENDING: usize = 1024;
 
-/// Who gave a rule that a person added while they were asked.
+/// The source of a rule that a person added at a question.
 const LEARNED: &str = "this session";
 
-/// What happens to calls that no rule is about.
+/// What happens to a call that no rule matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// What only reads is done; a person is asked about everything else.
+    /// Allows reading and asks about everything else.
     #[default]
     Ask,
-    /// As [`Ask`](Self::Ask), but files in the working folder may be edited.
+    /// Like [`Ask`](Self::Ask), but also allows edits in the working folder.
     AcceptEdits,
-    /// Only what reads is done. Everything else is refused, whatever rules allow.
+    /// Allows only reading and denies everything else, whatever rules allow.
     Plan,
-    /// Everything is done without a question, except what a rule asks about or denies.
+    /// Allows everything except what a rule denies or asks about.
     Bypass,
 }
 
-/// Questions cannot be bypassed here.
+/// The error that bypass mode is not available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("questions can be bypassed only where `Permissions::bypassing_questions` said so from the start")]
+#[error("bypass mode is only available to permissions made with `Permissions::bypassing_questions`")]
 pub struct NoBypass;
 
-/// For how long a rule is learned.
+/// How long an added rule applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum For {
-    /// This session, its children included.
+    /// In this session, including its subagents.
     Session(Arc<str>),
-    /// From now on: it is written to the file of the permissions.
+    /// Permanently: the rule is written to the settings file.
     Good,
 }
 
-/// A rule could not be learned.
+/// Why a rule could not be added.
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
-    /// It is not a rule.
+    /// The rule is invalid.
     #[error(transparent)]
     Rule(#[from] RuleError),
     /// The file could not be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// There is no file.
-    #[error("the permissions have no file to write rules to")]
+    /// There is no settings file.
+    #[error("there is no settings file to save the rule to")]
     NoFile,
-    /// It is about the home, and nobody knows where that is.
-    #[error("`{rule}` is about a home, and none is known; write the path from `/`")]
+    /// The rule uses `~`, and the home folder is not known.
+    #[error("`{rule}` uses `~`, but the home folder is not known; write an absolute path")]
     NoHome {
         /// The rule.
         rule: Arc<str>,
     },
     /// There are too many rules.
-    #[error("there are {MAX_RULES} rules already")]
+    #[error("the limit of {MAX_RULES} rules is reached")]
     TooMany,
 }
 
-/// A handle to the rules in force. A clone is another handle to the same rules.
+/// A handle to the rules in force. Clones share the same rules.
 #[derive(Clone)]
 pub struct Rules(Arc<RwLock<State>>);
 
@@ -92,14 +92,13 @@ struct State {
     rules: Vec<Held>,
     file: Option<Arc<RuleFile>>,
     home: Option<String>,
-    /// The folder of the agent that a person started, for each session. A child may work elsewhere, and what the person
-    /// wrote still means what they meant.
+    /// The folder of the first agent of each session. Relative rules refer to it, even if a subagent works elsewhere.
     anchors: HashMap<Arc<str>, Arc<str>>,
-    /// Calls that somebody may be asked about, by run and call.
+    /// Calls that may need approval, by run and call.
     pending: HashMap<(Arc<str>, Arc<str>), Pending>,
 }
 
-/// A call that somebody may be asked about.
+/// A call that may need approval.
 struct Pending {
     digest: String,
     standing: Standing,
@@ -156,17 +155,17 @@ impl Rules {
         Ok(())
     }
 
-    /// Every rule in force, in the order they came.
+    /// Returns all rules in force, in the order in which they were added.
     pub fn list(&self) -> Vec<Listed> {
         self.read().rules.iter().map(Held::listed).collect()
     }
 
-    /// The mode of a session.
+    /// Returns the mode of a session.
     pub fn mode(&self, session: &str) -> Mode {
         self.read().mode_of(session)
     }
 
-    /// Changes the mode of a session, from its next call on. This is for people: no tool and no model reaches it.
+    /// Sets the mode of a session from its next call on. Tools and models cannot reach this.
     pub fn set_mode(&self, session: &str, mode: Mode) -> Result<(), NoBypass> {
         let mut state = self.write();
         state.check(mode)?;
@@ -174,7 +173,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Adds an allowance that a person gave. Writes to a file, if that was meant, and so may block.
+    /// Adds an allow rule of a person. May block, because a permanent rule is written to a file.
     pub fn learn(&self, rule: &str, hold: &For) -> Result<(), LearnError> {
         let (source, session): (Arc<str>, _) = match hold {
             For::Session(session) => (LEARNED.into(), Some(session.clone())),
@@ -188,12 +187,12 @@ impl Rules {
         self.add(Effect::Allow, rule, source, session)
     }
 
-    /// The file that rules are learned to, if there is one.
+    /// Returns the file for permanent rules, if there is one.
     pub fn file(&self) -> Option<PathBuf> {
         Some(self.read().file.as_ref()?.path().to_owned())
     }
 
-    /// Rules that no tool of these can satisfy: most likely a misspelt name.
+    /// Reports rules that match none of these tools, most likely because of a typo.
     pub fn unmatched<'t>(&self, tools: impl IntoIterator<Item = &'t ToolSpec>) -> Vec<String> {
         let tools: Vec<&ToolSpec> = tools.into_iter().collect();
         let state = self.read();
@@ -209,14 +208,14 @@ impl Rules {
             let written = held.rule.text().split('(').next().unwrap_or_default();
             let meant = nearest(written, names.iter().copied());
             let hint = meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-            format!("{} holds for no tool{hint}", held.listed())
+            format!("{} matches no tool{hint}", held.listed())
         };
         dead.map(describe).collect()
     }
 
-    /// What comes of a call that an agent in this folder would make in this session, and why.
+    /// Judges a call as if an agent in this folder made it in this session.
     ///
-    /// Asks the file system where links lead, so it may block.
+    /// May block, because it resolves links.
     pub fn explain(&self, session: &str, spec: &ToolSpec, args: &Args, working_directory: &str) -> Explanation {
         let call = call_of(spec, args);
         let folder = working_directory.to_owned();
@@ -227,13 +226,13 @@ impl Rules {
         self.explained(session, Subject::new(&call, Some(spec), standing).as_ref())
     }
 
-    /// The narrowest sensible rules that would answer the question, if rules can: for front ends that offer "always".
+    /// Returns the narrowest useful rules that would allow this call, for front ends that offer "always".
     pub fn suggestions(&self, approval: &Approval) -> Option<Vec<String>> {
         let rules = suggest(&*self.asked_about(approval)?);
         self.would_allow(approval, &rules).then_some(rules)
     }
 
-    /// Whether these rules, together with those in force, would answer the question with yes.
+    /// Returns whether these rules, together with those in force, would allow the call.
     pub fn would_allow(&self, approval: &Approval, more: &[String]) -> bool {
         let held = |rule: &String| {
             let rule = Arc::new(rule.parse().ok()?);
@@ -247,7 +246,7 @@ impl Rules {
         judge(&subject, &rules, state.mode_of(session)).effect == Some(Effect::Allow)
     }
 
-    /// What the question is about, exactly as it was judged.
+    /// Returns the call exactly as it was judged.
     fn asked_about(&self, approval: &Approval) -> Option<Arc<Subject>> {
         let key = (approval.at.run.run_id.clone(), approval.call_id.clone());
         let state = self.read();
@@ -255,7 +254,7 @@ impl Rules {
         Some(pending.subject.clone())
     }
 
-    /// What was kept in mind of a call, if it is still what it was and made from where it was.
+    /// Returns the remembered call if neither it nor its folder has changed.
     pub(super) fn kept(&self, run: &RunInfo, call: &Call, standing: &Standing) -> Option<Arc<Subject>> {
         let state = self.read();
         let Pending { digest, standing: was, subject } =
@@ -264,7 +263,7 @@ impl Rules {
         same.then(|| subject.clone())
     }
 
-    /// Judges a call that an agent wants to make, and keeps in mind what it is about.
+    /// Judges a call and remembers it.
     pub(super) fn judge(
         &self,
         run: &RunInfo,
@@ -278,7 +277,7 @@ impl Rules {
             let key = (run.run_id.clone(), call.call_id.clone());
             // What is not kept in mind could not be hidden in what it finds, nor asked about.
             if state.pending.len() >= MAX_PENDING && !state.pending.contains_key(&key) {
-                return refused(format!("{MAX_PENDING} calls are under way at once: wait for some of them to end"));
+                return refused(format!("{MAX_PENDING} calls are running at once; wait for some of them to end"));
             }
             let pending = Pending { digest: call.args.digest(), standing, subject };
             state.pending.insert(key, pending);
@@ -286,7 +285,7 @@ impl Rules {
         told
     }
 
-    /// What a search found, without what stands in paths that a rule refuses to read; `None` if that is all of it.
+    /// Returns the output of a search without the paths that a rule denies reading. Returns `None` if no line is hidden.
     pub(super) fn without_refused(&self, run: &RunInfo, call: &Call, output: &str) -> Option<String> {
         let state = self.read();
         let subject = &state.pending.get(&(run.run_id.clone(), call.call_id.clone()))?.subject;
@@ -294,15 +293,17 @@ impl Rules {
         if rules.is_empty() || subject.searched.is_empty() {
             return None;
         }
-        without_refused(output, |path| rules.iter().any(|rule| rule.refuses_found(subject, path)))
+        without_refused(output, |path| {
+            rules.iter().find(|rule| rule.refuses_found(subject, path)).map(|rule| &**rule.text())
+        })
     }
 
-    /// The rules that refuse reading in a session.
+    /// Returns the rules that deny reading in a session.
     pub(super) fn refusals_to_read(&self, session: &str) -> Vec<Arc<Rule>> {
         self.read().refusals_to_read(session)
     }
 
-    /// The call has ended.
+    /// Forgets a call that has ended.
     pub(super) fn done(&self, run: &RunInfo, call: &Call) {
         self.write().pending.remove(&(run.run_id.clone(), call.call_id.clone()));
     }
@@ -315,8 +316,8 @@ impl Rules {
         }
     }
 
-    /// Where an agent stands. The first of a session is the one that a person started: a child is begun by a call of
-    /// its parent, so the parent is here first.
+    /// Returns the folders that rules refer to. The first agent of a session is the one that a person started, because a
+    /// subagent is started by a call of its parent.
     pub(super) fn standing(&self, run: &RunInfo) -> Standing {
         let known = self.read().anchors.get(&run.session_id).cloned();
         let anchor = known.unwrap_or_else(|| {
@@ -333,7 +334,7 @@ impl Rules {
         }
     }
 
-    /// Forgets what was said for one session.
+    /// Forgets the rules and calls of a session.
     pub(super) fn forget(&self, session: &str) {
         let mut state = self.write();
         state.modes.remove(session);
@@ -350,7 +351,7 @@ impl Rules {
     }
 }
 
-/// A call that has not been made.
+/// Creates a call that was not made.
 fn call_of(spec: &ToolSpec, args: &Args) -> Call {
     Call {
         call_id: "".into(),
@@ -364,10 +365,10 @@ fn call_of(spec: &ToolSpec, args: &Args) -> Call {
 }
 
 impl Rule {
-    /// Whether the rule is about such a call, made in this folder. It is read as refusals are: rather too widely. A call
-    /// that cannot be judged is one that it is about.
+    /// Returns whether the rule matches a call made in this folder. It matches as broadly as a deny rule: a call that cannot
+    /// be analysed matches.
     ///
-    /// Asks the file system where links lead, so it may block.
+    /// May block, because it resolves links.
     pub fn is_about(&self, spec: &ToolSpec, args: &Args, working_directory: &str, home: Option<&str>) -> bool {
         let standing = Standing {
             folder: working_directory.to_owned(),
@@ -402,7 +403,7 @@ impl State {
         denying.map(|held| held.rule.clone()).collect()
     }
 
-    /// Whether a rule asks about paths or denies them.
+    /// Returns whether an ask or deny rule is about paths.
     fn refuses_paths(&self) -> bool {
         self.rules.iter().any(|held| held.effect != Effect::Allow && matches!(held.rule.part, Part::Path(..)))
     }
@@ -412,7 +413,7 @@ impl State {
     }
 }
 
-/// Whether a call of this tool could satisfy the rule.
+/// Returns whether the rule can match a call of this tool.
 fn can_hold(rule: &Rule, spec: &ToolSpec) -> bool {
     let called = std::iter::once(&spec.name).chain(spec.aliases.iter()).any(|name| rule.tool.holds(name));
     called
@@ -425,7 +426,7 @@ fn can_hold(rule: &Rule, spec: &ToolSpec) -> bool {
         }
 }
 
-/// Refused by no rule in particular.
+/// A denial that no single rule caused.
 fn refused(reason: String) -> Explanation {
     Explanation { effect: Some(Effect::Deny), reason, rules: Vec::new() }
 }

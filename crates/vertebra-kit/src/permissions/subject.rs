@@ -1,4 +1,4 @@
-//! What a call is about, in the terms that rules are written in.
+//! The properties of a call that rules match: commands, paths and hosts.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -13,19 +13,19 @@ use super::{
     rule::{NamePattern, is_edit},
 };
 
-/// How many paths of one call are judged.
+/// The maximum number of paths in one call.
 const MAX_PLACES: usize = 2000;
 
-/// How long a path may be.
+/// The longest path.
 const MAX_PATH_BYTES: usize = 4096;
 
-/// How many names are looked at to know what the patterns of a line stand for.
+/// How many names are checked to expand the globs of a command line.
 const MAX_NAMES: usize = 20_000;
 
-/// How many folders a line is followed into. Of a line that goes further nobody knows what its paths mean.
+/// How many folders a command line can change to. Beyond that, the meaning of its paths is unknown.
 const MAX_FOLDERS: usize = 32;
 
-/// Programs that change no file they are given. Of all others a rule about changes takes every path for a change.
+/// Programs that change no file. For all others, an edit rule treats every path as changed.
 const READERS: &[&str] = &[
     "cat",
     "cd",
@@ -62,33 +62,33 @@ const READERS: &[&str] = &[
     "[",
 ];
 
-/// A call, as rules see it.
+/// A call as rules see it.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
     /// The tool's name and aliases.
     pub(super) names: Vec<Arc<str>>,
-    /// Whether the tool changes nothing outside.
+    /// Whether the tool only reads.
     pub(super) read_only: bool,
-    /// The command line as it is written.
+    /// The command line as written.
     pub(super) line: Option<String>,
-    /// Each simple command.
+    /// The simple commands.
     pub(super) commands: Vec<String>,
     /// The paths among the arguments.
     pub(super) places: Vec<Place>,
-    /// The folders among them, and those that commands may be in: all that is below may be found.
+    /// The folders that a search can walk: those among the paths, and those that commands run in.
     pub(super) searched: Vec<String>,
     /// The paths in the commands.
     pub(super) touched: Vec<Touched>,
-    /// The hosts among the arguments; `None` for one that cannot be told.
+    /// The hosts among the arguments; `None` for one that is not known.
     pub(super) hosts: Vec<Option<String>>,
     /// The hosts in the commands.
     pub(super) command_hosts: Vec<Option<String>>,
-    /// What an allowance is relative to: the folder of the agent that a person started.
+    /// The base of allow rules: the folder of the agent that a person started.
     pub(super) base: Base,
-    /// What a refusal is relative to: the folder of a child as well.
+    /// The base of deny and ask rules: also the folder of a subagent.
     pub(super) wide_base: Base,
     folder: String,
-    /// Where its commands may be when they run: where the shell is, and wherever the line goes from there.
+    /// The folders in which its commands may run: that of the shell, and those that the line changes to.
     here: Vec<String>,
 }
 
@@ -96,27 +96,27 @@ pub(super) struct Subject {
 #[derive(Debug, Clone)]
 pub(super) struct Touched {
     pub(super) place: Place,
-    /// Whether the command may change what is there.
+    /// Whether the command may change the file.
     pub(super) changes: bool,
 }
 
-/// Where a call is made.
+/// The folders in which a call is made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Standing {
-    /// The folder of the agent that calls.
+    /// The folder of the calling agent.
     pub(super) folder: String,
     /// The folder of the agent that a person started.
     pub(super) anchor: String,
-    /// The folder that the last command left its shell in, if that is another.
+    /// The current folder of the shell, if it is another one.
     pub(super) shell: Option<String>,
-    /// The person's home.
+    /// The home folder of the user.
     pub(super) home: Option<String>,
-    /// Whether a rule asks about paths or denies them: then it matters what patterns in commands stand for.
+    /// Whether an ask or deny rule is about paths. Then globs in commands are expanded.
     pub(super) refuses_paths: bool,
 }
 
 impl Standing {
-    /// What allowances are relative to, and what refusals are.
+    /// Returns the base of allow rules and the base of deny and ask rules.
     pub(super) fn bases(&self) -> (Base, Base) {
         let home = self.home.as_deref().map(spellings).unwrap_or_default();
         let base = Base { folders: spellings(&self.anchor), home };
@@ -127,7 +127,7 @@ impl Standing {
 }
 
 impl Subject {
-    /// Reads the call. Asks the file system where links lead, so it may block.
+    /// Analyses the call. May block, because it resolves links.
     pub(super) fn new(call: &Call, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
         let (base, wide_base) = standing.bases();
         let Standing { folder, shell, refuses_paths, .. } = standing;
@@ -161,7 +161,7 @@ impl Subject {
             subject.read_patterns()?;
         }
         if subject.places.len() + subject.touched.len() > MAX_PLACES {
-            return Err(format!("the call names more than {MAX_PLACES} paths, too many to be judged"));
+            return Err(format!("the call names more than {MAX_PLACES} paths, too many to check"));
         }
         let touched = subject.touched.iter_mut().map(|touched| &mut touched.place);
         subject.places.iter_mut().chain(touched).for_each(Place::follow_links);
@@ -173,28 +173,28 @@ impl Subject {
         Ok(subject)
     }
 
-    /// What a path in the output of a search may mean: relative to the agent's folder, or to the one that was searched.
+    /// Returns the places that a path in a search result can mean: relative to the agent's folder or to the searched one.
     pub(super) fn found(&self, path: &str) -> impl Iterator<Item = Place> {
         let folders = std::iter::once(&self.folder).chain(&self.searched);
         folders.map(move |folder| Place::new(folder, path, &self.base))
     }
 
-    /// Whether the tool is called so, or also called so.
+    /// Returns whether the tool has this name or alias.
     pub(super) fn is_called(&self, pattern: &NamePattern) -> bool {
         self.names.iter().any(|name| pattern.holds(name))
     }
 
-    /// Whether the tool is the shell.
+    /// Returns whether the tool is the shell.
     pub(super) fn is_bash(&self) -> bool {
         self.names.iter().any(|name| name.eq_ignore_ascii_case("bash"))
     }
 
-    /// Whether the tool changes the files it names, and nothing else.
+    /// Returns whether the tool only changes the files that it names.
     pub(super) fn is_edit(&self) -> bool {
         !self.read_only && self.names.iter().any(|name| is_edit(name))
     }
 
-    /// The place that a redirection opens; `None` if only a shell could tell.
+    /// Returns the file that a redirection opens, or `None` if only a shell could know.
     pub(super) fn target(&self, redirection: &Redirection<'_>) -> Option<Place> {
         if self.is_lost() || redirection.target.contains(['$', '`', '*', '?', '[', '{', '(', '&']) {
             return None;
@@ -204,7 +204,7 @@ impl Subject {
         Some(place)
     }
 
-    /// A path relative to the folder that rules are relative to, as a rule would name it.
+    /// Returns a path as a rule would write it, relative to the base of rules.
     pub(super) fn as_rule(&self, place: &Place) -> Option<String> {
         let path = place.0.first()?;
         let below = self.base.folders.first().and_then(|folder| relative(folder, path));
@@ -227,7 +227,7 @@ impl Subject {
         self.here.len() >= MAX_FOLDERS
     }
 
-    /// A path in a command, from wherever the command may be.
+    /// Resolves a path in a command from each folder in which the command may run.
     fn place_in_shell(&self, path: &str) -> Place {
         let mut place = Place(Vec::new());
         for spelling in self.here.iter().flat_map(|folder| Place::new(folder, path, &self.base).0) {
@@ -238,7 +238,7 @@ impl Subject {
         place
     }
 
-    /// Takes in where a command goes, or lets another run: `cd a`, `pushd a`, `git -C a`, `tar --directory=a`.
+    /// Records the folder that a command changes to: `cd a`, `pushd a`, `git -C a`, `tar --directory=a`.
     fn follow(&mut self, words: &[&str]) {
         let goes = matches!(words.first(), Some(&"cd" | &"pushd"));
         for (at, word) in words.iter().enumerate().skip(1) {
@@ -273,7 +273,7 @@ impl Subject {
                     let is_path = path.contains(['/', '~']) || place.any(|path| fs::symlink_metadata(path).is_ok());
                     self.touched.push(Touched { changes: may_change && is_path, place });
                 }
-                // What is refused for its number is not worth more memory.
+                // The call is denied for its size, so the rest need not be kept.
                 if self.touched.len() > MAX_PLACES {
                     break;
                 }
@@ -285,7 +285,7 @@ impl Subject {
         self.commands = commands;
     }
 
-    /// Adds arguments that are paths by neither name nor look, and are there: a tool may call its paths anything.
+    /// Adds arguments that are existing paths, although neither their name nor their form says so.
     fn read_mentions(&mut self, args: &Args) {
         let mut texts = Vec::new();
         args.into_iter().for_each(|(_, value)| collect_texts(value, &mut texts));
@@ -297,17 +297,17 @@ impl Subject {
         }
     }
 
-    /// Adds what patterns in the commands stand for.
+    /// Adds the expanded globs of the commands.
     fn read_patterns(&mut self) -> Result<(), String> {
         if self.is_lost() {
-            return Err(format!("the command may go to {MAX_FOLDERS} folders or more, too many to be judged"));
+            return Err(format!("the command may change to {MAX_FOLDERS} folders or more, too many to check"));
         }
         let mut left = MAX_NAMES;
         for touched in &mut self.touched {
             let patterns: Vec<String> = touched.place.0.iter().filter(|path| is_pattern(path)).cloned().collect();
             for pattern in patterns {
                 let found = found(&pattern, &mut left).ok_or_else(|| {
-                    format!("the patterns in the command stand for more than {MAX_NAMES} names, too many to be judged")
+                    format!("the globs in the command match more than {MAX_NAMES} names, too many to check")
                 })?;
                 touched.place.0.extend(found);
             }
@@ -316,21 +316,21 @@ impl Subject {
     }
 }
 
-/// A folder as it is written, and as it is through links.
+/// Returns a folder as written and with links resolved.
 fn spellings(folder: &str) -> Vec<String> {
     let written = absolute("/", folder);
     let real = real(Path::new(&written)).filter(|real| *real != written);
     std::iter::once(written).chain(real).collect()
 }
 
-/// Each simple command of a call, also where a line is one.
+/// Returns the simple commands of a call.
 fn commands(call: &Call) -> Vec<String> {
     let lines = ["command", "cmd"].iter().filter_map(|name| call.args.text(name));
     let plain = lines.filter(|line| simple_commands(line).is_empty()).map(|line| line.trim().to_owned());
     plain.chain(call.simple_commands()).collect()
 }
 
-/// What of a word of a command may be a path: `a`, `-o=a`, `of=a`, `@a`, `-I/a`.
+/// Returns the parts of a word that can be a path: `a`, `-o=a`, `of=a`, `@a`, `-I/a`.
 fn path_in(word: &str) -> Option<&str> {
     if word.starts_with('-') {
         let start = word.find('=').map(|at| at + 1).or_else(|| word.find(['/', '~']))?;
@@ -350,7 +350,7 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
     }
 }
 
-/// Whether a text is short enough for a path, and on one line.
+/// Returns whether a text is short enough for a path and has one line.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_PATH_BYTES && !text.contains(['\n', '\0'])
 }
@@ -364,7 +364,7 @@ fn urls(args: &Args) -> impl Iterator<Item = &str> {
     flat.filter_map(Value::as_str)
 }
 
-/// Whether the tool works in a folder that it may be told.
+/// Returns whether the tool takes a folder to work in.
 fn may_take_path(spec: &ToolSpec) -> bool {
     has_argument(spec, &["path", "dir", "directory", "folder", "root", "cwd"])
 }

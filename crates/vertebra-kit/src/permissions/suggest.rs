@@ -1,4 +1,4 @@
-//! The rule that "always" would add: the narrowest sensible one.
+//! Suggests the narrowest useful rules that would allow a call.
 
 use super::{
     command::{only_wraps, parts},
@@ -15,7 +15,7 @@ const WITH_SUBCOMMANDS: &[&str] = &[
 /// Subcommands whose next word says what they do: `npm run test`.
 const WITH_SCRIPTS: &[&str] = &["compose", "pr", "remote", "run", "stash", "workspace"];
 
-/// Rules that together allow this call, and few others. None if no rule would.
+/// Returns rules that together allow this call and few others. Returns none if no rule can.
 pub(super) fn suggest(subject: &Subject) -> Vec<String> {
     let mut rules: Vec<String> = if subject.is_bash() {
         subject.commands.iter().flat_map(|command| for_command(subject, command)).collect()
@@ -51,7 +51,7 @@ fn for_command(subject: &Subject, command: &str) -> Vec<String> {
     rules
 }
 
-/// `cargo test`, `npm run test`: the words that say what is done. `None` if the program has none.
+/// Returns the words that name the action, such as `cargo test` or `npm run test`, or `None` if the program has none.
 fn subcommand(words: &[&str]) -> Option<String> {
     let program = words.first().filter(|program| WITH_SUBCOMMANDS.contains(program))?;
     let plain = |word: &&&str| word.starts_with(|c: char| c.is_ascii_alphabetic()) && host_of(word).is_none();

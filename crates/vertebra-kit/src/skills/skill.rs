@@ -257,10 +257,7 @@ mod tests {
             ("description: ''", ":2: `description` has 0 characters; write 1 to 1024"),
             ("description: x\nallowed_tools: Read", ":3: unknown field `allowed_tools`; did you mean `allowed-tools`?"),
             ("description: x\nallowed-tools:", ":3: the field is empty"),
-            (
-                "description: x\nallowed-tools: Bash(git",
-                ":3: `Bash(git` is not a rule: the rule does not end with a parenthesis",
-            ),
+            ("description: x\nallowed-tools: Bash(git", ":3: invalid rule `Bash(git`: the closing `)` is missing"),
             ("description: x\ncontext: spoon", ":3: "),
             ("description: x\nuser-invocable: perhaps", ":3: "),
             ("name: commit", ":2: "),

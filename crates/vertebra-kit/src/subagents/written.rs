@@ -211,7 +211,7 @@ mod tests {
             ),
             (
                 "name: a\ndescription: b\nprompt: c\ntools: 'Bash(git'",
-                "a:4: `Bash(git` is not a rule: the rule does not end with a parenthesis (at character 9); write `Bash(git)`",
+                "a:4: invalid rule `Bash(git`: the closing `)` is missing (at character 9); write `Bash(git)`",
             ),
         ];
         for (text, problem) in cases {

@@ -225,9 +225,7 @@ async fn a_failing_hook_is_ignored_or_refuses_as_it_was_told_and_leaves_no_trace
         };
         rules
     };
-    for (open, expected) in
-        [(true, "done: ok"), (false, "blocked: blocked because a hook failed: `rules/broken` failed: no luck")]
-    {
+    for (open, expected) in [(true, "done: ok"), (false, "blocked: blocked: hook `rules/broken` failed: no luck")] {
         let ls = RecordingTool::new("ls");
         let model = Script::new().call("ls", "{}").say("done");
         let agent = built(Agent::builder(model.clone()).tool(ls.clone()).with(broken(open)));

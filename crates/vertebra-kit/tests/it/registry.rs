@@ -116,7 +116,7 @@ async fn a_pattern_that_is_none_is_an_error_and_one_that_no_tool_satisfies_is_re
     assert!(error.to_string().contains("`registry/used` has an invalid tool pattern `(`"), "{error}");
     let mut builder = Agent::builder(Script::new());
     let agent = built(builder.with(ToolRegistry::default().always("bsah")));
-    assert_eq!(agent.unmatched_tools(), ["`registry/used` listens for tool `bsah`, which no tool is called"]);
+    assert_eq!(agent.unmatched_tools(), ["hook `registry/used` matches tool `bsah`, but no tool has that name"]);
 }
 
 #[tokio::test]

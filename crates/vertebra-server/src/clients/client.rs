@@ -151,16 +151,17 @@ impl Client {
         let event = Event { id, ..event };
         let mut state = self.lock();
         if state.waiting.len() >= self.max_in_flight {
-            return Err(format!("{} events wait for its answers already", self.max_in_flight));
+            return Err(format!("the client already has {} unanswered events", self.max_in_flight));
         }
         if event.json.len() > self.max_event {
-            return Err(format!("the event has more than {} bytes", self.max_event));
+            return Err(format!("the event is larger than {} bytes", self.max_event));
         }
         if state.bytes + event.json.len() > self.max_bytes {
-            return Err(format!("the events that wait for its answers have {} bytes already", state.bytes));
+            return Err(format!("the unanswered events of the client already take {} bytes", state.bytes));
         }
         if let Some(out) = &state.out {
-            out.offer(Frame::Event(event.clone())).map_err(|Unread| "it does not read its events".to_owned())?;
+            out.offer(Frame::Event(event.clone()))
+                .map_err(|Unread| "the client does not read its events".to_owned())?;
         }
         state.wait(Waiting { event, answer: sender });
         Ok(Ticket { client: self.clone(), id, answer })
@@ -283,7 +284,7 @@ pub(super) struct Ticket {
 impl Ticket {
     /// Waits for the answer.
     pub(super) async fn answer(&mut self) -> Result<String, String> {
-        (&mut self.answer).await.unwrap_or_else(|_| Err("nobody answers any more".to_owned()))
+        (&mut self.answer).await.unwrap_or_else(|_| Err("the client disconnected".to_owned()))
     }
 }
 

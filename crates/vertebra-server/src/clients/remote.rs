@@ -28,7 +28,7 @@ struct Remote {
 
 impl Remote {
     async fn talk(&self, ask: &Ask<'_>) -> Result<String, End> {
-        let failed = |message: String| End::Failed { message: format!("{}: {message}", self.shown()) };
+        let failed = |message: String| End::Failed { message };
         let event = Event {
             id: 0,
             hook: self.stand.name.clone(),
@@ -45,7 +45,7 @@ impl Remote {
                 Ok(answer) => answer.map_err(failed),
                 Err(_) => Err(End::TimedOut { after: ask.limit }),
             },
-            () = self.client.gone() => Err(failed("it is lost".to_owned())),
+            () = self.client.gone() => Err(failed("the client disconnected".to_owned())),
         }
     }
 }
@@ -62,7 +62,7 @@ impl Handler for Remote {
             // Nobody waits for a watch that nobody is there for.
             let said = if self.stand.role == Role::Watch && !self.client.is_there() {
                 exchanges.missed.count();
-                Err(End::Failed { message: format!("{}: it is not there, and missed the event", self.shown()) })
+                Err(End::Failed { message: "the client is disconnected and missed the event".to_owned() })
             } else {
                 let said = self.talk(&ask).await;
                 match &said {

@@ -59,7 +59,7 @@ async fn a_yes_is_for_the_arguments_that_were_shown() {
 #[tokio::test]
 async fn a_no_is_read_by_the_model() {
     let (world, events) = answered(|_| Decision::DenyReason("not today".to_owned())).await;
-    assert_eq!(results(&events), ["blocked by a person: not today"]);
+    assert_eq!(results(&events), ["denied: not today"]);
     assert!(world.calls().is_empty());
 }
 

@@ -95,7 +95,7 @@ async fn refused(answer: fn(u64) -> Option<answer::Answer>) -> String {
 #[tokio::test]
 async fn a_guard_that_fails_answers_nonsense_or_nothing_refuses() {
     let said = refused(|_| Some(answer::Answer::Failed("it threw".to_owned()))).await;
-    assert!(said.contains("it failed: it threw"), "{said}");
+    assert!(said.contains("blocked: hook `guard` failed: it threw"), "{said}");
     let said = refused(|_| Some(answer::Answer::Json("maybe".to_owned()))).await;
     assert!(said.contains("not a JSON object"), "{said}");
     let said = refused(|_| Some(answer::Answer::Json(r#"{"verdict":"go_on","instruction":"x"}"#.to_owned()))).await;
@@ -154,7 +154,7 @@ async fn a_client_that_stays_away_leaves_its_guards_closed_and_its_watches_dropp
     drop(client);
     let events = world.run(&session).await;
     assert_eq!(report(&events)["status"], "completed", "the session goes on");
-    assert!(results(&events)[0].contains("it is lost"), "{:?}", results(&events));
+    assert!(results(&events)[0].contains("the client disconnected"), "{:?}", results(&events));
     let watched = events
         .iter()
         .filter(|event| event["event"] == "hooks")

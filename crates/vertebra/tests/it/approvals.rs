@@ -38,15 +38,15 @@ fn edited(args: serde_json::Value) -> FixedApprover {
 #[tokio::test]
 async fn yes_no_nobody_and_something_else() {
     check(Some(FixedApprover::yes()), &["ls: files", r#"ran ls {"path":"a"}"#]).await;
-    check(Some(FixedApprover::no("not now")), &["ls: blocked by a person: not now"]).await;
-    check(None, &["ls: blocked: careful asked (sure?), and nobody is there to answer"]).await;
+    check(Some(FixedApprover::no("not now")), &["ls: denied: not now"]).await;
+    check(None, &["ls: denied: careful requires approval (sure?), and no approver is configured"]).await;
     check(Some(edited(json!({"path": "b"}))), &["ls: files", r#"ran ls {"path":"b"}"#]).await;
 }
 
 #[tokio::test]
 async fn an_approval_of_other_arguments_is_refused() {
     let other = FixedApprover::by(|_| Decision::Approve { digest: Args::default().digest() });
-    check(Some(other), &["ls: blocked: the approval was for other arguments"]).await;
+    check(Some(other), &["ls: denied: the approval was for other arguments"]).await;
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn a_fixed_approver_answers_in_turn() {
         b.approver(person).on(BeforeToolUse, async |_| ask("sure?"));
     })
     .await;
-    assert_eq!(told[2..5], ["ls: files", "ls: blocked by a person: enough", "ls: blocked by a person: really"]);
+    assert_eq!(told[2..5], ["ls: files", "ls: denied: enough", "ls: denied: really"]);
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn ask_is_stronger_than_allow_and_weaker_than_deny_in_any_order() {
             b.on(BeforeToolUse, async |_| ask("sure?")).named("careful").priority(asks);
         })
         .await;
-        assert_eq!(told[2], "ls: blocked: careful asked (sure?), and nobody is there to answer");
+        assert_eq!(told[2], "ls: denied: careful requires approval (sure?), and no approver is configured");
         let told = story(&one_call(), |b| {
             allowed(b, allows);
             b.on(BeforeToolUse, async |_| deny("no")).named("never").priority(asks);
@@ -191,7 +191,7 @@ async fn a_question_nobody_answers_in_time_is_a_no_and_costs_no_time() {
         b.on(BeforeToolUse, async |_| ask("sure?"));
     })
     .await;
-    assert_eq!(told[2..], ["ls: blocked by a person: nobody answered in time", "model: done", FINISHED]);
+    assert_eq!(told[2..], ["ls: denied: no one answered in time", "model: done", FINISHED]);
     assert_eq!(clock.sleeps(), [secs(3600)]);
 }
 
@@ -211,7 +211,7 @@ async fn an_approver_that_panics_has_said_no() {
         b.approver(Panicking).on(BeforeToolUse, async |_| ask("sure?"));
     })
     .await;
-    assert_eq!(told[2], "ls: blocked by a person: the approver panicked");
+    assert_eq!(told[2], "ls: denied: the approver panicked");
 }
 
 /// Says yes when told to.

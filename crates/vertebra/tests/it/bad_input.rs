@@ -169,17 +169,17 @@ async fn a_crash_of_a_hook_is_told_apart_from_a_deny() {
         b.on(BeforeToolUse, async |_| panic!("oh")).named("hook");
     })
     .await;
-    assert_eq!(crashed, "ls: blocked because a hook failed: `hook` panicked: oh");
+    assert_eq!(crashed, "ls: blocked: hook `hook` panicked: oh");
     let failed = result_of("ls", "{}", |b| {
         b.guard(BeforeToolUse, async |_| Err(HookError::new("no disk"))).named("guard");
     })
     .await;
-    assert_eq!(failed, "ls: blocked because a hook failed: `guard` failed: no disk");
+    assert_eq!(failed, "ls: blocked: hook `guard` failed: no disk");
     let asked = result_of("ls", "{}", |b| {
         b.on(BeforeToolUse, async |_| Err(HookError::new("no disk"))).named("hook").fail_ask();
     })
     .await;
-    assert_eq!(asked, "ls: blocked: hook asked (`hook` failed: no disk), and nobody is there to answer");
+    assert_eq!(asked, "ls: denied: hook requires approval (`hook` failed: no disk), and no approver is configured");
     let open = result_of("ls", "{}", |b| {
         b.on(BeforeToolUse, async |_| panic!("oh")).fail_open();
     })
@@ -193,7 +193,7 @@ async fn a_guard_that_hangs_blocks_after_its_time() {
         b.guard(BeforeToolUse, async |_| pending().await).named("slow").timeout(secs(3));
     })
     .await;
-    assert_eq!(told, "ls: blocked because a hook failed: `slow` gave no answer within 3000 ms");
+    assert_eq!(told, "ls: blocked: hook `slow` gave no answer within 3000 ms");
 }
 
 /// Takes so many lines, then no more.

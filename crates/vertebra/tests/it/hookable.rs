@@ -90,7 +90,7 @@ async fn limits_and_stops_hold_for_a_foreign_loop() {
 
     let mut builder = agent(&Script::new());
     builder.guard(PromptSubmit, async |_| deny("rude")).named("manners");
-    assert_eq!(ending(&run_simple(&mut builder).await), "stopped (requested) by manners: the prompt was refused: rude");
+    assert_eq!(ending(&run_simple(&mut builder).await), "stopped (requested) by manners: the prompt was denied: rude");
 }
 
 #[tokio::test]

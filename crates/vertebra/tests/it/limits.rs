@@ -67,7 +67,10 @@ async fn a_run_works_five_minutes_unless_told_otherwise() {
     let clock = FakeClock::new();
     let model = || calls(2, 0, 0).taking(secs(300), &clock);
     let told = story_on(&model(), &clock, |_| {}).await;
-    assert_eq!(told.last().map(String::as_str), Some("= stopped (time!) by limits of tester: worked for 300s"));
+    assert_eq!(
+        told.last().map(String::as_str),
+        Some("= stopped (time!) by limits of tester: reached the time limit of 300s")
+    );
     let told = story_on(&model().say("done"), &clock, |b| {
         b.limits(Limits { time: None, ..Limits::default() });
     })
@@ -119,7 +122,7 @@ async fn a_limit_that_hooks_of_a_step_use_up_stops_it_before_the_model() {
         });
     })
     .await;
-    assert_eq!(told, ["user: go", "= stopped (time!) by limits of tester: worked for 300s"]);
+    assert_eq!(told, ["user: go", "= stopped (time!) by limits of tester: reached the time limit of 300s"]);
 }
 
 #[tokio::test]

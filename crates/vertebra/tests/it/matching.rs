@@ -170,8 +170,8 @@ async fn a_matcher_for_a_tool_that_is_not_there_is_reported() {
     assert_eq!(
         agent.unmatched_tools(),
         [
-            "`bad` listens for tool `wrote_file`, which no tool is called",
-            "`worse` listens for tool `bash|exec`, which no tool is called"
+            "hook `bad` matches tool `wrote_file`, but no tool has that name",
+            "hook `worse` matches tool `bash|exec`, but no tool has that name"
         ]
     );
 }

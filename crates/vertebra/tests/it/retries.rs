@@ -20,7 +20,7 @@ async fn check(hooks: impl FnOnce(&mut AgentBuilder), result: &str, ran: usize, 
 
 #[tokio::test]
 async fn a_retry_before_a_tool_is_bounded_by_three_and_then_fails_closed() {
-    let closed = "ls: blocked because a hook failed: `stubborn` asked to retry once more than allowed";
+    let closed = "ls: blocked: hook `stubborn` asked to retry once more than allowed";
     check(
         |b| {
             b.on(BeforeToolUse, async |_| retry(secs(2))).named("stubborn");
@@ -111,7 +111,10 @@ async fn a_retry_counts_against_the_time() {
         b.on(AfterToolUse, async |_| retry(secs(4)));
     })
     .await;
-    assert_eq!(told.last().map(String::as_str), Some("= stopped (time!) by limits of tester: worked for 10s"));
+    assert_eq!(
+        told.last().map(String::as_str),
+        Some("= stopped (time!) by limits of tester: reached the time limit of 10s")
+    );
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ async fn a_plain_run_passes_its_points_in_order() {
     let mut builder = agent(&model);
     let seen = watch_all(builder.tool(RecordingTool::new("ls")));
     let report = run(&mut builder).await;
-    assert_eq!(ending(&report), "completed (finished) by model: the model asked for no more tools");
+    assert_eq!(ending(&report), "completed (finished) by model: finished");
     check(
         &seen,
         "

@@ -78,7 +78,7 @@ async fn the_strongest_reason_is_shown_with_its_source() {
     };
     for (steps, expected) in [
         (1, "= stopped (steps!) by limits of tester: used 1 of 1 steps"),
-        (9, "= stopped (time!) by limits of tester: worked for 1s"),
+        (9, "= stopped (time!) by limits of tester: reached the time limit of 1s"),
     ] {
         let clock = FakeClock::new();
         let cost = vertebra::Usage { cost_micros: 5, ..vertebra::Usage::default() };
@@ -99,7 +99,7 @@ async fn an_endless_continuation_ends_and_says_so() {
         |b| {
             b.limits(vertebra::Limits::none()).on(ShouldContinue, async |_| go_on("more"));
         },
-        "= stopped (retries!) by continuation limit: the run was made to go on 25 times",
+        "= stopped (retries!) by continuation limit: hooks continued the run 25 times, which is the limit",
     )
     .await;
     check(
@@ -107,7 +107,7 @@ async fn an_endless_continuation_ends_and_says_so() {
         |b| {
             b.continuation_limit(2).on(AfterStep, async |_| go_on("more"));
         },
-        "= stopped (retries!) by continuation limit: the run was made to go on 2 times",
+        "= stopped (retries!) by continuation limit: hooks continued the run 2 times, which is the limit",
     )
     .await;
 }
@@ -115,7 +115,7 @@ async fn an_endless_continuation_ends_and_says_so() {
 #[tokio::test]
 async fn an_endless_recovery_ends_too() {
     let failing = |n: usize| (0..n).fold(Script::new(), |model, _| model.fail(rejected()));
-    let limit = "= stopped (retries!) by continuation limit: the run was made to go on 25 times";
+    let limit = "= stopped (retries!) by continuation limit: hooks continued the run 25 times, which is the limit";
     check(
         failing(26),
         |b| {

@@ -139,7 +139,7 @@ pub(crate) async fn run(builder: &mut AgentBuilder) -> RunReport {
     report(agent.run("go").await)
 }
 
-/// How a run ended: `completed (finished) by model: the model asked for no more tools`. A hard stop has a `!`.
+/// How a run ended: `completed (finished) by model: finished`. A hard stop has a `!`.
 pub(crate) fn ending(report: &RunReport) -> String {
     let hard = if report.stop.hard { "!" } else { "" };
     let (reason, stop) = (reason(report.stop.reason), &report.stop);
@@ -243,4 +243,4 @@ pub(crate) async fn story_on(model: &Script, clock: &FakeClock, hooks: impl FnOn
 }
 
 /// What most stories end with.
-pub(crate) const FINISHED: &str = "= completed (finished) by model: the model asked for no more tools";
+pub(crate) const FINISHED: &str = "= completed (finished) by model: finished";

@@ -181,7 +181,7 @@ async fn an_allow_does_not_silence_a_question() {
             b.on(BeforeToolUse, async |_| ask("sure?")).named("careful").priority(asks);
         })
         .await;
-        assert_eq!(told[2], "ls: blocked: careful asked (sure?), and nobody is there to answer");
+        assert_eq!(told[2], "ls: denied: careful requires approval (sure?), and no approver is configured");
     }
 }
 

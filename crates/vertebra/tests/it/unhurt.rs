@@ -166,7 +166,7 @@ async fn an_answer_with_too_many_calls_or_too_long_arguments_is_cut_down() {
     assert_eq!(tool.calls().len(), 128);
     let state = session.state().await;
     let said: Vec<&str> = state.messages().iter().map(Message::text).collect();
-    assert!(said.contains(&"2 more calls were left out: one answer may ask for 128"), "{said:?}");
+    assert!(said.contains(&"2 calls were dropped: a response may contain at most 128"), "{said:?}");
     assert!(said.contains(&"the arguments of `ls` are longer than 1048576 bytes"));
 }
 

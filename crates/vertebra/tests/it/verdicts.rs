@@ -23,7 +23,7 @@ async fn a_prompt_can_be_refused_rewritten_and_given_context() {
         |b| {
             b.guard(PromptSubmit, async |_| deny("rude")).named("manners");
         },
-        &["= stopped (requested) by manners: the prompt was refused: rude"],
+        &["= stopped (requested) by manners: the prompt was denied: rude"],
     )
     .await;
     check(

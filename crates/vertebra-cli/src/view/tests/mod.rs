@@ -1,4 +1,4 @@
-//! Whole runs of real agents with real tools, as people and programs see them. Only the model plays a script.
+//! Complete runs of real agents with real tools and a scripted model, as people and programs see them.
 
 mod moving;
 mod objects;
@@ -11,7 +11,7 @@ use vertebra::{ModelId, News, RunEvent, testing::FakeClock};
 
 use super::*;
 
-/// What was drawn: what stays, where it went, and what stands under it now.
+/// A surface that records what was drawn.
 #[derive(Default)]
 struct Paper {
     width: usize,
@@ -55,8 +55,8 @@ impl Paper {
 fn people(colour: bool) -> (Showing, FakeClock) {
     let clock = FakeClock::by_hand();
     let clock_of_view: Arc<dyn Clock> = Arc::new(clock.clone());
-    let showing =
-        Showing { output: Output::Text, quiet: false, canvas: Canvas::Terminal, colour, clock: clock_of_view };
+    let (output, quiet, canvas, unapproved) = (Output::Text, false, Canvas::Terminal, Unapproved::default());
+    let showing = Showing { output, quiet, canvas, colour, clock: clock_of_view, unapproved };
     (showing, clock)
 }
 

@@ -1,4 +1,4 @@
-//! What moves under the rest while a run goes on.
+//! The footer while a run is under way.
 
 use std::{sync::Arc, time::Duration};
 
@@ -34,7 +34,7 @@ fn footers(width: usize, news: impl IntoIterator<Item = (u64, News)>) -> (String
 }
 
 #[test]
-fn one_sees_what_goes_on_for_how_long_and_at_what_cost() {
+fn the_footer_shows_the_work_its_duration_and_its_cost() {
     let bash = ToolCall::from_text("1", "bash", r#"{"command": "cargo test"}"#);
     let (seen, paper) = footers(
         60,
@@ -82,15 +82,15 @@ fn several_calls_run_side_by_side() {
 }
 
 #[test]
-fn the_driver_of_the_view_says_which_keys_work_and_what_waits() {
+fn the_footer_shows_the_keys_and_the_unread_messages() {
     let (showing, _) = people(false);
     let (mut view, mut paper) = (for_output(&showing), Paper::of_width(60));
-    view.aside(Aside { keys: "esc cancels".into(), waiting: vec!["and in\nFrench".into()] }, &mut paper);
-    assert!(paper.footer.is_empty(), "nothing goes on");
+    view.aside(Aside { keys: "esc to stop".into(), waiting: vec!["and in\nFrench".into()] }, &mut paper);
+    assert!(paper.footer.is_empty(), "no run is under way");
     view.show(&event(News::Step { step: 1 }), &mut paper);
     assert_eq!(
         paper.footer,
-        ["⠋ waiting for the model · 0 s · esc cancels", "› and in French (waits for the next step)"]
+        ["⠋ waiting for the model · 0 s · esc to stop", "› and in French (sent at the next step)"]
     );
 }
 

@@ -36,7 +36,7 @@ async fn the_object_at_the_end_has_the_fields_of_the_page_and_no_others() {
             _ => {}
         }
     }
-    let mut documented = documented("The object at the end");
+    let mut documented = documented("The result object");
     fields.sort();
     documented.sort();
     assert_eq!(fields, documented);
@@ -60,7 +60,7 @@ async fn events_come_as_the_page_says_and_the_object_last() {
             seen.push(object["event"].as_str().expect("a name").to_owned());
         }
     }
-    let documented = documented("One object per event");
+    let documented = documented("The event stream");
     for name in &seen {
         assert!(documented.contains(name), "`{name}` is not on the page");
     }

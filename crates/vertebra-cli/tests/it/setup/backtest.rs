@@ -412,7 +412,7 @@ fn ctrl_c_ends_the_backtest_and_its_handlers() {
     }
     person.types("\u{3}");
     assert_eq!(person.waits_for_the_end(), 1);
-    assert!(person.sees().contains("it was interrupted"), "{}", person.sees());
+    assert!(person.sees().contains("interrupted"), "{}", person.sees());
     let process = format!("/proc/{}/cmdline", machine.read("started").trim());
     assert!(fs::read(process).unwrap_or_default().is_empty(), "what was started has ended");
 }

@@ -19,7 +19,7 @@ fn init_writes_a_file_without_effects_and_never_overwrites_one_unasked() {
     To check the file: vertebra doctor
     ");
     let told = machine.runs(&["trust"]);
-    assert!(told.out.contains("nothing that needs trust"), "{}", told.out);
+    assert!(told.out.contains("no configuration that needs trust"), "{}", told.out);
     let told = machine.runs(&["doctor"]);
     let line = "✓ this folder       vertebra.toml sets nothing: all settings are commented out";
     assert!(told.out.contains(line), "{}", told.out);

@@ -108,10 +108,20 @@ impl Machine {
         self.runs(&[&["run", &model, &record], options, &["go"]].concat())
     }
 
-    /// The latest session is replayed as it was, where there is one.
+    /// Replays the latest session, if there is one, with those of its options that `replay` takes.
     fn replays(&self, options: &[&str]) {
-        let of_output = |option: &&&str| option.starts_with("--output") || **option == "--quiet";
-        let options: Vec<&str> = options.iter().filter(|option| !of_output(option)).copied().collect();
+        let mut taken = false;
+        let options: Vec<&str> = options
+            .iter()
+            .filter(|option| {
+                if option.starts_with('-') {
+                    let name = option.split('=').next().unwrap_or_default();
+                    taken = ["--allow", "--deny", "--dir", "--mode", "--trust"].contains(&name);
+                }
+                taken
+            })
+            .copied()
+            .collect();
         let again = self.runs(&[&["replay", "last", "--json"], &options[..]].concat());
         match serde_json::from_str::<Value>(&again.out) {
             Ok(replay) => assert_eq!(replay["identical"], true, "{options:?}: {}", again.out),

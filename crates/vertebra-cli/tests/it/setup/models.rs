@@ -13,11 +13,14 @@ fn listed(machine: &Machine, variables: &[(&str, &str)]) -> Value {
 }
 
 #[test]
-fn without_a_model_the_error_says_how_to_get_one() {
+fn without_a_model_run_and_chat_explain_how_to_get_one() {
     let machine = Machine::without_servers();
     let told = machine.runs(&["run", "hi"]);
     assert_eq!(told.code, 2);
-    insta::assert_snapshot!(told.err);
+    insta::assert_snapshot!("no_model_for_run", told.err);
+    let told = machine.runs(&["chat"]);
+    assert_eq!(told.code, 2);
+    assert!(told.err.contains("vertebra chat --model") && !told.err.contains("vertebra run"), "{}", told.err);
     let told = machine.runs(&["models"]);
     assert_eq!(told.code, 1);
     let listed: Value = serde_json::from_str(&told.out).expect("JSON in a pipe");
@@ -58,7 +61,7 @@ fn settings_go_before_keys_and_the_command_line_before_settings() {
     assert_eq!(chosen["chosen"]["model"], "openai:gpt-x");
     assert_eq!(chosen["chosen"]["because"], "named by [here]/home/.config/vertebra/vertebra.toml, line 2");
     let told = machine.told(machine.command(&["models"]).env("ANTHROPIC_API_KEY", KEY));
-    assert!(told.err.contains("line 4: the variable MY_KEY is not set"), "{}", told.err);
+    assert!(told.err.contains("line 4: the environment variable MY_KEY is not set"), "{}", told.err);
     machine.user_settings("[model]\nname = \"openai:gpt-x\"\n");
     assert_eq!(machine.plays(&[say("done")], &[]).out, "done\n");
 }

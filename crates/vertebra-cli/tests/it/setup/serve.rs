@@ -16,18 +16,21 @@ fn machine() -> Machine {
 }
 
 #[test]
-fn a_server_that_would_let_in_whoever_finds_it_does_not_start() {
+fn a_server_without_authentication_or_encryption_does_not_start() {
     let machine = machine();
     let cases: [(&[&str], &str); 10] = [
-        (&["--listen", "tcp://127.0.0.1:0"], "lets in whoever finds it: write `--token-file FILE`"),
+        (&["--listen", "tcp://127.0.0.1:0"], "would accept any client: add `--token-file FILE`"),
         (&["--listen", "tcp://127.0.0.1:0", "--token-file", "open"], "open: others may read it: `chmod 640 open`"),
         (&["--listen", "tcp://127.0.0.1:0", "--token-file", "short"], "short, line 1: a token has 16 to 1024 letters"),
         (&["--listen", "tcp://127.0.0.1:0", "--token-file", "none"], "none: No such file"),
         (&["--listen", "tcp://0.0.0.0:0", "--token-file", "token"], "can be reached from other machines"),
-        (&["--listen", "tcp://127.0.0.1:0", "--token-file", "token", "--allow-user", "1"], "for Unix sockets"),
-        (&["--allow-user", "nobody-of-this-name"], "there is no such user"),
+        (
+            &["--listen", "tcp://127.0.0.1:0", "--token-file", "token", "--allow-user", "1"],
+            "--allow-user needs a Unix socket",
+        ),
+        (&["--allow-user", "nobody-of-this-name"], "no such user"),
         (&["--tls-cert", "token", "--tls-key", "token"], "cannot be used"),
-        (&["--metrics", "tcp://0.0.0.0:0"], "tells numbers to whoever finds it"),
+        (&["--metrics", "tcp://0.0.0.0:0"], "other machines could read the metrics"),
         (&["--listen", "127.0.0.1:7777"], "invalid address `127.0.0.1:7777`: write `tcp://127.0.0.1:7777`"),
     ];
     for (arguments, expected) in cases {

@@ -97,7 +97,7 @@ fn no_agent_works_where_its_own_rules_are_kept() {
         machine.write(&format!("{folder}/.keep"), "");
         let told = machine.plays(&[say("done")], &["--dir", &machine.path(folder).display().to_string()]);
         assert_eq!(told.code, 2, "{folder}");
-        assert!(told.err.contains("no agent works where its own rules are kept"), "{}", told.err);
+        assert!(told.err.contains("an agent cannot work in the folder that holds its own rules"), "{}", told.err);
     }
 }
 

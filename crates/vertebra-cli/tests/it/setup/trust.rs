@@ -110,25 +110,25 @@ fn somebody_at_a_terminal_is_shown_all_of_it_and_asked_once() {
     let sits = || Person::sit(machine.command(&["run", &model, "go"]).env("TERM", "xterm-256color"));
 
     let mut person = sits();
-    person.waits_for("Trust this?");
+    person.waits_for("Trust this folder?");
     let here = machine.path("").display().to_string();
     insta::assert_snapshot!("asked", person.sees().replace(here.trim_end_matches('/'), "[here]"));
     person.types("n\r");
     person.is_asked();
     person.types("n");
-    person.waits_for("why not?");
+    person.waits_for("reason: ");
     person.types("\r");
     person.waits_for_the_end();
 
     let mut person = sits();
-    person.waits_for("Trust this?");
+    person.waits_for("Trust this folder?");
     person.types("y\r");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     assert!(machine.path("project/made.txt").exists(), "the rule counts");
 
     let mut person = sits();
     assert_eq!(person.waits_for_the_end(), 0);
-    assert!(!person.sees().contains("Trust this?"), "{}", person.sees());
+    assert!(!person.sees().contains("Trust this folder?"), "{}", person.sees());
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn what_is_typed_before_somebody_is_asked_for_trust_is_no_answer() {
     let machine = Machine::new();
     machine.write("project/AGENTS.md", "Be kind.\n");
     let mut person = typed_ahead(&machine, &["trust"], "y\r");
-    person.waits_for("Trust this?");
+    person.waits_for("Trust this folder?");
     person.types("\r");
     assert_eq!(person.waits_for_the_end(), 1, "{}", person.sees());
     assert!(person.sees().contains("Not trusted."), "{}", person.sees());
@@ -183,7 +183,7 @@ fn what_changes_while_somebody_is_asked_does_not_count() {
     let model = format!("--model=script:{}", machine.path("script.jsonl").display());
     let record = format!("--record={}", machine.path("cassette").display());
     let mut person = Person::sit(machine.command(&["run", &model, &record, "go"]).env("TERM", "xterm-256color"));
-    person.waits_for("Trust this?");
+    person.waits_for("Trust this folder?");
     machine.write("project/.claude/skills/sing/SKILL.md", &skill("the-skill-canary"));
     person.types("y\r");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());

@@ -26,7 +26,7 @@ fn a_no_may_have_a_reason_that_the_model_reads() {
     let mut person = place.sits("run", &turns, &["make it"]);
     person.is_asked();
     person.types("n");
-    person.waits_for("why not?");
+    person.waits_for("reason: ");
     person.types("rather not todax\x7fy\r");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     assert!(person.sees().contains("no: rather not today"), "{}", person.sees());
@@ -54,12 +54,12 @@ fn arguments_can_be_edited_and_a_mistake_is_told() {
     let mut person = place.sits("run", &[bash("touch a.txt"), say("All done.")], &["make it"]);
     person.is_asked();
     person.types("e");
-    person.waits_for("the arguments");
+    person.waits_for("arguments: ");
     // To the end of the command's line, over the quotation mark; then the name becomes another one.
     person.types("\x1b[A\x05\x1b[D\x7f\x7f\x7f\x7f\x7fb.txt");
     person.waits_for("touch b.txt");
     person.types("\x1b[B\x05{\r");
-    person.waits_for("not taken over");
+    person.waits_for("not accepted");
     person.types("\x7f\r");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     assert!(place.path("b.txt").exists() && !place.path("a.txt").exists(), "{}", person.sees());
@@ -85,7 +85,7 @@ fn what_is_typed_before_a_question_is_seen_is_no_answer_to_it() {
     person.waits_until("the whole question", |shown| shown.matches("wants to use bash").count() == 2);
     assert!(!place.path("made.txt").exists());
     person.types("n");
-    person.waits_for("why not?");
+    person.waits_for("reason: ");
     person.types("\r");
     person.waits_for("I left it.");
     assert!(!place.path("made.txt").exists());
@@ -106,7 +106,7 @@ fn a_word_or_a_terminals_own_reply_at_a_question_is_no_answer_to_it() {
     person.is_asked();
     assert!(!place.path("made.txt").exists(), "{}", person.sees());
     person.types("n");
-    person.waits_for("why not?");
+    person.waits_for("reason: ");
     person.types("\r");
     person.waits_for("I left it.");
     assert!(!place.path("made.txt").exists());
@@ -118,7 +118,7 @@ fn ctrl_c_at_a_question_says_no_and_stops() {
     let mut person = place.sits("run", &[bash("touch made.txt"), say("not said")], &["make it"]);
     person.is_asked();
     person.types("\x03");
-    person.waits_for("the session is kept: say");
+    person.waits_for("session still open; type");
     assert!(!person.sees().contains("not said"), "{}", person.sees());
     assert!(!place.path("made.txt").exists());
     person.types("\x04");
@@ -152,7 +152,7 @@ fn a_command_cannot_look_like_an_answer_to_itself() {
     person.is_asked();
     insta::assert_snapshot!("forged", place.anywhere(&person.sees()));
     person.types("n");
-    person.waits_for("why not?");
+    person.waits_for("reason: ");
     person.types("\r");
     assert_eq!(person.waits_for_the_end(), 0);
 }

@@ -115,9 +115,9 @@ fn files_come_back_as_they_were() {
     let mut person = place.sits("chat", &turns, &["--mode=accept-edits"]);
     ask(&mut person, "write a file", "It is written.");
     assert_eq!(place.read("new.txt"), "hello\n");
-    ask(&mut person, "/undo", "`new.txt` was new and is gone");
+    ask(&mut person, "/undo", "deleted `new.txt`, which was new");
     assert!(!place.path("new.txt").exists());
-    ask(&mut person, "/undo", "there is nothing to undo");
+    ask(&mut person, "/undo", "nothing to undo");
     insta::assert_snapshot!("undone", place.anywhere(&person.sees()));
     leave(person);
 }
@@ -135,21 +135,21 @@ fn a_conversation_can_be_made_shorter_or_begun_anew() {
     let mut person = place.sits("chat", &turns, &[]);
     ask(&mut person, "say much", "about it.");
     ask(&mut person, "say little", "Then little.");
-    ask(&mut person, "/compact the names", "tokens became");
+    ask(&mut person, "/compact the names", "compacted from about");
     ask(&mut person, "what do you know?", "I remember.");
-    ask(&mut person, "/clear", "a new session");
-    ask(&mut person, "/compact", "there is nothing to shorten");
+    ask(&mut person, "/clear", "new session:");
+    ask(&mut person, "/compact", "nothing to compact");
     ask(&mut person, "what do you know?", "I know nothing.");
     leave(person);
 }
 
 #[test]
-fn a_command_that_is_not_there_is_told_with_the_nearest() {
+fn an_unknown_command_suggests_the_nearest() {
     let place = Place::new();
     let mut person = place.sits("chat", &[say("unused")], &[]);
-    ask(&mut person, "/hoks", "there is no /hoks; did you mean /hooks?");
+    ask(&mut person, "/hoks", "unknown command /hoks; did you mean /hooks?");
     person.types("/help\r");
-    person.waits_for("begin a new session");
+    person.waits_for("start a new session");
     person.types("/quit\r");
     assert_eq!(person.waits_for_the_end(), 0);
     insta::assert_snapshot!("help", place.anywhere(&person.sees()));

@@ -46,7 +46,7 @@ fn files_and_pictures_go_with_the_task() {
     assert_eq!(out(&output), "Milk.\n", "{}", err(&output));
     for (options, complaint) in [
         (["--file=none.txt", "what?"], "--file none.txt: "),
-        (["--image=notes.txt", "what?"], "--image notes.txt: is not a picture"),
+        (["--image=notes.txt", "what?"], "--image notes.txt: not an image"),
     ] {
         let output = piped(place.command("run", &[say("no")], &options), "");
         assert_eq!(output.status.code(), Some(2));
@@ -66,11 +66,17 @@ fn exit_codes_tell_what_happened() {
     assert_eq!(failed, 1);
     assert!(words.contains("does not contain `never said`"), "{words}");
     let (wrong, words) = code(&[say("fine")], &[]);
-    assert!(wrong == 2 && words.contains("there is no task"), "{words}");
+    assert!(wrong == 2 && words.contains("no task given"), "{words}");
     assert_eq!(code(&[bash("true"), say("fine")], &["--mode=bypass", "--max-steps=1", "go"]).0, 3);
-    let (denied, words) =
-        code(&[bash("touch made.txt"), json!({"expect": "nobody is there", "say": "I may not."})], &["go"]);
+    let turns = [bash("touch made.txt"), json!({"expect": "there is no terminal to ask on", "say": "I may not."})];
+    let (denied, words) = code(&turns, &["go"]);
     assert!(denied == 4 && !place.path("made.txt").exists(), "{words}");
+    assert!(words.contains("denied: this call needs approval and there is no terminal to ask on"), "{words}");
+    assert!(words.contains("⊘ denied: 1 call needed approval") && !words.contains("✓ done"), "{words}");
+    let (denied, words) = code(&turns, &["--quiet", "go"]);
+    assert!(denied == 4 && words.starts_with("⊘ denied: 1 call needed approval"), "{words}");
+    let (stopped, words) = code(&turns, &["--max-steps=1", "go"]);
+    assert!(stopped == 4 && words.contains("; 1 call needed approval"), "{words}");
     let output = piped(place.command("run", &[say("fine")], &["--frobnicate", "go"]), "");
     assert_eq!(output.status.code(), Some(2));
 }

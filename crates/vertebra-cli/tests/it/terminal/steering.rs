@@ -16,14 +16,14 @@ fn what_is_typed_while_a_tool_runs_is_in_the_next_request() {
     person.types("rather in Frensh\x7f\x7fch");
     person.waits_for("❯ rather in French");
     person.types("\r");
-    person.waits_for("waits for the next step");
+    person.waits_for("sent at the next step");
     person.waits_for("working");
     insta::assert_snapshot!("queued", place.anywhere(&person.sees()));
     fs::write(go, "gone\n").expect("the tool reads");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     let seen = person.sees();
     assert!(seen.contains("❯ rather in French") && seen.contains("Bonjour."), "{seen}");
-    assert!(!seen.contains("waits for the next step"), "{seen}");
+    assert!(!seen.contains("sent at the next step"), "{seen}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn ctrl_c_ends_the_tool_and_keeps_the_session() {
     let (mut person, lives) = at_work(&place, "chat", &[turn]);
     person.types("\x03");
     waits_for_death(lives);
-    person.waits_for("stopped, the session goes on");
+    person.waits_for("stopped, the session is kept");
     insta::assert_snapshot!("stopped", place.anywhere(&person.sees()));
     person.types("rather say hello\r");
     person.waits_for("Hello instead.");
@@ -45,7 +45,7 @@ fn escape_stops_a_run_whose_person_can_say_what_to_do_instead() {
     let (mut person, lives) = at_work(&place, "run", &[json!({"expect": "just stop", "say": "Stopped then."})]);
     person.types("\x1b");
     waits_for_death(lives);
-    person.waits_for("say what to do instead");
+    person.waits_for("type the next prompt");
     person.types("just stop\r");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     assert!(person.sees().contains("Stopped then."), "{}", person.sees());
@@ -68,7 +68,7 @@ fn ctrl_c_twice_leaves_from_an_empty_prompt() {
     let mut person = place.sits("chat", &[say("hi")], &[]);
     person.waits_for("/help");
     person.types("something\x03");
-    person.waits_until("an empty prompt", |shown| !shown.contains("something") && shown.contains("again leaves"));
+    person.waits_until("an empty prompt", |shown| !shown.contains("something") && shown.contains("again to quit"));
     person.types("\x03");
     assert_eq!(person.waits_for_the_end(), 130);
     person.has_a_sane_terminal();

@@ -1,35 +1,35 @@
-//! What an edit would change, line by line.
+//! Shows an edit as a diff.
 
 use std::{path::PathBuf, time::Duration};
 
 use similar::{ChangeTag, TextDiff};
 use vertebra::{Approval, Args, paths::absolute};
 
-/// How large a file may be that is compared with what would be written.
+/// The largest file that is compared.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
-/// Lines around a change.
+/// How many unchanged lines are shown around a change.
 const AROUND: usize = 3;
-/// How long a comparison may take. After that it is coarser.
+/// The time limit of a comparison. A slower one becomes coarser.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// A line, and what becomes of it.
+/// A line of the diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Line {
     Same(String),
     Gone(String),
     Come(String),
-    /// Lines that are not shown, because they stay.
+    /// Unchanged lines that are not shown.
     Gap,
 }
 
-/// What an edit would change.
+/// The change of an edit.
 pub(super) struct Change {
     pub(super) lines: Vec<Line>,
-    /// The arguments that the lines show, all of them. Any other has to be shown besides.
+    /// The arguments that the lines show completely. All others are shown separately.
     pub(super) shows: &'static [&'static str],
 }
 
-/// What the call would change, if it is an edit.
+/// Returns the change of a call, if it is an edit.
 pub(super) async fn of(approval: &Approval) -> Option<Change> {
     let args = &approval.args;
     if let Some(pair) = replacement(args) {
@@ -50,13 +50,13 @@ fn replacement(args: &Args) -> Option<(String, String)> {
     Some((args.text("old_string")?.to_owned(), args.text("new_string")?.to_owned()))
 }
 
-/// A replacement of which nothing would remain hidden: tools of others may write edits otherwise.
+/// Returns a replacement whose arguments are all known. Other tools may describe edits differently.
 fn only_replacement(edit: &serde_json::Value) -> Option<(String, String)> {
     let args = Args::try_from(edit.clone()).ok()?;
     replacement(&args).filter(|_| args.iter().count() == 2)
 }
 
-/// The text of a plain file. A pipe or a device is not opened: that could wait for ever.
+/// Reads a regular file. A pipe or a device is not opened, because that could block forever.
 async fn text_of(path: PathBuf) -> Option<String> {
     let metadata = tokio::fs::metadata(&path).await.ok()?;
     if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {

@@ -1,22 +1,22 @@
-//! Text of a model, made harmless to show: whatever is not plainly visible is spelled out as `⟨U+001B⟩`.
+//! Makes text of a model safe to show: invisible characters are spelled out as `⟨U+001B⟩`.
 
 use std::fmt::{self, Write as _};
 
 use crate::{is_invisible, spelled_out};
 
-/// Blanks in a row that are shown as they are.
+/// How many spaces in a row are shown unchanged.
 const MAX_BLANKS: usize = 16;
-/// Empty lines in a row that are shown as they are.
+/// How many empty lines in a row are shown unchanged.
 const MAX_EMPTY_LINES: usize = 2;
-/// Marks on one letter that are shown as they are.
+/// How many combining marks on one letter are shown unchanged.
 const MAX_MARKS: usize = 2;
 
-/// The text on one line, cut to so many characters.
+/// Returns the text on one line, cut to this many characters.
 pub(super) fn on_one_line(text: &str, limit: usize) -> String {
     cut(&escaped(text, false), limit)
 }
 
-/// The text as lines, each of them harmless. Long runs of empty lines are counted instead of shown.
+/// Returns the text as safe lines. Long runs of empty lines are counted instead of shown.
 pub(super) fn as_lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut empty = 0;
@@ -41,7 +41,7 @@ fn push_empty(lines: &mut Vec<String>, count: usize) {
     }
 }
 
-/// At most so many characters: the beginning and the end, and between them how many are missing.
+/// Cuts the middle of a long text and says how many characters are missing.
 pub(super) fn cut(text: &str, limit: usize) -> String {
     let length = text.chars().count();
     if length <= limit {
@@ -50,7 +50,7 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
     let tail = limit / 4;
     let head: String = text.chars().take(limit - tail).collect();
     let end: String = text.chars().skip(length - tail).collect();
-    format!("{head}⟨{} characters more⟩{end}", length - limit)
+    format!("{head}⟨{} more characters⟩{end}", length - limit)
 }
 
 fn escaped(text: &str, keep_lines: bool) -> String {
@@ -76,7 +76,7 @@ fn escaped(text: &str, keep_lines: bool) -> String {
 
 fn push_blanks(shown: &mut String, count: usize) {
     if count > MAX_BLANKS {
-        notice(shown, format_args!("{count} blanks"));
+        notice(shown, format_args!("{count} spaces"));
     } else {
         shown.push_str(&" ".repeat(count));
     }
@@ -86,13 +86,13 @@ fn notice(shown: &mut String, text: fmt::Arguments<'_>) {
     write!(shown, "⟨{text}⟩").expect("a string takes everything");
 }
 
-/// Whether a character is seen as what it is, moves nothing and turns nothing around.
+/// Returns whether a character is visible and changes neither the cursor nor the text direction.
 fn is_plain(c: char) -> bool {
     // The signs of our own notices cannot be forged.
     !c.is_control() && !c.is_whitespace() && !matches!(c, '⟨' | '⟩') && !is_invisible(c) && !is_unclear(c)
 }
 
-/// Whether a terminal draws nothing, a blank or who knows what, though a text may need the character.
+/// Returns whether terminals may draw a character as nothing or as a space, although a text may need it.
 fn is_unclear(c: char) -> bool {
     matches!(u32::from(c),
         0x034F | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F | 0x200C | 0x200D | 0x2028 | 0x2029 | 0x2800
@@ -101,7 +101,7 @@ fn is_unclear(c: char) -> bool {
         || u32::from(c) & 0xFFFE == 0xFFFE
 }
 
-/// Whether a character is drawn upon the one before it.
+/// Returns whether a character combines with the one before it.
 fn is_mark(c: char) -> bool {
     matches!(u32::from(c), 0x0300..=0x036F | 0x0483..=0x0489 | 0x0591..=0x05BD | 0x064B..=0x065F | 0x0E31
         | 0x0E34..=0x0E3A | 0x0E47..=0x0E4E | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x20D0..=0x20FF | 0xFE20..=0xFE2F)
@@ -129,9 +129,9 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(on_one_line(text, 100), expected);
         }
-        assert_eq!(on_one_line(&format!("a{}b", " ".repeat(500)), 100), "a⟨500 blanks⟩b");
+        assert_eq!(on_one_line(&format!("a{}b", " ".repeat(500)), 100), "a⟨500 spaces⟩b");
         assert_eq!(as_lines(&format!("a{}b", "\n".repeat(501))), ["a", "⟨500 empty lines⟩", "b"]);
-        assert_eq!(on_one_line(&"x".repeat(30), 8), "xxxxxx⟨22 characters more⟩xx");
+        assert_eq!(on_one_line(&"x".repeat(30), 8), "xxxxxx⟨22 more characters⟩xx");
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! A question about a call: what a person sees of it, what they can answer, and what an answer comes to.
+//! A question about a call: its text, the possible answers and their effect.
 
 mod diff;
 mod escape;
@@ -14,13 +14,13 @@ use self::{
 };
 use super::{For, Rule, Rules};
 
-/// How much of a complaint is shown.
+/// The longest error that is shown.
 const MAX_COMPLAINT: usize = 1000;
 
-/// A question about a call, for whoever puts it to a person: a terminal, an editor, a page.
+/// A question about a call, for a front end such as a terminal, an editor or a web page.
 ///
-/// Its texts are safe to show. Control characters, direction marks and invisible characters of the model are spelled out;
-/// edits are shown as a difference.
+/// Its texts are safe to show: control characters, direction marks and invisible characters are spelled out. Edits are shown
+/// as a diff.
 pub struct Question {
     approval: Approval,
     change: Option<Change>,
@@ -29,34 +29,34 @@ pub struct Question {
     screen: Screen,
 }
 
-/// What a person answers.
+/// The answer of a person.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// Yes, to exactly these arguments.
+    /// Approves exactly these arguments.
     Yes,
-    /// No.
+    /// Denies the call.
     No {
-        /// Why; the model reads it. May be empty.
+        /// The reason, which the model reads. May be empty.
         why: String,
     },
-    /// Yes, with other arguments.
+    /// Approves the call with other arguments.
     Edit {
         /// The arguments.
         args: Args,
     },
-    /// Yes, and always in this session.
+    /// Approves the call and adds a rule for this session.
     Always {
         /// The rule to add instead of the [offered](Question::offered) ones.
         rule: Option<String>,
     },
-    /// Yes, and from now on: a rule is added to the [file](Question::file).
+    /// Approves the call and adds a rule to the [file](Question::file).
     ForGood {
         /// The rule to add instead of the [offered](Question::offered) ones.
         rule: Option<String>,
     },
 }
 
-/// Why an answer was not taken. The question stays open.
+/// Why an answer was rejected. The question stays open.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotTaken(String);
@@ -67,23 +67,23 @@ impl NotTaken {
     }
 }
 
-/// Rules that would answer the question for the future.
+/// The rules that would allow this call in the future.
 struct Offer {
     rules: Vec<String>,
     file: Option<PathBuf>,
 }
 
 impl Reply {
-    /// Yes, with the arguments written here as JSON.
+    /// Approves the call with arguments in JSON.
     pub fn edited(json: &str) -> Result<Self, NotTaken> {
-        let complain = |error: &dyn std::fmt::Display| NotTaken::new("not taken over", error);
+        let complain = |error: &dyn std::fmt::Display| NotTaken::new("not accepted", error);
         let value: serde_json::Value = serde_json::from_str(json).map_err(|error| complain(&error))?;
         Ok(Self::Edit { args: Args::try_from(value).map_err(|error| complain(&error))? })
     }
 }
 
 impl Question {
-    /// The question, with the files it is about as they are now. With rules, it offers to add some.
+    /// Creates the question from an approval and the current files. With `rules`, it offers to add some.
     pub async fn about(approval: &Approval, rules: Option<&Rules>) -> Self {
         let offer = rules.and_then(|rules| Some(Offer { rules: rules.suggestions(approval)?, file: rules.file() }));
         Self {
@@ -95,57 +95,57 @@ impl Question {
         }
     }
 
-    /// Shows colours, or not.
+    /// Turns colour on or off.
     #[must_use]
     pub fn colour(mut self, colour: bool) -> Self {
         self.screen.colour = colour;
         self
     }
 
-    /// Wraps its lines to so many columns, each behind a margin: then no argument can look as if it stood outside of the
-    /// question. A terminal would wrap them without.
+    /// Wraps its lines to this width, each with a margin, so that no argument can look as if it were outside of the
+    /// question.
     #[must_use]
     pub fn columns(mut self, columns: usize) -> Self {
         self.screen.columns = columns;
         self
     }
 
-    /// Who wants what, and why: long arguments with their middle left out.
+    /// Returns the question with long arguments shortened.
     pub fn short(&self) -> String {
         self.screen.question(&self.approval, self.change.as_ref(), View::Short)
     }
 
-    /// Who wants what, and why, with all of the arguments.
+    /// Returns the question with complete arguments.
     pub fn whole(&self) -> String {
         self.screen.question(&self.approval, self.change.as_ref(), View::Whole)
     }
 
-    /// The rules that [`Reply::Always`] would add.
+    /// Returns the rules that [`Reply::Always`] would add.
     pub fn offered(&self) -> Option<String> {
         self.offer.as_ref().map(|offer| screen::rules(&offer.rules))
     }
 
-    /// The file that [`Reply::ForGood`] would add them to.
+    /// Returns the file that [`Reply::ForGood`] would add them to.
     pub fn file(&self) -> Option<String> {
         let file = self.offer.as_ref()?.file.as_ref()?;
         Some(screen::file(file))
     }
 
-    /// What can be typed as an answer, for [`TerminalApprover`](super::TerminalApprover).
+    /// Returns the possible answers for [`TerminalApprover`](super::TerminalApprover).
     pub(super) fn keys(&self) -> String {
         self.screen.keys(self.offered(), self.file())
     }
 
-    /// The call.
+    /// Returns the approval that is asked for.
     pub fn approval(&self) -> &Approval {
         &self.approval
     }
 
-    /// What the answer comes to, after rules were added if it asks for that.
+    /// Returns the decision for an answer, and adds rules if the answer says so.
     pub async fn decide(&self, answer: Reply) -> Result<Decision, NotTaken> {
         match answer {
             Reply::Yes => Ok(self.approval.approve()),
-            Reply::No { why } if why.is_empty() => Ok(no("the person said no")),
+            Reply::No { why } if why.is_empty() => Ok(no("the user said no")),
             Reply::No { why } => Ok(no(&why)),
             Reply::Edit { args } => Ok(Decision::Edit { args }),
             Reply::Always { rule } => self.learn(rule, For::Session(self.approval.at.run.session_id.clone())).await,
@@ -153,7 +153,7 @@ impl Question {
         }
     }
 
-    /// Adds the rules that were offered, or the one that was typed, if it would have allowed this call.
+    /// Adds the offered rules or the typed one, if they allow this call.
     async fn learn(&self, typed: Option<String>, hold: For) -> Result<Decision, NotTaken> {
         let complain = |error: &dyn std::fmt::Display| NotTaken::new("not added", error);
         let (Some(rules), Some(offer)) = (self.rules.clone(), &self.offer) else {

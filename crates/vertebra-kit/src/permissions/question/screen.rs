@@ -1,4 +1,4 @@
-//! What a person sees when they are asked. Nothing of the model stands here raw.
+//! The text of a question. All text of the model is escaped.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -13,29 +13,29 @@ use super::{
 
 /// How many characters of a name or a reason are shown.
 const MAX_WORDS: usize = 300;
-/// How many lines of one argument are shown at first: so many from its beginning, so many from its end.
+/// How many lines from the start and the end of an argument are shown at first.
 const HEAD: usize = 30;
 const TAIL: usize = 10;
 /// How many characters of a line are shown at first.
 const MAX_LINE: usize = 1000;
 
-/// How much is shown.
+/// How much of the arguments is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum View {
     Short,
     Whole,
 }
 
-/// How things are shown.
+/// How a question is formatted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Screen {
     pub(super) colour: bool,
-    /// How wide a line may be.
+    /// The maximum width of a line.
     pub(super) columns: usize,
 }
 
 impl Screen {
-    /// The question: who, what with which arguments, why.
+    /// Formats the question: agent, tool, reason and arguments.
     pub(super) fn question(self, approval: &Approval, change: Option<&Change>, view: View) -> String {
         let name = |text: &str| on_one_line(text, MAX_WORDS);
         let mut shown = String::from("\n");
@@ -75,7 +75,7 @@ impl Screen {
         shown
     }
 
-    /// A line behind a margin; if it is too long, several.
+    /// Writes text with a margin, wrapped.
     fn within(self, shown: &mut String, margin: &str, text: &str) {
         self.painted(shown, margin, text, None);
     }
@@ -90,15 +90,15 @@ impl Screen {
         }
     }
 
-    /// What can be answered.
+    /// Formats the possible answers.
     pub(super) fn keys(self, offered: Option<String>, file: Option<String>) -> String {
         let mut shown = String::new();
         line(&mut shown, "└ y: yes    n [why]: no    e: edit the arguments    v: view all");
         if let Some(rules) = offered {
-            line(&mut shown, &format!("  a [rule]: yes, and in this session always {}", self.bold(&rules)));
+            line(&mut shown, &format!("  a [rule]: yes, and always in this session: {}", self.bold(&rules)));
         }
         if let Some(file) = file {
-            line(&mut shown, &format!("  f [rule]: the same for good, in {file}"));
+            line(&mut shown, &format!("  f [rule]: yes, and always, saved in {file}"));
         }
         shown.push_str("> ");
         shown
@@ -127,7 +127,7 @@ fn line(shown: &mut String, text: &str) {
     writeln!(shown, "{text}").expect("a string takes everything");
 }
 
-/// A line of a difference: its first sign says what becomes of it.
+/// Formats a line of a diff with its sign.
 fn changed(change: &Line) -> String {
     let text = |text: &str| on_one_line(text, usize::MAX);
     match change {
@@ -138,7 +138,7 @@ fn changed(change: &Line) -> String {
     }
 }
 
-/// A text in pieces of so many columns.
+/// Wraps a text to this width.
 fn wrapped(text: &str, columns: usize) -> Vec<&str> {
     let (mut pieces, mut begins, mut taken) = (Vec::new(), 0, 0);
     for (at, c) in text.char_indices() {
@@ -153,7 +153,7 @@ fn wrapped(text: &str, columns: usize) -> Vec<&str> {
     pieces
 }
 
-/// The beginning and the end of many lines, unless all are to be seen.
+/// Returns the start and the end of many lines, or all of them.
 fn shortened(lines: Vec<String>, view: View) -> Vec<String> {
     if view == View::Whole {
         return lines;
@@ -165,5 +165,5 @@ fn shortened(lines: Vec<String>, view: View) -> Vec<String> {
     }
     let head = lines.iter().take(HEAD).map(shorter);
     let tail = lines.iter().skip(HEAD + missing).map(shorter);
-    head.chain([format!("⟨{missing} lines more: v shows them⟩")]).chain(tail).collect()
+    head.chain([format!("⟨{missing} more lines: v to view them⟩")]).chain(tail).collect()
 }

@@ -1,4 +1,4 @@
-//! Arguments, changed by a person in the editor of their choice.
+//! Edits arguments in the editor of the user.
 
 use std::{
     fs::File,
@@ -8,10 +8,10 @@ use std::{
 
 use vertebra::Args;
 
-/// How much an editor may leave behind.
+/// The largest edited text.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// A program that edits a file: its name and arguments. It is started as it is, without a shell.
+/// The command of an editor: its program and arguments. It is started without a shell.
 #[derive(Debug, Clone)]
 pub(super) struct Editor(Vec<String>);
 
@@ -26,9 +26,9 @@ impl Editor {
         (!words.is_empty()).then_some(Self(words))
     }
 
-    /// Lets a person change the arguments on this terminal; they are JSON again afterwards, or should be.
+    /// Opens the arguments as JSON in the editor on this terminal and returns the edited text.
     pub(super) async fn edit(&self, args: &Args, terminal: File) -> io::Result<String> {
-        // Only its owner can read it, and nobody can guess its name.
+        // Only its owner can read the file, and its name cannot be guessed.
         let mut file = tempfile::Builder::new().prefix("arguments-").suffix(".json").tempfile()?;
         file.write_all(serde_json::to_string_pretty(args)?.as_bytes())?;
         file.flush()?;

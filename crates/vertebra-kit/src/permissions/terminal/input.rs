@@ -1,4 +1,4 @@
-//! Lines that a person types, read without keeping a thread of the runtime, and given up when nobody waits any more.
+//! Reads lines from a terminal. A read occupies no thread of the runtime and can be cancelled.
 
 use std::{
     fs::File,
@@ -15,23 +15,23 @@ use rustix::{
     },
 };
 
-/// How long a line may be.
+/// The longest line.
 const MAX_LINE_BYTES: usize = 1 << 20;
 /// What Ctrl-C types where it is not a signal.
 const INTERRUPT: u8 = 3;
 
-/// What a person did.
+/// An input of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Typed {
-    /// They typed a line.
+    /// A line.
     Line(String),
-    /// They pressed Ctrl-C.
+    /// Ctrl-C.
     Interrupt,
-    /// They went away.
+    /// The end of input.
     End,
 }
 
-/// Where a person types.
+/// The input of a terminal.
 pub(super) struct Input {
     from: Arc<File>,
     unread: Arc<Mutex<Vec<u8>>>,
@@ -42,9 +42,9 @@ impl Input {
         Self { from: Arc::new(File::from(from.into())), unread: Arc::default() }
     }
 
-    /// The next line. When the future is dropped, what was not read yet stays for the next one.
+    /// Reads the next line. If the future is dropped, unread input is kept for the next call.
     pub(super) async fn line(&self) -> io::Result<Typed> {
-        // The other end of the pipe closes when nobody waits for the line any more: that ends the wait.
+        // Dropping the future closes the other end of the pipe, which ends the wait.
         let (given_up, waiting) = io::pipe()?;
         let (from, unread) = (self.from.clone(), self.unread.clone());
         let typed = tokio::task::spawn_blocking(move || read_line(&from, &unread, &given_up)).await;
@@ -52,7 +52,7 @@ impl Input {
         typed.map_err(io::Error::other)?
     }
 
-    /// Makes a terminal ready for an answer. What was typed before the question was seen is no answer to it.
+    /// Prepares the terminal for an answer and discards what was typed before the question.
     pub(super) fn attend(&self) -> Option<Attention> {
         if !isatty(&*self.from) {
             return None;
@@ -70,13 +70,13 @@ impl Input {
         Some(Attention { terminal: self.from.clone(), before })
     }
 
-    /// The same terminal, for another program.
+    /// Returns another handle to the terminal, for another program.
     pub(super) fn share(&self) -> io::Result<File> {
         self.from.try_clone()
     }
 }
 
-/// While it lives, a terminal is set for an answer. Then it is as it was.
+/// Keeps the terminal prepared for an answer, and restores it when dropped.
 pub(super) struct Attention {
     terminal: Arc<File>,
     before: Termios,
@@ -114,7 +114,7 @@ fn read_line(from: &File, unread: &Mutex<Vec<u8>>, given_up: &PipeReader) -> io:
         }
         let mut piece = [0; 4096];
         match (&mut &*from).read(&mut piece) {
-            // What was begun and not ended by a line break is no answer.
+            // Text without a line break at the end of input is not an answer.
             Ok(0) => return Ok(Typed::End),
             Ok(count) => unread.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&piece[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

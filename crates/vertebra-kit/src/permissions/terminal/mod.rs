@@ -1,4 +1,4 @@
-//! A person at a terminal decides.
+//! An approver that asks on a terminal.
 
 mod editor;
 mod input;
@@ -21,16 +21,16 @@ use super::{
     question::{NotTaken, Question, Reply, no},
 };
 
-/// How many answers that are none a person may give to one question.
+/// How many invalid answers one question accepts.
 const MAX_TRIES: usize = 100;
 
-/// Asks a person at a terminal, one question at a time.
+/// An approver that asks a person on a terminal, one question at a time.
 ///
-/// What is asked about is shown in full on demand, and never raw: control characters, direction marks and invisible
-/// characters are spelled out. Edits are shown as a difference. `y` says yes to exactly the arguments shown, `n` no, `e`
-/// edits them, `a` and `f` say yes and add a rule; the end of input and Ctrl-C say no.
+/// Arguments are shown in full on demand. Control characters, direction marks and invisible characters are spelled out. Edits
+/// are shown as a diff. `y` approves exactly the arguments shown, `n` denies, `e` edits the arguments, and `a` and `f` approve
+/// and add a rule. The end of input and Ctrl-C deny.
 pub struct TerminalApprover {
-    /// One question at a time: others wait for the lock, in the order they came.
+    /// The lock for one question at a time. Others wait in the order in which they came.
     desk: Mutex<Desk>,
     rules: Option<Rules>,
     colour: bool,
@@ -44,8 +44,8 @@ struct Desk {
 }
 
 impl TerminalApprover {
-    /// Asks on the terminal of the process, wherever its input and output go. Arguments are edited with `$VISUAL` or
-    /// `$EDITOR`; there is colour unless `$NO_COLOR` is set.
+    /// Opens the terminal of the process, even if its input and output are redirected. Arguments are edited with `$VISUAL`
+    /// or `$EDITOR`. Colour is on unless `$NO_COLOR` is set.
     pub fn open() -> io::Result<Self> {
         let tty = || File::options().read(true).write(true).open("/dev/tty");
         let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -53,20 +53,20 @@ impl TerminalApprover {
         Ok(Self { colour, editor, ..Self::on(tty()?, tty()?) })
     }
 
-    /// Asks on these: a pseudo-terminal, or two pipes. Without colour; arguments are edited in line.
+    /// Asks on this input and output: a pseudo-terminal or two pipes. Colour is off, and arguments are edited in line.
     pub fn on(input: impl Into<OwnedFd>, output: impl Write + Send + 'static) -> Self {
         let desk = Desk { input: Input::new(input), output: Box::new(output) };
         Self { desk: Mutex::new(desk), rules: None, colour: false, editor: None }
     }
 
-    /// Offers to add rules to these, so that the same question does not come again.
+    /// Offers to add rules to these, so that the same question is not asked again.
     #[must_use]
     pub fn learning(mut self, rules: Rules) -> Self {
         self.rules = Some(rules);
         self
     }
 
-    /// Shows colours, or not.
+    /// Turns colour on or off.
     #[must_use]
     pub fn colour(mut self, colour: bool) -> Self {
         self.colour = colour;
@@ -103,7 +103,7 @@ impl Asking<'_> {
             open.say(&self.question.keys());
             let answer = match open.desk.input.line().await {
                 Ok(Typed::Line(line)) => self.answer(&mut open, &line).await,
-                Ok(Typed::Interrupt) => Ok(Some(because("the person pressed Ctrl-C"))),
+                Ok(Typed::Interrupt) => Ok(Some(because("the user pressed Ctrl-C"))),
                 Ok(Typed::End) => Ok(Some(because("the terminal was closed"))),
                 Err(error) => Ok(Some(because(&format!("the terminal cannot be read: {error}")))),
             };
@@ -120,12 +120,12 @@ impl Asking<'_> {
                 Err(complaint) => open.say(&format!("{complaint}\n")),
             }
         }
-        let decision = no("no answer could be understood");
+        let decision = no("no valid answer was given");
         open.close(&decision);
         decision
     }
 
-    /// What a line answers; `None` if the question stays open.
+    /// Parses an answer. Returns `None` if the question stays open.
     async fn answer(&self, open: &mut Open<'_>, line: &str) -> Result<Option<Reply>, NotTaken> {
         let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
@@ -134,7 +134,7 @@ impl Asking<'_> {
         Ok(match &*key.to_lowercase() {
             "y" | "yes" if rest.is_empty() => Some(Reply::Yes),
             "n" | "no" if rest.is_empty() => {
-                open.say("why? ");
+                open.say("reason: ");
                 match open.desk.input.line().await {
                     Ok(Typed::Line(why)) => Some(because(&why)),
                     Ok(Typed::Interrupt | Typed::End) | Err(_) => Some(because("")),
@@ -144,7 +144,7 @@ impl Asking<'_> {
             "e" | "edit" if rest.is_empty() => match self.edited(open).await {
                 Ok(json) => json.map(|json| Reply::edited(&json)).transpose()?,
                 Err(error) => {
-                    open.say(&format!("not taken over: {error}\n"));
+                    open.say(&format!("not accepted: {error}\n"));
                     None
                 }
             },
@@ -158,7 +158,7 @@ impl Asking<'_> {
         })
     }
 
-    /// Other arguments as JSON; `None` if the person thought better of it.
+    /// Asks for other arguments as JSON. Returns `None` if the user goes back.
     async fn edited(&self, open: &mut Open<'_>) -> io::Result<Option<String>> {
         if let Some(editor) = self.editor {
             // The editor gets the terminal as it was before the question.
@@ -167,7 +167,7 @@ impl Asking<'_> {
             open.attention = open.desk.input.attend();
             return edited.map(Some);
         }
-        open.say("the arguments as JSON, on one line; an empty line goes back\n> ");
+        open.say("arguments as JSON, on one line; leave it empty to go back\n> ");
         match open.desk.input.line().await? {
             Typed::Line(line) => Ok((!line.is_empty()).then_some(line)),
             Typed::Interrupt | Typed::End => Ok(None),
@@ -179,7 +179,7 @@ fn because(why: &str) -> Reply {
     Reply::No { why: why.to_owned() }
 }
 
-/// A question that is on the screen. If it is dropped unanswered, the screen says so.
+/// A question on the screen. If it is dropped without an answer, the screen says so.
 struct Open<'d> {
     desk: &'d mut Desk,
     attention: Option<Attention>,
@@ -187,7 +187,7 @@ struct Open<'d> {
 }
 
 impl Open<'_> {
-    /// A terminal that cannot be written to is one that nobody answers at.
+    /// Writes text. Errors are ignored: no one can answer on a broken terminal.
     fn say(&mut self, text: &str) {
         let _ = self.desk.output.write_all(text.as_bytes()).and_then(|()| self.desk.output.flush());
     }
@@ -197,7 +197,7 @@ impl Open<'_> {
         self.say(match decision {
             Decision::Approve { .. } => "  yes\n",
             Decision::Deny { .. } => "  no\n",
-            Decision::Edit { .. } => "  yes, with other arguments\n",
+            Decision::Edit { .. } => "  yes, with edited arguments\n",
             Decision::Later => "  later\n",
         });
     }
@@ -207,7 +207,7 @@ impl Drop for Open<'_> {
     fn drop(&mut self) {
         if !self.answered {
             let clear = if self.attention.is_some() { "\r\x1b[2K" } else { "\n" };
-            self.say(&format!("{clear}  no: the time for an answer is over, or the run has ended\n"));
+            self.say(&format!("{clear}  no answer: the question timed out, or the run has ended\n"));
         }
     }
 }

@@ -89,7 +89,12 @@ async fn what_somebody_changed_since_stays_and_the_rest_is_undone() {
     assert_eq!(undone.restored, paths(&["a.txt"]));
     assert_eq!(undone.removed, paths(&[]));
     let told = undone.to_string();
-    for part in ["`b.txt` was changed since", "`new.txt` was changed since", "`gone.txt` is not there", "commands"] {
+    for part in [
+        "`b.txt` was not restored: it has changed since",
+        "`new.txt` was not restored: it has changed since",
+        "`gone.txt` is not there",
+        "commands",
+    ] {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert_eq!((world.text("a.txt").as_str(), world.text("b.txt").as_str()), ("one", "a person's"));
@@ -138,7 +143,7 @@ async fn no_link_leads_an_undo_elsewhere() {
     let undone = talk.undo(&undo);
     assert_eq!(undone.restored, paths(&["b.txt"]), "through the link, and the link stays");
     assert!(world.root().join("link.txt").is_symlink());
-    assert!(undone.refused[0].contains("leads elsewhere"), "{undone}");
+    assert!(undone.refused[0].contains("leads to another place"), "{undone}");
     assert_eq!(world.text("other/a.txt"), "two");
 
     talk.write("c.txt", "two").await;
@@ -176,7 +181,7 @@ async fn what_there_was_no_room_for_is_told_and_older_prompts_go_first() {
     talk.calls(&[write("one.txt"), write("two.txt")]).await;
     let undone = talk.undo(&undo);
     assert_eq!((undone.restored.len(), undone.refused.len()), (1, 1), "{undone}");
-    assert!(undone.refused[0].contains("too large to be kept"), "{undone}");
+    assert!(undone.refused[0].contains("too large to keep a copy"), "{undone}");
     assert_eq!(talk.undo(&undo), Undone::default(), "the older prompt made room");
     assert_eq!(world.text("small.txt"), "x");
 }

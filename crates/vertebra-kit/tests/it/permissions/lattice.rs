@@ -80,7 +80,7 @@ async fn a_rule_answers_the_question_of_another_guard_and_a_mode_that_only_reads
     };
     assert_eq!(reads_of(allowing(&["Bash(ls *)"]), "bash", command("ls"), careful).await, "ok");
     let read = reads_of(Permissions::default(), "read_file", path("a"), careful).await;
-    assert_eq!(read, "blocked: careful asked (is this wise?), and nobody is there to answer");
+    assert_eq!(read, "denied: careful requires approval (is this wise?), and no approver is configured");
 }
 
 /// A yes is for the form it was given to: not for what a later hook makes of it.

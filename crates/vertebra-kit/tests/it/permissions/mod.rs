@@ -112,7 +112,7 @@ async fn comes_to(permissions: Permissions, tool: &str, args: Value) -> &'static
 fn in_a_word(read: &str) -> &'static str {
     match read {
         "ok" => "ran",
-        read if read.contains("nobody is there to answer") => "asked",
+        read if read.contains("no approver is configured") => "asked",
         read if read.starts_with("blocked by") => "denied",
         read => panic!("neither yes nor no: {read}"),
     }

@@ -47,7 +47,7 @@ async fn rules_that_deny_or_ask_hold_in_every_mode() {
     let planning = in_mode(Mode::Plan).allow("Bash").expect("a rule");
     assert_eq!(
         reads(planning, "bash", command("ls")).await,
-        "blocked by permissions/rules: plan mode is on and `bash` does more than read; say what you would do with it, and leave it to a person to end plan mode"
+        "blocked by permissions/rules: plan mode is on and `bash` does not only read; describe what you would do with it, and let the user leave plan mode"
     );
 }
 

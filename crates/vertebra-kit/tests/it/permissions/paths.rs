@@ -141,7 +141,7 @@ async fn a_search_from_above_finds_nothing_that_may_not_be_read() {
             .await
         }
     };
-    let rest = "src/a.rs\n1:needle\n[lines left out because a rule refuses to read what they show: 2]\n";
+    let rest = "src/a.rs\n1:needle\n[2 lines hidden by rule Read(secret/**)]\n";
     for args in [json!({}), path("."), path(&root)] {
         assert_eq!(searched(denying(&["Read(secret/**)"]), args).await, rest);
     }
@@ -152,5 +152,5 @@ async fn a_search_from_above_finds_nothing_that_may_not_be_read() {
 async fn more_paths_than_can_be_judged_are_refused() {
     let paths: Vec<String> = (0..3000).map(|n| format!("a{n}")).collect();
     let read = reads(allowing(&["*"]), "grep", json!({ "paths": paths })).await;
-    assert_eq!(read, "blocked by permissions/rules: the call names more than 2000 paths, too many to be judged");
+    assert_eq!(read, "blocked by permissions/rules: the call names more than 2000 paths, too many to check");
 }

@@ -157,11 +157,11 @@ async fn a_refusal_names_the_rule_and_where_it_stands() {
     );
     assert_eq!(
         reads(permissions(), "bash", command("git push")).await,
-        "blocked: permissions/rules asked (rule `Bash(git push *)` of user settings asks), and nobody is there to answer"
+        "denied: permissions/rules requires approval (rule `Bash(git push *)` of user settings asks), and no approver is configured"
     );
     assert_eq!(
         reads(Permissions::default(), "bash", command("ls")).await,
-        "blocked: permissions/rules asked (no rule allows this use of `bash`), and nobody is there to answer"
+        "denied: permissions/rules requires approval (no rule allows this use of `bash`), and no approver is configured"
     );
 }
 
@@ -190,8 +190,8 @@ fn rules_that_hold_for_no_tool_are_told() {
     assert_eq!(
         rules.unmatched(agent.tools()),
         [
-            "rule `Wirte` of the program holds for no tool; did you mean `Write`?",
-            "rule `mcp__mial` of the program holds for no tool; did you mean `mcp__mail`?"
+            "rule `Wirte` of the program matches no tool; did you mean `Write`?",
+            "rule `mcp__mial` of the program matches no tool; did you mean `mcp__mail`?"
         ]
     );
     let nothing = rules.unmatched([]);
@@ -204,7 +204,7 @@ fn a_bad_rule_says_where_it_came_from_and_what_to_write() {
     let error = Permissions::default().texts("user settings", &user).expect_err("not a rule");
     assert_eq!(
         error.to_string(),
-        "`Bash(git *` is not a rule: the rule does not end with a parenthesis (at character 11); write `Bash(git *)` (from user settings)"
+        "invalid rule `Bash(git *`: the closing `)` is missing (at character 11); write `Bash(git *)` (from user settings)"
     );
 }
 

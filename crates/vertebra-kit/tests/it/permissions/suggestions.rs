@@ -95,7 +95,7 @@ async fn what_was_learned_holds_in_its_session_and_in_the_children_of_it() {
     assert_eq!(told.lines(), ["ok", "ok", "tried"]);
     assert_eq!(rules.list().len(), 1, "a session that has ended leaves no rules behind");
     agent.run("go").await.expect("a run");
-    assert_eq!(told.lines().last().expect("results"), "blocked by a person: once is enough");
+    assert_eq!(told.lines().last().expect("results"), "denied: once is enough");
     assert_eq!(person.asked().len(), 2);
 }
 
@@ -135,7 +135,7 @@ async fn an_approval_that_was_given_for_something_else_is_refused() {
     builder.approver(person);
     let told = Told::results(&mut builder);
     built(&mut builder).run("go").await.expect("a run");
-    assert_eq!(told.lines(), ["ok", "blocked: the approval was for other arguments"]);
+    assert_eq!(told.lines(), ["ok", "denied: the approval was for other arguments"]);
 }
 
 #[tokio::test]

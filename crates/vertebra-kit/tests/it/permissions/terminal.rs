@@ -72,20 +72,20 @@ async fn a_person_says_yes_no_or_nothing() {
     let cases = [
         ("y\n", "ok"),
         ("YES\n", "ok"),
-        ("n\nnot today\n", "blocked by a person: not today"),
-        ("n too risky\n", "blocked by a person: too risky"),
-        ("n\n\n", "blocked by a person: the person said no"),
-        ("", "blocked by a person: the terminal was closed"),
-        ("y", "blocked by a person: the terminal was closed"),
+        ("n\nnot today\n", "denied: not today"),
+        ("n too risky\n", "denied: too risky"),
+        ("n\n\n", "denied: the user said no"),
+        ("", "denied: the terminal was closed"),
+        ("y", "denied: the terminal was closed"),
         ("hm\n\nwhat?\ny\n", "ok"),
-        ("yes please\n", "blocked by a person: the terminal was closed"),
-        ("\x03", "blocked by a person: the person pressed Ctrl-C"),
+        ("yes please\n", "denied: the terminal was closed"),
+        ("\x03", "denied: the user pressed Ctrl-C"),
     ];
     for (answers, expected) in cases {
         assert_eq!(answered(answers, "bash", command("ls")).await.0, expected, "{answers:?}");
     }
     let (read, _) = answered(&"what?\n".repeat(200), "bash", command("ls")).await;
-    assert_eq!(read, "blocked by a person: no answer could be understood");
+    assert_eq!(read, "denied: no valid answer was given");
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn a_question_shows_who_what_and_why() {
     │   cargo fmt
     │ timeout: 5
     └ y: yes    n [why]: no    e: edit the arguments    v: view all
-      a [rule]: yes, and in this session always Bash(cargo test *), Bash(cargo fmt *)
+      a [rule]: yes, and always in this session: Bash(cargo test *), Bash(cargo fmt *)
     >   no
     ");
 }
@@ -139,12 +139,15 @@ async fn much_is_cut_with_a_notice_and_shown_whole_on_demand() {
     let many = many.join("\n");
     let long = format!("echo {}END", "x".repeat(5000));
     let (_, shown) = answered("n no\n", "bash", command(&many)).await;
-    assert!(shown.contains("echo 29\n│   ⟨460 lines more: v shows them⟩\n") && shown.contains("echo 499\n"), "{shown}");
+    assert!(
+        shown.contains("echo 29\n│   ⟨460 more lines: v to view them⟩\n") && shown.contains("echo 499\n"),
+        "{shown}"
+    );
     assert!(!shown.contains("echo 250\n"));
     let (_, shown) = answered("v\nn no\n", "bash", command(&many)).await;
     assert!(shown.contains("echo 250\n"));
     let (_, shown) = answered("n no\n", "bash", command(&long)).await;
-    assert!(shown.contains("x⟨4008 characters more⟩x") && shown.contains("xEND\n"), "{shown}");
+    assert!(shown.contains("x⟨4008 more characters⟩x") && shown.contains("xEND\n"), "{shown}");
 }
 
 #[tokio::test]
@@ -215,7 +218,7 @@ async fn arguments_are_edited_in_line_or_in_an_editor_and_judged_again() {
     let (read, shown) = edit("e\nnot json\ne\n[1]\ne\n\ny\n").await;
     assert_eq!(read, "ok");
     assert!(
-        shown.contains("not taken over: expected ident") && shown.contains("must be a JSON object, not [1]"),
+        shown.contains("not accepted: expected ident") && shown.contains("must be a JSON object, not [1]"),
         "{shown}"
     );
 
@@ -231,8 +234,8 @@ async fn arguments_are_edited_in_line_or_in_an_editor_and_judged_again() {
     let (read, shown) =
         answered_by(Permissions::default(), "e\nn no\n", "bash", command("ls"), |terminal, _| terminal.editor("false"))
             .await;
-    assert_eq!(read, "blocked by a person: no");
-    assert!(shown.contains("not taken over: the editor ended with exit status: 1"), "{shown}");
+    assert_eq!(read, "denied: no");
+    assert!(shown.contains("not accepted: the editor ended with exit status: 1"), "{shown}");
 }
 
 #[tokio::test]
@@ -252,9 +255,9 @@ async fn always_adds_the_rule_that_was_shown_or_one_that_fits() {
     assert_eq!(learned("a\n").await.0, ["ok", "ok"]);
     assert_eq!(learned("a Bash(cargo *)\n").await.0, ["ok", "ok"]);
     let (read, shown) = learned("a Bash(git *)\na Bash(cargo\nf\ny\n").await;
-    assert_eq!(read, ["ok", "blocked by a person: the terminal was closed"]);
+    assert_eq!(read, ["ok", "denied: the terminal was closed"]);
     assert!(shown.contains("not added: `Bash(git *)` would not allow this call"), "{shown}");
-    assert!(shown.contains("not added: `Bash(cargo` is not a rule"), "{shown}");
+    assert!(shown.contains("not added: invalid rule `Bash(cargo`"), "{shown}");
 
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("settings.toml");
@@ -262,7 +265,9 @@ async fn always_adds_the_rule_that_was_shown_or_one_that_fits() {
     let (read, shown) = answered_by(permissions, "f\n", "write_file", path("a.rs"), TerminalApprover::learning).await;
     assert_eq!(read, "ok");
     assert!(
-        shown.contains("a [rule]: yes, and in this session always Edit(./a.rs)\n  f [rule]: the same for good, in "),
+        shown.contains(
+            "a [rule]: yes, and always in this session: Edit(./a.rs)\n  f [rule]: yes, and always, saved in "
+        ),
         "{shown}"
     );
     assert_eq!(fs::read_to_string(&file).expect("the file"), "[permissions]\nallow = [\"Edit(./a.rs)\"]\n");
@@ -277,10 +282,10 @@ async fn a_question_whose_time_is_over_is_taken_back() {
         builder.approver(terminal).approval_timeout(Duration::from_mins(1));
     })
     .await;
-    assert_eq!(read, "blocked by a person: nobody answered in time");
+    assert_eq!(read, "denied: no one answered in time");
     let shown = shown.text();
     assert!(shown.contains("┌ agent wants to use bash\n"), "{shown}");
-    assert!(shown.ends_with("> \n  no: the time for an answer is over, or the run has ended\n"), "{shown}");
+    assert!(shown.ends_with("> \n  no answer: the question timed out, or the run has ended\n"), "{shown}");
 }
 
 #[tokio::test]
@@ -378,7 +383,7 @@ async fn on_a_terminal_only_what_is_typed_after_the_question_counts() {
     pty.sees("> ").await;
     assert!(!pty.keys_are_signals());
     pty.types("n not this\n");
-    assert_eq!(call.await.expect("no panic"), "blocked by a person: not this");
+    assert_eq!(call.await.expect("no panic"), "denied: not this");
     assert!(pty.keys_are_signals(), "the terminal is as it was");
 }
 
@@ -396,13 +401,13 @@ async fn on_a_terminal_ctrl_c_is_a_no_and_a_run_that_ends_gives_the_terminal_bac
     let first = call(pty.approver());
     pty.sees("> ").await;
     pty.types("\x03");
-    assert_eq!(first.await.expect("no panic"), "blocked by a person: the person pressed Ctrl-C");
+    assert_eq!(first.await.expect("no panic"), "denied: the user pressed Ctrl-C");
 
     pty.screen.clear();
     let second = call(pty.approver());
     pty.sees("> ").await;
     second.abort();
-    pty.sees("\r\x1b[2K  no: the time for an answer is over, or the run has ended").await;
+    pty.sees("\r\x1b[2K  no answer: the question timed out, or the run has ended").await;
     // What is typed now is for whoever reads the terminal next, and not for a question that is gone.
     pty.screen.clear();
     let third = call(pty.approver());

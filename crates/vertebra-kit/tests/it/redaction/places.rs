@@ -66,7 +66,7 @@ async fn what_is_to_be_blocked_is_refused_where_it_can_be() {
     let reason = "there is something of kind `github-token` in it";
     let model = Script::new();
     let left_of = left(agent(&model).with(blocking()), KEY).await;
-    assert_eq!(left_of.report.stop.message, format!("the prompt was refused: {reason}"));
+    assert_eq!(left_of.report.stop.message, format!("the prompt was denied: {reason}"));
 
     let model = Script::new().call("cat", "{}").stream(["here: ", KEY, " more"]);
     let mut builder = agent(&model);

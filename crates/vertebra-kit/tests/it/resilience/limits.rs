@@ -8,7 +8,7 @@ use vertebra::{
 use super::*;
 use crate::support::{built, restored, run};
 
-const FINISHED: &str = "completed (Finished) by model: the model asked for no more tools";
+const FINISHED: &str = "completed (Finished) by model: finished";
 
 fn searches(times: usize) -> Script {
     (0..times).fold(Script::new(), |model, _| model.call("search", "{}"))

@@ -18,7 +18,7 @@ async fn check(model: Script, retry: ModelRetry, asked: usize, waits: &[u64], en
     assert_eq!(ending(&report), end);
 }
 
-const FINISHED: &str = "completed (Finished) by model: the model asked for no more tools";
+const FINISHED: &str = "completed (Finished) by model: finished";
 
 #[tokio::test]
 async fn a_model_that_fails_in_passing_is_asked_again_after_growing_waits() {

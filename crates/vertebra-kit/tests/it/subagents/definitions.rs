@@ -93,7 +93,7 @@ fn an_agent_in_code_is_checked_as_one_in_a_file() {
     };
     assert!(refused(Subagent::new("No Name", "x")).starts_with("subagent `No Name`: `No Name` is not a name"));
     assert!(refused(Subagent::new("x", "")).ends_with("it has no description; say what it is for"));
-    assert!(refused(Subagent::new("x", "y").tools(["Bash(git"])).contains("does not end with a parenthesis"));
+    assert!(refused(Subagent::new("x", "y").tools(["Bash(git"])).contains("the closing `)` is missing"));
     let twice = Subagents::new().agent(Subagent::new("x", "y")).expect("the first");
     assert!(twice.agent(Subagent::new("x", "y")).is_err());
 }

@@ -37,7 +37,7 @@ async fn every_declared_limit_is_kept_and_a_child_it_stops_gives_what_it_has() {
     let cases = [
         ("max_steps: 1", "used 1 of 1 steps"),
         ("max_tokens: 900", "used 900 of 900 tokens"),
-        ("max_seconds: 30", "worked for 30s"),
+        ("max_seconds: 30", "reached the time limit of 30s"),
         ("max_cost: 0.50", "used 700000 of 500000 millionths of a dollar"),
         ("deadline: 1970-01-01T00:00:20Z", "the deadline 1970-01-01T00:00:20Z has passed"),
     ];
@@ -48,8 +48,7 @@ async fn every_declared_limit_is_kept_and_a_child_it_stops_gives_what_it_has() {
 
 #[tokio::test]
 async fn what_a_child_uses_is_charged_to_its_parent() {
-    let cases =
-        [(32_768, "the model asked for no more tools (model)"), (4100, "used 4100 of 4100 tokens (limits of lead)")];
+    let cases = [(32_768, "finished (model)"), (4100, "used 4100 of 4100 tokens (limits of lead)")];
     for (limit, ending) in cases {
         let model = Script::new().call("spawn_subagent", &task("worker", "go")).costing(100, 0);
         let model = model.say("child").costing(4000, 0).say("Done.").may_end_early();

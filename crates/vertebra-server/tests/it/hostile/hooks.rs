@@ -17,7 +17,7 @@ async fn a_client_that_never_reads_its_events_lets_nothing_pass_and_little_is_ke
     let mut unread = 0;
     for _ in 0..30 {
         let results = world.run().await;
-        unread += results.iter().filter(|result| result.contains("it does not read its events")).count();
+        unread += results.iter().filter(|result| result.contains("the client does not read its events")).count();
     }
     assert_eq!(world.calls(), 0, "nothing passes");
     assert!(unread > 10, "after about 1 MB no more is kept: {unread}");
@@ -33,7 +33,7 @@ async fn an_event_that_is_larger_than_any_message_may_be_is_refused_and_the_clie
     let mut client = world.client("c").await;
     client.register(guard("g")).await.expect("it stands");
     let results = world.run().await;
-    assert!(results[0].contains("the event has more than 65536 bytes"), "{}", results[0]);
+    assert!(results[0].contains("the event is larger than 65536 bytes"), "{}", results[0]);
     assert_eq!(world.calls(), 0);
     client.register(guard("another")).await.expect("it is heard as before");
 }
@@ -79,7 +79,7 @@ async fn an_answer_that_is_too_large_is_a_failure_and_a_frame_that_is_ends_the_s
         assert_eq!(ended.code(), Code::ResourceExhausted, "{ended}");
     });
     for result in &results[..2] {
-        assert!(result.contains("its answer has more than 1048576 bytes"), "{}", result.len());
+        assert!(result.contains("the answer of the client is larger than 1048576 bytes"), "{}", result.len());
     }
     assert_eq!(world.calls(), 0);
     world.serves().await;

@@ -69,7 +69,7 @@ async fn so_many_events_wait_for_a_client_and_the_next_is_refused() {
     let world = World::running(&["ls"], Limits { in_flight: 1, ..limits() }).await;
     let mut client = world.client("c").await;
     client.register(patient_guard("g")).await.expect("it stands");
-    while_one_waits_another_is_refused(&world, &mut client, "1 events wait for its answers already").await;
+    while_one_waits_another_is_refused(&world, &mut client, "the client already has 1 unanswered events").await;
     assert_eq!(world.calls(), 0);
 }
 
@@ -80,7 +80,8 @@ async fn so_many_bytes_wait_for_the_answers_of_a_client_that_reads_and_answers_m
     let mut client = world.client("c").await;
     client.register(patient_guard("g")).await.expect("it stands");
     for _ in 0..3 {
-        while_one_waits_another_is_refused(&world, &mut client, "the events that wait for its answers have").await;
+        while_one_waits_another_is_refused(&world, &mut client, "the unanswered events of the client already take")
+            .await;
     }
     assert_eq!(world.calls(), 0);
 }
@@ -97,7 +98,7 @@ async fn so_many_frames_are_kept_for_a_client_that_does_not_read() {
     for _ in 0..60 {
         results.extend(world.run().await);
     }
-    let unread = results.iter().filter(|result| result.contains("it does not read its events")).count();
+    let unread = results.iter().filter(|result| result.contains("the client does not read its events")).count();
     assert!(unread > 10, "after some frames no more are kept: {unread}");
     assert_eq!(world.calls(), 0, "nothing passes");
 }

@@ -207,7 +207,7 @@ fn a_question_that_nobody_answered_in_time_is_a_no() {
     let world = World { later: false, ..world };
     let after = world.resumed(&journal);
     let risky = told(after.state.messages()).into_iter().find(|(tool, ..)| tool == "risky").expect("it was called");
-    assert_eq!((risky.1, &*risky.2), (ToolStatus::Blocked, "blocked by a person: nobody answered in time"));
+    assert_eq!((risky.1, &*risky.2), (ToolStatus::Blocked, "denied: no one answered in time"));
     assert_eq!(world.effects().get("risky"), None);
 }
 

@@ -17,13 +17,13 @@ fn a_hook_of_a_file_refuses_and_the_model_reads_why() {
 }
 
 #[test]
-fn a_hook_that_waits_for_a_tool_that_is_not_there_is_reported() {
+fn a_hook_that_matches_an_unknown_tool_is_reported() {
     let machine = Machine::new();
     machine.user_settings(
         "[[hook]]\nname = \"x\"\npoint = \"BeforeToolUse\"\nmatch = { tool = \"bahs\" }\ndeny = \"no\"\n",
     );
     let told = machine.plays(&[say("hello")], &[]);
-    let expected = "the hook `x` ([here]/home/.config/vertebra/vertebra.toml:1) waits for a tool `bahs`";
+    let expected = "hook `x` ([here]/home/.config/vertebra/vertebra.toml:1) never runs: it matches tool `bahs`";
     assert!(told.err.contains(expected), "{}", told.err);
 }
 

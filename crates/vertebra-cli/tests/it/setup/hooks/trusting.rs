@@ -14,7 +14,7 @@ fn hooks_of_an_untrusted_folder_are_skipped_loudly_everywhere() {
     assert!(!told.err.contains("--trust"), "nothing here takes that: {}", told.err);
     for options in [&[][..], &["--quiet"]] {
         let told = machine.plays(&[say("hi")], options);
-        assert!(told.err.contains("For one run: --trust"), "{}", told.err);
+        assert!(told.err.contains("Use --trust to trust it for one run"), "{}", told.err);
         assert!(loud.iter().all(|words| told.err.contains(words)), "{options:?}: {}", told.err);
     }
     for output in ["json", "stream-json"] {

@@ -141,6 +141,6 @@ fn people_get_pages_and_the_name_of_their_session() {
     let seen = at_terminal(&["sessions", "show", short]);
     assert!(!seen.contains("planning/"), "what is built in and lets things pass is not named: {seen}");
     assert!(seen.contains("❯ say hello") && seen.contains("✓ $ echo hello") && seen.contains("All done."), "{seen}");
-    assert!(at_terminal(&["sessions", "questions"]).contains("nothing waits for an answer"));
+    assert!(at_terminal(&["sessions", "questions"]).contains("no open questions"));
     assert!(at_terminal(&["replay", short]).contains("identical: 1 run"));
 }

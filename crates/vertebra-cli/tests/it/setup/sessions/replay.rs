@@ -45,7 +45,23 @@ fn other_hooks_are_told_by_the_first_thing_that_they_do_otherwise() {
     let told = replay(&[]);
     assert!(told.code == 1 && told.out.contains("hands off"), "{}", told.out);
     let told = replay(&["--hooks", "none.toml"]);
-    assert!(told.code == 1 && told.err.contains("there is no such file"), "{}", told.err);
+    assert!(told.code == 1 && told.err.contains("no such file"), "{}", told.err);
+}
+
+#[test]
+fn replay_takes_only_options_that_it_reads() {
+    let machine = Machine::new();
+    let help = machine.runs(&["replay", "--help"]).out;
+    for option in ["--hooks", "--json", "--dir", "--allow", "--deny", "--mode", "--trust"] {
+        assert!(help.contains(option), "{option}\n{help}");
+    }
+    for option in ["--model=x", "--otlp", "--wait", "--no-journal", "--record=x", "--max-cost=1", "--timeout=1s"] {
+        let told = machine.runs(&["replay", "last", option]);
+        let name = option.split('=').next().expect("a name");
+        assert_eq!(told.code, 2, "{option}");
+        assert!(told.err.contains(&format!("unexpected argument '{name}'")), "{}", told.err);
+        assert!(!help.contains(name), "{name}\n{help}");
+    }
 }
 
 #[test]

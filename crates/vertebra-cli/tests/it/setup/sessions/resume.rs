@@ -32,7 +32,7 @@ fn a_session_that_has_ended_goes_on_with_a_prompt_and_knows_what_was_said() {
     let machine = Machine::new();
     assert_eq!(machine.on(&[say("The word is swordfish.")], &["run", "tell me"]).code, 0);
     let told = machine.on(&[say("unused")], &["sessions", "resume", "last"]);
-    assert!(told.code == 1 && told.err.contains("say what to do next"), "{}", told.err);
+    assert!(told.code == 1 && told.err.contains("pass a prompt to continue it"), "{}", told.err);
     let turns = [json!({ "expect": "swordfish", "say": "Again: swordfish." })];
     let told = machine.on(&turns, &["sessions", "resume", "last", "which", "word?"]);
     assert_eq!((told.code, &*told.out), (0, "Again: swordfish.\n"), "{}", told.err);
@@ -93,7 +93,8 @@ fn rights_of_the_command_line_are_not_remembered() {
     let machine = Machine::new();
     let gate = machine.gate();
     kill(machine.starts(&gate, &[Gate::command(), say("never")], &["run", BYPASS, "go"]));
-    let turns = [super::bash("touch made.txt"), json!({ "expect": "nobody is there", "say": "I may not." })];
+    let turns =
+        [super::bash("touch made.txt"), json!({ "expect": "there is no terminal to ask on", "say": "I may not." })];
     let told = machine.on(&turns, &["sessions", "resume", "last"]);
     assert_eq!(told.code, 4, "{}", told.err);
     assert!(!machine.path("project/made.txt").exists());

@@ -55,7 +55,7 @@ fn a_run_that_is_under_way_when_a_server_is_terminated_is_finished_by_another_pr
     let client = thread::spawn(move || prompt(address));
     gate.wait();
     kill_process(Pid::from_child(&server), Signal::TERM).expect("a process");
-    says(&mut err, "going down");
+    says(&mut err, "shutting down");
     // What has begun ends, and nothing more begins.
     gate.open();
     assert!(server.wait().expect("an end").success());

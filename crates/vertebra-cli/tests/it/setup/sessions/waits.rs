@@ -33,8 +33,8 @@ fn an_answer_from_another_process_lets_exactly_the_approved_call_happen() {
     assert_eq!(told.code, 5, "{}", told.err);
     let answer = |more: &[&str]| machine.runs(&[&["sessions", "answer", "last"], more].concat());
     for (wrong, words) in [
-        (&[call, "--approve", "--digest", "0123456789abcdef"][..], "other arguments"),
-        (&["other-call", "--approve"], "does not ask about `other-call`"),
+        (&[call, "--approve", "--digest", "0123456789abcdef"][..], "have changed since you saw them"),
+        (&["other-call", "--approve"], "has no open question about `other-call`"),
         (&[call, "--edit", "touch made.txt"], "--edit"),
     ] {
         let told = answer(wrong);
@@ -44,7 +44,7 @@ fn an_answer_from_another_process_lets_exactly_the_approved_call_happen() {
     let told = answer(&[call, "--approve", "--digest", &digest[..16]]);
     assert_eq!(told.code, 0, "{}", told.err);
     let told = answer(&[call, "--deny", "no"]);
-    assert!(told.code == 1 && told.err.contains("does not ask"), "{}", told.err);
+    assert!(told.code == 1 && told.err.contains("has no open question"), "{}", told.err);
     assert!(!machine.path("project/made.txt").exists(), "nobody has resumed it yet");
 
     let told = machine.on(&[say("It is made.")], &["sessions", "resume", "last"]);
@@ -78,7 +78,7 @@ fn no_answer_in_time_is_a_no() {
     while machine.json(&["sessions", "questions"])[0]["expired"] == false {}
     let told = machine.runs(&["sessions", "answer", "last", "--approve"]);
     assert!(told.code == 1 && told.err.contains("no answer is a no"), "{}", told.err);
-    let turns = [json!({ "expect": "nobody answered in time", "say": "Too late." })];
+    let turns = [json!({ "expect": "no one answered in time", "say": "Too late." })];
     let told = machine.on(&turns, &["sessions", "resume", "last"]);
     assert_eq!((told.code, &*told.out), (0, "Too late.\n"), "{}", told.err);
     assert!(!machine.path("project/made.txt").exists());
