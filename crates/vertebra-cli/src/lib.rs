@@ -56,13 +56,13 @@ enum Command {
     Replay(Box<replay::Options>),
     /// Show an agent at work under three hooks: one rewrites, one denies, one watches
     Demo(demo::Options),
-    /// Say what the bash policy makes of a command: allow, ask or deny, and why
+    /// Explain how the policy judges a shell command
     ExplainCommand(explain::Options),
     /// List the models you can use here and now
     Models(models::Options),
     /// Write a commented vertebra.toml
     Init(init::Options),
-    /// Look at what a folder brings along, and trust it or not
+    /// Review and trust a project's configuration
     Trust(trust::Options),
     /// See, try, test and write the hooks of a policy
     Hooks(hooks::Options),
@@ -70,13 +70,15 @@ enum Command {
     Backtest(Box<backtest::Options>),
     /// Check the whole set-up, and say what to do about what is missing
     Doctor(doctor::Options),
-    /// Judge an event of another agent by your policy, and answer in its words
+    /// Judge one event from another coding agent (called by that agent)
     Hook(hook::Options),
-    /// Tell another agent to ask your policy
+    /// Install the policy into another coding agent
+    #[command(after_help = install::INSTALL_HELP)]
     Install(install::Options),
-    /// Tell it to ask no more: what `install` changed is as it was
+    /// Remove the policy from another coding agent
+    #[command(after_help = install::UNINSTALL_HELP)]
     Uninstall(install::Options),
-    /// List the agents that your policy can govern, and what each can enforce
+    /// List supported coding agents and what each can enforce
     Hosts(hosts::Options),
     /// Print completions for a shell
     Completions(manual::Completions),
@@ -100,7 +102,8 @@ pub fn main() -> ExitCode {
 /// Does what the command line says. All commands together need a stack of many pages, which a hook need not wait for.
 #[inline(never)]
 fn any_command() -> anyhow::Result<ExitCode> {
-    match Command::parse() {
+    let command = Command::try_parse().unwrap_or_else(|error| hook::with_hint(error, &Command::command()).exit());
+    match command {
         Command::Run(options) => asynchronously(run::run(*options)),
         Command::Chat(options) => asynchronously(chat::run(*options)),
         Command::Sessions(options) => asynchronously(sessions::run(*options)),

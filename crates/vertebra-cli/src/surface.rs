@@ -1,19 +1,19 @@
-//! Where output goes: text that stays, and a few lines under it that change.
+//! Where output goes: permanent text, and a few changing lines below it.
 
-/// Where a view draws. Text comes cleaned of others' escape sequences; those in it are ours.
+/// A place where a view draws. Its text contains only our own escape sequences.
 pub(crate) trait Surface: Send {
-    /// Writes lines that stay. `text` ends with a newline.
+    /// Writes permanent lines. `text` ends with a newline.
     fn write(&mut self, text: &str);
 
-    /// Writes lines of what the run is for: the answer. On a terminal they stand among the rest; in a pipe they alone go
-    /// to standard output, and the rest goes to standard error.
+    /// Writes lines of the answer. On a terminal they appear among the other lines. In a pipe only the answer goes to standard
+    /// output, and the rest goes to standard error.
     fn answer(&mut self, text: &str) {
         self.write(text);
     }
 
-    /// Puts these lines under everything else, in place of those that were there. A pipe has no such place.
+    /// Replaces the lines below all other text. A pipe has no such lines.
     fn footer(&mut self, lines: Vec<String>);
 
-    /// How many columns there are.
+    /// Returns the number of columns.
     fn width(&self) -> usize;
 }

@@ -1,4 +1,4 @@
-//! What happens in a run, as a tree for people: live, in colour where the terminal has it.
+//! Prints a run as a live tree, in colour if the terminal supports it.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -13,10 +13,10 @@ use crate::view::{
     text,
 };
 
-/// How much of one line of output is shown.
+/// How many characters of a line of output are shown.
 const WIDTH: usize = 100;
 
-/// Prints a run as it happens, and counts what hooks did.
+/// Prints a run live, and counts what hooks did.
 #[derive(Default)]
 pub(crate) struct Tree {
     rewritten: u32,
@@ -26,7 +26,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Says what is about to happen.
+    /// Prints the header.
     pub(crate) fn begin(prompt: &str, folder: &Path) -> Self {
         anstream::println!(
             "{BOLD}vertebra demo{BOLD:#} {DIM}· scripted model, real effects in {}{DIM:#}",
@@ -36,7 +36,7 @@ impl Tree {
         Self::default()
     }
 
-    /// Shows one event.
+    /// Prints one event.
     pub(crate) fn show(&mut self, event: &RunEvent) {
         let saying = matches!(event.news, News::Delta { channel: Channel::Text | Channel::Reasoning, .. });
         if self.saying && !saying {
@@ -81,7 +81,7 @@ impl Tree {
         self.watched += u32::from(trace.role == Role::Watch);
     }
 
-    /// Says what hooks did, and shows the folder.
+    /// Prints what hooks did, and the files in the folder.
     pub(crate) fn epilogue(&self, folder: &Path) -> std::io::Result<()> {
         let Self { rewritten, denied, watched, .. } = self;
         anstream::println!(
@@ -106,7 +106,7 @@ fn end(report: &RunReport) {
     );
 }
 
-/// One hook: who, and what became of it.
+/// Formats one hook and its result.
 fn hook(trace: &Trace) -> String {
     let role = trace.role;
     let mut text = match &trace.ran {
@@ -121,10 +121,10 @@ fn hook(trace: &Trace) -> String {
         Ran::Failed { failure, .. } => format!("{RED}✗ {role} {} {}{RED:#}", trace.hook, cut(&failure.to_string())),
         Ran::Skipped { why: Skipped::Disabled } => format!("{DIM}- {role} {} is off{DIM:#}", trace.hook),
         Ran::Skipped { why: Skipped::Ended { by, .. } } => {
-            format!("{DIM}- {role} {} not run: {by} ended it{DIM:#}", trace.hook)
+            format!("{DIM}- {role} {} not run: {by} ended the dispatch{DIM:#}", trace.hook)
         }
-        Ran::Detached => format!("{CYAN}◉ {role} {}{CYAN:#} {DIM}behind the scenes{DIM:#}", trace.hook),
-        Ran::Dropped => format!("{YELLOW}◌ {role} {} missed it{YELLOW:#}", trace.hook),
+        Ran::Detached => format!("{CYAN}◉ {role} {}{CYAN:#} {DIM}(in the background){DIM:#}", trace.hook),
+        Ran::Dropped => format!("{YELLOW}◌ {role} {} missed the event{YELLOW:#}", trace.hook),
     };
     for change in &trace.changes {
         let _ = write!(text, "  {}", changed(change).paint(true));

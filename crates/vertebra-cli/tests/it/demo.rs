@@ -25,7 +25,7 @@ fn people_see_what_fires_what_changed_and_who_decided() {
         "✗ never ran  $ cd build && bash -c 'rm -rf ../build'",
         "blocked by no-deletions: deletions are for humans",
         "✓ done   $ mkdir attic && mv build attic/",
-        "✗ guard bash/policy denies: runs what another machine sent",
+        "✗ guard bash/policy denies: runs code downloaded from the network",
         "✓ done   write_file report.md",
         "hooks: 4 calls rewritten, 2 denied, 6 watched",
         // What was to be deleted is still there, and the audit was written before the end.

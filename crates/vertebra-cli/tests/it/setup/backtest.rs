@@ -363,7 +363,7 @@ fn what_is_wrong_is_told_with_what_to_write() {
     assert!(told.contains("bad.toml, line 2") && told.contains("BeforeToolUse"), "{told}");
     assert!(wrong(&[&past[..], &["none.toml"]].concat()).contains("none.toml: there is no such file"));
     let told = wrong(&[&past[..], &["new.toml", "--since", "soon"]].concat());
-    assert!(told.contains("--since: `soon`") && told.contains("7d"), "{told}");
+    assert!(told.contains("--since: invalid time `soon`") && told.contains("7d"), "{told}");
     let told = wrong(&[&past[..], &["new.toml", "--point", "BeforeToolUze"]].concat());
     assert!(told.contains("did you mean `BeforeToolUse`?"), "{told}");
     let told = wrong(&["--hooks", "new.toml", "--session", "x"]);
