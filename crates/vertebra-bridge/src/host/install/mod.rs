@@ -397,7 +397,9 @@ fn entries<'n>(path: &Path, root: &'n Node, moment: &str) -> Result<&'n [Node], 
 fn own_file(path: PathBuf, text: String, call: Option<&str>) -> Result<Edit, InstallError> {
     let before = read(&path)?;
     if before.as_ref().is_some_and(|before| !before.contains(OURS)) {
-        let call = call.map(|command| format!("; only one program can be here, so end yours with `exec {command}`")).unwrap_or_default();
+        let call = call
+            .map(|command| format!("; only one program can be here, so end yours with `exec {command}`"))
+            .unwrap_or_default();
         let message = format!("it already exists, and vertebra did not write it{call}");
         return Err(InstallError::Content { path, message });
     }

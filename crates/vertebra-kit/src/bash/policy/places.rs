@@ -215,17 +215,17 @@ impl Judge<'_> {
         match self.place(&target.text) {
             Place::Inside | Place::Scratch => {}
             Place::Later => {
-                self.ask(Class::WriteOutside, format!("changes {text}, which can make git run programs later"))
+                self.ask(Class::WriteOutside, format!("changes {text}, which can make git run programs later"));
             }
             Place::Persistent => {
-                self.deny(Class::WriteOutside, format!("changes {text}, which programs run or trust later"))
+                self.deny(Class::WriteOutside, format!("changes {text}, which programs run or trust later"));
             }
             Place::Outside if destroys => {
                 self.deny(Class::WriteOutside, format!("changes or deletes {text}, outside the working folder"));
             }
             Place::Outside => self.ask(Class::WriteOutside, format!("writes to {text}, outside the working folder")),
             Place::System => {
-                self.deny(Class::SystemDestruction, format!("changes {text}, which belongs to the system"))
+                self.deny(Class::SystemDestruction, format!("changes {text}, which belongs to the system"));
             }
             Place::Device => self.deny(Class::SystemDestruction, format!("writes to the device {text}")),
             Place::Network => self.deny(Class::NetworkExfiltration, format!("writes to the network through {text}")),

@@ -151,11 +151,11 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
         "bisect" if has(&["run"]) => after(judge, &inner, "run"),
         "submodule" if has(&["foreach"]) => after(judge, &inner, "foreach"),
         "clean" => clean(judge, &parsed),
-        "push" => push(judge, &parsed, &words),
+        "push" => push(judge, inner.args()),
         "fetch" | "pull" | "clone" | "remote" | "ls-remote" | "submodule" => remote(judge, &name, &parsed, &words),
         "config" => config(judge, &parsed, inner.args()),
         "maintenance" if has(&["start", "register"]) => {
-            judge.ask(Class::WriteOutside, "schedules background jobs on this machine")
+            judge.ask(Class::WriteOutside, "schedules background jobs on this machine");
         }
         "diff" if has(&["--no-index"]) => parsed.operands.iter().for_each(|file| drop(judge.look(&file.text))),
         "hash-object" => parsed.operands.iter().for_each(|file| drop(judge.look(&file.text))),
@@ -163,7 +163,7 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
             judge.ask(Class::WriteOutside, "discards uncommitted changes");
         }
         "reflog" if has(&["expire", "delete"]) => {
-            judge.ask(Class::RecursiveDelete, "deletes reflog entries, so lost commits cannot be restored")
+            judge.ask(Class::RecursiveDelete, "deletes reflog entries, so lost commits cannot be restored");
         }
         "update-ref" if has(&["-d"]) => judge.ask(Class::RecursiveDelete, "deletes a branch or a tag"),
         "worktree" if has(&["remove"]) => {
@@ -236,9 +236,12 @@ fn clean(judge: &mut Judge<'_>, parsed: &options::Parsed) {
     }
 }
 
-fn push(judge: &mut Judge<'_>, parsed: &options::Parsed, words: &[&str]) {
-    let forced = words.iter().any(|word| word.starts_with("--force") || matches!(*word, "--mirror" | "--delete"))
-        || parsed.has(&["-f", "-d"]);
+fn push(judge: &mut Judge<'_>, args: &[Field]) {
+    // Unlike for other subcommands, `-u` takes no value here.
+    let values = ["-o", "--push-option", "--repo", "--receive-pack", "--exec"];
+    let parsed = options::split(args, |name| values.contains(&name), false);
+    let forced = parsed.has(&["-f", "-d", "--mirror", "--delete"])
+        || parsed.options.iter().any(|(name, _)| name.starts_with("--force"));
     let forced = forced || parsed.operands.iter().skip(1).any(|operand| operand.text.starts_with(['+', ':']));
     if forced {
         judge.ask(Class::NetworkExfiltration, "force-pushes or deletes remote branches, so others may lose work");
