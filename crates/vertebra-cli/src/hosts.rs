@@ -1,4 +1,4 @@
-//! `vertebra hosts`: which agents are here, which of them ask the policy, and what each can enforce.
+//! `vertebra hosts`: lists the agents, whether the policy is installed in them, and what each one can enforce.
 
 use std::{
     io::{self, IsTerminal as _, Write},
@@ -18,18 +18,18 @@ use vertebra_bridge::{
 
 use crate::assembly::World;
 
-/// How it is shown.
+/// The options of `vertebra hosts`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// As JSON, as in a pipe
+    /// Print JSON (the default in a pipe)
     #[arg(long)]
     json: bool,
-    /// Only the agents that are on this machine
+    /// List only the agents found on this machine
     #[arg(long)]
     here: bool,
 }
 
-/// An agent, as far as this machine knows of it.
+/// An agent and its state on this machine.
 struct Found {
     row: Row,
     program: Option<String>,
@@ -112,7 +112,7 @@ fn table(out: &mut impl Write, found: &[Found]) -> io::Result<()> {
     writeln!(
         out,
         "{:<14} {:<6} {:<9} {:<9} {:<7} {:<7} {:<7} {:<7} if a hook fails",
-        "host", "here", "for you", "project", "deny", "ask", "rewrite", "context"
+        "agent", "found", "user", "project", "deny", "ask", "rewrite", "context"
     )?;
     for one in found {
         let can = |cell: &str| WISHES.iter().position(|wish| wish.cell == cell).map_or(Held::No, |at| one.row.held[at]);
@@ -137,6 +137,8 @@ fn table(out: &mut impl Write, found: &[Found]) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\ndeny, ask, rewrite, context: of a tool call. All else that a policy may want: vertebra hosts --json"
+        "\nfound: the agent is on this machine. user, project: the policy is installed there.\n\
+         deny, ask, rewrite, context: what the agent lets a policy do with a tool call. `denies`: the agent cannot do it, so\n\
+         the call is denied. For everything else that an agent can enforce, run: vertebra hosts --json"
     )
 }

@@ -1,4 +1,4 @@
-//! `vertebra install`, `vertebra uninstall`: another agent is told to ask the policy, or no longer.
+//! `vertebra install` and `vertebra uninstall`: add the policy to another coding agent, and remove it.
 
 use std::process::ExitCode;
 
@@ -14,19 +14,40 @@ use vertebra_bridge::{
 
 use crate::{assembly::World, view::text::visible};
 
-/// Which agent, and for whom.
+/// The end of `vertebra install --help`.
+pub(crate) const INSTALL_HELP: &str = "\
+Adds an entry to the agent's own settings, so that the agent runs `vertebra hook` at every event and your policy
+(vertebra.toml) decides. Everything else in those files stays as it is. `vertebra uninstall` restores them.
+
+Examples:
+  vertebra install --host claude-code --dry-run        show the change
+  vertebra install --host claude-code                  for you, in all projects
+  vertebra install --host claude-code --host codex     for several agents
+  vertebra install --host cursor --project             for everyone who works on this project
+  vertebra hosts                                       check the result";
+
+/// The end of `vertebra uninstall --help`.
+pub(crate) const UNINSTALL_HELP: &str = "\
+Removes the entries that `vertebra install` added. A file that was not changed since is restored to its old content.
+
+Examples:
+  vertebra uninstall --host claude-code --dry-run      show the change
+  vertebra uninstall --host claude-code                for you, in all projects
+  vertebra uninstall --host cursor --project           for this project";
+
+/// The options of `vertebra install` and `vertebra uninstall`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The agent, as `vertebra hosts` names it; may be repeated
+    /// Agent, as listed by `vertebra hosts`; repeat for several
     #[arg(long, value_name = "NAME", required = true)]
     host: Vec<String>,
-    /// In your own settings, for all projects [default]
+    /// Change your own settings, for all projects [default]
     #[arg(long, conflicts_with = "project")]
     user: bool,
-    /// In the settings of this project
+    /// Change the settings of this project
     #[arg(long)]
     project: bool,
-    /// Only show what would change
+    /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -39,49 +60,52 @@ impl Options {
     fn hosts(&self) -> anyhow::Result<Vec<&'static Host>> {
         let known = |name: &String| {
             let names = host::HOSTS.iter().map(|host| host.name).collect::<Vec<_>>().join(", ");
-            host::find(name).with_context(|| format!("there is no agent `{name}` here; there are {names}"))
+            host::find(name).with_context(|| format!("unknown agent `{name}`. Known: {names}"))
         };
         self.host.iter().map(known).collect()
     }
 }
 
-/// Where things are here.
+/// Returns the places on this machine that an installation needs.
 pub(crate) fn place<'a>(world: &'a World, environment: host::Environment<'a>) -> anyhow::Result<Place<'a>> {
     let folder = std::env::current_dir()?;
     let home = world.variables.get("HOME").map(Into::into).filter(|home: &std::path::PathBuf| home.is_absolute());
     Ok(Place { home, project: project_root(&folder).to_owned(), state: world.state.clone(), environment })
 }
 
-/// Tells the agents.
+/// Installs the policy.
 pub(crate) fn install(options: &Options) -> anyhow::Result<ExitCode> {
     let world = World::of_process();
     let variable = |name: &str| world.variables.get(name).cloned();
     let place = place(&world, &variable)?;
-    let program = std::env::current_exe().context("where this program is")?;
-    ensure!(place.state.is_some(), "there is no folder to keep what was there before: set HOME or XDG_STATE_HOME");
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
+    ensure!(
+        place.state.is_some(),
+        "there is no state folder to back up the agent's files in: set HOME or XDG_STATE_HOME"
+    );
     for host in options.hosts()? {
-        // What is known of such a file is not the same everywhere, so a person has to look.
+        // Versions of the agent differ in how they treat such a file, so a person has to check.
         if let Some(rival) = install::rival(host, options.scope(), &place) {
             let rival = shown(&rival.to_string_lossy());
-            println!("{rival} is there, and {} may read it in place of what is written here: see with it", host.title);
-            println!("whether a call is denied, or move what it says into the other file and remove it.");
+            println!("{rival} exists, and {} may read it instead of the file that vertebra writes.", host.title);
+            println!("Check that a call is denied, or move its content into the other file and delete it.");
         }
         if let Some(file) = install::off_in(host, options.scope(), &place)? {
             let file = shown(&file.to_string_lossy());
             println!(
-                "All hooks of {} are switched off in {file}: until that is taken back it asks nobody.",
+                "All hooks of {} are switched off in {file}. The policy has no effect until you switch them on.",
                 host.title
             );
         }
         let edits = install::plan(host, options.scope(), &place, &program)?;
         if edits.is_empty() {
-            println!("{} asks the policy already.", host.title);
+            println!("The policy is already installed in {}.", host.title);
             continue;
         }
         show(&edits, options.dry_run);
         if !options.dry_run {
             install::apply(&edits, &place)?;
-            println!("{} asks the policy from now on.", host.title);
+            println!("The policy is now installed in {}.", host.title);
         }
         if !host.remark.is_empty() {
             println!("{}", host.remark);
@@ -90,12 +114,12 @@ pub(crate) fn install(options: &Options) -> anyhow::Result<ExitCode> {
     let others = [world.managed.clone(), place.project.join(FILE_NAME)];
     let own = world.user_settings().filter(|own| !own.is_file());
     if let Some(own) = own.filter(|_| !others.iter().any(|file| file.is_file())) {
-        println!("There is no policy yet: write {}.", shown(&own.to_string_lossy()));
+        println!("There is no policy yet: create {}.", shown(&own.to_string_lossy()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells them no longer.
+/// Removes the policy.
 pub(crate) fn uninstall(options: &Options) -> anyhow::Result<ExitCode> {
     let world = World::of_process();
     let variable = |name: &str| world.variables.get(name).cloned();
@@ -103,13 +127,13 @@ pub(crate) fn uninstall(options: &Options) -> anyhow::Result<ExitCode> {
     for host in options.hosts()? {
         let edits = install::unplan(host, options.scope(), &place)?;
         if edits.is_empty() {
-            println!("{} did not ask the policy.", host.title);
+            println!("The policy is not installed in {}.", host.title);
             continue;
         }
         show(&edits, options.dry_run);
         if !options.dry_run {
             install::take_back(&edits, &place)?;
-            println!("{} does not ask the policy any longer.", host.title);
+            println!("The policy is removed from {}.", host.title);
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -119,8 +143,8 @@ fn show(edits: &[Edit], only: bool) {
     for edit in edits {
         let path = shown(&edit.path.to_string_lossy());
         let verb = match (&edit.before, &edit.after) {
-            (_, None) => "removed",
-            (None, Some(_)) => "made",
+            (_, None) => "deleted",
+            (None, Some(_)) => "created",
             (Some(_), Some(_)) => "changed",
         };
         println!("{} {path}", if only { format!("would be {verb}:") } else { format!("{verb}:") });

@@ -1,4 +1,4 @@
-//! Keys of this machine: made when they are first needed, for their owner alone.
+//! Keys of this machine, created on first use and readable only by their owner.
 
 use std::{
     fs,
@@ -7,11 +7,13 @@ use std::{
     path::Path,
 };
 
-/// The key in this file. One that is not there is made.
+/// Reads the key in this file, and creates it if the file does not exist.
 pub(crate) fn machine_key(path: &Path) -> io::Result<[u8; 32]> {
     match fs::read(path) {
         Ok(bytes) => {
-            return bytes.try_into().map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a key"));
+            return bytes
+                .try_into()
+                .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "this is not a key file (expected 32 bytes)"));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),

@@ -86,8 +86,10 @@ enum Command {
     /// Judge one event from another agent (called by that agent)
     Hook(hook::Options),
     /// Install the policy into another coding agent
+    #[command(after_help = install::INSTALL_HELP)]
     Install(install::Options),
     /// Remove the policy from another coding agent
+    #[command(after_help = install::UNINSTALL_HELP)]
     Uninstall(install::Options),
     /// List supported coding agents and what each can enforce
     Hosts(hosts::Options),

@@ -1,9 +1,9 @@
-//! A time in the past, as people write it.
+//! Parses a time in the past, as people write it.
 
 use anyhow::bail;
 use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 
-/// A moment: so long before now (`7d`), a day (`2026-11-01`), or a time (`2026-11-01T12:00:00Z`).
+/// Parses a duration before now (`7d`), a day (`2026-11-01`), or a time (`2026-11-01T12:00:00Z`).
 pub(crate) fn read(text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let seconds = match &text[digits.len()..] {
@@ -23,7 +23,9 @@ pub(crate) fn read(text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
     if let Some(day) = text.parse::<Date>().ok().and_then(|day| day.to_zoned(TimeZone::UTC).ok()) {
         return Ok(day.timestamp());
     }
-    bail!("invalid time `{text}`: write `7d`, `12h`, `30m`, `2w`, a day such as `2026-11-01`, or a time in full")
+    bail!(
+        "invalid time `{text}`: write `7d`, `12h`, `30m`, `2w`, a day such as `2026-11-01`, or `2026-11-01T12:00:00Z`"
+    )
 }
 
 #[cfg(test)]
@@ -31,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_as_people_write_them() {
+    fn durations_days_and_times_are_parsed() {
         let now: Timestamp = "2026-11-16T10:00:00Z".parse().expect("a time");
         let cases = [
             ("7d", Some("2026-11-09T10:00:00Z")),

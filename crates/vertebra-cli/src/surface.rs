@@ -1,19 +1,19 @@
-//! The output of a view: text that scrolls, and a footer below it.
+//! Where output goes: permanent text, and a few changing lines below it.
 
-/// The surface that a view draws on. Untrusted escape sequences are removed before; those in the text are ours.
+/// A place where a view draws. Its text contains only our own escape sequences.
 pub(crate) trait Surface: Send {
-    /// Writes lines. `text` ends with a newline.
+    /// Writes permanent lines. `text` ends with a newline.
     fn write(&mut self, text: &str);
 
-    /// Writes lines of the answer. In a pipe, only the answer goes to standard output; everything else goes to standard
-    /// error.
+    /// Writes lines of the answer. On a terminal they appear among the other lines. In a pipe only the answer goes to standard
+    /// output, and the rest goes to standard error.
     fn answer(&mut self, text: &str) {
         self.write(text);
     }
 
-    /// Replaces the footer. A pipe has none.
+    /// Replaces the lines below all other text. A pipe has no such lines.
     fn footer(&mut self, lines: Vec<String>);
 
-    /// Returns the width in columns.
+    /// Returns the number of columns.
     fn width(&self) -> usize;
 }

@@ -1,4 +1,4 @@
-//! `vertebra trust`: look at what a folder brings, and say whether it counts.
+//! `vertebra trust`: shows the configuration of a folder, and records whether a person trusts it.
 
 use std::{
     io::{IsTerminal as _, Write as _},
@@ -15,36 +15,37 @@ use vertebra_bridge::{
 
 use crate::assembly::{World, agrees, show};
 
-/// Which folder, and what about it.
+/// The options of `vertebra trust`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Settings and hooks (vertebra.toml, .claude/settings.json), instructions (AGENTS.md, CLAUDE.md), skills and agents that come
-with a folder count only once you trust them: they could run or allow commands, or send your requests elsewhere. Trust holds
-for the files as they are, and for the scripts that hooks name. When one changes, you are asked again.
+A folder can contain settings and hooks (vertebra.toml, .claude/settings.json), instructions (AGENTS.md, CLAUDE.md), skills
+and agents. They are ignored until you trust the folder, because they could run or allow commands, or send your requests
+elsewhere. Trust covers the files as they are now, and the scripts that hooks name. If one changes, you are asked again.
 
 Examples:
-  vertebra trust --show             what would take effect, with the fingerprint of each script
-  vertebra trust --yes              trust it as it is now, without a question
-  vertebra trust --list             all folders that are trusted, and how they stand
-  vertebra trust --revoke           trust this folder no longer")]
+  vertebra trust                    show what would take effect, and ask
+  vertebra trust --show             show it, with the hash of each script
+  vertebra trust --yes              trust the folder as it is now
+  vertebra trust --list             list all trusted folders and whether they changed
+  vertebra trust --revoke           stop trusting this folder")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that people type")]
 pub(crate) struct Options {
-    /// The folder
+    /// Folder to trust
     #[arg(long, short = 'C', value_name = "FOLDER", default_value = ".")]
     dir: PathBuf,
-    /// Trust it without being asked
+    /// Trust the folder without a question
     #[arg(long, conflicts_with_all = ["revoke", "show", "list"])]
     yes: bool,
-    /// Only show what it brings and how it stands
+    /// Show what would take effect, and change nothing
     #[arg(long, conflicts_with_all = ["revoke", "list"])]
     show: bool,
-    /// List the folders that are trusted
+    /// List the trusted folders
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
-    /// Trust a folder no longer
+    /// Stop trusting a folder
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = ".")]
     revoke: Option<PathBuf>,
-    /// As JSON, for programs; nobody is asked
+    /// Print JSON and never ask
     #[arg(long)]
     json: bool,
 }
@@ -52,7 +53,8 @@ pub(crate) struct Options {
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let world = World::of_process();
-    let state = world.state.as_deref().context("there is no folder to remember it in: set HOME or XDG_STATE_HOME")?;
+    let state =
+        world.state.as_deref().context("there is no state folder to record trust in: set HOME or XDG_STATE_HOME")?;
     let store = Store::in_folder(state);
     if options.list {
         return list(&store, options.json);
@@ -74,7 +76,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             agrees(&project, &standing)?
         } else {
             show(&mut std::io::stderr().lock(), &project, &standing)?;
-            bail!("nobody is there to be asked; to trust all of this: vertebra trust --yes");
+            bail!("there is no terminal to ask on; to trust all of this, run: vertebra trust --yes");
         };
         if agreed {
             store.trust(&project)?;
@@ -85,9 +87,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
                 show(&mut std::io::stdout().lock(), &project, &standing)?;
             }
             if agreed && !matches!(standing, Standing::Empty | Standing::Trusted) {
-                bail!("a script that cannot be read cannot be trusted: {}", project.problems.join("; "));
+                bail!("not trusted, because a script cannot be read: {}", project.problems.join("; "));
             }
-            println!("{}", if agreed { "Trusted, as it is now." } else { "Not trusted." });
+            println!("{}", if agreed { "Trusted as it is now." } else { "Not trusted." });
             return Ok(if agreed { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
     }
@@ -101,23 +103,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 }
 
 fn revoke(store: &Store, folder: &Path, json: bool) -> anyhow::Result<ExitCode> {
-    // A folder that is gone may still be trusted.
+    // A deleted folder may still be recorded as trusted.
     let root = Project::look(folder).map_or_else(|_| folder.to_owned(), |project| project.root);
     let known = store.forget(&root)?;
     if json {
         writeln!(std::io::stdout(), "{:#}", json!({ "root": root, "was_trusted": known }))?;
     } else {
         let root = shown(&root.to_string_lossy());
-        writeln!(
-            std::io::stdout(),
-            "{root} {}",
-            if known { "is not trusted any longer." } else { "was not trusted." }
-        )?;
+        writeln!(std::io::stdout(), "{root} {}", if known { "is no longer trusted." } else { "was not trusted." })?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// All folders that are trusted, as they stand now.
+/// Lists all trusted folders and whether they changed.
 fn list(store: &Store, json: bool) -> anyhow::Result<ExitCode> {
     let mut rows = Vec::new();
     for (root, files) in store.folders()? {

@@ -1,4 +1,4 @@
-//! What a policy made of an event, in the words of the host.
+//! Translates a judgement into the host's format.
 
 use serde_json::{Map, Value};
 
@@ -8,22 +8,22 @@ use crate::{
     wire::{Decision, Judgement},
 };
 
-/// What a host reads, and what of a judgement it cannot take.
+/// The answer that a host reads, and the parts of the judgement that the host cannot apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostAnswer {
-    /// For stdout.
+    /// The text for stdout.
     pub stdout: String,
-    /// For stderr.
+    /// The text for stderr.
     pub stderr: String,
     /// The exit code.
     pub exit_code: u8,
-    /// Whether this keeps something from happening.
+    /// Whether the answer prevents something from happening.
     pub refuses: bool,
-    /// What the host has no way to take.
+    /// The parts of the judgement that the host cannot apply.
     pub lost: Vec<String>,
 }
 
-/// Puts a judgement into the host's words.
+/// Translates a judgement into the host's format.
 pub fn answer(event: &HostEvent, judged: &Judgement) -> HostAnswer {
     let mut draft = Draft::new(event.host, event.moment, judged);
     let takes = &event.moment.takes;
@@ -35,33 +35,35 @@ pub fn answer(event: &HostEvent, judged: &Judgement) -> HostAnswer {
                 draft.say(form);
                 draft.answer.refuses = true;
             }
-            // What is about to end does: a no would keep it going.
+            // The run is about to end anyway: a denial would keep it going.
             None if event.moment.is_end() => {}
-            None => draft.refuse(&reason, "the end of the run"),
+            None => draft.refuse(&reason, "a stop"),
         }
         return draft.done();
     }
     match judged.decision {
-        // Only whoever wants it to go on keeps something from ending.
+        // Only `block` keeps a run from ending; `deny` does not.
         Some(Decision::Deny) if event.moment.is_end() => draft.warn(&reason),
         Some(Decision::Deny | Decision::Block) => {
-            // What stands in the files of another host is not counted there.
+            // A host does not count hooks that it reads from another host's files.
             let is_capped = event.host.caps_stops && event.moment.installed;
             if event.moment.is_end() && event.is_repeated && !is_capped {
-                draft.lost(format!("{title} never ends a run that hooks keep from ending, so it goes on only once"));
+                draft.lost(format!(
+                    "{title} sets no limit on hooks that keep a run going, so a hook can do it only once"
+                ));
                 return draft.done();
             }
-            draft.refuse(&reason, "a no");
+            draft.refuse(&reason, "a denial");
             return draft.done();
         }
         Some(Decision::Ask) => match takes.ask {
             Ask::Say(form) => draft.say(form),
             Ask::Anyway => {}
-            // What is asked about later has to be what is judged now.
+            // The question comes later, so the call must not change before then.
             Ask::Later(tools) if is_one_of(event, tools) && judged.tool_input.is_none() => {}
             Ask::Later(_) | Ask::No => {
                 let words = format!(
-                    "{reason}\nA person has to decide this, and {title} cannot ask one here. Whoever may decide can allow it in \
+                    "{reason}\nA person must approve this call, and {title} cannot ask one here. A person can allow it in \
                      vertebra.toml."
                 );
                 draft.refuse(&words, "a question");
@@ -70,19 +72,19 @@ pub fn answer(event: &HostEvent, judged: &Judgement) -> HostAnswer {
         },
         Some(Decision::Allow) => match takes.allow {
             Some(form) => draft.say(form),
-            None => draft.lost(format!("{title} takes no permission from a hook: it decides by its own rules")),
+            None => draft.lost(format!("{title} does not accept permissions from a hook and decides by its own rules")),
         },
         None => {}
     }
     if let Some(args) = judged.tool_input.as_ref().and_then(Value::as_object)
         && let Err(why) = draft.rewrite(event, args)
     {
-        let way_out = "Whoever may decide can take the change out of vertebra.toml.";
+        let way_out = "A person can remove the rewrite from vertebra.toml.";
         let words = format!(
-            "The policy changes this call, and {title} {why}. It is denied instead. {}",
+            "The policy rewrites this call, but {title} {why}, so the call is denied. {}",
             judged.reason.as_deref().unwrap_or(way_out)
         );
-        draft.refuse(&words, "other arguments");
+        draft.refuse(&words, "rewritten arguments");
         return draft.done();
     }
     draft.result(&judged.effects);
@@ -90,17 +92,17 @@ pub fn answer(event: &HostEvent, judged: &Judgement) -> HostAnswer {
     draft.done()
 }
 
-/// What a host reads when there was no judgement: the event could not be read, or the policy could not.
+/// Returns the answer for an event that could not be judged, because the event or the policy could not be read.
 ///
-/// Before a tool that is a no. The moment is the one that the event or the command line names, if either does.
+/// Before a tool call this is a denial. `moment` is the name given by the event or by the command line, if any.
 pub fn unread(host: Option<&'static Host>, moment: Option<&str>, why: &str) -> HostAnswer {
-    let why = plain(&format!("vertebra cannot judge this: {why}"));
+    let why = plain(&format!("vertebra cannot judge this event: {why}"));
     let known = host.and_then(|host| Some((host, host.moment(moment?)?)));
     let judged = Judgement { reason: Some(why.clone()), goes_on: true, ..Judgement::default() };
     match known {
         Some((host, moment)) if moment.is_gate() => {
             let mut draft = Draft::new(host, moment, &judged);
-            draft.refuse(&why, "a no");
+            draft.refuse(&why, "a denial");
             draft.done()
         }
         Some((host, _)) => HostAnswer {
@@ -109,7 +111,7 @@ pub fn unread(host: Option<&'static Host>, moment: Option<&str>, why: &str) -> H
             lost: vec![why],
             ..HostAnswer::default()
         },
-        // A host that names a moment we do not know is told nothing; of all others it is not known what is about to happen.
+        // A host that names an unknown moment gets no answer. Without a name, a tool call may be about to happen: deny it.
         None if moment.is_some() && host.is_some() => {
             let quiet = host.map_or("", |host| host.quiet).to_owned();
             HostAnswer { stdout: quiet, stderr: why.clone() + "\n", lost: vec![why], ..HostAnswer::default() }
@@ -118,7 +120,7 @@ pub fn unread(host: Option<&'static Host>, moment: Option<&str>, why: &str) -> H
     }
 }
 
-/// A text for a person to read, who may be asked by it: what it quotes may be a model's, and made to mislead.
+/// Escapes a text for a person. It may quote a model's text, which may be made to mislead.
 fn plain(text: &str) -> String {
     let line = |line: &str| line.split('\t').map(wholly_shown).collect::<Vec<_>>().join("\t");
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
@@ -130,10 +132,10 @@ fn is_one_of(event: &HostEvent, tools: &[&str]) -> bool {
 }
 
 impl HostError {
-    /// The answer to an event that cannot be read.
+    /// Returns the answer to an event that cannot be read.
     pub fn answer(&self, host: Option<&'static Host>, moment: Option<&str>) -> HostAnswer {
         match self {
-            // Whatever it is, it is none of the moments before a tool.
+            // An unknown moment is not one before a tool call.
             Self::UnknownMoment { name, .. } => unread(host, Some(name), &self.to_string()),
             Self::NotAnObject | Self::NoHost | Self::NoMoment { .. } | Self::Fields { .. } => {
                 unread(host, moment, &self.to_string())
@@ -142,7 +144,7 @@ impl HostError {
     }
 }
 
-/// An answer in the making.
+/// An answer that is being built.
 struct Draft {
     host: &'static Host,
     moment: &'static Moment,
@@ -156,14 +158,14 @@ struct Draft {
 impl Draft {
     fn new(host: &'static Host, moment: &'static Moment, judged: &Judgement) -> Self {
         let reason = judged.reason.as_deref().or(judged.model_sees.as_deref()).map(str::trim).unwrap_or_default();
-        // Rules name themselves in their reasons.
+        // Permission rules already name themselves in their reasons.
         let by = judged.decided_by.as_deref().filter(|by| !reason.contains(by));
         let by = by.map(|by| format!("(vertebra: {by})")).unwrap_or_default();
-        // An empty reason would void a no in some hosts.
+        // Some hosts ignore a denial without a reason.
         let reason = match (reason, judged.decision) {
             ("", Some(Decision::Allow)) => "The policy allows it",
-            ("", Some(Decision::Ask)) => "The policy wants a person to decide",
-            ("", _) => "The policy says no",
+            ("", Some(Decision::Ask)) => "The policy requires a person's approval",
+            ("", _) => "The policy denies it",
             (reason, _) => reason,
         };
         let reason = plain(format!("{reason} {by}").trim_end());
@@ -188,7 +190,7 @@ impl Draft {
         self.answer.lost.push(what);
     }
 
-    /// Says something in a form, together with what is said already.
+    /// Fills the reason into a form and merges the result into the answer.
     fn say(&mut self, form: &str) {
         self.fill(form, "$reason", self.reason.clone());
     }
@@ -202,7 +204,7 @@ impl Draft {
             word if word == what => Some(with.clone()),
             _ => None,
         });
-        // What was said first stands.
+        // On a conflict the earlier part wins.
         if let Some(said) = self.said.take() {
             merge(&mut form, said);
         }
@@ -211,13 +213,13 @@ impl Draft {
 
     fn refuse(&mut self, reason: &str, what: &str) {
         self.said = None;
-        // Beside a no nothing else is read, so what the model should know is a part of it.
+        // A host reads nothing besides a denial, so the context for the model becomes part of it.
         let told = std::iter::once(reason).chain(self.context.iter().map(String::as_str));
         let told = told.collect::<Vec<_>>().join("\n\n");
         match self.moment.takes.refusal {
             Refusal::No => {
                 let (title, moment) = (self.host.title, self.moment.name);
-                self.lost(format!("{title} takes {what} at {moment} from no hook"));
+                self.lost(format!("{title} does not accept {what} from a hook at {moment}"));
                 return;
             }
             Refusal::Exit2 => {
@@ -235,7 +237,8 @@ impl Draft {
         if new == old {
             return Ok(());
         }
-        let rewrite = self.moment.takes.rewrite.ok_or_else(|| "takes no other arguments from a hook".to_owned())?;
+        let rewrite =
+            self.moment.takes.rewrite.ok_or_else(|| "does not accept rewritten arguments from a hook".to_owned())?;
         if let Some(why) = event.fixed {
             return Err(why.to_owned());
         }
@@ -255,22 +258,22 @@ impl Draft {
         let text = result.get("output").or(Some(result)).cloned().unwrap_or_default();
         match self.moment.takes.result {
             Some(form) => self.fill(form, "$result", text),
-            None => self.lost(format!("{} takes no other result from a hook", self.host.title)),
+            None => self.lost(format!("{} does not let a hook replace a result", self.host.title)),
         }
     }
 
-    /// No host takes another prompt, or another task for a subagent, and whoever wants one has to hear that.
+    /// Reports changes that no host accepts, such as another prompt or another task for a subagent.
     fn other_changes(&mut self, event: &HostEvent, effects: &Map<String, Value>) {
         let others = effects.iter().filter(|(field, _)| !["tool_result", "stop", "shadow"].contains(&field.as_str()));
         for (field, value) in others {
-            // To us, what a subagent should know is a part of its task.
+            // In our form, the context for a subagent is part of its task.
             let known = event.happened.event[field.as_str()].as_str().filter(|_| self.moment.point == "SubagentStart");
             let added = known.and_then(|known| value.as_str()?.strip_prefix(known)).map(str::trim);
             if let Some(added) = added.filter(|added| !added.is_empty()) {
                 self.context.push(added.to_owned());
                 continue;
             }
-            self.lost(format!("{} takes no other `{field}` at {} from a hook", self.host.title, self.moment.name));
+            self.lost(format!("{} does not let a hook change `{field}` at {}", self.host.title, self.moment.name));
         }
     }
 
@@ -280,7 +283,10 @@ impl Draft {
                 let text = self.context.join("\n\n");
                 match self.moment.takes.context {
                     Some(form) => self.fill(form, "$context", text),
-                    None => self.lost(format!("{} has no ear for context at {}", self.host.title, self.moment.name)),
+                    None => self.lost(format!(
+                        "{} does not accept context from a hook at {}",
+                        self.host.title, self.moment.name
+                    )),
                 }
             }
             if let (Some(form), false) = (self.moment.takes.message, self.warnings.is_empty()) {
@@ -300,7 +306,7 @@ impl Draft {
     }
 }
 
-/// Puts values where their names stand.
+/// Replaces placeholders with their values.
 fn put(form: &mut Value, value: &impl Fn(&str) -> Option<Value>) {
     match form {
         Value::String(word) => {
@@ -314,7 +320,7 @@ fn put(form: &mut Value, value: &impl Fn(&str) -> Option<Value>) {
     }
 }
 
-/// Puts one answer over another.
+/// Merges `other` into `one`; on a conflict `other` wins.
 fn merge(one: &mut Value, other: Value) {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {

@@ -1,10 +1,11 @@
-//! Arguments of a host's tools in a form that rules can see: commands under one name, and lists that were sent as texts.
+//! Brings the arguments of a host's tools into a form that rules can match: commands under one name, and lists that were sent
+//! as strings.
 
 use serde_json::{Map, Value};
 
 use crate::shell_word;
 
-/// Reads lists and objects that were sent as JSON in a text. Texts under these names are meant as they are.
+/// Parses lists and objects that were sent as JSON strings. Arguments with these names stay strings.
 pub(super) fn read_texts(args: &mut Map<String, Value>, meant: &[&str]) {
     for (key, value) in args {
         let text =
@@ -16,7 +17,7 @@ pub(super) fn read_texts(args: &mut Map<String, Value>, meant: &[&str]) {
     }
 }
 
-/// Puts what a shell is sent under other names into `command`, where rules look for it. Says whether there was any.
+/// Moves commands under other names into `command`, where rules look for them. Returns whether there were any.
 pub(super) fn gather_commands(args: &mut Map<String, Value>) -> bool {
     let mut lines: Vec<String> = Vec::new();
     match args.get("commands") {
@@ -24,10 +25,10 @@ pub(super) fn gather_commands(args: &mut Map<String, Value>) -> bool {
         Some(one) => lines.extend(line(one)),
         None => {}
     }
-    // What is typed into a shell that is open already.
+    // Text typed into an open shell.
     let typed = args.get("input").and_then(Value::as_str).map(|keys| keys.replace("{enter}", "\n"));
     lines.extend(typed);
-    // A program and its words, without a shell.
+    // A program and its arguments, without a shell.
     if let (Some(Value::String(program)), Some(Value::Array(words))) = (args.get("command"), args.get("args")) {
         let words = words.iter().filter_map(Value::as_str).map(shell_word);
         lines.push(std::iter::once(program.clone()).chain(words).collect::<Vec<_>>().join(" "));
@@ -41,7 +42,7 @@ pub(super) fn gather_commands(args: &mut Map<String, Value>) -> bool {
     true
 }
 
-/// One command as a line.
+/// Returns one command as a line.
 fn line(command: &Value) -> Option<String> {
     match command {
         Value::String(line) => Some(line.clone()),

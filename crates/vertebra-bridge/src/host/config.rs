@@ -1,44 +1,44 @@
-//! Where a host is told of hooks, as data.
+//! Where a host reads its hooks from, as data.
 
-/// Where a host is told of hooks.
+/// Where a host reads its hooks from.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
-    /// For one person: a folder below their home, or the one that a variable names.
+    /// Per user: a folder below the home folder, or the folder named by a variable.
     pub user: Option<Spot>,
-    /// For one project: a path below its root.
+    /// Per project: a path below its root.
     pub project: Option<&'static str>,
-    /// The file beside it that the host may read in its place.
+    /// A file next to it that the host may read instead.
     pub rival: Option<&'static str>,
-    /// What stands there.
+    /// The format of the configuration.
     pub form: Form,
 }
 
-/// A file of a person's own.
+/// A per-user file.
 #[derive(Debug, Clone, Copy)]
 pub struct Spot {
     /// The variable that names the folder.
     pub variable: Option<&'static str>,
-    /// The folder unless it is named, below the person's home.
+    /// The default folder, below the home folder.
     pub folder: &'static str,
     /// The file in it.
     pub file: &'static str,
 }
 
-/// What stands in a host's configuration. In entries and texts `$command` stands for our command.
+/// The format of a host's configuration. `$command` in entries and texts is replaced by our command.
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
-    /// JSON with a list of entries for each event below `hooks`. A name that ends in `*.json` is every such file there, or
-    /// `vertebra.json` if there is none.
+    /// JSON with a list of entries for each event below `hooks`. A name that ends in `*.json` means every such file in the
+    /// folder, or `vertebra.json` if there is none.
     Json {
-        /// What a new file says.
+        /// The content of a new file.
         empty: &'static str,
-        /// The entry of a moment that must not pass without an answer.
+        /// The entry for a moment that must not pass without an answer.
         gate: &'static str,
-        /// The entry of any other.
+        /// The entry for any other moment.
         entry: &'static str,
     },
-    /// A folder of programs, one for each event, called as the event is.
+    /// A folder of programs, one for each event and named after it.
     Programs,
-    /// A program in the host's own language that calls us.
+    /// A plugin in the host's own language that calls our program.
     Shim(&'static str),
 }

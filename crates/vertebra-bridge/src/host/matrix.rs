@@ -1,7 +1,8 @@
-//! What each host can enforce: not said, but found out by putting cases to it.
+//! What each host can enforce, computed from test cases.
 //!
-//! `cases/` has, for every host, events as it sends them, what a policy made of each, and the answer to the byte. The tests
-//! hold every case against the rows, and the command line's tests against the program. The table is what came of them.
+//! `cases/` contains, for every host, events as the host sends them, the judgement of each, and the exact answer. The tests
+//! check every case against the rows, and the tests of the command line check them against the program. The table in
+//! `docs/hosts.md` is generated from the same cases.
 
 use std::fmt;
 
@@ -11,14 +12,14 @@ use serde_json::{Map, Value, json};
 use super::{HOSTS, Host, HostAnswer, answer, read};
 use crate::wire::{Decision, Judgement};
 
-/// Something a policy wants, and what the cases call it.
+/// Something that a policy can ask of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wish {
-    /// As cases have it.
+    /// The name used in the cases and in JSON.
     pub cell: &'static str,
-    /// For people.
+    /// The title shown to people.
     pub title: &'static str,
-    /// The point it is about.
+    /// The point at which it applies.
     pub point: &'static str,
 }
 
@@ -26,34 +27,34 @@ const fn wish(cell: &'static str, title: &'static str, point: &'static str) -> W
     Wish { cell, title, point }
 }
 
-/// What a policy may want of a host.
+/// Everything that a policy can ask of a host.
 pub const WISHES: &[Wish] = &[
     wish("tool.deny", "deny a call", "BeforeToolUse"),
-    wish("tool.ask", "ask about it", "BeforeToolUse"),
-    wish("tool.allow", "allow it", "BeforeToolUse"),
-    wish("tool.rewrite", "rewrite it", "BeforeToolUse"),
-    wish("tool.context", "add context", "BeforeToolUse"),
+    wish("tool.ask", "ask a person about a call", "BeforeToolUse"),
+    wish("tool.allow", "allow a call", "BeforeToolUse"),
+    wish("tool.rewrite", "rewrite a call", "BeforeToolUse"),
+    wish("tool.context", "add context to a call", "BeforeToolUse"),
     wish("result.context", "add context to a result", "AfterToolUse"),
     wish("result.replace", "replace a result", "AfterToolUse"),
     wish("result.stop", "end the run", "AfterToolUse"),
-    wish("prompt.deny", "refuse a prompt", "PromptSubmit"),
-    wish("prompt.context", "add context to it", "PromptSubmit"),
-    wish("start.context", "add context at the start", "SessionStart"),
-    wish("stop.go_on", "keep it from ending", "ShouldContinue"),
+    wish("prompt.deny", "deny a prompt", "PromptSubmit"),
+    wish("prompt.context", "add context to a prompt", "PromptSubmit"),
+    wish("start.context", "add context at session start", "SessionStart"),
+    wish("stop.go_on", "keep a run going", "ShouldContinue"),
 ];
 
-/// Whether a host does what is wanted.
+/// Whether a host applies what a policy asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
     /// It does.
     Yes,
     /// It cannot, so the call is denied.
     Denied,
-    /// It cannot, so the model reads what is wanted.
+    /// It cannot, so the reason is passed to the model.
     Told,
     /// It cannot.
     No,
-    /// It calls no hook there.
+    /// It calls no hook at this point.
     Uncalled,
 }
 
@@ -73,46 +74,46 @@ impl fmt::Display for Held {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cases {
-    /// Its name.
+    /// The name of the host.
     pub host: String,
-    /// Variables that it sets.
+    /// The environment variables that the host sets.
     #[serde(default)]
     pub environment: Map<String, Value>,
-    /// What all its events have.
+    /// The fields that all its events share.
     pub common: Map<String, Value>,
     /// The cases.
     pub cases: Vec<Case>,
 }
 
-/// One event, and what has to come of it.
+/// One event and the expected answer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// What it shows.
+    /// The promise that this case checks.
     pub it: String,
-    /// Which wish it answers.
+    /// The entry of [`WISHES`] that this case shows.
     pub cell: Option<String>,
-    /// The host that the command line names, if it is another.
+    /// The host named on the command line, if it is a different one.
     pub host: Option<String>,
-    /// The moment that the command line names.
+    /// The moment named on the command line.
     pub moment: Option<String>,
-    /// What has to be read.
+    /// The expected result of reading the event.
     pub read: Option<Value>,
-    /// What a policy made of it.
+    /// The judgement of the policy.
     pub judged: Option<String>,
-    /// The event, beside what all have.
+    /// The event, without the shared fields.
     pub event: Map<String, Value>,
-    /// The answer.
+    /// The expected answer.
     pub answer: Expected,
 }
 
-/// An answer as it has to be.
+/// An expected answer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
     /// The exit code.
     pub exit: u8,
-    /// All of stdout: JSON, or a text; nothing if it is not said.
+    /// The whole of stdout, as JSON or text. Empty by default.
     pub stdout: Option<Value>,
     /// A part of stdout.
     pub stdout_has: Option<String>,
@@ -126,7 +127,7 @@ macro_rules! files {
     };
 }
 
-/// The hosts in the order people know them.
+/// The hosts in the order of the table, the best-known first.
 const FILES: &[&str] = files![
     "claude-code",
     "codex",
@@ -143,21 +144,21 @@ const FILES: &[&str] = files![
     "amp",
 ];
 
-/// All cases.
+/// Returns all cases.
 pub fn cases() -> Result<Vec<Cases>, serde_json::Error> {
     FILES.iter().map(|text| serde_json::from_str(text)).collect()
 }
 
-/// What one host does with each wish.
+/// What one host does with each entry of [`WISHES`].
 #[derive(Debug)]
 pub struct Row {
     /// The host.
     pub host: &'static Host,
-    /// In the order of [`WISHES`].
+    /// One cell for each entry of [`WISHES`], in the same order.
     pub held: Vec<Held>,
 }
 
-/// The table, from the cases.
+/// Computes the table from the cases.
 pub fn rows() -> Result<Vec<Row>, serde_json::Error> {
     let row = |cases: &Cases| {
         let host = HOSTS.iter().find(|host| host.name == cases.host)?;
@@ -182,14 +183,14 @@ fn held(wish: &Wish, case: &Case, answer: &HostAnswer) -> Held {
 }
 
 impl Case {
-    /// The whole event.
+    /// Returns the complete event.
     pub fn event(&self, cases: &Cases) -> Value {
         let mut event = cases.common.clone();
         event.extend(self.event.clone());
         event.into()
     }
 
-    /// The answer that comes of it.
+    /// Returns the actual answer to the event.
     pub fn answered(&self, cases: &Cases) -> HostAnswer {
         let host = self.host.as_deref().and_then(super::find);
         let variable = |name: &str| cases.environment.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -199,7 +200,7 @@ impl Case {
         }
     }
 
-    /// The moment that the event or the command line names.
+    /// Returns the moment named by the event or by the command line.
     pub fn named(&self, cases: &Cases) -> Option<String> {
         let host = super::find(&cases.host)?;
         let event = self.event(cases);
@@ -207,7 +208,7 @@ impl Case {
     }
 }
 
-/// What the policy of the cases makes of an event.
+/// Returns the judgement that a case names.
 fn judgement(word: Option<&str>, event: &Value) -> Judgement {
     let judged = Judgement { goes_on: true, ..Judgement::default() };
     let decided = |decision, reason: &str| Judgement {
@@ -242,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_host_reads_the_answers_that_its_contract_asks_for() {
+    fn every_host_gets_the_exact_answer_that_its_contract_requires() {
         let all = cases().expect("cases");
         assert_eq!(all.len(), HOSTS.len());
         for cases in &all {
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn every_host_is_known_by_its_events_and_its_tools_have_our_names() {
+    fn every_host_is_detected_from_its_events_and_its_tools_get_our_names() {
         for cases in &cases().expect("cases") {
             let variable = |name: &str| cases.environment.get(name).and_then(Value::as_str).map(str::to_owned);
             for case in cases.cases.iter().filter(|case| case.read.is_some() && case.host.is_none()) {
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wish_that_a_host_could_hear_has_a_case() {
+    fn every_capability_of_a_host_has_a_case() {
         for cases in &cases().expect("cases") {
             let host = super::super::find(&cases.host).expect("a host");
             assert!(cases.cases.len() >= 8, "{}", cases.host);
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_are_json() {
+    fn every_answer_form_is_valid_json() {
         for host in HOSTS {
             for moment in host.moments {
                 let takes = &moment.takes;
@@ -318,11 +319,11 @@ mod tests {
         }
     }
 
-    const BEGIN: &str = "<!-- begin: made by host/matrix.rs -->\n";
+    const BEGIN: &str = "<!-- begin: generated by host/matrix.rs -->\n";
     const END: &str = "<!-- end -->";
 
     #[test]
-    fn the_page_of_hosts_says_what_the_cases_show() {
+    fn the_table_in_the_hosts_page_matches_the_cases() {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/hosts.md");
         let page = fs::read_to_string(&path).expect("docs/hosts.md");
         let (head, rest) = page.split_once(BEGIN).expect("the page marks where its table begins");
@@ -332,7 +333,7 @@ mod tests {
             fs::write(&path, &wanted).expect("docs/hosts.md can be written");
             return;
         }
-        assert_eq!(page, wanted, "docs/hosts.md is not what the cases show: UPDATE_EXPECTED=1 writes it anew");
+        assert_eq!(page, wanted, "docs/hosts.md differs from the cases; run with UPDATE_EXPECTED=1 to regenerate it");
     }
 
     fn made() -> String {
@@ -343,7 +344,7 @@ mod tests {
             let cells = rows.iter().map(|row| row.held[at].to_string()).collect::<Vec<_>>().join(" | ");
             writeln!(page, "| {} | {cells} |", wish.title).expect("text");
         }
-        page.push_str("\n| host | `--host` | if a hook fails | cases | to know |\n|");
+        page.push_str("\n| agent | `--host` | if a hook fails | cases | notes |\n|");
         page.push_str(&" --- |".repeat(5));
         page.push('\n');
         for (row, cases) in rows.iter().zip(cases().expect("cases")) {

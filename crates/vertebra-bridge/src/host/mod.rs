@@ -1,9 +1,9 @@
-//! Other agents: what each tells of an event, and how it takes an answer.
+//! Other coding agents: the events that each one sends, and the answers that it accepts.
 //!
-//! A [`Host`] is a row of data (`rows/`): what gives it away, its moments and our points, its names of tools and ours, the
-//! form of every answer, and where it is told of hooks. [`read()`] and [`answer()`] know no host by name. What a host cannot
-//! take is never dropped in silence: a question or a rewrite becomes a no, anything else is told in [`HostAnswer::lost`].
-//! What the rows say is held against `cases/`, and [`matrix`] is what comes of that.
+//! A [`Host`] is a row of data (`rows/`): how to detect it, its moments and our points, its tool names and ours, the format
+//! of every answer, and where it reads hooks from. [`read()`] and [`answer()`] contain no code for a single host. If a host
+//! cannot apply part of an answer, that part is never dropped silently: a question or a rewrite becomes a denial, and anything
+//! else is reported in [`HostAnswer::lost`]. The rows are tested against `cases/`, and [`matrix`] shows the result.
 
 mod answer;
 mod args;

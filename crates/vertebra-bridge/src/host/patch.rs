@@ -1,19 +1,19 @@
-//! Patches that several agents send through one tool: the files they name are paths, and their text is no command.
+//! Patches, which several agents send through one tool. The files in a patch count as paths, and its text is not a command.
 
 use serde_json::{Map, Value};
 
-/// What a patch begins with. Some agents find it in the middle of other text, so it is looked for anywhere.
+/// The first line of a patch. Some agents accept it in the middle of other text, so it is searched anywhere.
 const BEGIN: &str = "*** Begin Patch";
 
 /// Lines of a patch that name a file.
 const HEADS: &[&str] = &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
-/// What the arguments of a patch were called.
+/// The original arguments of a patch.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
     /// The keys of its texts.
     keys: Vec<String>,
-    /// What stood where its paths are now.
+    /// The original value of `paths`.
     paths: Option<Value>,
 }
 
@@ -21,13 +21,14 @@ pub(super) fn is_patch(text: &str) -> bool {
     text.contains(BEGIN)
 }
 
-/// Arguments that hold patches, as rules can see them: `{"patch": …, "paths": […]}`. Says what they were called.
+/// Rewrites arguments that contain patches into the form that rules match: `{"patch": …, "paths": […]}`. Returns the original
+/// names.
 pub(super) fn opened(args: &mut Map<String, Value>) -> Option<Names> {
     let holds = |value: &Value| value.as_str().is_some_and(is_patch);
     if !args.values().any(holds) {
         return None;
     }
-    // What is called so already must not get lost under it.
+    // An existing `patch` argument must not be overwritten.
     let keys = args.iter().filter(|(key, value)| holds(value) || *key == "patch").map(|(key, _)| key.clone());
     let keys: Vec<String> = keys.collect();
     let texts = keys.iter().filter_map(|key| args.remove(key)).map(|value| match value {
@@ -46,22 +47,22 @@ pub(super) fn opened(args: &mut Map<String, Value>) -> Option<Names> {
     Some(Names { keys, paths })
 }
 
-/// The files that a patch names.
+/// Returns the files that a patch names.
 fn named(patch: &str) -> impl Iterator<Item = &str> {
     patch.lines().filter_map(|line| {
-        // Not every language counts the same letters as white space.
+        // Languages differ in which characters count as white space.
         let line = line.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
         HEADS.iter().find_map(|head| line.strip_prefix(head)).map(str::trim)
     })
 }
 
 impl Names {
-    /// Whether there were several, so that a change of them belongs to none.
+    /// Returns whether there were several patches, so that a change cannot be assigned to one.
     pub(super) fn are_several(&self) -> bool {
         self.keys.len() > 1
     }
 
-    /// The arguments as the host has them.
+    /// Restores the host's form of the arguments.
     pub(super) fn close(&self, args: &mut Map<String, Value>) {
         args.remove("paths");
         args.extend(self.paths.clone().map(|paths| ("paths".to_owned(), paths)));

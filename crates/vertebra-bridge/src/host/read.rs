@@ -1,4 +1,4 @@
-//! An event of a host, in our words.
+//! Reads the event of a host and translates it into our own form.
 
 use std::path::PathBuf;
 
@@ -14,70 +14,71 @@ use crate::wire::{EventError, Happened};
 /// Variables by name, as far as they are text.
 pub type Environment<'e> = &'e dyn Fn(&str) -> Option<String>;
 
-/// An event of a host, and all that is needed to answer it.
+/// An event of a host, with everything needed to answer it.
 #[derive(Debug, Clone)]
 pub struct HostEvent {
-    /// Whose.
+    /// The host that sent it.
     pub host: &'static Host,
-    /// When it calls.
+    /// The moment at which the host called the hook.
     pub moment: &'static Moment,
-    /// The event in our words.
+    /// The event in our own form.
     pub happened: Happened,
-    /// The folder that the session began in: its policy holds, wherever the agent has gone since.
+    /// The folder in which the session started. Its policy applies even if the agent has changed folders since.
     pub project: Option<PathBuf>,
-    /// The host's own name of the tool.
+    /// The host's name for the tool.
     pub tool: Option<String>,
-    /// What the arguments of a patch were called, if the call is one.
+    /// The original argument names of a patch, if the call is one.
     pub(super) patch: Option<patch::Names>,
-    /// Why its arguments cannot be put back into the host's form once they are others.
+    /// Why changed arguments cannot be translated back into the host's form.
     pub(super) fixed: Option<&'static str>,
-    /// Whether hooks have kept this from ending before.
+    /// Whether a hook has already kept this run from ending.
     pub(super) is_repeated: bool,
 }
 
-/// Why an event of a host cannot be read.
+/// The reason why an event of a host cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
-    /// It is not an object.
+    /// The event is not a JSON object.
     #[error("the event is not a JSON object")]
     NotAnObject,
-    /// Nothing gives away who sent it.
-    #[error("it cannot be told which agent sent this event: say it with `--host NAME`")]
+    /// No known host sends events of this shape.
+    #[error("cannot detect which agent sent this event; pass `--host NAME`")]
     NoHost,
-    /// It does not say what happened.
-    #[error("{host} does not say what happened: say it with `--event NAME`")]
+    /// The event does not name its type.
+    #[error("the event from {host} does not name its type; pass `--event NAME`")]
     NoMoment {
-        /// Whose.
+        /// The host that sent it.
         host: &'static str,
     },
-    /// It says something that has no place here.
-    #[error("{host} calls with `{name}`, which has no place here{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    /// The event has a type that we do not know.
+    #[error("unknown event `{name}` from {host}{}", .nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     UnknownMoment {
-        /// Whose.
+        /// The host that sent it.
         host: &'static str,
-        /// What it says.
+        /// The name of the event.
         name: String,
-        /// What may have been meant.
+        /// The known name that is most similar.
         nearest: Option<&'static str>,
     },
-    /// Something is missing, or of another kind.
-    #[error("{host} calls with `{moment}`, but {message}")]
+    /// A field is missing or has the wrong type.
+    #[error("invalid `{moment}` event from {host}: {message}")]
     Fields {
-        /// Whose.
+        /// The host that sent it.
         host: &'static str,
-        /// When.
+        /// The name of the event.
         moment: &'static str,
         /// What is wrong.
         message: String,
     },
 }
 
-/// The host of this name.
+/// Returns the host with this name.
 pub fn find(name: &str) -> Option<&'static Host> {
     HOSTS.iter().find(|host| host.name == name || host.other_names.contains(&name))
 }
 
-/// Reads an event. Without a host it is told by its looks; without the name of the moment, the event has to say it.
+/// Reads an event. Without `host`, the host is detected from the shape of the event. Without `moment`, the event must name
+/// its type.
 pub fn read(
     event: &Value,
     host: Option<&'static Host>,
@@ -106,8 +107,8 @@ pub fn read(
     translated(event, host, moment, environment)
 }
 
-/// What happened. What the event says is nearer to the truth than what stands in a file; but a word that nobody knows must
-/// not open a gate that an entry of ours stands at.
+/// Returns the name of the moment. The name in the event takes precedence over the name in the installed entry, unless only
+/// the latter is known: an unknown name must not bypass an installed entry.
 pub fn named<'n>(host: &Host, event: &'n Value, moment: Option<&'n str>) -> Option<&'n str> {
     let said = said(host, event);
     let known = |name: &&str| host.moment(name).is_some();
@@ -118,7 +119,7 @@ fn said<'e>(host: &Host, event: &'e Value) -> Option<&'e str> {
     host.event_at.iter().find_map(|at| event.pointer(at)?.as_str())
 }
 
-/// The host that an event seems to be of.
+/// Returns the host that seems to have sent an event.
 pub fn looks_like(event: &Value, environment: Environment<'_>) -> Option<&'static Host> {
     HOSTS.iter().find(|host| is_from(host, event, said(host, event), environment))
 }
@@ -162,29 +163,29 @@ fn translated(
     let (mut patch, mut fixed) = (None, None);
     let tool = given.tool.clone();
     if is_tool(moment.point) {
-        let (ours, aliases) = given.names(host).ok_or_else(|| wrong("it does not say which tool".to_owned()))?;
+        let (ours, aliases) = given.names(host).ok_or_else(|| wrong("the tool name is missing".to_owned()))?;
         if let Some(text) = given.text.take() {
-            // Some send a patch as it is. Any other text is an argument that only rules about texts could see.
+            // Some hosts send a patch as plain text. Rules could not inspect any other text.
             if ours != "edit_file" || !patch::is_patch(&text) {
-                return Err(wrong("what it gives as arguments is not a JSON object".to_owned()));
+                return Err(wrong("the tool input is not a JSON object".to_owned()));
             }
             given.args.insert("patch".to_owned(), text.into());
-            fixed = Some("sends this patch without a name for it");
+            fixed = Some("sends this patch without an argument name");
         }
         if let Some(meant) = host.texts {
             args::read_texts(&mut given.args, meant);
         }
         if ours == "bash" && args::gather_commands(&mut given.args) {
-            fixed = Some("sends these commands in a form of its own");
+            fixed = Some("sends these commands in its own format");
         }
         let is_command =
             |key: &str| given.args.get(key).is_some_and(|command| command.is_string() || command.is_array());
         let has_other = INSTEAD.iter().any(|(own, key)| tool.as_deref() == Some(own) && given.args.contains_key(*key));
         if moment.is_gate() && ours == "bash" && !["command", "cmd"].into_iter().any(is_command) && !has_other {
-            // An agent that has renamed an argument must not get past every rule about commands.
-            return Err(wrong("there is no `command` in the arguments of its shell".to_owned()));
+            // An agent that renames an argument must not bypass every rule about commands.
+            return Err(wrong("the shell call has no `command` argument".to_owned()));
         }
-        // A shell runs what follows a line that looks like a patch.
+        // Only for `edit_file`: a shell would run the text that follows a line that looks like a patch.
         if ours == "edit_file" {
             patch = patch::opened(&mut given.args);
             if patch.as_ref().is_some_and(patch::Names::are_several) {
@@ -206,7 +207,7 @@ fn translated(
     }
     given.event.insert("agent".to_owned(), host.name.into());
     given.event.insert("timestamp".to_owned(), now().into());
-    // Who names its parent says so of the first agent as well, which has none.
+    // A host that names parents sends this field for the first agent too, which has none.
     let is_child = match event.pointer("/parent_agent_id") {
         Some(parent) => parent.is_string(),
         None => text("/agent_id").is_some(),
@@ -232,7 +233,7 @@ fn now() -> String {
     jiff::Timestamp::now().to_string()
 }
 
-/// What an event of a host gives of ours.
+/// The fields of our event that an event of a host provides.
 #[derive(Default)]
 struct Given {
     event: Map<String, Value>,
@@ -240,7 +241,7 @@ struct Given {
     mcp_server: Option<String>,
     mcp_tool: Option<String>,
     args: Map<String, Value>,
-    /// Arguments that are a text and nothing else.
+    /// Arguments that are plain text.
     text: Option<String>,
     output: String,
     failed: bool,
@@ -248,19 +249,19 @@ struct Given {
 }
 
 impl Given {
-    /// Takes a field in; says what it should have been if it is something else.
+    /// Stores a field. Returns the expected type if the value has another one.
     fn take(&mut self, field: &str, value: Value) -> Result<(), &'static str> {
         if value.is_null() {
             return Ok(());
         }
         match (field, value) {
-            // Nobody could say of a tool without a name what it may do.
-            ("tool", Value::String(tool)) if tool.trim().is_empty() => return Err("the name of a tool"),
+            // No rule could apply to a tool without a name.
+            ("tool", Value::String(tool)) if tool.trim().is_empty() => return Err("a tool name"),
             ("tool", Value::String(tool)) => self.tool = Some(tool),
             ("mcp_server", Value::String(server)) => self.mcp_server = Some(server),
             ("mcp_tool", Value::String(tool)) => self.mcp_tool = Some(tool),
             ("args", Value::Object(args)) => self.args.extend(args),
-            // Some write arguments as JSON in a text.
+            // Some hosts send arguments as JSON in a string.
             ("args", Value::String(text)) => match serde_json::from_str(&text) {
                 Ok(Value::Object(args)) => self.args.extend(args),
                 _ => self.text = Some(text),
@@ -279,27 +280,27 @@ impl Given {
             (field, value) => match field.strip_prefix("args/") {
                 Some(key) => drop(self.args.insert(key.to_owned(), value)),
                 None if value.is_string() => drop(self.event.insert(field.to_owned(), value)),
-                None => return Err("a text"),
+                None => return Err("a string"),
             },
         }
         Ok(())
     }
 
-    /// Our name of the tool, and all others.
+    /// Returns our name for the tool, and its aliases.
     fn names(&self, host: &'static Host) -> Option<(String, Vec<String>)> {
         let own = self.tool.as_deref();
         let of_server = |tool: &str| format!("mcp__{}__{tool}", self.mcp_server.as_deref().unwrap_or("unknown"));
         let mut names: Vec<String> = Vec::new();
         if let Some(tool) = &self.mcp_tool {
             names.push(of_server(tool));
-            // The same call is one tool to a rule, whichever moment it is judged at.
+            // A rule sees the same tool name at every moment of a call.
             names.extend(host.mcp_prefix.filter(|_| own.is_none()).map(|prefix| format!("{prefix}{tool}")));
         }
         if let Some(own) = own {
             let rest =
                 host.mcp_prefix.and_then(|prefix| own.strip_prefix(prefix)).filter(|_| !own.starts_with("mcp__"));
             match rest.map(|rest| (rest, rest.split_once('_'))) {
-                // `mcp_github_create_issue`: where the server's name ends is a guess.
+                // `mcp_github_create_issue`: the end of the server's name is a guess.
                 Some((_, Some((server, tool)))) if host.mcp_prefix == Some("mcp_") => {
                     names.push(format!("mcp__{server}__{tool}"));
                 }
@@ -309,7 +310,7 @@ impl Given {
                     None => names.push(host.our_name(own).to_owned()),
                 },
                 Some((tool, _)) => names.push(of_server(tool)),
-                // Of any other tool, what a model writes among the arguments names nothing.
+                // Only for this tool do arguments, which the model writes, name the server and the tool.
                 None if host.our_name(own) == THROUGH => {
                     let meant = |key: &str| self.args.get(key).and_then(Value::as_str).unwrap_or("unknown");
                     names.push(format!("{THROUGH}{}__{}", meant("server_name"), meant("tool_name")));
@@ -317,7 +318,7 @@ impl Given {
                 None => names.push(host.our_name(own).to_owned()),
             }
             names.push(own.to_owned());
-            // Which server it is of is a guess, so every rule holds that could be meant.
+            // The server is a guess, so the call gets every name that a rule could use for it.
             let between = host.mcp_between.filter(|_| host.known_name(own).is_none() && !own.starts_with("mcp__"));
             names.extend(between.into_iter().flat_map(|between| of_servers(own, between)));
         }
@@ -334,14 +335,14 @@ impl Given {
     }
 }
 
-/// A tool's name as one of a server, wherever the server's name may end.
+/// Returns the possible `mcp__SERVER__TOOL` names of a tool, one for each place where the server's name may end.
 fn of_servers<'n>(own: &'n str, between: &'n str) -> impl Iterator<Item = String> + 'n {
     let splits = own.match_indices(between).map(move |(at, _)| (&own[..at], &own[at + between.len()..]));
     let splits = splits.filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
     splits.map(|(server, tool)| format!("mcp__{server}__{tool}"))
 }
 
-/// What a tool gave back, as a model would read it.
+/// Returns a tool result as the model would read it.
 fn readable(value: Value) -> String {
     match value {
         Value::String(text) => text,

@@ -1,116 +1,115 @@
-//! What there is to know of an agent's hooks, as data.
+//! Everything about an agent's hooks, as data.
 
 use super::Config;
 
-/// An agent of somebody else, as far as its hooks go.
+/// Another coding agent that can call `vertebra hook`.
 #[derive(Debug)]
 pub struct Host {
-    /// As `--host` has it.
+    /// The name for `--host`.
     pub name: &'static str,
-    /// As people call it.
+    /// The name shown to people.
     pub title: &'static str,
-    /// What else it is called.
+    /// Other names that `--host` accepts.
     pub other_names: &'static [&'static str],
-    /// What gives it away: one of these, each of which is signs that all hold.
+    /// How to detect it: all signs of at least one of these lists must match.
     pub signs: &'static [&'static [Sign]],
-    /// Who reads its configuration as well, and is therefore looked for first.
+    /// Hosts that read its configuration too and are therefore tried first.
     pub readers: &'static [&'static str],
-    /// Where it tells which folder the session began in, the best first.
+    /// Where to find the folder in which the session started, in order of preference.
     pub project: &'static [Source],
-    /// Where the name of the event is, as JSON pointers.
+    /// The fields that may contain the name of the event, as JSON pointers.
     pub event_at: &'static [&'static str],
-    /// When it calls hooks.
+    /// The moments at which it calls hooks.
     pub moments: &'static [Moment],
-    /// Its names of tools, and ours.
+    /// Its tool names and ours.
     pub tools: &'static [(&'static str, &'static str)],
-    /// What its tools of MCP servers begin with, where that is not `mcp__`.
+    /// The prefix of its MCP tools, if it is not `mcp__`.
     pub mcp_prefix: Option<&'static str>,
-    /// What stands between a server and its tool, where nothing else tells a tool of a server from others. It may also stand
-    /// in either name.
+    /// The separator between an MCP server and its tool, if nothing else marks an MCP tool. Both names may contain it too.
     pub mcp_between: Option<&'static str>,
-    /// If all arguments come as texts, lists as JSON in them: those that are meant as they are.
+    /// If the host sends all arguments as strings and lists as JSON strings: the arguments that are plain strings.
     pub texts: Option<&'static [&'static str]>,
-    /// What it wants to read when there is nothing to say.
+    /// The output it expects for an empty answer.
     pub quiet: &'static str,
     /// What it does when a hook fails.
     pub failing: &'static str,
-    /// Whether it ends a run that hooks keep from ending.
+    /// Whether it limits how often hooks can keep a run going.
     pub caps_stops: bool,
-    /// Where it is told of hooks.
+    /// Where it reads hooks from.
     pub config: Config,
-    /// Its programs.
+    /// The names of its programs.
     pub programs: &'static [&'static str],
-    /// What a person has to know or do after the installation.
+    /// What a person must know or do after the installation.
     pub remark: &'static str,
 }
 
-/// Something that gives a host away.
+/// A sign by which a host is detected.
 #[derive(Debug, Clone, Copy)]
 pub enum Sign {
-    /// The event has something there.
+    /// The event has a value there.
     Has(&'static str),
-    /// The event has a text there.
+    /// The event has a string there.
     HasText(&'static str),
-    /// The event has nothing there.
+    /// The event has no value there.
     Lacks(&'static str),
-    /// The event is called one of these.
+    /// The event has one of these names.
     Event(&'static [&'static str]),
-    /// The tool is called one of these.
+    /// The tool has one of these names.
     Tool(&'static [&'static str]),
-    /// There is this variable. Variables are inherited by whatever is started inside, so they count after all else.
+    /// This environment variable is set. Child processes inherit variables, so this is the weakest sign.
     Variable(&'static str),
 }
 
-/// Where something is told.
+/// Where a value comes from.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
-    /// In the event.
+    /// The event, as a JSON pointer.
     At(&'static str),
-    /// In the environment.
+    /// An environment variable.
     Variable(&'static str),
 }
 
 /// A moment at which a host calls hooks.
 #[derive(Debug)]
 pub struct Moment {
-    /// The host's name of it.
+    /// The host's name for it.
     pub name: &'static str,
     /// Our point.
     pub point: &'static str,
-    /// Our fields and where they are: a JSON pointer, or `=` and the value itself.
+    /// Our fields and their sources: a JSON pointer, or `=` and a fixed value.
     pub fields: Fields,
-    /// What the host does with an answer.
+    /// The answers that the host accepts.
     pub takes: Takes,
-    /// Whether we ask to be called.
+    /// Whether `vertebra install` adds an entry for it.
     pub installed: bool,
 }
 
-/// Our fields, and where they are.
+/// Our fields and their sources.
 pub type Fields = &'static [(&'static str, &'static str)];
 
-/// What a host does with an answer. Forms are JSON in which `"$reason"`, `"$args"`, `"$context"`, `"$message"`, `"$result"`
-/// and `"$event"` stand for what is to be said.
+/// The answers that a host accepts. Forms are JSON in which `"$reason"`, `"$args"`, `"$context"`, `"$message"`, `"$result"`
+/// and `"$event"` are placeholders.
 #[derive(Debug, Clone, Copy)]
 pub struct Takes {
-    /// No.
+    /// A denial.
     pub refusal: Refusal,
-    /// A person decides.
+    /// A question to a person.
     pub ask: Ask,
-    /// Nobody needs to be asked.
+    /// A permission without a question.
     pub allow: Option<&'static str>,
-    /// Other arguments.
+    /// Rewritten arguments.
     pub rewrite: Option<Rewrite>,
-    /// Something for the model to know.
+    /// Context for the model.
     pub context: Option<&'static str>,
-    /// The end of the run.
+    /// A stop of the run.
     pub stop: Option<&'static str>,
-    /// Another result.
+    /// A replaced result.
     pub result: Option<&'static str>,
-    /// Something for the person to know.
+    /// A message for the person.
     pub message: Option<&'static str>,
 }
 
-/// A host that takes no answer.
+/// No answers are accepted.
 pub const NOTHING: Takes = Takes {
     refusal: Refusal::No,
     ask: Ask::No,
@@ -122,12 +121,12 @@ pub const NOTHING: Takes = Takes {
     message: None,
 };
 
-/// How a host takes a no.
+/// How a host accepts a denial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// Not at all.
     No,
-    /// By exit code 2, the reason on stderr, and nothing on stdout.
+    /// Exit code 2, the reason on stderr, and nothing on stdout.
     Exit2,
     /// In this form.
     Say(&'static str),
@@ -138,15 +137,15 @@ pub enum Refusal {
 pub enum Ask {
     /// Not at all.
     No,
-    /// It does unless told otherwise.
+    /// It asks unless an answer says otherwise.
     Anyway,
     /// In this form.
     Say(&'static str),
-    /// For these tools at a later moment, at which we are called again; a `*` ends a beginning.
+    /// For these tools, at a later moment at which our hook is called again. A trailing `*` matches any ending.
     Later(&'static [&'static str]),
 }
 
-/// How a host takes other arguments.
+/// How a host accepts rewritten arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rewrite {
     /// In this form.
@@ -154,29 +153,29 @@ pub struct Rewrite {
 }
 
 impl Moment {
-    /// Whether something is about to end, so that a no keeps it going.
+    /// Returns whether a run is about to end, so that a denial would keep it going.
     pub(super) fn is_end(&self) -> bool {
         matches!(self.point, "ShouldContinue" | "SubagentStop")
     }
 
-    /// Whether something is about to happen that a no keeps from happening: then no answer is a no.
+    /// Returns whether a denial prevents the action at this moment. If so, a missing answer counts as a denial.
     pub fn is_gate(&self) -> bool {
         self.point == "BeforeToolUse" && self.takes.refusal != Refusal::No
     }
 }
 
 impl Host {
-    /// The moment of this name.
+    /// Returns the moment with this name.
     pub fn moment(&self, name: &str) -> Option<&'static Moment> {
         self.moments.iter().find(|moment| moment.name == name)
     }
 
-    /// Our name of a tool of this host; its own if we have none.
+    /// Returns our name for a tool of this host, or the host's own name if we have none.
     pub fn our_name<'n>(&self, theirs: &'n str) -> &'n str {
         self.known_name(theirs).unwrap_or(theirs)
     }
 
-    /// Our name of a tool of this host that is known to be one of its own.
+    /// Returns our name for a tool that is known to be one of the host's own.
     pub(super) fn known_name(&self, theirs: &str) -> Option<&'static str> {
         let known = |table: &[(&'static str, &'static str)]| {
             table.iter().find(|(name, _)| *name == theirs).map(|(_, ours)| *ours)
@@ -186,10 +185,11 @@ impl Host {
     }
 }
 
-/// Our name of a tool that only passes a call on: which tool of which server is meant stands among its arguments.
+/// Our name for a tool that only forwards a call. Its arguments name the server and the tool.
 pub(super) const THROUGH: &str = "mcp__";
 
-/// Claude Code's names of tools, which others use as well, and ours. Of several that are one to us, the usual one is first.
+/// Claude Code's tool names, which other hosts use as well, and ours. If several names map to one of ours, the usual one is
+/// first.
 const CLAUDE_TOOLS: &[(&str, &str)] = &[
     ("Bash", "bash"),
     ("PowerShell", "bash"),
@@ -209,10 +209,10 @@ const CLAUDE_TOOLS: &[(&str, &str)] = &[
     ("WebSearch", "web_search"),
 ];
 
-/// Shells that run something only if they are not given this instead.
+/// Shell tools that run no command if they get this argument instead.
 pub(super) const INSTEAD: &[(&str, &str)] = &[("Monitor", "ws")];
 
-/// Claude Code's usual name of a tool of ours.
+/// Returns Claude Code's usual name for one of our tools.
 pub(crate) fn claude_name(ours: &str) -> Option<&'static str> {
     CLAUDE_TOOLS.iter().find(|(_, name)| *name == ours).map(|(theirs, _)| *theirs)
 }

@@ -1,4 +1,4 @@
-//! What a model writes among the arguments of a call is judged, and never taken for what the host says of it.
+//! The arguments of a call, which a model writes, are judged and never mistaken for the host's own fields.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ async fn a_command_that_begins_like_a_patch_is_a_command() {
     let policy = hook("command = 'forbidden'");
     let disguised = call(json!("*** Begin Patch\nrun forbidden"));
     assert_eq!(decision(&policy, &disguised).await, Some(Decision::Deny));
-    // What is no patch tool keeps its arguments, whatever they look like.
+    // A tool that is not a patch tool keeps its arguments, whatever they look like.
     let input = json!({ "note": "*** Begin Patch", "paths": [".env"] });
     let other = json!({ "hook_event_name": "PreToolUse", "tool_name": "mcp__a__read", "tool_input": input });
     let policy = hook("path = '.env'");
@@ -58,11 +58,11 @@ async fn the_bash_policy_sees_a_command_under_either_name_and_as_a_list_of_words
     }
     let unreadable =
         json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": { "command": { "a": 1 } } });
-    assert!(read(&unreadable, find("codex"), None, &|_| None).is_err(), "nobody could judge it");
+    assert!(read(&unreadable, find("codex"), None, &|_| None).is_err(), "no rule could judge it");
 }
 
 #[tokio::test]
-async fn arguments_do_not_make_another_tool_of_a_call() {
+async fn arguments_cannot_disguise_a_call_as_another_tool() {
     let call = |tool: &str, parameters: Value| {
         let call = json!({ "toolName": tool, "parameters": parameters });
         event("cline", &json!({ "clineVersion": "3", "hookName": "PreToolUse", "preToolUse": call }))
@@ -75,7 +75,7 @@ async fn arguments_do_not_make_another_tool_of_a_call() {
 }
 
 #[tokio::test]
-async fn a_rule_about_a_tool_of_a_server_holds_at_each_moment_of_its_call() {
+async fn a_rule_about_an_mcp_tool_applies_at_every_moment_of_its_call() {
     let policy = hook("tool = 'MCP:push'");
     for (moment, tool) in [("preToolUse", "MCP:push"), ("beforeMCPExecution", "push")] {
         let call = json!({ "cursor_version": "2", "hook_event_name": moment, "tool_name": tool, "tool_input": "{}" });
@@ -92,7 +92,7 @@ fn the_folder_of_a_command_is_not_the_project() {
 }
 
 #[test]
-fn what_a_person_reads_is_what_it_seems_to_be() {
+fn control_characters_in_a_reason_are_escaped() {
     let call = json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": { "command": "ls" } });
     let event = event("claude-code", &call);
     let reason = "runs `\u{1b}[2J\u{202e}x`\n\tand more";
@@ -113,7 +113,7 @@ fn what_a_person_reads_is_what_it_seems_to_be() {
 }
 
 #[tokio::test]
-async fn a_tool_of_a_server_is_one_tool_whoever_calls_it() {
+async fn an_mcp_tool_has_the_same_name_for_every_host() {
     let call = json!({
         "hook_event_name": "preToolUse", "cwd": "/repo", "tool_name": "@postgres/query", "tool_input": { "sql": "x" },
     });
@@ -123,7 +123,7 @@ async fn a_tool_of_a_server_is_one_tool_whoever_calls_it() {
 }
 
 #[tokio::test]
-async fn a_question_about_other_arguments_that_could_only_be_asked_later_is_a_no() {
+async fn a_question_about_rewritten_arguments_is_denied_if_the_host_asks_later() {
     let call = json!({
         "hook_event_name": "preToolUse", "conversation_id": "c", "workspace_roots": ["/repo"], "tool_name": "Shell",
         "tool_input": { "command": "program-x" },
@@ -143,7 +143,7 @@ async fn a_question_about_other_arguments_that_could_only_be_asked_later_is_a_no
 }
 
 #[tokio::test]
-async fn a_variable_that_is_missing_is_a_failure_of_the_hook_that_needs_it() {
+async fn a_missing_variable_fails_only_the_hook_that_needs_it() {
     let call = json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": { "command": "ls" } });
     let run = "run = { http = \"https://example.org/x\", headers = { a = \"$UNSET_X\" }, env = [\"UNSET_X\"] }";
     for (more, expected) in [
@@ -181,7 +181,7 @@ async fn neither_a_stop_nor_a_failing_guard_keeps_a_run_from_ending() {
 }
 
 #[test]
-fn a_run_that_nobody_else_ends_is_kept_from_it_once() {
+fn a_run_without_a_limit_is_kept_going_only_once() {
     let block = Judgement { decision: Some(Decision::Block), goes_on: true, ..Judgement::default() };
     let child = |host: &str, again: bool| {
         let child = json!({ "hook_event_name": "SubagentStop", "agent_type": "x", "stop_hook_active": again });
@@ -189,22 +189,22 @@ fn a_run_that_nobody_else_ends_is_kept_from_it_once() {
     };
     assert!(child("codex", false).refuses && !child("codex", true).refuses, "Codex counts nothing");
     assert!(child("claude-code", true).refuses, "Claude Code counts by itself");
-    // Cursor does not count what stands in the files of Claude Code.
+    // Cursor does not count hooks from Claude Code's files.
     let stop = |name: &str| json!({ "cursor_version": "2", "hook_event_name": name, "loop_count": 1 });
     assert!(answer(&event("cursor", &stop("stop")), &block).refuses);
     assert!(!answer(&event("cursor", &stop("Stop")), &block).refuses);
 }
 
 #[tokio::test]
-async fn what_a_host_does_not_change_is_told() {
+async fn a_change_that_the_host_does_not_accept_is_reported() {
     let prompt = json!({ "hook_event_name": "UserPromptSubmit", "cwd": "/repo", "prompt": "hi" });
     let policy = "[[hook]]\nname = \"x\"\npoint = \"PromptSubmit\"\nset = { prompt = \"ho\" }\n";
     let told = answered(policy, &event("claude-code", &prompt)).await;
-    assert!(told.lost.iter().any(|lost| lost.contains("no other `prompt`")), "{told:?}");
+    assert!(told.lost.iter().any(|lost| lost.contains("change `prompt`")), "{told:?}");
 }
 
 #[tokio::test]
-async fn what_a_subagent_should_know_reaches_it_or_is_told() {
+async fn context_for_a_subagent_reaches_it_or_is_reported_as_lost() {
     let policy = "[[hook]]\nname = \"x\"\npoint = \"SubagentStart\"\nadd_context = \"mind the gap\"\n";
     let child = json!({ "hook_event_name": "SubagentStart", "cwd": "/repo", "agent_type": "x", "prompt": "look" });
     let told = answered(policy, &event("claude-code", &child)).await;
@@ -213,20 +213,20 @@ async fn what_a_subagent_should_know_reaches_it_or_is_told() {
     let child =
         json!({ "cursor_version": "2", "hook_event_name": "subagentStart", "subagent_type": "x", "task": "look" });
     let told = answered(policy, &event("cursor", &child)).await;
-    assert!(told.lost.iter().any(|lost| lost.contains("no ear for context")), "{told:?}");
+    assert!(told.lost.iter().any(|lost| lost.contains("does not accept context")), "{told:?}");
 }
 
 #[tokio::test]
-async fn a_rewrite_of_what_cannot_be_put_back_is_a_no() {
+async fn a_rewrite_that_cannot_be_translated_back_is_denied() {
     let call = json!({ "toolName": "write_bash", "toolArgs": { "shellId": "1", "input": "x{enter}" } });
     let read = read(&call, find("copilot"), Some("preToolUse"), &|_| None).expect("an event");
     let policy = "[[hook]]\nname = \"x\"\npoint = \"BeforeToolUse\"\nset = { command = \"echo safe\" }\n";
     let told = answered(policy, &read).await;
-    assert!(told.refuses && told.stderr.contains("in a form of its own"), "{told:?}");
+    assert!(told.refuses && told.stderr.contains("in its own format"), "{told:?}");
 }
 
 #[tokio::test]
-async fn a_rule_about_a_server_holds_wherever_its_name_may_end() {
+async fn a_rule_about_a_server_matches_wherever_its_name_may_end() {
     let call = json!({
         "vertebra_shim": { "opencode": 1 }, "event": "tool.execute.before", "tool": "my_server_delete_it", "args": {},
     });
@@ -237,5 +237,5 @@ async fn a_rule_about_a_server_holds_wherever_its_name_may_end() {
         assert_eq!(decision(&policy, &event("opencode", &call)).await, Some(Decision::Deny), "{rule}");
     }
     let own = json!({ "vertebra_shim": { "opencode": 1 }, "event": "tool.execute.before", "tool": "apply_patch", "args": {} });
-    assert_eq!(decision(&hook("tool = 'mcp__*'"), &event("opencode", &own)).await, None, "it is no tool of a server");
+    assert_eq!(decision(&hook("tool = 'mcp__*'"), &event("opencode", &own)).await, None, "it is not an MCP tool");
 }

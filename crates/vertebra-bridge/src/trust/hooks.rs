@@ -1,4 +1,4 @@
-//! The hooks that a project brings: what each would do, and which words of it may name files.
+//! The hooks of a project: what each one would do, and which of its words may name files.
 
 use std::{path::Path, sync::Arc};
 
@@ -7,25 +7,25 @@ use vertebra_kit::hooks_in;
 
 use crate::settings::{Action, HookSettings, RunSettings, Said, Words};
 
-/// How deep the hooks of a file are looked into.
+/// How deeply nested values of a hook may be.
 const MAX_DEPTH: usize = 16;
 
-/// A hook that a project brings.
+/// A hook of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectHook {
     /// The file that defines it, below the project's root.
     pub file: String,
-    /// The line, where it is known.
+    /// The line, if it is known.
     pub line: Option<usize>,
     /// Its name; in the settings of Claude Code, its event and matcher.
     pub name: String,
-    /// Where it stands.
+    /// Its point.
     pub point: String,
-    /// What it does, in words and as it is written.
+    /// What it does, in words.
     pub does: String,
-    /// The scripts of the project that it names, below the root.
+    /// The scripts of the project that it names, as paths below the root.
     pub scripts: Vec<String>,
-    /// The words of it that may name them.
+    /// Its words that may name scripts.
     pub words: Vec<String>,
     /// The program that it starts, if it starts one.
     pub starts: Option<Words>,
@@ -37,7 +37,7 @@ pub(super) fn of_settings(file: &str, hook: &Said<Arc<HookSettings>>) -> Project
     let (does, words) = match &value.action {
         Action::Say(reply) => {
             let said = |key: &str| reply.verdict.as_ref()?.get(key)?.as_str();
-            let verdict = said("verdict").unwrap_or("changes what happens");
+            let verdict = said("verdict").unwrap_or("changes the event");
             (
                 said("reason").or(said("instruction")).map_or(verdict.to_owned(), |why| format!("{verdict}: {why}")),
                 vec![],
@@ -55,7 +55,7 @@ pub(super) fn of_settings(file: &str, hook: &Said<Arc<HookSettings>>) -> Project
     ProjectHook { file: file.to_owned(), line: origin.line, name, point, does, scripts: Vec::new(), words, starts }
 }
 
-/// What something outside would do, and the words of it that may name files.
+/// Returns what a handler would do, and its words that may name files.
 pub(crate) fn does(run: &RunSettings) -> (String, Vec<String>) {
     let of_words = |words: &Words| match words {
         Words::Line(line) => vec![line.clone()],
@@ -77,8 +77,8 @@ pub(crate) fn does(run: &RunSettings) -> (String, Vec<String>) {
     }
 }
 
-/// The hooks of a `.claude/settings.json`. One that cannot be read might still be read by somebody more tolerant, so all of
-/// its text may name files.
+/// Returns the hooks of a `.claude/settings.json`. If it is not valid JSON, a more tolerant reader might still read it, so all
+/// of its text may name files.
 pub(super) fn of_claude(file: &str, text: &str) -> Vec<ProjectHook> {
     match serde_json::from_str::<Value>(text) {
         Ok(settings) => of_groups(file, &settings["hooks"]),
@@ -86,7 +86,7 @@ pub(super) fn of_claude(file: &str, text: &str) -> Vec<ProjectHook> {
     }
 }
 
-/// The hooks in the front matter of a skill or an agent.
+/// Returns the hooks in the front matter of a skill or an agent.
 pub(super) fn of_front_matter(file: &str, text: &str) -> Vec<ProjectHook> {
     hooks_in(Path::new(file), text).map(|brought| of_groups(file, &brought.hooks)).unwrap_or_default()
 }
@@ -111,7 +111,7 @@ fn hook(
     }
 }
 
-/// Hooks in the form of Claude Code's settings.
+/// Returns the hooks of a value in the format of Claude Code's settings.
 fn of_groups(file: &str, groups: &Value) -> Vec<ProjectHook> {
     let mut hooks = Vec::new();
     for (event, groups) in groups.as_object().into_iter().flatten() {

@@ -1,9 +1,8 @@
-//! Trust: what comes with a folder counts only after a person has seen it.
+//! Trust: a person's recorded consent to the configuration of a folder.
 //!
-//! A folder from elsewhere may bring settings, hooks, instructions, skills and agents. None of it runs, widens a permission,
-//! moves a request or speaks to a model before a person said so, and what they said holds for exactly the bytes they were
-//! shown: each file, and each script that a hook names, is kept with the fingerprint of its content, so a change to one
-//! asks again.
+//! A folder may contain settings, hooks, instructions, skills and agents. None of it runs, widens a permission, redirects a
+//! request or reaches a model before a person trusts it. Trust covers exactly the bytes that the person was shown: each file,
+//! and each script that a hook names, is recorded with the hash of its content, so a change to one of them asks again.
 
 mod hooks;
 mod project;
@@ -20,16 +19,16 @@ pub use self::{
 };
 pub(crate) use self::{hooks::does, project::CLAUDE};
 
-/// How a folder stands.
+/// Whether a folder is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// It brings nothing.
+    /// The folder contains nothing that needs trust.
     Empty,
-    /// All that it brings was seen and is as it was.
+    /// A person trusts the folder, and nothing changed since.
     Trusted,
-    /// Nobody was asked yet.
+    /// No person has decided yet.
     Unknown,
-    /// Somebody said yes, and these files are new or other than they were, or are settings that are gone.
+    /// A person trusted the folder, and these files are new, changed or deleted since.
     Changed(Vec<String>),
 }
 

@@ -1,4 +1,4 @@
-//! What a project's folder brings along: found and read once, so that what is shown is what counts.
+//! The configuration in a project's folder, read once, so that what a person is shown is what takes effect.
 
 use std::{
     collections::BTreeMap,
@@ -17,68 +17,68 @@ use crate::{
     shell_word, shown,
 };
 
-/// Settings of Claude Code, whose hooks and permissions count here too.
+/// Settings of Claude Code, whose hooks and permissions apply here too.
 pub(crate) const CLAUDE: &[&str] = &[".claude/settings.json", ".claude/settings.local.json"];
 
 /// Files with instructions for models.
 const INSTRUCTIONS: &[&str] = &["AGENTS.md", "CLAUDE.md"];
 
-/// Folders with skills: each in a folder of its own, as `SKILL.md`.
+/// Folders with skills, each in its own folder as `SKILL.md`.
 const SKILLS: &[&str] = &[".vertebra/skills", ".agents/skills", ".claude/skills"];
 
-/// Folders with agents, each a file.
+/// Folders with agents, one file each.
 const AGENTS: &[&str] = &[".vertebra/agents", ".claude/agents"];
 
-/// How much of a file is read. A longer one does not count.
+/// The size limit of a file. A larger one is ignored.
 const MAX_BYTES: u64 = 512 * 1024;
 
 /// How many skills or agents a folder may have.
 const MAX_FILES: usize = 256;
 
-/// How many hooks are named where they are skipped.
+/// How many skipped hooks are listed by name.
 const HOOKS_SHOWN: usize = 8;
 
 /// How much of a fingerprint is shown.
 const PRINT_SHOWN: usize = 16;
 
-/// How many lines of instructions are shown to whoever is asked.
+/// How many lines of instructions are shown in a question.
 const LINES_SHOWN: usize = 5;
 
-/// What a folder brings.
+/// The configuration in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
-    /// The folder that trust is about: the root of the repository, without links in its path.
+    /// The folder to trust: the root of the repository, as a path without symbolic links.
     pub root: PathBuf,
-    /// The folder that was looked at, in it.
+    /// The folder inside it that was inspected.
     pub folder: PathBuf,
-    /// The files that would count.
+    /// The files that would take effect.
     pub files: Vec<ProjectFile>,
     /// The hooks that its settings define.
     pub hooks: Vec<ProjectHook>,
-    /// Folders of skills, all of whose skills are among the files.
+    /// The folders of skills. All their skills are among the files.
     pub skills: Vec<PathBuf>,
-    /// Folders of agents, all of which are among the files.
+    /// The folders of agents. All their agents are among the files.
     pub agents: Vec<PathBuf>,
-    /// What does not count in any case, and why.
+    /// What is ignored even in a trusted folder, and why.
     pub problems: Vec<String>,
 }
 
-/// A file that would count.
+/// A file that would take effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectFile {
-    /// What it is.
+    /// The kind of the file.
     pub kind: Kind,
     /// Its path below the root.
     pub name: String,
-    /// What it says; of a script, nothing: it may be no text.
+    /// Its text. Empty for a script, which may be binary.
     pub text: String,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// The fingerprint of what it is and says. Without one it cannot be trusted.
+    /// The hash of its kind and content. A file without a hash cannot be trusted.
     pub fingerprint: Option<String>,
 }
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `vertebra.toml`, `vertebra.local.toml`.
@@ -96,7 +96,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind in a word.
+    /// Returns the kind in one word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Settings => "settings",
@@ -110,7 +110,7 @@ impl Kind {
 }
 
 impl Project {
-    /// Looks at what the project of this folder brings: in the folder and above it, up to the root of its repository.
+    /// Reads the configuration of the project of this folder: in the folder and above it, up to the root of its repository.
     pub fn look(folder: &Path) -> io::Result<Self> {
         let mut project = Self::bare(fs::canonicalize(folder)?);
         project.settings_files();
@@ -122,7 +122,7 @@ impl Project {
         Ok(project)
     }
 
-    /// Looks at what judges: settings, and the scripts that their hooks name. A folder that is gone brings nothing.
+    /// Reads only the policy: settings, and the scripts that their hooks name. A folder that does not exist has none.
     pub fn look_at_policy(folder: &Path) -> Self {
         let mut project = Self::bare(fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
         project.settings_files();
@@ -130,7 +130,7 @@ impl Project {
         project
     }
 
-    /// Looks at these settings of a folder that was trusted, and at the scripts that their hooks name, whatever else there is.
+    /// Reads only these settings of a trusted folder, and the scripts that their hooks name.
     pub(super) fn look_at(root: &Path, folder: &Path, settings: &[&str]) -> Self {
         let mut project = Self::within(root.to_owned(), folder.to_owned());
         for name in settings {
@@ -140,7 +140,7 @@ impl Project {
         project
     }
 
-    /// What is not as it is known: settings that are gone or say nothing, and files of which something else is known.
+    /// Returns the names of settings that are deleted or empty, and of files that differ from the recorded ones.
     pub(super) fn unlike(&self, known: &BTreeMap<String, String>, settings: &[&str]) -> Vec<String> {
         let found = |name: &&&str| self.files.iter().any(|file| file.name == ***name);
         let gone = settings.iter().filter(|name| !found(name)).map(|name| (*name).to_owned());
@@ -165,8 +165,7 @@ impl Project {
         }
     }
 
-    /// Whether a file of this name would be in force here and is not among the files that were found: it is gone, says
-    /// nothing any more, or cannot be read.
+    /// Returns whether a settings file with this name would apply here but was not found: it is deleted, empty or unreadable.
     pub(super) fn misses(&self, name: &str) -> bool {
         let path = self.root.join(name);
         let is_settings = |file: &&str| path.file_name().is_some_and(|name| name == *file);
@@ -176,24 +175,24 @@ impl Project {
             && (path.symlink_metadata().is_err() || project_file(&self.folder, file).as_ref() == Some(&path))
     }
 
-    /// What its files of settings say, the nearest last.
+    /// Parses the settings files, the nearest last.
     pub fn settings(&self) -> Result<Vec<Sheet>, SettingsError> {
         self.of(Kind::Settings).map(|file| self.sheet(file)).collect()
     }
 
-    /// What one file of settings says.
+    /// Parses one settings file.
     fn sheet(&self, file: &ProjectFile) -> Result<Sheet, SettingsError> {
         let level = if file.name.ends_with(LOCAL_NAME) { Level::Local } else { Level::Project };
         parse(&file.text, level, &self.root.join(&file.name).display().to_string())
     }
 
-    /// Whether all that would count could be read, so that a yes is about something.
+    /// Returns whether all files that would take effect could be read.
     pub fn can_be_trusted(&self) -> bool {
         self.files.iter().all(|file| file.fingerprint.is_some())
     }
 
-    /// What is left out of a project that is not trusted, and what to type about it: loud where hooks are among it, for
-    /// whoever wrote them believes that they hold.
+    /// Says what is ignored in a project that is not trusted, and which command trusts it. Skipped hooks come first and in
+    /// capitals, because their author expects them to run.
     pub fn left_out(&self, standing: &Standing) -> String {
         let why = match standing {
             Standing::Changed(files) => {
@@ -210,27 +209,26 @@ impl Project {
         } else {
             format!(" --dir {}", shown(&shell_word(&self.folder.to_string_lossy())))
         };
-        let advice = format!("See and trust: vertebra trust{dir}");
+        let advice = format!("To review and trust it, run: vertebra trust{dir}");
         let hooks: Vec<String> = self.hooks.iter().take(HOOKS_SHOWN).map(|hook| shown(&hook.name)).collect();
         let more = if self.hooks.len() > HOOKS_SHOWN { ", …" } else { "" };
         match self.hooks.len() {
             0 if files.is_empty() => format!("the folder {why}. {advice}"),
-            0 => format!("left out, because the folder {why}: {files}. {advice}"),
+            0 => format!("ignored, because the folder {why}: {files}. {advice}"),
             count => format!(
-                "SKIPPED {count} hook{} of this folder, because it {why}: {}{more}. Left out with {}: {files}. {advice}",
+                "SKIPPED {count} hook{}, because the folder {why}: {}{more}. Ignored files: {files}. {advice}",
                 if count == 1 { "" } else { "s" },
                 hooks.join(", "),
-                if count == 1 { "it" } else { "them" },
             ),
         }
     }
 
-    /// The files of one kind.
+    /// Returns the files of one kind.
     pub fn of(&self, kind: Kind) -> impl Iterator<Item = &ProjectFile> {
         self.files.iter().filter(move |file| file.kind == kind)
     }
 
-    /// Exactly what would take effect, for a person to read: harmless to show.
+    /// Lists exactly what would take effect, escaped for a terminal.
     pub fn effects(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for file in &self.files {
@@ -250,11 +248,11 @@ impl Project {
                     Err(error) => lines.push(format!("{name} cannot be used: {error}")),
                 },
                 Kind::Claude => {
-                    lines.push(format!("{name} has settings of Claude Code ({bytes} bytes)"));
+                    lines.push(format!("{name} contains Claude Code settings ({bytes} bytes)"));
                     lines.extend(claude_rules(&file.text));
                 }
                 Kind::Instructions => {
-                    lines.push(format!("{name} tells the model ({bytes} bytes)"));
+                    lines.push(format!("{name} gives the model instructions ({bytes} bytes)"));
                     lines.extend(file.text.lines().take(LINES_SHOWN).map(|line| format!("  | {}", shown(line))));
                     if file.text.lines().nth(LINES_SHOWN).is_some() {
                         lines.push("  | …".to_owned());
@@ -270,7 +268,7 @@ impl Project {
                     hook.scripts.iter().filter_map(|name| self.of(Kind::Script).find(|file| file.name == *name));
                 lines.extend(scripts.map(|script| {
                     let print = script.fingerprint.as_ref().and_then(|print| print.get(..PRINT_SHOWN));
-                    let print = print.unwrap_or("cannot be read, so nothing of this can be trusted");
+                    let print = print.unwrap_or("cannot be read, so this folder cannot be trusted");
                     format!("    script {} ({} bytes, {print})", shown(&script.name), script.bytes)
                 }));
             }
@@ -278,7 +276,7 @@ impl Project {
         lines
     }
 
-    /// Settings, and what is said in them that counts.
+    /// Reads the settings files.
     fn settings_files(&mut self) {
         let folder = self.folder.clone();
         for path in [FILE_NAME, LOCAL_NAME].iter().filter_map(|name| project_file(&folder, name)) {
@@ -289,12 +287,12 @@ impl Project {
     fn settings_file(&mut self, path: &Path) {
         let Some(file) = self.read(Kind::Settings, path) else { return };
         match self.sheet(&file) {
-            // A file of nothing but comments sets nothing, and nobody has to be asked about it.
+            // A file with only comments sets nothing, so it needs no trust.
             Ok(sheet) if sheet.entries.is_empty() => return,
             Ok(sheet) => {
                 self.hooks.extend(sheet.settings.hooks.iter().map(|hook| hooks::of_settings(&file.name, hook)));
             }
-            // Whoever uses it will tell.
+            // The caller that uses the settings reports the error.
             Err(_) => {}
         }
         self.files.push(file);
@@ -309,7 +307,7 @@ impl Project {
         }
     }
 
-    /// The files that hooks name. One that cannot be read has no fingerprint, and so all of it cannot be trusted.
+    /// Reads the files that hooks name. A file that cannot be read has no hash, so the folder cannot be trusted.
     fn scripts(&mut self) {
         let mut hooks = std::mem::take(&mut self.hooks);
         for hook in &mut hooks {
@@ -330,7 +328,7 @@ impl Project {
         let scripts = self.of(Kind::Script).count();
         if scripts > scripts::MAX_SCRIPTS {
             self.problems
-                .push(format!("hooks name {scripts} files, and at most {} are looked at", scripts::MAX_SCRIPTS));
+                .push(format!("hooks name {scripts} files, but at most {} can be checked", scripts::MAX_SCRIPTS));
             self.files.iter_mut().for_each(|file| file.fingerprint = None);
         }
         self.hooks = hooks;
@@ -340,14 +338,14 @@ impl Project {
         let folder = self.folder.clone();
         for path in INSTRUCTIONS.iter().filter_map(|name| project_file(&folder, name)) {
             let Some(file) = self.read(Kind::Instructions, &path) else { continue };
-            // Many projects say the same under both names.
+            // Many projects have the same text under both names.
             if !self.of(Kind::Instructions).any(|other| other.text == file.text) {
                 self.files.push(file);
             }
         }
     }
 
-    /// Of these folders those whose files were all read. One with a file that cannot be shown does not count at all.
+    /// Returns the folders whose files could all be read. A folder with a file that cannot be read is ignored entirely.
     fn folders(&mut self, names: &[&str], kind: Kind) -> Vec<PathBuf> {
         let mut whole = Vec::new();
         for name in names {
@@ -394,12 +392,12 @@ impl Project {
 
     fn text(&self, path: &Path) -> Result<(String, String), String> {
         let told = |error: io::Error| error.to_string();
-        let name = path.strip_prefix(&self.root).ok().and_then(Path::to_str).ok_or("its name is not text")?;
+        let name = path.strip_prefix(&self.root).ok().and_then(Path::to_str).ok_or("its path is not valid UTF-8")?;
         let target = fs::canonicalize(path).map_err(told)?;
         if !target.starts_with(&self.root) {
-            return Err("it is a link that leads out of the project".to_owned());
+            return Err("it is a symbolic link that points outside the project".to_owned());
         }
-        // What is no file may never end, or make whoever opens it wait.
+        // A special file may never end, or may block the process that opens it.
         if !fs::metadata(&target).map_err(told)?.is_file() {
             return Err("it is not a file".to_owned());
         }
@@ -412,16 +410,16 @@ impl Project {
     }
 }
 
-/// Where requests would go, in words: whoever reads the address alone may not think of their key.
+/// Says in words where requests would go: the address alone may not make a reader think of their API key.
 fn elsewhere(model: &ModelSettings) -> impl Iterator<Item = String> {
     model.providers.iter().filter_map(|(name, said)| {
         let url = said.value.base_url.as_ref()?;
         let (name, url) = (shown(name), shown(&url.value));
-        Some(format!("  so all that {name} is asked, and your key for it, would go to {url}"))
+        Some(format!("  so every request to {name}, with your API key, would go to {url}"))
     })
 }
 
-/// What the settings of Claude Code allow, ask about and deny.
+/// Lists the permission rules in the settings of Claude Code.
 fn claude_rules(text: &str) -> Vec<String> {
     let Ok(settings) = serde_json::from_str::<serde_json::Value>(text) else { return Vec::new() };
     let lists = ["allow", "ask", "deny"].iter().flat_map(|list| {

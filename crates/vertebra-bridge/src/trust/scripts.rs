@@ -1,14 +1,14 @@
-//! Which files of a project a command names: what is trusted is the script too, and not its name alone.
+//! Finds the project files that a command names, so that trust covers the scripts and not only their names.
 
 use std::path::{Component, Path, PathBuf};
 
-/// How many folders a command may name for the words after it to stand in.
+/// How many folders of a command are searched for the words that follow them.
 const MAX_BASES: usize = 16;
 
 /// How many files one project's hooks may name.
 pub(super) const MAX_SCRIPTS: usize = 256;
 
-/// What these programs do stands in a file that nobody names.
+/// Programs that follow a file which their command line does not name, and those files.
 const OBEYED: &[(&[&str], &[&str])] = &[
     (&["make", "gmake"], &["GNUmakefile", "makefile", "Makefile"]),
     (&["just"], &["justfile", "Justfile", ".justfile"]),
@@ -17,13 +17,13 @@ const OBEYED: &[(&[&str], &[&str])] = &[
     (&["task"], &["Taskfile.yml", "Taskfile.yaml"]),
 ];
 
-/// What is started in a folder that is named in place of a script.
+/// Files that are started if a command names their folder.
 const ENTRIES: &[&str] = &["__main__.py", "index.js", "index.mjs", "index.ts"];
 
-/// Files of a project that are there and that these words name, in any way that a shell would find them: as they stand, in
-/// the project, in a folder that was named before, behind a variable. It takes a word too many rather than one too few.
+/// Returns the existing project files that these words name, in any way that a shell would find them: as written, in the
+/// project, in a folder that was named before, after a variable. In doubt a file is included.
 ///
-/// What is gone is named too where somebody says that it was there.
+/// A deleted file is included if the caller says that it existed.
 pub(super) fn named(
     words: &[String],
     root: &Path,
@@ -65,7 +65,7 @@ impl Search<'_> {
             }
         }
         if piece.starts_with(['$', '~']) {
-            // Where a variable leads is not known here, so every end of the path is looked for in the project.
+            // The value of a variable is unknown here, so every suffix of the path is looked up in the project.
             for (at, _) in piece.match_indices('/').take(MAX_BASES) {
                 self.file(&piece[at + 1..]);
             }
@@ -92,10 +92,10 @@ impl Search<'_> {
             };
             let is_spelled_inside = path.starts_with(self.root);
             if is_spelled_inside && path != real && !path.is_dir() {
-                // By the name it is started by, too: one script in place of another is a change of both.
+                // Record the link itself too: replacing one script by another is a change.
                 self.add(path.clone());
             }
-            // A link that leads out is still the project's word.
+            // A link out of the project still belongs to the project.
             let path = match (real.starts_with(self.root), is_spelled_inside) {
                 (true, _) => real,
                 (false, true) => path,
@@ -121,7 +121,7 @@ impl Search<'_> {
     }
 }
 
-/// The path without `.` and `..`, as it is written.
+/// Returns the path without `.` and `..`, without resolving links.
 fn plain(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut plain, part| {
         match part {
@@ -135,10 +135,9 @@ fn plain(path: &Path) -> PathBuf {
     })
 }
 
-/// The words of a line, and what stands in them once more as if it were a line: `sh -c 'tools/check.sh'`,
-/// `--config=tools/check.toml`.
+/// Returns the words of a line and the words inside them: `sh -c 'tools/check.sh'`, `--config=tools/check.toml`.
 fn pieces(line: &str) -> Vec<String> {
-    // A path of a list may have blanks in it, but what is redirected is a line.
+    // A path in a list may contain spaces. A text with a redirection is a command line.
     let whole = split(line).iter().all(|(_, written)| !written).then(|| line.to_owned());
     let mut pieces = Vec::from_iter(whole);
     for word in read_words(line) {
@@ -152,18 +151,18 @@ fn pieces(line: &str) -> Vec<String> {
     pieces
 }
 
-/// The words of a command line, without their quotation marks.
+/// Returns the words of a command line, without quotation marks.
 pub fn words(line: &str) -> Vec<String> {
     split(line).into_iter().map(|(word, _)| word).collect()
 }
 
-/// The same without the files that are only written: what a hook logs to changes whenever it runs.
+/// Like [`words`], without files that are only written: a log file changes whenever its hook runs.
 fn read_words(line: &str) -> impl Iterator<Item = String> {
     let is_run = |word: &str| word.contains("$(") || word.contains('`');
     split(line).into_iter().filter(move |(word, written)| !written || is_run(word)).map(|(word, _)| word)
 }
 
-/// The words of a command line, and whether each stands behind `>`.
+/// Returns the words of a command line, and whether each one follows `>`.
 fn split(line: &str) -> Vec<(String, bool)> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     let (mut written, mut before) = (false, ' ');
@@ -179,7 +178,7 @@ fn split(line: &str) -> Vec<(String, bool)> {
                     written = false;
                 }
                 written = match letter {
-                    // `a>b`, `2>b`, `>>b`, `&>b`, but neither `<>b`, which reads too, nor `=>`, which is no shell.
+                    // `a>b`, `2>b`, `>>b`, `&>b`, but neither `<>b`, which reads too, nor `=>`, which is not shell syntax.
                     '>' => !matches!(before, '<' | '=' | '-'),
                     // `>|b`, `>&b`
                     '|' | '&' => written && before == '>',

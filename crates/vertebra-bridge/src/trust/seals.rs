@@ -1,4 +1,4 @@
-//! The scripts of a trusted project, looked at again right before each start.
+//! Checks the scripts of a trusted project again right before each start.
 
 use std::{
     collections::BTreeMap,
@@ -21,11 +21,11 @@ use crate::{
 /// How large a script may be.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The scripts of a project as they were when it was trusted. Without a project nothing is sealed, and everything holds.
+/// The scripts of a project as they were when it was trusted. Without a project there is nothing to check.
 ///
-/// A script may change after trust was looked up and before its hook fires, in a session that lasts for hours. So what a
-/// hook names is fingerprinted again each time, right before it is started. What is left is the moment between that look
-/// and the interpreter's own: whoever can write to the project in that moment is not held by this.
+/// In a long session a script may change after the project was trusted and before its hook runs. Every file that a hook names
+/// is therefore hashed again right before the hook starts. One gap remains: a process that changes the script between this
+/// check and the moment when the interpreter reads it is not detected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seals {
     ground: Option<(PathBuf, PathBuf)>,
@@ -33,19 +33,19 @@ pub struct Seals {
 }
 
 impl Seals {
-    /// The scripts of a project as it was looked at.
+    /// Records the scripts of a project.
     pub fn new(project: &Project) -> Self {
         let scripts = project.of(super::Kind::Script);
         let prints = scripts.filter_map(|file| Some((project.root.join(&file.name), file.fingerprint.clone()?)));
         Self { prints: prints.collect(), ground: Some((project.root.clone(), project.folder.clone())) }
     }
 
-    /// Whether all that these words name is as it was trusted; otherwise, what is not.
+    /// Checks that all files named by these words are as they were trusted. The error names the first one that is not.
     pub fn check(&self, words: &[String]) -> Result<(), String> {
         self.check_in(words, None)
     }
 
-    /// The same for a command that runs in a folder of its own, where it may find other files of the same name.
+    /// Like [`check`](Self::check), for a command that runs in another folder and may find other files with the same names there.
     pub fn check_in(&self, words: &[String], here: Option<&Path>) -> Result<(), String> {
         let Some((root, folder)) = &self.ground else { return Ok(()) };
         let here = here.and_then(|here| here.canonicalize().ok());
@@ -55,16 +55,20 @@ impl Seals {
             match self.prints.get(&path) {
                 Some(print) if fingerprint(&path).is_ok_and(|(now, _)| now == *print) => {}
                 Some(_) => {
-                    let what = if path.exists() { "changed" } else { "is gone" };
-                    return Err(format!("{name} {what} since it was trusted: look at it, then `vertebra trust`"));
+                    let what = if path.exists() { "changed" } else { "was deleted" };
+                    return Err(format!("{name} {what} since it was trusted; review it, then run `vertebra trust`"));
                 }
-                None => return Err(format!("{name} is new since trust was given: look at it, then `vertebra trust`")),
+                None => {
+                    return Err(format!(
+                        "{name} is new since the folder was trusted; review it, then run `vertebra trust`"
+                    ));
+                }
             }
         }
         Ok(())
     }
 
-    /// This handler, started only while its scripts are as they were trusted.
+    /// Wraps a handler so that it starts only while its scripts are as they were trusted.
     pub fn seal(&self, handler: Arc<dyn Handler>, run: &RunSettings) -> Arc<dyn Handler> {
         if self.ground.is_none() {
             return handler;
@@ -73,7 +77,7 @@ impl Seals {
     }
 }
 
-/// A handler whose scripts are looked at before each start.
+/// A handler whose scripts are checked before each start.
 struct Sealed {
     handler: Arc<dyn Handler>,
     seals: Seals,
@@ -98,10 +102,10 @@ impl Handler for Sealed {
     }
 }
 
-/// The fingerprint of a file's content and of whether it can be started, and how much of it there is.
+/// Returns the hash of a file's content and of its executable bit, and the size of the file.
 pub(super) fn fingerprint(path: &Path) -> io::Result<(String, u64)> {
     let other = |message: String| io::Error::other(message);
-    // What is no file may never end, or make whoever opens it wait.
+    // A special file may never end, or may block the process that opens it.
     let about = fs::metadata(path)?;
     if !about.is_file() {
         return Err(other("it is not a file".to_owned()));

@@ -1,4 +1,4 @@
-//! What was trusted, on disk: for nobody else to read, replaced in one stroke.
+//! Stores which folders are trusted, in a file that only its owner can read and that is replaced atomically.
 
 use std::{
     collections::BTreeMap,
@@ -15,13 +15,13 @@ use crate::{
     settings::{FILE_NAME, LOCAL_NAME},
 };
 
-/// What the file is called.
+/// The name of the file.
 const FILE: &str = "trust.json";
 
 /// How large it may be.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Why trust cannot be looked up or kept.
+/// The reason why trust cannot be read or recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// The file cannot be read or written.
@@ -29,28 +29,28 @@ pub enum TrustError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: io::Error,
     },
-    /// It is not what this program writes.
-    #[error("{}: {message}; without this file nothing is trusted, and you are asked again", path.display())]
+    /// The file has unexpected content.
+    #[error("{}: {message}; if you delete this file, nothing is trusted and you are asked again", path.display())]
     Content {
         /// The file.
         path: PathBuf,
         /// What is wrong.
         message: String,
     },
-    /// The folder has a name that is not text.
-    #[error("{}: its name is not text, so it cannot be written down", .0.display())]
+    /// The path of the folder is not valid UTF-8.
+    #[error("{}: the path is not valid UTF-8, so it cannot be recorded", .0.display())]
     Name(PathBuf),
 }
 
-/// Whether a file of this name has settings of ours.
+/// Returns whether a file with this name contains our settings.
 fn is_settings(path: &Path) -> bool {
     [FILE_NAME, LOCAL_NAME].into_iter().any(|name| path.file_name().is_some_and(|of| of == name))
 }
 
-/// Of files of the same name that are above each other, the one farthest down.
+/// Returns the deepest file of each name.
 fn nearest<'n>(names: &[&'n str]) -> Vec<&'n str> {
     let deepest = |file: &str| {
         let of_name = names.iter().filter(|name| Path::new(name).file_name().is_some_and(|of| of == file));
@@ -80,7 +80,7 @@ impl Default for Content {
 }
 
 impl Content {
-    /// What is known of a folder.
+    /// Returns the recorded files of a folder.
     fn of(&self, root: &Path) -> Option<&BTreeMap<String, String>> {
         self.folders.get(root.to_str()?)
     }
@@ -103,7 +103,7 @@ impl Content {
 }
 
 impl Store {
-    /// What is remembered in this folder. Nothing is read or made yet.
+    /// Creates a store in this state folder. Nothing is read or written yet.
     pub fn in_folder(folder: &Path) -> Self {
         Self { path: folder.join(FILE) }
     }
@@ -113,15 +113,15 @@ impl Store {
         &self.path
     }
 
-    /// How a project stands. One that brings nothing, and from which nothing was taken that judged, needs no trust.
+    /// Returns whether a project is trusted. A project without configuration, and without deleted settings, needs no trust.
     pub fn standing(&self, project: &Project) -> Result<Standing, TrustError> {
         Ok(self.content()?.standing(project))
     }
 
-    /// The project whose policy holds in a folder, and how it stands.
+    /// Returns the project whose policy applies to a folder, and whether it is trusted.
     ///
-    /// What a person trusted holds until they trust something nearer: neither a file nor a repository that appears inside or
-    /// around of it takes it away, because an agent may have made it.
+    /// A trusted policy applies until the person trusts a nearer one. A new file or repository inside or around the project
+    /// does not replace it, because an agent may have created it.
     pub fn policy(&self, folder: &Path) -> Result<(Project, Standing), TrustError> {
         let content = self.content()?;
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
@@ -133,7 +133,7 @@ impl Store {
             };
             let named: Vec<&str> = known.keys().filter(is_above).map(String::as_str).collect();
             let named = nearest(&named);
-            // Its programs start where it stands.
+            // The programs of a policy start in the folder of its file.
             if let Some(place) = named.first().and_then(|name| Some(root.join(name).parent()?.to_owned())) {
                 let project = Project::look_at(root, &place, &named);
                 let unlike = project.unlike(known, &named);
@@ -146,8 +146,7 @@ impl Store {
         Ok((project, standing))
     }
 
-    /// Trusts a project as it was looked at: whatever it says by now, this is what a person has seen. What is gone is
-    /// forgotten.
+    /// Trusts a project with the content that was read, which is what the person has seen. Deleted files are forgotten.
     pub fn trust(&self, project: &Project) -> Result<(), TrustError> {
         let root = project.root.to_str().ok_or_else(|| TrustError::Name(project.root.clone()))?;
         let mut content = self.content()?;
@@ -157,7 +156,7 @@ impl Store {
         self.replace(&content)
     }
 
-    /// Trusts a project no longer; says whether it did.
+    /// Revokes the trust in a project. Returns whether it was trusted.
     pub fn forget(&self, root: &Path) -> Result<bool, TrustError> {
         let mut content = self.content()?;
         let known = root.to_str().and_then(|root| content.folders.remove(root)).is_some();
@@ -167,7 +166,7 @@ impl Store {
         Ok(known)
     }
 
-    /// The folders that are trusted, and how many files of each are known.
+    /// Returns the trusted folders and the number of recorded files of each.
     pub fn folders(&self) -> Result<Vec<(PathBuf, usize)>, TrustError> {
         let content = self.content()?;
         Ok(content.folders.into_iter().map(|(root, files)| (PathBuf::from(root), files.len())).collect())
@@ -183,7 +182,7 @@ impl Store {
         }
         let content: Content = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if content.version != 1 {
-            return Err(wrong(format!("version {} is not known", content.version)));
+            return Err(wrong(format!("unknown version {}", content.version)));
         }
         Ok(content)
     }

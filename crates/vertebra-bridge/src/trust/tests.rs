@@ -1,4 +1,4 @@
-//! What counts of a folder, before and after somebody said yes.
+//! What takes effect in a folder, before and after a person trusts it.
 
 use std::{
     fs,
@@ -45,14 +45,14 @@ impl Scene {
 }
 
 #[test]
-fn a_folder_that_brings_nothing_needs_no_trust() {
+fn a_folder_without_configuration_needs_no_trust() {
     let scene = Scene::new(&[("src/main.rs", "fn main() {}"), ("vertebra.toml", "# nothing yet\n[model]\n")]);
     assert_eq!(scene.standing(), Standing::Empty);
     assert!(!scene.store.path().exists());
 }
 
 #[test]
-fn what_is_shown_is_all_that_would_count() {
+fn everything_that_would_take_effect_is_shown() {
     let scene = Scene::new(&[
         (
             "vertebra.toml",
@@ -69,8 +69,8 @@ fn what_is_shown_is_all_that_would_count() {
       line 2: model.provider.anthropic.base_url = "http://127.0.0.1:9"
       line 4: permissions.allow = "Bash"
       line 4: permissions.allow = "Edit(⟨U+202E⟩)"
-      so all that anthropic is asked, and your key for it, would go to http://127.0.0.1:9
-    AGENTS.md tells the model (31 bytes)
+      so every request to anthropic, with your API key, would go to http://127.0.0.1:9
+    AGENTS.md gives the model instructions (31 bytes)
       | one
       | two⟨U+202E⟩
       | three
@@ -102,7 +102,7 @@ fn a_change_of_one_byte_asks_again() {
 }
 
 #[test]
-fn settings_that_are_taken_away_after_trust_ask_again() {
+fn deleting_trusted_settings_asks_again() {
     let text = "[limits]\nsteps = 1\n";
     let scene = Scene::new(&[("vertebra.toml", text)]);
     scene.store.trust(&scene.look()).expect("kept");
@@ -128,7 +128,7 @@ fn settings_that_are_taken_away_after_trust_ask_again() {
 }
 
 #[test]
-fn trust_is_in_what_was_seen_and_not_in_what_is_there_by_now() {
+fn trust_covers_the_content_that_was_shown_and_not_later_changes() {
     let scene = Scene::new(&[("AGENTS.md", "seen")]);
     let seen = scene.look();
     scene.write("AGENTS.md", "swapped");
@@ -146,7 +146,7 @@ fn trust_in_one_folder_is_not_trust_in_its_copy() {
 }
 
 #[test]
-fn what_leads_out_of_the_project_or_is_no_file_does_not_count() {
+fn links_out_of_the_project_and_special_files_are_ignored() {
     let scene = Scene::new(&[(".claude/skills/fine/SKILL.md", "x")]);
     fs::write(scene.folder.path().join("secret"), "a key").expect("a file");
     symlink("../secret", scene.project().join("AGENTS.md")).expect("a link");
@@ -157,12 +157,12 @@ fn what_leads_out_of_the_project_or_is_no_file_does_not_count() {
     assert_eq!(project.of(Kind::Instructions).count(), 0);
     assert!(project.skills.is_empty(), "a folder counts with all of its skills or not at all");
     let told = project.problems.join("\n");
-    assert!(told.contains("AGENTS.md: it is a link that leads out"), "{told}");
+    assert!(told.contains("AGENTS.md: it is a symbolic link that points outside"), "{told}");
     assert!(told.contains("CLAUDE.md: it is not a file"), "{told}");
 }
 
 #[test]
-fn the_file_is_for_its_owner_and_one_that_was_tampered_with_trusts_nothing() {
+fn only_the_owner_can_read_the_trust_file_and_an_invalid_one_is_an_error() {
     let scene = Scene::new(&[("AGENTS.md", "a")]);
     scene.store.trust(&scene.look()).expect("kept");
     let mode = fs::metadata(scene.store.path()).expect("a file").permissions().mode();
@@ -175,7 +175,7 @@ fn the_file_is_for_its_owner_and_one_that_was_tampered_with_trusts_nothing() {
 }
 
 #[test]
-fn a_folder_inside_is_asked_about_for_what_it_adds() {
+fn a_subfolder_needs_trust_for_the_files_it_adds() {
     let scene = Scene::new(&[("AGENTS.md", "a"), ("inner/vertebra.toml", "[limits]\nsteps = 3\n")]);
     scene.store.trust(&scene.look()).expect("kept");
     let inner = Project::look(&scene.project().join("inner")).expect("a project");
@@ -207,9 +207,9 @@ fn with_hooks() -> Scene {
 }
 
 #[test]
-fn hooks_are_shown_with_what_they_run_and_the_fingerprints_of_their_scripts() {
+fn hooks_are_shown_with_their_commands_and_the_hashes_of_their_scripts() {
     insta::assert_snapshot!(with_hooks().look().effects().join("\n"), @r#"
-    .claude/settings.json has settings of Claude Code (417 bytes)
+    .claude/settings.json contains Claude Code settings (417 bytes)
       permissions.allow = Bash(ls *)
       permissions.deny = Read(src/main.rs)
       hook PreToolUse (Bash): runs `"$CLAUDE_PROJECT_DIR"/.claude/hooks/check.py`
@@ -221,7 +221,7 @@ fn hooks_are_shown_with_what_they_run_and_the_fingerprints_of_their_scripts() {
 }
 
 #[test]
-fn a_changed_a_new_and_a_lost_script_are_told_apart() {
+fn a_changed_and_a_new_script_ask_again_and_a_missing_one_does_not() {
     let scene = with_hooks();
     scene.store.trust(&scene.look()).expect("kept");
     assert_eq!(scene.standing(), Standing::Trusted);
@@ -253,7 +253,7 @@ fn a_script_that_cannot_be_read_cannot_be_trusted() {
 }
 
 #[test]
-fn what_a_hook_names_is_looked_at_again_right_before_each_start() {
+fn scripts_are_checked_again_right_before_each_start() {
     let scene = with_hooks();
     let seals = Seals::new(&scene.look());
     let line = ["python3 tools/log.py".to_owned()];
@@ -274,16 +274,16 @@ fn what_a_hook_names_is_looked_at_again_right_before_each_start() {
 }
 
 #[test]
-fn a_pipe_in_place_of_what_was_trusted_is_told_and_nobody_waits_for_it() {
+fn a_pipe_in_place_of_the_trust_file_is_an_error_and_does_not_block() {
     let scene = Scene::new(&[("vertebra.toml", "[limits]\nsteps = 3\n")]);
     fs::create_dir_all(scene.store.path().parent().expect("a folder")).expect("folders");
     rustix::fs::mkfifoat(rustix::fs::CWD, scene.store.path(), rustix::fs::Mode::RUSR).expect("a pipe");
-    let told = scene.store.standing(&scene.look()).expect_err("a pipe is no file").to_string();
+    let told = scene.store.standing(&scene.look()).expect_err("a pipe is not a file").to_string();
     assert!(told.ends_with("trust.json: it is not a file"), "{told}");
 }
 
 #[test]
-fn scripts_of_hooks_that_skills_and_agents_bring_are_trusted_by_their_content_too() {
+fn scripts_named_by_skills_and_agents_are_trusted_by_content_too() {
     let hooks = |script: &str| {
         format!(
             "hooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: {script}\n"
@@ -307,7 +307,7 @@ fn scripts_of_hooks_that_skills_and_agents_bring_are_trusted_by_their_content_to
 }
 
 #[test]
-fn one_trusted_script_in_place_of_another_is_a_change() {
+fn swapping_two_trusted_scripts_is_a_change() {
     let hook = |name: &str| {
         format!("[[hook]]\nname = \"{name}\"\npoint = \"BeforeToolUse\"\nrun = {{ command = \"./hooks/{name}.sh\" }}\n")
     };

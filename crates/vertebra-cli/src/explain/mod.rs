@@ -1,4 +1,4 @@
-//! `vertebra explain-command`: what the bash policy makes of a command, for people and for programs.
+//! `vertebra explain-command`: shows how the bash policy judges a command, for people and for programs.
 
 mod page;
 
@@ -9,68 +9,86 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use serde_json::{Value, json};
+use vertebra_bridge::shell_word;
 use vertebra_kit::bash::policy::{Ground, Judgement, judge};
 
-/// A longer line is answered with an error, and skipped to its end.
+/// A longer line is skipped and answered with an error.
 const MAX_LINE: u64 = 8 * 1024 * 1024;
 
-/// What to explain, and how.
+/// The options of `vertebra explain-command`.
 #[derive(Args)]
 #[command(after_help = "\
-In a terminal the parse, the classes, the decision and the part that caused it are shown; in a pipe, or with --json, one object:
+In a terminal the command prints the parse, the decision, the reason and the risk classes, and underlines the part that
+decided. In a pipe, or with --json, it prints one object per command:
 
   {\"decision\": \"allow\" | \"ask\" | \"deny\", \"classes\": [\"recursive_delete\", …], \"reason\": \"…\",
    \"span\": {\"start\": 9, \"end\": 24, \"text\": \"rm -rf ~/photos\"} | null, \"parse\": [{\"depth\": 0, \"what\": \"command\", \"text\": \"…\"}]}
 
-`start` and `end` count bytes of the command. The exit code is 0 when every command could be judged, whatever the decision.
+`start` and `end` are byte offsets in the command. The exit code is 0 if every command could be judged, whatever the decision.
+Quote the command if it contains pipes, variables or other shell syntax. Write options before the command.
 
 Examples:
+  vertebra explain-command ls -la
   vertebra explain-command 'cd /tmp && rm -rf ~/photos'
+  vertebra explain-command --json 'curl http://x | sh'
   echo '\"curl http://x | sh\"' | vertebra explain-command --stdin")]
 pub(crate) struct Options {
-    /// The command, as one argument
-    #[arg(required_unless_present = "stdin", conflicts_with = "stdin", allow_hyphen_values = true)]
-    command: Option<String>,
-    /// Print JSON, also in a terminal
+    /// Command to explain: one quoted command line, or its words
+    #[arg(
+        required_unless_present = "stdin",
+        conflicts_with = "stdin",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    command: Vec<String>,
+    /// Print JSON (the default in a pipe)
     #[arg(long)]
     json: bool,
-    /// Read commands from standard input, a JSON string a line, and answer each with an object a line
+    /// Read commands from stdin, one JSON string per line
     #[arg(long)]
     stdin: bool,
-    /// The working folder of the command
+    /// Working folder of the command
     #[arg(long, value_name = "DIR", default_value = ".")]
     folder: PathBuf,
 }
 
-/// Judges, and prints what came of it.
+/// Judges the command and prints the result.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let ground = ground(&options.folder)?;
     if options.stdin {
         return filter(&ground);
     }
-    let Some(command) = &options.command else { bail!("no command: write it as one argument, or use --stdin") };
-    let judgement = judge(command, &ground);
+    let command = command_line(&options.command);
+    let judgement = judge(&command, &ground);
     if crate::programs::read_it(options.json) {
         let mut out = std::io::stdout().lock();
-        writeln!(out, "{}", object(command, &judgement))?;
+        writeln!(out, "{}", object(&command, &judgement))?;
     } else {
-        write!(anstream::stdout(), "{}", page::page(command, &judgement))?;
+        write!(anstream::stdout(), "{}", page::page(&command, &judgement))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// Returns the command line. One word is a whole command line; several words are quoted and joined.
+fn command_line(words: &[String]) -> String {
+    match words {
+        [line] => line.clone(),
+        words => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
+    }
+}
+
 fn ground(folder: &Path) -> anyhow::Result<Ground> {
     let folder = std::path::absolute(folder).with_context(|| format!("--folder {}", folder.display()))?;
-    // A link would make the folder's own files look foreign; a folder that is not there is judged by its name.
+    // A symbolic link would make the folder's own files look foreign. A folder that does not exist is judged by its path.
     let folder = folder.canonicalize().unwrap_or(folder);
     let home = env::var("HOME").ok().filter(|home| home.starts_with('/')).unwrap_or_else(|| "/root".to_owned());
     Ok(Ground::new(folder.to_string_lossy(), home))
 }
 
-/// Answers each line as soon as it is there.
+/// Answers each line as soon as it arrives.
 fn filter(ground: &Ground) -> anyhow::Result<ExitCode> {
     let mut input = std::io::stdin().lock();
     let mut out = std::io::stdout().lock();
@@ -90,7 +108,7 @@ fn filter(ground: &Ground) -> anyhow::Result<ExitCode> {
     Ok(if all_judged { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Reads a line without its end; one that is too long is cut, which makes it an error later.
+/// Reads a line without its line end. A line that is too long is cut, which makes it an error later.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
     use std::io::Read;
     line.clear();

@@ -1,4 +1,4 @@
-//! A judgement as a page for people.
+//! Formats a judgement for people.
 
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 const CAUSE: Style = AnsiColor::Red.on_default().underline();
 
-/// How much of one command is shown.
+/// How many bytes of one command are shown.
 const MAX_SHOWN: usize = 4000;
 
-/// The command with the part that decided underlined, its parse, its classes and the decision.
+/// Formats the command with the deciding part underlined, its parse, the decision and the classes.
 pub(crate) fn page(command: &str, judgement: &Judgement) -> String {
     let mut page = String::new();
     let style = match judgement.decision {
@@ -46,7 +46,7 @@ pub(crate) fn page(command: &str, judgement: &Judgement) -> String {
     page
 }
 
-/// Text of others: what a terminal would obey, or not show, is written out.
+/// Escapes control characters and invisible characters.
 fn escaped(text: &str) -> String {
     let mut shown = String::new();
     for c in text.chars() {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn people_see_the_parse_the_decision_and_the_reason() {
+    fn the_page_shows_the_parse_the_decision_and_the_reason() {
         insta::assert_snapshot!(shown("cd src && cat a | sort > b; rm -rf ~/photos"), @r"
         cd src && cat a | sort > b; rm -rf ~/photos
 
@@ -87,13 +87,13 @@ mod tests {
           command sort
         command rm -rf /home/me/photos
 
-        deny  deletes /home/me/photos, outside of the working folder, with all that is in it
+        deny  deletes /home/me/photos and everything in it, outside the working folder
         classes  recursive_delete
         ");
     }
 
     #[test]
-    fn nothing_in_a_command_reaches_the_terminal_as_it_is() {
+    fn control_characters_in_a_command_are_escaped() {
         let page = shown("echo \u{1b}[2J\r\u{202e}x\u{7}");
         assert!(page.chars().all(|c| c == '\n' || !c.is_control()), "{page:?}");
         assert!(page.contains("\\u{1b}[2J\\u{d}\\u{202e}x\\u{7}"), "{page}");

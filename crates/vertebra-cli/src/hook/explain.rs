@@ -1,4 +1,4 @@
-//! What was asked, decided and answered, for people.
+//! Explains to a person what was asked, decided and answered.
 
 use std::io::{self, Write};
 
@@ -18,19 +18,16 @@ pub(super) fn show(
     answer: &HostAnswer,
 ) -> io::Result<()> {
     let HostEvent { host, moment, happened, .. } = event;
-    writeln!(out, "asked by     {}, at {} (to us {})", host.title, moment.name, happened.point)?;
+    writeln!(out, "agent        {}", host.title)?;
+    writeln!(out, "event        {} ({})", moment.name, happened.point)?;
     if let Some(tool) = happened.event["tool"].as_str().filter(|tool| !tool.is_empty()) {
-        let own = event.tool.as_deref().filter(|own| *own != tool).map(|own| format!(", there {}", shown(own)));
-        writeln!(out, "about        {}{}", shown(tool), own.unwrap_or_default())?;
+        let own = event.tool.as_deref().filter(|own| *own != tool).map(|own| format!(" ({})", shown(own)));
+        writeln!(out, "tool         {}{}", shown(tool), own.unwrap_or_default())?;
     }
-    writeln!(out, "in           {}", shown(&in_force.folder.to_string_lossy()))?;
+    writeln!(out, "folder       {}", shown(&in_force.folder.to_string_lossy()))?;
     let decision = judgement.decision.map(|decision| format!("{decision:?}").to_lowercase());
-    writeln!(
-        out,
-        "decided      {}",
-        decision.as_deref().unwrap_or(if judgement.goes_on { "nothing" } else { "stop" })
-    )?;
-    for (what, text) in [("by", &judgement.decided_by), ("because", &judgement.reason)] {
+    writeln!(out, "decision     {}", decision.as_deref().unwrap_or(if judgement.goes_on { "none" } else { "stop" }))?;
+    for (what, text) in [("decided by", &judgement.decided_by), ("reason", &judgement.reason)] {
         if let Some(text) = text {
             writeln!(out, "{what:<12} {}", shown(text))?;
         }
@@ -53,7 +50,7 @@ pub(super) fn show(
         }
     }
     for lost in &answer.lost {
-        writeln!(out, "lost         {}", shown(lost))?;
+        writeln!(out, "not applied  {}", shown(lost))?;
     }
     for notice in in_force.notices.iter().chain(&judgement.warnings) {
         writeln!(out, "note         {}", shown(notice))?;

@@ -1,4 +1,4 @@
-//! An event from stdin: bounded in size and time, and read as soon as it is whole.
+//! Reads one event from stdin, with limits on size and time, and returns as soon as the event is complete.
 
 use std::{
     io::{self, Read as _},
@@ -8,20 +8,20 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 
-/// How large an event may be. Results of tools are the largest part.
+/// How large an event may be. Tool results are the largest part.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// How much is read at once.
 const CHUNK: usize = 16 * 1024;
 
-/// Why there is no event.
+/// The reason why no event could be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InputError {
     #[error("stdin: {0}")]
     Io(#[from] io::Error),
-    #[error("nothing came on stdin")]
+    #[error("stdin is empty; expected one event as JSON")]
     Empty,
-    #[error("no whole event came on stdin within {} s", .0.as_secs())]
+    #[error("no complete event arrived on stdin within {} s", .0.as_secs())]
     Late(Duration),
     #[error("the event on stdin is larger than {MAX_BYTES} bytes")]
     TooLarge,
@@ -31,7 +31,7 @@ pub(super) enum InputError {
     NotJson(serde_json::Error),
 }
 
-/// Reads an event. Some agents never close stdin, so a whole object is enough.
+/// Reads an event. Some agents never close stdin, so reading stops after a complete object.
 pub(super) fn read(patience: Duration) -> Result<Value, InputError> {
     let stdin = io::stdin();
     let mut lock = stdin.lock();

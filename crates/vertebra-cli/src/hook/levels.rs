@@ -1,4 +1,4 @@
-//! The policy in force for an event: of whoever keeps the machine, of its user, and of a project that is trusted.
+//! The policy in force for an event: the administrator's, the user's, and that of a trusted project.
 
 use std::path::{Path, PathBuf};
 
@@ -11,25 +11,25 @@ use vertebra_bridge::{
 
 use crate::assembly::World;
 
-/// What is in force.
+/// The policy in force.
 #[derive(Default)]
 pub(super) struct InForce {
-    /// All levels together.
+    /// The merged settings of all levels.
     pub(super) settings: Settings,
-    /// The folder that the event is of.
+    /// The folder of the event.
     pub(super) folder: PathBuf,
-    /// The folder that programs of the policy start in.
+    /// The folder in which the programs of the policy start.
     pub(super) base: PathBuf,
-    /// The project's scripts as they were trusted.
+    /// The project's scripts as they were when it was trusted.
     pub(super) seals: Seals,
-    /// What does not count, and why.
+    /// What is ignored, and why.
     pub(super) notices: Vec<String>,
-    /// Why a policy that somebody trusted may be missing here.
+    /// Why a trusted policy may be missing here.
     pub(super) missing: Option<String>,
 }
 
 impl InForce {
-    /// Reads the levels for an event, or one file that counts alone.
+    /// Reads the levels for an event, or the one file given by `--config`, to which only the managed level is added.
     pub(super) fn read(config: Option<&Path>, event: &HostEvent, world: &World) -> anyhow::Result<Self> {
         let folder = match &event.project {
             Some(folder) => folder.clone(),
@@ -41,7 +41,7 @@ impl InForce {
             let named = named.with_context(|| format!("--config {}", config.display()))?;
             let sheet = settings::read(&named, Level::CommandLine)?;
             let (settings, notices) = settings::merge(managed, [sheet.settings]);
-            // As `vertebra hooks` does it.
+            // The same folder as in `vertebra hooks`.
             let base = named.parent().unwrap_or(&folder).to_owned();
             return Ok(Self { settings, folder, base, notices, ..Self::default() });
         }
@@ -53,18 +53,18 @@ impl InForce {
     }
 }
 
-/// What the project says, if it is trusted.
+/// The policy of the project, if it is trusted.
 #[derive(Default)]
 struct Brought {
     settings: Vec<Settings>,
     seals: Seals,
-    /// The folder of it that the policy was looked for in, if it holds.
+    /// The folder of the policy, if it is in force.
     base: Option<PathBuf>,
     left_out: Option<String>,
     missing: Option<String>,
 }
 
-/// Looks at the project. Whoever changes what was trusted does not get rid of it: see [`InForce::missing`].
+/// Reads the policy of the project. Changing a trusted policy does not disable it: see [`InForce::missing`].
 fn project(folder: &Path, world: &World) -> anyhow::Result<Brought> {
     let looked = match world.state.as_deref().map(Store::in_folder) {
         Some(store) => store.policy(folder),
@@ -73,12 +73,12 @@ fn project(folder: &Path, world: &World) -> anyhow::Result<Brought> {
     let (project, standing) = match looked {
         Ok(looked) => looked,
         Err(error) => {
-            let missing = Some(format!("it is not known what was trusted: {error}"));
+            let missing = Some(format!("cannot read which folders are trusted: {error}"));
             return Ok(Brought { missing, ..Brought::default() });
         }
     };
     Ok(match standing {
-        // What a person trusts is meant to hold: if it cannot be read, nothing can be judged.
+        // A trusted policy must be enforced. If it cannot be read, no event can be judged.
         Standing::Trusted => Brought {
             settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
             seals: Seals::new(&project),

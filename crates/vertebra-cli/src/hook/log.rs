@@ -1,6 +1,6 @@
-//! What was judged, line by line: for whoever asks later, and for trying a new policy on old events.
+//! The log of all judgements, one line each: an audit trail, and the input of `vertebra backtest`.
 //!
-//! It is written after the answer, and a log that cannot be written changes nothing.
+//! A line is written after the answer, and a log that cannot be written changes no answer.
 
 use std::{
     fs::{self, OpenOptions},
@@ -19,19 +19,19 @@ use vertebra_bridge::{
 use super::secrets::Mask;
 use crate::assembly::World;
 
-/// The file, and the one before it.
+/// The current log file and the previous one.
 const FILE: &str = "hook-log.jsonl";
 const OLDER: &str = "hook-log.1.jsonl";
 
-/// The files of the log that are there, the oldest first.
+/// Returns the existing log files, the oldest first.
 pub(crate) fn files(state: &Path) -> Vec<PathBuf> {
     [OLDER, FILE].iter().map(|name| state.join(name)).filter(|file| file.is_file()).collect()
 }
 
-/// How large it may become.
+/// The size at which the log is rotated.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// How long a line may be. One longer than that tells only what was decided.
+/// How long a line may be. A longer line is reduced to the decision.
 const MAX_LINE: usize = 64 * 1024;
 
 /// One judgement.
@@ -51,14 +51,14 @@ pub(super) struct Unread<'a> {
     pub(super) took: Duration,
 }
 
-/// Adds a line.
+/// Appends a line.
 pub(super) fn append(world: &World, line: &Line<'_>) {
     let Some(folder) = &world.state else { return };
-    // Nobody is there to hear of it, and the answer is given.
+    // The answer is already given, so an error could not be reported.
     let _ = written(folder, |mask| text(line, mask));
 }
 
-/// Adds a line without the event.
+/// Appends a line without the event.
 pub(super) fn append_unread(world: &World, unread: &Unread<'_>) {
     let Some(folder) = &world.state else { return };
     let Unread { host, moment, judgement, answer, took } = unread;
@@ -88,7 +88,7 @@ fn written(folder: &Path, text: impl FnOnce(&Mask) -> String) -> io::Result<()> 
         opened => opened?,
     };
     let mask = Mask::of_machine(folder)?;
-    // In one piece: others write to the same file.
+    // In a single write, because other processes append to the same file.
     file.write_all(text(&mask).as_bytes())
 }
 
@@ -108,12 +108,12 @@ fn text(line: &Line<'_>, mask: &Mask) -> String {
         whole["rewritten_to"] = mask.value(args);
     }
     let whole = whole.to_string();
-    // What tools gave back may be long in many small pieces.
+    // Each text is cut, but a tool result may consist of many texts.
     let line = if whole.len() > MAX_LINE { short.to_string() } else { whole };
     line + "\n"
 }
 
-/// What was decided and answered.
+/// Returns the decision and the answer.
 fn judged(judgement: &Judgement, answer: &HostAnswer, took: Duration, mask: &Mask) -> Value {
     json!({
         "decision": judgement.decision,
@@ -128,7 +128,7 @@ fn judged(judgement: &Judgement, answer: &HostAnswer, took: Duration, mask: &Mas
     })
 }
 
-/// What hooks changed, by name.
+/// Returns the names of the fields that hooks changed.
 fn changed(judgement: &Judgement) -> Vec<&str> {
     let args = judgement.tool_input.is_some().then_some("args");
     let rest = judgement.effects.keys().map(String::as_str).filter(|field| !["stop", "shadow"].contains(field));
@@ -142,10 +142,10 @@ fn with(mut one: Value, other: Value) -> Value {
     one
 }
 
-/// Texts of this length are kept whole.
+/// Texts up to this length are kept in full.
 pub(super) const MAX_TEXT: usize = 2048;
 
-/// Cuts a text, and says so in it.
+/// Truncates a text, with a note about the missing bytes.
 pub(super) fn cut(text: &str) -> String {
     let end = text.floor_char_boundary(MAX_TEXT);
     if end == text.len() { text.to_owned() } else { format!("{}… ({} bytes more)", &text[..end], text.len() - end) }
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_texts_are_cut_at_a_letter() {
+    fn long_texts_are_cut_at_a_character_boundary() {
         let text = "ä".repeat(MAX_TEXT);
         assert!(cut(&text).len() < MAX_TEXT + 40);
         assert!(cut(&text).ends_with(&format!("({MAX_TEXT} bytes more)")));

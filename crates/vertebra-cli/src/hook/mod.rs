@@ -1,7 +1,7 @@
-//! `vertebra hook`: the policy for an event of another agent, answered in that agent's words.
+//! `vertebra hook`: judges one event of another coding agent and answers in that agent's format.
 //!
-//! It stands before every tool call of somebody's day. Nothing is read that the event does not need, and whatever goes wrong
-//! before a tool is a no.
+//! Agents run it before every tool call, so it reads nothing that the event does not need. Any failure before a tool call is
+//! a denial.
 
 mod explain;
 mod input;
@@ -35,44 +35,48 @@ use self::{
 };
 use crate::{assembly::World, interrupt::unless_interrupted};
 
-/// How long an agent may take to say what happened.
+/// How long an agent may take to send its event.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long all hooks together may take, and the event with them. Agents are told to wait for a minute, and most let a
-/// call pass that they have waited for in vain.
+/// How long reading the event and running all hooks may take together. The installed entry makes agents wait for a minute,
+/// and most agents let the call pass after that.
 const LIMIT: Duration = Duration::from_secs(50);
 
-/// The same for those who wait for less, whatever they are told.
+/// The same limit for agents that wait for less, whatever the entry says.
 const SHORT_LIMIT: Duration = Duration::from_secs(25);
 
 fn limit(host: &Host) -> Duration {
     if host.name == "cline" { SHORT_LIMIT } else { LIMIT }
 }
 
-/// Whose event, and which policy.
+/// The options of `vertebra hook`.
 #[derive(clap::Args, Default)]
 #[command(after_help = "\
-An agent's event comes on stdin, and the answer goes to stdout, stderr and the exit code as that agent reads them. Agents
-are told of this command by `vertebra install`. To see what would be answered and why, add --explain.")]
+The command reads the agent's event from stdin and answers on stdout, on stderr and with its exit code, in the agent's own
+format. `vertebra install` makes an agent call it. Add --explain to see the decision, the reason and the answer instead.
+`vertebra hosts` lists the names of the agents. Programs of a policy given by --config start in the folder of that file.
+
+Example:
+  echo '{\"hook_event_name\": \"PreToolUse\", \"tool_name\": \"Bash\", \"tool_input\": {\"command\": \"ls\"}}' | vertebra hook --explain")]
 pub(crate) struct Options {
-    /// The agent, as `vertebra hosts` names it; `auto` tells it by the event
+    /// Name of the agent; `auto` detects it
     #[arg(long, value_name = "NAME", default_value = "auto")]
     host: String,
-    /// What happened, for agents whose events do not say it
+    /// Name of the event, for agents that do not send it
     #[arg(long, value_name = "NAME")]
     event: Option<String>,
-    /// This policy and no other; its programs start in the folder of the file
+    /// Use only this policy file (and the managed one)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Show who asked, what was decided and why, and what would be answered
+    /// Show the agent, the decision, the reason and the answer
     #[arg(long)]
     explain: bool,
-    /// Let a call pass when it cannot be judged
+    /// Let a call pass if it cannot be judged
     #[arg(long)]
     fail_open: bool,
 }
 
-/// The options, if they are as `vertebra install` writes them: what they cost is paid at every call.
+/// Parses the options without clap if they are among those that `vertebra install` writes. This runs at every call.
 pub(crate) fn quickly(words: &[String]) -> Option<Options> {
     let mut options = Options { host: "auto".to_owned(), ..Options::default() };
     let mut words = words.iter();
@@ -95,8 +99,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         "auto" => None,
         name => {
             let names = || host::HOSTS.iter().map(|host| host.name).collect::<Vec<_>>().join(", ");
-            // A wrong word in a configuration must not open a gate: see below.
-            Some(host::find(name).with_context(|| format!("there is no agent `{name}` here; there are {}", names())))
+            // A typo in a configuration must not let calls pass, so this is answered below.
+            Some(host::find(name).with_context(|| format!("unknown agent `{name}`. Known: {}", names())))
         }
     };
     let host = match host.transpose() {
@@ -145,7 +149,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What the policy in force makes of an event.
+/// Judges an event by the policy in force.
 fn judged(
     options: &Options,
     event: &HostEvent,
@@ -166,30 +170,30 @@ fn judged(
     let mut judgement = at_once(policy.judge(&event.happened), starts_something, limit)?;
     own::ask(in_force.missing.as_deref(), event, world, &mut judgement);
     in_force.notices.extend(policy.notices().iter().cloned());
-    // What does not count is told once, as a session begins: at every call it would be noise. What does not count any more
-    // is: the agent itself may have changed it.
+    // Ignored settings are reported once, when a session starts. Missing trusted settings are reported at every call, because
+    // the agent itself may have removed them.
     if event.happened.point == "SessionStart" || in_force.missing.is_some() {
         judgement.warnings.append(&mut in_force.notices.clone());
     }
     if !starts_something {
-        // The process ends in a moment, and its memory with it: to give it back piece by piece takes longer than a judgement.
-        // What was started outside is ended when its hook is dropped.
+        // The process is about to exit, and freeing its memory takes longer than a judgement. Only hooks that started a process
+        // must be dropped, because dropping them ends the process.
         std::mem::forget(policy);
     }
     Ok((judgement, in_force))
 }
 
-/// A mistake of ours is an error like any other: an agent would take the exit code of a panic for a yes.
+/// Turns a panic into an error: an agent would let the call pass on the exit code of a panic.
 fn whatever_happens<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
-        .unwrap_or_else(|_| anyhow::bail!("this program has failed: that is a mistake in it"))
+        .unwrap_or_else(|_| anyhow::bail!("internal error: vertebra panicked; please report this bug"))
 }
 
-/// Does some work. Only where something outside may be started somebody also listens for signals, and from the beginning:
-/// what was started is ended with it.
+/// Runs a future to its end. If hooks may start processes, it also handles signals from the beginning and enforces the time
+/// limit, so that those processes are ended too.
 fn at_once<T>(work: impl Future<Output = T>, starts_something: bool, limit: Duration) -> anyhow::Result<T> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
-    // Whoever only has limits of time needs nothing of the system.
+    // Hooks without processes need timers only.
     let runtime = if starts_something { runtime.enable_all() } else { runtime.enable_time() }.build()?;
     runtime.block_on(async {
         if !starts_something {
@@ -198,21 +202,21 @@ fn at_once<T>(work: impl Future<Output = T>, starts_something: bool, limit: Dura
         tokio::select! {
             done = unless_interrupted(work) => done,
             () = tokio::time::sleep(limit) => {
-                anyhow::bail!("the hooks took too long, and an agent that waits in vain asks nobody")
+                anyhow::bail!("the hooks took too long to answer")
             }
         }
     })
 }
 
 impl Options {
-    /// Answers where there is no judgement.
+    /// Answers an event that could not be judged.
     fn unjudged(&self, host: Option<&'static Host>, why: &str, began: Instant) -> ExitCode {
         let answer = host::unread(host, self.event.as_deref(), why);
         let answer = if self.fail_open { passed(host, answer) } else { answer };
         self.told(host, self.event.as_deref(), why, &answer, began)
     }
 
-    /// Gives an answer to an event that could not be read, and keeps it: a refusal that nobody finds later is a riddle.
+    /// Writes the answer to an event that could not be read, and logs it.
     fn told(
         &self,
         host: Option<&'static Host>,
@@ -229,20 +233,20 @@ impl Options {
         code
     }
 
-    /// What happened, as the event or the command line says.
+    /// Returns the name of the event, from the event itself or from the command line.
     fn named(&self, host: Option<&'static Host>, event: &Value) -> Option<String> {
         let told = self.event.as_deref();
         host.map_or(told, |host| host::named(host, event, told)).map(str::to_owned)
     }
 }
 
-/// What stands in the log where nothing could be judged.
+/// Returns the judgement to log for an event that could not be judged.
 fn unjudged(why: &str, answer: &HostAnswer) -> Judgement {
     let decision = answer.refuses.then_some(Decision::Deny);
     Judgement { decision, reason: Some(why.to_owned()), goes_on: true, ..Judgement::default() }
 }
 
-/// Writes an answer. Whoever does not read it has gone.
+/// Writes an answer. Errors are ignored: the agent has gone.
 fn give(answer: &HostAnswer) -> ExitCode {
     let mut stdout = std::io::stdout().lock();
     if !answer.stdout.is_empty() {
@@ -253,7 +257,7 @@ fn give(answer: &HostAnswer) -> ExitCode {
     ExitCode::from(answer.exit_code)
 }
 
-/// The same news, and the call passes.
+/// Turns a denial into a warning that lets the call pass.
 fn passed(host: Option<&'static Host>, answer: HostAnswer) -> HostAnswer {
     let said = if answer.stderr.is_empty() { answer.stdout + "\n" } else { answer.stderr };
     let quiet = host.map_or("", |host| host.quiet).to_owned();
@@ -265,16 +269,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hooks_that_would_outlast_the_agents_patience_are_given_up() {
+    fn hooks_that_take_longer_than_the_agent_waits_are_cancelled() {
         let given_up = at_once(std::future::pending::<()>(), true, Duration::from_millis(10));
         assert!(given_up.is_err_and(|error| error.to_string().contains("too long")));
-        // What is installed lets agents wait for a minute.
+        // The installed entry makes agents wait for a minute.
         assert!(LIMIT < Duration::from_mins(1));
     }
 
     #[test]
-    fn a_panic_is_an_error_and_so_a_no() {
+    fn a_panic_becomes_an_error() {
         let ended = whatever_happens::<()>(|| panic!("a mistake"));
-        assert!(ended.is_err_and(|error| error.to_string().contains("mistake in it")));
+        assert!(ended.is_err_and(|error| error.to_string().contains("vertebra panicked")));
     }
 }

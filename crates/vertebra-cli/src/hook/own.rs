@@ -1,4 +1,4 @@
-//! What an agent does to the policy that holds it is at least a question to a person.
+//! Asks a person about calls by which an agent would change its own policy.
 
 use vertebra::{BeforeToolUse, Event as _, PermissionRequest};
 use vertebra_bridge::{
@@ -10,8 +10,8 @@ use vertebra_bridge::{
 
 use crate::assembly::World;
 
-/// Asks where an agent would decide what is trusted, and about whatever may change something where a policy is missing that
-/// somebody trusted.
+/// Turns a judgement into a question if the call would change what is trusted or change our settings, or if a trusted policy
+/// is missing and the call may change something.
 pub(super) fn ask(missing: Option<&str>, event: &HostEvent, world: &World, judgement: &mut Judgement) {
     let happened = &event.happened;
     if !matches!(happened.point, "BeforeToolUse" | "PermissionRequest") {
@@ -20,9 +20,11 @@ pub(super) fn ask(missing: Option<&str>, event: &HostEvent, world: &World, judge
     let reads = happened.event["tool"].as_str().is_some_and(only_reads);
     let missing = missing.filter(|_| !reads);
     let why = missing
-        .or_else(|| decides_on_trust(event).then_some("what is trusted, and who is held, is for a person to say"))
         .or_else(|| {
-            (!reads && touches_ours(event, world)).then_some("your policy and what it knows are for a person to change")
+            decides_on_trust(event).then_some("only a person may change what is trusted or uninstall the policy")
+        })
+        .or_else(|| {
+            (!reads && touches_ours(event, world)).then_some("only a person may change your policy and its records")
         });
     if let Some(why) = why
         && judgement.decision.is_none_or(|decision| decision < Decision::Ask)
@@ -34,14 +36,14 @@ pub(super) fn ask(missing: Option<&str>, event: &HostEvent, world: &World, judge
     }
 }
 
-/// Whether a call names the user's settings, or what we remember.
+/// Returns whether a call names the user's settings or our state folder.
 fn touches_ours(event: &HostEvent, world: &World) -> bool {
     let ours: Vec<String> = [&world.config, &world.state]
         .into_iter()
         .flatten()
         .map(|folder| folder.to_string_lossy().into_owned())
         .collect();
-    // However the home is written.
+    // These match however the home folder is written.
     let ends = [".config/vertebra", ".local/state/vertebra", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "/etc/vertebra"];
     let names = |text: &str| {
         ours.iter().any(|folder| text.contains(folder.as_str())) || ends.iter().any(|end| text.contains(end))
@@ -53,14 +55,15 @@ fn touches_ours(event: &HostEvent, world: &World) -> bool {
     call.command().is_some_and(names) || (call.command().is_none() && call.paths().any(|path| names(&path)))
 }
 
-/// Most calls have nothing to do with us, and are not looked into. A name may be put together from parts.
+/// Returns whether a call may concern us at all. Most calls do not and need no further checks. Single words count too, because
+/// a name may be put together from parts.
 fn happens_to_us(event: &HostEvent) -> bool {
     let args = event.happened.event["args"].to_string();
     args.contains("vertebra") || ["trust", "uninstall"].iter().any(|word| args.contains(word))
 }
 
-/// Whether a command would trust something, or take us away. One that hides it, in a script or in letters made up as it
-/// runs, is not found here.
+/// Returns whether a command would trust something or uninstall the policy. A command that hides this in a script or builds
+/// the words at run time is not detected.
 fn decides_on_trust(event: &HostEvent) -> bool {
     let happened = &event.happened;
     if !happens_to_us(event) {
@@ -77,7 +80,8 @@ fn decides_on_trust(event: &HostEvent) -> bool {
     whole.iter().chain(&parts).any(|command| decides(command, &all))
 }
 
-/// Whether one command decides on trust; `all` are the words of the whole line, some of which may reach it by `xargs`.
+/// Returns whether one command decides on trust. `all` are the words of the whole line, because `xargs` may pass some of them
+/// on.
 fn decides(command: &str, all: &[String]) -> bool {
     let words = words(command);
     let Some(at) = words.iter().position(|word| word.rsplit('/').next() == Some("vertebra")) else { return false };
@@ -86,7 +90,7 @@ fn decides(command: &str, all: &[String]) -> bool {
     if ours.is_empty() {
         return has(all, "trust") || has(all, "uninstall");
     }
-    // What only shows is nothing but that: a word behind `>`, or one that the shell makes, is no option.
+    // The command only shows something if `--show` or a similar option comes first and nothing is redirected or expanded.
     let after = ours.iter().position(|word| word == "trust").map(|at| &ours[at + 1..]);
     let only_shows = |after: &[String]| {
         let shows = after.first().is_some_and(|word| matches!(word.as_str(), "--show" | "--list" | "--help" | "-h"));

@@ -1,7 +1,7 @@
-//! Secrets do not go into the log. What looks like one is replaced by a fingerprint, so that equal ones stay equal.
+//! Keeps secrets out of the log. Text that looks like a secret is replaced by a keyed hash, so that equal secrets stay equal.
 //!
-//! By look alone, and without a regular expression: those take longer to compile than an event takes to judge. A password
-//! that is a word is not found unless it stands after a name such as `password`.
+//! Detection works on the shape of a word and uses no regular expressions, which take longer to compile than an event takes to
+//! judge. A password that is an ordinary word is found only after a name such as `password`.
 
 use std::{io, path::Path};
 
@@ -10,13 +10,13 @@ use serde_json::Value;
 use super::log::cut;
 use crate::key::machine_key;
 
-/// The key of the fingerprints.
+/// The file with the key of the hashes.
 const KEY_FILE: &str = "hook-log.key";
 
-/// From this length on a word of letters and digits is taken for a secret.
+/// The length from which a word of letters and digits counts as a secret.
 const LONG: usize = 20;
 
-/// Words before a value that is one whatever it looks like.
+/// Names whose value always counts as a secret.
 const NAMES: &[&str] = &[
     "password",
     "passwd",
@@ -33,18 +33,18 @@ const NAMES: &[&str] = &[
     "private_key",
 ];
 
-/// Hides secrets.
+/// Replaces secrets by hashes.
 pub(super) struct Mask {
     key: [u8; 32],
 }
 
 impl Mask {
-    /// With this machine's key, which nobody else can read: without it, short secrets could be guessed.
+    /// Creates a mask with this machine's key, which only its owner can read. Without a key, short secrets could be guessed.
     pub(super) fn of_machine(folder: &Path) -> io::Result<Self> {
         Ok(Self { key: machine_key(&folder.join(KEY_FILE))? })
     }
 
-    /// A value without secrets, long texts cut.
+    /// Returns a value without secrets and with long texts cut.
     pub(super) fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.text(text).into(),
@@ -63,7 +63,7 @@ impl Mask {
         }
     }
 
-    /// A text without secrets, cut.
+    /// Returns a text without secrets, cut to its maximum length.
     pub(super) fn text(&self, text: &str) -> String {
         let text = cut(text);
         let mut out = String::with_capacity(text.len());
@@ -74,7 +74,7 @@ impl Mask {
             // Between a name and its value: `password=x`, `"token": "x"`, `Authorization: Bearer x`.
             let between = matches!(first, ' ' | '=' | ':' | '"' | '\'');
             if named && !between && !is_name(word) {
-                // A value has whatever letters it likes.
+                // A value may contain any characters.
                 let end = rest.find(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\''));
                 let (value, after) = rest.split_at(end.unwrap_or(rest.len()));
                 out.push_str(&self.hidden(value));
@@ -110,7 +110,7 @@ impl Mask {
     }
 }
 
-/// What stands before the `@` of an address, if it has one.
+/// Splits off the credentials before the `@` of an address, if it has any.
 fn credentials(rest: &str) -> Option<(&str, &str)> {
     let host =
         rest.find(|letter: char| letter.is_whitespace() || matches!(letter, '/' | '"' | '\'')).unwrap_or(rest.len());
@@ -143,7 +143,7 @@ mod tests {
     const MASK: Mask = Mask { key: [7; 32] };
 
     #[test]
-    fn secrets_are_hidden_and_everyday_words_are_not() {
+    fn secrets_are_hidden_and_ordinary_words_are_kept() {
         let cases = [
             ("git push origin main --force-with-lease", true),
             ("cargo test -p vertebra-bridge --all-targets", true),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_hidden_by_the_name_of_its_key() {
+    fn a_value_with_a_secret_name_is_hidden() {
         let value = MASK.value(
             &json!({ "args": { "db_password": "a b", "path": "/tmp/x", "n": 1, "token": ["x7"], "secret": 7321 } }),
         );

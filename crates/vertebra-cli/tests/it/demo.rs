@@ -26,7 +26,7 @@ fn the_demo_shows_which_hooks_fire_what_they_change_and_which_one_denies() {
         "✗ denied  $ cd build && bash -c 'rm -rf ../build'",
         "blocked by no-rm: only a person may delete files",
         "✓ done   $ mkdir attic && mv build attic/",
-        "✗ guard bash/policy denies: runs what another machine sent",
+        "✗ guard bash/policy denies: runs code downloaded from the network",
         "✓ done   write_file report.md",
         "hooks: 4 calls changed, 2 denied, 6 recorded",
         // The file that was to be deleted still exists, and the audit was written before the end.

@@ -51,6 +51,23 @@ fn a_command_that_begins_with_a_dash_is_a_command() {
 }
 
 #[test]
+fn a_command_can_be_given_as_words() {
+    let parsed = |arguments: &[&str]| {
+        let output = explain(arguments, "");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let [object] = objects(&output).try_into().expect("one object");
+        let lines = object["parse"].as_array().expect("a list").clone();
+        lines.iter().map(|line| format!("{} {}", line["what"], line["text"]).replace('"', "")).collect::<Vec<_>>()
+    };
+    for arguments in [&["ls", "-la"][..], &["--", "ls", "-la"], &["--json", "ls", "-la"], &["ls -la"]] {
+        assert_eq!(parsed(arguments), ["command ls -la"], "{arguments:?}");
+    }
+    assert_eq!(parsed(&["--folder", "/tmp", "ls", "--folder", "x", "--json"]), ["command ls --folder x --json"]);
+    assert_eq!(parsed(&["cat a | sort"]), ["pipeline |", "command cat a", "command sort"], "one argument is a line");
+    assert_eq!(parsed(&["echo", "a | b", "it's"]), ["command echo a | b it's"], "a quoted word stays one word");
+}
+
+#[test]
 fn a_filter_answers_every_line_and_says_at_the_end_that_some_were_bad() {
     let output = explain(&["--stdin"], "\"ls\"\nrm\n\n\"sudo id\"\n[1]\n\"echo \\u0000\"");
     let objects = objects(&output);

@@ -1,4 +1,4 @@
-//! A change of one file.
+//! A change to one file.
 
 use std::{
     fs,
@@ -9,23 +9,23 @@ use std::{
 
 use super::InstallError;
 
-/// A change of one file.
+/// A change to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     /// The file.
     pub path: PathBuf,
-    /// What it says; none if it is not there.
+    /// Its current content; `None` if the file does not exist.
     pub before: Option<String>,
-    /// What it says without us; none if then it would not be there.
+    /// Its content without our entries; `None` if the file would not exist without them.
     pub own: Option<String>,
-    /// What it will say; none if it will not be there.
+    /// Its new content; `None` to delete the file.
     pub after: Option<String>,
-    /// Whether it will be a program.
+    /// Whether the file must be executable.
     pub executable: bool,
 }
 
 impl Edit {
-    /// Whether it could be made.
+    /// Checks that the change is possible.
     pub(super) fn check(&self) -> Result<(), InstallError> {
         let folder = self.path.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(Path::new("/"));
         let about = fs::metadata(folder).map_err(|error| self.io(error))?;
@@ -34,12 +34,12 @@ impl Edit {
                 self.io(io::Error::new(io::ErrorKind::NotADirectory, format!("{} is not a folder", folder.display())))
             );
         }
-        // What permissions allow is found out by trying: the same way that the file is going to be written.
+        // Try the permissions by creating a file in the same way as the change will.
         tempfile::Builder::new().prefix(".vertebra-").tempfile_in(folder).map_err(|error| self.io(error))?;
         Ok(())
     }
 
-    /// Makes it, in one stroke.
+    /// Applies the change atomically.
     pub(super) fn apply(&self) -> Result<(), InstallError> {
         let Some(after) = &self.after else {
             fs::remove_file(&self.path).map_err(|error| self.io(error))?;
@@ -57,10 +57,10 @@ impl Edit {
             let mode = if self.executable { mode | 0o111 } else { mode };
             file.as_file().set_permissions(fs::Permissions::from_mode(mode & 0o7777))?;
             file.as_file().sync_all()?;
-            // Somebody else may have written since it was read.
+            // Another program may have written the file since it was read.
             let now = fs::read(&self.path).ok();
             if now.as_deref() != self.before.as_deref().map(str::as_bytes) {
-                return Err(io::Error::other("it was changed by somebody else just now: try again"));
+                return Err(io::Error::other("another program changed it at the same time; try again"));
             }
             file.persist(&self.path)?;
             Ok(())

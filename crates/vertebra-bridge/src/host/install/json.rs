@@ -1,13 +1,13 @@
-//! JSON that belongs to somebody: changed where it has to be, and nowhere else. Comments, order and white space stay.
+//! Edits a user's JSON in place. Comments, order and white space are kept.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-/// How deep a file may go.
+/// How deeply a file may be nested.
 const MAX_DEPTH: usize = 128;
 
-/// A value, and where it stands in the text.
+/// A value and its position in the text.
 #[derive(Debug)]
 pub(super) struct Node {
     span: Range<usize>,
@@ -30,12 +30,12 @@ struct Member {
     value: Node,
 }
 
-/// Reads a file: JSON, also with comments and commas at the end of lists. Says the line if it is something else.
+/// Parses JSON, with comments and trailing commas allowed. The error names the line.
 pub(super) fn parse(text: &str) -> Result<Node, String> {
     let mut parser = Parser { text, at: 0 };
     let parsed = parser.value(0).and_then(|node| {
         parser.space()?;
-        if parser.at < text.len() { Err("something follows the end") } else { Ok(node) }
+        if parser.at < text.len() { Err("unexpected text after the end") } else { Ok(node) }
     });
     parsed.map_err(|what| {
         let line = text[..parser.at.min(text.len())].matches('\n').count() + 1;
@@ -44,10 +44,10 @@ pub(super) fn parse(text: &str) -> Result<Node, String> {
 }
 
 impl Node {
-    /// A value below this one.
+    /// Returns a member of this object.
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         match &self.kind {
-            // Of several of one name the last counts, as elsewhere.
+            // Of several members with the same name the last one wins, as in other parsers.
             Kind::Object(members) => members.iter().rev().find(|member| member.key == key).map(|member| &member.value),
             Kind::Array(_) | Kind::Text(_) | Kind::Other => None,
         }
@@ -57,7 +57,7 @@ impl Node {
         matches!(self.kind, Kind::Object(_))
     }
 
-    /// The entries of a list.
+    /// Returns the entries of a list.
     pub(super) fn items(&self) -> Option<&[Self]> {
         match &self.kind {
             Kind::Array(items) => Some(items),
@@ -65,13 +65,13 @@ impl Node {
         }
     }
 
-    /// The names and values of an object.
+    /// Returns the names and values of an object.
     pub(super) fn members(&self) -> impl Iterator<Item = (&str, &Self)> {
         let members = if let Kind::Object(members) = &self.kind { members.as_slice() } else { &[] };
         members.iter().map(|member| (member.key.as_str(), &member.value))
     }
 
-    /// The text that it is.
+    /// Returns the string, if the value is one.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.kind {
             Kind::Text(text) => Some(text),
@@ -79,17 +79,17 @@ impl Node {
         }
     }
 
-    /// Whether this stands here: `true`, `null`, a number.
+    /// Returns whether the value is written as this word: `true`, `null`, a number.
     pub(super) fn is(&self, word: &str, file: &str) -> bool {
         file.get(self.span.clone()) == Some(word)
     }
 
-    /// The number that stands here.
+    /// Returns the number, if the value is one.
     pub(super) fn number(&self, file: &str) -> Option<f64> {
         file.get(self.span.clone())?.parse().ok()
     }
 
-    /// Whether one of the texts in it says this.
+    /// Returns whether a string in this value contains these words.
     pub(super) fn says(&self, words: &str) -> bool {
         match &self.kind {
             Kind::Object(members) => members.iter().any(|member| member.value.says(words)),
@@ -139,7 +139,7 @@ pub(super) fn added(text: &str, node: &Node, key: Option<&str>, value: &Value) -
     out
 }
 
-/// Takes the child at this place away, with its comma.
+/// Removes the child at this index, with its comma.
 pub(super) fn removed(text: &str, node: &Node, index: usize) -> String {
     let children = node.children();
     let (Some(child), close) = (children.get(index), node.span.end - 1) else { return text.to_owned() };
@@ -157,12 +157,12 @@ pub(super) fn removed(text: &str, node: &Node, index: usize) -> String {
     out
 }
 
-/// Where in an object a member is; of several of one name, the last.
+/// Returns the index of a member in an object, or the last of several with the same name.
 pub(super) fn position(node: &Node, key: &str) -> Option<usize> {
     node.members().enumerate().filter(|(_, (name, _))| *name == key).map(|(at, _)| at).last()
 }
 
-/// Comments become blanks.
+/// Removes comments.
 fn strip_comments(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -178,13 +178,13 @@ fn strip_comments(text: &str) -> String {
     out + rest
 }
 
-/// The white space that the line of this place begins with.
+/// Returns the white space at the beginning of the line of this position.
 fn indentation(text: &str, at: usize) -> String {
     let start = text[..at].rfind('\n').map_or(0, |line| line + 1);
     text[start..].chars().take_while(|letter| matches!(letter, ' ' | '\t')).collect()
 }
 
-/// By how much this file is indented.
+/// Returns the indentation unit of this file.
 fn unit(text: &str) -> String {
     let first = text.lines().map(|line| &line[..line.len() - line.trim_start().len()]).find(|space| !space.is_empty());
     first.unwrap_or("  ").to_owned()
@@ -223,7 +223,7 @@ impl Parser<'_> {
             if rest.starts_with("//") {
                 self.at += rest.find('\n').unwrap_or(rest.len());
             } else if rest.starts_with("/*") {
-                self.at += rest.find("*/").ok_or("a comment has no end")? + 2;
+                self.at += rest.find("*/").ok_or("unterminated comment")? + 2;
             } else {
                 return Ok(());
             }
@@ -238,7 +238,7 @@ impl Parser<'_> {
 
     fn value(&mut self, depth: usize) -> Parsed<Node> {
         if depth > MAX_DEPTH {
-            return Err("it goes too deep");
+            return Err("nested too deeply");
         }
         self.space()?;
         let start = self.at;
@@ -247,7 +247,7 @@ impl Parser<'_> {
             Some('[') => self.array(depth)?,
             Some('"') => Kind::Text(self.string()?),
             Some(_) => self.word()?,
-            None => return Err("it ends too early"),
+            None => return Err("unexpected end of file"),
         };
         Ok(Node { span: start..self.at, kind })
     }
@@ -264,13 +264,13 @@ impl Parser<'_> {
             let key = self.string()?;
             self.space()?;
             if !self.eats(':') {
-                return Err("a `:` is missing");
+                return Err("missing `:`");
             }
             let value = self.value(depth + 1)?;
             members.push(Member { key, span: start..value.span.end, value });
             self.space()?;
             if !self.eats(',') && !self.rest().starts_with('}') {
-                return Err("a `,` or `}` is missing");
+                return Err("missing `,` or `}`");
             }
         }
     }
@@ -286,7 +286,7 @@ impl Parser<'_> {
             items.push(self.value(depth + 1)?);
             self.space()?;
             if !self.eats(',') && !self.rest().starts_with(']') {
-                return Err("a `,` or `]` is missing");
+                return Err("missing `,` or `]`");
             }
         }
     }
@@ -294,7 +294,7 @@ impl Parser<'_> {
     fn string(&mut self) -> Parsed<String> {
         let rest = self.rest();
         if !rest.starts_with('"') {
-            return Err("a text in quotes is missing");
+            return Err("missing a string in quotes");
         }
         let mut escaped = false;
         for (at, letter) in rest.char_indices().skip(1) {
@@ -302,14 +302,14 @@ impl Parser<'_> {
                 _ if escaped => escaped = false,
                 '\\' => escaped = true,
                 '"' => {
-                    let text = serde_json::from_str(&rest[..=at]).map_err(|_| "this text is not well formed")?;
+                    let text = serde_json::from_str(&rest[..=at]).map_err(|_| "invalid string")?;
                     self.at += at + 1;
                     return Ok(text);
                 }
                 _ => {}
             }
         }
-        Err("a text has no end")
+        Err("unterminated string")
     }
 
     fn word(&mut self) -> Parsed<Kind> {
@@ -320,7 +320,7 @@ impl Parser<'_> {
                 self.at += end;
                 Ok(Kind::Other)
             }
-            _ => Err("this is not a JSON value"),
+            _ => Err("invalid JSON value"),
         }
     }
 }
@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_goes_to_the_end_and_all_else_stays() {
+    fn an_entry_is_added_at_the_end_and_the_rest_of_the_file_is_kept() {
         let cases = [
             ("{}", "{\n  \"new\": 1\n}"),
             ("{\n}", "{\n  \"new\": 1\n}"),
@@ -349,14 +349,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_an_error_with_its_line() {
+    fn invalid_json_is_reported_with_its_line() {
         let cases = [
-            ("{\n\"a\": 1\n\"b\": 2}", "line 3: a `,` or `}` is missing"),
-            ("{\"a\": tru}", "line 1: this is not a JSON value"),
-            ("", "line 1: it ends too early"),
-            ("{} x", "line 1: something follows the end"),
-            ("{\"a", "line 1: a text has no end"),
-            ("/* ", "line 1: a comment has no end"),
+            ("{\n\"a\": 1\n\"b\": 2}", "line 3: missing `,` or `}`"),
+            ("{\"a\": tru}", "line 1: invalid JSON value"),
+            ("", "line 1: unexpected end of file"),
+            ("{} x", "line 1: unexpected text after the end"),
+            ("{\"a", "line 1: unterminated string"),
+            ("/* ", "line 1: unterminated comment"),
         ];
         for (text, expected) in cases {
             assert_eq!(parse(text).map(drop), Err(expected.to_owned()), "{text}");
@@ -380,7 +380,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_added_can_be_taken_away_and_nothing_else_has_changed(
+        fn removing_an_added_entry_restores_the_original_value(
             map in prop::collection::btree_map("[a-z]{1,3}", values(), 0..4), pretty in any::<bool>(), new in values(),
         ) {
             let whole: Value = map.into_iter().collect();

@@ -1,4 +1,4 @@
-//! What files said before we came.
+//! Keeps the content that files had before the installation.
 
 use std::{
     fs,
@@ -10,26 +10,26 @@ use serde::{Deserialize, Serialize};
 use super::{Edit, InstallError};
 use crate::kept::keep;
 
-/// What is kept, one file for each file.
+/// The kept contents, one record for each changed file.
 pub(super) struct Ledger {
     folder: Option<PathBuf>,
 }
 
-/// What is kept of one file.
+/// The record of one changed file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Known {
     path: PathBuf,
-    /// What it said before we came; none if it was not there.
+    /// Its content before the installation; `None` if it did not exist.
     pub(super) before: Option<String>,
-    /// The fingerprint of what we left.
+    /// The hash of the content that we wrote.
     left: String,
-    /// Folders that were not there.
+    /// The folders that we created.
     made: Vec<PathBuf>,
 }
 
 impl Known {
-    /// Whether this is what we left.
+    /// Returns whether this is the content that we wrote.
     pub(super) fn left(&self, now: &str) -> bool {
         self.left == fingerprint(now)
     }
@@ -50,13 +50,13 @@ impl Ledger {
         serde_json::from_str(&text).ok().filter(|known: &Known| known.path == path)
     }
 
-    /// Keeps what a file says before it is changed.
+    /// Keeps the content of a file before it is changed.
     pub(super) fn keep(&self, edit: &Edit) -> Result<(), InstallError> {
         let (Some(after), Some(file)) = (&edit.after, self.file(&edit.path)) else { return Ok(()) };
         let known = self.known(&edit.path);
         let folders = edit.path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned);
         let known = match known {
-            // What we left is still there: what was before it is what there was.
+            // The file still has the content that we wrote, so the older record stays valid.
             Some(known) if edit.before.as_ref().is_some_and(|now| known.left(now)) => {
                 Known { left: fingerprint(after), ..known }
             }
@@ -70,11 +70,11 @@ impl Ledger {
         keep(&file, &known).map_err(|source| InstallError::Io { path: file, source })
     }
 
-    /// Forgets a file, and takes away the folders that were made for one that is gone.
+    /// Forgets a file, and removes the folders that were created for a file that is deleted now.
     pub(super) fn forget(&self, edit: &Edit) {
         let Some(known) = self.known(&edit.path) else { return };
         if edit.after.is_none() {
-            // Only empty ones go.
+            // This removes only empty folders.
             known.made.iter().for_each(|folder| drop(fs::remove_dir(folder)));
         }
         self.file(&edit.path).iter().for_each(|file| drop(fs::remove_file(file)));

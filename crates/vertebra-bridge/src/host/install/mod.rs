@@ -1,6 +1,7 @@
-//! Telling a host of us, and taking it back: a plan first, which can be shown, and then file by file in one stroke each.
+//! Installs our hook into a host's configuration and removes it again. A plan, which can be shown first, is applied file by
+//! file, each atomically.
 //!
-//! What is somebody else's in a file stays as it is. What was there before is kept in the state folder until it is put back.
+//! Entries of others in a file are left untouched. The previous content is kept in the state folder until it is restored.
 
 mod edit;
 mod json;
@@ -20,46 +21,46 @@ use super::{Environment, Form, Host, Moment};
 /// How large a configuration may be.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What the programs and plugins of ours say of themselves.
+/// The comment that marks our programs and plugins.
 const OURS: &str = "Written by `vertebra install";
 
-/// Whose configuration.
+/// Whose configuration to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// One person's, for all their projects.
+    /// One user's, for all their projects.
     User,
     /// One project's.
     Project,
 }
 
-/// Where things are on this machine.
+/// The places on this machine that an installation needs.
 pub struct Place<'a> {
-    /// The person's home.
+    /// The user's home folder.
     pub home: Option<PathBuf>,
     /// The root of the project.
     pub project: PathBuf,
-    /// Where we keep what was there before.
+    /// The state folder, which keeps the previous content of files.
     pub state: Option<PathBuf>,
-    /// Variables.
+    /// The environment variables.
     pub environment: Environment<'a>,
 }
 
-/// Why a host cannot be told of us.
+/// The reason why an installation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     /// The host has no such configuration.
     #[error("{0}")]
     Nowhere(String),
     /// A file cannot be read or written.
-    #[error("{}: {source}; nothing of it was changed", path.display())]
+    #[error("{}: {source}; the file was not changed", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: io::Error,
     },
-    /// A file is not what it should be.
-    #[error("{}: {message}; it is left as it is", path.display())]
+    /// A file has unexpected content.
+    #[error("{}: {message}; the file was not changed", path.display())]
     Content {
         /// The file.
         path: PathBuf,
@@ -68,24 +69,24 @@ pub enum InstallError {
     },
 }
 
-/// How a host stands.
+/// Whether our hook is installed in a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It calls this program at every moment it should.
+    /// The host calls this program at every moment it should.
     Installed,
-    /// It calls another copy of this program, or not at every moment.
+    /// The host calls another copy of this program, or does not call it at every moment.
     Outdated,
-    /// It would, and somebody has switched its hooks off.
+    /// The hook is installed, but all hooks of the host are switched off.
     Off,
-    /// It does not know of us.
+    /// The hook is not installed.
     Not,
 }
 
-/// What has to change for a host to call this program.
+/// Returns the changes that make a host call this program.
 pub fn plan(host: &'static Host, scope: Scope, place: &Place<'_>, program: &Path) -> Result<Vec<Edit>, InstallError> {
     let program = program
         .to_str()
-        .ok_or_else(|| InstallError::Nowhere(format!("{}: its name is not text", program.display())))?;
+        .ok_or_else(|| InstallError::Nowhere(format!("{}: the path is not valid UTF-8", program.display())))?;
     let mut edits = Vec::new();
     for file in files(host, scope, place)? {
         match host.config.form {
@@ -116,7 +117,7 @@ pub fn plan(host: &'static Host, scope: Scope, place: &Place<'_>, program: &Path
     Ok(edits)
 }
 
-/// What has to change for a host to know nothing of us: what was there before, if nobody has changed it since.
+/// Returns the changes that remove our hook from a host. A file that was not changed since is restored to its old content.
 pub fn unplan(host: &'static Host, scope: Scope, place: &Place<'_>) -> Result<Vec<Edit>, InstallError> {
     let ledger = Ledger::new(place.state.as_deref());
     let mut edits = Vec::new();
@@ -144,10 +145,10 @@ pub fn unplan(host: &'static Host, scope: Scope, place: &Place<'_>) -> Result<Ve
     Ok(edits)
 }
 
-/// Carries a plan out. Before a file is touched, what it said is kept.
+/// Applies a plan. The previous content of each file is kept first.
 pub fn apply(edits: &[Edit], place: &Place<'_>) -> Result<(), InstallError> {
     let ledger = Ledger::new(place.state.as_deref());
-    // All or nothing, as far as that can be known before.
+    // Check every change before the first one is made.
     edits.iter().try_for_each(Edit::check)?;
     for edit in edits {
         ledger.keep(edit)?;
@@ -156,19 +157,19 @@ pub fn apply(edits: &[Edit], place: &Place<'_>) -> Result<(), InstallError> {
     Ok(())
 }
 
-/// Carries a plan out that takes us away. What was kept is needed no longer.
+/// Applies a plan that removes our hook, and forgets the kept content.
 pub fn take_back(edits: &[Edit], place: &Place<'_>) -> Result<(), InstallError> {
     let ledger = Ledger::new(place.state.as_deref());
     edits.iter().try_for_each(Edit::check)?;
     edits.iter().try_for_each(Edit::apply)?;
-    // Folders that were made for one of them may have held all of them.
+    // A folder created for one file may have held several of them.
     for edit in edits {
         ledger.forget(edit);
     }
     Ok(())
 }
 
-/// How a host stands.
+/// Returns whether our hook is installed in a host.
 pub fn standing(
     host: &'static Host,
     scope: Scope,
@@ -186,7 +187,7 @@ pub fn standing(
     })
 }
 
-/// The file in which all hooks of a host are switched off, if there is one.
+/// Returns the file in which all hooks of a host are switched off, if there is one.
 pub fn off_in(host: &'static Host, scope: Scope, place: &Place<'_>) -> Result<Option<PathBuf>, InstallError> {
     if !matches!(host.config.form, Form::Json { .. }) {
         return Ok(None);
@@ -204,25 +205,25 @@ pub fn off_in(host: &'static Host, scope: Scope, place: &Place<'_>) -> Result<Op
     Ok(None)
 }
 
-/// The files, or the folder, that a host is told of hooks in.
+/// Returns the configuration files, or the folder, from which a host reads hooks.
 pub fn files(host: &'static Host, scope: Scope, place: &Place<'_>) -> Result<Vec<PathBuf>, InstallError> {
     let nowhere = |what: &str| InstallError::Nowhere(format!("{} {what}", host.title));
     let path = match scope {
         Scope::User => {
-            let spot = host.config.user.ok_or_else(|| nowhere("has no hooks for one person: try --project"))?;
+            let spot = host.config.user.ok_or_else(|| nowhere("has no per-user hooks; try --project"))?;
             let named = spot.variable.and_then(|name| (place.environment)(name)).map(PathBuf::from);
             let folder = match named.filter(|folder| folder.is_absolute()) {
                 Some(folder) => folder,
                 None => place
                     .home
                     .as_ref()
-                    .ok_or_else(|| nowhere("has its settings in your home: set HOME"))?
+                    .ok_or_else(|| nowhere("keeps its settings in your home folder; set HOME"))?
                     .join(spot.folder),
             };
             folder.join(spot.file)
         }
         Scope::Project => {
-            let path = host.config.project.ok_or_else(|| nowhere("has no hooks for one project: try --user"))?;
+            let path = host.config.project.ok_or_else(|| nowhere("has no per-project hooks; try --user"))?;
             place.project.join(path)
         }
     };
@@ -236,13 +237,13 @@ pub fn files(host: &'static Host, scope: Scope, place: &Place<'_>) -> Result<Vec
     Ok(found)
 }
 
-/// The file that a host may read in place of the one we write, if it is there.
+/// Returns the file that a host may read instead of the one we write, if it exists.
 pub fn rival(host: &'static Host, scope: Scope, place: &Place<'_>) -> Option<PathBuf> {
     let file = files(host, scope, place).ok()?.into_iter().next()?;
     Some(file.with_file_name(host.config.rival?)).filter(|rival| rival.exists())
 }
 
-/// What our commands for a host have in common.
+/// The text that all our commands for a host contain.
 fn mark(host: &Host) -> String {
     format!(" hook --host {} --event ", host.name)
 }
@@ -270,7 +271,7 @@ fn fresh(empty: &str) -> String {
     serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
 }
 
-/// Whether somebody has made the file and not yet written anything.
+/// Returns whether a file exists but is still empty.
 fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
@@ -328,7 +329,7 @@ fn without_entries(path: &Path, mut text: String, host: &Host) -> Result<String,
         let Some(hooks) = root.get("hooks").filter(|hooks| hooks.is_object()) else { return Ok(text) };
         let found = hooks.members().enumerate().find_map(|(member, (_, entries))| {
             let (list, at) = ours(entries, &mark(host))?;
-            // A list of entries that held nothing but ours goes with it.
+            // A list that contained only our entry is removed with it.
             let only = std::ptr::eq(list, entries) && entries.items().is_some_and(|items| items.len() == 1);
             Some((only.then_some(member), list, at))
         });
@@ -344,8 +345,8 @@ fn without_entries(path: &Path, mut text: String, host: &Host) -> Result<String,
     }
 }
 
-/// Whether what stands there is what is wanted: nothing is missing or smaller, and nothing is added that may narrow it. Beside
-/// an entry of a list there may be others.
+/// Returns whether the entry that was found does what the wanted entry does: nothing is missing or smaller, and nothing was
+/// added that may narrow it. A list may contain other entries as well.
 fn agrees(found: &Node, wanted: &Value, file: &str) -> bool {
     let is_harmless = |key: &str, value: &Node| match key {
         "matcher" => matches!(value.text(), Some("" | "*" | ".*")),
@@ -366,7 +367,7 @@ fn agrees(found: &Node, wanted: &Value, file: &str) -> bool {
     }
 }
 
-/// Where among these entries ours is. What somebody else has put into a group of ours is theirs.
+/// Returns the position of our entry. Other entries in the same group belong to others.
 fn ours<'n>(entries: &'n Node, words: &str) -> Option<(&'n Node, usize)> {
     let (at, entry) = entries.items()?.iter().enumerate().find(|(_, entry)| entry.says(words))?;
     let group = entry.get("hooks").and_then(|group| Some((group, group.items()?)));
@@ -377,33 +378,35 @@ fn ours<'n>(entries: &'n Node, words: &str) -> Option<(&'n Node, usize)> {
 
 fn parsed(path: &Path, text: &str) -> Result<Node, InstallError> {
     let content = |message: String| InstallError::Content { path: path.to_owned(), message };
-    let root = json::parse(text).map_err(|error| content(format!("it is not JSON: {error}")))?;
-    if root.is_object() { Ok(root) } else { Err(content("it is JSON, but not an object".to_owned())) }
+    let root = json::parse(text).map_err(|error| content(format!("it is not valid JSON: {error}")))?;
+    if root.is_object() { Ok(root) } else { Err(content("it is not a JSON object".to_owned())) }
 }
 
-/// The entries of a moment, if there are any.
+/// Returns the entries of a moment, if there are any.
 fn entries<'n>(path: &Path, root: &'n Node, moment: &str) -> Result<&'n [Node], InstallError> {
     let content = |message: String| InstallError::Content { path: path.to_owned(), message };
     let Some(hooks) = root.get("hooks") else { return Ok(&[]) };
     if !hooks.is_object() {
-        return Err(content("`hooks` is not an object in it".to_owned()));
+        return Err(content("`hooks` is not an object".to_owned()));
     }
     let Some(list) = hooks.get(moment) else { return Ok(&[]) };
-    list.items().ok_or_else(|| content(format!("`hooks.{moment}` is not a list in it")))
+    list.items().ok_or_else(|| content(format!("`hooks.{moment}` is not a list")))
 }
 
-/// A file that is all ours, unless somebody else's is there.
+/// Plans a file that belongs to us alone. Fails if another file is already there.
 fn own_file(path: PathBuf, text: String, call: Option<&str>) -> Result<Edit, InstallError> {
     let before = read(&path)?;
     if before.as_ref().is_some_and(|before| !before.contains(OURS)) {
-        let call = call.map(|command| format!(": let it end in `exec {command}`")).unwrap_or_default();
-        let message = format!("there is one already that is not ours, and there can be only one{call}");
+        let call = call
+            .map(|command| format!("; only one program can be here, so end yours with `exec {command}`"))
+            .unwrap_or_default();
+        let message = format!("it already exists, and vertebra did not write it{call}");
         return Err(InstallError::Content { path, message });
     }
     Ok(Edit { executable: call.is_some(), path, before, own: None, after: Some(text) })
 }
 
-/// What a file says; nothing if there is none.
+/// Returns the content of a file, or `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<String>, InstallError> {
     let wrong = |source| InstallError::Io { path: path.to_owned(), source };
     let content = |message: String| InstallError::Content { path: path.to_owned(), message };
@@ -415,7 +418,7 @@ fn read(path: &Path) -> Result<Option<String>, InstallError> {
     if about.is_symlink() {
         let target = fs::read_link(path).map(|target| target.display().to_string()).unwrap_or_default();
         return Err(content(format!(
-            "it is a link to {target}, which a replacement would cut: put a file in its place first"
+            "it is a symbolic link to {target}, which a new file would replace; put a regular file in its place first"
         )));
     }
     if !about.is_file() {

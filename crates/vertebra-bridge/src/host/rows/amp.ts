@@ -1,5 +1,5 @@
-// Written by `vertebra install --host amp`; `vertebra uninstall --host amp` takes it away.
-// Every tool call is put to the policy of vertebra.toml. Whatever goes wrong on the way is a no.
+// Written by `vertebra install --host amp`; `vertebra uninstall --host amp` removes it.
+// Checks every tool call against the policy of vertebra.toml. If the check fails, the call is denied.
 import { spawnSync } from "node:child_process"
 
 const COMMAND: string[] = $command

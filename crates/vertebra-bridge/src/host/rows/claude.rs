@@ -1,4 +1,4 @@
-//! Claude Code, and what those share who took over its contract.
+//! Claude Code, and what it shares with the hosts that adopted its contract.
 
 use crate::host::{Ask, Config, Fields, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
 
@@ -29,13 +29,13 @@ pub(super) const END: &str = r#"{"continue": false, "stopReason": "$reason"}"#;
 pub(super) const MESSAGE: &str = r#"{"systemMessage": "$message"}"#;
 const OTHER_RESULT: &str = r#"{"hookSpecificOutput": {"hookEventName": "$event", "updatedToolOutput": "$result"}}"#;
 
-/// Something for the person, at any moment.
+/// A message for the person, at any moment.
 pub(super) const TELLS: Takes = Takes { message: Some(MESSAGE), ..NOTHING };
-/// Something for the model and the person.
+/// Context for the model and a message for the person.
 pub(super) const INFORMED: Takes = Takes { context: Some(CONTEXT), ..TELLS };
-/// A no, and something for the model and the person.
+/// A denial, context for the model and a message for the person.
 pub(super) const REFUSABLE: Takes = Takes { refusal: Refusal::Exit2, ..INFORMED };
-/// All of it.
+/// Every kind of answer before a tool call.
 pub(super) const BEFORE_TOOL: Takes = Takes {
     refusal: Refusal::Exit2,
     ask: Ask::Say(ASK),
@@ -46,7 +46,7 @@ pub(super) const BEFORE_TOOL: Takes = Takes {
     result: None,
     message: Some(MESSAGE),
 };
-/// Exit codes count for nothing where a person would be asked.
+/// The host ignores exit codes where it would ask a person.
 pub(super) const PERMISSION: Takes = Takes {
     refusal: Refusal::Say(
         r#"{"hookSpecificOutput": {"hookEventName": "$event", "decision": {"behavior": "deny", "message": "$reason"}}}"#,
@@ -61,7 +61,7 @@ pub(super) const fn moment(name: &'static str, point: &'static str, fields: Fiel
     Moment { name, point, fields, takes, installed: true }
 }
 
-/// Claude Code's moments that have a place among our points.
+/// Claude Code's moments that correspond to one of our points.
 pub(super) const MOMENTS: &[Moment] = &[
     moment("SessionStart", "SessionStart", &[], Takes { stop: Some(END), ..INFORMED }),
     moment("UserPromptSubmit", "PromptSubmit", PROMPT, Takes { stop: Some(END), ..REFUSABLE }),
@@ -92,7 +92,7 @@ pub(in crate::host) const CLAUDE_CODE: Host = Host {
     mcp_between: None,
     texts: None,
     quiet: "",
-    failing: "open; closed where we are installed, from 2.1.295",
+    failing: "open; closed with our entry, from 2.1.295",
     caps_stops: true,
     config: Config {
         user: Some(Spot { variable: Some("CLAUDE_CONFIG_DIR"), folder: ".claude", file: "settings.json" }),
@@ -105,10 +105,10 @@ pub(in crate::host) const CLAUDE_CODE: Host = Host {
         },
     },
     programs: &["claude"],
-    remark: "A version before 2.1.295 does not know `onFailure`: there a hook that cannot start lets the call pass.",
+    remark: "Versions before 2.1.295 do not know `onFailure`: if the hook cannot start, the call passes.",
 };
 
-/// Claude Code's contract in another shape of its tools' names.
+/// Factory Droid follows Claude Code's contract, with other tool names.
 pub(in crate::host) const FACTORY: Host = Host {
     name: "factory",
     title: "Factory Droid",

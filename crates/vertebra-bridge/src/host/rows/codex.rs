@@ -1,5 +1,5 @@
-//! Codex CLI: Claude Code's contract, read strictly. A field it does not know, a bare `allow` or an `ask` makes the whole
-//! answer void, and the call passes.
+//! Codex CLI: Claude Code's contract, read strictly. An unknown field, a bare `allow` or an `ask` makes the whole answer
+//! invalid, and the call passes.
 
 use super::claude::{
     CALL, CHILD, CHILD_STOP, COMPACT, INFORMED, PERMISSION, PROMPT, REFUSABLE, RESULT, STOP, TELLS, moment,
@@ -24,7 +24,7 @@ const MOMENTS: &[Moment] = &[
     moment("SubagentStop", "SubagentStop", CHILD_STOP, Takes { context: None, ..REFUSABLE }),
     moment("PreCompact", "BeforeCompact", COMPACT, TELLS),
     moment("PostCompact", "AfterCompact", COMPACT, TELLS),
-    // It gets no more than three seconds there, and a warning for every longer limit.
+    // Codex allows at most three seconds here and warns about every longer limit.
     Moment { installed: false, ..moment("SessionEnd", "SessionEnd", &[], NOTHING) },
 ];
 
@@ -55,5 +55,5 @@ pub(in crate::host) const CODEX: Host = Host {
         },
     },
     programs: &["codex"],
-    remark: "Codex skips hooks that nobody has approved, in silence: start it, type /hooks and approve these.",
+    remark: "Codex silently skips hooks that are not approved: start Codex, type /hooks and approve these.",
 };

@@ -1,4 +1,4 @@
-//! GitHub Copilot CLI, which does not name the event in its own payload, and the agent of VS Code.
+//! GitHub Copilot CLI, whose payload does not name the event, and the agent of VS Code.
 
 use super::claude::{
     BEFORE_TOOL, CALL, CHILD, CHILD_STOP, COMPACT, INFORMED, PROMPT, REFUSABLE, RESULT, STOP, TELLS, moment,
@@ -6,7 +6,7 @@ use super::claude::{
 use crate::host::{Ask, Config, Fields, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
 
 const OWN_CALL: Fields = &[("tool", "/toolName"), ("args", "/toolArgs")];
-/// The arguments have another name where a person would be asked.
+/// The arguments have another name where the host would ask a person.
 const ASKED_CALL: Fields = &[("tool", "/toolName"), ("args", "/toolArgs"), ("args", "/toolInput")];
 const OWN_CONTEXT: Takes = Takes { context: Some(r#"{"additionalContext": "$context"}"#), ..NOTHING };
 
@@ -57,7 +57,7 @@ const MOMENTS: &[Moment] = &[
     moment("subagentStop", "SubagentStop", &[("subagent", "/agentName")], GO_ON),
     moment("preCompact", "BeforeCompact", &[("reason", "/trigger")], NOTHING),
     moment("sessionEnd", "SessionEnd", &[], NOTHING),
-    // As Copilot calls hooks that stand in Claude Code's files. Which of both forms it reads then is not written anywhere.
+    // Copilot also calls hooks from Claude Code's files. It is not documented which of the two forms it reads then.
     Moment {
         installed: false,
         ..moment(
@@ -113,7 +113,7 @@ pub(in crate::host) const COPILOT: Host = Host {
     mcp_between: Some("-"),
     texts: None,
     quiet: "",
-    failing: "closed before a tool, but open when it takes too long",
+    failing: "closed before a tool call, but open on a timeout",
     caps_stops: true,
     config: Config {
         user: Some(Spot { variable: Some("COPILOT_HOME"), folder: ".copilot", file: "hooks/vertebra.json" }),
@@ -126,7 +126,7 @@ pub(in crate::host) const COPILOT: Host = Host {
         },
     },
     programs: &["copilot"],
-    remark: "The cloud agent reads hooks of the project only, and takes a question for a no.",
+    remark: "The cloud agent reads only the hooks of the project, and treats a question as a denial.",
 };
 
 const VSCODE_MOMENTS: &[Moment] = &[
@@ -183,5 +183,5 @@ pub(in crate::host) const VSCODE: Host = Host {
         },
     },
     programs: &["code", "code-insiders"],
-    remark: "Hooks are a preview in VS Code, and its other harnesses (Copilot, Claude, Codex) read their own files.",
+    remark: "Hooks are a preview feature of VS Code. Its other agents (Copilot, Claude, Codex) read their own files.",
 };

@@ -1,4 +1,4 @@
-//! Cursor: names of its own, and permissions in a flat answer.
+//! Cursor: its own names, and permissions in a flat answer.
 
 use super::claude::{CALL, moment};
 use crate::host::{Ask, Config, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
@@ -8,7 +8,7 @@ const CONTEXT: &str = r#"{"additional_context": "$context"}"#;
 
 const BEFORE_TOOL: Takes = Takes {
     refusal: Refusal::Exit2,
-    // A question is accepted here and never asked; it is where a command or a server is about to be reached.
+    // Cursor accepts a question here but never asks it. It asks right before it runs a command or calls a server.
     ask: Ask::Later(&["bash", "mcp__*"]),
     allow: Some(ALLOW),
     rewrite: Some(Rewrite { form: r#"{"permission": "allow", "updated_input": "$args"}"# }),
@@ -62,7 +62,7 @@ const MOMENTS: &[Moment] = &[
         Takes { message: Some(r#"{"user_message": "$message"}"#), ..NOTHING },
     ),
     moment("sessionEnd", "SessionEnd", &[], NOTHING),
-    // As Cursor calls hooks that stand in Claude Code's files.
+    // The form in which Cursor calls hooks from Claude Code's files.
     lent("UserPromptSubmit", "PromptSubmit", &[("prompt", "/prompt")], REFUSABLE),
     lent("PreToolUse", "BeforeToolUse", CALL, BEFORE_TOOL_LENT),
     lent("PostToolUse", "AfterToolUse", CALL, Takes { context: Some(CONTEXT), ..NOTHING }),
@@ -70,7 +70,7 @@ const MOMENTS: &[Moment] = &[
     lent("SubagentStop", "SubagentStop", &[("subagent", "/subagent_type"), ("repeated", "/stop_hook_active")], GO_ON),
 ];
 
-/// There is no later moment for hooks that stand in Claude Code's files.
+/// Hooks from Claude Code's files have no later moment.
 const BEFORE_TOOL_LENT: Takes = Takes { ask: Ask::No, ..BEFORE_TOOL };
 
 const fn lent(name: &'static str, point: &'static str, fields: crate::host::Fields, takes: Takes) -> Moment {
@@ -91,7 +91,7 @@ pub(in crate::host) const CURSOR: Host = Host {
     mcp_between: None,
     texts: None,
     quiet: "{}",
-    failing: "open; closed where we are installed",
+    failing: "open; closed with our entry",
     caps_stops: true,
     config: Config {
         user: Some(Spot { variable: None, folder: ".cursor", file: "hooks.json" }),
@@ -104,5 +104,5 @@ pub(in crate::host) const CURSOR: Host = Host {
         },
     },
     programs: &["cursor", "cursor-agent"],
-    remark: "Cursor does not tell which server an MCP tool belongs to: to the policy it is `mcp__unknown__TOOL`.",
+    remark: "Cursor does not say which server an MCP tool belongs to, so the policy sees `mcp__unknown__TOOL`.",
 };

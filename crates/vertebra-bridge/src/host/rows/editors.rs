@@ -1,4 +1,4 @@
-//! Windsurf, Cline and Kiro: a no, and little else.
+//! Windsurf, Cline and Kiro, which accept a denial and little else.
 
 use super::claude::moment;
 use crate::host::{Config, Fields, Form, Host, Moment, NOTHING, Refusal, Sign, Source, Spot, Takes, row::THROUGH};
@@ -32,7 +32,7 @@ pub(in crate::host) const WINDSURF: Host = Host {
     other_names: &["cascade", "devin-desktop"],
     signs: &[&[Sign::Has("/agent_action_name")]],
     readers: &[],
-    // It starts hooks in the workspace. The folder in an event is one that the model chose for a command.
+    // Windsurf starts hooks in the workspace. The folder in an event is the one that the model chose for a command.
     project: &[],
     event_at: &["/agent_action_name"],
     moments: WINDSURF_MOMENTS,
@@ -81,7 +81,7 @@ const CLINE_MOMENTS: &[Moment] = &[
     moment("PreCompact", "BeforeCompact", &[], Takes { refusal: Refusal::Say(CANCEL), ..NOTHING }),
     moment("TaskComplete", "ShouldContinue", &[], NOTHING),
     moment("TaskCancel", "SessionEnd", &[], NOTHING),
-    // As its command line calls the same programs: it waits for an answer about tools only.
+    // Cline's command line calls the same programs, and waits for an answer only at tool calls.
     of_cli("agent_start", "SessionStart", &[], NOTHING),
     of_cli("agent_resume", "SessionStart", &[], NOTHING),
     of_cli("prompt_submit", "PromptSubmit", CLINE_PROMPT, NOTHING),
@@ -96,7 +96,7 @@ const fn of_cli(name: &'static str, point: &'static str, fields: Fields, takes: 
     Moment { installed: false, ..moment(name, point, fields, takes) }
 }
 
-/// Arguments that are what somebody writes into a file, looks for or says.
+/// Arguments that are plain text: file contents, search terms, messages.
 const CLINE_TEXTS: &[&str] = &[
     "content", "old_text", "new_text", "diff", "input", "command", "cmd", "regex", "question", "prompt", "context",
     "result",
@@ -142,11 +142,11 @@ pub(in crate::host) const CLINE: Host = Host {
         form: Form::Programs,
     },
     programs: &["cline"],
-    remark: "Hooks have to be switched on in Cline's settings.",
+    remark: "Turn hooks on in Cline's settings.",
 };
 
 const KIRO_CALL: Fields = &[("tool", "/tool_name"), ("args", "/tool_input")];
-/// What a hook prints there is what the model reads.
+/// The model reads what a hook prints there.
 const PRINTS: Takes = Takes { context: Some(r#""$context""#), ..NOTHING };
 
 const KIRO_MOMENTS: &[Moment] = &[
@@ -192,11 +192,11 @@ pub(in crate::host) const KIRO: Host = Host {
         project: Some(".kiro/agents/*.json"),
         rival: None,
         form: Form::Json {
-            empty: r#"{"name": "vertebra", "description": "The usual agent, under the policy of vertebra.toml", "tools": ["*"]}"#,
+            empty: r#"{"name": "vertebra", "description": "The default agent, under the policy of vertebra.toml", "tools": ["*"]}"#,
             gate: r#"{"command": "$command", "timeout_ms": 60000}"#,
             entry: r#"{"command": "$command", "timeout_ms": 60000}"#,
         },
     },
     programs: &["kiro-cli", "kiro"],
-    remark: "Hooks belong to an agent in Kiro: only agents of this folder are held. Start it with `--agent NAME`.",
+    remark: "In Kiro, hooks belong to an agent: the policy covers only the agents in this folder. Start Kiro with `--agent NAME`.",
 };

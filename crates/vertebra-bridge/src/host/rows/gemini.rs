@@ -1,4 +1,4 @@
-//! Gemini CLI, and Qwen Code, which has its tools and Claude Code's contract.
+//! Gemini CLI, and Qwen Code, which has Gemini CLI's tools and Claude Code's contract.
 
 use super::claude::{
     BEFORE_TOOL as CLAUDE_BEFORE_TOOL, CALL as CLAUDE_CALL, CHILD, CHILD_STOP, COMPACT, END, FAILURE, INFORMED,
@@ -63,8 +63,8 @@ const TOOLS: &[(&str, &str)] = &[
     ("skill", "load_skill"),
 ];
 
-/// Qwen Code's moments: Claude Code's, but neither a yes nor other arguments nor another result are read, and what would
-/// end the run at its end keeps it going.
+/// Qwen Code's moments: those of Claude Code, but it ignores permissions, rewritten arguments and replaced results, and a
+/// stop at the end of a run keeps the run going.
 const QWEN_MOMENTS: &[Moment] = &[
     moment("SessionStart", "SessionStart", &[], INFORMED),
     moment("UserPromptSubmit", "PromptSubmit", PROMPT, Takes { stop: Some(END), ..REFUSABLE }),
@@ -114,7 +114,7 @@ pub(in crate::host) const GEMINI: Host = Host {
         form: FORM,
     },
     programs: &["gemini"],
-    remark: "Gemini CLI asks once before hooks of a project run.",
+    remark: "Gemini CLI asks once before it runs the hooks of a project.",
 };
 
 pub(in crate::host) const QWEN: Host = Host {
@@ -144,5 +144,5 @@ pub(in crate::host) const QWEN: Host = Host {
         form: FORM,
     },
     programs: &["qwen"],
-    remark: "Without a person at it, Qwen Code takes a question for a no.",
+    remark: "In non-interactive mode, Qwen Code treats a question as a denial.",
 };

@@ -10,7 +10,7 @@ mod shims;
 
 use super::Host;
 
-/// All hosts. Of several that could have sent an event, the first has.
+/// All hosts. If several could have sent an event, the first one is chosen.
 pub static HOSTS: &[Host] = &[
     shims::OPENCODE,
     shims::AMP,

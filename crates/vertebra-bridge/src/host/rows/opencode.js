@@ -1,5 +1,5 @@
-// Written by `vertebra install --host opencode`; `vertebra uninstall --host opencode` takes it away.
-// Every tool call is put to the policy of vertebra.toml. Whatever goes wrong on the way is a no.
+// Written by `vertebra install --host opencode`; `vertebra uninstall --host opencode` removes it.
+// Checks every tool call against the policy of vertebra.toml. If the check fails, the call is denied.
 import { spawnSync } from "node:child_process"
 
 const COMMAND = $command
@@ -20,14 +20,14 @@ export const Vertebra = async ({ directory }) => ({
     const call = { tool: input.tool, call_id: input.callID, session_id: input.sessionID, cwd: directory }
     const answer = judge("tool.execute.before", { ...call, args: output.args ?? {} })
     if (answer.args) {
-      // The tool is called with this very object.
+      // The tool is called with this same object, so change it in place.
       for (const key of Object.keys(output.args)) delete output.args[key]
       Object.assign(output.args, answer.args)
     }
   },
   "tool.execute.after": async (input, output) => {
     const call = { tool: input.tool, call_id: input.callID, session_id: input.sessionID, cwd: directory }
-    // Tools of MCP servers give a list of parts.
+    // Tools of MCP servers return a list of parts.
     const parts = Array.isArray(output.content) ? output.content : undefined
     const said = output.output ?? parts?.map((part) => part.text ?? JSON.stringify(part)).join("\n")
     const answer = judge("tool.execute.after", { ...call, args: input.args ?? {}, output: said })

@@ -1,4 +1,4 @@
-//! `OpenCode` and Amp: they load programs of their own language, so one of ours calls us.
+//! `OpenCode` and Amp, which load plugins in their own language. Our plugin calls `vertebra hook`.
 
 use super::claude::moment;
 use crate::host::{Config, Fields, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
@@ -48,7 +48,7 @@ pub(in crate::host) const OPENCODE: Host = Host {
         ("webfetch", "web_fetch"),
         ("websearch", "web_search"),
         ("skill", "load_skill"),
-        // Not of a server, whatever its name looks like.
+        // Not tools of an MCP server, although their names look like it.
         ("plan_enter", "plan_enter"),
         ("plan_exit", "plan_exit"),
         ("task", "spawn_subagent"),
@@ -101,5 +101,5 @@ pub(in crate::host) const AMP: Host = Host {
         form: Form::Shim(include_str!("amp.ts")),
     },
     programs: &["amp"],
-    remark: "Plugins are experimental in Amp.",
+    remark: "Amp plugins are experimental.",
 };

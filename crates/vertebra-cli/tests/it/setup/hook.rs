@@ -117,12 +117,12 @@ fn asked(machine: &Machine, arguments: &[&str], event: &Value) -> Told {
 }
 
 #[test]
-fn an_event_that_cannot_be_read_passes_no_gate() {
+fn an_event_that_cannot_be_read_is_denied_before_a_tool_call() {
     let machine = Machine::new();
     let at_gate = ["hook", "--host", "claude-code", "--event", "PreToolUse"];
     let cases: [(&[u8], &str); 6] = [
-        (b"", "nothing came on stdin"),
-        (b"  \n", "nothing came on stdin"),
+        (b"", "stdin is empty"),
+        (b"  \n", "stdin is empty"),
         (b"hello", "is not JSON"),
         (b"{\"a\": ", "is not JSON"),
         (b"{\"a\": \"\xff\xfe\"}", "is not UTF-8"),
@@ -133,9 +133,9 @@ fn an_event_that_cannot_be_read_passes_no_gate() {
         assert_eq!((told.code, told.out.as_str()), (2, ""), "{input:?}");
         assert!(told.err.contains(why), "{why}: {}", told.err);
         let told = fed(&mut machine.command(&["hook"]), input);
-        assert_eq!(told.code, 2, "nobody said what happened: {}", told.err);
+        assert_eq!(told.code, 2, "the event is unknown: {}", told.err);
         let told = fed(&mut machine.command(&["hook", "--host", "claude-code", "--event", "Stop"]), input);
-        assert_eq!((told.code, told.out.as_str()), (0, ""), "an end is no gate: {}", told.err);
+        assert_eq!((told.code, told.out.as_str()), (0, ""), "a stop event is not denied: {}", told.err);
         assert!(told.err.contains(why), "{}", told.err);
         let told = fed(&mut machine.command(&[&at_gate[..], &["--fail-open"]].concat()), input);
         assert_eq!((told.code, told.out.as_str()), (0, ""), "{}", told.err);
@@ -146,11 +146,11 @@ fn an_event_that_cannot_be_read_passes_no_gate() {
     }
     let told = fed(&mut machine.command(&["hook", "--host", "clod"]), b"{}");
     assert_eq!(told.code, 2);
-    assert!(told.err.contains("there is no agent `clod`") && told.err.contains("claude-code"), "{}", told.err);
+    assert!(told.err.contains("unknown agent `clod`") && told.err.contains("claude-code"), "{}", told.err);
 }
 
 #[test]
-fn a_policy_that_cannot_be_read_passes_no_gate_and_says_its_line() {
+fn a_policy_that_cannot_be_read_denies_and_names_its_file() {
     let machine = Machine::new();
     machine.user_settings("[permissions]\ndeny = [\"Bash(rm *)\"]\nmodes = 1\n");
     let told = asked(&machine, &[], &call(&machine, "ls"));
@@ -163,7 +163,7 @@ fn a_policy_that_cannot_be_read_passes_no_gate_and_says_its_line() {
 }
 
 #[test]
-fn a_pattern_that_is_none_is_told_also_where_no_event_would_reach_it() {
+fn an_invalid_pattern_is_reported_even_if_no_event_reaches_it() {
     let machine = Machine::new();
     for pattern in ["a(", "x)", "+", "[b", "c{2", r"\q"] {
         machine.user_settings(&format!(
@@ -176,7 +176,7 @@ fn a_pattern_that_is_none_is_told_also_where_no_event_would_reach_it() {
 }
 
 #[test]
-fn programs_of_a_policy_that_is_named_start_where_it_lies_whoever_asks() {
+fn programs_of_a_policy_given_by_config_start_in_its_folder() {
     let machine = Machine::new();
     machine.write(
         "policies/check.toml",
@@ -199,7 +199,7 @@ fn programs_of_a_policy_that_is_named_start_where_it_lies_whoever_asks() {
 }
 
 #[test]
-fn ten_megabytes_are_judged_and_forty_are_refused() {
+fn an_event_of_ten_megabytes_is_judged_and_one_of_forty_is_denied() {
     let machine = Machine::new();
     machine.user_settings(FORBIDDEN);
     let long = |bytes: usize| call(&machine, &format!("run forbidden {}", "x".repeat(bytes)));
@@ -212,7 +212,7 @@ fn ten_megabytes_are_judged_and_forty_are_refused() {
 }
 
 #[test]
-fn an_agent_that_never_closes_stdin_is_answered_all_the_same() {
+fn an_agent_that_never_closes_stdin_gets_an_answer() {
     let machine = Machine::new();
     machine.user_settings(FORBIDDEN);
     let mut command = machine.command(&["hook"]);
@@ -225,7 +225,7 @@ fn an_agent_that_never_closes_stdin_is_answered_all_the_same() {
 }
 
 #[test]
-fn an_interrupt_ends_it_and_what_it_started() {
+fn an_interrupt_ends_the_hook_and_the_processes_it_started() {
     let machine = Machine::new();
     let script = "echo $$ > started; while :; do sleep 1; done";
     machine.user_settings(&format!(
@@ -256,12 +256,12 @@ fn an_interrupt_ends_it_and_what_it_started() {
 }
 
 #[test]
-fn the_policy_of_a_project_counts_once_it_is_trusted_and_wherever_the_agent_has_gone() {
+fn a_project_policy_applies_once_it_is_trusted_even_if_the_agent_changes_folders() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", FORBIDDEN);
     machine.write("elsewhere/.keep", "");
     let forbidden = call(&machine, "run forbidden");
-    assert_eq!(asked(&machine, &[], &forbidden).code, 0, "nobody trusts it");
+    assert_eq!(asked(&machine, &[], &forbidden).code, 0, "it is not trusted");
     let start = json!({ "hook_event_name": "SessionStart", "session_id": "s", "cwd": machine.path("project"), "source": "startup" });
     let told = asked(&machine, &[], &start);
     assert_eq!(told.code, 0);
@@ -283,7 +283,7 @@ fn the_policy_of_a_project_counts_once_it_is_trusted_and_wherever_the_agent_has_
 }
 
 #[test]
-fn an_agent_that_makes_a_repository_inside_of_its_project_does_not_leave_its_policy() {
+fn creating_a_repository_inside_a_project_does_not_escape_its_policy() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", FORBIDDEN);
     machine
@@ -309,15 +309,15 @@ fn an_agent_that_makes_a_repository_inside_of_its_project_does_not_leave_its_pol
     machine.write("project/vertebra.toml", FORBIDDEN);
 
     machine.write("project/inner/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
-    assert_eq!(from("project/inner", "run forbidden").code, 2, "nobody trusts its own");
+    assert_eq!(from("project/inner", "run forbidden").code, 2, "its own policy is not trusted");
     let inner = machine.path("project/inner");
     assert_eq!(machine.command(&["trust", "--yes"]).current_dir(&inner).status().expect("it runs").code(), Some(0));
-    assert_eq!(from("project/inner/deep", "run another").code, 2, "a person trusts its own");
-    assert_eq!(from("project/inner/deep", "run forbidden").code, 0, "which holds in place of the other");
+    assert_eq!(from("project/inner/deep", "run another").code, 2, "its own policy is trusted");
+    assert_eq!(from("project/inner/deep", "run forbidden").code, 0, "and replaces the other one");
 }
 
 #[test]
-fn nothing_that_appears_beside_a_trusted_policy_takes_it_away() {
+fn new_files_next_to_a_trusted_policy_do_not_disable_it() {
     const READING: &str = "[[hook]]\npoint = \"BeforeToolUse\"\nmatch = { path = \"**/.env\" }\ndeny = \"no\"\n";
     let policy = format!("{FORBIDDEN}\n{READING}");
     let scene = |at: &str| {
@@ -365,7 +365,7 @@ fn nothing_that_appears_beside_a_trusted_policy_takes_it_away() {
 }
 
 #[test]
-fn what_an_agent_does_to_the_users_policy_is_asked_about() {
+fn a_call_that_touches_the_users_policy_needs_approval() {
     let machine = Machine::new();
     let config = machine.path("home/.config/vertebra/vertebra.toml").to_string_lossy().into_owned();
     let state = machine.path("home/.local/state/vertebra/trust.json").to_string_lossy().into_owned();
@@ -386,7 +386,7 @@ fn what_an_agent_does_to_the_users_policy_is_asked_about() {
 }
 
 #[test]
-fn a_pattern_that_cannot_be_used_allows_nothing() {
+fn an_invalid_pattern_allows_nothing() {
     let machine = Machine::new();
     machine.user_settings(
         "[[hook]]\npoint = \"BeforeToolUse\"\nmatch = { command = '^git tag [\\w.-]{1,2550}$' }\nallow = true\n",
@@ -396,7 +396,7 @@ fn a_pattern_that_cannot_be_used_allows_nothing() {
 }
 
 #[test]
-fn an_agent_that_changes_the_policy_of_its_project_is_not_rid_of_it() {
+fn changing_a_trusted_policy_makes_every_changing_call_need_approval() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", FORBIDDEN);
     machine.write("project/AGENTS.md", "one");
@@ -415,7 +415,7 @@ fn an_agent_that_changes_the_policy_of_its_project_is_not_rid_of_it() {
         ("it cannot be parsed", &|| machine.write("project/vertebra.toml", "[[")),
         ("it is gone", &|| fs::remove_file(&file).expect("it is there")),
         ("it says nothing", &|| machine.write("project/vertebra.toml", "")),
-        ("nobody knows what was trusted", &|| fs::write(&trusted, "{").expect("written")),
+        ("the trust file is invalid", &|| fs::write(&trusted, "{").expect("written")),
     ];
     for (way, change) in ways {
         change();
@@ -428,7 +428,7 @@ fn an_agent_that_changes_the_policy_of_its_project_is_not_rid_of_it() {
         codex["model"] = "m".into();
         let told = asked(&machine, &["--host", "codex"], &codex);
         assert_eq!(told.code, 2, "{way}: it cannot ask");
-        if !way.starts_with("nobody") {
+        if way != "the trust file is invalid" {
             assert!(told.err.contains("vertebra trust"), "{way}: {}", told.err);
         }
         let mut reading = forbidden.clone();
@@ -448,7 +448,7 @@ fn an_agent_that_changes_the_policy_of_its_project_is_not_rid_of_it() {
 }
 
 #[test]
-fn an_agent_trusts_nothing_in_a_persons_place() {
+fn a_command_that_would_change_trust_needs_approval() {
     let machine = Machine::new();
     let asks = |command: &str| asked(&machine, &[], &call(&machine, command)).out.contains("\"ask\"");
     for command in [
@@ -473,7 +473,7 @@ fn an_agent_trusts_nothing_in_a_persons_place() {
 }
 
 #[test]
-fn the_log_says_what_was_changed_and_what_could_not_be_judged() {
+fn the_log_records_changes_and_events_that_could_not_be_judged() {
     let machine = Machine::new();
     let lines = || -> Vec<Value> {
         let log = machine.read("home/.local/state/vertebra/hook-log.jsonl");
@@ -494,7 +494,7 @@ fn the_log_says_what_was_changed_and_what_could_not_be_judged() {
     assert_eq!(asked(&machine, &["--host", "claude-code"], &unknown).code, 0);
     let line = lines().pop().expect("a line");
     assert_eq!((&line["moment"], &line["decision"]), (&json!("Unheard"), &Value::Null), "{line}");
-    assert!(line["reason"].as_str().is_some_and(|reason| reason.contains("no place here")), "{line}");
+    assert!(line["reason"].as_str().is_some_and(|reason| reason.contains("unknown event")), "{line}");
 }
 
 #[test]
@@ -531,7 +531,7 @@ fn judgements_are_logged_without_secrets_and_the_log_is_bounded() {
 }
 
 #[test]
-fn it_explains_itself_without_answering() {
+fn explain_shows_the_decision_without_answering() {
     let machine = Machine::new();
     machine.user_settings("[[hook]]\nname = \"careful\"\npoint = \"BeforeToolUse\"\nmatch = { tool = \"bash\" }\nask = \"is this wise?\"\n");
     let mut event = call(&machine, "ls");
@@ -543,24 +543,38 @@ fn it_explains_itself_without_answering() {
     insta::assert_snapshot!(told.out.replace(here.trim_end_matches('/'), "[here]"));
 }
 
-/// The blocks of a page in this language, each with what stands in it.
+#[test]
+fn a_subcommand_of_hooks_that_is_typed_after_hook_gets_a_hint() {
+    let machine = Machine::new();
+    let told = machine.runs(&["hook", "list"]);
+    assert_eq!(told.code, 2, "an unknown argument in an installed entry still denies");
+    assert!(told.err.contains("did you mean `vertebra hooks list`?"), "{}", told.err);
+    for arguments in [&["hook", "nonsense"][..], &["hook", "--nonsense"], &["hosts", "list"]] {
+        let told = machine.runs(arguments);
+        assert_eq!(told.code, 2, "{arguments:?}");
+        assert!(told.err.contains("unexpected argument") && !told.err.contains("did you mean"), "{}", told.err);
+    }
+}
+
+/// Returns the content of the code blocks of a page in this language.
 fn blocks(page: &str, language: &str) -> Vec<String> {
     let begin = format!("```{language}\n");
     page.split(&begin).skip(1).filter_map(|rest| Some(rest.split_once("```")?.0.to_owned())).collect()
 }
 
 #[test]
-fn the_page_about_policies_is_true() {
+fn the_commands_in_the_policy_guide_work_as_shown() {
     let page =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy.md")).expect("the page");
     let machine = Machine::new();
-    let [policy, cases] = &*blocks(&page, "toml") else { panic!("a policy and its cases") };
-    machine.user_settings(policy);
+    let [rule, cases, question, permissions] = &*blocks(&page, "toml") else { panic!("four TOML blocks") };
+    assert_eq!(rule.lines().count(), 5, "the first rule is short");
+    machine.user_settings(&[rule.as_str(), question, permissions].join("\n"));
     machine.write("home/.config/vertebra/vertebra.test.toml", cases);
-    let here = machine.path("").display().to_string();
+    let path_of = |name: &str| machine.path(name).display().to_string();
     let program = Path::new(env!("CARGO_BIN_EXE_vertebra")).parent().expect("a folder").display().to_string();
     let path = format!("{program}:{}", std::env::var("PATH").unwrap_or_default());
-    let mut said = 0;
+    let mut shown = 0;
     for block in blocks(&page, "console") {
         let (mut commands, mut expected) = (Vec::new(), String::new());
         for line in block.lines() {
@@ -575,14 +589,20 @@ fn the_page_about_policies_is_true() {
             command.args(["-c", line]).env_clear().env("PATH", &path).env("HOME", machine.path("home"));
             let told = fed(command.current_dir(machine.path("project")), b"");
             assert_eq!(told.code, 0, "{line}: {}", told.err);
-            out = told.out.replace(here.trim_end_matches('/'), "[here]");
+            out = told.out.replace(&path_of("home"), "/home/you").replace(&path_of("project"), "/home/you/project");
         }
         if !expected.is_empty() {
             assert_eq!(out, expected);
-            said += 1;
+            shown += 1;
         }
     }
-    assert_eq!(said, 2, "the page shows what is said");
+    assert_eq!(shown, 2, "the guide shows the output of `vertebra hook --explain`");
+    let cat = call(&machine, "cat /srv/app/.env");
+    assert_eq!(asked(&machine, &[], &cat).code, 2, "the permission rule covers commands");
+    let edit = json!({
+        "hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": { "file_path": "package.json" },
+    });
+    assert_eq!(asked(&machine, &[], &edit).code, 0, "other files can be edited");
     assert!(
         machine.read("home/.claude/settings.json").contains("vertebra")
             && machine.read("home/.codex/hooks.json").contains("vertebra")

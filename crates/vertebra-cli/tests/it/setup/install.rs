@@ -1,4 +1,4 @@
-//! Other agents are told of the policy, and forget it again.
+//! Installing the policy into other agents, and removing it.
 
 use std::{
     fs,
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::Machine;
 
-/// Where each agent has its hooks, for a person and for a project, and something of somebody else's that is there already.
-/// Odd white space, order and comments are theirs.
+/// The settings file of each agent, per user and per project, and existing content of the user with unusual white space, order
+/// and comments.
 const FILES: &[(&str, &str, &str, &str)] = &[
     (
         "claude-code",
@@ -64,7 +64,16 @@ fn parsed(text: &str) -> Value {
 }
 
 #[test]
-fn what_was_there_stays_and_comes_back_to_the_byte() {
+fn the_help_of_install_and_uninstall_explains_the_command_and_shows_examples() {
+    let machine = Machine::new();
+    for (command, says) in [("install", "runs `vertebra hook` at every event"), ("uninstall", "Removes the entries")] {
+        let help = machine.runs(&[command, "--help"]).out;
+        assert!(help.contains(says) && help.contains(&format!("  vertebra {command} --host claude-code")), "{help}");
+    }
+}
+
+#[test]
+fn uninstall_restores_every_file_byte_for_byte() {
     let machine = Machine::new();
     for (host, user, project, text) in FILES {
         for (scope, file) in [("--user", format!("home/{user}")), ("--project", format!("project/{project}"))] {
@@ -88,13 +97,13 @@ fn what_was_there_stays_and_comes_back_to_the_byte() {
             let back = told(&machine, "uninstall", host, scope);
             assert_eq!(back.code, 0, "{host}: {}", back.err);
             assert_eq!(&machine.read(&file), text, "{host}");
-            assert!(told(&machine, "uninstall", host, scope).out.contains("did not ask"), "{host}");
+            assert!(told(&machine, "uninstall", host, scope).out.contains("is not installed in"), "{host}");
         }
     }
 }
 
 #[test]
-fn a_file_in_which_nothing_is_written_yet_is_no_hindrance() {
+fn an_empty_settings_file_can_be_installed_into() {
     let machine = Machine::new();
     for (host, user, ..) in FILES {
         let file = format!("home/{user}");
@@ -102,15 +111,15 @@ fn a_file_in_which_nothing_is_written_yet_is_no_hindrance() {
         let made = told(&machine, "install", host, "--user");
         assert_eq!(made.code, 0, "{host}: {}", made.err);
         assert!(parsed(&machine.read(&file))["hooks"].is_object(), "{host}");
-        assert!(made.out.contains("There is no policy yet: write "), "{host}: {}", made.out);
+        assert!(made.out.contains("There is no policy yet: create "), "{host}: {}", made.out);
         assert_eq!(told(&machine, "uninstall", host, "--user").code, 0, "{host}");
         assert_eq!(machine.read(&file), "\n", "{host}");
-        assert!(told(&machine, "uninstall", host, "--user").out.contains("did not ask"), "{host}");
+        assert!(told(&machine, "uninstall", host, "--user").out.contains("is not installed in"), "{host}");
     }
 }
 
 #[test]
-fn what_was_not_there_is_gone_again_with_its_folders() {
+fn uninstall_deletes_the_files_and_folders_that_install_created() {
     let machine = Machine::new();
     let hosts = FILES.iter().map(|(host, ..)| *host).chain(["cline", "opencode", "amp"]);
     for host in hosts {
@@ -139,7 +148,7 @@ fn what_was_not_there_is_gone_again_with_its_folders() {
 }
 
 #[test]
-fn what_somebody_else_has_changed_since_is_left_to_them() {
+fn uninstall_keeps_changes_that_were_made_since() {
     let machine = Machine::new();
     for (host, user, _, text) in FILES {
         let file = format!("home/{user}");
@@ -161,12 +170,12 @@ fn what_somebody_else_has_changed_since_is_left_to_them() {
             }
         }
         assert_eq!(left, expected, "{host}");
-        assert!(told(&machine, "uninstall", host, "--user").out.contains("did not ask"), "{host}");
+        assert!(told(&machine, "uninstall", host, "--user").out.contains("is not installed in"), "{host}");
     }
 }
 
 #[test]
-fn a_hook_that_somebody_has_put_beside_ours_stays_when_ours_goes() {
+fn uninstall_keeps_a_hook_that_was_added_to_our_entry() {
     let machine = Machine::new();
     let file = "home/.claude/settings.json";
     assert_eq!(told(&machine, "install", "claude-code", "--user").code, 0);
@@ -184,7 +193,7 @@ fn a_hook_that_somebody_has_put_beside_ours_stays_when_ours_goes() {
 }
 
 #[test]
-fn of_two_lists_of_one_name_only_ours_goes() {
+fn of_two_lists_with_the_same_name_only_our_entry_is_removed() {
     let machine = Machine::new();
     let file = "home/.claude/settings.json";
     let ours = r#"{"hooks": [{"type": "command", "command": "vertebra hook --host claude-code --event PreToolUse"}]}"#;
@@ -195,7 +204,7 @@ fn of_two_lists_of_one_name_only_ours_goes() {
 }
 
 #[test]
-fn an_older_copy_is_replaced_and_what_was_there_before_it_still_comes_back() {
+fn reinstalling_replaces_an_older_entry_and_uninstall_still_restores_the_original() {
     let machine = Machine::new();
     let (host, user, _, text) = FILES[0];
     let file = format!("home/{user}");
@@ -223,7 +232,7 @@ fn standing(machine: &Machine, host: &str) -> Value {
 }
 
 #[test]
-fn an_entry_that_somebody_has_disarmed_is_seen_and_mended() {
+fn a_disarmed_entry_is_detected_and_fixed_by_install() {
     let machine = Machine::new();
     let file = "home/.claude/settings.json";
     assert_eq!(told(&machine, "install", "claude-code", "--user").code, 0);
@@ -254,7 +263,7 @@ fn an_entry_that_somebody_has_disarmed_is_seen_and_mended() {
 }
 
 #[test]
-fn hooks_that_are_switched_off_as_a_whole_are_told_of() {
+fn install_warns_if_all_hooks_are_switched_off() {
     let machine = Machine::new();
     for (host, file, off) in [
         ("claude-code", "home/.claude/settings.json", json!({ "disableAllHooks": true })),
@@ -271,7 +280,7 @@ fn hooks_that_are_switched_off_as_a_whole_are_told_of() {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_kept_whole_is_not_touched() {
+fn a_file_that_cannot_be_edited_safely_is_not_changed() {
     let machine = Machine::new();
     let file = "home/.claude/settings.json";
     let refused = |text: &str, why: &str| {
@@ -282,7 +291,7 @@ fn a_configuration_that_cannot_be_kept_whole_is_not_touched() {
         assert_eq!(machine.read(file), text);
     };
     refused("{\n  \"hooks\": {\n  \"a\": 1\n", "line 4");
-    refused("[]", "not an object");
+    refused("[]", "not a JSON object");
     refused("{\"hooks\": []}", "`hooks` is not an object");
     refused("{\"hooks\": {\"PreToolUse\": {}}}", "`hooks.PreToolUse` is not a list");
     fs::write(machine.path(file), b"{\"a\": \"\xff\"}").expect("written");
@@ -293,13 +302,13 @@ fn a_configuration_that_cannot_be_kept_whole_is_not_touched() {
     std::os::unix::fs::symlink(machine.path("dotfiles/settings.json"), machine.path(file)).expect("a link");
     let told_of = told(&machine, "install", "claude-code", "--user");
     assert_eq!(told_of.code, 1);
-    assert!(told_of.err.contains("is a link to"), "{}", told_of.err);
+    assert!(told_of.err.contains("is a symbolic link to"), "{}", told_of.err);
     assert_eq!(machine.read("dotfiles/settings.json"), "{}");
 
     machine.write("home/.codex", "in the way");
     let told_of = told(&machine, "install", "codex", "--user");
     assert_eq!(told_of.code, 1);
-    assert!(told_of.err.contains(".codex") && told_of.err.contains("nothing of it was changed"), "{}", told_of.err);
+    assert!(told_of.err.contains(".codex") && told_of.err.contains("the file was not changed"), "{}", told_of.err);
 
     machine.write("home/Documents/Cline/Hooks/PreToolUse", "#!/bin/sh\n# mine\n");
     let told_of = told(&machine, "install", "cline", "--user");
@@ -313,7 +322,7 @@ fn a_dry_run_shows_the_change_and_makes_none() {
     let machine = Machine::new();
     let told = machine.runs(&["install", "--host", "cursor", "--dry-run"]);
     assert_eq!(told.code, 0, "{}", told.err);
-    assert!(told.out.contains("would be made: [here]/home/.cursor/hooks.json"), "{}", told.out);
+    assert!(told.out.contains("would be created: [here]/home/.cursor/hooks.json"), "{}", told.out);
     assert!(
         told.out.contains("+      \"failClosed\": true") || told.out.contains("\"failClosed\": true"),
         "{}",
@@ -332,7 +341,7 @@ fn called(machine: &Machine, line: &str, event: &Value) -> i32 {
 }
 
 #[test]
-fn the_command_that_is_installed_holds_and_limits_have_the_agents_own_unit() {
+fn the_installed_command_denies_and_timeouts_use_the_units_of_the_agent() {
     let machine = Machine::new();
     machine.user_settings("[permissions]\ndeny = [\"Bash(forbidden *)\"]\n");
     for host in ["claude-code", "gemini", "cursor"] {
@@ -365,7 +374,7 @@ fn the_command_that_is_installed_holds_and_limits_have_the_agents_own_unit() {
 }
 
 #[test]
-fn an_agent_whose_home_is_elsewhere_is_told_there() {
+fn install_follows_the_variable_that_names_the_agents_home() {
     let machine = Machine::new();
     for (host, variable, file) in [
         ("copilot", "COPILOT_HOME", "hooks/vertebra.json"),
@@ -382,16 +391,16 @@ fn an_agent_whose_home_is_elsewhere_is_told_there() {
 }
 
 #[test]
-fn a_file_that_may_be_read_in_place_of_ours_is_named() {
+fn install_warns_about_a_file_that_the_agent_may_read_instead() {
     let machine = Machine::new();
     assert!(!told(&machine, "install", "factory", "--project").out.contains("hooks.json"));
     machine.write("project/.factory/hooks.json", "{}");
     let again = told(&machine, "install", "factory", "--project");
-    assert!(again.out.contains(".factory/hooks.json is there"), "{}", again.out);
+    assert!(again.out.contains(".factory/hooks.json exists"), "{}", again.out);
 }
 
 #[test]
-fn hosts_says_who_is_here_and_what_each_can_enforce() {
+fn hosts_lists_the_agents_found_and_what_each_can_enforce() {
     let machine = Machine::new();
     machine.write("home/.codex/config.toml", "");
     let hosts: Value = serde_json::from_str(&machine.runs(&["hosts", "--json"]).out).expect("JSON");

@@ -30,7 +30,7 @@ fn hostile(listener: &Listener) -> Machine {
 const CANARIES: [&str; 4] = ["the-settings-canary", "the-agents-canary", "the-skill-canary", "the-agent-canary"];
 
 #[test]
-fn nothing_of_an_untrusted_folder_counts() {
+fn an_untrusted_folder_has_no_effect() {
     let machine = hostile(&Listener::new());
     let edit = json!({ "call": { "tool": "write_file", "args": { "path": "edited.txt", "content": "x" } } });
     let told = machine.plays(&[bash("touch made.txt"), edit, say("I could not.")], &[]);
@@ -45,7 +45,7 @@ fn nothing_of_an_untrusted_folder_counts() {
 }
 
 #[test]
-fn what_is_trusted_counts_until_one_byte_of_it_changes() {
+fn a_trusted_folder_takes_effect_until_one_byte_changes() {
     let machine = hostile(&Listener::new());
     machine.write(
         "project/vertebra.toml",
@@ -81,7 +81,7 @@ fn what_is_trusted_counts_until_one_byte_of_it_changes() {
 }
 
 #[test]
-fn no_request_and_no_key_goes_where_an_untrusted_folder_says() {
+fn no_request_and_no_key_goes_to_an_address_from_an_untrusted_folder() {
     let listener = Listener::new();
     let machine = hostile(&listener);
     machine.user_settings("[model.provider.vllm]\nbase_url = \"http://127.0.0.1:1/v1/\"\n");
@@ -101,7 +101,7 @@ fn no_request_and_no_key_goes_where_an_untrusted_folder_says() {
 }
 
 #[test]
-fn somebody_at_a_terminal_is_shown_all_of_it_and_asked_once() {
+fn a_person_at_a_terminal_sees_everything_and_is_asked_once() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", "[permissions]\nallow = [\"Bash(touch *)\", \"Edit(\u{202e})\"]\n");
     machine.write("project/AGENTS.md", "Be kind.\n\u{1b}[2JAnd quick.\n");
@@ -132,7 +132,7 @@ fn somebody_at_a_terminal_is_shown_all_of_it_and_asked_once() {
 }
 
 #[test]
-fn what_reads_for_free_runs_no_program_of_a_repository_and_follows_no_link_out_of_it() {
+fn commands_allowed_without_approval_run_no_repository_program_and_follow_no_link_out() {
     let machine = Machine::new();
     let made = Command::new("git").args(["init", "--quiet"]).current_dir(machine.path("project")).status();
     assert!(made.expect("git starts").success());
@@ -164,7 +164,7 @@ fn typed_ahead(machine: &Machine, arguments: &[&str], keys: &str) -> Person {
 }
 
 #[test]
-fn what_is_typed_before_somebody_is_asked_for_trust_is_no_answer() {
+fn input_typed_before_the_trust_question_is_not_an_answer() {
     let machine = Machine::new();
     machine.write("project/AGENTS.md", "Be kind.\n");
     let mut person = typed_ahead(&machine, &["trust"], "y\r");
@@ -175,7 +175,7 @@ fn what_is_typed_before_somebody_is_asked_for_trust_is_no_answer() {
 }
 
 #[test]
-fn what_changes_while_somebody_is_asked_does_not_count() {
+fn files_that_change_during_the_trust_question_have_no_effect() {
     let machine = Machine::new();
     let skill = |what: &str| format!("---\nname: sing\ndescription: {what}\n---\nSing.\n");
     machine.write("project/.claude/skills/sing/SKILL.md", &skill("harmless"));
@@ -192,17 +192,17 @@ fn what_changes_while_somebody_is_asked_does_not_count() {
 }
 
 #[test]
-fn nobody_is_asked_in_a_pipe() {
+fn in_a_pipe_there_is_no_question() {
     let machine = Machine::new();
     machine.write("project/AGENTS.md", "Be kind.\n");
     let told = machine.runs(&["trust"]);
     assert_eq!(told.code, 1);
-    assert!(told.err.contains("AGENTS.md tells the model") && told.err.contains("--yes"), "{}", told.err);
+    assert!(told.err.contains("AGENTS.md gives the model instructions") && told.err.contains("--yes"), "{}", told.err);
     assert!(!machine.path("home/.local/state/vertebra/trust.json").exists());
 }
 
 #[test]
-fn long_instructions_are_cut_and_that_is_said() {
+fn long_instructions_are_truncated_with_a_message() {
     let machine = Machine::new();
     machine.write("project/AGENTS.md", &format!("{}the-end-canary\n", "Be kind.\n".repeat(5000)));
     let told = machine.plays(&[say("done")], &["--trust"]);
@@ -212,7 +212,7 @@ fn long_instructions_are_cut_and_that_is_said() {
 }
 
 #[test]
-fn a_policy_that_was_trusted_holds_in_folders_below_whatever_appears_there() {
+fn a_trusted_policy_applies_to_subfolders_whatever_appears_there() {
     let rule = "[[hook]]\nname = \"no\"\npoint = \"BeforeToolUse\"\nmatch = { tool = \"bash\", command = 'forbidden' }\ndeny = \"no\"\n";
     for nearer in [
         None,

@@ -1,4 +1,4 @@
-//! Tools that run the code of a project: whose code that is, and where they work.
+//! Tools that run the code of a project: where the code comes from, and in which folder they work.
 
 use super::{
     Class,
@@ -11,7 +11,7 @@ use super::{
     value::{REMOTE, SECRET, shown},
 };
 
-/// First words behind which stands what is installed or run.
+/// First words that are followed by what is installed or run.
 const INSTALLS: [&str; 12] =
     ["install", "i", "add", "get", "require", "run", "exec", "x", "create", "new", "init", "build"];
 /// Tools that install or run what they are given without such a word.
@@ -21,12 +21,12 @@ const TOOLS: [&str; 6] = ["COMPILER", "LAUNCHER", "LINKER", "TOOLCHAIN", "MODULE
 /// How addresses begin that are not of the form `scheme://`.
 const ADDRESSES: [&str; 8] = ["git+", "git:", "git@", "github:", "gitlab:", "gh:", "gl:", "bb:"];
 
-/// An address instead of a name: what nobody published.
+/// Returns whether a word is an address instead of the name of a published package.
 pub(super) fn is_address(word: &str) -> bool {
     word.contains("://") && !word.starts_with("file://") || ADDRESSES.iter().any(|begin| word.starts_with(begin))
 }
 
-/// What of a word may be a path: all of it, or what stands behind an option.
+/// Returns the parts of a word that may be a path: the whole word, or the value of an option.
 fn paths_in(word: &str) -> impl Iterator<Item = &str> {
     let value = word.split_once(['=', '@']).map(|(_, value)| value);
     let attached = word.strip_prefix('-').and_then(|rest| rest.get(1..)).filter(|rest| rest.contains(['/', '~', '.']));
@@ -34,16 +34,16 @@ fn paths_in(word: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Judge<'_> {
-    /// A tool of the project runs the project's code. Where that came from another machine just now, where an argument
-    /// would be harm as a command, or where it is somebody else's folder, a person should look.
+    /// Judges a tool that runs the project's code. Asks if the code was just downloaded, if an argument would be harmful as a
+    /// command, or if the tool works on a folder outside the project.
     pub(super) fn building(&mut self, name: &str, call: &Call<'_>) {
         if let Some((class, reason)) = self.harm_in_arguments(call) {
-            self.ask(class, format!("`{name}` may run an argument: {reason}"));
+            self.ask(class, format!("`{name}` may run one of its arguments: {reason}"));
         }
         let words = texts(call.args());
         let operands: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
         match operands.get(..2).unwrap_or(&operands) {
-            ["eval" | "e", ..] | [_, "eval"] => self.unknown(format!("`{name}` runs code that it is given")),
+            ["eval" | "e", ..] | [_, "eval"] => self.unknown(format!("`{name}` runs code from its arguments")),
             ["run", file] if file.starts_with(['/', '~', '.']) => rules::run_file(self, file, &[]),
             _ => {}
         }
@@ -53,7 +53,7 @@ impl Judge<'_> {
                 .flatten()
                 .any(|word| INSTALLS.contains(word));
         if installs && operands.iter().any(|word| is_address(word) && !self.is_own_host(word)) {
-            self.ask(Class::RemoteCode, format!("`{name}` installs or runs what is at an address"));
+            self.ask(Class::RemoteCode, format!("`{name}` installs or runs code from a URL"));
         }
         let elsewhere = operands.iter().find(|word| {
             word.starts_with(['/', '~'])
@@ -61,7 +61,7 @@ impl Judge<'_> {
                 && matches!(self.place(word), Place::Outside | Place::Persistent)
         });
         if let Some(path) = elsewhere {
-            self.ask(Class::WriteOutside, format!("`{name}` works on {}", shown(path)));
+            self.ask(Class::WriteOutside, format!("`{name}` works on {}, outside the working folder", shown(path)));
         }
         let tool = words.iter().filter(|word| word.starts_with("-D")).filter_map(|word| word.split_once('=')).find(
             |(name, path)| {
@@ -70,25 +70,25 @@ impl Judge<'_> {
             },
         );
         if let Some((_, path)) = tool {
-            self.unknown(format!("`{name}` would run {}", shown(path)));
+            self.unknown(format!("`{name}` would run {}, outside the working folder", shown(path)));
         }
         self.built_from(words.into_iter().chain(call.input.as_deref()).chain(["."]));
     }
 
-    /// Asks about what is built, if another machine sent it just now.
+    /// Asks if the code to build was just downloaded.
     pub(super) fn built_from<'w>(&mut self, words: impl IntoIterator<Item = &'w str>) {
         if words.into_iter().any(|word| paths_in(word).any(|path| self.is_fetched(path))) {
-            self.ask(Class::RemoteCode, "builds what another machine sent");
+            self.ask(Class::RemoteCode, "builds code downloaded from the network");
         }
     }
 
-    /// Whether a word names a file or a folder that another machine sent just now, or is what it sent.
+    /// Returns whether a word names a file or folder that was just downloaded, or is downloaded data itself.
     fn is_fetched(&self, word: &str) -> bool {
         let made = self.resolved(word).and_then(|path| self.scope.made(&path));
         word.contains(REMOTE) || matches!(made, Some(Made::Text(text)) if text.contains(REMOTE))
     }
 
-    /// Notes that another machine made what is at a path.
+    /// Records that the content of a path was downloaded.
     pub(super) fn made_elsewhere(&mut self, path: &str) {
         if let Some(path) = self.resolved(path) {
             self.scope.make(path, Made::Text(REMOTE.to_string()));
@@ -103,13 +103,13 @@ impl Judge<'_> {
         }
     }
 
-    /// A program that is given an address and a secret is taken to bring them together.
+    /// Assumes that a program with a remote address and a secret sends the secret to that address.
     pub(super) fn carried(&mut self, call: &Call<'_>) {
         let words = texts(call.args());
         let Some(address) = words.iter().find(|word| is_address(word) && !self.is_own_host(word)) else { return };
         let names_secret = |path: &str| self.resolved(path).is_some_and(|path| self.is_secret(&path));
         if words.iter().any(|word| word.contains(SECRET) || paths_in(word).any(names_secret)) {
-            self.send(address, &SECRET.to_string(), "is given an address");
+            self.send(address, &SECRET.to_string(), "receives both a secret and a remote address");
         }
     }
 }

@@ -57,7 +57,7 @@ const HOME_FOLDERS: [&str; 5] = ["expanduser", "homedir", "Path.home", "Dir.home
 /// The same, and what may be more than that.
 const HOMES: [&str; 9] = ["~", "HOME", "expanduser", "homedir", "Path.home", "Dir.home", "/root", "/home", ".."];
 
-/// Words behind which stands a file whose code runs.
+/// Words that are followed by a file whose code runs.
 const LOADS: [&str; 9] =
     ["do(", "require(", "load(", "dofile(", "loadfile(", "include(", "include_once(", "source(", "import("];
 
@@ -75,9 +75,9 @@ impl Judge<'_> {
     /// Judges a program.
     pub(super) fn code_in(&mut self, language: &str, text: &str) {
         if text.contains(REMOTE) {
-            self.deny(Class::RemoteCode, "runs what another machine sent");
+            self.runs_download();
         } else if !is_known(text) {
-            self.unknown("runs a program that is not known before it runs");
+            self.unknown("runs code that is only known at run time");
         }
         let code = known_part(text);
         if !self.enter(code.len()) {
@@ -110,11 +110,11 @@ impl Judge<'_> {
                 texts.extend(bare.map(str::to_owned));
             }
             self.run_literals(&code, &texts);
-            self.unknown("a program in another language runs commands, or code that it makes");
+            self.unknown("the code runs other commands, or code that it builds at run time");
         }
         let lua = language.starts_with("lua") && uses(&code, "load(", false);
         if lua {
-            self.unknown("a program in another language runs code that it makes");
+            self.unknown("the code runs code that it builds at run time");
         }
         let loads = LOADS.iter().any(|word| uses(&code, word, bare));
         if loads
@@ -122,35 +122,41 @@ impl Judge<'_> {
                 .iter()
                 .any(|text| text.starts_with(['/', '~']) && text.len() > 1 && self.place(text) != Place::Inside)
         {
-            self.unknown("a program loads code from elsewhere");
+            self.unknown("the code loads a file from outside the working folder");
         }
         let leaves =
             HOMES.iter().any(|word| code.contains(word)) || texts.iter().any(|text| self.is_foreign_path(text));
         for (class, word) in &found {
             match class {
                 Class::RecursiveDelete if leaves => {
-                    self.deny(*class, format!("`{word}` deletes outside of the working folder"));
+                    self.deny(*class, format!("`{word}` may delete files outside the working folder"));
                 }
-                Class::RecursiveDelete => self.ask(*class, format!("`{word}` deletes")),
+                Class::RecursiveDelete => self.ask(*class, format!("`{word}` deletes files")),
                 Class::NetworkExfiltration
                     if SECRETS.iter().any(|secret| code.contains(secret)) || text.contains(SECRET) =>
                 {
-                    self.deny(*class, format!("`{word}` can send what is secret"));
+                    self.deny(*class, format!("`{word}` can send secrets over the network"));
                 }
                 Class::NetworkExfiltration if self.only_own_hosts(&code) => {}
                 Class::Unknown => {}
-                _ => self.ask(*class, format!("`{word}` in a program of another language")),
+                Class::NetworkExfiltration => self.ask(*class, format!("`{word}` can send data over the network")),
+                Class::PrivilegeEscalation => self.ask(*class, format!("`{word}` changes the rights of the process")),
+                Class::ForkBomb => self.ask(*class, format!("`{word}` starts more processes")),
+                _ => self.ask(*class, format!("the code uses `{word}`")),
             }
         }
         if code.contains("://") && !self.only_own_hosts(&code) {
             let secret = SECRETS.iter().any(|secret| code.contains(secret));
             let decision = if secret { Decision::Deny } else { Decision::Ask };
-            self.find(decision, Class::NetworkExfiltration, "a program names an address on another machine");
+            self.find(decision, Class::NetworkExfiltration, "the code names an address on another machine");
         }
         if WRITES.iter().any(|word| code.contains(word)) {
             let home = HOME_FOLDERS.iter().find(|word| code.contains(**word)).map(|word| (*word).to_owned());
             if let Some(path) = texts.iter().find(|text| self.is_foreign_path(text)).cloned().or(home) {
-                self.ask(Class::WriteOutside, format!("a program may write {}", shown(&path)));
+                self.ask(
+                    Class::WriteOutside,
+                    format!("the code may write outside the working folder: {}", shown(&path)),
+                );
             }
         }
         self.leave();
@@ -214,7 +220,7 @@ fn uses(code: &str, word: &str, bare: bool) -> bool {
     })
 }
 
-/// Whether a word behind this text is the first of a statement or of an expression.
+/// Returns whether a word after this text is the first of a statement or of an expression.
 fn begins_statement(before: &str) -> bool {
     let before = before.trim_end_matches([' ', '\t']);
     let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
@@ -238,7 +244,7 @@ fn begins_statement(before: &str) -> bool {
         )
 }
 
-/// Whether a word behind this text is imported by name, to be called by another.
+/// Returns whether a word after this text is imported by name, perhaps under another name.
 fn is_imported(before: &str) -> bool {
     let statement = before.rsplit([';', '\n']).next().unwrap_or_default().trim_start();
     statement.starts_with("from ") && statement.contains(" import ")

@@ -45,7 +45,7 @@ fn packed(text: &str, bits: u32, digit: impl Fn(u8) -> Option<u8>) -> Option<Str
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What `tr` with these words makes of a text; none for classes and other forms that are not followed.
+/// Returns the output of `tr` with these words, or `None` for classes and other forms that are not supported.
 pub(super) fn translate(words: &[&str], text: &str) -> Option<String> {
     let deletes = words.iter().any(|word| word.starts_with('-') && word.contains('d'));
     let sets: Vec<Vec<char>> = words

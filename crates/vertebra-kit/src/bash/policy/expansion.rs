@@ -127,7 +127,7 @@ impl Judge<'_> {
         }
     }
 
-    /// `${x@P}` and the like.
+    /// `${x@P}` and similar transformations.
     fn transform(&mut self, values: Expanded, how: &str, origin: &Origin) -> Expanded {
         match (how, values) {
             ("P", Expanded::One(value)) => {
@@ -179,7 +179,7 @@ fn window<T>(list: &[T], offset: i64, length: Option<i64>) -> &[T] {
     list.get(at(begin)..at(end.clamp(begin, count))).unwrap_or_default()
 }
 
-/// What an operator on a pattern makes of a value; none when it cannot be said.
+/// Applies a pattern operator to a value. Returns `None` if the result is unknown.
 fn apply(operator: char, value: &str, operand: &str) -> Option<String> {
     if !is_known(value) {
         return None;
@@ -249,7 +249,7 @@ fn replace(value: &str, operand: &str) -> Option<String> {
     Some(if all { value.replace(pattern, by) } else { value.replacen(pattern, by, 1) })
 }
 
-/// Whether a text is of a pattern of `*`, `?` and `[…]`.
+/// Returns whether a text matches a pattern of `*`, `?` and `[…]`.
 pub(super) fn glob(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);

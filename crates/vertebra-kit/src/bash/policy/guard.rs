@@ -1,12 +1,13 @@
-//! The policy as a guard on every call that carries a command.
+//! The policy as a guard on every call that contains a command.
 
 use vertebra::{BeforeToolUse, Capability, Kind, Kit, ask, deny, prelude::*, proceed};
 
 use super::{super::here, Decision, Ground, judge};
 
-/// Judges every command before it runs: harmful ones are denied, ones that are not understood are asked about.
+/// A guard that judges every command before it runs. It denies harmful commands and asks about commands that it cannot
+/// analyse.
 ///
-/// An explicit `allow()` of an earlier hook answers a question; it never lifts a denial.
+/// An explicit `allow()` of an earlier hook answers a question. It never lifts a denial.
 ///
 /// ```
 /// use vertebra::{Agent, testing::{RecordingTool, Script}};
@@ -31,12 +32,12 @@ enum Whose {
 }
 
 impl BashPolicy {
-    /// Judges commands that run on this ground.
+    /// Creates a guard for commands that run on this ground.
     pub fn new(ground: Ground) -> Self {
         Self { ground, whose_folder: Whose::Grounds }
     }
 
-    /// Judges commands that run in the folder of whichever agent runs them, and otherwise on this ground.
+    /// Creates a guard for commands that run in the working folder of their agent, and otherwise on this ground.
     pub fn in_agents_folder(ground: Ground) -> Self {
         Self { ground, whose_folder: Whose::Agents }
     }
@@ -47,7 +48,7 @@ impl BashPolicy {
             ground.folder = cx.at.run.working_directory.to_string();
         }
         ground.here = here(cx).unwrap_or_else(|| ground.folder.clone());
-        // Where the shell says it is, links are resolved.
+        // The shell reports its folder with links resolved.
         let resolved =
             std::fs::canonicalize(&ground.folder).ok().and_then(|path| path.into_os_string().into_string().ok());
         ground.writable.extend(resolved.filter(|path| *path != ground.folder));
@@ -74,7 +75,7 @@ impl Guard<BeforeToolUse> for BashPolicy {
     }
 }
 
-/// A command that is given as a list of words, as a shell would write it.
+/// Returns a command that is given as a list of words, quoted for a shell.
 fn listed(cx: &ToolCx<'_>) -> Option<String> {
     let words = ["command", "cmd"].iter().find_map(|name| cx.args.get(name)?.as_array())?;
     let quoted = |word: &serde_json::Value| match word.as_str() {

@@ -1,4 +1,4 @@
-//! What one command does: finds out which program it is, and what the tables and rules say of it.
+//! Judges one command: finds the program, and applies the tables and rules to it.
 
 use std::rc::Rc;
 
@@ -30,7 +30,7 @@ impl Call<'_> {
     }
 }
 
-/// Where installed programs are.
+/// The folders of installed programs.
 const INSTALLED: [&str; 9] = [
     "/bin",
     "/sbin",
@@ -44,7 +44,7 @@ const INSTALLED: [&str; 9] = [
 ];
 
 impl Judge<'_> {
-    /// Judges a command, and says what it prints.
+    /// Judges a command, and returns its output as far as it is known.
     pub(super) fn invoke(&mut self, argv: Vec<Field>, input: &Input) -> String {
         let work = argv.iter().map(|field| field.text.len() + 1).sum();
         if !self.enter(work) {
@@ -67,7 +67,7 @@ impl Judge<'_> {
             return self.unknown_word(&word, argv, input);
         }
         if word.is_empty() {
-            self.unknown("the command word is empty");
+            self.unknown("the command name is empty");
             return UNKNOWN.to_string();
         }
         if let Some(body) = self.scope.functions.get(&word).cloned() {
@@ -83,9 +83,9 @@ impl Judge<'_> {
         self.program(&word, &argv, input)
     }
 
-    /// A pattern may stand for any program that it matches.
+    /// Judges every program that a pattern matches.
     fn pattern(&mut self, word: &str, argv: &[Field], input: &Input) -> String {
-        self.unknown("the command word is a pattern");
+        self.unknown(format!("the command name `{}` is a glob pattern and may match any program", shown(word)));
         let base = word.rsplit('/').next().unwrap_or(word);
         let mut found: Vec<&str> =
             table::names().chain(rules::NAMES.iter().copied()).filter(|name| glob(base, name)).collect();
@@ -98,12 +98,12 @@ impl Judge<'_> {
         UNKNOWN.to_string()
     }
 
-    /// What is known of the word may be all of it: a variable that nobody set is empty.
+    /// Judges a command name with an unknown part. The unknown part may be empty, like an unset variable.
     fn unknown_word(&mut self, word: &str, argv: Vec<Field>, input: &Input) -> String {
         if word.contains(REMOTE) {
-            self.deny(Class::RemoteCode, "runs what another machine sent");
+            self.runs_download();
         } else {
-            self.unknown("the command word is not known before it runs");
+            self.unknown("the command name is only known at run time");
         }
         let known = known_part(word);
         let mut rest = argv;
@@ -125,7 +125,7 @@ impl Judge<'_> {
         self.uncalled.remove(name);
         if self.calling.iter().any(|calling| calling == name) {
             if self.beside {
-                self.deny(Class::ForkBomb, format!("`{}` starts itself again and again", shown(name)));
+                self.deny(Class::ForkBomb, format!("`{}` keeps starting copies of itself (a fork bomb)", shown(name)));
             }
             return UNKNOWN.to_string();
         }
@@ -138,10 +138,10 @@ impl Judge<'_> {
         printed
     }
 
-    /// A command that is given by its path.
+    /// Judges a command that is given by its path.
     fn at_path(&mut self, word: &str, argv: &[Field], input: &Input) -> String {
         let Some(path) = self.resolved(word) else {
-            self.unknown("the folder of the program is not known before it runs");
+            self.unknown("the path of the program is only known at run time");
             return UNKNOWN.to_string();
         };
         if let Some(made) = self.scope.made(&path).cloned() {
@@ -158,12 +158,12 @@ impl Judge<'_> {
         }
         match self.place(word) {
             Place::Inside => {}
-            _ => self.unknown(format!("{} is a program outside of the working folder", shown(word))),
+            _ => self.unknown(format!("runs {}, a program outside the working folder", shown(word))),
         }
         blend(texts(argv).into_iter().chain(input.as_deref()))
     }
 
-    /// Runs a file that the command made itself.
+    /// Judges a file that the command created itself.
     pub(super) fn run_made(&mut self, made: &Made, argv: &[Field], input: &Input) -> String {
         match made {
             Made::Program(name) => self.program(&name.clone(), argv, input),
@@ -176,14 +176,14 @@ impl Judge<'_> {
         }
     }
 
-    /// Runs a text as a script.
+    /// Judges a text as a script.
     pub(super) fn run_text(&mut self, text: &str, args: &[String]) {
         if text.contains(REMOTE) {
-            self.deny(Class::RemoteCode, "runs what another machine sent");
+            self.runs_download();
             return;
         }
         if !is_known(text) {
-            self.unknown("runs text that is not known before it runs");
+            self.unknown("runs a script whose text is only known at run time");
         }
         let interpreter = text.lines().next().and_then(|line| line.strip_prefix("#!")).unwrap_or("sh");
         let is_shell = ["sh", "bash", "dash", "zsh", "ksh"]
@@ -199,7 +199,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A program by its name: a rule, or a line of a table.
+    /// Judges a program by its name, with a rule or a line of a table.
     pub(super) fn program(&mut self, name: &str, argv: &[Field], input: &Input) -> String {
         if let [_, only] = argv
             && matches!(only.text.as_str(), "--help" | "--version")
@@ -224,7 +224,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Programs see no functions of the shell, except such as it exports.
+    /// Hides the functions of the shell from programs, except exported ones.
     fn outside_of_the_shell<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
         let own: Vec<(String, Rc<str>)> =
             self.scope.functions.extract_if(.., |name, _| !self.scope.exported.contains(name)).collect();
@@ -233,16 +233,19 @@ impl Judge<'_> {
         value
     }
 
-    /// A program that no table knows. If it runs its arguments, those are judged too.
+    /// Judges a program that is in no table. It may run its arguments, so they are judged too.
     fn foreign(&mut self, call: &Call<'_>) -> String {
-        self.unknown(format!("`{}` is not a program that the policy knows", shown(call.name)));
+        self.unknown(format!(
+            "the policy does not know the program `{}`, so a person must approve it",
+            shown(call.name)
+        ));
         if let Some((class, reason)) = self.harm_in_arguments(call) {
             self.deny(class, reason);
         }
         blend(texts(call.argv).into_iter().chain(call.input.as_deref()))
     }
 
-    /// What would be denied if the words behind a program were a command.
+    /// Returns what would be denied if the arguments of a program were a command.
     pub(super) fn harm_in_arguments(&mut self, call: &Call<'_>) -> Option<(Class, String)> {
         for at in 1..call.argv.len().min(6) {
             let tail = &call.argv[at..];
@@ -269,7 +272,7 @@ impl Judge<'_> {
         match program.effect {
             Effect::Plain => {}
             Effect::Build => self.building(name, call),
-            // These show names and sizes, not what is in files.
+            // These show names and sizes, not contents.
             Effect::Read if matches!(name, "ls" | "stat" | "du" | "df" | "file" | "tree" | "exa" | "eza") => {}
             Effect::Read => {
                 for operand in &parsed.operands {
@@ -295,8 +298,8 @@ impl Judge<'_> {
                 return if inner.is_empty() { UNKNOWN.to_string() } else { self.invoke(inner, call.input) };
             }
             Effect::Sub => return self.subcommand(name, &parsed, call),
-            Effect::Ask(class) => self.ask(class, format!("`{name}` is for a person to decide")),
-            Effect::Deny(class) => self.deny(class, format!("`{name}` is not for agents")),
+            Effect::Ask(class) => self.ask(class, format!("`{name}` {}, so a person must approve it", risk(class))),
+            Effect::Deny(class) => self.deny(class, format!("`{name}` {}, which agents may not do", risk(class))),
         }
         produce::output(self, call, &parsed, &read)
     }
@@ -312,7 +315,7 @@ impl Judge<'_> {
             .into_iter()
             .find_map(|(sub, at)| Some((table::program(&format!("{name} {sub}"))?, at)));
         let Some((program, at)) = found else {
-            self.unknown(format!("`{name} {}` is not a command that the policy knows", shown(named)));
+            self.unknown(format!("the policy does not know `{name} {}`, so a person must approve it", shown(named)));
             return UNKNOWN.to_string();
         };
         let whole = format!("{name} {named}");
@@ -320,12 +323,14 @@ impl Judge<'_> {
         self.by_table(&whole, &program, &inner)
     }
 
-    /// Judges options by the table, and says what they read.
+    /// Judges options by the table, and returns what they read.
     pub(super) fn options(&mut self, name: &str, program: &Program, parsed: &Parsed) -> String {
         let mut read = String::new();
         for operand in parsed.operands.iter().filter(|operand| !operand.text.starts_with('-')) {
             if let Some((word, Treat::Ask)) = options::exact(program, &operand.text) {
-                self.unknown(format!("`{name} {word}` is for a person to decide"));
+                self.unknown(format!(
+                    "`{name} {word}` may change, delete, publish or expose data, so a person must approve it"
+                ));
             }
         }
         for (option, value) in &parsed.options {
@@ -342,11 +347,15 @@ impl Judge<'_> {
                 (Treat::Folder, Some(value)) => {
                     self.built_from([value.text.as_str()]);
                     if !matches!(self.place(&value.text), Place::Inside | Place::Scratch) {
-                        self.unknown(format!("`{name} {option}` works outside of the working folder"));
+                        self.unknown(format!("`{name} {option}` works outside the working folder"));
                     }
                 }
-                (Treat::Ask, _) => self.unknown(format!("`{name} {option}` can run or load something else")),
-                (Treat::Deny(class), _) => self.deny(class, format!("`{name} {option}` is not for agents")),
+                (Treat::Ask, _) => self.unknown(format!(
+                    "`{name} {option}` can run other code or act outside the project, so a person must approve it"
+                )),
+                (Treat::Deny(class), _) => {
+                    self.deny(class, format!("`{name} {option}` {}, which agents may not do", risk(class)));
+                }
                 (Treat::Value, _) | (_, None) => {}
             }
         }
@@ -356,14 +365,14 @@ impl Judge<'_> {
     /// Judges an argument that is a command for a shell.
     pub(super) fn run_argument(&mut self, text: &str) {
         if text.contains(REMOTE) {
-            self.deny(Class::RemoteCode, "runs what another machine sent");
+            self.runs_download();
         } else if !is_known(text) {
-            self.unknown("runs a text that is not known before it runs");
+            self.unknown("runs a command that is only known at run time");
         }
         self.subshell(|judge| judge.script(&known_part(text), &Origin::Within(judge.at.clone()), &None));
     }
 
-    /// Judges an argument that is a program, which will be given words that nobody knows yet.
+    /// Judges an argument that is a program, which will receive unknown arguments.
     pub(super) fn run_program(&mut self, text: &str) {
         self.run_argument(text);
         let text = known_part(text);
@@ -372,19 +381,34 @@ impl Judge<'_> {
         }
         let within = Origin::Within(self.at.clone());
         if text.split_whitespace().next().is_some_and(|word| word.contains('/')) {
-            self.unknown(format!("`{text}` would run in the place of an installed program"));
+            self.unknown(format!("`{text}` would run in place of an installed program"));
         }
         let mut argv: Vec<Field> = raw_words(&text).iter().flat_map(|(_, raw)| self.fields(raw, &within)).collect();
         argv.push(Field::plain(UNKNOWN));
         self.subshell(|judge| judge.invoke(argv, &Some(UNKNOWN.to_string())));
     }
 
-    /// Reads a file for its own sake.
+    /// Judges a command that reads a file to show it.
     pub(super) fn look(&mut self, text: &str) -> String {
         let content = self.read(text);
         if self.is_private(text) && content.contains(SECRET) && !self.beside {
-            self.ask(Class::SecretRead, format!("{} is private", shown(text)));
+            self.ask(Class::SecretRead, format!("reads {}, a secret file outside the working folder", shown(text)));
         }
         content
+    }
+}
+
+/// Says what a program of this class can do, as the rest of a sentence that names the program.
+fn risk(class: Class) -> &'static str {
+    match class {
+        Class::RecursiveDelete => "can delete data",
+        Class::PrivilegeEscalation => "can change the system or gain more rights",
+        Class::NetworkExfiltration => "can send data to another machine",
+        Class::RemoteCode => "can download code and run it",
+        Class::SystemDestruction => "can damage the system",
+        Class::ForkBomb => "can start processes without end",
+        Class::WriteOutside => "can change files or jobs outside the working folder",
+        Class::SecretRead => "can read secrets",
+        Class::Unknown => "can do things that the policy cannot check",
     }
 }

@@ -1,4 +1,4 @@
-//! Collects what is found, within limits on depth and work.
+//! Collects findings, within limits on depth and work.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -18,23 +18,23 @@ use super::{
     value::{UNKNOWN, shown},
 };
 
-/// Longer commands are not read. A shell takes no longer argument than this from an agent either.
+/// The longest command that is analysed. A shell accepts no longer argument either.
 const MAX_COMMAND: usize = 128 * 1024;
-/// How deep scripts, substitutions and compound commands are followed.
+/// How deeply scripts, substitutions and compound commands are followed.
 const MAX_DEPTH: usize = 40;
-/// How much is read in all, in bytes and words. Scripts in arguments are read again, loops several times.
+/// How much is read in total, in bytes and words. Scripts in arguments are read again, loops several times.
 const MAX_WORK: usize = 1024 * 1024;
 /// How many commands are judged.
 const MAX_COMMANDS: usize = 3000;
 const MAX_FINDINGS: usize = 200;
 const MAX_LINES: usize = 400;
 
-/// Where a text comes from in the command that is judged.
+/// The origin of a text in the judged command.
 #[derive(Clone, Debug)]
 pub(super) enum Origin {
-    /// It stands there, from this byte on.
+    /// The text starts at this byte.
     At(usize),
-    /// It was made from what stands there.
+    /// The text was derived from this range.
     Within(Range<usize>),
 }
 
@@ -46,7 +46,7 @@ impl Origin {
         }
     }
 
-    /// The origin of what stands behind an offset.
+    /// Returns the origin of the text after an offset.
     pub(super) fn inner(&self, offset: usize) -> Self {
         match self {
             Self::At(begin) => Self::At(begin + offset),
@@ -62,20 +62,20 @@ pub(super) struct Finding {
     span: Range<usize>,
 }
 
-/// What a command reads: none when that is not redirected.
+/// The standard input of a command, or `None` if it is not redirected.
 pub(super) type Input = Option<String>;
 
 pub(super) struct Judge<'g> {
     pub(super) ground: &'g Ground,
     pub(super) scope: Scope,
     pub(super) findings: Vec<Finding>,
-    /// What findings point at.
+    /// The range that findings point at.
     pub(super) at: Range<usize>,
     /// Functions that are being followed.
     pub(super) calling: Vec<String>,
     /// Functions that were defined and not called yet.
     pub(super) uncalled: BTreeSet<String>,
-    /// The command that is followed runs beside others: in a pipeline, or in the background.
+    /// Whether the current command runs in a pipeline or in the background.
     pub(super) beside: bool,
     outline: Vec<Line>,
     named: HashSet<String>,
@@ -92,7 +92,7 @@ fn follow<'g>(command: &str, ground: &'g Ground) -> Judge<'g> {
     let mut judge = Judge::new(ground);
     judge.at = 0..command.len();
     if command.len() > MAX_COMMAND {
-        judge.unknown("the command is too long to be read");
+        judge.unknown(format!("the command is too long to analyse (limit: {} KiB)", MAX_COMMAND / 1024));
     } else {
         judge.hidden(command);
         judge.script(command, &Origin::At(0), &None);
@@ -100,7 +100,7 @@ fn follow<'g>(command: &str, ground: &'g Ground) -> Judge<'g> {
         judge.second_opinion(command);
     }
     if judge.scope.overflown {
-        judge.unknown("there are too many variables, functions or files to follow");
+        judge.unknown("the command uses too many variables, functions or files to analyse");
     }
     judge
 }
@@ -135,6 +135,11 @@ impl<'g> Judge<'g> {
         self.ask(Class::Unknown, reason);
     }
 
+    /// Denies code that the command downloads and runs.
+    pub(super) fn runs_download(&mut self) {
+        self.deny(Class::RemoteCode, "runs code downloaded from the network; save it to a file and read it first");
+    }
+
     pub(super) fn find(&mut self, decision: Decision, class: Class, reason: impl Into<String>) {
         if self.findings.len() < MAX_FINDINGS || decision > self.worst() {
             self.findings.push(Finding { decision, class, reason: reason.into(), span: self.at.clone() });
@@ -145,14 +150,21 @@ impl<'g> Judge<'g> {
         self.findings.iter().map(|finding| finding.decision).max().unwrap_or(Decision::Allow)
     }
 
-    /// One level deeper. When that is too deep or too much, says so, and the caller stays where it is.
+    /// Goes one level deeper. Over a limit it reports that and returns `false`.
     pub(super) fn enter(&mut self, work: usize) -> bool {
         self.work = self.work.saturating_add(work + 1);
         let within_limits = self.depth < MAX_DEPTH && self.work <= MAX_WORK && self.commands <= MAX_COMMANDS;
         if within_limits {
             self.depth += 1;
-        } else if !self.findings.iter().any(|finding| finding.reason == TOO_MUCH) {
-            self.find(Decision::Ask, Class::Unknown, TOO_MUCH);
+        } else {
+            let reason = if self.depth < MAX_DEPTH {
+                "the command does too much to analyse".to_owned()
+            } else {
+                format!("the command is too deeply nested to analyse (limit: {MAX_DEPTH} levels)")
+            };
+            if !self.findings.iter().any(|finding| finding.reason == reason) {
+                self.unknown(reason);
+            }
         }
         within_limits
     }
@@ -161,26 +173,26 @@ impl<'g> Judge<'g> {
         self.depth -= 1;
     }
 
-    /// Follows a script, and says what it prints.
+    /// Judges a script, and returns its output as far as it is known.
     pub(super) fn script(&mut self, text: &str, origin: &Origin, input: &Input) -> String {
         if !self.enter(text.len()) {
             return UNKNOWN.to_string();
         }
         let printed = if let Some(tree) = parse(text) {
             if tree.root_node().has_error() {
-                self.unknown("a part of the command is not shell that the policy can read");
+                self.unknown("part of the command is not shell syntax that the policy can parse");
             }
             let source = super::walk::Source { text, origin: origin.clone() };
             self.statements(&source, tree.root_node(), input)
         } else {
-            self.unknown("the command takes too much work to parse");
+            self.unknown("the command is too complex to parse");
             UNKNOWN.to_string()
         };
         self.leave();
         printed
     }
 
-    /// Does something whose effects on the shell are gone afterwards.
+    /// Runs `body` in a subshell, whose changes to the shell are dropped.
     pub(super) fn subshell<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
         let outer = self.scope.clone();
         self.work += outer.vars.len() + outer.made.len();
@@ -189,7 +201,7 @@ impl<'g> Judge<'g> {
         value
     }
 
-    /// Does something that may or may not happen.
+    /// Runs `body` as something that may or may not happen.
     pub(super) fn perhaps<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.scope.clone();
         self.work += before.vars.len() + before.made.len();
@@ -200,7 +212,7 @@ impl<'g> Judge<'g> {
         value
     }
 
-    /// Does something to see what would be found; says the worst of it, and keeps nothing.
+    /// Runs `body` as a trial. Returns its worst finding and keeps nothing.
     pub(super) fn trial(&mut self, body: impl FnOnce(&mut Self)) -> Option<(Decision, Class, String)> {
         let findings = std::mem::take(&mut self.findings);
         let lines = self.outline.len();
@@ -211,23 +223,23 @@ impl<'g> Judge<'g> {
         found.into_iter().find(|finding| finding.decision == worst).map(|f| (worst, f.class, f.reason))
     }
 
-    /// Notes a command by its first word.
+    /// Records a command by its first word.
     pub(super) fn name(&mut self, word: &str) {
         self.commands += 1;
         self.named.insert(word.to_owned());
-        // The second reader takes quotes away.
+        // The second parser removes quotes.
         self.named.insert(word.trim_matches('"').to_owned());
     }
 
     pub(super) fn line(&mut self, what: &'static str, text: &str) {
         if self.outline.len() < MAX_LINES {
-            // A command is one level deeper than the statement it is, beside which its redirections stand.
+            // A command is one level deeper than its statement, which also contains the redirections.
             let own = usize::from(what == "command");
             self.outline.push(Line { depth: self.depth.saturating_sub(own), what, text: shown(text) });
         }
     }
 
-    /// Characters that make a command look like another one.
+    /// Reports characters that make a command look like another one.
     fn hidden(&mut self, command: &str) {
         let found = command.char_indices().find(|(at, c)| match c {
             '\n' | '\t' => false,
@@ -236,7 +248,7 @@ impl<'g> Judge<'g> {
         });
         if let Some((at, c)) = found {
             let all = std::mem::replace(&mut self.at, at..at + c.len_utf8());
-            self.unknown(format!("an invisible character (U+{:04X}) may hide a part of the command", u32::from(c)));
+            self.unknown(format!("an invisible character (U+{:04X}) may hide part of the command", u32::from(c)));
             self.at = all;
         }
     }
@@ -250,11 +262,11 @@ impl<'g> Judge<'g> {
         }
     }
 
-    /// A second reader of the shell names commands too. One that the grammar did not show has to be harmless.
+    /// Checks the commands that a second parser finds. A command that the grammar did not show must be harmless.
     fn second_opinion(&mut self, command: &str) {
         let others = shell::simple_commands(command);
         if others.len() >= shell::MAX_COMMANDS {
-            self.unknown("there are too many commands in it to judge each");
+            self.unknown(format!("the line has too many commands to analyse (limit: {})", shell::MAX_COMMANDS));
         }
         for other in others {
             let words: Vec<&str> = other.split(' ').filter(|word| !word.is_empty()).collect();
@@ -264,7 +276,7 @@ impl<'g> Judge<'g> {
             }
             let argv = plain(words.iter().map(|&word| word.to_owned()));
             if self.trial(|judge| drop(judge.invoke(argv, &None))).is_some() {
-                self.unknown(format!("two readers of the shell disagree about `{}`", shown(first)));
+                self.unknown(format!("the policy cannot tell whether the shell runs `{}` as a command", shown(first)));
             }
         }
     }
@@ -282,15 +294,13 @@ impl<'g> Judge<'g> {
     }
 }
 
-const TOO_MUCH: &str = "the command is too deep or too long to be followed to its end";
-
 /// The span within the command, on character boundaries.
 fn snapped(command: &str, span: &Range<usize>) -> Range<usize> {
     let end = command.ceil_char_boundary(span.end.min(command.len()));
     command.floor_char_boundary(span.start.min(end))..end
 }
 
-/// The lines by what stands under what, instead of by how deep the judge had to go.
+/// Sets the depth of each line by its parent, instead of by the depth of the analysis.
 fn outlined(mut lines: Vec<Line>) -> Vec<Line> {
     let mut above: Vec<usize> = Vec::new();
     for line in &mut lines {

@@ -201,10 +201,10 @@ pub(super) fn command_words(text: &str) -> (Vec<(usize, &str)>, Option<usize>) {
     (words, rest)
 }
 
-/// The most words that braces may stand for.
+/// The largest number of words that braces may expand to.
 const MAX_BRACES: usize = 256;
 
-/// What a raw word stands for after brace expansion; none when that is too much.
+/// Expands the braces of a raw word. Returns `None` if there are too many words.
 pub(super) fn braces(raw: &str) -> Option<Vec<String>> {
     let mut done = Vec::new();
     let mut open = vec![raw.to_owned()];
@@ -292,7 +292,7 @@ fn range(body: &str) -> Option<Vec<String>> {
     if let (Ok(first), Ok(last)) = (first.parse::<i64>(), last.parse::<i64>()) {
         let (low, high) = (first.min(last), first.max(last));
         let steps = high.abs_diff(low) / step;
-        // A longer range stands for numbers all the same: its ends are enough to judge it by.
+        // A longer range consists of numbers too, so its ends are enough to judge it.
         if steps > 64 {
             return Some(vec![first.to_string(), last.to_string()]);
         }
@@ -309,7 +309,7 @@ fn range(body: &str) -> Option<Vec<String>> {
     Some(letters)
 }
 
-/// The text that `$'…'` stands for.
+/// Returns the text of `$'…'`.
 pub(super) fn ansi(text: &str) -> String {
     let mut cursor = Cursor::new(text);
     let mut bytes = Vec::new();

@@ -1,8 +1,8 @@
-//! Judges a shell command before it runs: what it would delete, send, run or change, as far as the text tells.
+//! Judges a shell command before it runs: what it would delete, send, run or change, as far as the text shows.
 //!
-//! The structure comes from a grammar of bash (`parse`), the words from an evaluator that follows constants
-//! (`word`), the meaning of programs from tables (`table`). What is not known before running is asked about. The
-//! sandbox is the boundary; this is for early refusals and for questions that name the reason.
+//! A bash grammar (`parse`) gives the structure, an evaluator of constants (`word`) gives the words, and tables (`table`) give
+//! the meaning of programs. A command with parts that are only known at run time needs a person's approval. The sandbox is the
+//! boundary; this policy gives early denials, and questions with a reason.
 
 mod arith;
 mod building;
@@ -34,23 +34,25 @@ use serde::Serialize;
 
 pub use guard::BashPolicy;
 
-/// Where a command would run: what is its own, and what is not.
+/// The place where a command would run: the folders that it may change and the hosts that it may reach.
 #[derive(Clone, Debug)]
 pub struct Ground {
-    /// The working folder, absolute. What is in it may be changed.
+    /// The working folder, as an absolute path. A command may change its content.
     pub folder: String,
-    /// The folder in which the command begins, absolute. The working folder, unless an earlier command went elsewhere.
+    /// The folder in which the command starts, as an absolute path. This is the working folder, unless an earlier command
+    /// changed folders.
     pub here: String,
-    /// The home folder, absolute. What is in it belongs to a person.
+    /// The home folder, as an absolute path. Its content belongs to a person.
     pub home: String,
-    /// Folders outside of the working folder that may be written.
+    /// Folders outside the working folder that a command may write to.
     pub writable: Vec<String>,
-    /// Hosts that data may be sent to. A leading dot stands for all hosts below a domain.
+    /// Hosts to which a command may send data. A leading dot matches all hosts of a domain.
     pub hosts: Vec<String>,
 }
 
 impl Ground {
-    /// A working folder and a home, with the folders for temporary files writable and this machine as the only host.
+    /// Creates a ground from a working folder and a home folder. Temporary folders are writable, and this machine is the only
+    /// host.
     pub fn new(folder: impl Into<String>, home: impl Into<String>) -> Self {
         let texts = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
         let folder = folder.into();
@@ -64,15 +66,15 @@ impl Ground {
     }
 }
 
-/// What becomes of a command.
+/// The decision on a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// It is understood, and it is everyday work.
+    /// The command is understood and harmless.
     Allow,
-    /// A person should look at it.
+    /// A person must approve the command.
     Ask,
-    /// It would do harm.
+    /// The command would do harm.
     Deny,
 }
 
@@ -88,7 +90,7 @@ impl fmt::Display for Decision {
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $class:ident = $name:literal,)*) => {
-        /// A kind of harm, or of doubt.
+        /// A class of risk.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Class {
@@ -96,14 +98,14 @@ macro_rules! classes {
         }
 
         impl Class {
-            /// The name, as tables and JSON write it.
+            /// Returns the name that tables and JSON use.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$class => $name,)*
                 }
             }
 
-            /// The class of a name in a table.
+            /// Returns the class with this name.
             fn named(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$class),)*
@@ -115,23 +117,23 @@ macro_rules! classes {
 }
 
 classes! {
-    /// Deletes folders with what is in them, or files that are not the command's own.
+    /// Deletes folders with their content, or files outside the working folder.
     RecursiveDelete = "recursive_delete",
-    /// Takes rights that the agent does not have.
+    /// Gains rights that the agent does not have.
     PrivilegeEscalation = "privilege_escalation",
     /// Sends data to another machine.
     NetworkExfiltration = "network_exfiltration",
-    /// Runs what another machine sent.
+    /// Runs code downloaded from the network.
     RemoteCode = "remote_code",
-    /// Harms the machine itself: disks, system files, all processes.
+    /// Harms the machine: disks, system files, all processes.
     SystemDestruction = "system_destruction",
-    /// Multiplies processes without end.
+    /// Starts processes without end.
     ForkBomb = "fork_bomb",
-    /// Changes files outside of the working folder, or such that run something later.
+    /// Changes files outside the working folder, or files that run something later.
     WriteOutside = "write_outside",
-    /// Reads what is secret.
+    /// Reads secrets.
     SecretRead = "secret_read",
-    /// Is not understood before it runs.
+    /// Cannot be analysed before it runs.
     Unknown = "unknown",
 }
 
@@ -144,30 +146,30 @@ impl fmt::Display for Class {
 /// One line of the parse, for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// How deep it stands.
+    /// The depth of the line in the tree.
     pub depth: usize,
-    /// What it is: `pipeline`, `command`, `redirection`, …
+    /// The kind of line: `pipeline`, `command`, `redirection`, …
     pub what: &'static str,
-    /// The words, as far as they are known; what is not known is `…`.
+    /// The words. Unknown parts are shown as `…`.
     pub text: String,
 }
 
-/// What the policy makes of a command.
+/// The judgement of the policy on a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// What becomes of it.
+    /// The decision.
     pub decision: Decision,
-    /// Everything found, not only what decided.
+    /// All classes that were found, not only the one that decided.
     pub classes: BTreeSet<Class>,
-    /// Why, in plain words. Empty when it is allowed.
+    /// The reason in plain words. Empty if the command is allowed.
     pub reason: String,
-    /// The bytes of the command that decided, on character boundaries.
+    /// The range of bytes that decided, on character boundaries.
     pub span: Option<Range<usize>>,
     /// The parse.
     pub outline: Vec<Line>,
 }
 
-/// Judges a command. Pure, and bounded in time and memory for any text: over a limit, the answer is ask.
+/// Judges a command. The function is pure, and its time and memory are bounded for any text: over a limit it asks.
 ///
 /// ```
 /// use vertebra_kit::bash::policy::{Decision, Ground, judge};

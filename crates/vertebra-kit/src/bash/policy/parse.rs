@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str) -> Option<Tree> {
 }
 
 /// The scanner of the grammar asks C's `isdigit` about the character behind `{1` and `{1..2`, and that reads beyond its
-/// table if the character is no byte.
+/// table if the character is not a single byte.
 fn crashes_the_grammar(text: &str) -> bool {
     let behind_digits = |text: &'_ str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let is_no_byte = |text: &str| text.starts_with(|c: char| c > '\u{ff}');

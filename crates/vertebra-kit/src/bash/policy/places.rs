@@ -1,4 +1,4 @@
-//! Whose a path is.
+//! Classifies paths: inside the working folder, outside it, system files, devices.
 
 use super::{
     Class,
@@ -8,18 +8,18 @@ use super::{
     value::{ENDLESS, REMOTE, SECRET, UNKNOWN, is_known, shown},
 };
 
-/// Whose a path is.
+/// The place that a path belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// The working folder's.
     Inside,
     /// Inside, but it runs something later: hooks and configuration of git.
     Later,
-    /// Nobody's: temporary files, `/dev/null`.
+    /// Temporary files, `/dev/null`.
     Scratch,
     /// A person's file that runs something later: start-up files, keys, timers.
     Persistent,
-    /// Somebody else's.
+    /// Any other path outside the working folder.
     Outside,
     /// The system's.
     System,
@@ -77,7 +77,7 @@ const PERSISTENT: [&str; 28] = [
     ".claude",
 ];
 
-/// Below the home folder, or by name anywhere: what nobody else should see.
+/// Secret files and folders, below a home folder.
 const SECRETS: [&str; 22] = [
     ".ssh",
     ".gnupg",
@@ -145,7 +145,7 @@ impl Judge<'_> {
         if text.starts_with('/') {
             return Some(self.scope.led(normalised(text)));
         }
-        // A tilde that no shell expanded may still be expanded by whoever gets the word.
+        // A program may expand a tilde that the shell did not expand.
         if let Some(rest) = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
             return Some(normalised(&format!("{}{rest}", self.ground.home)));
         }
@@ -204,30 +204,36 @@ impl Judge<'_> {
         let destroys = verb == Verb::Destroy;
         // Programs that take the name of a file for their output often take these too.
         if let Some(command) = target.text.strip_prefix('|') {
-            self.unknown("the output goes to a command");
+            self.unknown("writes its output to a command");
             self.run_argument(command);
             return;
         }
         if has_scheme(&target.text) {
-            self.send(&target.text, "", "the output goes to another machine");
+            self.send(&target.text, "", "writes its output to another machine");
             return;
         }
         match self.place(&target.text) {
             Place::Inside | Place::Scratch => {}
-            Place::Later => self.ask(Class::WriteOutside, format!("{text} runs with git later")),
-            Place::Persistent => self.deny(Class::WriteOutside, format!("{text} runs, or is trusted, later")),
-            Place::Outside if destroys => {
-                self.deny(Class::WriteOutside, format!("{text} is outside of the working folder"));
+            Place::Later => {
+                self.ask(Class::WriteOutside, format!("changes {text}, which can make git run programs later"));
             }
-            Place::Outside => self.ask(Class::WriteOutside, format!("{text} is outside of the working folder")),
-            Place::System => self.deny(Class::SystemDestruction, format!("{text} belongs to the system")),
-            Place::Device => self.deny(Class::SystemDestruction, format!("{text} is a device")),
-            Place::Network => self.deny(Class::NetworkExfiltration, format!("{text} is another machine")),
-            Place::Unknown => self.unknown("what is written is not known before it runs"),
+            Place::Persistent => {
+                self.deny(Class::WriteOutside, format!("changes {text}, which programs run or trust later"));
+            }
+            Place::Outside if destroys => {
+                self.deny(Class::WriteOutside, format!("changes or deletes {text}, outside the working folder"));
+            }
+            Place::Outside => self.ask(Class::WriteOutside, format!("writes to {text}, outside the working folder")),
+            Place::System => {
+                self.deny(Class::SystemDestruction, format!("changes {text}, which belongs to the system"));
+            }
+            Place::Device => self.deny(Class::SystemDestruction, format!("writes to the device {text}")),
+            Place::Network => self.deny(Class::NetworkExfiltration, format!("writes to the network through {text}")),
+            Place::Unknown => self.unknown("cannot tell which file this writes: the path is only known at run time"),
         }
     }
 
-    /// What reading a path gives.
+    /// Returns the content of a path, as far as it is known.
     pub(super) fn read(&mut self, text: &str) -> String {
         let Some(path) = self.resolved(text) else {
             return if text.contains(SECRET) { SECRET.to_string() } else { UNKNOWN.to_string() };
@@ -239,20 +245,20 @@ impl Judge<'_> {
         }
         match self.place(text) {
             Place::Network => {
-                self.deny(Class::NetworkExfiltration, format!("opens a connection by {text}"));
+                self.deny(Class::NetworkExfiltration, format!("opens a network connection through {text}"));
                 REMOTE.to_string()
             }
             _ if self.is_secret(&path) => SECRET.to_string(),
             Place::Scratch if matches!(&*path, "/dev/zero" | "/dev/random" | "/dev/urandom") => ENDLESS.to_string(),
             Place::Device => {
-                self.ask(Class::SecretRead, format!("{text} is a device"));
+                self.ask(Class::SecretRead, format!("reads the device {text}"));
                 SECRET.to_string()
             }
             _ => UNKNOWN.to_string(),
         }
     }
 
-    /// Whether nobody else should see what is in the file.
+    /// Returns whether a file is secret.
     pub(super) fn is_secret(&self, path: &str) -> bool {
         if PUBLIC.iter().any(|end| path.ends_with(end)) {
             return false;
@@ -268,7 +274,7 @@ impl Judge<'_> {
         listed || named || environment || SECRET_FILES.contains(&path)
     }
 
-    /// Whether reading the file is a matter for a person, even when nothing is sent anywhere.
+    /// Returns whether a person must approve reading the file, even if nothing is sent anywhere.
     pub(super) fn is_private(&self, text: &str) -> bool {
         let Some(path) = self.resolved(text) else { return false };
         is_known(text) && self.is_secret(&path) && !is_below(&path, &self.ground.folder)

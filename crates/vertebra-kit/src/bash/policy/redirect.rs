@@ -13,14 +13,14 @@ use super::{
     walk::{Source, children},
 };
 
-/// What redirections make of a command.
+/// The effect of redirections on a command.
 #[derive(Default)]
 pub(super) struct Redirects {
     /// What it reads, if that is redirected.
     pub(super) input: Input,
     /// Where its output goes: the path, and whether it is appended.
     pub(super) outputs: Vec<(String, bool)>,
-    /// Words that stand behind a redirection and belong to the command.
+    /// Words after a redirection that belong to the command.
     pub(super) words: Vec<Field>,
 }
 
@@ -76,13 +76,13 @@ impl Judge<'_> {
         printed
     }
 
-    /// Gives the output to the files it goes to, or to whoever reads on.
+    /// Delivers the output to its files, or returns it for the next reader.
     pub(super) fn deliver(&mut self, printed: String, outputs: Vec<(String, bool)>) -> String {
         if outputs.is_empty() {
             return printed;
         }
         if printed.contains(ENDLESS) && outputs.iter().any(|(path, _)| path != "/dev/null") {
-            self.ask(Class::SystemDestruction, "fills a disk");
+            self.ask(Class::SystemDestruction, "writes endless data, which fills the disk");
         }
         for (path, append) in outputs {
             let before = match self.scope.made(&path) {
@@ -95,7 +95,7 @@ impl Judge<'_> {
         String::new()
     }
 
-    /// Reads one redirection; what else stands on the line of a here-document is left to the caller.
+    /// Reads one redirection. The rest of the line of a here-document is left to the caller.
     pub(super) fn redirect<'t>(
         &mut self,
         source: &Source<'_>,
@@ -181,13 +181,13 @@ impl Judge<'_> {
             operator.ends_with('&') && target.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
         if duplicates {
             if self.scope.remote_fds.contains(&target.text) {
-                self.deny(Class::NetworkExfiltration, "writes to a connection to another machine");
+                self.deny(Class::NetworkExfiltration, "writes to a network connection");
             }
             return;
         }
         if self.place(&target.text) == Place::Network {
             self.scope.remote_fds.insert(descriptor.to_owned());
-            self.deny(Class::NetworkExfiltration, format!("opens a connection by {}", target.text));
+            self.deny(Class::NetworkExfiltration, format!("opens a network connection through {}", target.text));
             return;
         }
         if operator == "<" || operator == "<&" {
@@ -201,7 +201,7 @@ impl Judge<'_> {
         {
             redirects.outputs.push((path, operator.contains(">>")));
         } else if descriptor.is_empty() && self.place(&target.text) == Place::Scratch {
-            // What goes to /dev/null is not read by anybody.
+            // Output to /dev/null has no reader.
             redirects.outputs.push(("/dev/null".to_owned(), false));
         }
     }

@@ -1,4 +1,4 @@
-//! What is known while a command is followed: variables, functions, aliases, the folder, files just written.
+//! The known state of the shell: variables, functions, aliases, the folder, files just written.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,7 +27,7 @@ pub(super) enum Made {
     Program(String),
 }
 
-/// Where the command is.
+/// The current folder of the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cwd {
     /// Absolute, or unknown.
@@ -85,7 +85,7 @@ impl Scope {
             ("SHELL", "/bin/bash"),
             ("BASH", "/bin/bash"),
             ("OLDPWD", folder),
-            // Whoever started the shell; ending that ends all.
+            // The parent of the shell: killing it would kill everything.
             ("PPID", "1"),
         ] {
             scope.set(name, value.to_owned());

@@ -86,7 +86,7 @@ impl Judge<'_> {
         self.deliver(printed, redirects.outputs)
     }
 
-    /// A command whose first word is an alias. A shell that nobody sits at does not expand it, so both are judged.
+    /// Judges a command whose first word is an alias. A non-interactive shell does not expand aliases, so both forms are judged.
     fn aliased(&mut self, text: &str, argv: &[Field], input: &Input) -> String {
         let within = Origin::Within(self.at.clone());
         let name = argv[0].text.clone();
@@ -160,7 +160,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What stands in the brackets behind a name: arithmetic, or the name of a command.
+    /// Judges the text in the brackets after a name: arithmetic, or the name of a command.
     fn subscript(&mut self, name: &str, text: &str, origin: &Origin) -> String {
         if is_of_commands(name) { self.text(text, origin) } else { self.arithmetic(text, origin) }
     }
@@ -178,7 +178,7 @@ impl Judge<'_> {
                 functions |= raw.contains('f');
                 exports |= raw.contains('x');
                 if raw.contains('n') && *first != "export" && *first != "unset" {
-                    self.unknown("a variable that stands for another one is not followed");
+                    self.unknown("the policy cannot follow name references (`declare -n`)");
                 }
                 continue;
             }

@@ -7,11 +7,11 @@
 //! - `last`: the last is written, the others are read
 //! - `build`: runs the project's own code, which the sandbox holds
 //! - `wrap`, `wrap=N`: after N operands comes a command
-//! - `sub`: the first is a subcommand with a line of its own; `*` stands for all others
+//! - `sub`: the first is a subcommand with its own line; `*` matches all others
 //! - `ask=CLASS`, `deny=CLASS`
 //!
 //! Options: `-x=` takes a value; `-x=write`, `-x=read` the value is a path; `-x=run` it is a command for a shell; `-x=program` it is a
-//! program that gets words which nobody knows yet; `-x=code` a file whose code runs; `-x=cd` a folder to work in; `-x!` is asked about, `-x!CLASS` is denied; so are operands that are listed
+//! program that receives unknown arguments; `-x=code` a file whose code runs; `-x=cd` a folder to work in; `-x!` is asked about, `-x!CLASS` is denied; so are operands that are listed
 //! like this. Options that change nothing are not listed. A lone `-` says that letters behind
 //! one dash are one option and not several.
 
@@ -33,7 +33,7 @@ pub(super) enum Effect {
     Deny(Class),
 }
 
-/// What an option does.
+/// The effect of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Treat {
     Value,

@@ -1,16 +1,16 @@
-//! Text of which a part may not be known before the command runs.
+//! Text with parts that are only known at run time.
 //!
-//! What is not known is one of four characters that no program prints. A command that contains them itself is only
-//! taken to be less known than it is.
+//! An unknown part is one of four characters that no program prints. If a command contains such a character itself, it is
+//! merely judged as less known than it is.
 
-/// Something, from nowhere in particular.
+/// An unknown text of any origin.
 pub(super) const UNKNOWN: char = '\u{10FFFF}';
-/// Something that may hold what is secret: keys, the environment, files of the home folder.
+/// An unknown text that may contain secrets: keys, the environment, files of the home folder.
 pub(super) const SECRET: char = '\u{10FFFE}';
-/// Something that another machine sent.
+/// An unknown text that was downloaded from the network.
 pub(super) const REMOTE: char = '\u{10FFFD}';
 
-/// Something that does not end.
+/// A text without end.
 pub(super) const ENDLESS: char = '\u{10FFFC}';
 
 /// Longer values are not followed.
@@ -22,7 +22,7 @@ pub(super) fn is_known(text: &str) -> bool {
     !text.contains(MARKS)
 }
 
-/// What can be said of a text made from others in an unknown way.
+/// Combines texts in an unknown way, and keeps only their marks.
 pub(super) fn blend<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let mut marks = [false; 2];
     for text in texts {
@@ -37,17 +37,17 @@ pub(super) fn blend<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     }
 }
 
-/// The text without what is not known.
+/// Returns the text without its unknown parts.
 pub(super) fn known_part(text: &str) -> String {
     text.replace(MARKS, "")
 }
 
-/// The text, unless it is too long to be followed.
+/// Returns the text, or only its marks if it is too long.
 pub(super) fn bounded(text: String) -> String {
     if text.len() > MAX_VALUE { blend([text.as_str()]) } else { text }
 }
 
-/// The text for people.
+/// Returns the text for people, with unknown parts as `…`.
 pub(super) fn shown(text: &str) -> String {
     text.replace(MARKS, "…")
 }

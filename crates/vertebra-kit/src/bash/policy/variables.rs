@@ -8,7 +8,7 @@ use super::{
     value::is_known,
 };
 
-/// Variables whose value is a command of its own.
+/// Variables whose value is a command.
 const COMMANDS: [&str; 42] = [
     "PAGER",
     "GIT_PAGER",
@@ -166,7 +166,7 @@ const OPTIONS: [&str; 14] = [
 /// How folders of programs are called.
 const BINARIES: [&str; 6] = ["bin", ".bin", "sbin", "shims", "scripts", "Scripts"];
 
-/// Tables of the shell that say what a command word stands for.
+/// Tables of the shell that map a command name to a program.
 pub(super) fn is_of_commands(name: &str) -> bool {
     matches!(name.split('[').next(), Some("BASH_CMDS" | "BASH_ALIASES"))
 }
@@ -182,7 +182,7 @@ impl Judge<'_> {
             } else {
                 self.alias(word, &value);
             }
-            return self.unknown(format!("{table} says what `{word}` stands for"));
+            return self.unknown(format!("{table} changes which program `{word}` runs"));
         }
         if !value.is_empty() {
             self.variable_for_programs(name, &value);
@@ -213,7 +213,7 @@ impl Judge<'_> {
         let within = Origin::Within(self.at.clone());
         let found = self.trial(|judge| drop(judge.script(text, &within, &None)));
         if let Some((Decision::Deny, class, reason)) = found {
-            self.ask(class, format!("an alias that {reason}"));
+            self.ask(class, format!("defines an alias for a harmful command: {reason}"));
         }
     }
 
@@ -231,28 +231,28 @@ impl Judge<'_> {
             let made = self.resolved(value).and_then(|path| self.scope.made(&path).cloned());
             match made {
                 Some(Made::Text(text)) => self.run_text(&text, &[]),
-                _ => self.unknown(format!("{name} names a script that runs first")),
+                _ => self.unknown(format!("{name} names a script that runs before other programs")),
             }
         } else if LOADERS.iter().any(|loader| name.starts_with(loader)) {
-            self.unknown(format!("{name} loads foreign code or settings into programs"));
+            self.unknown(format!("{name} loads other code or settings into programs"));
         } else if FOLDERS.contains(&name) {
             self.code_folders(name, value);
         } else if OPTIONS.contains(&name) && FLAGS.iter().any(|flag| value.contains(flag)) {
-            self.unknown(format!("{name} loads foreign code into programs"));
+            self.unknown(format!("{name} loads other code into programs"));
         } else if let Some((_, linker)) = value.split_once("linker=").filter(|_| name.ends_with("FLAGS")) {
             self.run_argument(linker.split_whitespace().next().unwrap_or_default());
         } else if value.contains('/')
             && (SOURCES.iter().any(|source| name.ends_with(source)) || lower.starts_with("npm_config_"))
         {
-            self.ask(Class::RemoteCode, format!("{name} changes where packages come from, or what runs them"));
+            self.ask(Class::RemoteCode, format!("{name} changes where packages come from, or which program runs them"));
         } else if lower.ends_with("_proxy") && lower != "no_proxy" && !self.is_own_host(value) {
-            self.deny(Class::NetworkExfiltration, format!("{name} leads all connections through another machine"));
+            self.deny(Class::NetworkExfiltration, format!("{name} routes all connections through another machine"));
         } else if name == "PATH" {
             self.search_path(value);
         }
     }
 
-    /// Code of the project is its own; what lies where anybody writes is not.
+    /// Judges folders that code is loaded from. Only the project's own folders are trusted.
     fn code_folders(&mut self, name: &str, value: &str) {
         let foreign = value.split(':').find(|folder| {
             is_known(folder) && matches!(self.place(folder), Place::Scratch | Place::Outside | Place::Persistent)
@@ -273,7 +273,7 @@ impl Judge<'_> {
             let own = BINARIES.contains(&base) && place != Place::Scratch || place == Place::System;
             if !own {
                 let shown = if folder.is_empty() { "." } else { folder };
-                self.unknown(format!("programs would be taken from `{shown}`"));
+                self.unknown(format!("`PATH` would find programs in `{shown}`"));
             }
             self.scope.search.extend(self.resolved(folder));
         }

@@ -87,7 +87,7 @@ impl Judge<'_> {
                 let text = source.of(node);
                 let inner = text.trim_start_matches('(').trim_end_matches(')');
                 if is_sentence(inner) {
-                    self.unknown("the text inside (( )) is not valid arithmetic");
+                    self.unknown("the text in `(( ))` is not arithmetic");
                 } else if let Some(word) = inner.split_whitespace().next() {
                     // The second reader takes it for a command.
                     self.name(word);
@@ -312,7 +312,7 @@ impl Judge<'_> {
     fn bomb(&mut self, source: &Source<'_>, body: Node<'_>, endless: bool) {
         let text = source.of(body).replace("&&", "").replace(">&", "").replace("&>", "");
         if endless && text.contains('&') && !text.contains("wait") {
-            self.deny(Class::ForkBomb, "starts processes in the background without end");
+            self.deny(Class::ForkBomb, "keeps starting background processes (a fork bomb)");
         }
     }
 
@@ -342,7 +342,7 @@ impl Judge<'_> {
         self.line("function", name);
         self.name(name);
         if super::rules::rule(name).is_some() {
-            self.unknown(format!("a function takes the place of `{name}`"));
+            self.unknown(format!("defines a function that replaces `{name}`"));
         }
         self.scope.define(name, source.slice(body.start_byte()..node.end_byte()));
         self.uncalled.insert(name.to_owned());

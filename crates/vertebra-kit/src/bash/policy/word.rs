@@ -13,11 +13,11 @@ use super::{
 };
 
 impl Judge<'_> {
-    /// The words that one written word stands for.
+    /// Returns the words that one written word expands to.
     pub(super) fn fields(&mut self, raw: &str, origin: &Origin) -> Vec<Field> {
         if raw.contains('{') {
             let Some(words) = braces(raw) else {
-                self.unknown("braces stand for too many words");
+                self.unknown("the braces expand to too many words");
                 return vec![Field::plain(UNKNOWN)];
             };
             if let [one] = words.as_slice()
@@ -204,7 +204,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The value of a variable; what nobody set may come from the environment.
+    /// Returns the value of a variable. An unset one may come from the environment.
     pub(super) fn variable(&self, name: &str) -> String {
         self.scope.get(name).unwrap_or_else(|| UNKNOWN.to_string())
     }
@@ -233,7 +233,7 @@ impl Judge<'_> {
         printed.trim_end_matches('\n').to_owned()
     }
 
-    /// The path that a process substitution stands for.
+    /// Returns the path of a process substitution.
     fn process(&mut self, text: &str, origin: &Origin, reading: bool) -> String {
         let input = if reading { None } else { Some(UNKNOWN.to_string()) };
         let printed = self.subshell(|judge| judge.script(text, origin, &input));

@@ -36,7 +36,7 @@ async fn harm_is_denied_and_doubt_is_asked_about() {
     assert_eq!(reached, ["cargo test", "frobnicate --now"]);
     let [question] = asked.asked().try_into().expect("one question");
     assert_eq!(&*question.asked_by, "bash/policy");
-    assert_eq!(question.reason, "`frobnicate` is not a program that the policy knows");
+    assert_eq!(question.reason, "the policy does not know the program `frobnicate`, so a person must approve it");
 }
 
 #[tokio::test]

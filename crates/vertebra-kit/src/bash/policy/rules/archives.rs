@@ -66,7 +66,7 @@ pub(super) fn tar(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let folder = parsed.value(&["-C", "--directory"]).cloned();
     if extracts {
         if parsed.has(&["-P", "--absolute-names"]) {
-            judge.ask(Class::WriteOutside, "unpacks files to wherever the archive says");
+            judge.ask(Class::WriteOutside, "unpacks files to absolute paths that the archive chooses");
         }
         let content = match &archive {
             Some(archive) if archive.text != "-" => judge.read(&archive.text),
@@ -84,7 +84,7 @@ pub(super) fn tar(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         match &archive {
             Some(archive) if archive.text == "-" => {}
             Some(archive) if is_remote(&archive.text) => {
-                judge.ask(Class::NetworkExfiltration, "an archive on another machine");
+                judge.ask(Class::NetworkExfiltration, "writes the archive to another machine");
             }
             Some(archive) => judge.write(archive, Verb::Create),
             None => {}
@@ -98,7 +98,7 @@ pub(super) fn tar(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     blend([read.as_str()])
 }
 
-/// Whether a long option is given, perhaps cut short.
+/// Returns whether a long option is given, in full or abbreviated.
 fn has_long(parsed: &Parsed, long: &str) -> bool {
     parsed.options.iter().any(|(name, _)| name.len() > 5 && long.starts_with(name.as_str()))
 }

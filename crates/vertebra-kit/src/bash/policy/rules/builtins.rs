@@ -1,13 +1,14 @@
-//! What the shell itself does.
+//! Builtins of the shell.
 
 use super::super::{
     Class,
     fields::{Field, texts},
     invoke::Call,
     judge::{Judge, Origin},
+    places::is_below,
     produce,
     scope::{Cwd, Made},
-    value::{REMOTE, SECRET, UNKNOWN, bounded, is_known, known_part},
+    value::{REMOTE, SECRET, UNKNOWN, bounded, is_known, known_part, shown},
 };
 
 pub(super) fn cd(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
@@ -68,9 +69,9 @@ pub(super) fn printf(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 pub(super) fn eval(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let text = texts(call.args()).join(" ");
     if text.contains(REMOTE) {
-        judge.deny(Class::RemoteCode, "runs what another machine sent");
+        judge.runs_download();
     } else if !is_known(&text) {
-        judge.unknown("evaluates a text that is not known before it runs");
+        judge.unknown("`eval` runs text that is only known at run time");
     }
     judge.script(&known_part(&text), &Origin::Within(judge.at.clone()), call.input)
 }
@@ -94,11 +95,14 @@ pub(in super::super) fn run_file(judge: &mut Judge<'_>, path: &str, args: &[Stri
         Some(Made::Text(text)) => judge.run_text(&text, args),
         Some(Made::Program(name)) => judge.unknown(format!("runs a copy of `{name}`")),
         None => {
-            let own =
-                judge.resolved(path).is_some_and(|path| super::super::places::is_below(&path, &judge.ground.folder));
+            let resolved = judge.resolved(path);
+            let own = resolved.as_ref().is_some_and(|path| is_below(path, &judge.ground.folder));
             let set_up = [".bashrc", ".profile", ".cargo/env", ".nvm/nvm.sh", "bin/activate", "/etc/profile"];
             if !own && !set_up.iter().any(|end| path.ends_with(end)) {
-                judge.unknown("runs a script outside of the working folder");
+                judge.unknown(match resolved {
+                    Some(_) => format!("runs {}, a script outside the working folder", shown(path)),
+                    None => "runs a script whose path is only known at run time".to_owned(),
+                });
             }
         }
     }
@@ -163,7 +167,7 @@ pub(super) fn shift(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 
 pub(super) fn hash(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if let Some(at) = call.args().iter().position(|arg| arg.text == "-p") {
-        judge.unknown("gives the name of a program to another one");
+        judge.unknown("`hash -p` makes a command name run another program");
         if let [_, path, name, ..] = &call.args()[at..] {
             judge.stands_for(&name.text, &path.text);
         }
@@ -278,7 +282,7 @@ pub(super) fn hooks(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     takes_names(judge, call);
     for (at, arg) in call.args().iter().enumerate() {
         if matches!(arg.text.as_str(), "-C" | "-F" | "-x" | "-f" | "-d") {
-            judge.unknown(format!("`{} {}` runs or loads something", call.name, arg.text));
+            judge.unknown(format!("`{} {}` runs a command or loads code", call.name, arg.text));
             if let Some(value) = call.args().get(at + 1) {
                 let text = value.text.rsplit(':').next().unwrap_or_default().trim_matches(['"', ' ']).to_owned();
                 judge.run_argument(&text);
@@ -292,7 +296,7 @@ pub(super) fn kill(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let words = texts(call.args());
     let targets = if words.first().is_some_and(|word| word.starts_with('-')) { &words[1..] } else { &words[..] };
     if targets.iter().any(|target| matches!(*target, "-1" | "1" | "0")) {
-        judge.deny(Class::SystemDestruction, "ends all processes");
+        judge.deny(Class::SystemDestruction, "kills all processes");
     }
     String::new()
 }

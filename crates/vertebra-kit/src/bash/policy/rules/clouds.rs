@@ -1,4 +1,4 @@
-//! Clients of clouds: what only looks is fine, the rest is for a person.
+//! Cloud clients: commands that only list or describe are allowed, and a person must approve all others.
 
 use super::super::{Class, fields::texts, invoke::Call, judge::Judge, value::UNKNOWN};
 
@@ -13,7 +13,10 @@ pub(super) fn cloud(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         || elsewhere
         || secret
     {
-        judge.ask(Class::NetworkExfiltration, format!("`{}` is for a person to decide", call.name));
+        judge.ask(
+            Class::NetworkExfiltration,
+            format!("`{}` can change cloud resources or read their secrets, so a person must approve it", call.name),
+        );
     }
     UNKNOWN.to_string()
 }

@@ -15,7 +15,7 @@ use super::super::{
 const SHELL: [&str; 6] = ["\\!", ".shell ", ".system ", "system ", "! ", "\\system "];
 /// What sends results to a command.
 const PIPES: [&str; 5] = ["\\o |", "\\g |", "\\w |", "\\P ", "pager "];
-/// What names a file that is written.
+/// Prefixes of statements that name an output file.
 const WRITES: [&str; 9] = [".output ", ".once ", ".import ", ".save ", ".backup ", ".log ", "\\o ", "\\w ", ".excel "];
 /// Words of statements that run or load something, or reach files of the server.
 const REACHES: [&str; 15] = [
@@ -71,7 +71,7 @@ pub(super) fn client(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let args = texts(call.args());
     let input = call.input.clone().unwrap_or_default();
     if input.contains(REMOTE) {
-        judge.ask(Class::RemoteCode, "a database runs what another machine sent");
+        judge.ask(Class::RemoteCode, "runs database statements downloaded from the network");
     }
     for text in args.iter().copied().chain([input.as_str()]) {
         statements(judge, call.name, text);
@@ -89,7 +89,7 @@ pub(super) fn redis(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let words = call.args().iter().flat_map(|arg| arg.text.split_whitespace());
     let found = words.chain(input.split_whitespace()).find(|word| REDIS.contains(&word.to_ascii_lowercase().as_str()));
     if let Some(word) = found {
-        judge.ask(Class::RecursiveDelete, format!("`{}` changes or empties the database", word.to_ascii_lowercase()));
+        judge.ask(Class::RecursiveDelete, format!("`{}` can change or empty the database", word.to_ascii_lowercase()));
     }
     if texts(call.args()).contains(&"--eval") {
         judge.unknown("runs a script in the database");
@@ -109,7 +109,7 @@ fn statements(judge: &mut Judge<'_>, name: &str, text: &str) {
         let behind = |marks: &[&str]| marks.iter().find_map(|mark| line.strip_prefix(mark).map(str::to_owned));
         let within = line.split_once("\\!").map(|(_, command)| command.to_owned());
         if let Some(command) = behind(&SHELL).or_else(|| behind(&PIPES)).or(within) {
-            judge.unknown(format!("`{name}` runs a command"));
+            judge.unknown(format!("`{name}` runs a shell command"));
             judge.run_argument(&command);
         } else if let Some(path) = behind(&WRITES) {
             judge.write(&Field::plain(path.trim()), Verb::Create);
@@ -117,14 +117,14 @@ fn statements(judge: &mut Judge<'_>, name: &str, text: &str) {
     }
     let lower = text.to_ascii_lowercase().split_whitespace().collect::<Vec<_>>().join(" ") + " ";
     if let Some(word) = REACHES.iter().find(|word| lower.contains(*word)) {
-        judge.unknown(format!("`{}` runs, loads or reaches more than the database", word.trim()));
+        judge.unknown(format!("`{}` can run code or reach files outside the database", word.trim()));
         for quoted in text.split('\'').skip(1).step_by(2) {
             judge.run_argument(quoted);
         }
     }
     let all = lower.contains("delete from ") && !lower.contains(" where ");
     if all || LOSES.iter().any(|word| lower.contains(word)) {
-        judge.ask(Class::RecursiveDelete, "throws data of a database away");
+        judge.ask(Class::RecursiveDelete, "deletes data from a database");
     }
 }
 
@@ -149,7 +149,7 @@ fn file(judge: &mut Judge<'_>, call: &Call<'_>) {
     let mut args = call.args().iter();
     while let Some(arg) = args.next() {
         if arg.text == "-init" {
-            judge.unknown(format!("`{}` runs what is in a file", call.name));
+            judge.unknown(format!("`{}` runs the commands in a file", call.name));
         }
         if values.contains(&arg.text.as_str()) {
             args.next();

@@ -15,10 +15,10 @@ pub(super) fn rm(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let long = |(name, _): &(String, _)| name.len() > 4 && "--recursive".starts_with(name.as_str());
     let recursive = parsed.has(&["-r", "-R"]) || parsed.options.iter().any(long);
     if parsed.has(&["--no-preserve-root"]) {
-        judge.deny(Class::SystemDestruction, "deletes the root of the file system");
+        judge.deny(Class::SystemDestruction, "`--no-preserve-root` allows `rm` to delete the root of the file system");
     }
     if parsed.options.iter().any(|(name, _)| !is_known(name)) {
-        judge.unknown("how it deletes is not known before it runs");
+        judge.unknown("cannot tell how this deletes: an option is only known at run time");
     }
     for operand in &parsed.operands {
         delete(judge, operand, recursive);
@@ -42,9 +42,14 @@ pub(super) fn delete(judge: &mut Judge<'_>, target: &Field, recursive: bool) {
         let everything = target.glob && matches!(target.text.rsplit('/').next(), Some("*" | ".*" | "?*"));
         match place {
             Place::Inside | Place::Scratch if everything => {
-                judge.ask(Class::RecursiveDelete, format!("`{text}` may stand for every file"));
+                judge.ask(Class::RecursiveDelete, format!("`{text}` may match every file in the folder"));
             }
-            Place::Unknown => judge.ask(Class::RecursiveDelete, "what is deleted is not known before it runs"),
+            Place::Unknown => {
+                judge.ask(
+                    Class::RecursiveDelete,
+                    "cannot tell which files this deletes: the path is only known at run time",
+                );
+            }
             _ => judge.write(target, Verb::Destroy),
         }
         return;
@@ -59,13 +64,13 @@ pub(super) fn delete(judge: &mut Judge<'_>, target: &Field, recursive: bool) {
                 judge.deny(class, format!("deletes all of {text}"));
             }
         }
-        Place::Unknown => judge.ask(class, "what is deleted with all that is in it is not known before it runs"),
+        Place::Unknown => judge.ask(class, "cannot tell which folder this deletes: the path is only known at run time"),
         Place::System | Place::Device if text != "/dev/null" => {
             judge.deny(Class::SystemDestruction, format!("deletes {text}, which belongs to the system"));
-            judge.deny(class, format!("deletes {text} with all that is in it"));
+            judge.deny(class, format!("deletes {text} and everything in it"));
         }
         Place::Persistent | Place::Outside | Place::System | Place::Device | Place::Network => {
-            judge.deny(class, format!("deletes {text}, outside of the working folder, with all that is in it"));
+            judge.deny(class, format!("deletes {text} and everything in it, outside the working folder"));
         }
     }
 }
@@ -80,12 +85,12 @@ fn inside(judge: &mut Judge<'_>, target: &Field) {
     if is_below(folder, &path) {
         judge.deny(class, "deletes the working folder");
     } else if path.contains("/.git/") || last == ".git" {
-        judge.deny(class, "deletes the history of the project");
+        judge.deny(class, "deletes the project's git history");
     } else if target.glob && last.trim_matches(['*', '?', '.', '[', ']', '!']).is_empty() {
-        judge.ask(class, format!("`{text}` may stand for everything"));
+        judge.ask(class, format!("`{text}` may match everything in the folder"));
     } else if is_below(home, folder) {
-        judge.ask(class, format!("deletes {text}, and the working folder is, or holds, the home folder"));
+        judge.ask(class, format!("deletes {text}, and the working folder is or contains the home folder"));
     } else if !is_known(&target.text) {
-        judge.ask(class, format!("a part of {text} is not known before it runs"));
+        judge.ask(class, format!("cannot tell which folder this deletes: part of {text} is only known at run time"));
     }
 }

@@ -17,7 +17,7 @@ use super::{
     network::is_remote,
 };
 
-/// The sources and the target of `cp`, `mv` and the like.
+/// Returns the sources and the target of `cp`, `mv` and similar programs.
 fn ends(call: &Call<'_>, values: &[&str]) -> (Vec<Field>, Option<Field>, Parsed) {
     let parsed = options::split(call.args(), |name| values.contains(&name), false);
     let mut operands = parsed.operands.clone();
@@ -30,18 +30,21 @@ pub(super) fn mv(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let leaves = target.as_ref().is_some_and(|target| judge.place(&target.text) != Place::Inside);
     for source in &sources {
         match judge.place(&source.text) {
-            // What leaves the working folder is gone from it.
+            // A file that is moved out of the working folder is deleted from it.
             Place::Inside if leaves || source.text.trim_end_matches('/').rsplit('/').next() == Some(".git") => {
                 delete(judge, source, true);
             }
-            Place::Outside => judge.ask(Class::WriteOutside, format!("moves {} away", shown(&source.text))),
+            Place::Outside => judge.ask(
+                Class::WriteOutside,
+                format!("moves {}, which is outside the working folder", shown(&source.text)),
+            ),
             Place::Unknown => {}
             _ => judge.write(source, Verb::Destroy),
         }
     }
     if let Some(target) = target {
         if target.text.starts_with("/dev/") {
-            judge.deny(Class::RecursiveDelete, "moves files to where they are lost");
+            judge.deny(Class::RecursiveDelete, "moves files into /dev, where they are lost");
         }
         judge.write(&target, Verb::Create);
         follow_copies(judge, &sources, &target);
@@ -66,7 +69,7 @@ pub(super) fn copy(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let (sources, target, parsed) = ends(call, &values);
     if call.name == "install" {
         if parsed.value(&["-m", "--mode"]).is_some_and(|mode| sets_user(&mode.text)) {
-            judge.deny(Class::PrivilegeEscalation, "a program that runs with the rights of its owner");
+            judge.deny(Class::PrivilegeEscalation, "creates a setuid or setgid program");
         }
         if let Some(program) = parsed.value(&["--strip-program"]) {
             judge.run_argument(&program.text.clone());
@@ -81,7 +84,7 @@ pub(super) fn copy(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     for source in &sources {
         judge.look(&source.text);
         if matches!(judge.place(&source.text), Place::Device) {
-            judge.ask(Class::SecretRead, "copies a device");
+            judge.ask(Class::SecretRead, "copies from a device");
         }
     }
     let symbolic = call.name == "ln" && sources.is_empty();
@@ -104,7 +107,10 @@ fn leads_outside(judge: &mut Judge<'_>, sources: &[Field], target: &Field) {
             matches!(place, Place::Outside | Place::Persistent | Place::System) && source.text.starts_with('/');
         let program = source.text.contains("/bin/");
         if foreign && !program && judge.place(&target.text) == Place::Inside {
-            judge.ask(Class::WriteOutside, format!("a link to {}", shown(&source.text)));
+            judge.ask(
+                Class::WriteOutside,
+                format!("creates a link to {}, outside the working folder", shown(&source.text)),
+            );
         }
         follow_link(judge, source, target);
     }
@@ -150,7 +156,7 @@ pub(super) fn tee(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     for operand in &parsed.operands {
         judge.write(operand, Verb::Create);
         if operand.text.contains("sudoers") {
-            judge.deny(Class::PrivilegeEscalation, "writes who may become another user");
+            judge.deny(Class::PrivilegeEscalation, "changes who may run commands as another user (sudoers)");
         }
         if let Some(path) = judge.resolved(&operand.text) {
             judge.scope.make(path, Made::Text(input.clone()));
@@ -172,7 +178,7 @@ pub(super) fn dd(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if words.iter().any(|word| matches!(*word, "if=/dev/zero" | "if=/dev/urandom" | "if=/dev/random"))
         && !words.iter().any(|word| word.starts_with("count="))
     {
-        judge.ask(Class::SystemDestruction, "fills a disk");
+        judge.ask(Class::SystemDestruction, "writes endless data, which fills the disk");
     }
     if read.is_empty() { call.input.clone().unwrap_or_default() } else { read }
 }
@@ -196,16 +202,17 @@ pub(super) fn modes(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let targets = if removes { &parsed.operands[..] } else { parsed.operands.get(1..).unwrap_or_default() };
     let mode = parsed.operands.first().map(|mode| mode.text.clone()).unwrap_or_default();
     if call.name == "chmod" && sets_user(&mode) {
-        judge.deny(Class::PrivilegeEscalation, "a program that runs with the rights of its owner");
+        judge.deny(Class::PrivilegeEscalation, "creates a setuid or setgid program");
     }
     if call.name == "chown" && mode.split(':').next().is_some_and(|owner| matches!(owner, "root" | "0")) {
-        judge.deny(Class::PrivilegeEscalation, "gives files to the superuser");
+        judge.deny(Class::PrivilegeEscalation, "makes root the owner of files");
     }
     for target in targets {
         match judge.place(&target.text) {
             Place::Unknown => {}
             Place::Outside | Place::Persistent if !recursive => {
-                judge.ask(Class::WriteOutside, format!("{} is outside of the working folder", shown(&target.text)));
+                let target = shown(&target.text);
+                judge.ask(Class::WriteOutside, format!("changes the rights to {target}, outside the working folder"));
             }
             _ => judge.write(target, Verb::Destroy),
         }
@@ -262,7 +269,7 @@ pub(super) fn rsync(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     }
     let whole = judge.resolved(&target.text).is_some_and(|path| is_below(&judge.ground.folder, &path));
     if deletes && whole {
-        judge.ask(Class::RecursiveDelete, "deletes what is not in the source");
+        judge.ask(Class::RecursiveDelete, "deletes every file that is not in the source");
     }
     String::new()
 }
@@ -315,7 +322,7 @@ pub(super) fn sed(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     super::super::value::blend(words.into_iter().chain([read.as_str()]))
 }
 
-/// `e` runs a command, `w` writes a file; both stand behind an address or at the end of a substitution.
+/// `e` runs a command, `w` writes a file. Both follow an address or end a substitution.
 fn sed_script(judge: &mut Judge<'_>, script: &str) {
     for line in script.split(['\n', ';']) {
         let command = line.trim_start_matches(|c: char| {
@@ -328,7 +335,7 @@ fn sed_script(judge: &mut Judge<'_>, script: &str) {
         if let Some(rest) = command.strip_prefix('e')
             && (rest.is_empty() || rest.starts_with(' '))
         {
-            judge.unknown("`sed e` runs commands");
+            judge.unknown("the `e` command of sed runs shell commands");
             judge.run_argument(rest.trim());
         } else if let Some(path) = command.strip_prefix("w ").or_else(|| command.strip_prefix("W ")) {
             judge.write(&Field::plain(path.trim()), Verb::Create);
@@ -344,7 +351,7 @@ fn substitution(judge: &mut Judge<'_>, rest: &str) {
     let Some((flags, replaced)) = parts.split_last() else { return };
     let (flags, path) = flags.split_once('w').map_or((*flags, None), |(flags, path)| (flags, Some(path)));
     if flags.contains('e') {
-        judge.unknown("`sed s///e` runs what it makes");
+        judge.unknown("the `e` flag of sed runs the result as a shell command");
         let command = replaced.get(1..).unwrap_or_default().join("/").replace("\\/", "/");
         judge.run_argument(&command);
     }

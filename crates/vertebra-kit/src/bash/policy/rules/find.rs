@@ -32,7 +32,7 @@ pub(super) fn find(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         .map(|(_, value)| value.text.as_str())
         .collect();
     let filtered = !chosen.is_empty() || args.iter().any(|arg| arg.text == "-empty");
-    // What is looked for by a plain name is found by that name.
+    // A search for a plain name finds files with that name.
     let found = named(args).unwrap_or("found");
     let mut at = 0;
     while let Some(arg) = args.get(at) {
@@ -58,7 +58,8 @@ pub(super) fn find(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                         }
                         (true, true) => {}
                         (true, false) => {
-                            judge.ask(Class::RecursiveDelete, format!("deletes all below {}", shown(&path.text)));
+                            judge
+                                .ask(Class::RecursiveDelete, format!("deletes everything below {}", shown(&path.text)));
                         }
                         (false, _) => delete(judge, path, true),
                     }
@@ -88,7 +89,7 @@ fn named(args: &[Field]) -> Option<&str> {
     })?;
     let value = args.get(at + 1)?.text.trim_end_matches(['*', '/']);
     let last = value.rsplit('/').next().filter(|last| !last.is_empty())?;
-    // A pattern that a name of the history fits stands for it.
+    // A pattern that matches `.git` counts as `.git`.
     if super::super::expansion::glob(last, ".git") {
         Some(".git")
     } else {

@@ -73,7 +73,7 @@ pub(super) fn git(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                 }
             }
             "--git-dir" if !matches!(judge.place(&value.text), Place::Inside | Place::Later) => {
-                judge.unknown("takes settings, which may run programs, from a repository elsewhere");
+                judge.unknown("uses git settings from outside the working folder, which may run programs");
             }
             "-C" | "--work-tree" => {
                 let path = judge.resolved(&value.text).filter(|_| is_known(&value.text));
@@ -95,7 +95,7 @@ pub(super) fn git(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 fn setting(judge: &mut Judge<'_>, name: &str, value: &str) {
     let lower = name.to_ascii_lowercase();
     if lower == "clean.requireforce" {
-        judge.unknown("lets `git clean` delete without being told twice");
+        judge.unknown("lets `git clean` delete files without `--force`");
     }
     if let Some(command) = value.strip_prefix('!') {
         judge.run_argument(command);
@@ -124,7 +124,7 @@ fn setting(judge: &mut Judge<'_>, name: &str, value: &str) {
         );
         if !harmless {
             judge.run_argument(value);
-            judge.unknown(format!("`{name}` runs a program"));
+            judge.unknown(format!("the git setting `{name}` runs a program"));
         }
     }
 }
@@ -139,7 +139,7 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
         return UNKNOWN.to_string();
     }
     let Some(program) = table::program(&format!("git {name}")) else {
-        judge.unknown(format!("`git {name}` is not a command that the policy knows"));
+        judge.unknown(format!("the policy does not know `git {name}`, so a person must approve it"));
         return UNKNOWN.to_string();
     };
     let whole = format!("git {name}");
@@ -151,16 +151,20 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
         "bisect" if has(&["run"]) => after(judge, &inner, "run"),
         "submodule" if has(&["foreach"]) => after(judge, &inner, "foreach"),
         "clean" => clean(judge, &parsed),
-        "push" => push(judge, &parsed, &words),
+        "push" => push(judge, inner.args()),
         "fetch" | "pull" | "clone" | "remote" | "ls-remote" | "submodule" => remote(judge, &name, &parsed, &words),
         "config" => config(judge, &parsed, inner.args()),
-        "maintenance" if has(&["start", "register"]) => judge.ask(Class::WriteOutside, "starts a timer"),
+        "maintenance" if has(&["start", "register"]) => {
+            judge.ask(Class::WriteOutside, "schedules background jobs on this machine");
+        }
         "diff" if has(&["--no-index"]) => parsed.operands.iter().for_each(|file| drop(judge.look(&file.text))),
         "hash-object" => parsed.operands.iter().for_each(|file| drop(judge.look(&file.text))),
         "reset" if has(&["--hard"]) && judge.scope.cwd.absolute => {
-            judge.ask(Class::WriteOutside, "throws changes away");
+            judge.ask(Class::WriteOutside, "discards uncommitted changes");
         }
-        "reflog" if has(&["expire", "delete"]) => judge.ask(Class::RecursiveDelete, "forgets what could be restored"),
+        "reflog" if has(&["expire", "delete"]) => {
+            judge.ask(Class::RecursiveDelete, "deletes reflog entries, so lost commits cannot be restored");
+        }
         "update-ref" if has(&["-d"]) => judge.ask(Class::RecursiveDelete, "deletes a branch or a tag"),
         "worktree" if has(&["remove"]) => {
             if let Some(folder) = parsed.operands.get(1) {
@@ -202,7 +206,7 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
             | "blame"
     );
     if outside && changes {
-        judge.ask(Class::WriteOutside, "works in a repository outside of the working folder");
+        judge.ask(Class::WriteOutside, "works in a repository outside the working folder");
     }
     judge.by_table(&whole, &program, &inner)
 }
@@ -226,18 +230,21 @@ fn clean(judge: &mut Judge<'_>, parsed: &options::Parsed) {
     let cwd = judge.scope.cwd.path.clone();
     let own = cwd.is_some_and(|path| judge.place(&path) == Place::Inside);
     if own {
-        judge.ask(Class::RecursiveDelete, "deletes every file that git does not know");
+        judge.ask(Class::RecursiveDelete, "deletes every untracked file");
     } else {
-        judge.deny(Class::RecursiveDelete, "deletes files outside of the working folder");
+        judge.deny(Class::RecursiveDelete, "deletes files outside the working folder");
     }
 }
 
-fn push(judge: &mut Judge<'_>, parsed: &options::Parsed, words: &[&str]) {
-    let forced =
-        words.iter().any(|word| word.starts_with("--force") || matches!(*word, "-f" | "--mirror" | "--delete" | "-d"));
+fn push(judge: &mut Judge<'_>, args: &[Field]) {
+    // Unlike for other subcommands, `-u` takes no value here.
+    let values = ["-o", "--push-option", "--repo", "--receive-pack", "--exec"];
+    let parsed = options::split(args, |name| values.contains(&name), false);
+    let forced = parsed.has(&["-f", "-d", "--mirror", "--delete"])
+        || parsed.options.iter().any(|(name, _)| name.starts_with("--force"));
     let forced = forced || parsed.operands.iter().skip(1).any(|operand| operand.text.starts_with(['+', ':']));
     if forced {
-        judge.ask(Class::NetworkExfiltration, "rewrites or deletes what others have");
+        judge.ask(Class::NetworkExfiltration, "force-pushes or deletes remote branches, so others may lose work");
     }
     let foreign = |remote: &Field| is_remote(&remote.text) || judge.scope.remotes.contains(&remote.text);
     if parsed.operands.first().is_some_and(foreign) {
@@ -249,11 +256,11 @@ fn remote(judge: &mut Judge<'_>, name: &str, parsed: &options::Parsed, words: &[
     for operand in &parsed.operands {
         let text = &operand.text;
         if text.starts_with("ext::") || text.starts_with("fd::") {
-            judge.deny(Class::RemoteCode, "an address that runs a command");
+            judge.deny(Class::RemoteCode, "uses a git address that runs a command");
             judge.script(text.trim_start_matches("ext::"), &Origin::Within(judge.at.clone()), &None);
         }
         if text.starts_with('-') || !is_known(text) && is_remote(text) {
-            judge.send(text, text, "an address may carry data");
+            judge.send(text, text, "the address may carry data");
         }
     }
     match name {
@@ -263,7 +270,7 @@ fn remote(judge: &mut Judge<'_>, name: &str, parsed: &options::Parsed, words: &[
                 judge.scope.remotes.insert(name.text.clone());
             }
             if foreign && parsed.operands.first().is_some_and(|word| word.text == "set-url") {
-                judge.ask(Class::NetworkExfiltration, "changes where work is sent to");
+                judge.ask(Class::NetworkExfiltration, "changes the address that a remote pushes to");
             }
         }
         "clone" => {
@@ -303,7 +310,7 @@ pub(super) fn others(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             sent.push_str(&judge.read(arg.text.rsplit(['=', '@']).next().unwrap_or_default()));
         }
         if sent.contains(SECRET) {
-            judge.deny(Class::NetworkExfiltration, "sends what is secret to another machine");
+            judge.deny(Class::NetworkExfiltration, "sends secrets to another machine");
         }
     }
     super::packages::by_table(judge, call)
@@ -326,7 +333,7 @@ fn config(judge: &mut Judge<'_>, parsed: &options::Parsed, args: &[Field]) {
             judge.write(&Field::plain(file), Verb::Create);
         }
         if parsed.has(&["--global", "--system"]) && !name.starts_with("user.") {
-            judge.ask(Class::WriteOutside, "changes git for every project");
+            judge.ask(Class::WriteOutside, "changes git settings for every project");
         }
     }
 }

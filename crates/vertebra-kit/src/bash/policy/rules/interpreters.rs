@@ -51,7 +51,7 @@ const VALUES: [&str; 6] = ["-W", "-X", "-d", "-S", "-F", "-t"];
 const LOSES: [&str; 8] =
     ["flush", "sqlflush", "reset_db", "migrate:fresh", "migrate:reset", "db:wipe", "db:drop", "doctrine:database:drop"];
 
-/// What a word of an interpreter's command line is.
+/// The role of a word on an interpreter's command line.
 enum Word<'w> {
     /// A program: what is attached, or the next word.
     Code(Option<&'w str>),
@@ -131,7 +131,7 @@ pub(super) fn interpreter(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             }
             Word::Value => {
                 if base == "php" && ["prepend", "append", "extension"].iter().any(|part| next.contains(part)) {
-                    judge.unknown("loads code by a setting");
+                    judge.unknown("loads code through a PHP setting");
                 }
                 at += 1;
             }
@@ -139,7 +139,7 @@ pub(super) fn interpreter(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             Word::File if !ran => {
                 script(judge, base, arg);
                 if let Some(word) = args[at..].iter().find(|word| LOSES.contains(word)) {
-                    judge.ask(Class::RecursiveDelete, format!("`{word}` throws data away"));
+                    judge.ask(Class::RecursiveDelete, format!("`{word}` deletes data"));
                 }
                 return printed;
             }
@@ -151,7 +151,7 @@ pub(super) fn interpreter(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         match &call.input {
             Some(code) => judge.code_in(base, code),
             None if args.iter().any(|arg| arg.starts_with('-') && *arg != "-") => {}
-            None => judge.unknown("starts an interpreter that reads what nobody has seen"),
+            None => judge.unknown("starts an interactive interpreter, whose input the policy cannot see"),
         }
         return printed;
     }
@@ -170,7 +170,7 @@ fn library(judge: &mut Judge<'_>, language: &str, name: &str) {
     let by_path = name.starts_with(['/', '~', '.']);
     let by_address = name.contains("://") || name.starts_with("data:");
     if by_address || by_path && judge.place(name) != Place::Inside {
-        judge.unknown("loads code from elsewhere");
+        judge.unknown("loads code from a URL or from outside the working folder");
     } else if !by_path {
         judge.code_in(language, name);
     }
@@ -181,7 +181,7 @@ fn script(judge: &mut Judge<'_>, language: &str, path: &str) {
     let made = judge.resolved(path).and_then(|path| judge.scope.made(&path).cloned());
     match made {
         Some(Made::Text(text)) => judge.code_in(language, &text),
-        Some(Made::Program(_)) => judge.unknown("runs a copied program"),
+        Some(Made::Program(_)) => judge.unknown("runs a copy of an installed program"),
         None if language == "node" && matches!(path, "run" | "inspect" | "test") => {}
         None if matches!(judge.place(path), Place::Inside) => {}
         None => judge.unknown("runs a script that is not in the working folder"),
@@ -236,12 +236,12 @@ fn module(judge: &mut Judge<'_>, name: &str, call: &Call<'_>, at: usize) {
             let value = |names: &[&str]| parsed.value(names).map(|value| value.text.as_str());
             served(judge, value(&["-b", "--bind"]), value(&["-d", "--directory"]).unwrap_or("."));
         }
-        _ if REACHING.contains(&root) => judge.unknown(format!("`python -m {name}`")),
+        _ if REACHING.contains(&root) => judge.unknown(format!("`python -m {name}` can run code or reach the network")),
         _ => {}
     }
 }
 
-/// Files that are served to whoever asks.
+/// Judges a server that serves files.
 fn served(judge: &mut Judge<'_>, address: Option<&str>, folder: &str) {
     let bound = address.is_some_and(|address| !matches!(address, "127.0.0.1" | "localhost" | "::1"));
     if bound || !matches!(judge.place(folder), Place::Inside | Place::Scratch) {
@@ -265,11 +265,11 @@ pub(super) fn in_arguments(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     super::packages::by_table(judge, call)
 }
 
-/// A pager runs commands that stand behind a plus.
+/// Judges a pager, which runs commands after a plus sign.
 pub(super) fn pager(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     for arg in call.args().iter().filter(|arg| arg.text.starts_with('+')) {
         if let Some((_, command)) = arg.text.split_once(['!', '|', '#']) {
-            judge.unknown(format!("`{}` runs a command", call.name));
+            judge.unknown(format!("`{}` runs a shell command", call.name));
             judge.run_argument(command);
         }
     }
@@ -298,7 +298,7 @@ pub(super) fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         }
     };
     if parsed.has(&["-i", "-l"]) {
-        judge.unknown("`awk` loads code");
+        judge.unknown("`awk` loads code from a file");
     }
     awk_program(judge, &program);
     let mut read = call.input.clone().unwrap_or_default();
@@ -314,7 +314,7 @@ fn awk_program(judge: &mut Judge<'_>, program: &str) {
     let (outside, texts) = without_strings(&code);
     let pipes = outside.replace("||", "").contains('|');
     if pipes || outside.contains("system") || outside.contains("@load") {
-        judge.unknown("an awk program runs commands");
+        judge.unknown("the awk program runs shell commands");
         for text in &texts {
             let text = text.clone();
             if let Some((super::super::Decision::Deny, class, reason)) =
@@ -325,7 +325,7 @@ fn awk_program(judge: &mut Judge<'_>, program: &str) {
         }
     }
     if texts.iter().any(|text| text.starts_with("/inet")) {
-        judge.deny(Class::NetworkExfiltration, "an awk program opens a connection");
+        judge.deny(Class::NetworkExfiltration, "the awk program opens a network connection");
     }
     if outside.contains("print") && outside.contains("> \u{1}") || outside.contains(">\u{1}") {
         for text in texts.iter().filter(|text| text.starts_with(['/', '.', '~'])) {
@@ -333,7 +333,7 @@ fn awk_program(judge: &mut Judge<'_>, program: &str) {
         }
     }
     if !is_known(program) {
-        judge.unknown("an awk program that is not known before it runs");
+        judge.unknown("the awk program is only known at run time");
     }
 }
 
@@ -381,7 +381,7 @@ const REACHES: [&str; 14] = [
     "delete(",
 ];
 
-/// Options of editors and debuggers behind which stands a file with commands.
+/// Options of editors and debuggers that are followed by a file with commands.
 const SCRIPTS: [&str; 9] = ["-S", "-s", "-u", "-U", "-x", "-ix", "-l", "--load", "--script"];
 
 /// Editors and debuggers that run shell commands from their own.
@@ -396,11 +396,11 @@ pub(super) fn editor(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                 .iter()
                 .find_map(|mark| shell.strip_prefix(mark));
             if let Some(command) = command {
-                judge.unknown(format!("`{}` runs a command", call.name));
+                judge.unknown(format!("`{}` runs a shell command", call.name));
                 judge.run_argument(command);
             } else if REACHES.iter().any(|word| line.contains(word)) {
                 judge.code(line);
-                judge.unknown(format!("`{}` may run a command", call.name));
+                judge.unknown(format!("`{}` may run a shell command", call.name));
             }
         }
     }

@@ -37,7 +37,7 @@ pub(super) fn make(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         Some("-" | "/dev/stdin") => call.input.clone(),
         Some(path) => {
             if judge.place(path) != Place::Inside {
-                judge.unknown("a makefile outside of the working folder");
+                judge.unknown("runs a makefile outside the working folder");
             }
             made_text(judge, path)
         }
@@ -45,7 +45,7 @@ pub(super) fn make(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     };
     judge.built_from([folder.as_deref().unwrap_or(".")]);
     if parsed.value(&["-I", "--include-dir"]).is_some_and(|folder| judge.place(&folder.text) != Place::Inside) {
-        judge.unknown("a makefile may include others from outside of the working folder");
+        judge.unknown("may include makefiles from outside the working folder");
     }
     let inline = parsed.value(&["--eval", "-E"]).map(|text| text.text.clone());
     for text in rules.into_iter().chain(inline) {
@@ -61,7 +61,7 @@ pub(super) fn make(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if let Some(folder) = folder
         && !matches!(judge.place(&folder), Place::Inside | Place::Scratch)
     {
-        judge.unknown("works outside of the working folder");
+        judge.unknown("runs `make` outside the working folder");
     }
     UNKNOWN.to_string()
 }
@@ -74,10 +74,10 @@ fn made_text(judge: &mut Judge<'_>, path: &str) -> Option<String> {
     }
 }
 
-/// Recipes stand behind a tab, or behind the semicolon of a rule; `$(shell …)` runs when it is read.
+/// Judges a makefile. Recipes follow a tab, or the semicolon of a rule. `$(shell …)` runs when it is read.
 fn makefile(judge: &mut Judge<'_>, text: &str) {
     if !is_known(text) {
-        judge.unknown("a makefile that is not known before it runs");
+        judge.unknown("runs a makefile whose text is only known at run time");
     }
     for line in known_part(text).lines() {
         let recipe = match line.strip_prefix('\t') {

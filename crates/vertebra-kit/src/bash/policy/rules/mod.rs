@@ -19,7 +19,7 @@ pub(super) use builtins::run_file;
 
 use super::{invoke::Call, judge::Judge};
 
-/// What the shell does itself, so that it sees the shell's functions.
+/// Builtins of the shell, which see its functions.
 pub(super) const SHELL: &[&str] = &[
     ".",
     "alias",

@@ -49,10 +49,11 @@ impl Judge<'_> {
             return;
         }
         let to = shown(&host_of(address));
-        if what.contains(SECRET) {
-            self.deny(class, format!("{doing}: what is secret would go to {to}"));
-        } else {
-            self.ask(class, format!("{doing}: {to}"));
+        match (what.contains(SECRET), to.is_empty()) {
+            (true, true) => self.deny(class, format!("{doing} and would send secrets")),
+            (true, false) => self.deny(class, format!("{doing}: secrets would go to {to}")),
+            (false, true) => self.ask(class, doing),
+            (false, false) => self.ask(class, format!("{doing}: {to}")),
         }
     }
 }
@@ -156,12 +157,12 @@ fn curl_reaches(judge: &mut Judge<'_>, option: &str, text: &str) {
         | "--socks5-hostname" | "--connect-to" | "--resolve" | "--doh-url" | "--dns-servers"
             if !judge.is_own_host(text) =>
         {
-            judge.deny(Class::NetworkExfiltration, "leads the connection through another machine");
+            judge.deny(Class::NetworkExfiltration, "routes the connection through another machine");
         }
         "--unix-socket" | "--abstract-unix-socket" => {
-            judge.ask(Class::PrivilegeEscalation, "talks to a service of this machine");
+            judge.ask(Class::PrivilegeEscalation, "connects to a local service through a Unix socket");
         }
-        "-K" | "--config" => judge.unknown("`curl` takes its options from a file"),
+        "-K" | "--config" => judge.unknown("`curl` reads its options from a file"),
         "--alt-svc" | "--etag-save" | "--hsts" | "--libcurl" | "--stderr" | "--trace" | "--trace-ascii"
             if text != "-" =>
         {
@@ -251,7 +252,7 @@ pub(super) fn curl(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             read.push_str(&judge.look(path));
         }
         if SENDING_SCHEMES.iter().any(|scheme| url.starts_with(scheme)) && sends {
-            judge.ask(Class::NetworkExfiltration, format!("sends by {url}"));
+            judge.ask(Class::NetworkExfiltration, format!("sends data to {url}"));
         }
         address(judge, url, &sent, sends);
     }
@@ -285,11 +286,11 @@ fn address(judge: &mut Judge<'_>, url: &str, sent: &str, sends: bool) {
         judge.send(url, sent, "sends data to another machine");
     }
     if url.contains(SECRET) {
-        judge.send(url, url, "an address carries data");
+        judge.send(url, url, "the address carries data");
     } else if !is_known(url) && !judge.is_own_host(url) {
-        judge.ask(Class::NetworkExfiltration, "an address that is not known before it runs may carry data");
+        judge.ask(Class::NetworkExfiltration, "the address is only known at run time and may carry data");
     } else if !is_known(sent) && !judge.is_own_host(url) && !sends {
-        judge.ask(Class::NetworkExfiltration, "a request that is not known before it runs may carry data");
+        judge.ask(Class::NetworkExfiltration, "the request is only known at run time and may carry data");
     }
 }
 
@@ -368,10 +369,10 @@ pub(super) fn wget(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                 outputs.extend(value.clone());
             }
             "-e" | "--execute" if text.contains("proxy") => {
-                judge.deny(Class::NetworkExfiltration, "leads the connection through another machine");
+                judge.deny(Class::NetworkExfiltration, "routes the connection through another machine");
             }
             "--use-askpass" => judge.run_program(&text),
-            "--config" => judge.unknown("`wget` takes its options from a file"),
+            "--config" => judge.unknown("`wget` reads its options from a file"),
             "--save-cookies" | "--rejected-log" | "--warc-file" => {
                 if let Some(file) = value {
                     judge.write(file, Verb::Create);
@@ -439,9 +440,9 @@ pub(super) fn open(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 pub(super) fn lookup(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     for word in texts(call.args()) {
         if word.contains(SECRET) {
-            judge.deny(Class::NetworkExfiltration, "a name that is looked up carries what is secret");
+            judge.deny(Class::NetworkExfiltration, "the name that is looked up contains a secret");
         } else if !is_known(word) && call.name != "getent" {
-            judge.ask(Class::NetworkExfiltration, "a name that is looked up may carry data");
+            judge.ask(Class::NetworkExfiltration, "the name that is looked up may carry data");
         }
     }
     let words = texts(call.args());
@@ -462,7 +463,7 @@ pub(super) fn netcat(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         .iter()
         .any(|word| word.starts_with('-') && (word.contains('e') || word.contains('c')) && !word.starts_with("--"));
     if runs {
-        judge.deny(Class::RemoteCode, "gives a shell to another machine");
+        judge.deny(Class::RemoteCode, "gives another machine a shell on this one");
     }
     let own = words.iter().any(|word| judge.is_own_host(word));
     if probes && own || words == ["-h"] {
@@ -470,7 +471,7 @@ pub(super) fn netcat(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     }
     let what = call.input.clone().unwrap_or_default();
     if what.contains(SECRET) {
-        judge.deny(Class::NetworkExfiltration, "sends what is secret to another machine");
+        judge.deny(Class::NetworkExfiltration, "sends secrets to another machine");
     } else {
         judge.ask(Class::NetworkExfiltration, "connects to another machine");
     }

@@ -12,7 +12,7 @@ use super::super::{
 };
 use super::network::is_remote;
 
-/// An address instead of a name: a package that nobody published.
+/// Returns whether a word is an address instead of the name of a published package.
 fn is_address(word: &str) -> bool {
     (building::is_address(word) || is_remote(word))
         && !word.starts_with('-')
@@ -57,7 +57,10 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             || plain == "@biomejs/biome"
             || plain.starts_with("@playwright/");
         if !known {
-            judge.ask(Class::RemoteCode, format!("runs the package `{plain}`, which may come from the registry"));
+            judge.ask(
+                Class::RemoteCode,
+                format!("runs the package `{plain}`, which may be downloaded from the registry"),
+            );
         }
         if table::program(&plain).is_some() {
             let mut argv = operands;
@@ -72,9 +75,9 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             if first == "eval" {
                 judge.code(target);
             } else if target.contains("://") {
-                judge.deny(Class::RemoteCode, "runs what another machine sends");
+                judge.runs_download();
             } else if target.starts_with("npm:") || target.starts_with("jsr:") {
-                judge.ask(Class::RemoteCode, format!("runs `{target}`, which may come from the registry"));
+                judge.ask(Class::RemoteCode, format!("runs `{target}`, which may be downloaded from the registry"));
             }
         }
         "bun" if words.iter().any(|word| matches!(*word, "-e" | "--eval" | "-p" | "--print")) => {
@@ -85,14 +88,14 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if matches!(first, "install" | "i" | "add" | "create" | "init" | "global")
         && words.iter().any(|word| is_address(word))
     {
-        judge.ask(Class::RemoteCode, "installs a package by its address");
+        judge.ask(Class::RemoteCode, "installs a package from a URL");
     }
     if matches!(first, "config" | "c" | "set") && words.iter().any(|word| is_setting(word)) {
-        judge.ask(Class::RemoteCode, "changes where packages come from, or what runs them");
+        judge.ask(Class::RemoteCode, "changes where packages come from, or which program runs them");
     }
     let by_yarn = first == "npm" && words.contains(&"publish");
     if matches!(first, "publish" | "login" | "logout") || by_yarn {
-        judge.ask(Class::NetworkExfiltration, "publishes, or changes who may");
+        judge.ask(Class::NetworkExfiltration, "publishes a package, or changes who may publish");
         return UNKNOWN.to_string();
     }
     by_table(judge, call)
@@ -110,7 +113,7 @@ pub(super) fn runner(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     judge.built_from(texts(call.args()));
     let at = call.args().iter().position(|arg| matches!(arg.text.as_str(), "run" | "exec" | "x"));
     let tail = at.map_or(&[][..], |at| &call.args()[at + 1..]);
-    // `direnv exec` is told the folder first.
+    // The first argument of `direnv exec` is the folder.
     let tail = tail.get(usize::from(call.name == "direnv")..).unwrap_or_default();
     let parsed =
         options::split(tail, |name| matches!(name, "-n" | "-p" | "--name" | "--prefix" | "-C" | "--env"), true);
@@ -133,7 +136,7 @@ pub(super) fn rustc(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 pub(super) fn pip(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let words = texts(call.args());
     if words.iter().any(|word| is_address(word)) && !words.contains(&"list") {
-        judge.ask(Class::RemoteCode, "installs a package by its address");
+        judge.ask(Class::RemoteCode, "installs a package from a URL");
     }
     // A tool by its name, from the registry unless it is here.
     let tool = match (call.name, words.as_slice()) {
@@ -146,7 +149,10 @@ pub(super) fn pip(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         if table::program(&argv[0].text).is_some() {
             return judge.invoke(argv.to_vec(), call.input);
         }
-        judge.ask(Class::RemoteCode, format!("runs the package `{}`, which may come from the registry", argv[0].text));
+        judge.ask(
+            Class::RemoteCode,
+            format!("runs the package `{}`, which may be downloaded from the registry", argv[0].text),
+        );
         return UNKNOWN.to_string();
     }
     if words.first() == Some(&"run") {
@@ -160,7 +166,7 @@ pub(super) fn pip(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         }
     }
     if words.first() == Some(&"publish") {
-        judge.ask(Class::NetworkExfiltration, "publishes");
+        judge.ask(Class::NetworkExfiltration, "publishes a package");
     }
     by_table(judge, call)
 }
@@ -171,7 +177,7 @@ pub(super) fn go(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         && let Some(target) = rest.iter().find(|word| !word.text.starts_with('-'))
     {
         if target.text.contains('@') {
-            judge.ask(Class::RemoteCode, "runs a program that another machine sends");
+            judge.ask(Class::RemoteCode, "downloads a program and runs it");
         } else {
             super::run_file(judge, &target.text, &[]);
         }
@@ -225,7 +231,10 @@ pub(super) fn docker(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             let source = source.unwrap_or_else(|| mount.split(':').next().unwrap_or_default()).to_owned();
             let named = !source.contains('/') && !source.starts_with('.');
             if !named && !matches!(judge.place(&source), Place::Inside | Place::Scratch) {
-                judge.deny(Class::PrivilegeEscalation, format!("gives a container {source}"));
+                judge.deny(
+                    Class::PrivilegeEscalation,
+                    format!("mounts {source}, outside the working folder, into a container"),
+                );
             }
         }
     }
@@ -239,12 +248,12 @@ pub(super) fn docker(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if matches!(words.first(), Some(&("stack" | "service" | "swarm" | "node" | "secret" | "context")))
         && (has("rm") || has("leave") || has("remove"))
     {
-        judge.ask(Class::RecursiveDelete, "takes something down");
+        judge.ask(Class::RecursiveDelete, "removes a service, node, secret or other resource");
     }
     match words.first() {
         Some(&"cp") => copied(judge, &call.args()[1..]),
         Some(&"build" | &"buildx") if words.iter().any(|word| word.contains("://") || word.starts_with("git@")) => {
-            judge.ask(Class::RemoteCode, "builds what another machine sends");
+            judge.ask(Class::RemoteCode, "builds code downloaded from the network");
         }
         Some(&"build" | &"buildx") => judge.built_from(words.iter().copied().chain(["."])),
         Some(&"exec" | &"compose") => {

@@ -58,7 +58,7 @@ pub(super) fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
                 return run(judge, call, &text, None, args);
             }
             if call.input.as_ref().is_some_and(|input| input.contains(REMOTE)) {
-                judge.ask(Class::RemoteCode, "a script reads what another machine sent");
+                judge.ask(Class::RemoteCode, "feeds downloaded data to a script");
             }
             run_file(judge, file, args);
             UNKNOWN.to_string()
@@ -67,7 +67,7 @@ pub(super) fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             Some(text) => run(judge, call, &text, None, &rest),
             None if args.iter().any(|arg| matches!(*arg, "--version" | "--help")) => UNKNOWN.to_string(),
             None => {
-                judge.unknown("starts a shell that reads what nobody has seen");
+                judge.unknown("starts an interactive shell, whose input the policy cannot see");
                 UNKNOWN.to_string()
             }
         },
@@ -76,11 +76,11 @@ pub(super) fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
 
 fn run(judge: &mut Judge<'_>, call: &Call<'_>, script: &str, zero: Option<&str>, args: &[String]) -> String {
     if script.contains(REMOTE) {
-        judge.deny(Class::RemoteCode, "runs what another machine sent");
+        judge.runs_download();
         return UNKNOWN.to_string();
     }
     if !is_known(script) {
-        judge.unknown("a shell runs a text that is not known before it runs");
+        judge.unknown("runs a shell script whose text is only known at run time");
     }
     let known = known_part(script);
     judge.subshell(|judge| {

@@ -148,10 +148,10 @@ fn with_items(judge: &mut Judge<'_>, mut argv: Vec<Field>, input: &str, mark: Op
         vec![if listed.strip_prefix("./") == Some(&UNKNOWN.to_string()) { listed.to_owned() } else { blend([input]) }]
     };
     if input.contains(ENDLESS) {
-        judge.ask(Class::ForkBomb, "runs a command again and again without end");
+        judge.ask(Class::ForkBomb, "runs a command endlessly");
     }
     if input.contains(REMOTE) {
-        judge.ask(Class::RemoteCode, "another machine says what the command works on");
+        judge.ask(Class::RemoteCode, "downloaded data decides what the command works on");
     }
     match mark {
         Some(mark) => {
@@ -208,7 +208,7 @@ pub(super) fn script(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
             judge.invoke(argv.to_vec(), call.input);
         }
     } else {
-        judge.unknown("starts a shell that reads what nobody has seen");
+        judge.unknown("starts an interactive shell, whose input the policy cannot see");
     }
     UNKNOWN.to_string()
 }
@@ -260,7 +260,7 @@ pub(super) fn busybox(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let argv = call.args().to_vec();
     if argv.first().is_none_or(|first| first.text.starts_with('-')) {
         if argv.first().is_some_and(|first| first.text == "--install") {
-            judge.ask(Class::WriteOutside, format!("`{} --install` puts programs somewhere", call.name));
+            judge.ask(Class::WriteOutside, format!("`{} --install` installs programs", call.name));
         }
         return UNKNOWN.to_string();
     }
@@ -274,7 +274,7 @@ pub(super) fn elevate(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     {
         return UNKNOWN.to_string();
     }
-    judge.deny(Class::PrivilegeEscalation, format!("`{}` takes the rights of another user", call.name));
+    judge.deny(Class::PrivilegeEscalation, format!("`{}` runs commands with the rights of another user", call.name));
     let parsed = options::split(
         call.args(),
         |name| matches!(name, "-u" | "-g" | "-c" | "-C" | "-p" | "-s" | "--user" | "--command"),
