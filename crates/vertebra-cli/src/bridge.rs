@@ -19,7 +19,7 @@ Examples:
   vertebra bridge --listen unix:///run/user/1000/vm.sock --cid 3 --port 7777
   vertebra bridge --listen unix:///run/user/1000/vm.sock --vm-socket /run/firecracker/v.sock --port 7777")]
 pub(crate) struct Options {
-    /// Listen on this Unix socket, such as unix:///run/vertebra.sock
+    /// Listen on this Unix socket, such as `unix:///run/vertebra.sock`
     #[arg(long, value_name = "ADDRESS")]
     listen: Address,
     /// Reach the VM by its vsock socket (Firecracker, Cloud Hypervisor, vhost-device-vsock)

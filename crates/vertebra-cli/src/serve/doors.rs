@@ -15,12 +15,12 @@ use crate::assembly::World;
 /// The options that select listeners and clients.
 #[derive(clap::Args)]
 pub(super) struct DoorOptions {
-    /// Listen on tcp://HOST:PORT, unix:///PATH or vsock://any:PORT (repeatable)
+    /// Listen on `tcp://HOST:PORT`, `unix:///PATH` or `vsock://any:PORT` (repeatable)
     ///
     /// Without this option, the server listens on a Unix socket of the current user.
     #[arg(long, value_name = "ADDRESS")]
     listen: Vec<Address>,
-    /// File with one token per line, or one [[client]] table per named client
+    /// File with one token per line, or one `[[client]]` table per named client
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Let this user connect by Unix socket and own sessions (repeatable)

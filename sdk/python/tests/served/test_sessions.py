@@ -36,7 +36,7 @@ async def test_a_run_that_failed_raises_with_its_report(serve: Serve):
     async with serve.client(serve(say("one"))) as client:
         session = await client.sessions.create()
         assert await session.prompt("hello").text() == "one"
-        with pytest.raises(RunFailed, match="is over") as failed:
+        with pytest.raises(RunFailed, match="has no turn left") as failed:
             await session.prompt("again").result()
         assert failed.value.report["status"] == "failed"
 
