@@ -110,6 +110,8 @@ impl<E: Event, S: State> Subject for Happening<'_, E, S> {
 /// The attributes of one event, each computed at most once per dispatch and only if a matcher asks for it.
 pub(crate) struct Facts<'a> {
     pub(crate) subject: &'a dyn Subject,
+    /// The tool, which nearly every matcher asks for.
+    pub(crate) tool: Option<&'a str>,
     commands: OnceCell<Vec<String>>,
     paths: OnceCell<Vec<String>>,
     arguments: OnceCell<Option<Value>>,
@@ -121,6 +123,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn new(subject: &'a dyn Subject) -> Self {
         Self {
             subject,
+            tool: subject.tool(),
             commands: OnceCell::new(),
             paths: OnceCell::new(),
             arguments: OnceCell::new(),
@@ -211,7 +214,7 @@ impl Compiled {
         match self {
             Self::Tool(pattern) => {
                 let asked = |name: &str| facts.known(pattern.holds(name));
-                facts.subject.tool().is_some_and(asked) || facts.subject.aliases().iter().any(|alias| asked(alias))
+                facts.tool.is_some_and(asked) || facts.subject.aliases().iter().any(|alias| asked(alias))
             }
             Self::Path(glob) => facts.paths().iter().any(|path| facts.known(glob.matches(path))),
             Self::Command(regex) => facts.commands().any(|command| facts.known(regex.matches(command))),

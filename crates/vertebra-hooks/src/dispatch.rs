@@ -310,20 +310,22 @@ fn rule<P: Point>(
     rulings: &mut Vec<Ruling<P::Verdict>>,
 ) -> Kind {
     let Judged { answer, account, attempts, changes, took } = judged;
-    let (verdict, ran) = match answer {
+    let (verdict, kind, ran) = match answer {
         Ok(verdict) => {
-            let ran = Ran::Answered { verdict: verdict.kind(), reason: verdict.reason().map(str::to_owned) };
-            (verdict, ran)
+            let kind = verdict.kind();
+            let ran = Ran::Answered { verdict: kind, reason: verdict.reason().map(str::to_owned) };
+            (verdict, kind, ran)
         }
         Err(failure) => {
             let verdict = in_place_of::<P::Verdict>(info, &failure);
-            let ran = Ran::Failed { failure, policy: info.on_failure, verdict: verdict.kind(), attempts };
-            (verdict, ran)
+            let kind = verdict.kind();
+            let ran = Ran::Failed { failure, policy: info.on_failure, verdict: kind, attempts };
+            (verdict, kind, ran)
         }
     };
     let (hook, role, shadow) = (info.name.clone(), info.role, info.shadow);
     traces.push(Trace { hook, role, ran, changes, took, shadow, account });
-    let kind = if info.shadow { Kind::Proceed } else { verdict.kind() };
+    let kind = if shadow { Kind::Proceed } else { kind };
     if !matches!(kind, Kind::Proceed | Kind::Skip) {
         rulings.push(Ruling { by: info.name.clone(), verdict });
     }
@@ -432,7 +434,7 @@ async fn judge<P: Point>(slot: &Slot<P>, cx: &Cx<'_, P>, retries: Retries) -> Op
 /// An answer that asks for a retry which the operation no longer has is a failure of the one that asks.
 fn within<V: Verdict>(retries: Retries, answer: Result<V, Failure>) -> Result<V, Failure> {
     match answer {
-        Ok(verdict) if verdict.kind() == Kind::Retry && retries == Retries::Exhausted => Err(Failure::RetriesExhausted),
+        Ok(verdict) if retries == Retries::Exhausted && verdict.kind() == Kind::Retry => Err(Failure::RetriesExhausted),
         answer => answer,
     }
 }

@@ -98,7 +98,7 @@ impl Index {
     pub(crate) fn candidates(&self, facts: &Facts<'_>) -> Places {
         let mut places = self.always();
         let always = places.len();
-        if let Some(tool) = facts.subject.tool() {
+        if let Some(tool) = facts.tool {
             self.add_tool(tool, &mut places);
             for alias in facts.subject.aliases() {
                 self.add_tool(alias, &mut places);

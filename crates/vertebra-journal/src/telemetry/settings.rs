@@ -196,7 +196,7 @@ mod tests {
             read(Some("localhost:4318"), &[]),
             &["the collector's address", "`localhost:4318`", "http://localhost:4318"],
         );
-        check(read(Some("nonsense\u{1b}"), &[]), &["the collector's address", "nonsense\\u{1b}", "no address"]);
+        check(read(Some("nonsense\u{1b}"), &[]), &["the collector's address", "nonsense\\u{1b}", "invalid address"]);
         check(read(Some("http://me:secret@c"), &[]), &["the collector's address", "OTEL_EXPORTER_OTLP_HEADERS"]);
         assert!(!read(Some("http://me:secret@c"), &[]).contains("secret"));
         check(read(None, &[(endpoint.0, "c:1")]), &["OTEL_EXPORTER_OTLP_ENDPOINT", "`c:1`"]);

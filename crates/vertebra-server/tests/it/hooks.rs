@@ -65,7 +65,7 @@ async fn what_could_not_hold_is_an_error_at_registration_that_says_what_to_write
     assert!(error.contains("invalid regex `(` in `command`"), "{error}");
     let guards_nothing = Hook { point: "SessionEnd".to_owned(), ..before_tools("h", Role::Guard) };
     let error = client.register(guards_nothing).await.expect_err("nothing is decided there");
-    assert!(error.contains("nothing is decided at SessionEnd"), "{error}");
+    assert!(error.contains("a guard has no effect at SessionEnd"), "{error}");
     let elsewhere = Some(Scope { which: Some(Which::SessionId("none".to_owned())) });
     let error = client.register_for(before_tools("h", Role::Guard), elsewhere).await.expect_err("there is none");
     assert!(error.contains("there is no open session `none`"), "{error}");

@@ -120,7 +120,10 @@ fn a_misspelt_command_is_answered_with_the_command_that_was_meant() {
         let told = machine.runs(words);
         assert!(told.code == 2 && told.err.contains(meant), "{words:?}: {}", told.err);
     }
-    assert!(!machine.runs(&["xyz"]).err.contains("tip:"), "nothing is similar to `xyz`");
+    for words in [&["xyz"][..], &["hook", "nonsense"], &["hook", "--nonsense"], &["hosts", "list"]] {
+        let told = machine.runs(words);
+        assert!(told.code == 2 && !told.err.contains("did you mean"), "{words:?}: {}", told.err);
+    }
 }
 
 #[test]

@@ -544,25 +544,6 @@ fn explain_shows_the_decision_without_answering() {
 }
 
 #[test]
-fn a_subcommand_of_hooks_that_is_typed_after_hook_gets_a_hint() {
-    let machine = Machine::new();
-    let told = machine.runs(&["hook", "list"]);
-    assert_eq!(told.code, 2, "an unknown argument in an installed entry still denies");
-    assert!(told.err.contains("did you mean `vertebra hooks list`?"), "{}", told.err);
-    for arguments in [&["hook", "nonsense"][..], &["hook", "--nonsense"], &["hosts", "list"]] {
-        let told = machine.runs(arguments);
-        assert_eq!(told.code, 2, "{arguments:?}");
-        assert!(told.err.contains("unexpected argument") && !told.err.contains("did you mean"), "{}", told.err);
-    }
-}
-
-/// Returns the content of the code blocks of a page in this language.
-fn blocks(page: &str, language: &str) -> Vec<String> {
-    let begin = format!("```{language}\n");
-    page.split(&begin).skip(1).filter_map(|rest| Some(rest.split_once("```")?.0.to_owned())).collect()
-}
-
-#[test]
 fn the_commands_in_the_policy_guide_work_as_shown() {
     let page =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy.md")).expect("the page");

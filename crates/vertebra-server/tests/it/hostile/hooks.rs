@@ -112,7 +112,7 @@ async fn names_and_patterns_that_are_too_long_or_too_deep_do_not_stand() {
     let world = World::new(limits()).await;
     let mut client = world.client("c").await;
     let long = client.register(guard(&"x".repeat(101))).await.expect_err("the name is too long");
-    assert!(long.contains("up to 100 letters"), "{long}");
+    assert!(long.contains("1 to 100 characters"), "{long}");
     let matching = |matcher| Hook { r#match: Some(matcher), ..guard("g") };
     let command = |command: String| matching(Matcher { command: vec![command], ..Matcher::default() });
     let long = client.register(command("x".repeat(300_000))).await.expect_err("the pattern is too long");
