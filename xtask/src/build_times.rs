@@ -215,7 +215,8 @@ fn timed(folder: &Path, target: &Path, words: &[&str]) -> anyhow::Result<Took> {
             command.env_remove(&key);
         }
     }
-    let output = command.stdin(Stdio::null()).output().context("cannot start bash")?;
+    command.stdin(Stdio::null()).stderr(Stdio::piped());
+    let output = command.spawn().context("cannot start bash")?.wait_with_output()?;
     if !output.status.success() {
         let log = fs::read_to_string(&log).unwrap_or_default();
         let end: Vec<&str> = log.lines().rev().take(20).collect();
@@ -228,7 +229,8 @@ fn timed(folder: &Path, target: &Path, words: &[&str]) -> anyhow::Result<Took> {
 /// How many crates the CLI is made of, each version once.
 fn crates(folder: &Path) -> anyhow::Result<usize> {
     let line = "cargo tree --locked --package vertebra-cli --edges normal --prefix none --no-dedupe";
-    let output = Stage::new("tree", line).command().current_dir(folder).output()?;
+    let mut tree = Stage::new("tree", line).command();
+    let output = tree.current_dir(folder).stdout(Stdio::piped()).spawn()?.wait_with_output()?;
     ensure!(output.status.success(), "`{line}` failed");
     Ok(String::from_utf8_lossy(&output.stdout).lines().collect::<BTreeSet<_>>().len())
 }

@@ -17,6 +17,7 @@ use crate::{
 
 /// The functions that are compiled for a point.
 #[doc(hidden)]
+#[expect(clippy::type_complexity, reason = "each type is written once, and says what the function takes and returns")]
 pub struct PointCode<P: Point> {
     pub(crate) compile: fn(&[&Registered]) -> Result<AnyTable, RegisterError>,
     pub(crate) dispatch: for<'a> fn(Arc<Table<P>>, Frame<'a, P>) -> BoxFuture<'a, Outcome<P>>,

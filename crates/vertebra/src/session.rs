@@ -205,7 +205,7 @@ impl Session {
     pub fn prompt_until(
         &mut self,
         prompt: impl Into<Prompt>,
-        cancel: CancellationToken,
+        cancel: &CancellationToken,
     ) -> BoxFuture<'_, Result<RunReport, RunFailed>> {
         // A child token: the end of this run must not cancel whatever else listens to the caller's token.
         let reins = Reins::with(self.inner().agent.core(), cancel.child_token());

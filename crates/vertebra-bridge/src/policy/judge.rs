@@ -160,7 +160,7 @@ impl Court<'_> {
         self.settle(Fired {
             open: P::OPEN,
             before: is_changed.then(|| whole(&before)),
-            after: (is_changed || is_call).then(|| whole(&event)).unwrap_or_default(),
+            after: if is_changed || is_call { whole(&event) } else { Value::Null },
             is_call,
             decision: outcome.decision().map(verdict),
             unfinished: drained.unfinished,

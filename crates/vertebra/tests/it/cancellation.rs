@@ -165,7 +165,7 @@ async fn a_cancelled_run_ends_whatever_it_waits_for() {
         let token = cancel.clone();
         let running = tokio::spawn(async move {
             let mut session = agent.session().await;
-            let report = session.prompt_until("go", token).await;
+            let report = session.prompt_until("go", &token).await;
             session.close().await;
             report
         });
@@ -312,7 +312,7 @@ async fn a_call_whose_turn_comes_after_the_cancellation_neither_begins_nor_ends_
     });
     let agent = builder.build().expect("an agent");
     let mut session = agent.session().await;
-    let _ended = session.prompt_until("go", cancel).await;
+    let _ended = session.prompt_until("go", &cancel).await;
     let told = told.lock().expect("no panic").clone();
     let [before, after] = &*told else { panic!("one pair, not {told:?}") };
     assert_eq!(before.strip_prefix("before "), after.strip_prefix("after "));

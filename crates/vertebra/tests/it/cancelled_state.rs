@@ -23,7 +23,7 @@ async fn the_tools_of_a_cancelled_run_are_told_apart_from_those_that_never_began
     let cancel = CancellationToken::new();
     let token = cancel.clone();
     let mut session = agent.session().await;
-    let (report, ()) = tokio::join!(session.prompt_until("go", token), async {
+    let (report, ()) = tokio::join!(session.prompt_until("go", &token), async {
         here.notified().await;
         cancel.cancel();
     });

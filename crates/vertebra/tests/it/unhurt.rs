@@ -17,7 +17,7 @@ async fn a_token_that_cancels_runs_outlives_them() {
     let mut session = built.session().await;
     let token = CancellationToken::new();
     for expected in ["one", "two"] {
-        let report = session.prompt_until("go", token.clone()).await.expect("a run");
+        let report = session.prompt_until("go", &token).await.expect("a run");
         assert_eq!((report.status, report.text.as_str()), (RunStatus::Completed, expected));
     }
     assert!(!token.is_cancelled());

@@ -161,7 +161,7 @@ fn a_write_that_is_cancelled_is_whole_or_has_not_happened() {
                 }
                 token.cancel();
             };
-            let (_report, ()) = tokio::join!(talk.session.prompt_until("go", token.clone()), cancel);
+            let (_report, ()) = tokio::join!(talk.session.prompt_until("go", &token), cancel);
         });
         drop(runtime);
         let text = world.text("a.txt");

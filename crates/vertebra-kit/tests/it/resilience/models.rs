@@ -76,7 +76,7 @@ async fn a_retry_is_told_to_people_and_can_be_cancelled() {
         Ok(())
     });
     let agent = built(&mut builder);
-    let report = agent.session().await.prompt_until("go", cancel).await.expect("a cancelled run has not failed");
+    let report = agent.session().await.prompt_until("go", &cancel).await.expect("a cancelled run has not failed");
     assert_eq!(ending(&report), "cancelled (Cancelled!) by caller: the run was cancelled");
 
     let mut stream =

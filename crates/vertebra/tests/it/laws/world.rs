@@ -351,7 +351,7 @@ pub(crate) fn live(plan: &Plan, leave: Leave, trace: &Trace) {
         } else {
             let _ = session.go_on().await;
             if !run_began {
-                let _ = session.prompt_until("go", cancelled).await;
+                let _ = session.prompt_until("go", &cancelled).await;
             }
         }
         session.close().await;
