@@ -543,6 +543,12 @@ fn explain_shows_the_decision_without_answering() {
     insta::assert_snapshot!(told.out.replace(here.trim_end_matches('/'), "[here]"));
 }
 
+/// Returns the content of the code blocks of a page in this language.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let begin = format!("```{language}\n");
+    page.split(&begin).skip(1).filter_map(|rest| Some(rest.split_once("```")?.0.to_owned())).collect()
+}
+
 #[test]
 fn the_commands_in_the_policy_guide_work_as_shown() {
     let page =
