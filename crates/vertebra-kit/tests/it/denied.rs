@@ -254,6 +254,7 @@ async fn a_server_of_others_is_not_asked_for_it() {
     }
     assert_eq!(read[direct.len()], "done: open\n");
     let found = &read[direct.len() + 1];
-    assert!(found.contains("src/lib.rs") && !found.contains("secret"), "{found}");
+    assert!(found.contains("src/lib.rs") && !found.contains("work/secret"), "{found}");
+    assert!(found.contains("[2 lines hidden by rule Read(secret/**)]"), "{found}");
     project.is_untouched("a server of others");
 }
