@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::ValueEnum;
@@ -206,15 +206,9 @@ impl Took {
 /// Runs cargo under the `time` of bash, which counts the CPU time of all processes below.
 fn timed(folder: &Path, target: &Path, words: &[&str]) -> anyhow::Result<Took> {
     let log = target.with_extension("log");
-    let mut command = Command::new("bash");
-    command.args(["-c", r#"TIMEFORMAT='%R %U %S'; time cargo "${@:2}" > "$1" 2>&1"#, "time"]);
-    command.arg(&log).args(words).current_dir(folder).env("CARGO_TARGET_DIR", target).env("CARGO_INCREMENTAL", "1");
-    for (key, _) in std::env::vars_os() {
-        let name = key.to_string_lossy();
-        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
-            command.env_remove(&key);
-        }
-    }
+    let script = r#"TIMEFORMAT='%R %U %S'; time cargo "${@:2}" > "$1" 2>&1"#;
+    let stage = Stage::program("time", "bash").args(["-c", script, "time"]).arg(&log).args(words);
+    let mut command = stage.within(folder).env("CARGO_TARGET_DIR", target).command();
     command.stdin(Stdio::null()).stderr(Stdio::piped());
     let output = command.spawn().context("cannot start bash")?.wait_with_output()?;
     if !output.status.success() {
