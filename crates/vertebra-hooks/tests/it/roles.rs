@@ -103,6 +103,70 @@ async fn guards_run_at_the_same_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn ready_waiting_and_disabled_guards_are_recorded_in_order() {
+    let released = Arc::new(Notify::new());
+    let mut set = HookSet::new();
+    set.guard(Calling, async |_| proceed()).named("ready");
+    let waits = released.clone();
+    set.guard(Calling, async move |_| {
+        waits.notified().await;
+        deny("I waited")
+    });
+    set.named("waiting");
+    set.guard(Calling, async |_| deny("never")).named("off").disabled();
+    set.guard(Calling, async move |_| {
+        released.notify_one();
+        proceed()
+    });
+    set.named("last");
+
+    let story = [
+        "ready proceeded",
+        "waiting denied: I waited",
+        "off is switched off",
+        "last proceeded",
+        "= denied by waiting: I waited",
+    ];
+    check(set, call("t"), story).await;
+}
+
+#[tokio::test]
+async fn a_guard_does_not_see_what_other_guards_answered() {
+    let seen = Seen::default();
+    let mut set = HookSet::new();
+    for name in ["first", "second"] {
+        let log = seen.clone();
+        set.guard(Calling, async move |cx| {
+            log.add(format!("{} hooks", cx.record().hooks.len()));
+            proceed()
+        });
+        set.named(name);
+    }
+
+    check(set, call("t"), ["first proceeded", "second proceeded", "= proceeded"]).await;
+    assert_eq!(seen.all(), ["0 hooks", "0 hooks"]);
+}
+
+#[tokio::test]
+async fn thousands_of_guards_can_wait_at_the_same_time() {
+    const GUARDS: usize = 5_000;
+    let all = Arc::new(Barrier::new(GUARDS));
+    let mut set = HookSet::new();
+    for at in 0..GUARDS {
+        let all = all.clone();
+        set.guard(Calling, async move |_| {
+            all.wait().await;
+            proceed()
+        });
+        set.named(format!("guard-{at}"));
+    }
+
+    let fired = fire(&hooks(set), call("t")).await;
+
+    assert_eq!(fired.outcome.record.hooks.len(), GUARDS);
+}
+
+#[tokio::test(start_paused = true)]
 async fn verdicts_of_guards_are_merged_in_their_order_not_in_the_order_they_answer() {
     let second_answered = Arc::new(Notify::new());
     let seen = Seen::default();
