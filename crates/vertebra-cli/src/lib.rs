@@ -146,6 +146,10 @@ fn any_command() -> anyhow::Result<ExitCode> {
 
 /// Adds the command that was probably meant to an error about the command line.
 fn suggested(mut error: clap::Error) -> clap::Error {
+    // `--help` and `--version` come here too, and need not wait for a second description of the command line.
+    if !matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument) {
+        return error;
+    }
     let mut command = Command::command();
     for word in std::env::args().skip(1) {
         let Some(inner) = command.find_subcommand(&word).cloned() else { break };

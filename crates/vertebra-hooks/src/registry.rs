@@ -248,10 +248,13 @@ impl Hooks {
         drained.into_iter().fold(Drained::default(), |sum, one| sum + one)
     }
 
+    /// Most points have no hooks: that answer is inlined, and the look at the tables is not.
+    #[inline]
     fn table<P: Point>(&self) -> Option<Arc<Table<P>>> {
-        if !self.may_listen(TypeId::of::<P>()) {
-            return None;
-        }
+        if self.may_listen(TypeId::of::<P>()) { self.table_in_force() } else { None }
+    }
+
+    fn table_in_force<P: Point>(&self) -> Option<Arc<Table<P>>> {
         let table = self.current().tables.get(&TypeId::of::<P>())?.clone();
         Some(table.downcast().expect("a table is stored under the type of its point"))
     }
