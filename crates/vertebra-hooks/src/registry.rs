@@ -191,6 +191,10 @@ impl Hooks {
 
     /// Runs all matching hooks of a point over an event.
     pub async fn dispatch<P: Point>(&self, _point: P, frame: Frame<'_, P>) -> Outcome<P> {
+        // Most points have no hooks, so that is the first question.
+        if !self.may_listen(TypeId::of::<P>()) {
+            return Outcome::nothing();
+        }
         match self.table::<P>() {
             Some(table) => table.dispatch(frame).await,
             None => Outcome::nothing(),
@@ -248,13 +252,7 @@ impl Hooks {
         drained.into_iter().fold(Drained::default(), |sum, one| sum + one)
     }
 
-    /// Most points have no hooks: that answer is inlined, and the look at the tables is not.
-    #[inline]
     fn table<P: Point>(&self) -> Option<Arc<Table<P>>> {
-        if self.may_listen(TypeId::of::<P>()) { self.table_in_force() } else { None }
-    }
-
-    fn table_in_force<P: Point>(&self) -> Option<Arc<Table<P>>> {
         let table = self.current().tables.get(&TypeId::of::<P>())?.clone();
         Some(table.downcast().expect("a table is stored under the type of its point"))
     }

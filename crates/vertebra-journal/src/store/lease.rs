@@ -51,11 +51,16 @@ impl Holders {
         Ok(file)
     }
 
-    /// Makes a file for a new handle and locks it, and clears away those of dead ones.
+    /// Creates and locks a file for a new handle, and removes the files of dead handles.
     pub(crate) fn enter(&self, _open: &File) -> io::Result<Holder> {
         for name in self.names()? {
-            if self.process_of(&name).is_none() {
-                fs::remove_file(self.path(&name))?;
+            if self.process_of(&name).is_some() {
+                continue;
+            }
+            match fs::remove_file(self.path(&name)) {
+                // A handle that is closed removes its own file, perhaps just now.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
             }
         }
         let name = Uuid::now_v7().to_string();
