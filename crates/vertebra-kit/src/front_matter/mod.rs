@@ -6,17 +6,17 @@
 mod files;
 mod hooks;
 mod listing;
+mod tree;
+mod typed;
 mod words;
 
-use std::{borrow::Cow, fmt, path::Path};
+use std::path::Path;
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor},
-};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vertebra::nearest;
 
+use self::tree::{Kind, YamlError};
 pub use self::{
     files::Problem,
     hooks::{Brought, hooks_in},
@@ -26,10 +26,6 @@ pub(crate) use self::{
     listing::listing,
     words::{NAME_RULE, Words, is_name, stated},
 };
-
-/// How deep and how large the YAML of a file may be.
-const MAX_DEPTH: usize = 16;
-const MAX_NODES: usize = 4096;
 
 /// The fields of a kind of file. Others are tolerated, because files in the wild carry many, unless they look like one
 /// of these misspelt.
@@ -69,32 +65,14 @@ fn split(text: &str) -> Result<(&str, &str), &'static str> {
     Err("has front matter without an end; write a line `---` after its fields")
 }
 
-/// Reads YAML.
+/// Reads YAML, once: what each field means is decided afterwards.
 pub(crate) fn yaml<T: Fields>(path: &Path, text: &str) -> Result<T, Problem> {
-    let options = || {
-        serde_saphyr::options! {
-            budget: serde_saphyr::budget! {
-                max_depth: MAX_DEPTH,
-                max_nodes: MAX_NODES,
-                max_aliases: 0,
-                max_merge_keys: 0,
-                max_documents: 1,
-            },
-            // An excerpt of a file that turns out to be something else has no place in a message.
-            with_snippet: false,
-        }
-    };
-    let broken = |error: serde_saphyr::Error| {
-        let line = error.location().map_or(1, |location| location.line());
-        Problem::new(path, line, explained(&error.to_string()))
-    };
-    let mut text = Cow::Borrowed(text);
-    let keys = serde_saphyr::from_str_with_options::<Keys>(&text, options()).or_else(|error| {
-        text = Cow::Owned(quoted(&text));
-        serde_saphyr::from_str_with_options(&text, options()).map_err(|_| broken(error))
-    });
-    check_keys::<T>(path, &text, &keys?)?;
-    serde_saphyr::from_str_with_options(&text, options()).map_err(broken)
+    let broken = |error: YamlError| Problem::new(path, error.line.unwrap_or(1), error.message);
+    let root = tree::read(text).or_else(|error| tree::read(&quoted(text)).map_err(|_| error)).map_err(broken)?;
+    if let Kind::Map(fields) = &root.kind {
+        check_keys::<T>(path, text, fields.iter().map(|(key, _)| key.as_str()))?;
+    }
+    T::deserialize(&root).map_err(broken)
 }
 
 /// The text with quotes around values such as `Use it when: it rains`. YAML forbids them bare, and many write them.
@@ -118,13 +96,13 @@ fn is_key(c: char) -> bool {
 pub(crate) fn json<T: Fields>(path: &Path, text: &str) -> Result<T, Problem> {
     let broken =
         |error: serde_json::Error| Problem::new(path, error.line().max(1) as u64, explained(&error.to_string()));
-    let keys: Keys = serde_json::from_str(text).map_err(broken)?;
-    check_keys::<T>(path, text, &keys)?;
+    let keys: serde_json::Map<String, Value> = serde_json::from_str(text).map_err(broken)?;
+    check_keys::<T>(path, text, keys.keys().map(String::as_str))?;
     serde_json::from_str(text).map_err(broken)
 }
 
-fn check_keys<T: Fields>(path: &Path, text: &str, Keys(keys): &Keys) -> Result<(), Problem> {
-    for key in keys.iter().filter(|key| !T::KNOWN.contains(&key.as_str())) {
+fn check_keys<'k, T: Fields>(path: &Path, text: &str, keys: impl Iterator<Item = &'k str>) -> Result<(), Problem> {
+    for key in keys.filter(|key| !T::KNOWN.contains(key)) {
         if let Some(meant) = nearest(key, T::KNOWN.iter().copied()) {
             let message = format!("unknown field `{key}`; did you mean `{meant}`?");
             return Err(Problem::new(path, line_of(text, key), message));
@@ -140,55 +118,16 @@ pub(crate) fn line_of(text: &str, field: &str) -> u64 {
     at.map_or(1, |index| index as u64 + 1)
 }
 
-/// What the parser says, and what to write instead.
-const CURES: [(&str, &str); 6] = [
-    ("mapping values are not allowed", "put a value that contains `: ` in quotes"),
-    ("expected mapping start", "write fields such as `name: …`"),
-    ("expected string scalar", "write text"),
-    ("invalid boolean", "write `true` or `false`"),
-    ("invalid u64", "write a whole number"),
-    ("Aliases", "write the value out where it is used"),
-];
-
-/// The parser's words, without the place, which is told apart from them, and with the cure.
+/// The parser's message without the place, which is reported separately.
 fn explained(error: &str) -> String {
-    let message = error.rsplit_once(" at line ").map_or(error, |(message, _)| message);
-    // The rest is for programmers.
-    let message = message.split(", set ").next().unwrap_or(message);
-    match CURES.iter().find(|(said, _)| message.contains(said)) {
-        Some((_, cure)) => format!("{message}; {cure}"),
-        None => message.to_owned(),
-    }
-}
-
-/// The names of a file's fields.
-struct Keys(Vec<String>);
-
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl<'de> Visitor<'de> for Written {
-            type Value = Keys;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("fields, such as `name: …`")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
-                let mut keys = Vec::new();
-                while let Some((key, IgnoredAny)) = map.next_entry()? {
-                    keys.push(key);
-                }
-                Ok(Keys(keys))
-            }
-        }
-        deserializer.deserialize_map(Written)
-    }
+    error.rsplit_once(" at line ").map_or(error, |(message, _)| message).to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde::Deserialize;
+    use serde_json::json;
 
     use super::*;
 
@@ -242,12 +181,25 @@ mod tests {
         );
     }
 
-    /// This is why the fields are read straight from YAML: as a JSON value, `1.10` would be the number 1.1.
+    /// As a JSON value, `1.10` would be the number 1.1.
     #[test]
     fn text_fields_are_read_exactly_as_written() {
         for written in ["1.10", "007", "0x1F", "123", "yes", "true", "2030-01-01"] {
             let document = parsed(&format!("---\nname: {written}\n---\n")).expect("front matter");
             assert_eq!(document.fields.name, written);
+        }
+        for (written, nested) in [
+            ("1.10", json!(1.1)),
+            ("yes", json!("yes")),
+            ("'7'", json!("7")),
+            ("0x1F", json!(31)),
+            ("-3", json!(-3)),
+            ("~", json!(null)),
+            ("inf", json!("inf")),
+            ("2030-01-01", json!("2030-01-01")),
+        ] {
+            let root = tree::read(&format!("v: {written}")).expect("YAML");
+            assert_eq!(Value::deserialize(&root).expect("a value"), json!({ "v": nested }), "{written}");
         }
         for written in ["3", "\"3\"", "0x3"] {
             let document = parsed(&format!("---\nsteps: {written}\n---\n")).expect("front matter");
@@ -267,11 +219,13 @@ mod tests {
             "---\nx:\n  y: a: b\n---\n",
             "a.md:3: mapping values are not allowed in this context; put a value that contains `: ` in quotes",
         );
-        refused("---\nname: a\nname: b\n---\n", "a.md:3: duplicate mapping key: name");
-        refused("---\njust text\n---\n", "a.md:2: expected mapping start; write fields such as `name: …`");
-        refused("---\nname: a\nsteps: many\n---\n", "a.md:3: invalid u64; write a whole number");
+        refused("---\nname: a\nname: b\n---\n", "a.md:3: the field `name` is there twice; keep one");
+        refused("---\njust text\n---\n", "a.md:2: these are not fields; write fields such as `name: …`");
+        refused("---\nname: a\nsteps: many\n---\n", "a.md:3: expected a whole number, found `many`");
         let problem = parsed("---\nname: a\n\ntools: {a: 1}\n---\n").expect_err("a map");
         assert!(problem.starts_with("a.md:4: ") && problem.contains("a list of names"), "{problem}");
+        refused("---\nname:\n---\n", "a.md:2: the field is empty; write text");
+        refused("---\nname: [a]\n---\n", "a.md:2: this is a list; write text");
         refused("---\ntools:\n---\n", "a.md:2: the field is empty; write `[]` for none, or leave it out");
     }
 

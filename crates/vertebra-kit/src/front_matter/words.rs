@@ -74,14 +74,20 @@ pub(crate) const NAME_RULE: &str = "names are lower-case letters, digits, `-` an
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::collections::BTreeMap;
+
+    use super::{super::tree, *};
 
     #[test]
     fn lists_are_read_as_people_write_them() {
         for written in ["Read, Grep, Bash(git add *)", "Read Grep Bash(git add *)", "Read,Grep , Bash(git add *)"] {
             assert_eq!(Words::split(written).0, ["Read", "Grep", "Bash(git add *)"]);
         }
-        let of = |value: &str| serde_saphyr::from_str::<Words>(value).expect("a list").0;
+        let of = |value: &str| {
+            let document = tree::read(&format!("names: {value}")).expect("YAML");
+            let names: BTreeMap<String, Words> = Deserialize::deserialize(&document).expect("a list");
+            names["names"].0.clone()
+        };
         assert_eq!(of("[]"), [""; 0]);
         assert_eq!(of("Read"), ["Read"]);
         assert_eq!(of("\n- Read\n- Bash(git add *)"), ["Read", "Bash(git add *)"]);
