@@ -2,5 +2,7 @@
 
 mod demo;
 mod explain;
+#[cfg(target_os = "linux")]
+mod hardening;
 mod setup;
 mod terminal;
