@@ -2,6 +2,7 @@
 //!
 //! One file per subcommand; each file is a list of stages, and `stage.rs` runs them. Only what measures is a folder.
 
+mod attack;
 mod bench;
 mod bubblewrap;
 mod build_times;
@@ -42,6 +43,8 @@ enum Task {
     Man(man::Request),
     /// Draws docs/demo.svg, the picture in the README, from a run of the demo
     Picture,
+    /// Attacks the program as root and as an ordinary user: every probe must hold
+    Attack(attack::Request),
     /// Kills an agent's process again and again, and resumes it: every effect must have happened once
     Crash(crash::Request),
     /// Measures how long builds take, from a clean clone
@@ -71,6 +74,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Man(request) => man::run(&request),
         Task::Picture => {
             picture::run()?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::Attack(request) => {
+            attack::run(&request)?;
             return Ok(ExitCode::SUCCESS);
         }
         Task::Crash(request) => {
