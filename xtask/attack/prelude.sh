@@ -112,3 +112,29 @@ trusted() {
     is_control && return
     vertebra trust --yes "$@" > "$ROOT/trust.log" 2>&1 || { cat "$ROOT/trust.log"; exit 2; }
 }
+
+# For a probe that has nothing to compare with: ends the control run.
+no_control() {
+    is_control || return 1
+    echo "IGNORED: there is no such thing without Vertebra"
+}
+
+# For a probe that needs a program: ends the probe where it is missing.
+lacks() {
+    command -v "$1" > /dev/null && return 1
+    echo "IGNORED: $1 is not installed"
+}
+
+# Writes a vertebra.toml with one guard that starts a command before each call of `bash`.
+guard() {
+    printf '[[hook]]\nname = "check"\npoint = "BeforeToolUse"\nrole = "guard"\nmatch = { tool = "bash" }\nrun = { command = %s }\n' "$1" > vertebra.toml
+}
+
+# Lets the hook of the project run once: in the control run as a person would start it.
+hook_runs() {
+    if is_control; then
+        echo '{}' | bash -c "$1" > /dev/null 2>&1
+        return
+    fi
+    agent true
+}

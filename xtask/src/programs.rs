@@ -8,9 +8,10 @@ struct Program {
     package: &'static str,
 }
 
-const PROGRAMS: [Program; 6] = [
+const PROGRAMS: [Program; 7] = [
     Program { probe: "bash --version", package: "bash" },
     Program { probe: "git --version", package: "git" },
+    Program { probe: "jq --version", package: "jq" },
     Program { probe: "npm --version", package: "npm" },
     Program { probe: "python3 --version", package: "python3" },
     Program { probe: "python3 -m pip --version", package: "python3-pip" },

@@ -133,10 +133,10 @@ fn seen(command: &mut Command) -> anyhow::Result<Seen> {
     let output = command.output().context("cannot start the probe")?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let last = text.lines().last().unwrap_or_default();
-    Ok(match (output.status.success(), last.split_once(": ").unwrap_or((last, ""))) {
-        (true, ("HELD", _)) => Seen::Held,
-        (true, ("BROKEN", _)) => Seen::Broken,
-        (true, ("IGNORED", why)) => Seen::Ignored(why.to_owned()),
+    Ok(match last.split_once(": ").unwrap_or((last, "")) {
+        ("HELD", _) => Seen::Held,
+        ("BROKEN", _) => Seen::Broken,
+        ("IGNORED", why) => Seen::Ignored(why.to_owned()),
         _ => Seen::Failed(format!("{text}\n{}\n{}", String::from_utf8_lossy(&output.stderr), output.status)),
     })
 }

@@ -1,0 +1,82 @@
+# Point 5: Open, then judge. A link that is exchanged meanwhile leads past no deny rule.
+
+# A link is exchanged while read_file reads it, eighty times
+read_file_under_a_race() {
+    echo "$SECRET" > secret.txt; echo harmless > open.txt; ln -s open.txt link.txt
+    AGENT_OPTIONS+=(--deny 'Read(secret.txt)' --max-steps 200)
+    while :; do ln -sfn secret.txt "$ROOT/l" && mv -fT "$ROOT/l" link.txt; ln -sfn open.txt "$ROOT/l" && mv -fT "$ROOT/l" link.txt; done 2> /dev/null &
+    swapper=$!
+    if is_control; then
+        for _ in $(seq 80); do cat link.txt >> "$LOG" 2> /dev/null; done
+    else
+        for _ in $(seq 80); do echo '{"call": {"tool": "read_file", "args": {"path": "link.txt"}}}'; done > "$ROOT/script.jsonl"
+        play "${AGENT_OPTIONS[@]}"
+    fi
+    kill $swapper; wait $swapper 2> /dev/null
+    broken_if_leaked
+}
+
+# A folder is exchanged with a link while read_file reads below it, eighty times
+read_file_under_a_folder_race() {
+    mkdir private public; echo "$SECRET" > private/f; echo harmless > public/f; ln -s public way
+    AGENT_OPTIONS+=(--deny 'Read(private/**)' --max-steps 200)
+    while :; do ln -sfn private "$ROOT/l" && mv -fT "$ROOT/l" way; ln -sfn public "$ROOT/l" && mv -fT "$ROOT/l" way; done 2> /dev/null &
+    swapper=$!
+    if is_control; then
+        for _ in $(seq 80); do cat way/f >> "$LOG" 2> /dev/null; done
+    else
+        for _ in $(seq 80); do echo '{"call": {"tool": "read_file", "args": {"path": "way/f"}}}'; done > "$ROOT/script.jsonl"
+        play "${AGENT_OPTIONS[@]}"
+    fi
+    kill $swapper; wait $swapper 2> /dev/null
+    broken_if_leaked
+}
+
+# A folder is exchanged with a link while write_file writes below it, eighty times
+write_file_under_a_folder_race() {
+    mkdir public; ln -s public way
+    AGENT_OPTIONS+=(--max-steps 200)
+    while :; do ln -sfn "$OUTSIDE" "$ROOT/l" && mv -fT "$ROOT/l" way; ln -sfn public "$ROOT/l" && mv -fT "$ROOT/l" way; done 2> /dev/null &
+    swapper=$!
+    if is_control; then
+        for _ in $(seq 80); do echo x > way/MARK; done 2> /dev/null
+    else
+        for n in $(seq 80); do echo "{\"call\": {\"tool\": \"write_file\", \"args\": {\"path\": \"way/MARK\", \"content\": \"$n\"}}}"; done > "$ROOT/script.jsonl"
+        play "${AGENT_OPTIONS[@]}"
+    fi
+    kill $swapper; wait $swapper 2> /dev/null
+    broken_if_marked
+}
+
+# read_file follows a link to a denied file
+read_file_through_a_link() {
+    echo "$SECRET" > secret.txt; ln -s secret.txt link.txt
+    AGENT_OPTIONS+=(--deny 'Read(secret.txt)')
+    call read_file '{"path": "link.txt"}' 'cat link.txt'
+    broken_if_leaked
+}
+
+# read_file goes through /proc/self/cwd to a denied file
+read_file_through_proc() {
+    echo "$SECRET" > secret.txt
+    AGENT_OPTIONS+=(--deny 'Read(secret.txt)')
+    call read_file '{"path": "/proc/self/cwd/secret.txt"}' 'cat /proc/self/cwd/secret.txt'
+    broken_if_leaked
+}
+
+# grep finds the lines of a denied file through a link
+grep_through_a_link() {
+    mkdir d; echo "$SECRET" > secret.txt; ln -s ../secret.txt d/link.txt
+    AGENT_OPTIONS+=(--deny 'Read(secret.txt)')
+    call grep '{"pattern": "s3cr3t", "path": "d"}' 'grep s3cr3t d/*'
+    call grep '{"pattern": "s3cr3t"}' 'grep s3cr3t d/*'
+    broken_if_leaked
+}
+
+# read_file reads a hard link to a denied file
+read_file_through_a_hard_link() {
+    echo "$SECRET" > secret.txt; ln secret.txt other.txt
+    AGENT_OPTIONS+=(--deny 'Read(secret.txt)')
+    call read_file '{"path": "other.txt"}' 'cat other.txt'
+    broken_if_leaked
+}

@@ -1,0 +1,249 @@
+# Point 6: System calls. A command reaches no process outside, and dies with its agent.
+
+_victim() {
+    sleep 60 &
+    victim=$!
+    disown $victim
+}
+
+_soft_fsize() { awk '/Max file size/ {print $4}' "/proc/$1/limits"; }
+
+# prlimit on a process outside
+prlimit_of_others() {
+    _victim
+    agent "prlimit --pid $victim --fsize=0" "python3 -c 'import resource; resource.prlimit($victim, resource.RLIMIT_FSIZE, (0, 0))'"
+    broken_if test "$(_soft_fsize $victim)" = 0
+    kill $victim
+}
+
+# setpriority on a process outside
+priority_of_others() {
+    _victim
+    agent "renice -n 19 -p $victim" "python3 -c 'import os; os.setpriority(os.PRIO_PROCESS, $victim, 19)'"
+    broken_if test "$(cut -d' ' -f19 /proc/$victim/stat)" = 19
+    kill $victim
+}
+
+# sched_setaffinity on a process outside
+affinity_of_others() {
+    _victim
+    agent "taskset -p 1 $victim"
+    broken_if grep -q 'Cpus_allowed_list:	0$' /proc/$victim/status
+    kill $victim
+}
+
+# sched_setscheduler on a process outside
+scheduler_of_others() {
+    _victim
+    agent "chrt --idle -p 0 $victim"
+    broken_if test "$(cut -d' ' -f41 /proc/$victim/stat)" = 5
+    kill $victim
+}
+
+# ioprio_set on a process outside
+ioprio_of_others() {
+    _victim
+    agent "ionice -c 3 -p $victim"
+    broken_if test "$(ionice -p $victim)" = idle
+    kill $victim
+}
+
+# Signals to a process outside
+signal_to_others() {
+    _victim
+    agent "kill -9 $victim"
+    sleep 0.2
+    broken_if test ! -e /proc/$victim
+    kill $victim 2> /dev/null
+}
+
+# ptrace and the memory of a process outside
+memory_of_others() {
+    _victim
+    agent "python3 -c 'open(\"/proc/$victim/mem\", \"rb\").seek(0); open(\"/proc/$victim/environ\").read(); print(\"$SECRET\")'"
+    broken_if_leaked
+    kill $victim
+}
+
+# A datagram socket pair is connected to a named socket outside
+datagram_pair() {
+    python3 -c "
+import socket
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind('$OUTSIDE/sock'); s.settimeout(8)
+try: s.recv(10); open('$MARK', 'w')
+except OSError: pass
+" &
+    listener=$!
+    while [ ! -S "$OUTSIDE/sock" ]; do :; done
+    agent "python3 -c '
+import socket
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+a.connect(\"$OUTSIDE/sock\"); a.send(b\"x\")'" "python3 -c '
+import socket
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+a.sendto(b\"x\", \"$OUTSIDE/sock\")'"
+    is_control && wait $listener
+    kill $listener 2> /dev/null
+    broken_if_marked
+}
+
+# System V shared memory of another process
+shared_memory_of_others() {
+    id=$(ipcmk -M 4096 | grep -o '[0-9]*$')
+    agent "ipcrm -m $id"
+    broken_if test -z "$(ipcs -m | awk -v id="$id" '$2 == id')"
+    ipcrm -m "$id" 2> /dev/null
+}
+
+# A System V message queue of another process
+message_queue_of_others() {
+    id=$(ipcmk -Q | grep -o '[0-9]*$')
+    agent "ipcrm -q $id"
+    broken_if test -z "$(ipcs -q | awk -v id="$id" '$2 == id')"
+    ipcrm -q "$id" 2> /dev/null
+}
+
+# A System V semaphore of another process
+semaphore_of_others() {
+    id=$(ipcmk -S 1 | grep -o '[0-9]*$')
+    agent "ipcrm -s $id"
+    broken_if test -z "$(ipcs -s | awk -v id="$id" '$2 == id')"
+    ipcrm -s "$id" 2> /dev/null
+}
+
+# A file of another process in /dev/shm is changed
+dev_shm_changed() {
+    file=/dev/shm/attack-$$-$(id -u)-${ATTACK_CONTROL:-0}; echo before > "$file"
+    agent "echo after > $file"
+    broken_if grep -q after "$file"
+    rm -f "$file"
+}
+
+# A file of another process in /dev/shm is removed
+dev_shm_removed() {
+    file=/dev/shm/attack-rm-$$-$(id -u)-${ATTACK_CONTROL:-0}; echo before > "$file"
+    agent "rm -f $file"
+    broken_if test ! -e "$file"
+    rm -f "$file"
+}
+
+_dies_with_agent() {
+    if is_control; then
+        bash -c "($1) & wait" & runner=$!
+    else
+        printf '{"call": {"tool": "bash", "args": {"command": %s}}}\n{"say": "done"}\n' "$(json "$1")" > "$ROOT/script.jsonl"
+        vertebra run --model "script:$ROOT/script.jsonl" --no-journal --mode bypass go > "$LOG" 2>&1 < /dev/null & runner=$!
+    fi
+    for _ in $(seq 200); do [ -s "$PROJECT/beat" ] && break; sleep 0.05; done
+    [ -s "$PROJECT/beat" ] || { cat "$LOG"; exit 2; }
+    kill -9 $runner; wait $runner 2> /dev/null
+    # A command that lives on writes more beats.
+    sleep 0.5; size=$(stat -c %s beat); sleep 0.7
+    broken_if test "$(stat -c %s beat)" -gt "$size"
+    pkill -9 -f "$ROOT" 2> /dev/null
+    pkill -9 -f "beat-$ROOT" 2> /dev/null
+}
+
+# A command lives on after the agent was killed
+command_outlives_agent() {
+    _dies_with_agent "while sleep 0.1; do echo x >> $PROJECT/beat; [ \$SECONDS -gt 20 ] && break; done"
+}
+
+# A command that left its session lives on after the agent was killed
+daemon_outlives_agent() {
+    _dies_with_agent "(setsid bash -c 'trap : HUP TERM; while sleep 0.1; do echo x >> $PROJECT/beat; [ \$SECONDS -gt 20 ] && break; done' < /dev/null > /dev/null 2>&1 &) ; sleep 15"
+}
+
+# Placeholders appear in the work tree while a command runs
+nothing_appears_in_the_tree() {
+    no_control && return
+    repository
+    agent 'ls -A > ../tmp/list; ls -A > "$TMPDIR/list"'
+    broken_if grep -qvE '^(\.git|file\.txt)$' "$ROOT/tmp/list"
+}
+
+# git stash -u fails because of the sandbox
+stash_works() {
+    no_control && return
+    repository; echo work > new.txt; echo changed > file.txt
+    agent 'git stash -u' 'git stash pop'
+    broken_if test "$(cat new.txt file.txt 2> /dev/null)" != "$(printf 'work\nchanged')"
+}
+
+# git remote add fails because of the sandbox
+remote_add_works() {
+    no_control && return
+    repository
+    agent 'git remote add origin https://example.org/x.git'
+    broken_if test "$(git remote get-url origin 2> /dev/null)" != https://example.org/x.git
+}
+
+_made() {
+    repository
+    agent "$2"
+    broken_if test -e "$1"
+}
+
+# A command makes .envrc
+makes_envrc() {
+    _made .envrc 'echo x > .envrc' 'touch .envrc'
+}
+
+# A command makes .envrc by a rename
+makes_envrc_by_rename() {
+    _made .envrc 'echo x > a; mv a .envrc'
+}
+
+# A command makes .envrc by a hard link
+makes_envrc_by_link() {
+    _made .envrc 'echo x > a; ln a .envrc'
+}
+
+# A command makes .envrc by a symbolic link
+makes_envrc_by_symlink() {
+    repository
+    agent 'echo x > a; ln -s a .envrc'
+    broken_if test -L .envrc
+}
+
+# A command makes .envrc through a link to the folder
+makes_envrc_through_link() {
+    _made .envrc 'ln -s . here; echo x > here/.envrc'
+}
+
+# A command makes .envrc through /proc/self/cwd
+makes_envrc_through_proc() {
+    _made .envrc 'echo x > /proc/self/cwd/.envrc'
+}
+
+# A command makes .envrc through a descriptor of the folder
+makes_envrc_through_descriptor() {
+    _made .envrc "python3 -c 'import os; d = os.open(\".\", os.O_RDONLY | os.O_DIRECTORY); os.close(os.open(\".envrc\", os.O_CREAT | os.O_WRONLY, dir_fd=d))'"
+}
+
+# A command unpacks an archive with .envrc
+makes_envrc_by_tar() {
+    _made .envrc 'mkdir t && cd t && python3 -c "
+import tarfile, io
+t = tarfile.open(\"../a.tar\", \"w\"); i = tarfile.TarInfo(\".envrc\"); i.size = 1; t.addfile(i, io.BytesIO(b\"x\")); t.close()"; cd .. && tar xf a.tar'
+}
+
+# A command makes .claude/settings.json
+makes_claude_settings() {
+    _made .claude/settings.json 'mkdir -p .claude; echo {} > .claude/settings.json'
+}
+
+# A command makes .claude by renaming a folder
+makes_claude_by_rename() {
+    _made .claude/settings.json 'mkdir c; echo {} > c/settings.json; mv c .claude'
+}
+
+# A command makes vertebra.toml in a folder below
+makes_policy_below() {
+    _made sub/vertebra.toml 'mkdir -p sub; echo > sub/vertebra.toml'
+}
+
+# A command makes .ENVRC, which is the same name on some file systems
+makes_envrc_in_capitals() {
+    _made .ENVRC 'echo x > .ENVRC'
+}

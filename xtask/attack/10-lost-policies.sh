@@ -1,0 +1,126 @@
+# Points 10, 11 and 14: Policies that are lost. A trusted policy that changed or disappeared never lets more through.
+
+_policy() {
+    printf '[permissions]\ndeny = ["Bash(touch *)"]\n' > vertebra.toml
+    trusted
+}
+
+_passes() { [ "$(verdict "touch $MARK")" = allow ]; }
+
+# In our own agent, a call that the policy denied
+_passes_in_run() {
+    agent "touch made"
+    [ -e made ]
+}
+
+# The policy is removed
+policy_removed() {
+    _policy; rm vertebra.toml
+    broken_if _passes
+}
+
+# The policy is emptied
+policy_emptied() {
+    _policy; : > vertebra.toml
+    broken_if _passes
+}
+
+# The policy becomes a link to an empty file
+policy_becomes_link() {
+    _policy; : > empty; mv vertebra.toml v; ln -s empty vertebra.toml
+    broken_if _passes
+}
+
+# The project's folder is moved and a new one stands in its place
+project_replaced() {
+    _policy; cd "$ROOT" && mv project p2 && mkdir project && cd project || exit 2
+    broken_if _passes
+}
+
+# The project's folder is moved and linked back
+project_linked_back() {
+    _policy; cd "$ROOT" && mv project p2 && ln -s p2 project && cd "$ROOT/project" || exit 2
+    broken_if _passes
+}
+
+# The project's folder is moved and linked back, and the policy is removed
+project_linked_back_without_policy() {
+    _policy; cd "$ROOT" && mv project p2 && ln -s p2 project && rm p2/vertebra.toml && cd "$ROOT/project" || exit 2
+    broken_if _passes
+}
+
+# The record of trusted folders is removed
+trust_record_removed() {
+    _policy; rm -f "$HOME/.local/state/vertebra/trust.json"
+    broken_if _passes
+}
+
+# The whole state folder is removed
+state_folder_removed() {
+    _policy; rm -rf "$HOME/.local/state/vertebra"
+    broken_if _passes
+}
+
+# The state folder is elsewhere for the next event
+state_folder_elsewhere() {
+    _policy; export XDG_STATE_HOME=$ROOT/empty; mkdir -p "$XDG_STATE_HOME"
+    broken_if _passes
+}
+
+# An unattended run after the policy was removed
+run_after_policy_removed() {
+    _policy; rm vertebra.toml
+    broken_if _passes_in_run
+}
+
+# An unattended run after the policy was changed
+run_after_policy_changed() {
+    _policy; echo '# changed' >> vertebra.toml
+    broken_if _passes_in_run
+}
+
+# An unattended run after the policy was weakened
+run_after_policy_weakened() {
+    _policy; printf '[permissions]\nallow = ["Bash(*)"]\n' > vertebra.toml
+    broken_if _passes_in_run
+}
+
+# An unattended run after the record of trusted folders was removed
+run_after_trust_record_removed() {
+    _policy; rm -rf "$HOME/.local/state/vertebra"
+    broken_if _passes_in_run
+}
+
+# An unattended run after the policy was broken
+run_after_policy_broken() {
+    _policy; echo '[permissions' >> vertebra.toml
+    broken_if _passes_in_run
+}
+
+# A settings file of the person with too many rules
+too_many_rules() {
+    mkdir -p "$HOME/.config/vertebra"
+    { printf '[permissions]\ndeny = ["Bash(touch *)"'; for n in $(seq 20000); do printf ', "Bash(x%d *)"' "$n"; done; echo ']'; } > "$HOME/.config/vertebra/vertebra.toml"
+    broken_if _passes_in_run
+}
+
+# A settings file of the person with too many rules, in another agent
+too_many_rules_in_another_agent() {
+    mkdir -p "$HOME/.config/vertebra"
+    { printf '[permissions]\ndeny = ["Bash(touch *)"'; for n in $(seq 20000); do printf ', "Bash(x%d *)"' "$n"; done; echo ']'; } > "$HOME/.config/vertebra/vertebra.toml"
+    broken_if _passes
+}
+
+# A settings file of the person with a mistake after a deny rule
+mistake_after_a_deny_rule() {
+    mkdir -p "$HOME/.config/vertebra"
+    printf '[permissions]\ndeny = ["Bash(touch *)"]\nunknown = 1\n' > "$HOME/.config/vertebra/vertebra.toml"
+    broken_if _passes
+}
+
+# Too many rules in the settings of a trusted project
+too_many_rules_of_project() {
+    { printf '[permissions]\ndeny = ["Bash(touch *)"'; for n in $(seq 20000); do printf ', "Bash(x%d *)"' "$n"; done; echo ']'; } > vertebra.toml
+    is_control || vertebra trust --yes > /dev/null 2>&1
+    broken_if _passes
+}

@@ -1,0 +1,125 @@
+# Point 15: Edit rules and commands. What an Edit rule denies, no command changes.
+
+_edits() {
+    printf 'one\ntwo\n' > locked.txt; printf 'x\n' > other.txt
+    AGENT_OPTIONS+=(--deny 'Edit(locked.txt)')
+    printf -- '--- a/locked.txt\n+++ b/locked.txt\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n' > p.diff
+    agent "$@"
+    broken_if test "$(cat locked.txt 2> /dev/null)" != "$(printf 'one\ntwo')"
+}
+
+# a redirection
+edit_redirect() {
+    _edits 'echo x > locked.txt'
+}
+
+# an appending redirection
+edit_append() {
+    _edits 'echo x >> locked.txt'
+}
+
+# a here-document
+edit_heredoc() {
+    _edits $'cat > locked.txt <<END\nx\nEND'
+}
+
+# tee
+edit_tee() {
+    _edits 'echo x | tee locked.txt'
+}
+
+# sed -i
+edit_sed() {
+    _edits 'sed -i s/one/ONE/ locked.txt'
+}
+
+# perl -i
+edit_perl() {
+    _edits 'perl -pi -e s/one/ONE/ locked.txt'
+}
+
+# ed by its script
+edit_ed() {
+    _edits $'python3 -c "print(1)"; ex -s locked.txt <<END\n1d\nwq\nEND' $'ed -s locked.txt <<END\n1d\nw\nq\nEND' 'dd if=other.txt of=locked.txt'
+}
+
+# patch
+edit_patch() {
+    _edits 'patch -p1 < p.diff' 'git apply --unsafe-paths p.diff'
+}
+
+# git apply
+edit_git_apply() {
+    _edits 'git init -q .; git apply p.diff'
+}
+
+# dd of=
+edit_dd() {
+    _edits 'dd if=other.txt of=locked.txt'
+}
+
+# install
+edit_install() {
+    _edits 'install other.txt locked.txt'
+}
+
+# cp
+edit_cp() {
+    _edits 'cp other.txt locked.txt'
+}
+
+# mv onto it
+edit_mv() {
+    _edits 'mv other.txt locked.txt'
+}
+
+# mv of it
+edit_mv_away() {
+    _edits 'mv locked.txt away.txt'
+}
+
+# rm
+edit_rm() {
+    _edits 'rm locked.txt'
+}
+
+# truncate
+edit_truncate() {
+    _edits 'truncate -s 0 locked.txt'
+}
+
+# ln -f
+edit_ln() {
+    _edits 'ln -f other.txt locked.txt'
+}
+
+# Python
+edit_python() {
+    _edits "python3 -c 'open(\"lock\" + \"ed.txt\", \"w\").write(\"x\")'"
+}
+
+# a script file
+edit_script() {
+    _edits "echo 'echo x > locked.txt' > s.sh; bash s.sh"
+}
+
+# a name that is put together
+edit_variable() {
+    _edits 'f=locked; echo x > $f.txt'
+}
+
+# a link to it
+edit_link() {
+    _edits 'ln -s locked.txt l; echo x > l'
+}
+
+# xargs
+edit_xargs() {
+    _edits "echo locked.txt | xargs sed -i s/one/ONE/"
+}
+
+# find -exec
+edit_find() {
+    _edits "find . -name 'locked*' -exec sed -i s/one/ONE/ {} \\;"
+}
+

