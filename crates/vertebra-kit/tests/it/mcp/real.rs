@@ -41,6 +41,8 @@ async fn at_an_address() -> (Child, ServerConfig) {
     let port =
         std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port();
     let mut server = Command::new("node")
+        // Node 18, which Debian 12 ships, has the global `crypto` only on request. Later versions accept the option.
+        .arg("--experimental-global-webcrypto")
         .args([&everything(), "streamableHttp"])
         .env("PORT", port.to_string())
         .stdin(Stdio::null())
