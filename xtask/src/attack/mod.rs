@@ -65,13 +65,13 @@ pub(crate) fn run(request: &Request) -> anyhow::Result<()> {
     ensure!(!chosen.is_empty(), "no probe has a point or a name that contains this text");
     let program = Program::copy(&built(request)?)?;
     let users = User::all();
-    let rows = attacked(chosen, &program, &users)?;
+    let rows = attacked(&chosen, &program, &users)?;
 
     let page = Page { rows: &rows, users: &users };
     let failed: Vec<&Row> = rows.iter().filter(|row| !row.held()).collect();
     println!("\n{}", page.summary());
     for row in &failed {
-        println!("\n{}: {}\n{}", row.probe.name, row.probe.title, page.story(row));
+        println!("\n{}: {}\n{}", row.probe.name, row.probe.title, Page::story(row));
     }
     if request.write {
         ensure!(request.filter.is_none(), "{PAGE} shows all probes; leave out the filter");
@@ -96,7 +96,7 @@ fn built(request: &Request) -> anyhow::Result<PathBuf> {
 }
 
 /// Runs the probes, as many at a time as there are cores.
-fn attacked(probes: Vec<Probe>, program: &Program, users: &[User]) -> anyhow::Result<Vec<Row>> {
+fn attacked(probes: &[Probe], program: &Program, users: &[User]) -> anyhow::Result<Vec<Row>> {
     let next = AtomicUsize::new(0);
     let rows = Mutex::new(Vec::with_capacity(probes.len()));
     let at_once = std::thread::available_parallelism().map_or(1, usize::from);

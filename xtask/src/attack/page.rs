@@ -33,7 +33,7 @@ impl Page<'_> {
     }
 
     /// Everything that is known about a probe that did not hold.
-    pub(super) fn story(&self, row: &Row) -> String {
+    pub(super) fn story(row: &Row) -> String {
         let control = std::iter::once(("without Vertebra".to_owned(), &row.control));
         let users = row.users.iter().map(|(user, seen)| (user.name().to_owned(), seen));
         let told = control.chain(users).map(|(who, seen)| match seen {
