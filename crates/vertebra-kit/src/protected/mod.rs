@@ -39,15 +39,11 @@ pub(crate) enum Protection {
     GitTodo,
 }
 
-/// Returns what may be done with `path`, which is absolute and resolved (no links, no `..`).
+/// Returns what may be done with `path`, which is absolute and resolved (no links, no `..`) and lies below a folder that a
+/// person chose to work in. The names of that folder and of the ones above it do not count: somebody may well work in
+/// `~/.claude/worktrees/one`.
 ///
 /// `is_git_dir` tells whether a folder is a git directory without the name `.git`: it contains a `HEAD`.
-pub(crate) fn protection(path: &Path, is_git_dir: &dyn Fn(&Path) -> bool) -> Protection {
-    protection_below(Path::new("/"), path, is_git_dir)
-}
-
-/// As [`protection`], for a path below a folder that a person chose to work in. The names of that folder and of the ones
-/// above it do not count: somebody may well work in `~/.claude/worktrees/one`.
 pub(crate) fn protection_below(root: &Path, path: &Path, is_git_dir: &dyn Fn(&Path) -> bool) -> Protection {
     let below = path.strip_prefix(root).unwrap_or(path);
     let names: Vec<String> = below
@@ -117,9 +113,10 @@ mod tests {
         let root = Path::new("/home/me/.claude/worktrees/one");
         assert_eq!(protection_below(root, &root.join("src/main.rs"), &none), Free);
         assert_eq!(protection_below(root, &root.join(".claude/x"), &none), Denied);
-        assert_eq!(protection(&root.join("src/main.rs"), &none), Denied);
-        assert_eq!(protection(Path::new("/p/.github"), &none), Kept);
-        assert_eq!(protection(Path::new("/p/.github/hooks/x.json"), &none), Denied);
-        assert_eq!(protection(Path::new("/p/.github/workflows"), &none), Free);
+        let protection = |path: &Path| protection_below(Path::new("/"), path, &none);
+        assert_eq!(protection(&root.join("src/main.rs")), Denied);
+        assert_eq!(protection(Path::new("/p/.github")), Kept);
+        assert_eq!(protection(Path::new("/p/.github/hooks/x.json")), Denied);
+        assert_eq!(protection(Path::new("/p/.github/workflows")), Free);
     }
 }
