@@ -1,0 +1,160 @@
+//! One table of the files by which a folder tells programs what to run: coding agents, editors, shells, package managers
+//! and tools that act on git hooks.
+
+use std::ffi::OsStr;
+
+use crate::{invisible::is_joiner, is_invisible};
+
+/// What is not written by default, at any depth of a folder, whether it exists or not. Case does not matter. A name with
+/// a slash means the second name inside the first.
+pub const PROTECTED: &[&str] = &[
+    ".git",
+    // Vertebra.
+    ".vertebra",
+    "vertebra.toml",
+    "vertebra.local.toml",
+    // Coding agents.
+    ".agents",
+    ".aider.conf.yml",
+    ".amp",
+    ".augment",
+    ".claude",
+    ".claude.json",
+    ".cline",
+    ".clinerules",
+    ".codeium",
+    ".codex",
+    ".config/amp",
+    ".config/opencode",
+    ".continue",
+    ".copilot",
+    ".crush.json",
+    "crush.json",
+    ".cursor",
+    ".cursorrules",
+    "Cline/Hooks",
+    ".factory",
+    ".gemini",
+    ".github/hooks",
+    ".goose",
+    ".junie",
+    ".kilocode",
+    ".kiro",
+    ".mcp.json",
+    ".opencode",
+    "opencode.json",
+    "opencode.jsonc",
+    ".qwen",
+    ".roo",
+    ".roomodes",
+    ".trae",
+    ".windsurf",
+    ".windsurfrules",
+    // Editors.
+    ".devcontainer",
+    ".devcontainer.json",
+    ".exrc",
+    ".fleet",
+    ".idea",
+    ".nvim.lua",
+    ".nvimrc",
+    ".vimrc",
+    ".vscode",
+    ".zed",
+    // Shells, and what starts when somebody enters the folder.
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".envrc",
+    ".gdbinit",
+    ".lldbinit",
+    ".mise.toml",
+    "mise.toml",
+    ".profile",
+    ".zlogin",
+    ".zlogout",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+    // Package managers.
+    ".npmrc",
+    ".pnpmfile.cjs",
+    ".yarnrc",
+    ".yarnrc.yml",
+    // Version control.
+    ".config/git",
+    ".gitconfig",
+    ".hg/hgrc",
+    ".husky",
+    ".jj/repo/config.toml",
+    ".lefthook.yaml",
+    ".lefthook.yml",
+    "lefthook-local.yaml",
+    "lefthook-local.yml",
+    "lefthook.json",
+    "lefthook.toml",
+    "lefthook.yaml",
+    "lefthook.yml",
+    ".overcommit.yml",
+    ".pre-commit-config.yaml",
+];
+
+/// How a path fits the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// It is protected, or lies below something that is.
+    Inside,
+    /// It is a folder in which a name is protected, such as `.github`.
+    Above,
+    Not,
+}
+
+/// Returns how folded names fit the table.
+pub(super) fn fit(names: &[String]) -> Fit {
+    let mut fit = Fit::Not;
+    for at in 0..names.len() {
+        for row in PROTECTED.iter().filter(|row| **row != ".git") {
+            let mut parts = row.split('/');
+            let mut here = names[at..].iter();
+            loop {
+                match (parts.next(), here.next()) {
+                    (None, _) => return Fit::Inside,
+                    (Some(_), None) => {
+                        fit = Fit::Above;
+                        break;
+                    }
+                    (Some(part), Some(name)) if part.eq_ignore_ascii_case(name) => {}
+                    (Some(_), Some(_)) => break,
+                }
+            }
+        }
+    }
+    fit
+}
+
+/// Returns a name as file systems that ignore case compare it. It covers what they fold to ASCII letters and what they
+/// leave out; other letters do not matter, because the table has none.
+pub(super) fn folded(name: &OsStr) -> String {
+    let text = name.to_string_lossy();
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let mut folded = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\u{212a}' => folded.push('k'),
+            '\u{17f}' => folded.push('s'),
+            '\u{df}' | '\u{1e9e}' => folded.push_str("ss"),
+            '\u{fb00}' => folded.push_str("ff"),
+            '\u{fb01}' => folded.push_str("fi"),
+            '\u{fb02}' => folded.push_str("fl"),
+            '\u{fb03}' => folded.push_str("ffi"),
+            '\u{fb04}' => folded.push_str("ffl"),
+            '\u{fb05}' | '\u{fb06}' => folded.push_str("st"),
+            c if is_invisible(c) || is_joiner(c) => {}
+            c => folded.push(c.to_ascii_lowercase()),
+        }
+    }
+    folded
+}
