@@ -24,6 +24,7 @@ use vertebra::BoxFuture;
 use crate::{
     handler::process::{Program, Start},
     told::capped,
+    trust::Seal,
     wire::{Decision, Judgement, RanHandler},
 };
 
@@ -365,7 +366,7 @@ impl Hooks {
         let script = ". \"$1\" > /dev/null 2>&1; env -0".to_owned();
         let words = ["sh".to_owned(), "-c".to_owned(), script, "sh".to_owned(), file.to_string_lossy().into_owned()];
         let (folder, variables) = (self.session.project.clone(), self.session.variables.clone());
-        let program = Program { start: Start::Exec(words.into()), folder, variables };
+        let program = Program { start: Start::Exec(words.into()), folder, variables, seal: Seal::default() };
         let told = program.exchange(b"", READ_VARIABLES).await.stdout;
         let is_new = |name: &str, value: &str| {
             let before = self.session.variables.iter().find(|(of, _)| of == name);

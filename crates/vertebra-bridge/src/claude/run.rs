@@ -26,7 +26,8 @@ use crate::{
         Http,
         process::{Program, Start},
     },
-    trust::Seals,
+    settings::Words,
+    trust::{Seal, Seals},
     wire::{End, Exchange},
 };
 
@@ -113,16 +114,19 @@ impl Given<'_> {
         let answered = match &declared.handler.action {
             Action::Command { command, args, shell, .. } => {
                 let plugin = declared.origin.level.plugin();
+                let mut program = self.program(command, args.as_deref(), shell.as_deref(), plugin);
                 if matches!(declared.origin.level, Level::Project | Level::Local) {
-                    let words: Vec<String> = std::iter::once(command).chain(args.iter().flatten()).cloned().collect();
-                    // A script that nobody trusted is not started, and a gate whose script is not started stays shut.
-                    if let Err(message) = self.session.seals.check_in(&words, Some(self.cwd)) {
+                    program.seal = self.session.seals.of_command(&match args {
+                        None => Words::Line(command.clone()),
+                        Some(args) => Words::List(std::iter::once(command).chain(args).cloned().collect()),
+                    });
+                    // A script that is not as it was trusted is not started, and a guard that does not start blocks.
+                    if let Err(message) = program.check() {
                         let exchange = Exchange { handler: shown, ..failed(message.clone(), began) };
                         let written = Written::read("", self.event);
                         return (exchange, Said::Exited { code: 2, written, stderr: message });
                     }
                 }
-                let program = self.program(command, args.as_deref(), shell.as_deref(), plugin);
                 let exchange = Exchange { handler: shown, ..program.exchange(self.body.as_bytes(), limit).await };
                 let said = self.said(&exchange);
                 return (exchange, said);
@@ -203,7 +207,7 @@ impl Given<'_> {
                 Start::Exec(words.map(|word| self.placed(word, plugin, Quoting::None)).collect())
             }
             (None, Some("bash")) => {
-                Start::Exec(vec!["bash".to_owned(), "-c".to_owned(), self.placed(command, plugin, Quoting::Shell)])
+                Start::Bash(self.placed(command, plugin, Quoting::Shell))
             }
             (None, Some("powershell")) => Start::Exec(
                 ["pwsh", "-NoProfile", "-NonInteractive", "-Command"]
@@ -214,7 +218,7 @@ impl Given<'_> {
             ),
             (None, _) => Start::Shell(self.placed(command, plugin, Quoting::Shell)),
         };
-        Program { start, folder: self.cwd.to_owned(), variables: self.variables(plugin) }
+        Program { start, folder: self.cwd.to_owned(), variables: self.variables(plugin), seal: Seal::default() }
     }
 
     /// The text with `${CLAUDE_PROJECT_DIR}` and its like in place.

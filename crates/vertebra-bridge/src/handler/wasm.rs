@@ -34,11 +34,7 @@ impl Wasm {
     pub(super) fn load(file: &str, fuel: u64, memory: u64, services: &Services) -> Result<Self, HandlerError> {
         let wrong = |message: String| HandlerError::Module { file: file.to_owned(), message };
         let path = services.folder.join(file);
-        let size = std::fs::metadata(&path).map_err(|error| wrong(error.to_string()))?.len();
-        if size > MAX_MODULE_BYTES {
-            return Err(wrong(format!("it has {size} bytes; at most {MAX_MODULE_BYTES} are read")));
-        }
-        let bytes = std::fs::read(&path).map_err(|error| wrong(error.to_string()))?;
+        let bytes = services.seals.read(&path, MAX_MODULE_BYTES).map_err(wrong)?;
         let module = compiled(&bytes).map_err(|error| wrong(format!("{error:#}")))?;
         Ok(Self { file: file.to_owned(), module, fuel, memory: usize::try_from(memory).unwrap_or(usize::MAX) })
     }

@@ -52,6 +52,7 @@ pub use self::{
 use crate::{
     handler::{self, Handler, OfProject, Services},
     settings::{Action, HookSettings, Level, Origin, Said, Settings},
+    trust::Seals,
     wire::{at_point, deliver_context},
 };
 
@@ -120,15 +121,16 @@ impl Policy {
 
     fn of(settings: &Settings, services: &Services, only: Option<&str>) -> Result<Self, PolicyError> {
         let (mut hooks, notices) = standing::stand(settings);
+        // A person's own hooks are their own.
+        let own = Services { seals: Seals::default(), ..services.clone() };
         let needed = |hook: &PolicyHook| only.is_none_or(|point| hook.settings.stand.point == point);
         for hook in hooks.iter_mut().filter(|hook| hook.standing == Standing::InForce && needed(hook)) {
             if let Action::Run(run) = &hook.settings.action {
-                let built = handler::build(run, services);
+                let of_project = matches!(hook.origin.level, Level::Project | Level::Local);
+                let built = handler::build(run, if of_project { services } else { &own });
                 let built = built.and_then(|built| built.fits(hook.settings.stand.point).map(|()| built));
                 let built = built.map_err(|error| hook.wrong(error.to_string()))?;
-                let of_project = matches!(hook.origin.level, Level::Project | Level::Local);
-                hook.handler =
-                    Some(if of_project { services.seals.seal(Arc::new(OfProject(built)), run) } else { built });
+                hook.handler = Some(if of_project { Arc::new(OfProject(built)) } else { built });
             }
         }
         for hook in &hooks {

@@ -178,7 +178,7 @@ impl Inner {
             None => now.project.is_empty() || now.project == read,
         };
         let project = if trusted && !is_lost {
-            services.seals = Seals::new(&project);
+            services.seals = Seals::new(&project, self.files.store.as_ref());
             read.clone()
         } else if is_as_it_was {
             now.project.clone()

@@ -23,7 +23,7 @@ pub use self::{
     error::SettingsError,
     hook::{Action, Contract, HookSettings, RunSettings, Stand, Words},
     merge::merge,
-    place::{FILE_NAME, LOCAL_NAME, MANAGED, project_file, project_root},
+    place::{FILE_NAME, HOOKS_FOLDER, LOCAL_NAME, MANAGED, project_file, project_root},
     reader::Entry,
     schema::{Sheet, duration, json_schema, micros, own, parse, read},
 };

@@ -8,6 +8,9 @@ pub const FILE_NAME: &str = "vertebra.toml";
 /// The name of a person's own settings for one project. By custom it is not committed, but a repository may contain one.
 pub const LOCAL_NAME: &str = "vertebra.local.toml";
 
+/// The folder in which scripts of hooks belong, below the project's root.
+pub const HOOKS_FOLDER: &str = ".vertebra/hooks";
+
 /// The path of the managed file.
 pub const MANAGED: &str = "/etc/vertebra/vertebra.toml";
 

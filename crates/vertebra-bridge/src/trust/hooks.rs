@@ -25,6 +25,10 @@ pub struct ProjectHook {
     pub does: String,
     /// The scripts of the project that it names, as paths below the root.
     pub scripts: Vec<String>,
+    /// The folders that hold the scripts which it starts, as paths below the root.
+    pub folders: Vec<String>,
+    /// Why it loads more than can be known, if it does.
+    pub open: Vec<String>,
     /// Its words that may name scripts.
     pub words: Vec<String>,
     /// The program that it starts, if it starts one.
@@ -52,7 +56,7 @@ pub(super) fn of_settings(file: &str, hook: &Said<Arc<HookSettings>>) -> Project
         Action::Run(_) | Action::Say(_) => None,
     };
     let (name, point) = (value.stand.name.clone(), value.stand.point.to_owned());
-    ProjectHook { file: file.to_owned(), line: origin.line, name, point, does, scripts: Vec::new(), words, starts }
+    ProjectHook { file: file.to_owned(), line: origin.line, name, point, does, scripts: Vec::new(), folders: Vec::new(), open: Vec::new(), words, starts }
 }
 
 /// Returns what a handler would do, and its words that may name files.
@@ -106,6 +110,8 @@ fn hook(
         point: event.to_owned(),
         does,
         scripts: Vec::new(),
+        folders: Vec::new(),
+        open: Vec::new(),
         words,
         starts,
     }

@@ -4,20 +4,25 @@
 //! request or reaches a model before a person trusts it. Trust covers exactly the bytes that the person was shown: each file,
 //! and each script that a hook names, is recorded with the hash of its content, so a change to one of them asks again.
 
+mod folder;
 mod hooks;
+mod loads;
+mod programs;
 mod project;
+mod scan;
 mod scripts;
 mod seals;
+mod shell;
 mod store;
 
 pub use self::{
     hooks::ProjectHook,
     project::{Kind, Project, ProjectFile},
     scripts::words,
-    seals::Seals,
+    seals::{Seal, Seals},
     store::{Store, TrustError},
 };
-pub(crate) use self::{hooks::does, project::CLAUDE};
+pub(crate) use self::{hooks::does, project::CLAUDE, seals::Bound};
 
 /// Whether a folder is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]

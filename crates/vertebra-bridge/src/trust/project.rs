@@ -10,7 +10,9 @@ use std::{
 use super::{
     Standing,
     hooks::{self, ProjectHook},
-    scripts, seals,
+    folder::{self, Folder},
+    loads::{self, Ground, Loads},
+    scan, scripts, seals,
 };
 use crate::{
     settings::{FILE_NAME, LOCAL_NAME, Level, ModelSettings, SettingsError, Sheet, parse, project_file, project_root},
@@ -61,6 +63,8 @@ pub struct Project {
     pub agents: Vec<PathBuf>,
     /// What is ignored even in a trusted folder, and why.
     pub problems: Vec<String>,
+    /// Scripts of hooks that cannot be trusted where they lie.
+    pub misplaced: Vec<PathBuf>,
 }
 
 /// A file that would take effect.
@@ -93,6 +97,10 @@ pub enum Kind {
     Agent,
     /// A file that a hook names.
     Script,
+    /// A folder that holds a hook's script.
+    Folder,
+    /// A command of a hook that loads more than can be known.
+    Open,
 }
 
 impl Kind {
@@ -105,6 +113,8 @@ impl Kind {
             Self::Skill => "skill",
             Self::Agent => "agent",
             Self::Script => "script",
+            Self::Folder => "folder",
+            Self::Open => "open",
         }
     }
 }
@@ -162,6 +172,7 @@ impl Project {
             skills: Vec::new(),
             agents: Vec::new(),
             problems: Vec::new(),
+            misplaced: Vec::new(),
         }
     }
 
@@ -260,7 +271,7 @@ impl Project {
                 }
                 Kind::Skill => lines.push(format!("{name} is a skill that the model may load ({bytes} bytes)")),
                 Kind::Agent => lines.push(format!("{name} is an agent that the model may start ({bytes} bytes)")),
-                Kind::Script => {}
+                Kind::Script | Kind::Folder | Kind::Open => {}
             }
             for hook in self.hooks.iter().filter(|hook| hook.file == file.name) {
                 lines.push(format!("  hook {}: {}", shown(&hook.name), shown(&hook.does)));
@@ -271,6 +282,17 @@ impl Project {
                     let print = print.unwrap_or("cannot be read, so this folder cannot be trusted");
                     format!("    script {} ({} bytes, {print})", shown(&script.name), script.bytes)
                 }));
+                let folders = self.of(Kind::Folder).filter(|folder| hook.folders.contains(&folder.name));
+                lines.extend(folders.map(|folder| {
+                    let print = folder.fingerprint.as_ref().and_then(|print| print.get(..PRINT_SHOWN));
+                    let print = print.unwrap_or("cannot be trusted");
+                    format!(
+                        "    folder {} ({} bytes, {print}), which becomes read-only for the agent",
+                        shown(&folder.name),
+                        folder.bytes
+                    )
+                }));
+                lines.extend(hook.open.iter().map(|why| format!("    trusts whatever this tool loads: {}", shown(why))));
             }
         }
         lines
@@ -324,6 +346,7 @@ impl Project {
                 }
                 hook.scripts.push(name);
             }
+            self.hook_folders(hook);
         }
         let scripts = self.of(Kind::Script).count();
         if scripts > scripts::MAX_SCRIPTS {
@@ -332,6 +355,58 @@ impl Project {
             self.files.iter_mut().for_each(|file| file.fingerprint = None);
         }
         self.hooks = hooks;
+    }
+
+    /// Reads the folders of the scripts that a hook starts, and notes what it loads besides.
+    fn hook_folders(&mut self, hook: &mut ProjectHook) {
+        let Some(starts) = &hook.starts else { return };
+        let mut scripts: Vec<PathBuf> = Vec::new();
+        for folder in [&self.folder, &self.root] {
+            let text = folder.to_string_lossy().into_owned();
+            let value = |name: &str| match name {
+                "HOME" => std::env::home_dir().map(|home| home.to_string_lossy().into_owned()),
+                _ => (name == "PWD" || loads::PROJECT.contains(&name)).then(|| text.clone()),
+            };
+            let found = Loads::of(starts, &Ground { root: &self.root, folder, value: &value });
+            scripts.extend(found.scripts.into_iter().map(|(_, path)| path));
+            hook.open.extend(found.open);
+        }
+        for script in scripts {
+            let shown_script = shown(&script.strip_prefix(&self.root).unwrap_or(&script).to_string_lossy());
+            let (folder, read) = match folder::of_script(&script, &self.root, &self.folder) {
+                Ok(folder) => {
+                    let read = Folder::read(&folder);
+                    (folder, read)
+                }
+                Err(why) => (script.parent().unwrap_or(&self.root).to_owned(), Err(why)),
+            };
+            if let Ok(read) = &read {
+                for (name, bytes) in read.files() {
+                    hook.open.extend(scan::reported(&folder, name, bytes, &self.root));
+                }
+            }
+            let inner = folder.strip_prefix(&self.root).unwrap_or(&folder).to_string_lossy();
+            let name = if inner.is_empty() { "./".to_owned() } else { format!("{inner}/") };
+            if !hook.folders.contains(&name) {
+                hook.folders.push(name.clone());
+            }
+            if let Err(why) = &read {
+                self.misplaced.push(script.clone());
+                self.problems.push(format!("{shown_script}: {why}"));
+            }
+            if !self.of(Kind::Folder).any(|file| file.name == name) {
+                let bytes = read.as_ref().map_or(0, Folder::bytes);
+                let fingerprint = read.ok().map(|read| read.fingerprint());
+                self.files.push(ProjectFile { kind: Kind::Folder, name, text: String::new(), bytes, fingerprint });
+            }
+        }
+        hook.open.sort();
+        hook.open.dedup();
+        let name = seals::open_name(starts);
+        if !hook.open.is_empty() && !self.of(Kind::Open).any(|file| file.name == name) {
+            let fingerprint = Some(blake3::hash(name.as_bytes()).to_hex().to_string());
+            self.files.push(ProjectFile { kind: Kind::Open, name, text: String::new(), bytes: 0, fingerprint });
+        }
     }
 
     fn instructions(&mut self) {

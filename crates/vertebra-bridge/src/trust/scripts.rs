@@ -12,7 +12,7 @@ pub(super) const MAX_SCRIPTS: usize = 256;
 const OBEYED: &[(&[&str], &[&str])] = &[
     (&["make", "gmake"], &["GNUmakefile", "makefile", "Makefile"]),
     (&["just"], &["justfile", "Justfile", ".justfile"]),
-    (&["npm", "npx", "pnpm", "yarn", "bun", "bunx", "node"], &["package.json"]),
+    (&["npm", "npx", "pnpm", "yarn", "bun", "bunx"], &["package.json"]),
     (&["deno"], &["deno.json", "deno.jsonc"]),
     (&["task"], &["Taskfile.yml", "Taskfile.yaml"]),
 ];
@@ -122,7 +122,7 @@ impl Search<'_> {
 }
 
 /// Returns the path without `.` and `..`, without resolving links.
-fn plain(path: &Path) -> PathBuf {
+pub(super) fn plain(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut plain, part| {
         match part {
             Component::CurDir => {}

@@ -1,103 +1,321 @@
-//! Checks the scripts of a trusted project again right before each start.
+//! Starts a trusted project's scripts with exactly the bytes that were trusted.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
     fs,
     io::{self, Read as _},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
-use super::{Project, hooks, scripts};
-use crate::{
-    handler::{Answered, Ask, BoxFuture, Handler},
-    settings::RunSettings,
-    shown,
-    wire::{End, Exchange},
+use super::{
+    Kind, Project, Store,
+    folder::{self, Folder},
+    loads::{Ground, Loads, PROJECT},
+    programs, scripts,
 };
+use vertebra_kit::process::on_path;
 
-/// How large a script may be.
+use crate::{settings::Words, shell_word, shown};
+
+/// How large a file may be that a hook names and that lies outside its folder.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The scripts of a project as they were when it was trusted. Without a project there is nothing to check.
 ///
-/// In a long session a script may change after the project was trusted and before its hook runs. Every file that a hook names
-/// is therefore hashed again right before the hook starts. One gap remains: a process that changes the script between this
-/// check and the moment when the interpreter reads it is not detected.
+/// In a long session a script may change after the project was trusted and before its hook runs. Right before each start the
+/// folder of the script is read and hashed again, and what starts is a private copy of the bytes that were hashed: a change
+/// between the check and the start has no effect.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seals {
-    ground: Option<(PathBuf, PathBuf)>,
+    trusted: Option<Arc<Trusted>>,
+}
+
+/// What is trusted of one hook's command. Without a project there is nothing to check.
+#[derive(Debug, Clone, Default)]
+pub struct Seal {
+    trusted: Option<Arc<Trusted>>,
+    /// Whether a person accepted that the command loads more than can be known.
+    is_open: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Trusted {
+    root: PathBuf,
+    folder: PathBuf,
+    /// Where private copies are kept.
+    copies: Option<PathBuf>,
+    /// Files that hooks name, and the folders of their scripts.
     prints: BTreeMap<PathBuf, String>,
+    /// The folders among them.
+    folders: BTreeSet<PathBuf>,
+    /// Commands that may load whatever their program loads.
+    open: BTreeSet<String>,
+}
+
+/// A program as it starts after the check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bound {
+    pub(crate) words: Words,
+    pub(crate) variables: Vec<(OsString, OsString)>,
 }
 
 impl Seals {
-    /// Records the scripts of a project.
-    pub fn new(project: &Project) -> Self {
-        let scripts = project.of(super::Kind::Script);
-        let prints = scripts.filter_map(|file| Some((project.root.join(&file.name), file.fingerprint.clone()?)));
-        Self { prints: prints.collect(), ground: Some((project.root.clone(), project.folder.clone())) }
+    /// Records the scripts of a project. Private copies are kept beside the record of trust.
+    pub fn new(project: &Project, store: Option<&Store>) -> Self {
+        let prints = project.files.iter().filter_map(|file| Some((file, file.fingerprint.clone()?)));
+        Self::of(project, store, prints.map(|(file, print)| (file.kind, file.name.as_str(), print)))
     }
 
-    /// Checks that all files named by these words are as they were trusted. The error names the first one that is not.
-    pub fn check(&self, words: &[String]) -> Result<(), String> {
-        self.check_in(words, None)
+    /// Takes what is trusted from the record, whatever the folder holds now.
+    pub(super) fn of_record(project: &Project, store: &Store, known: &BTreeMap<String, String>) -> Self {
+        let kind = |name: &str| if name.starts_with(OPEN) { Kind::Open } else { Kind::Script };
+        Self::of(project, Some(store), known.iter().map(|(name, print)| (kind(name), name.as_str(), print.clone())))
     }
 
-    /// Like [`check`](Self::check), for a command that runs in another folder and may find other files with the same names there.
-    pub fn check_in(&self, words: &[String], here: Option<&Path>) -> Result<(), String> {
-        let Some((root, folder)) = &self.ground else { return Ok(()) };
-        let here = here.and_then(|here| here.canonicalize().ok());
-        let folders: Vec<&Path> = std::iter::once(&**folder).chain(here.as_deref()).collect();
-        for path in scripts::named(words, root, &folders, &|path| self.prints.contains_key(path)) {
-            let name = shown(&path.strip_prefix(root).unwrap_or(&path).to_string_lossy());
-            match self.prints.get(&path) {
-                Some(print) if fingerprint(&path).is_ok_and(|(now, _)| now == *print) => {}
-                Some(_) => {
-                    let what = if path.exists() { "changed" } else { "was deleted" };
-                    return Err(format!("{name} {what} since it was trusted; review it, then run `vertebra trust`"));
+    fn of<'n>(
+        project: &Project,
+        store: Option<&Store>,
+        files: impl Iterator<Item = (Kind, &'n str, String)>,
+    ) -> Self {
+        let (mut prints, mut folders, mut open) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        for (kind, name, print) in files {
+            if kind == Kind::Open {
+                open.insert(name.to_owned());
+                continue;
+            }
+            let path = project.root.join(name.trim_end_matches('/'));
+            if name.ends_with('/') {
+                folders.insert(path.clone());
+            }
+            prints.insert(path, print);
+        }
+        let (root, folder) = (project.root.clone(), project.folder.clone());
+        let copies = store.map(Store::copies);
+        Self { trusted: Some(Arc::new(Trusted { root, folder, copies, prints, folders, open })) }
+    }
+
+    /// Returns what is trusted of a hook's command, as it is written in the settings.
+    pub fn of_command(&self, declared: &Words) -> Seal {
+        let is_open = self.trusted.as_ref().is_some_and(|trusted| trusted.open.contains(&open_name(declared)));
+        Seal { trusted: self.trusted.clone(), is_open }
+    }
+
+    /// Returns the same without consent to commands that load more than can be known.
+    #[must_use]
+    pub fn without_open(mut self) -> Self {
+        if let Some(trusted) = &mut self.trusted {
+            Arc::make_mut(trusted).open.clear();
+        }
+        self
+    }
+
+    /// Returns the folders of the trusted scripts, which an agent may not change.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let all = self.trusted.iter().flat_map(|trusted| trusted.folders.iter().cloned());
+        all.collect()
+    }
+
+    /// Reads a module of the project, which must be as it was trusted.
+    #[cfg(feature = "wasm")]
+    pub(crate) fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, String> {
+        let told = |error: io::Error| error.to_string();
+        let file = crate::kept::open(path).map_err(told)?.ok_or("there is no such file")?;
+        let can_be_started = file.metadata().map_err(told)?.permissions().mode() & 0o111 != 0;
+        let mut bytes = Vec::new();
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(told)?;
+        if bytes.len() as u64 > limit {
+            return Err(format!("it has more than {limit} bytes"));
+        }
+        let Some(trusted) = &self.trusted else { return Ok(bytes) };
+        let plain = scripts::plain(path);
+        let real = path.canonicalize().map_err(told)?;
+        if !plain.starts_with(&trusted.root) && !real.starts_with(&trusted.root) {
+            return Ok(bytes);
+        }
+        let print = trusted.prints.get(&plain).or_else(|| trusted.prints.get(&real));
+        if print.is_some_and(|print| *print == print_of(&bytes, can_be_started)) {
+            return Ok(bytes);
+        }
+        Err(trusted.changed(&plain, print.is_some()))
+    }
+}
+
+impl Seal {
+    /// Returns the program of a hook as it may start: with private copies of its scripts, and an environment that loads
+    /// nothing from the project. The error says which file is not as it was trusted.
+    pub(crate) fn bind(&self, words: &Words, folder: &Path, variables: &[(OsString, OsString)]) -> Result<Bound, String> {
+        match &self.trusted {
+            Some(trusted) => trusted.bind(words, folder, variables, self.is_open),
+            None => Ok(Bound { words: words.clone(), variables: variables.to_vec() }),
+        }
+    }
+}
+
+impl Trusted {
+    fn bind(
+        &self,
+        words: &Words,
+        folder: &Path,
+        variables: &[(OsString, OsString)],
+        is_open: bool,
+    ) -> Result<Bound, String> {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let value = |name: &str| match name {
+            "PWD" => Some(folder.to_string_lossy().into_owned()),
+            "HOME" => found(variables, name),
+            _ if PROJECT.contains(&name) => found(variables, name),
+            _ => None,
+        };
+        let ground = Ground { root: &self.root, folder: &folder, value: &value };
+        let loads = Loads::of(words, &ground);
+        if let Some(missing) = loads.missing.first() {
+            return Err(match self.prints.contains_key(missing) {
+                true => self.changed(missing, true),
+                false => format!("there is no file {}", self.shown(missing)),
+            });
+        }
+        let mut edits: Vec<(std::ops::Range<usize>, PathBuf)> = Vec::new();
+        let mut open = loads.open;
+        let mut copied: BTreeMap<PathBuf, (Folder, PathBuf)> = BTreeMap::new();
+        for (range, path, is_script) in
+            loads.scripts.iter().map(|(range, path)| (range, path, true)).chain(loads.data.iter().map(|(range, path)| (range, path, false)))
+        {
+            let place = folder::of_script(path, &self.root, &self.folder);
+            let known = place.as_ref().ok().filter(|place| self.prints.contains_key(*place));
+            let Some(place) = known else {
+                match place {
+                    _ if !is_script => continue,
+                    Ok(_) => return Err(self.changed(path, self.prints.contains_key(path))),
+                    Err(why) => {
+                        let shown = self.shown(path);
+                        return Err(format!("{shown}: {why}; to move it, run `vertebra trust --move-scripts`"));
+                    }
                 }
-                None => {
-                    return Err(format!(
-                        "{name} is new since the folder was trusted; review it, then run `vertebra trust`"
-                    ));
+            };
+            if !copied.contains_key(place) {
+                let (read, copy) = self.copied(place)?;
+                for (name, bytes) in read.files() {
+                    open.extend(super::scan::reported(place, name, bytes, &self.root));
                 }
+                copied.insert(place.clone(), (read, copy));
+            }
+            let inner = path.strip_prefix(place).unwrap_or(path);
+            edits.push((range.clone(), copied[place].1.join(inner)));
+        }
+        let variables = programs::environment(variables, &self.root);
+        let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, path)| &**path);
+        let leads_in = |name: &&String| {
+            on_path(name, path).next().and_then(|found| found.canonicalize().ok()).is_some_and(|real| real.starts_with(&self.root))
+        };
+        open.extend(loads.names.iter().find(leads_in).map(|name| format!("`{name}` on the PATH leads into the project")));
+        if let Some(why) = open.first().filter(|_| !is_open) {
+            return Err(format!("{why}, so this hook runs only after `vertebra trust --accept-open`"));
+        }
+        self.named_are_as_trusted(words, &folder, &copied)?;
+        Ok(Bound { words: edited(words, &edits, &loads.flags), variables })
+    }
+
+    /// Reads the folder of a script, compares it with the trusted one and returns it with its private copy.
+    fn copied(&self, place: &Path) -> Result<(Folder, PathBuf), String> {
+        let read = Folder::read(place).map_err(|why| format!("{}/: {why}", self.shown(place)))?;
+        if self.prints.get(place) != Some(&read.fingerprint()) {
+            let differs = |(path, print): &(&PathBuf, &String)| {
+                path.starts_with(place) && *path != place && !fingerprint(path).is_ok_and(|(now, _)| now == **print)
+            };
+            if let Some((path, _)) = self.prints.iter().find(differs) {
+                return Err(self.changed(path, true));
+            }
+            return Err(format!("{}/ changed since it was trusted; review it, then run `vertebra trust`", self.shown(place)));
+        }
+        let copies = self.copies.as_ref().ok_or("there is no folder for a private copy of the hook: set HOME or XDG_STATE_HOME")?;
+        let name = Path::new(place.file_name().unwrap_or_default());
+        let copy = read.copied(copies, name).map_err(|error| format!("cannot copy {}/: {error}", self.shown(place)))?;
+        Ok((read, copy))
+    }
+
+    /// Checks the files that a command names and that are not copied.
+    fn named_are_as_trusted(
+        &self,
+        words: &Words,
+        here: &Path,
+        copied: &BTreeMap<PathBuf, (Folder, PathBuf)>,
+    ) -> Result<(), String> {
+        let words = match words {
+            Words::Line(line) => vec![line.clone()],
+            Words::List(list) => list.clone(),
+        };
+        for path in scripts::named(&words, &self.root, &[&self.folder, here], &|path| self.prints.contains_key(path)) {
+            if copied.keys().any(|place| path.starts_with(place)) {
+                continue;
+            }
+            let print = self.prints.get(&path);
+            if print.is_none_or(|print| !fingerprint(&path).is_ok_and(|(now, _)| now == *print)) {
+                return Err(self.changed(&path, print.is_some()));
             }
         }
         Ok(())
     }
 
-    /// Wraps a handler so that it starts only while its scripts are as they were trusted.
-    pub fn seal(&self, handler: Arc<dyn Handler>, run: &RunSettings) -> Arc<dyn Handler> {
-        if self.ground.is_none() {
-            return handler;
-        }
-        Arc::new(Sealed { handler, seals: self.clone(), words: hooks::does(run).1 })
+    fn shown(&self, path: &Path) -> String {
+        shown(&path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy())
+    }
+
+    fn changed(&self, path: &Path, was_there: bool) -> String {
+        let what = match (was_there, path.exists()) {
+            (true, true) => "changed since it was trusted",
+            (true, false) => "was deleted since it was trusted",
+            (false, _) => "is new since the folder was trusted",
+        };
+        format!("{} {what}; review it, then run `vertebra trust`", self.shown(path))
     }
 }
 
-/// A handler whose scripts are checked before each start.
-struct Sealed {
-    handler: Arc<dyn Handler>,
-    seals: Seals,
-    words: Vec<String>,
+/// The beginning of the name under which an accepted command is recorded.
+pub(super) const OPEN: &str = "open: ";
+
+/// Returns the name under which a command is recorded that may load whatever its program loads.
+pub(super) fn open_name(words: &Words) -> String {
+    match words {
+        Words::Line(line) => format!("{OPEN}{line}"),
+        Words::List(list) => format!("{OPEN}{}", list.join(" ")),
+    }
 }
 
-impl Handler for Sealed {
-    fn shown(&self) -> String {
-        self.handler.shown()
-    }
+fn found(variables: &[(OsString, OsString)], name: &str) -> Option<String> {
+    variables.iter().find(|(of, _)| of == name).and_then(|(_, value)| Some(value.to_str()?.to_owned()))
+}
 
-    fn ask<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Answered> {
-        match self.seals.check(&self.words) {
-            Ok(()) => self.handler.ask(ask),
-            Err(message) => {
-                let end = End::Failed { message: message.clone() };
-                let (handler, stdout, stderr) = (self.handler.shown(), String::new(), String::new());
-                let exchange = Exchange { handler, end, stdout, stderr, took: Duration::ZERO };
-                Box::pin(async move { Answered { exchange, reply: Err(message) } })
+/// Returns the words with private copies in place of the scripts, and with the options of interpreters.
+fn edited(
+    words: &Words,
+    edits: &[(std::ops::Range<usize>, PathBuf)],
+    flags: &[(usize, &'static [&'static str])],
+) -> Words {
+    match words {
+        Words::Line(line) => {
+            let paths = edits.iter().map(|(range, path)| (range.clone(), shell_word(&path.to_string_lossy())));
+            let flags = flags.iter().map(|(at, flags)| (*at..*at, format!(" {}", flags.join(" "))));
+            let mut edits: Vec<_> = paths.chain(flags).collect();
+            edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+            edits.dedup_by(|one, other| one.0 == other.0);
+            let mut line = line.clone();
+            for (range, text) in edits {
+                line.replace_range(range, &text);
             }
+            Words::Line(line)
+        }
+        Words::List(list) => {
+            let mut new = Vec::new();
+            for (at, word) in list.iter().enumerate() {
+                let path = edits.iter().find(|(range, _)| range.start == at).map(|(_, path)| path);
+                new.push(path.map_or_else(|| word.clone(), |path| path.to_string_lossy().into_owned()));
+                let more = flags.iter().filter(|(end, _)| *end == at + 1).flat_map(|(_, flags)| flags.iter());
+                new.extend(more.map(|flag| (*flag).to_owned()));
+            }
+            Words::List(new)
         }
     }
 }
@@ -122,4 +340,11 @@ pub(super) fn fingerprint(path: &Path) -> io::Result<(String, u64)> {
         return Err(too_large());
     }
     Ok((hasher.finalize().to_hex().to_string(), size))
+}
+
+#[cfg(feature = "wasm")]
+fn print_of(bytes: &[u8], can_be_started: bool) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&[u8::from(can_be_started)]).update(bytes);
+    hasher.finalize().to_hex().to_string()
 }

@@ -59,6 +59,12 @@ fn nearest<'n>(names: &[&'n str]) -> Vec<&'n str> {
     [FILE_NAME, LOCAL_NAME].into_iter().filter_map(deepest).collect()
 }
 
+/// Returns the names without those of folders in which another name lies: the file says more.
+fn without_folders(names: Vec<String>) -> Vec<String> {
+    let has_inner = |folder: &str| names.iter().any(|name| name != folder && name.starts_with(folder));
+    names.iter().filter(|name| !name.ends_with('/') || !has_inner(name)).cloned().collect()
+}
+
 /// Which folders are trusted, and for which files.
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -93,7 +99,7 @@ impl Content {
         let files = project.files.iter();
         let other =
             files.filter(|file| known.get(&file.name).is_none_or(|print| Some(print) != file.fingerprint.as_ref()));
-        let other: Vec<String> = other.map(|file| file.name.clone()).chain(gone).collect();
+        let other = without_folders(other.map(|file| file.name.clone()).chain(gone).collect());
         match (project.files.is_empty(), other.is_empty()) {
             (true, true) => Standing::Empty,
             (false, true) => Standing::Trusted,
@@ -106,6 +112,11 @@ impl Store {
     /// Creates a store in this state folder. Nothing is read or written yet.
     pub fn in_folder(folder: &Path) -> Self {
         Self { path: folder.join(FILE) }
+    }
+
+    /// The folder of the private copies that trusted scripts run from. Only this program writes to it.
+    pub fn copies(&self) -> PathBuf {
+        self.path.with_file_name("trusted")
     }
 
     /// The file.
@@ -136,7 +147,7 @@ impl Store {
             // The programs of a policy start in the folder of its file.
             if let Some(place) = named.first().and_then(|name| Some(root.join(name).parent()?.to_owned())) {
                 let project = Project::look_at(root, &place, &named);
-                let unlike = project.unlike(known, &named);
+                let unlike = without_folders(project.unlike(known, &named));
                 let standing = if unlike.is_empty() { Standing::Trusted } else { Standing::Changed(unlike) };
                 return Ok((project, standing));
             }

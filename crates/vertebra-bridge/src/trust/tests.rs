@@ -214,8 +214,10 @@ fn hooks_are_shown_with_their_commands_and_the_hashes_of_their_scripts() {
       permissions.deny = Read(src/main.rs)
       hook PreToolUse (Bash): runs `"$CLAUDE_PROJECT_DIR"/.claude/hooks/check.py`
         script .claude/hooks/check.py (17 bytes, 495556295fcbf43e)
+        folder .claude/hooks/ (17 bytes, e21c10c88b7f0b3e), which becomes read-only for the agent
       hook PreToolUse: runs `python3 tools/log.py`
         script tools/log.py (16 bytes, ed3fd89d34972815)
+        folder tools/ (16 bytes, 3f899b3e0e17df33), which becomes read-only for the agent
       hook Stop: posts the event to http://127.0.0.1:9/
     "#);
 }
@@ -253,27 +255,6 @@ fn a_script_that_cannot_be_read_cannot_be_trusted() {
 }
 
 #[test]
-fn scripts_are_checked_again_right_before_each_start() {
-    let scene = with_hooks();
-    let seals = Seals::new(&scene.look());
-    let line = ["python3 tools/log.py".to_owned()];
-    assert_eq!(seals.check(&line), Ok(()));
-    scene.write("tools/log.py", "print('otherwise')\n");
-    let told = seals.check(&line).expect_err("it changed");
-    assert!(told.contains("tools/log.py changed since it was trusted"), "{told}");
-    let new = ["sh new.sh".to_owned()];
-    assert_eq!(seals.check(&new), Ok(()), "what is not there fails by itself");
-    scene.write("new.sh", "true");
-    assert!(seals.check(&new).expect_err("it is new").contains("new.sh is new"));
-    scene.write("sub/other.sh", "true");
-    let other = ["./other.sh".to_owned()];
-    assert_eq!(seals.check(&other), Ok(()));
-    let told = seals.check_in(&other, Some(&scene.project().join("sub"))).expect_err("it is found from there");
-    assert!(told.contains("sub/other.sh is new"), "{told}");
-    assert_eq!(Seals::default().check(&line), Ok(()), "a person's own hooks are their own");
-}
-
-#[test]
 fn a_pipe_in_place_of_the_trust_file_is_an_error_and_does_not_block() {
     let scene = Scene::new(&[("vertebra.toml", "[limits]\nsteps = 3\n")]);
     fs::create_dir_all(scene.store.path().parent().expect("a folder")).expect("folders");
@@ -290,14 +271,15 @@ fn scripts_named_by_skills_and_agents_are_trusted_by_content_too() {
         )
     };
     let scene = Scene::new(&[
-        (".claude/skills/tidy/SKILL.md", &format!("---\nname: tidy\ndescription: d\n{}---\n", hooks("./check.sh"))),
+        (".claude/skills/tidy/SKILL.md", &format!("---\nname: tidy\ndescription: d\n{}---\n", hooks(".claude/skills/tidy/check.sh"))),
         (".claude/agents/reviewer.md", &format!("---\nname: reviewer\n{}---\nReview.", hooks("sh tools/look.sh"))),
-        ("check.sh", "exit 0"),
+        (".claude/skills/tidy/check.sh", "exit 0"),
         ("tools/look.sh", "exit 0"),
     ]);
     let shown = scene.look().effects().join("\n");
     assert!(
-        shown.contains("hook PreToolUse (Bash): runs `./check.sh`") && shown.contains("script check.sh"),
+        shown.contains("hook PreToolUse (Bash): runs `.claude/skills/tidy/check.sh`")
+            && shown.contains("script .claude/skills/tidy/check.sh"),
         "{shown}"
     );
     scene.store.trust(&scene.look()).expect("trusted");
@@ -317,11 +299,8 @@ fn swapping_two_trusted_scripts_is_a_change() {
         ("hooks/log.sh", "exit 0"),
     ]);
     scene.store.trust(&scene.look()).expect("trusted");
-    let seals = Seals::new(&scene.look());
     let gate = scene.project().join("hooks/check.sh");
     fs::remove_file(&gate).expect("removed");
     symlink("log.sh", &gate).expect("a link");
     assert_eq!(scene.standing(), Standing::Changed(vec!["hooks/check.sh".to_owned()]));
-    let words = ["./hooks/check.sh".to_owned()];
-    assert!(seals.check(&words).is_err_and(|why| why.contains("hooks/check.sh changed")));
 }

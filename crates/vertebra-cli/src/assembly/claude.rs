@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use vertebra_bridge::{
-    claude::{ClaudeHooks, Follow, Level, MANAGED, Places, Session, Settings},
-    trust::Store,
-};
+use vertebra_bridge::claude::{ClaudeHooks, Follow, Level, MANAGED, Places, Session, Settings};
 use vertebra_kit::{mcp::Servers, permissions::Rules};
 
 use super::{Brought, World};
@@ -71,7 +68,7 @@ pub(super) fn hooks(
         env_file: Some(env_file),
         seals: brought.seals.clone(),
     };
-    let store = world.state.as_deref().map(Store::in_folder);
+    let store = world.store();
     let follow = Follow::new(places, folder.to_owned(), store, brought.claude.clone());
     let hooks = ClaudeHooks::new(settings, session, kept.join("transcripts")).permissions(rules.clone());
     let hooks = hooks.following(follow);

@@ -200,8 +200,10 @@ fn build<A: Approver>(
     notices.extend(policy.policy().notices().iter().cloned());
     let (claude, not_understood) = claude::hooks(&folder, &brought, services.servers.clone(), &rules, world);
     notices.extend(not_understood);
-    let own = rights::own_folders(&folder, world)?;
-    let files = own.iter().try_fold(Files::new(&folder)?.undo(&undo), |files, own| files.protect(rights::glob(own)))?;
+    let mut own = rights::own_folders(&folder, world)?;
+    own.extend(rights::hook_folders(&folder, &brought));
+    let below = |own: &PathBuf| format!("{}/**", rights::glob(own));
+    let files = own.iter().try_fold(Files::new(&folder)?.undo(&undo), |files, own| files.protect(below(own)))?;
     let mut sandbox = rights::sandbox(&settings.sandbox);
     sandbox.protect.extend(own);
 

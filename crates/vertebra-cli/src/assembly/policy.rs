@@ -6,7 +6,6 @@ use vertebra::{Agent, Matcher};
 use vertebra_bridge::{
     handler::Services,
     policy::{Files, Policy},
-    trust::Store,
 };
 use vertebra_kit::mcp::Mcp;
 
@@ -33,7 +32,7 @@ pub(super) fn files(folder: &Path, world: &World) -> Files {
         managed: world.managed.clone(),
         user: world.user_settings(),
         folder: folder.to_owned(),
-        store: world.state.as_deref().map(Store::in_folder),
+        store: world.store(),
     }
 }
 

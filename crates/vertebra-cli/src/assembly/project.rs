@@ -6,7 +6,7 @@ use rustix::termios::{QueueSelector, tcflush};
 use vertebra_bridge::{
     settings::Settings,
     shown,
-    trust::{Kind, Project, Seals, Standing, Store},
+    trust::{Kind, Project, Seals, Standing},
 };
 
 use super::World;
@@ -52,7 +52,7 @@ impl Brought {
     /// Reads the configuration of the folder. Asks the user about what is new; without a terminal, leaves it out.
     pub(crate) fn look(folder: &std::path::Path, trust: Trust, world: &World) -> anyhow::Result<Self> {
         let project = Project::look(folder)?;
-        let store = world.state.as_deref().map(Store::in_folder);
+        let store = world.store();
         let (mut notices, mut warnings) = (Vec::new(), Vec::new());
         let standing = match &store {
             _ if trust == Trust::Once => Standing::Trusted,
@@ -79,6 +79,14 @@ impl Brought {
                     ));
                     agreed = false;
                 }
+                if agreed && project.hooks.iter().any(|hook| !hook.open.is_empty()) {
+                    notices.push(
+                        "not trusted, because a hook trusts whatever its tool loads. To accept that, run: vertebra trust \
+                         --accept-open"
+                            .to_owned(),
+                    );
+                    agreed = false;
+                }
                 if let (true, Some(store)) = (agreed, &store)
                     && let Err(error) = store.trust(&project)
                 {
@@ -98,7 +106,7 @@ impl Brought {
         let (held_settings, held_seals) = match held {
             Some((held, Standing::Trusted)) => {
                 notices.push(format!("the policy of {} applies here", shown(&held.folder.to_string_lossy())));
-                (held.settings()?.into_iter().map(|sheet| sheet.settings).collect(), Seals::new(held))
+                (held.settings()?.into_iter().map(|sheet| sheet.settings).collect(), Seals::new(held, store.as_ref()))
             }
             Some((held, standing @ Standing::Changed(_))) => {
                 warnings.push(held.left_out(standing));
@@ -131,8 +139,10 @@ impl Brought {
         Ok(Self {
             seals: if project.hooks.is_empty() && !held_settings.is_empty() {
                 held_seals
+            } else if trust == Trust::Once {
+                Seals::new(&project, store.as_ref()).without_open()
             } else {
-                Seals::new(&project)
+                Seals::new(&project, store.as_ref())
             },
             settings: {
                 let own = project.settings()?.into_iter().map(|sheet| sheet.settings);

@@ -14,7 +14,7 @@ use vertebra_kit::{
 };
 use vertebra_models::PROVIDERS;
 
-use super::World;
+use super::{Brought, World};
 
 /// Returns the permission rules of all levels. Rules that the user adds permanently go to `file`, the user's settings.
 pub(super) fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissions, PermissionsError> {
@@ -65,6 +65,13 @@ pub(super) fn own_folders(folder: &Path, world: &World) -> anyhow::Result<Vec<Pa
         std::fs::create_dir_all(&own).with_context(|| format!("cannot protect {}", own.display()))?;
     }
     Ok(inside)
+}
+
+/// Returns the folders of trusted scripts in the working folder, relative to it. An agent must not change what runs outside
+/// its sandbox.
+pub(super) fn hook_folders(folder: &Path, brought: &Brought) -> Vec<PathBuf> {
+    let all = brought.seals.folders();
+    all.iter().filter_map(|hooks| Some(hooks.strip_prefix(folder).ok()?.to_owned())).collect()
 }
 
 /// Returns a glob that matches only this path.

@@ -6,7 +6,10 @@ use std::{
     path::PathBuf,
 };
 
-use vertebra_bridge::settings::{self, Settings, SettingsError};
+use vertebra_bridge::{
+    settings::{self, Settings, SettingsError},
+    trust::Store,
+};
 
 /// The environment of the process.
 #[derive(Clone)]
@@ -46,6 +49,11 @@ impl World {
     /// Reads the managed settings and the user's settings.
     pub(crate) fn own_settings(&self) -> Result<(Settings, Settings), SettingsError> {
         settings::own(&self.managed, self.user_settings().as_deref())
+    }
+
+    /// Returns where trust in folders is recorded.
+    pub(crate) fn store(&self) -> Option<Store> {
+        self.state.as_deref().map(Store::in_folder)
     }
 
     /// Returns the path of the user's settings.

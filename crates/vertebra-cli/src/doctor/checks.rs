@@ -9,7 +9,7 @@ use vertebra::{Agent, Message, testing::Script};
 use vertebra_bridge::{
     settings::{self, FILE_NAME, LOCAL_NAME, Level, Settings},
     shown,
-    trust::{Kind, Project, Standing, Store},
+    trust::{Kind, Project, Standing},
 };
 use vertebra_journal::{Store as Journal, Wanted};
 use vertebra_kit::bash::Bash;
@@ -172,7 +172,7 @@ fn project(folder: &Path, world: &World) -> Vec<Finding> {
     }
     let names: Vec<String> = project.files.iter().map(|file| shown(&file.name)).collect();
     let names = names.join(", ");
-    let store = world.state.as_deref().map(Store::in_folder);
+    let store = world.store();
     findings.push(match store.map_or(Ok(Standing::Unknown), |store| store.standing(&project)) {
         _ if project.files.is_empty() => Finding::good(WHAT, no_files(&project)),
         Ok(Standing::Empty | Standing::Trusted) => Finding::good(WHAT, format!("trusted: {names}")),

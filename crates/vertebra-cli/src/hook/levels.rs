@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use vertebra_bridge::{
     host::HostEvent,
     settings::{self, Level, Settings},
-    trust::{Project, Seals, Standing, Store},
+    trust::{Project, Seals, Standing},
 };
 
 use crate::assembly::World;
@@ -66,7 +66,8 @@ struct Brought {
 
 /// Reads the policy of the project. Changing a trusted policy does not disable it: see [`InForce::missing`].
 fn project(folder: &Path, world: &World) -> anyhow::Result<Brought> {
-    let looked = match world.state.as_deref().map(Store::in_folder) {
+    let store = world.store();
+    let looked = match &store {
         Some(store) => store.policy(folder),
         None => Ok((Project::look_at_policy(folder), Standing::Unknown)),
     };
@@ -81,7 +82,7 @@ fn project(folder: &Path, world: &World) -> anyhow::Result<Brought> {
         // A trusted policy must be enforced. If it cannot be read, no event can be judged.
         Standing::Trusted => Brought {
             settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
-            seals: Seals::new(&project),
+            seals: Seals::new(&project, store.as_ref()),
             base: Some(project.folder),
             ..Brought::default()
         },

@@ -25,7 +25,7 @@ pub(super) fn with_block(text: &str, block: &str) -> String {
 }
 
 /// Replaces a file atomically and keeps its permissions.
-pub(super) fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(crate) fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
     let mode = fs::metadata(path).map_or(0o644, |about| about.permissions().mode());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(".".as_ref());
     let write = || {

@@ -14,6 +14,8 @@ pub(crate) mod trial;
 
 use std::process::ExitCode;
 
+pub(crate) use self::file::replace;
+
 /// The options of `vertebra hooks`.
 #[derive(clap::Args)]
 #[command(arg_required_else_help = true)]

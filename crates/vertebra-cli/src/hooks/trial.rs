@@ -17,7 +17,7 @@ use vertebra_bridge::{
     policy::{Policy, Standing},
     settings::{self, Action, Level, Settings},
     shown,
-    trust::{self, Project, Seals, Store},
+    trust::{self, Project, Seals},
     wire::{Happened, Judgement},
 };
 
@@ -147,7 +147,7 @@ impl Bench {
         let named = policy.canonicalize().with_context(|| policy.display().to_string())?;
         let project = Project::look(&folder)?;
         let known = |file: &trust::ProjectFile| project.root.join(&file.name) == named;
-        let standing = world.state.as_deref().map(|state| Store::in_folder(state).standing(&project)).transpose()?;
+        let standing = world.store().map(|store| store.standing(&project)).transpose()?;
         let trusted = standing == Some(trust::Standing::Trusted) && project.files.iter().any(known);
         let runs = is_claude || {
             let sheet = settings::read(policy, Level::User)?;
@@ -164,7 +164,7 @@ impl Bench {
         if is_claude {
             return Self::of_claude(&[policy.to_owned()], &folder, Handlers::Run, world);
         }
-        Self::of_file(policy, Level::Project, Seals::new(&project), Handlers::Run, world)
+        Self::of_file(policy, Level::Project, Seals::new(&project, world.store().as_ref()), Handlers::Run, world)
     }
 
     /// Returns the policy, if it is a vertebra.toml.

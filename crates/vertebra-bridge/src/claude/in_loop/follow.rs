@@ -96,7 +96,7 @@ impl Follow {
         let is_lost = now.iter().any(|(path, _)| files.iter().all(|(found, _)| found != path));
         // What cannot be looked up was not trusted, and nobody has trusted that there is nothing.
         if matches!(standing, Some(Ok(Standing::Trusted))) && !is_lost {
-            let seals = Seals::new(&project);
+            let seals = Seals::new(&project, self.store.as_ref());
             return (files, Some(seals), Vec::new());
         }
         as_it_was(if files == now { Vec::new() } else { vec![UNTRUSTED.to_owned()] })

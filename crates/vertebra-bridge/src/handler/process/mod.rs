@@ -17,7 +17,11 @@ use tokio::{
 };
 use vertebra_kit::process::{Ending, Resident, Tree, attend, on_path};
 
-use crate::wire::{End, Exchange};
+use crate::{
+    settings::Words,
+    trust::{Bound, Seal},
+    wire::{End, Exchange},
+};
 
 /// How much a program may write, on each of its two outputs.
 pub const MAX_OUTPUT: usize = 1024 * 1024;
@@ -31,6 +35,8 @@ pub struct Program {
     pub folder: PathBuf,
     /// Its whole environment.
     pub variables: Vec<(OsString, OsString)>,
+    /// What of a project's program is trusted; it starts with exactly that.
+    pub seal: Seal,
 }
 
 /// What is started.
@@ -38,6 +44,8 @@ pub struct Program {
 pub enum Start {
     /// A line for `sh -c`.
     Shell(String),
+    /// A line for `bash -c`.
+    Bash(String),
     /// A program and its arguments.
     Exec(Vec<String>),
 }
@@ -53,7 +61,7 @@ impl Program {
     /// What people know it as.
     pub fn shown(&self) -> String {
         match &self.start {
-            Start::Shell(line) => line.clone(),
+            Start::Shell(line) | Start::Bash(line) => line.clone(),
             Start::Exec(words) => words.join(" "),
         }
     }
@@ -90,31 +98,49 @@ impl Program {
         Resident::start(command).map_err(|error| refused::why(self, &file, &error))
     }
 
+    /// Checks that a project's program would start as it was trusted.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.bound().map(drop)
+    }
+
+    fn bound(&self) -> Result<Bound, String> {
+        let words = match &self.start {
+            Start::Shell(line) | Start::Bash(line) => Words::Line(line.clone()),
+            Start::Exec(words) => Words::List(words.clone()),
+        };
+        self.seal.bind(&words, &self.folder, &self.variables)
+    }
+
     /// The program with its folder and environment, found on its own `PATH`.
     fn command(&self) -> Result<Command, String> {
-        let mut command = match &self.start {
-            Start::Shell(line) => {
-                let mut command = Command::new("/bin/sh");
+        let Bound { words, variables } = self.bound()?;
+        let mut command = match words {
+            Words::Line(line) => {
+                let shell = match &self.start {
+                    Start::Bash(_) => self.found("bash", &variables)?,
+                    Start::Shell(_) | Start::Exec(_) => "/bin/sh".into(),
+                };
+                let mut command = Command::new(shell);
                 command.arg("-c").arg(line);
                 command
             }
-            Start::Exec(words) => {
+            Words::List(words) => {
                 let (name, arguments) = words.split_first().ok_or("the command is empty")?;
-                let mut command = Command::new(self.found(name)?);
+                let mut command = Command::new(self.found(name, &variables)?);
                 command.args(arguments);
                 command
             }
         };
-        command.current_dir(&self.folder).env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.current_dir(&self.folder).env_clear().envs(variables);
         Ok(command)
     }
 
     /// A path is taken from the folder, a name is looked for.
-    fn found(&self, name: &str) -> Result<PathBuf, String> {
+    fn found(&self, name: &str, variables: &[(OsString, OsString)]) -> Result<PathBuf, String> {
         if name.contains('/') {
             return Ok(self.folder.join(name));
         }
-        let path = self.variables.iter().find(|(variable, _)| variable == OsStr::new("PATH")).map(|(_, path)| &**path);
+        let path = variables.iter().find(|(variable, _)| variable == OsStr::new("PATH")).map(|(_, path)| &**path);
         on_path(name, path).next().ok_or_else(|| format!("there is no program `{name}` on the PATH"))
     }
 }

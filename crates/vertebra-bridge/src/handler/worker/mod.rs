@@ -67,6 +67,9 @@ impl Worker {
     async fn talk(&self, ask: &Ask<'_>, exchange: &mut Exchange) -> End {
         let until = Deadline::now() + ask.limit;
         let failed = |message| End::Failed { message };
+        if let Err(message) = self.program.check() {
+            return failed(message);
+        }
         let late = End::TimedOut { after: ask.limit };
         let link = match timeout_at(until, self.link(until)).await {
             Ok(Ok(link)) => link,

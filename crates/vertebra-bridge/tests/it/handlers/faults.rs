@@ -3,7 +3,10 @@
 use std::time::Instant;
 
 use vertebra::Kind;
-use vertebra_bridge::handler::process::{MAX_OUTPUT, Program, Start};
+use vertebra_bridge::{
+    handler::process::{MAX_OUTPUT, Program, Start},
+    trust::Seal,
+};
 
 use super::*;
 
@@ -187,7 +190,7 @@ async fn whoever_is_not_waited_for_any_more_is_ended() {
     let project = Project::new();
     let start = Start::Shell("sleep 1000 & echo $! >> pids; echo $$ >> pids; wait".to_owned());
     let variables = project.services.variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
-    let program = Program { start, folder: project.folder.path().to_owned(), variables };
+    let program = Program { start, folder: project.folder.path().to_owned(), variables, seal: Seal::default() };
     let exchange = tokio::spawn(async move { program.exchange(b"{}", LONG).await });
     project.pids().await;
     exchange.abort();

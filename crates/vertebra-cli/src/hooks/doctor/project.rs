@@ -7,7 +7,7 @@ use vertebra_bridge::{
     policy::Policy,
     settings::{Action, RunSettings, merge},
     shown,
-    trust::{Project, Standing, Store},
+    trust::{Project, Standing},
 };
 
 use super::{
@@ -25,7 +25,7 @@ pub(super) fn is_trusted(project: &Project, world: &World) -> anyhow::Result<boo
 }
 
 fn standing(project: &Project, world: &World) -> anyhow::Result<Standing> {
-    let standing = world.state.as_deref().map(|state| Store::in_folder(state).standing(project)).transpose()?;
+    let standing = world.store().map(|store| store.standing(project)).transpose()?;
     Ok(standing.unwrap_or(Standing::Unknown))
 }
 

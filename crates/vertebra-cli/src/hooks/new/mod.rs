@@ -8,7 +8,7 @@ use std::{
 use anyhow::bail;
 use vertebra::{POINTS, nearest, point_named};
 use vertebra_bridge::{
-    settings::{FILE_NAME, Level, parse},
+    settings::{FILE_NAME, HOOKS_FOLDER, Level, parse},
     wire::{Outside, Reply, Visit, at_point},
 };
 
@@ -20,13 +20,16 @@ fn mark(name: &str) -> String {
     format!("forbidden.{name}.example")
 }
 
+/// The folder of modules with their sources. It is not among the scripts, whose folder is copied as a whole.
+const MODULES_FOLDER: &str = ".vertebra/modules";
+
 /// The file that the test case goes to.
 const CASES: &str = "vertebra.test.toml";
 
 /// The options of `vertebra hooks new`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Creates a script in hooks/, adds a [[hook]] to vertebra.toml and a case to vertebra.test.toml. Existing entries are kept.
+Creates a script in .vertebra/hooks/, adds a [[hook]] to vertebra.toml and a case to vertebra.test.toml. Existing entries are kept.
 
 Examples:
   vertebra hooks new no-secrets --lang python
@@ -100,7 +103,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if *lang == Lang::RustWasm {
         println!(
             "Build it: cargo build --release --target wasm32-unknown-unknown --manifest-path {}",
-            shown(dir, &format!("hooks/{name}/Cargo.toml"))
+            shown(dir, &format!("{MODULES_FOLDER}/{name}/Cargo.toml"))
         );
     }
     println!(
@@ -130,12 +133,12 @@ impl Visit for CanRefuse {
 
 fn entry(name: &str, point: &str, lang: Lang) -> String {
     let run = match lang {
-        Lang::Sh => format!("command = \"./hooks/{name}.sh\""),
-        Lang::Python => format!("command = \"python3 hooks/{name}.py\""),
-        Lang::Typescript => format!("command = \"node --experimental-strip-types --no-warnings hooks/{name}.ts\""),
+        Lang::Sh => format!("command = \"./{HOOKS_FOLDER}/{name}.sh\""),
+        Lang::Python => format!("command = \"python3 {HOOKS_FOLDER}/{name}.py\""),
+        Lang::Typescript => format!("command = \"node --experimental-strip-types --no-warnings {HOOKS_FOLDER}/{name}.ts\""),
         Lang::RustWasm => {
             let module = name.replace('-', "_");
-            format!("wasm = \"hooks/{name}/target/wasm32-unknown-unknown/release/{module}.wasm\"")
+            format!("wasm = \"{MODULES_FOLDER}/{name}/target/wasm32-unknown-unknown/release/{module}.wasm\"")
         }
     };
     format!("[[hook]]\nname = \"{name}\"\npoint = \"{point}\"\nrun = {{ {run} }}\n")
@@ -178,12 +181,12 @@ fn scripts(name: &str, point: &str, lang: Lang, refuses: bool) -> Vec<(String, S
             .replace("{{module}}", &name.replace('-', "_"))
     };
     match lang {
-        Lang::Sh => vec![(format!("hooks/{name}.sh"), filled(include_str!("hook.sh")))],
-        Lang::Python => vec![(format!("hooks/{name}.py"), filled(include_str!("hook.py")))],
-        Lang::Typescript => vec![(format!("hooks/{name}.ts"), filled(include_str!("hook.ts")))],
+        Lang::Sh => vec![(format!("{HOOKS_FOLDER}/{name}.sh"), filled(include_str!("hook.sh")))],
+        Lang::Python => vec![(format!("{HOOKS_FOLDER}/{name}.py"), filled(include_str!("hook.py")))],
+        Lang::Typescript => vec![(format!("{HOOKS_FOLDER}/{name}.ts"), filled(include_str!("hook.ts")))],
         Lang::RustWasm => vec![
-            (format!("hooks/{name}/Cargo.toml"), filled(include_str!("wasm.toml"))),
-            (format!("hooks/{name}/src/lib.rs"), filled(include_str!("wasm.rs.txt"))),
+            (format!("{MODULES_FOLDER}/{name}/Cargo.toml"), filled(include_str!("wasm.toml"))),
+            (format!("{MODULES_FOLDER}/{name}/src/lib.rs"), filled(include_str!("wasm.rs.txt"))),
         ],
     }
 }

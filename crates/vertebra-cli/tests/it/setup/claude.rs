@@ -85,16 +85,20 @@ fn hooks_of_claude_code_are_listed_and_whoever_fires_others_is_told_of_them() {
 
 #[test]
 fn a_script_of_a_hook_that_is_gone_or_cannot_be_started_any_more_shuts_the_gate() {
-    for change in ["mv check.sh other.sh", "chmod -x check.sh"] {
+    for change in ["mv hooks/check.sh other.sh", "chmod -x hooks/check.sh"] {
         let machine = Machine::new();
-        machine.write("project/check.sh", "#!/bin/sh\nexit 0\n");
-        let path = machine.path("project/check.sh");
+        machine.write("project/hooks/check.sh", "#!/bin/sh\nexit 0\n");
+        let path = machine.path("project/hooks/check.sh");
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("executable");
-        let group = json!({ "hooks": [{ "type": "command", "command": "\"$CLAUDE_PROJECT_DIR\"/check.sh" }] });
+        let group = json!({ "hooks": [{ "type": "command", "command": "\"$CLAUDE_PROJECT_DIR\"/hooks/check.sh" }] });
         machine.write("project/.claude/settings.json", &json!({ "hooks": { "PreToolUse": [group] } }).to_string());
-        let turns = [bash(change), bash("echo still > made"), say("done")];
+        // The agent cannot change it, but a hook of the person can.
+        let person = json!({ "hooks": [{ "type": "command", "command": change }] });
+        machine.write("home/.claude/settings.json", &json!({ "hooks": { "PostToolUse": [person] } }).to_string());
+        let turns = [bash("echo first > first"), bash("echo still > made"), say("done")];
         let told = machine.plays_once(&turns, &["--mode", "bypass", "--trust"]);
         assert_eq!(told.code, 0, "{}", told.err);
+        assert!(machine.path("project/first").exists(), "{change}: {}", told.err);
         assert!(!machine.path("project/made").exists(), "{change}");
         assert!(told.err.contains("since it was trusted"), "{change}: {}", told.err);
     }

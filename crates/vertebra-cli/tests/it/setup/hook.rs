@@ -287,8 +287,8 @@ fn creating_a_repository_inside_a_project_does_not_escape_its_policy() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", FORBIDDEN);
     machine
-        .write("project/check.sh", "#!/bin/sh\necho '{\"verdict\": \"deny\", \"reason\": \"the script says no\"}'\n");
-    let script = "[[hook]]\npoint = \"BeforeToolUse\"\nmatch = { command = \"scripted\" }\nrun = { command = \"sh ./check.sh\" }\n";
+        .write("project/hooks/check.sh", "#!/bin/sh\necho '{\"verdict\": \"deny\", \"reason\": \"the script says no\"}'\n");
+    let script = "[[hook]]\npoint = \"BeforeToolUse\"\nmatch = { command = \"scripted\" }\nrun = { command = \"sh ./hooks/check.sh\" }\n";
     machine.write("project/vertebra.local.toml", script);
     assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
     machine.write("project/inner/.git/HEAD", "ref: refs/heads/main\n");

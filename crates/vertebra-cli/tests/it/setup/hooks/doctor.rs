@@ -22,7 +22,7 @@ fn hooks_that_cannot_work_are_found_with_what_to_do_about_it() {
     let told = machine.runs(&["hooks", "doctor"]);
     assert_eq!(told.code, 1);
     assert!(told.out.contains("SKIPPED 7 hooks") && told.out.contains("vertebra trust"), "{}", told.out);
-    assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
+    assert_eq!(machine.runs(&["trust", "--yes", "--accept-open"]).code, 0);
     let told = machine.runs(&["hooks", "doctor"]);
     assert_eq!(told.code, 1, "{}", told.out);
     for words in [

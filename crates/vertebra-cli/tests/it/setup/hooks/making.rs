@@ -33,10 +33,10 @@ fn a_new_hook_overwrites_nothing() {
     assert!(told.code == 1 && told.err.contains("already has a hook `no-force-push`"), "{}", told.err);
     let told = machine.runs(&["hooks", "new", "gap", "--lang", "sh"]);
     assert_eq!(told.code, 1, "{}", told.out);
-    machine.write("project/hooks/other.sh", "mine");
+    machine.write("project/.vertebra/hooks/other.sh", "mine");
     let told = machine.runs(&["hooks", "new", "other", "--lang", "sh"]);
     assert!(told.code == 1 && told.err.contains("already exists"), "{}", told.err);
-    assert_eq!(machine.read("project/hooks/other.sh"), "mine");
+    assert_eq!(machine.read("project/.vertebra/hooks/other.sh"), "mine");
     assert_eq!(machine.read("project/vertebra.toml"), super::POLICY, "nothing is half done");
     if cfg!(not(feature = "wasm")) {
         let told = machine.runs(&["hooks", "new", "module", "--lang", "rust-wasm"]);

@@ -4,6 +4,7 @@ mod cases;
 mod doctor;
 mod importing;
 mod list;
+mod loading;
 mod making;
 mod trusting;
 mod trying;

@@ -1,5 +1,7 @@
 //! `vertebra trust`: shows the configuration of a folder, and records whether a person trusts it.
 
+mod moving;
+
 use std::{
     io::{IsTerminal as _, Write as _},
     path::{Path, PathBuf},
@@ -13,19 +15,22 @@ use vertebra_bridge::{
     trust::{Project, Standing, Store},
 };
 
-use crate::assembly::{World, agrees, show};
+use crate::assembly::{World, agrees, agrees_to, show};
 
 /// The options of `vertebra trust`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 A folder can contain settings and hooks (vertebra.toml, .claude/settings.json), instructions (AGENTS.md, CLAUDE.md), skills
 and agents. They are ignored until you trust the folder, because they could run or allow commands, or send your requests
-elsewhere. Trust covers the files as they are now, and the scripts that hooks name. If one changes, you are asked again.
+elsewhere. Trust covers the files as they are now, and the folders of the scripts that hooks start. If one changes, you are
+asked again. A script among work files cannot be trusted: --move-scripts moves it to .vertebra/hooks. A hook that starts a
+build tool runs whatever the tool loads, so it needs --accept-open.
 
 Examples:
   vertebra trust                    show what would take effect, and ask
   vertebra trust --show             show it, with the hash of each script
   vertebra trust --yes              trust the folder as it is now
+  vertebra trust --move-scripts     move scripts of hooks out of the work files first
   vertebra trust --list             list all trusted folders and whether they changed
   vertebra trust --revoke           stop trusting this folder")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that people type")]
@@ -36,6 +41,12 @@ pub(crate) struct Options {
     /// Trust the folder without a question
     #[arg(long, conflicts_with_all = ["revoke", "show", "list"])]
     yes: bool,
+    /// Accept hooks that run whatever their tool loads
+    #[arg(long, conflicts_with_all = ["revoke", "show", "list"])]
+    accept_open: bool,
+    /// Move scripts of hooks to .vertebra/hooks first
+    #[arg(long, conflicts_with_all = ["revoke", "show", "list"])]
+    move_scripts: bool,
     /// Show what would take effect, and change nothing
     #[arg(long, conflicts_with_all = ["revoke", "list"])]
     show: bool,
@@ -53,9 +64,7 @@ pub(crate) struct Options {
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let world = World::of_process();
-    let state =
-        world.state.as_deref().context("there is no state folder to record trust in: set HOME or XDG_STATE_HOME")?;
-    let store = Store::in_folder(state);
+    let store = world.store().context("there is no state folder to record trust in: set HOME or XDG_STATE_HOME")?;
     if options.list {
         return list(&store, options.json);
     }
@@ -64,10 +73,24 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         return revoke(&store, folder, options.json);
     }
     let look = || Project::look(&options.dir).with_context(|| options.dir.display().to_string());
-    let project = look()?;
+    let mut project = look()?;
+    if !options.show && !project.misplaced.is_empty() && wants_to_move(options, &project)? {
+        for line in moving::scripts(&project)? {
+            eprintln!("{line}");
+        }
+        project = look()?;
+    }
     let mut standing = store.standing(&project)?;
     let settled = matches!(standing, Standing::Empty | Standing::Trusted);
     if !options.show && !settled {
+        if let Some(why) = refusal(options, &project) {
+            if options.json {
+                writeln!(std::io::stdout(), "{:#}", object(&project, &standing))?;
+            } else {
+                show(&mut std::io::stderr().lock(), &project, &standing)?;
+            }
+            bail!("not trusted: {why}");
+        }
         let agreed = if options.yes {
             true
         } else if options.json {
@@ -86,9 +109,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             if options.yes {
                 show(&mut std::io::stdout().lock(), &project, &standing)?;
             }
-            if agreed && !matches!(standing, Standing::Empty | Standing::Trusted) {
-                bail!("not trusted, because a script cannot be read: {}", project.problems.join("; "));
-            }
             println!("{}", if agreed { "Trusted as it is now." } else { "Not trusted." });
             return Ok(if agreed { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
@@ -100,6 +120,36 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     let failed = options.yes && !matches!(standing, Standing::Empty | Standing::Trusted);
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Returns whether the person wants scripts of hooks moved out of the work files.
+fn wants_to_move(options: &Options, project: &Project) -> anyhow::Result<bool> {
+    if options.move_scripts {
+        return Ok(true);
+    }
+    if options.yes || options.json || !std::io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    for problem in &project.problems {
+        eprintln!("{problem}");
+    }
+    Ok(agrees_to("Move these scripts to .vertebra/hooks, and change the commands that name them?")?)
+}
+
+/// Returns why a folder cannot be trusted as it is, and what to do.
+fn refusal(options: &Options, project: &Project) -> Option<String> {
+    if !project.misplaced.is_empty() {
+        let problems = project.problems.join("; ");
+        return Some(format!("{problems}. To move such scripts to .vertebra/hooks, run: vertebra trust --move-scripts"));
+    }
+    if !project.can_be_trusted() {
+        return Some(format!("a script cannot be read: {}", project.problems.join("; ")));
+    }
+    let open: Vec<String> = project.hooks.iter().flat_map(|hook| hook.open.iter().map(|why| shown(why))).collect();
+    (!open.is_empty() && !options.accept_open).then(|| {
+        let open = open.join("; ");
+        format!("a hook trusts whatever its tool loads ({open}). To accept that, run: vertebra trust --accept-open")
+    })
 }
 
 fn revoke(store: &Store, folder: &Path, json: bool) -> anyhow::Result<ExitCode> {
@@ -156,7 +206,7 @@ fn object(project: &Project, standing: &Standing) -> Value {
     let hooks = project.hooks.iter().map(|hook| {
         json!({
             "file": hook.file, "line": hook.line, "name": hook.name, "point": hook.point, "does": hook.does,
-            "scripts": hook.scripts,
+            "scripts": hook.scripts, "folders": hook.folders, "open": hook.open,
         })
     });
     let files = project.files.iter().map(|file| {
