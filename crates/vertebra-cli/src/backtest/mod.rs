@@ -145,14 +145,18 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
             (report, new)
         }
     };
-    let mut work = tokio::task::spawn_blocking(work);
-    let (report, bench) = match unless_interrupted(&mut work).await {
+    // The work starts once signals are watched: before that, a Ctrl-C would leave its handlers behind.
+    let mut started = None;
+    let done = unless_interrupted(async { started.insert(tokio::task::spawn_blocking(work)).await }).await;
+    let (report, bench) = match done {
         Ok(done) => done?,
         Err(interrupted) => {
             // A handler ends with its event.
             stop.store(true, Ordering::Relaxed);
             cancel.cancel();
-            let _ = work.await;
+            if let Some(work) = started {
+                let _ = work.await;
+            }
             return Err(interrupted);
         }
     };
