@@ -32,7 +32,7 @@ fn judged(words: &[&str]) -> Option<(Decision, &'static str)> {
     let (first, second) = (operands.next().copied().unwrap_or_default(), operands.next().copied().unwrap_or_default());
     let has = |word: &str| words.contains(&word);
     // `xargs` may add words, so no words at all are not known either.
-    if !is_known(first) || words.is_empty() || (first == "sessions" && !is_known(second)) {
+    if !is_known(first) || words.iter().all(|word| word.is_empty()) || (first == "sessions" && !is_known(second)) {
         return Some((Decision::Deny, HIDDEN));
     }
     let trusts_once = has("--trust") || words.iter().any(|word| word.starts_with("--trust="));
@@ -67,7 +67,7 @@ pub(in super::super) fn in_text(text: &str) -> Option<(Decision, &'static str)> 
     let mut worst: Option<(Decision, &'static str)> = None;
     for (at, _) in text.match_indices("vertebra").take(64) {
         let (before, after) = (text[..at].chars().next_back(), &text[at + "vertebra".len()..]);
-        if before.is_some_and(is_part) || after.starts_with(|c| is_part(c) || c == '.') {
+        if before.is_some_and(is_part) || after.starts_with(|c| is_part(c) || c == '.') || after.starts_with("::") {
             continue;
         }
         let near = after.split(|c: char| !is_part(c)).filter(|word| !word.is_empty()).take(NEAR);
