@@ -39,15 +39,11 @@ pub(crate) enum Protection {
     GitTodo,
 }
 
-/// Returns what may be done with `path`, which is absolute and resolved (no links, no `..`).
+/// Returns what may be done with `path`, which is absolute and resolved (no links, no `..`) and lies below a folder that a
+/// person chose to work in. The names of that folder and of the ones above it do not count: somebody may well work in
+/// `~/.claude/worktrees/one`.
 ///
 /// `is_git_dir` tells whether a folder is a git directory without the name `.git`: it contains a `HEAD`.
-pub(crate) fn protection(path: &Path, is_git_dir: &dyn Fn(&Path) -> bool) -> Protection {
-    protection_below(Path::new("/"), path, is_git_dir)
-}
-
-/// As [`protection`], for a path below a folder that a person chose to work in. The names of that folder and of the ones
-/// above it do not count: somebody may well work in `~/.claude/worktrees/one`.
 pub(crate) fn protection_below(root: &Path, path: &Path, is_git_dir: &dyn Fn(&Path) -> bool) -> Protection {
     let below = path.strip_prefix(root).unwrap_or(path);
     let names: Vec<String> = below
@@ -69,15 +65,6 @@ pub(crate) fn protection_below(root: &Path, path: &Path, is_git_dir: &dyn Fn(&Pa
 pub(crate) fn is_protected(path: &str) -> bool {
     let names: Vec<String> = path.split('/').map(|name| names::folded(name.as_ref())).collect();
     names.iter().any(|name| name == ".git") || fit(&names) == Fit::Inside
-}
-
-/// What stands for `.git` where commands are held: git has to write the rest of it.
-const IN_GIT: &[&str] = &[".git/hooks", ".git/config"];
-
-/// What commands do not write, in the folder that they belong to.
-pub(crate) fn from_commands() -> impl Iterator<Item = &'static str> {
-    let but_git = PROTECTED.iter().filter(|name| **name != ".git");
-    IN_GIT.iter().chain(but_git).copied()
 }
 
 #[cfg(test)]
@@ -104,11 +91,9 @@ mod tests {
         for path in ["", "src/git", ".github/workflows/ci.yml", ".gitignore", "vertebra.toml.bak", "hooks/.github"] {
             assert!(!is_protected(path), "{path}");
         }
-        assert!(from_commands().all(is_protected));
         let page = include_str!("../../../../docs/sandbox.md");
         let missing: Vec<_> = PROTECTED.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
         assert!(missing.is_empty(), "docs/sandbox.md lists them: {missing:?}");
-        assert_eq!(from_commands().count(), PROTECTED.len() + IN_GIT.len() - 1);
     }
 
     #[test]
@@ -117,9 +102,9 @@ mod tests {
         let root = Path::new("/home/me/.claude/worktrees/one");
         assert_eq!(protection_below(root, &root.join("src/main.rs"), &none), Free);
         assert_eq!(protection_below(root, &root.join(".claude/x"), &none), Denied);
-        assert_eq!(protection(&root.join("src/main.rs"), &none), Denied);
-        assert_eq!(protection(Path::new("/p/.github"), &none), Kept);
-        assert_eq!(protection(Path::new("/p/.github/hooks/x.json"), &none), Denied);
-        assert_eq!(protection(Path::new("/p/.github/workflows"), &none), Free);
+        assert_eq!(protection_below(Path::new("/"), &root.join("src/main.rs"), &none), Denied);
+        assert_eq!(protection_below(Path::new("/"), Path::new("/p/.github"), &none), Kept);
+        assert_eq!(protection_below(Path::new("/"), Path::new("/p/.github/hooks/x.json"), &none), Denied);
+        assert_eq!(protection_below(Path::new("/"), Path::new("/p/.github/workflows"), &none), Free);
     }
 }

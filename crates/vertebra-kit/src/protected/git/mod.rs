@@ -70,7 +70,7 @@ pub(crate) enum Refused {
 }
 
 /// Returns what may be done with an absolute, resolved path as far as git is concerned.
-pub(super) fn protection(path: &Path, is_git_dir: &dyn Fn(&Path) -> bool) -> Protection {
+pub(crate) fn protection(path: &Path, is_git_dir: &dyn Fn(&Path) -> bool) -> Protection {
     let parts: Vec<&OsStr> = path
         .components()
         .filter_map(|part| match part {
