@@ -107,8 +107,7 @@ fn become_supervisor(mut rules: Rules, mut args: impl Iterator<Item = OsString>)
     }
     // A superuser's command may become another user, whose memory the supervisor reads all the same.
     drop_capabilities(if rules.minded { CapabilitySet::SYS_PTRACE } else { CapabilitySet::empty() })?;
-    let code = supervise(&rules, folders, &top, &program, args)?;
-    exit(code);
+    supervise(&rules, folders, &top, &program, args)
 }
 
 /// The folder that the command begins in is one of the session's, or in one. It was found by its path, which may have led

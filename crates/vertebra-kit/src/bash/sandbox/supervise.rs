@@ -2,6 +2,7 @@
 //! the last of the processes that the command started. When the agent goes, however it goes, all of them go.
 
 use std::{
+    convert::Infallible,
     ffi::{OsStr, OsString},
     io::{IoSliceMut, Read as _, Write as _, stdin},
     mem::MaybeUninit,
@@ -24,7 +25,7 @@ use rustix::{
     net::{
         AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType, recvmsg, socketpair,
     },
-    process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait},
+    process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process, setrlimit, wait},
 };
 
 use super::{
@@ -44,14 +45,14 @@ const AGAIN: Duration = Duration::from_millis(5);
 /// How often processes that are being killed are looked for.
 const SWEEP: Duration = Duration::from_millis(2);
 
-/// Sees a program to its end, and returns its exit code as a shell gives it.
+/// Sees a program to its end, and ends like it.
 pub(super) fn supervise(
     rules: &Rules,
     folders: Vec<OwnedFd>,
     top: &[PathBuf],
     program: &OsStr,
     args: impl Iterator<Item = OsString>,
-) -> Result<i32, LaunchError> {
+) -> Result<Infallible, LaunchError> {
     let supervisor = |error: Errno| LaunchError::Supervisor(error.into());
     // It is asked to end together with the command, and has to be there until that has ended.
     SigSet::all().thread_block().map_err(|errno| LaunchError::Supervisor(errno.into()))?;
@@ -72,7 +73,7 @@ pub(super) fn supervise(
     } else {
         None
     };
-    let mut life = Life { command, minder, word: Some(ours), ended, code: None, since: None };
+    let mut life = Life { command, minder, word: Some(ours), ended, status: None, since: None };
     life.attend()
 }
 
@@ -105,7 +106,7 @@ struct Life {
     word: Option<OwnedFd>,
     ended: SignalFd,
     /// How the command ended.
-    code: Option<i32>,
+    status: Option<WaitStatus>,
     since: Option<Instant>,
 }
 
@@ -118,7 +119,7 @@ struct News {
 }
 
 impl Life {
-    fn attend(&mut self) -> Result<i32, LaunchError> {
+    fn attend(&mut self) -> Result<Infallible, LaunchError> {
         loop {
             let news = self.wait()?;
             if let Some(minder) = &mut self.minder {
@@ -134,7 +135,7 @@ impl Life {
                 if let Some(minder) = &mut self.minder {
                     minder.finish_checked();
                 }
-                return Ok(self.code.unwrap_or(CANNOT_RUN));
+                end_like(self.status);
             }
         }
     }
@@ -186,7 +187,7 @@ impl Life {
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.command => {
-                    self.code = Some(code(status));
+                    self.status = Some(status);
                     self.since = Some(Instant::now());
                 }
                 Ok(Some(_)) => {}
@@ -213,4 +214,19 @@ impl Life {
 /// The exit code as a shell gives it: a signal counts as 128 and its number.
 fn code(status: WaitStatus) -> i32 {
     status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal)).unwrap_or(CANNOT_RUN)
+}
+
+/// Ends as the command has ended, so that whoever waits for this process sees the same.
+fn end_like(status: Option<WaitStatus>) -> ! {
+    if let Some(signal) = status.and_then(WaitStatus::terminating_signal)
+        && let (Some(raised), Ok(number)) = (Signal::from_named_raw(signal), Number::try_from(signal))
+    {
+        // The command has left its remains, if it was to.
+        _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+        let mut only = SigSet::empty();
+        only.add(number);
+        _ = only.thread_unblock();
+        _ = kill_process(rustix::process::getpid(), raised);
+    }
+    std::process::exit(status.map_or(CANNOT_RUN, code));
 }

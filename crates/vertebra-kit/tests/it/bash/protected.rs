@@ -15,15 +15,26 @@ pub(super) fn area() -> Area {
     area
 }
 
-/// Every file below a folder with what it holds.
-fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+/// Every file below a folder with what it holds, by its path there.
+pub(super) fn contents(folder: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(contents(&path));
-        } else {
-            found.push((path.clone(), fs::read(path).unwrap_or_default()));
+    let mut folders = vec![folder.to_owned()];
+    while let Some(at) = folders.pop() {
+        for entry in fs::read_dir(at).expect("a folder").flatten() {
+            let (path, kind) = (entry.path(), entry.file_type().expect("a kind"));
+            let name = path.strip_prefix(folder).expect("below").display().to_string();
+            let mode = entry.metadata().expect("it is there").permissions().mode();
+            if kind.is_symlink() {
+                found.push((name, format!("-> {}", fs::read_link(&path).expect("a link").display())));
+            } else if kind.is_dir() {
+                found.push((format!("{name}/"), format!("{mode:o}")));
+                folders.push(path);
+            } else if kind.is_file() {
+                let bytes = fs::read(&path).unwrap_or_default();
+                found.push((name, format!("{mode:o} {}", String::from_utf8_lossy(&bytes))));
+            } else {
+                found.push((name, format!("{mode:o} {kind:?}")));
+            }
         }
     }
     found.sort();
@@ -138,20 +149,17 @@ pub(super) async fn works_not_in(change: impl Fn(Area) -> Area, held_by: &str) {
     }
 }
 
-/// What of the folder an attack must not change, with its mode.
-fn guarded(area: &Area) -> Vec<(PathBuf, Vec<u8>, u32)> {
-    let is_guarded = |path: &Path| {
-        let names: Vec<String> = path.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();
-        let named = |name: &str| names.iter().any(|part| part == name);
-        let sample = path.extension().is_some_and(|extension| extension == "sample");
-        !named("node_modules")
-            && ((named("hooks") && named(".git") && !sample)
-                || ["vertebra.toml", ".envrc", ".claude", ".mcp.json"].iter().any(|name| named(name))
-                || path.ends_with(".git/config"))
+/// What of the folder an attack must not change.
+fn guarded(area: &Area) -> Vec<(String, String)> {
+    let is_guarded = |(path, _): &(String, String)| {
+        let path = path.to_lowercase();
+        let sample = path.ends_with(".sample") || path.ends_with('/');
+        (path.contains(".git/hooks/") && !sample && !path.starts_with("t/"))
+            || (!path.contains("node_modules")
+                && ["vertebra.toml", ".envrc", ".claude", ".mcp.json"].iter().any(|name| path.contains(name)))
+            || path == ".git/config"
     };
-    let found = contents(&area.path("work")).into_iter().filter(|(path, _)| is_guarded(path));
-    let mode = |path: &Path| fs::symlink_metadata(path).map_or(0, |found| found.permissions().mode());
-    found.map(|(path, bytes)| (path.clone(), bytes, mode(&path))).filter(|(path, ..)| !path.ends_with("r/.git/config")).collect()
+    contents(&area.path("work")).into_iter().filter(is_guarded).collect()
 }
 
 #[tokio::test]
