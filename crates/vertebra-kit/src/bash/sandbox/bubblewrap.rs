@@ -18,7 +18,7 @@ use super::{
     ASKED,
     files::DEVICES,
     launch::LaunchError,
-    rules::{Network, Rules},
+    rules::{Network, Rules, Use},
 };
 
 /// Names that lead to a process's own streams.
@@ -70,6 +70,10 @@ fn arguments(rules: &Rules) -> Vec<OsString> {
     for (to, stream) in STREAMS {
         arguments.add(&["--symlink", to, stream]);
     }
+    // It lies among the devices, so it is there before those cannot be changed any more.
+    for shared in rules.write.iter().filter(|folder| folder.used == Use::Shared) {
+        arguments.on("--bind-try", Some(&shared.path), &shared.path);
+    }
     // A superuser writes to the kernel's settings below `/proc` by name alone.
     arguments.add(&["--remount-ro", "/dev", "--remount-ro", "/proc"]);
 
@@ -95,7 +99,8 @@ fn arguments(rules: &Rules) -> Vec<OsString> {
 
 /// Every path that is not simply read, those above before those below.
 fn shown(rules: &Rules) -> Vec<(PathBuf, Shown)> {
-    let writable = rules.write.iter().map(|folder| (&folder.path, Shown::Writable));
+    let writable = rules.write.iter().filter(|folder| folder.used != Use::Shared);
+    let writable = writable.map(|folder| (&folder.path, Shown::Writable));
     let hidden = rules.hide.iter().chain(&rules.deny_read).map(|path| (path, Shown::Nothing));
     let all = writable.chain(hidden);
     // Links are not mounted on; where they lead is on the list as well.
