@@ -16,6 +16,7 @@
 
 mod capture;
 mod environment;
+mod folders;
 mod live;
 mod place;
 pub mod policy;
@@ -115,11 +116,10 @@ impl Capability for Bash {
         if let Some(folder) = self.folder.as_deref().and_then(|folder| std::path::absolute(folder).ok()) {
             kit.working_directory(folder.to_string_lossy());
         }
-        self.sandbox.clear(self.folder.as_deref().unwrap_or(Path::new(".")));
         if self.judged {
             self.policy().install(kit);
         }
         kit.add_hook(AfterToolUse.tool(TOOL), place::Remember).named("bash/cwd");
-        kit.tool(tool::BashTool(self));
+        kit.tool(tool::BashTool::new(self));
     }
 }

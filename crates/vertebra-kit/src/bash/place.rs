@@ -3,12 +3,17 @@
 use std::{
     io::{self, Read as _, Seek as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use tempfile::NamedTempFile;
 use vertebra::{AfterToolUse, AgentState, Answer, Hook, ToolCx, ToolUsedCx, proceed};
 
-use super::TOOL;
+use super::{
+    TOOL,
+    folders::{FolderError, Folders, Opened},
+    sandbox::{Folder, Use},
+};
 
 /// The metadata under which a session keeps the folder.
 pub const CWD: &str = "bash/cwd";
@@ -24,8 +29,8 @@ pub(crate) fn here(cx: &ToolCx<'_>) -> Option<String> {
 
 /// The folders commands may be in: the one they belong to, and those they may write to besides.
 pub(super) struct Places {
-    home: PathBuf,
-    also: Vec<PathBuf>,
+    home: Arc<Opened>,
+    also: Vec<(Arc<Opened>, Use)>,
 }
 
 /// Where a command begins or has ended.
@@ -36,37 +41,60 @@ pub(super) struct Stand {
 }
 
 impl Places {
-    /// All paths are resolved: a symbolic link leads to where it points.
-    pub(super) fn new(folder: &Path, also: impl IntoIterator<Item = PathBuf>) -> io::Result<Self> {
-        let home = folder.canonicalize()?;
-        if !home.is_dir() {
-            return Err(io::ErrorKind::NotADirectory.into());
+    /// Opens the folders, or finds them as this session has opened them. Those besides that are not there are left out.
+    pub(super) fn new(
+        folders: &Folders,
+        session: &str,
+        folder: &Path,
+        also: impl IntoIterator<Item = (PathBuf, Use)>,
+    ) -> Result<Self, (PathBuf, FolderError)> {
+        let home = folders.open(session, folder).map_err(|error| (folder.to_owned(), error))?;
+        let mut places = Self { home, also: Vec::new() };
+        for (path, used) in also {
+            match folders.open(session, &path) {
+                Ok(opened) => places.also.push((opened, used)),
+                Err(FolderError::Gone { .. }) => {}
+                Err(error @ FolderError::Replaced) => return Err((path, error)),
+            }
         }
-        Ok(Self { home, also: also.into_iter().filter_map(|path| path.canonicalize().ok()).collect() })
+        Ok(places)
     }
 
     pub(super) fn home(&self) -> &Path {
-        &self.home
+        &self.home.path
     }
 
-    /// The folder and those besides, resolved; those that are not there are left out.
+    /// The folder and those besides, resolved.
     pub(super) fn writable(&self) -> impl Iterator<Item = &PathBuf> {
-        std::iter::once(&self.home).chain(&self.also)
+        std::iter::once(&self.home.path).chain(self.also.iter().map(|(opened, _)| &opened.path))
+    }
+
+    /// The same by their identity, each once.
+    pub(super) fn folders(&self) -> Vec<Folder> {
+        let all = std::iter::once((&self.home, Use::Work)).chain(self.also.iter().map(|(opened, used)| (opened, *used)));
+        let mut folders: Vec<Folder> = Vec::new();
+        for (opened, used) in all {
+            let Opened { path, device, inode, .. } = &**opened;
+            if !folders.iter().any(|folder| (folder.device, folder.inode) == (*device, *inode)) {
+                folders.push(Folder { path: path.clone(), device: *device, inode: *inode, used });
+            }
+        }
+        folders
     }
 
     /// Where the next command of this session begins.
     pub(super) fn begin(&self, state: &AgentState) -> Stand {
         match state.metadata().get(CWD).and_then(|cwd| cwd.as_str()) {
             Some(cwd) => self.stand(Path::new(cwd)),
-            None => Stand { folder: self.home.clone(), remark: None },
+            None => Stand { folder: self.home.path.clone(), remark: None },
         }
     }
 
     /// A folder that was asked for, if commands may be there, and else the one they belong to.
     pub(super) fn stand(&self, asked: &Path) -> Stand {
         let back = |why: &str| {
-            let remark = format!("the folder {} {why}: commands go on in {}", asked.display(), self.home.display());
-            Stand { folder: self.home.clone(), remark: Some(remark) }
+            let remark = format!("the folder {} {why}: commands go on in {}", asked.display(), self.home.path.display());
+            Stand { folder: self.home.path.clone(), remark: Some(remark) }
         };
         let Ok(folder) = asked.canonicalize() else { return back("is gone") };
         if !folder.is_dir() {

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{capture::Capture, live::Live, sandbox::Start, text};
-use crate::process::{Ending, Namespace, Tree, attend};
+use crate::process::{Ending, Tree, attend};
 
 /// How long the word of a launcher may be.
 const WORD: usize = 4096;
@@ -26,8 +26,6 @@ pub(super) struct Ended {
     pub(super) took: Duration,
     /// What the launcher said first.
     pub(super) word: String,
-    /// Whether the command had a namespace for mounts of its own.
-    pub(super) had_namespace: bool,
     pub(super) stdout: Capture,
     pub(super) stderr: Capture,
 }
@@ -59,19 +57,17 @@ pub(super) async fn run(
     let input = if start.is_launched() { Stdio::piped() } else { Stdio::null() };
     let piped = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.process_group(0).spawn()?;
-    // What is protected stays so until all of it is dead.
-    let tree = Tree::of(&child).keeping(start.placeholders.clone());
-    let leader = child.id();
     let (input, out, mut err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    // A supervisor lives until this end of its input is closed, and takes all that the command started with it.
+    let tree = match input {
+        Some(input) => Tree::of(&child).supervised(input),
+        None => Tree::of(&child),
+    };
     let mut word = String::new();
-    let mut namespace = None;
     let talk = async {
         if let (Some(err), true) = (&mut err, start.is_launched()) {
             word = first_line(err).await;
-            namespace = leader.and_then(Namespace::of);
         }
-        // From now on there is no input, and the launcher becomes the command.
-        drop(input);
         tokio::join!(pump(out, &mut stdout, live_out), pump(err, &mut stderr, live_err));
         Ok(())
     };
@@ -80,10 +76,7 @@ pub(super) async fn run(
         Ending::TimedOut => How::TimedOut,
         Ending::Broken(never) => match never {},
     };
-    if let Some(namespace) = &namespace {
-        namespace.kill();
-    }
-    Ok(Ended { how, took: began.elapsed(), word, had_namespace: namespace.is_some(), stdout, stderr })
+    Ok(Ended { how, took: began.elapsed(), word, stdout, stderr })
 }
 
 /// What comes before the first line end. Read byte by byte, because the rest belongs to the command.

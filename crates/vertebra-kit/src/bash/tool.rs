@@ -10,6 +10,7 @@ use vertebra::{Args, Invocation, Tool, ToolError, ToolOutput, ToolSpec};
 use super::{
     Bash, TOOL,
     capture::Capture,
+    folders::Folders,
     live::Live,
     place::{Note, Places},
     process::{self, How},
@@ -38,7 +39,16 @@ struct Input {
     _description: Option<String>,
 }
 
-pub(super) struct BashTool(pub(super) Bash);
+pub(super) struct BashTool {
+    bash: Bash,
+    folders: Folders,
+}
+
+impl BashTool {
+    pub(super) fn new(bash: Bash) -> Self {
+        Self { bash, folders: Folders::default() }
+    }
+}
 
 impl Tool for BashTool {
     fn spec(&self) -> ToolSpec {
@@ -58,13 +68,16 @@ impl BashTool {
         timeout: Option<Duration>,
         invocation: &Invocation,
     ) -> Result<ToolOutput, ToolError> {
-        let bash = &self.0;
+        let bash = &self.bash;
         check(text)?;
         let folder = bash.folder.as_deref().unwrap_or_else(|| Path::new(invocation.working_directory()));
         let state = invocation.state().await;
         let variables = bash.environment.variables().and_noted(&state);
-        let places = Places::new(folder, bash.sandbox.write_besides(&variables, folder)).map_err(|error| {
-            ToolError::new(format!("the working directory {} cannot be used: {error}", folder.display()))
+        let session = &invocation.run().info().session_id;
+        let places = Places::new(&self.folders, session, folder, bash.sandbox.write_besides(&variables, folder));
+        let places = places.map_err(|(path, error)| {
+            let what = if path == folder { "working directory" } else { "writable folder" };
+            ToolError::new(format!("the {what} {} cannot be used: {error}", path.display()))
         })?;
         let shell = variables.program("bash").ok_or_else(|| ToolError::new("there is no `bash` on the PATH"))?;
         let temporary = variables.temporary();
@@ -94,7 +107,6 @@ impl BashTool {
         }
         let noted = note.read().unwrap_or_default();
         let end = places.stand(noted.strip_suffix('\n').map_or(&begin.folder, |noted| Path::new(noted)));
-        let mounts = if ended.had_namespace { " and mounts" } else { "" };
         let before: Vec<String> = start.remark.clone().into_iter().chain(begin.remark.clone()).collect();
         let text = report::text(bash, &ended, limit, &before, end.remark.as_slice());
         match ended.how {
@@ -108,7 +120,7 @@ impl BashTool {
                     "duration_ms": u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
                     "cwd": end.folder.to_string_lossy(),
                     "moved": begin.remark.is_some() || end.folder != begin.folder,
-                    "sandbox": format!("{}{mounts}", start.state),
+                    "sandbox": start.state,
                 }),
             }),
         }

@@ -15,7 +15,8 @@ pub use self::{
     tree::Tree,
 };
 
-pub(crate) use self::tree::Namespace;
+#[cfg(target_os = "linux")]
+pub(crate) use self::tree::descendants;
 
 /// Where programs are when nobody has set a `PATH`.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";

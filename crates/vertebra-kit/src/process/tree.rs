@@ -1,14 +1,11 @@
 //! A process and everything it started, ended as one.
 
-use std::{any::Any, collections::HashSet, fs, os::unix::fs::MetadataExt as _, time::Duration};
+use std::{any::Any, collections::HashSet, fs, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// How long processes may tidy up between being asked to end and being killed.
 const GRACE: Duration = Duration::from_millis(200);
-
-/// How often a namespace is searched: somebody may fork while he is being killed.
-const SWEEPS: usize = 10;
 
 /// A process group, and what left it. When this is dropped, all of it is asked to end, and killed a moment later.
 pub struct Tree(Option<Doomed>);
@@ -17,14 +14,14 @@ impl Tree {
     /// The tree that begins with this process, which leads a group of its own.
     pub fn of(child: &tokio::process::Child) -> Self {
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Self(leader.map(|leader| Doomed { leader, strays: Vec::new(), kept: None }))
+        Self(leader.map(|leader| Doomed { leader, strays: Vec::new(), lifeline: None }))
     }
 
-    /// Keeps something until all of it is dead.
+    /// The leader is a supervisor: it kills all the others, and ends, once this is dropped.
     #[must_use]
-    pub fn keeping(mut self, kept: impl Any + Send + Sync) -> Self {
+    pub fn supervised(mut self, lifeline: impl Any + Send + Sync) -> Self {
         if let Some(doomed) = &mut self.0 {
-            doomed.kept = Some(Box::new(kept));
+            doomed.lifeline = Some(Box::new(lifeline));
         }
         self
     }
@@ -56,7 +53,7 @@ impl Drop for Tree {
 struct Doomed {
     leader: Pid,
     strays: Vec<Stray>,
-    kept: Option<Box<dyn Any + Send + Sync>>,
+    lifeline: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Doomed {
@@ -82,8 +79,10 @@ impl Doomed {
 
 impl Drop for Doomed {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
-        drop(self.kept.take());
+        // A supervisor that were killed could not kill the others.
+        if self.lifeline.take().is_none() {
+            self.signal(Signal::KILL);
+        }
     }
 }
 
@@ -104,42 +103,8 @@ impl Stray {
         Some(Self { pid: Pid::from_raw(pid)?, parent, started })
     }
 
-    /// The namespace for mounts it is in.
-    fn namespace(&self) -> Option<u64> {
-        Some(fs::metadata(format!("/proc/{}/ns/mnt", self.pid.as_raw_nonzero())).ok()?.ino())
-    }
-
     fn is_alive(&self) -> bool {
         Self::read(self.pid.as_raw_nonzero().get()).is_some_and(|now| now.started == self.started)
-    }
-}
-
-/// A namespace for mounts that a command has for itself. While this is kept, no other gets its number.
-pub(crate) struct Namespace {
-    _open: fs::File,
-    number: u64,
-}
-
-impl Namespace {
-    /// That of a process, unless it is ours too.
-    pub(crate) fn of(process: u32) -> Option<Self> {
-        let open = fs::File::open(format!("/proc/{process}/ns/mnt")).ok()?;
-        let number = open.metadata().ok()?.ino();
-        let ours = fs::metadata("/proc/self/ns/mnt").ok()?.ino();
-        (number != ours).then_some(Self { _open: open, number })
-    }
-
-    /// Kills every process in it, until no new one has appeared meanwhile.
-    pub(crate) fn kill(&self) {
-        for _ in 0..SWEEPS {
-            let mut nobody = true;
-            for stray in everybody().filter(|stray| stray.namespace() == Some(self.number)) {
-                nobody &= kill_process(stray.pid, Signal::KILL).is_err();
-            }
-            if nobody {
-                return;
-            }
-        }
     }
 }
 
@@ -149,11 +114,10 @@ fn everybody() -> impl Iterator<Item = Stray> {
     processes.filter_map(|entry| Stray::read(entry.file_name().to_str()?.parse().ok()?))
 }
 
-/// Every process below this one, also those that left its group, and all that share a namespace of its own.
+/// Every process below this one, also those that left its group.
 fn family(leader: Pid) -> Vec<Stray> {
-    let own = u32::try_from(leader.as_raw_nonzero().get()).ok().and_then(Namespace::of).map(|own| own.number);
-    let (mut found, mut others): (Vec<_>, Vec<_>) =
-        everybody().partition(|stray| own.is_some() && stray.namespace() == own);
+    let mut others: Vec<Stray> = everybody().collect();
+    let mut found = Vec::new();
     let mut family = HashSet::from([leader.as_raw_nonzero().get()]);
     loop {
         let (children, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|stray| family.contains(&stray.parent));
@@ -164,4 +128,10 @@ fn family(leader: Pid) -> Vec<Stray> {
         found.extend(children);
         others = rest;
     }
+}
+
+/// Every process below this one.
+#[cfg(target_os = "linux")]
+pub(crate) fn descendants(of: Pid) -> Vec<Pid> {
+    family(of).into_iter().map(|stray| stray.pid).collect()
 }

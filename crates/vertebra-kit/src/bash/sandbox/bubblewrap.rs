@@ -18,7 +18,7 @@ use super::{
     ASKED,
     files::DEVICES,
     launch::LaunchError,
-    rules::{Network, Rules},
+    rules::{Network, Rules, Use},
 };
 
 /// Names that lead to a process's own streams.
@@ -42,7 +42,7 @@ pub(super) fn enter(
     let mut command = Command::new(bubblewrap);
     command.args(arguments(&rules)).arg("--chdir").arg(here);
     command.arg("--").arg(format!("/proc/self/fd/{}", this.as_raw_fd())).arg(ASKED);
-    let rest = Rules { bubblewrap: None, protect: Vec::new(), hide: Vec::new(), ..rules };
+    let rest = Rules { bubblewrap: None, hide: Vec::new(), ..rules };
     command.arg(serde_json::to_string(&rest)?).arg(program).args(args);
     let error = command.exec();
     Err(LaunchError::Run { program: bubblewrap.into(), error })
@@ -52,14 +52,13 @@ pub(super) fn enter(
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Shown {
     Writable,
-    ReadOnly,
     Nothing,
 }
 
 /// What bubblewrap is told.
 fn arguments(rules: &Rules) -> Vec<OsString> {
     let mut arguments = Arguments::default();
-    arguments.add(&["--unshare-pid", "--unshare-ipc"]);
+    arguments.add(&["--die-with-parent", "--unshare-pid", "--unshare-ipc"]);
     if rules.network == Network::Off {
         arguments.add(&["--unshare-net"]);
     }
@@ -71,8 +70,10 @@ fn arguments(rules: &Rules) -> Vec<OsString> {
     for (to, stream) in STREAMS {
         arguments.add(&["--symlink", to, stream]);
     }
-    let shm = Path::new("/dev/shm");
-    arguments.on("--bind-try", Some(shm), shm);
+    // It lies among the devices, so it is there before those cannot be changed any more.
+    for shared in rules.write.iter().filter(|folder| folder.used == Use::Shared) {
+        arguments.on("--bind-try", Some(&shared.path), &shared.path);
+    }
     // A superuser writes to the kernel's settings below `/proc` by name alone.
     arguments.add(&["--remount-ro", "/dev", "--remount-ro", "/proc"]);
 
@@ -80,7 +81,6 @@ fn arguments(rules: &Rules) -> Vec<OsString> {
     for (path, shown) in shown(rules) {
         match shown {
             Shown::Writable => arguments.on("--bind", Some(&path), &path),
-            Shown::ReadOnly => arguments.on("--ro-bind", Some(&path), &path),
             Shown::Nothing if path.is_dir() => {
                 arguments.add(&["--perms", "0000"]);
                 arguments.on("--tmpfs", None, &path);
@@ -99,17 +99,14 @@ fn arguments(rules: &Rules) -> Vec<OsString> {
 
 /// Every path that is not simply read, those above before those below.
 fn shown(rules: &Rules) -> Vec<(PathBuf, Shown)> {
-    let above = rules.protect.iter().flat_map(|protected| &protected.above);
-    let writable = rules.write.iter().chain(above).map(|path| (path, Shown::Writable));
-    let protected = rules.protect.iter().map(|protected| (&protected.path, Shown::ReadOnly));
+    let writable = rules.write.iter().filter(|folder| folder.used != Use::Shared);
+    let writable = writable.map(|folder| (&folder.path, Shown::Writable));
     let hidden = rules.hide.iter().chain(&rules.deny_read).map(|path| (path, Shown::Nothing));
-    let all = writable.chain(protected).chain(hidden);
+    let all = writable.chain(hidden);
     // Links are not mounted on; where they lead is on the list as well.
     let real = all.filter_map(|(path, shown)| Some((path.canonicalize().ok()?, path, shown)));
-    let mut shown: Vec<_> = real
-        .filter(|(real, path, shown)| real == *path || *shown == Shown::ReadOnly)
-        .map(|(real, _, shown)| (real, shown))
-        .collect();
+    let mut shown: Vec<_> =
+        real.filter(|(real, path, _)| real == *path).map(|(real, _, shown)| (real, shown)).collect();
     shown.sort();
     shown.dedup();
     shown

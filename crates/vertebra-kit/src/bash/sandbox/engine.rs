@@ -42,6 +42,8 @@ pub(super) enum NoWay {
 pub(in crate::bash) struct Tried {
     /// Why the launcher could not mount.
     pub(super) own: Option<String>,
+    /// Why no supervisor could listen.
+    pub(super) supervisor: Option<String>,
     /// Why bubblewrap could not begin.
     pub(super) bubblewrap: Option<String>,
 }
@@ -91,7 +93,7 @@ mod tests {
         let whole = || Ok(Vec::new());
         let old = || Ok(vec!["signals".to_owned()]);
         let none = || Err("no Landlock".to_owned());
-        let refused = || Tried { own: Some("EPERM".to_owned()), bubblewrap: None };
+        let refused = || Tried { own: Some("EPERM".to_owned()), ..Tried::default() };
         let all_refused = || Tried { bubblewrap: Some("bwrap: no".to_owned()), ..refused() };
         let by_bubblewrap = |landlock| Ok(Way::Bubblewrap { program: "/usr/bin/bwrap".into(), landlock });
         let no_mounts = || Ok(Way::NoMounts { lacking: Vec::new(), why: "EPERM".to_owned() });

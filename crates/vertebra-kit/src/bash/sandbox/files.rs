@@ -26,6 +26,9 @@ const NEWEST: ABI = ABI::V9;
 /// How many entries may be opened one by one.
 const ENTRIES: usize = 50_000;
 
+/// Where devices are. What is there is granted one by one.
+const DEVICES_FOLDER: &str = "/dev";
+
 /// Devices that hold nothing and hurt nobody. Terminals are not among them: a command has no business typing.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "fd", "stdin", "stdout", "stderr"];
 
@@ -47,28 +50,59 @@ pub(super) fn holds_unix_sockets() -> bool {
     Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::ResolveUnix).is_ok()
 }
 
-/// Restricts this thread, and all that it will start, for ever.
-pub(super) fn restrict(rules: &Rules) -> Result<(), LaunchError> {
-    let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?;
-    if rules.network == Network::Off {
-        ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
-    }
-    let created = ruleset.scope(Scope::from_all(NEWEST))?.create()?;
-    let mut grants = Grants { created: Some(created), denied: &rules.deny_read, opened: 0 };
-    let read = AccessFs::from_read(NEWEST);
-    grants.root(read)?;
-    let devices = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::IoctlDev;
-    for device in DEVICES {
-        grants.named(&Path::new("/dev").join(device), devices)?;
+/// What stands at the root, but for devices.
+pub(super) fn top() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/").into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path != Path::new(DEVICES_FOLDER)).collect()
+}
+
+/// Opens the writable folders, and makes sure that they are those of the session.
+pub(super) fn open_folders(rules: &Rules) -> Result<Vec<OwnedFd>, LaunchError> {
+    let opened = rules.write.iter().map(|folder| {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = openat(FROM_HERE, &folder.path, flags, Mode::empty());
+        let is_same = |handle: &OwnedFd| {
+            fstat(handle).is_ok_and(|found| (found.st_dev, found.st_ino) == (folder.device, folder.inode))
+        };
+        handle.ok().filter(is_same).ok_or_else(|| LaunchError::Replaced(folder.path.clone()))
+    });
+    opened.collect()
+}
+
+/// The first layer, which holds the supervisor and the command: what may be read, and the folders that may be written.
+pub(super) fn restrict(rules: &Rules, folders: &[OwnedFd]) -> Result<(), LaunchError> {
+    let mut grants = Grants::new(rules)?;
+    grants.root(AccessFs::from_read(NEWEST))?;
+    grants.devices()?;
+    // The supervisor starts itself again, wherever its program lies.
+    if let Ok(this) = openat(FROM_HERE, "/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+        grants.add(this, AccessFs::ReadFile | AccessFs::Execute)?;
     }
     // Nobody needs to make devices.
     let write = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-    grants.named(Path::new("/dev/shm"), write)?;
-    for folder in &rules.write {
-        grants.named(folder, write)?;
+    for (folder, handle) in rules.write.iter().zip(folders) {
+        let handle = handle.try_clone().map_err(LaunchError::Inherited)?;
+        grants.grant(&folder.path, handle, write)?;
     }
-    let status = grants.created.take().ok_or(LaunchError::NotEnforced)?.restrict_self()?;
-    if status.ruleset == RulesetStatus::NotEnforced { Err(LaunchError::NotEnforced) } else { Ok(()) }
+    grants.hold()
+}
+
+/// The second layer, which holds the command alone: it changes nothing itself, except by writing to devices and, where
+/// they are open, by making sockets.
+pub(super) fn fence(rules: &Rules, top: &[PathBuf], unix_sockets: bool) -> Result<(), LaunchError> {
+    // The first layer says what is denied, and does not let the root be listed any more.
+    let mut grants = Grants { denied: &[], ..Grants::new(rules)? };
+    for path in top {
+        grants.named(path, AccessFs::from_read(NEWEST))?;
+    }
+    grants.devices()?;
+    if unix_sockets {
+        for (folder, handle) in rules.write.iter().zip(open_folders(rules)?) {
+            let sockets = AccessFs::from_read(NEWEST) | AccessFs::MakeSock | AccessFs::ResolveUnix;
+            grants.grant(&folder.path, handle, sockets)?;
+        }
+    }
+    grants.hold()
 }
 
 struct Grants<'a> {
@@ -77,11 +111,35 @@ struct Grants<'a> {
     opened: usize,
 }
 
-impl Grants<'_> {
+impl<'a> Grants<'a> {
+    fn new(rules: &'a Rules) -> Result<Self, LaunchError> {
+        let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?;
+        if rules.network == Network::Off {
+            ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
+        }
+        let created = ruleset.scope(Scope::from_all(NEWEST))?.create()?;
+        Ok(Self { created: Some(created), denied: &rules.deny_read, opened: 0 })
+    }
+
+    /// Restricts this thread, and all that it will start, for ever.
+    fn hold(mut self) -> Result<(), LaunchError> {
+        let status = self.created.take().ok_or(LaunchError::NotEnforced)?.restrict_self()?;
+        if status.ruleset == RulesetStatus::NotEnforced { Err(LaunchError::NotEnforced) } else { Ok(()) }
+    }
+
+    /// The devices that a command writes to.
+    fn devices(&mut self) -> Result<(), LaunchError> {
+        let devices = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::IoctlDev;
+        for device in DEVICES {
+            self.named(&Path::new(DEVICES_FOLDER).join(device), devices)?;
+        }
+        Ok(())
+    }
+
     /// All that stands at the root, but for devices.
     fn root(&mut self, access: BitFlags<AccessFs>) -> Result<(), LaunchError> {
         let root = open(FROM_HERE, OsStr::new("/")).ok_or(LaunchError::NotEnforced)?;
-        self.below(Path::new("/"), &root, access, |path| path != Path::new("/dev"))
+        self.below(Path::new("/"), &root, access, |path| path != Path::new(DEVICES_FOLDER))
     }
 
     /// A path that was named, if it is there.
@@ -108,6 +166,10 @@ impl Grants<'_> {
             FileType::Directory => access,
             _ => access & AccessFs::from_file(NEWEST),
         };
+        self.add(handle, access)
+    }
+
+    fn add(&mut self, handle: OwnedFd, access: BitFlags<AccessFs>) -> Result<(), LaunchError> {
         if let Some(created) = self.created.take() {
             self.created = Some(created.add_rule(PathBeneath::new(handle, access))?);
         }

@@ -1,4 +1,5 @@
-//! The launcher: this program, started again with an argument of its own, restricts itself and becomes the command.
+//! The launcher: this program, started again with an argument of its own. It takes rights away from itself, stays as the
+//! supervisor of the command, and starts itself once more as the process that becomes the command.
 //!
 //! Restricting between fork and exec would be simpler, but takes the whole process off the fast way to spawn.
 
@@ -6,22 +7,37 @@ use std::{
     convert::Infallible,
     ffi::OsString,
     fs,
-    io::{self, Read as _},
-    os::{fd::RawFd, unix::process::CommandExt as _},
+    io::{IoSlice, Read as _, Write as _, stdin},
+    mem::MaybeUninit,
+    os::{
+        fd::{AsFd as _, RawFd},
+        unix::process::CommandExt as _,
+    },
     path::PathBuf,
     process::{Command, Stdio, exit},
 };
 
-use nix::unistd::close;
-use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+use nix::{sys::signal::SigSet, unistd::close};
+use rustix::{
+    fs::{CWD, Mode, mkdirat, unlinkat},
+    io::Errno,
+    net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg},
+    process::{Signal, set_child_subreaper, set_parent_process_death_signal},
+    thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities},
+};
 
 use super::{
-    HELD, NO_MOUNTS, bubblewrap, calls, files, mounts,
+    HELD, NO_MOUNTS, NO_SUPERVISOR, bubblewrap,
+    calls::{self, Open},
+    files,
+    minder::{PROBE, PROBED},
+    mounts,
     rules::{Rules, UnixSockets},
+    supervise::supervise,
 };
 
 /// The exit code of a launcher that could not do its work, as shells use it for what cannot be run.
-const CANNOT_RUN: i32 = 126;
+pub(super) const CANNOT_RUN: i32 = 126;
 
 /// Why a command was not started.
 #[derive(Debug, thiserror::Error)]
@@ -39,13 +55,19 @@ pub(super) enum LaunchError {
     #[error("the kernel did not take the seccomp filter: {0}")]
     Calls(#[from] seccompiler::Error),
     #[error("the kernel did not take back a right: {0}")]
-    Kernel(#[from] rustix::io::Errno),
+    Kernel(#[from] Errno),
     #[error("what this program inherited cannot be closed: {0}")]
     Inherited(std::io::Error),
-    #[error("the folder that the command is to begin in is gone: {0}")]
+    #[error("the folder that the command is to begin in cannot be used: {0}")]
     Here(std::io::Error),
+    #[error("{0} is not the folder that this session began with: it was renamed or replaced")]
+    Replaced(PathBuf),
     #[error("{NO_MOUNTS}{0}")]
     Mounts(std::io::Error),
+    #[error("{NO_SUPERVISOR}{0}")]
+    NoSupervisor(String),
+    #[error("the command cannot be supervised: {0}")]
+    Supervisor(std::io::Error),
     #[error("cannot run {program:?}: {error}")]
     Run { program: OsString, error: std::io::Error },
 }
@@ -56,36 +78,114 @@ impl From<seccompiler::BackendError> for LaunchError {
     }
 }
 
-/// Applies the rules in the first argument and becomes the program in the others. Never returns.
+fn rules(args: &mut impl Iterator<Item = OsString>) -> Result<Rules, LaunchError> {
+    let rules = args.next().and_then(|rules| rules.into_string().ok()).ok_or(LaunchError::NotAsked)?;
+    Ok(serde_json::from_str(&rules)?)
+}
+
+/// Applies the rules in the first argument to itself, and sees the program in the others to its end. Never returns.
 pub(super) fn launch(mut args: impl Iterator<Item = OsString>) -> ! {
-    let rules = args.next().and_then(|rules| rules.into_string().ok()).ok_or(LaunchError::NotAsked);
-    let rules = rules.and_then(|rules| Ok(serde_json::from_str::<Rules>(&rules)?));
-    let Err(error) = rules.and_then(|rules| become_command(rules, args));
+    let Err(error) = rules(&mut args).and_then(|rules| become_supervisor(rules, args));
     eprintln!("{error}");
     exit(CANNOT_RUN);
 }
 
-fn become_command(mut rules: Rules, mut args: impl Iterator<Item = OsString>) -> Result<Infallible, LaunchError> {
+fn become_supervisor(mut rules: Rules, mut args: impl Iterator<Item = OsString>) -> Result<Infallible, LaunchError> {
     let program = args.next().ok_or(LaunchError::NotAsked)?;
     close_inherited()?;
     if let Some(bubblewrap) = rules.bubblewrap.take() {
         return bubblewrap::enter(&bubblewrap, rules, &program, args);
     }
-    // Processes that lose their parent become children of the shell: so they are found when the command is ended.
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    let unix_sockets = rules.unix_sockets == UnixSockets::Open || (rules.landlock && files::holds_unix_sockets());
+    // Processes that lose their parent become children of this one: so all are found when the command ends.
+    set_child_subreaper(Some(rustix::process::getpid()))?;
     mounts::make(&rules).map_err(LaunchError::Mounts)?;
+    let folders = files::open_folders(&rules)?;
+    begins_inside(&rules)?;
+    let top = files::top();
     if rules.landlock {
-        files::restrict(&rules)?;
+        files::restrict(&rules, &folders)?;
     }
-    calls::restrict(rules.network, unix_sockets)?;
-    drop_capabilities()?;
-    // The first line that comes out is the launcher's word, and nobody else could have said it.
-    eprintln!("{HELD}");
-    // Whoever waits for it may want to look at this process before it is another.
-    io::stdin().read_exact(&mut [0]).err();
+    // A superuser's command may become another user, whose memory the supervisor reads all the same.
+    drop_capabilities(if rules.minded { CapabilitySet::SYS_PTRACE } else { CapabilitySet::empty() })?;
+    supervise(&rules, folders, &top, &program, args)
+}
+
+/// The folder that the command begins in is one of the session's, or in one. It was found by its path, which may have led
+/// elsewhere meanwhile.
+fn begins_inside(rules: &Rules) -> Result<(), LaunchError> {
+    let here = std::env::current_dir().map_err(LaunchError::Here)?;
+    if rules.write.iter().any(|folder| here.starts_with(&folder.path)) {
+        Ok(())
+    } else {
+        Err(LaunchError::Replaced(here))
+    }
+}
+
+/// Takes away from itself what the command does not get, tells the supervisor, and becomes the command. Never returns.
+pub(super) fn enter(mut args: impl Iterator<Item = OsString>) -> ! {
+    let entered = rules(&mut args).and_then(|rules| {
+        let top = args.next().and_then(|top| top.into_string().ok()).ok_or(LaunchError::NotAsked)?;
+        become_command(&rules, &serde_json::from_str::<Vec<PathBuf>>(&top)?, args)
+    });
+    let Err(error) = entered;
+    // The supervisor says it: what comes first is its word. Once the command has begun, nobody listens here.
+    if rustix::io::write(stdin(), error.to_string().as_bytes()).is_err() {
+        eprintln!("{error}");
+    }
+    exit(CANNOT_RUN);
+}
+
+fn become_command(
+    rules: &Rules,
+    top: &[PathBuf],
+    mut args: impl Iterator<Item = OsString>,
+) -> Result<Infallible, LaunchError> {
+    let program = args.next().ok_or(LaunchError::NotAsked)?;
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    SigSet::empty().thread_set_mask().map_err(|errno| LaunchError::Supervisor(errno.into()))?;
+    let unix_sockets = rules.unix_sockets == UnixSockets::Open || (rules.landlock && files::holds_unix_sockets());
+    let supervisor = stdin().as_fd().try_clone_to_owned().map_err(LaunchError::Supervisor)?;
+    if rules.minded {
+        files::fence(rules, top, unix_sockets)?;
+        changes_nothing(rules)?;
+    }
+    calls::restrict(Open { network: rules.network, unix_sockets }, rules.minded)?;
+    drop_capabilities(CapabilitySet::empty())?;
+    if rules.minded {
+        let listener = calls::listen()?;
+        let handles = [listener.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut message = SendAncillaryBuffer::new(&mut space);
+        message.push(SendAncillaryMessage::ScmRights(&handles));
+        sendmsg(&supervisor, &[IoSlice::new(b"L")], &mut message, SendFlags::empty())?;
+        drop(listener);
+        // The supervisor answers, or nothing that the command does would be judged.
+        match mkdirat(CWD, PROBE, Mode::empty()) {
+            Err(PROBED) => {}
+            answer => return Err(LaunchError::NoSupervisor(format!("it answered {answer:?}"))),
+        }
+    }
+    let mut supervisor = std::fs::File::from(supervisor);
+    supervisor.write_all(HELD.as_bytes()).map_err(LaunchError::Supervisor)?;
+    // Its word has to come before anything that the command prints.
+    supervisor.read_exact(&mut [0]).map_err(LaunchError::Supervisor)?;
     let error = Command::new(&program).args(args).stdin(Stdio::null()).exec();
-    Err(LaunchError::Run { program, error })
+    eprintln!("{}", LaunchError::Run { program, error });
+    exit(CANNOT_RUN);
+}
+
+/// Makes sure that the second layer holds: nothing can be made in the first writable folder.
+fn changes_nothing(rules: &Rules) -> Result<(), LaunchError> {
+    let Some(folder) = rules.write.first() else { return Ok(()) };
+    let probe = folder.path.join(format!(".vertebra-probe-{}", std::process::id()));
+    match mkdirat(CWD, &probe, Mode::empty()) {
+        Err(Errno::ACCESS | Errno::ROFS | Errno::PERM) => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(()) => {
+            _ = unlinkat(CWD, &probe, rustix::fs::AtFlags::REMOVEDIR);
+            Err(LaunchError::NotEnforced)
+        }
+    }
 }
 
 /// Closes all but the three streams. No rule holds for a file that is open already, and somebody above may have left one.
@@ -101,7 +201,7 @@ fn close_inherited() -> Result<(), LaunchError> {
 
 /// What is left to a superuser: what unpacking, building and testing need. With more, the kernel would show it the memory
 /// and the environment of others without asking Landlock. Since no privileges are gained any more, this is for ever.
-fn drop_capabilities() -> rustix::io::Result<()> {
+fn drop_capabilities(besides: CapabilitySet) -> rustix::io::Result<()> {
     let kept = CapabilitySet::CHOWN
         | CapabilitySet::DAC_OVERRIDE
         | CapabilitySet::FOWNER
@@ -109,7 +209,8 @@ fn drop_capabilities() -> rustix::io::Result<()> {
         | CapabilitySet::KILL
         | CapabilitySet::SETUID
         | CapabilitySet::SETGID
-        | CapabilitySet::NET_BIND_SERVICE;
+        | CapabilitySet::NET_BIND_SERVICE
+        | besides;
     let CapabilitySets { effective, permitted, .. } = capabilities(None)?;
     let inheritable = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: effective & kept, permitted: permitted & kept, inheritable })

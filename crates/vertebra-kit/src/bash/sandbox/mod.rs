@@ -19,12 +19,16 @@ mod files;
 #[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
+mod minder;
+#[cfg(target_os = "linux")]
 mod mounts;
-mod placeholders;
 mod rules;
 mod start;
+#[cfg(target_os = "linux")]
+mod supervise;
 
 use std::{
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -37,24 +41,33 @@ pub use self::{
     engine::Engine,
     rules::{DENY_READ, Network, UnixSockets},
 };
-pub(super) use self::{engine::Tried, placeholders::Placeholders, start::Start};
+pub(super) use self::{
+    engine::Tried,
+    rules::{Folder, Use},
+    start::Start,
+};
 use self::{
     engine::{NoWay, Way, bubblewrap},
-    placeholders::Put,
-    rules::{Protected, Rules, expanded, resolved},
+    rules::{Rules, expanded, resolved},
     start::{Chance, Prefix},
 };
 use super::{environment::Variables, place::Places};
-use crate::{denied::DeniedReads, protected::from_commands};
+use crate::denied::DeniedReads;
 
 /// The first argument by which a program knows that it is to launch. Nobody passes that by accident.
 const ASKED: &str = "vertebra sandbox: launch";
+
+/// The first argument by which it knows that it is to become the command.
+const ENTER: &str = "vertebra sandbox: enter";
 
 /// The line a launcher says once the rules hold. Any other says why they do not.
 const HELD: &str = "held";
 
 /// How a launcher begins that could not mount. Some systems give namespaces and then no rights in them.
 const NO_MOUNTS: &str = "no mounts: ";
+
+/// How a launcher begins that could not listen to what the command does.
+const NO_SUPERVISOR: &str = "no supervisor: ";
 
 static CAN_LAUNCH: AtomicBool = AtomicBool::new(false);
 
@@ -66,8 +79,10 @@ pub fn launch_if_asked() {
     #[cfg(target_os = "linux")]
     {
         let mut args = std::env::args_os();
-        if args.nth(1).is_some_and(|asked| asked == ASKED) {
-            launch::launch(args);
+        match args.nth(1) {
+            Some(asked) if asked == ASKED => launch::launch(args),
+            Some(asked) if asked == ENTER => launch::enter(args),
+            _ => {}
         }
     }
     CAN_LAUNCH.store(true, Ordering::Release);
@@ -99,10 +114,8 @@ pub struct Sandbox {
     /// What may not be read, also if it is not there yet. `~/` is the home folder; relative paths belong to the
     /// commands' folder. [`DENY_READ`], unless set.
     pub deny_read: Vec<PathBuf>,
-    /// What may not be written in the commands' folder, also if it is not there yet; relative to it.
-    /// [`PROTECTED`](crate::PROTECTED), of `.git` the hooks and the configuration, unless set. It takes namespaces: where
-    /// there are none, outputs say so, and a required sandbox is none. The same holds for a path that is a link: whoever
-    /// may write the folder may put another in its place.
+    /// Further paths that commands cannot change, whether they exist or not; relative paths belong to the commands'
+    /// folder. The names in [`PROTECTED`](crate::PROTECTED) and what decides what git executes are protected in any case.
     pub protect: Vec<PathBuf>,
     /// Whether commands may use the network.
     pub network: Network,
@@ -119,7 +132,7 @@ impl Default for Sandbox {
             engine: Engine::default(),
             write: Vec::new(),
             deny_read: DENY_READ.iter().map(PathBuf::from).collect(),
-            protect: from_commands().map(PathBuf::from).collect(),
+            protect: Vec::new(),
             network: Network::Off,
             unix_sockets: UnixSockets::Held,
         }
@@ -137,18 +150,11 @@ impl Sandbox {
         Self { need: Need::Off, ..Self::default() }
     }
 
-    /// Takes away what agents that were killed have left in a folder.
-    pub(super) fn clear(&self, folder: &Path) {
-        if let Ok(folder) = folder.canonicalize() {
-            Placeholders::clear(&folder, &self.protect);
-        }
-    }
-
     /// Folders that may be written besides the commands' own.
-    pub(super) fn write_besides(&self, variables: &Variables, folder: &Path) -> Vec<PathBuf> {
+    pub(super) fn write_besides(&self, variables: &Variables, folder: &Path) -> Vec<(PathBuf, Use)> {
         let home = variables.folder("HOME");
         let named = self.write.iter().filter_map(|path| expanded(path, home.as_deref(), folder));
-        named.chain([variables.temporary()]).collect()
+        named.map(|path| (path, Use::Work)).chain([(variables.temporary(), Use::Temporary)]).collect()
     }
 
     /// How a program has to be started to be held, by a way that was not tried in vain.
@@ -177,26 +183,28 @@ impl Sandbox {
                  set `AgentBuilder::working_directory` or `Bash::in_dir`",
             ));
         }
-        let protect = if let Way::NoMounts { .. } = way { &[] } else { &self.protect[..] };
-        let Put { placeholders, protected, links } = Placeholders::put(places.home(), protect);
-        let rules = self.rules(variables, places, denied, protected, &way);
+        let unsupervised = match (&way, &tried.supervisor) {
+            (Way::Bubblewrap { landlock: false, .. }, _) => Some("the kernel has no Landlock"),
+            (_, why) => why.as_deref(),
+        };
+        let rules = self.rules(variables, places, denied, &way, unsupervised.is_none());
         let chance = match &way {
             Way::Bubblewrap { .. } if self.engine == Engine::Either => Chance::Bubblewrap,
             Way::Own { .. } if rules.needs_mounts() => Chance::OwnMounts,
             Way::Own { .. } | Way::NoMounts { .. } | Way::Bubblewrap { .. } => Chance::None,
         };
-        let (held_by, mut lacking) = match way {
-            Way::Own { lacking } => ("landlock and seccomp", lacking),
-            Way::NoMounts { mut lacking, why } => {
-                lacking.extend((!self.protect.is_empty()).then(|| format!("writing to what is protected ({why})")));
-                ("landlock and seccomp", lacking)
+        let mut lacking: Vec<String> =
+            unsupervised.map(|why| format!("changes of protected names ({why})")).into_iter().collect();
+        let held_by = match way {
+            Way::Own { lacking: old } | Way::NoMounts { lacking: old, .. } => {
+                lacking.extend(old);
+                if rules.needs_mounts() { "landlock, seccomp and mounts" } else { "landlock and seccomp" }
             }
-            Way::Bubblewrap { landlock: true, .. } => ("bubblewrap, landlock and seccomp", Vec::new()),
-            Way::Bubblewrap { landlock: false, .. } => ("bubblewrap and seccomp", Vec::new()),
+            Way::Bubblewrap { landlock: true, .. } => "bubblewrap, landlock and seccomp",
+            Way::Bubblewrap { landlock: false, .. } => "bubblewrap and seccomp",
         };
-        let links = links.iter().map(|link| format!("putting another in the place of the link `{}`", link.display()));
         let beyond = denied.beyond.iter().map(|rule| format!("reading all that `{rule}` denies (too many names)"));
-        lacking.extend(links.chain(beyond));
+        lacking.extend(beyond);
         let lacking = lacking.join(", ");
         let (state, remark) = if lacking.is_empty() {
             (held_by.to_owned(), None)
@@ -206,8 +214,8 @@ impl Sandbox {
             let remark = format!("partial sandbox: it does not hold {lacking}");
             (format!("{held_by} without {lacking}"), Some(remark))
         };
-        let prefix = Prefix { launcher, rules: rules.to_text()?, chance };
-        Ok(Start::held(prefix, placeholders, state, remark))
+        let prefix = Prefix { launcher, rules: rules.to_text()?, minded: rules.minded, chance };
+        Ok(Start::held(prefix, state, remark))
     }
 
     fn rules(
@@ -215,8 +223,8 @@ impl Sandbox {
         variables: &Variables,
         places: &Places,
         denied: &DeniedReads,
-        protect: Vec<Protected>,
         way: &Way,
+        minded: bool,
     ) -> Rules {
         let home = variables.folder("HOME");
         let named = self.deny_read.iter().filter_map(|path| expanded(path, home.as_deref(), places.home()));
@@ -240,14 +248,17 @@ impl Sandbox {
             Way::Own { .. } | Way::NoMounts { .. } => (true, None),
             Way::Bubblewrap { program, landlock } => (*landlock, Some(program.clone())),
         };
+        let mut write = places.folders();
+        write.extend(shared_memory().filter(|_| minded));
         Rules {
             deny_read,
-            write: places.writable().cloned().collect(),
-            protect,
+            write,
+            protect: self.protect.iter().map(|path| resolved(&places.home().join(path))).collect(),
             hide,
             network: self.network,
             unix_sockets: self.unix_sockets,
             landlock,
+            minded,
             bubblewrap,
         }
     }
@@ -266,6 +277,13 @@ impl Sandbox {
         let way = self.engine.way(lacking(), bubblewrap(variables, places), tried)?;
         Ok((launcher, way))
     }
+}
+
+/// Where processes share memory by name.
+fn shared_memory() -> Option<Folder> {
+    let path = Path::new("/dev/shm").canonicalize().ok()?;
+    let found = path.metadata().ok()?;
+    Some(Folder { device: found.dev(), inode: found.ino(), path, used: Use::Shared })
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,14 +1,10 @@
-//! Mounts: what is protected in a writable folder is read-only, and what is denied there is empty. Landlock cannot say
-//! the first, and the second only by closing the whole folder to new names.
+//! Mounts: what is denied in a writable folder is empty. Landlock can say that only by closing the whole folder to new
+//! names.
 //!
 //! It takes a mount namespace, and for everybody but the superuser a user namespace. Where the system gives none,
 //! commands run without this and say so, or do not run if the sandbox is required.
 
-use std::{
-    collections::BTreeSet,
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{env, fs, path::Path};
 
 use nix::{
     errno::Errno,
@@ -17,28 +13,18 @@ use nix::{
     sys::statvfs::{FsFlags, statvfs},
 };
 
-use super::rules::{Protected, Rules};
+use super::rules::Rules;
 
-/// Protects and hides what is to be, in a namespace of this process and all that it will start. An error leaves it half
-/// way: it must not go on.
+/// Hides what is to be hidden, in a namespace of this process and all that it will start. An error leaves it half way: it
+/// must not go on.
 pub(super) fn make(rules: &Rules) -> Result<(), std::io::Error> {
-    let Rules { protect, hide, .. } = rules;
     if !rules.needs_mounts() {
         return Ok(());
     }
     enter_namespace()?;
     // What is mounted here is nobody else's business.
     bound(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_PRIVATE)?;
-    // A folder that is mounted cannot be moved out of the way and made anew.
-    let above: BTreeSet<&PathBuf> = protect.iter().flat_map(|protected| &protected.above).collect();
-    for folder in above {
-        bound(Some(folder), folder, MsFlags::MS_BIND | MsFlags::MS_REC)?;
-    }
-    for Protected { path, .. } in protect {
-        bound(Some(path), path, MsFlags::MS_BIND | MsFlags::MS_REC)?;
-        again(path, MsFlags::MS_RDONLY)?;
-    }
-    for path in hide {
+    for path in &rules.hide {
         emptied(path)?;
     }
     // The folder this process is in was found before the mounts were there.

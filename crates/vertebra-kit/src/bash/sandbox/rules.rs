@@ -86,23 +86,46 @@ pub(super) struct Rules {
     /// Not readable, whether they are there yet or not.
     pub(super) deny_read: Vec<PathBuf>,
     /// Writable, with all that is below.
-    pub(super) write: Vec<PathBuf>,
-    /// Not writable all the same, each with the folders between it and the one it was named in.
-    pub(super) protect: Vec<Protected>,
+    pub(super) write: Vec<Folder>,
+    /// Not changed all the same, besides the names that are protected everywhere.
+    pub(super) protect: Vec<PathBuf>,
     /// Not readable either, in writable folders. They are there, and mounts hide them.
     pub(super) hide: Vec<PathBuf>,
     pub(super) network: Network,
     pub(super) unix_sockets: UnixSockets,
     /// Whether the kernel has Landlock to hold files with.
     pub(super) landlock: bool,
+    /// Whether a supervisor makes the changes of files, so that names can be protected. It takes Landlock.
+    pub(super) minded: bool,
     /// The program that makes the mounts, if the launcher is not to make them itself.
     pub(super) bubblewrap: Option<PathBuf>,
+}
+
+/// A writable folder: the one that was opened when the session began, whatever stands at its path by now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::bash) struct Folder {
+    pub(in crate::bash) path: PathBuf,
+    pub(in crate::bash) device: u64,
+    pub(in crate::bash) inode: u64,
+    pub(in crate::bash) used: Use,
+}
+
+/// What a writable folder is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::bash) enum Use {
+    /// People work in it: the names that steer agents and tools are protected.
+    Work,
+    /// It is for temporary files: of those names only git's are.
+    Temporary,
+    /// All processes share it: a command reaches only what it made itself.
+    Shared,
 }
 
 impl Rules {
     /// Whether they take a mount namespace.
     pub(super) fn needs_mounts(&self) -> bool {
-        !self.protect.is_empty() || !self.hide.is_empty()
+        !self.hide.is_empty()
     }
 
     /// As a launcher reads them.
@@ -116,15 +139,6 @@ impl Rules {
         }
         Ok(text.into())
     }
-}
-
-/// A path that steers agents and tools.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Protected {
-    /// The folders above it that must not be exchanged either, the uppermost first.
-    pub(super) above: Vec<PathBuf>,
-    /// The path itself. It is there, if only by a placeholder.
-    pub(super) path: PathBuf,
 }
 
 /// A path as people write it, made absolute. Nothing if it needs a home folder and there is none.

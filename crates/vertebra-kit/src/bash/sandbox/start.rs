@@ -1,10 +1,10 @@
 //! How a program is to be started so that it is held, and what came of trying.
 
-use std::{ffi::OsString, path::Path, sync::Arc};
+use std::{ffi::OsString, path::Path};
 
 use vertebra::ToolError;
 
-use super::{ASKED, HELD, NO_MOUNTS, engine::Tried, placeholders::Placeholders};
+use super::{ASKED, HELD, NO_MOUNTS, NO_SUPERVISOR, engine::Tried};
 
 /// How bubblewrap begins what it has to say.
 const BUBBLEWRAP: &str = "bwrap: ";
@@ -12,8 +12,6 @@ const BUBBLEWRAP: &str = "bwrap: ";
 /// How a program is to be started.
 pub(in crate::bash) struct Start {
     prefix: Option<Prefix>,
-    /// Kept as long as anything of the command runs.
-    pub(in crate::bash) placeholders: Arc<Placeholders>,
     /// What holds it, in a few words.
     pub(in crate::bash) state: String,
     /// What whoever reads the output has to know.
@@ -24,6 +22,8 @@ pub(in crate::bash) struct Start {
 pub(super) struct Prefix {
     pub(super) launcher: std::path::PathBuf,
     pub(super) rules: OsString,
+    /// Whether the rules ask for a supervisor of files.
+    pub(super) minded: bool,
     /// What may fail to begin, and leave another way open.
     pub(super) chance: Chance,
 }
@@ -41,11 +41,11 @@ pub(super) enum Chance {
 
 impl Start {
     pub(super) fn bare(state: String, remark: Option<String>) -> Self {
-        Self { prefix: None, placeholders: Arc::default(), state, remark }
+        Self { prefix: None, state, remark }
     }
 
-    pub(super) fn held(prefix: Prefix, placeholders: Placeholders, state: String, remark: Option<String>) -> Self {
-        Self { prefix: Some(prefix), placeholders: Arc::new(placeholders), state, remark }
+    pub(super) fn held(prefix: Prefix, state: String, remark: Option<String>) -> Self {
+        Self { prefix: Some(prefix), state, remark }
     }
 
     /// The command that starts the program.
@@ -68,6 +68,10 @@ impl Start {
     /// Whether the launcher failed, before anything ran, in a way that leaves another to try. It is then kept in mind.
     pub(in crate::bash) fn try_another(&self, word: &str, tried: &mut Tried) -> bool {
         let chance = self.prefix.as_ref().map_or(Chance::None, |prefix| prefix.chance);
+        if let (Some(Prefix { minded: true, .. }), Some(why)) = (&self.prefix, word.strip_prefix(NO_SUPERVISOR)) {
+            tried.supervisor = Some(why.to_owned());
+            return true;
+        }
         match (chance, word.strip_prefix(NO_MOUNTS)) {
             (Chance::OwnMounts, Some(why)) => tried.own = Some(why.to_owned()),
             (Chance::Bubblewrap, _) if word.starts_with(BUBBLEWRAP) => tried.bubblewrap = Some(word.to_owned()),

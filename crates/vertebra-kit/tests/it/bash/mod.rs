@@ -3,6 +3,7 @@
 mod bubblewrap;
 mod environment;
 mod escapes;
+mod everyday;
 mod folder;
 mod held;
 mod output;

@@ -1,0 +1,230 @@
+//! Seccomp: which system calls a command may make. It closes what Landlock does not know: sockets, namespaces, mounts,
+//! other processes, and parts of the kernel that an agent's command never needs.
+//!
+//! Three filters hold at once, and the strictest answer counts: one knows the calls that there are, one refuses what is
+//! closed, and one hands changes of files to the supervisor.
+
+mod table;
+
+use std::{collections::BTreeMap, os::fd::OwnedFd};
+
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, apply_filter,
+};
+use seccompy::{FilterWithListenerFlags, bpf::BpfInstruction, set_filter_with_listener};
+
+use self::table::{Limit, Rule, When, groups};
+use super::{launch::LaunchError, rules::Network};
+
+/// Flags of `clone` that make namespaces.
+const NAMESPACES: &[i32] = &[
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+/// `TIOCSTI` and `TIOCLINUX`: typing into a terminal on behalf of its user.
+const TYPING: [i32; 2] = [0x5412, 0x541C];
+
+/// The part of a socket's type that is not a flag.
+const SOCKET_TYPE: u64 = 0xF;
+
+/// The kind of `ioprio_set` that names a process.
+const IO_PROCESS: i32 = 1;
+
+/// Flags of `open` that change something.
+const CHANGING: &[i32] = &[libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT, libc::O_TRUNC];
+
+/// Bits of a mode that make a file executable.
+const EXECUTABLE: &[i32] = &[0o100, 0o010, 0o001];
+
+/// Stands in a program for the answer that asks the supervisor, which `seccompiler` does not know.
+const MARK: u32 = 0x7E57;
+
+/// The instruction that answers, and the answers.
+const RETURN: u16 = 0x06;
+const TRACE: u32 = 0x7FF0_0000;
+const USER_NOTIF: u32 = 0x7FC0_0000;
+
+type Filter = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// What stays open of the network.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Open {
+    pub(super) network: Network,
+    pub(super) unix_sockets: bool,
+}
+
+/// Restricts this thread, and all that it will start, for ever.
+pub(super) fn restrict(open: Open, is_minded: bool) -> Result<(), LaunchError> {
+    apply_filter(&program(known(), SeccompAction::Errno(libc::ENOSYS.cast_unsigned()), SeccompAction::Allow)?)?;
+    let closed = closed(open, is_minded)?;
+    Ok(apply_filter(&program(closed, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM.cast_unsigned()))?)?)
+}
+
+/// Hands changes of files to whoever gets what this returns.
+pub(super) fn listen() -> Result<OwnedFd, LaunchError> {
+    let program = program(minded()?, SeccompAction::Allow, SeccompAction::Trace(MARK))?;
+    let program: Vec<BpfInstruction> = program
+        .iter()
+        .map(|line| {
+            let asks = line.code == RETURN && line.k == TRACE | MARK;
+            BpfInstruction { code: line.code, jt: line.jt, jf: line.jf, k: if asks { USER_NOTIF } else { line.k } }
+        })
+        .collect();
+    // A signal must not interrupt a call that the supervisor has begun: it would be made twice.
+    let flags = FilterWithListenerFlags { ignore_non_fatal_signals: true, ..FilterWithListenerFlags::default() };
+    set_filter_with_listener(flags, &program).map_err(|error| LaunchError::NoSupervisor(error.to_string()))
+}
+
+/// All calls that there are, whatever becomes of them.
+fn known() -> Filter {
+    let known = groups().filter(|group| group.rule != Rule::Missing).flat_map(|group| group.calls);
+    known.map(|(_, number)| (*number, Vec::new())).collect()
+}
+
+/// What is refused, and with which arguments.
+fn closed(open: Open, is_minded: bool) -> Result<Filter, BackendError> {
+    let mut filter = Filter::new();
+    for group in groups() {
+        let rules = match group.rule {
+            Rule::Allowed | Rule::Minded(_) | Rule::Missing => continue,
+            Rule::Refused => Some(Vec::new()),
+            Rule::Limited(limit) => refused(limit, open, is_minded)?,
+        };
+        if let Some(rules) = rules {
+            filter.extend(group.calls.iter().map(|(_, number)| (*number, rules.clone())));
+        }
+    }
+    Ok(filter)
+}
+
+/// The arguments that are refused; an empty list refuses all of them. Where there is a supervisor, it looks at the
+/// processes that are named.
+fn refused(limit: Limit, open: Open, is_minded: bool) -> Result<Option<Vec<SeccompRule>>, BackendError> {
+    Ok(Some(match limit {
+        Limit::Sockets => sockets(open)?,
+        Limit::Pairs if open.unix_sockets => return Ok(None),
+        // A raw Unix socket is one for datagrams.
+        Limit::Pairs => [libc::SOCK_DGRAM, libc::SOCK_RAW]
+            .into_iter()
+            .map(|kind| rule([is(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), kind)]))
+            .collect::<Result<_, _>>()?,
+        Limit::Namespaces => {
+            let flags = NAMESPACES.iter().map(|flag| rule([is(0, SeccompCmpOp::MaskedEq(bits(*flag)), *flag)]));
+            flags.collect::<Result<_, _>>()?
+        }
+        Limit::Typing => {
+            TYPING.iter().map(|request| rule([is(1, SeccompCmpOp::Eq, *request)])).collect::<Result<_, _>>()?
+        }
+        Limit::OtherProcess if is_minded => return Ok(None),
+        Limit::OtherProcess => vec![rule([is(0, SeccompCmpOp::Ne, 0)])?],
+        Limit::OtherTarget => others(libc::PRIO_PROCESS.cast_signed(), is_minded)?,
+        Limit::OtherIoTarget => others(IO_PROCESS, is_minded)?,
+    }))
+}
+
+/// Groups and users, and where nobody looks at them all processes but the caller.
+fn others(process: i32, is_minded: bool) -> Result<Vec<SeccompRule>, BackendError> {
+    let mut rules = vec![rule([is(0, SeccompCmpOp::Ne, process)])?];
+    if !is_minded {
+        rules.push(rule([is(1, SeccompCmpOp::Ne, 0)])?);
+    }
+    Ok(rules)
+}
+
+/// What the supervisor is asked about.
+fn minded() -> Result<Filter, BackendError> {
+    let mut filter = Filter::new();
+    for group in groups() {
+        let any_of = |argument: u8, bits_of: &[i32]| {
+            let rules = bits_of.iter().map(|bit| rule([is(argument, SeccompCmpOp::MaskedEq(bits(*bit)), *bit)]));
+            rules.collect::<Result<Vec<_>, _>>()
+        };
+        let rules = match group.rule {
+            Rule::Minded(When::Always) => Vec::new(),
+            Rule::Minded(When::Opens(flags)) => any_of(flags, CHANGING)?,
+            Rule::Minded(When::Executable(mode)) => any_of(mode, EXECUTABLE)?,
+            Rule::Limited(Limit::OtherProcess) => vec![rule([is(0, SeccompCmpOp::Ne, 0)])?],
+            Rule::Limited(Limit::OtherTarget | Limit::OtherIoTarget) => vec![rule([is(1, SeccompCmpOp::Ne, 0)])?],
+            Rule::Limited(_) | Rule::Allowed | Rule::Refused | Rule::Missing => continue,
+        };
+        filter.extend(group.calls.iter().map(|(_, number)| (*number, rules.clone())));
+    }
+    Ok(filter)
+}
+
+/// An empty list refuses every socket. Pairs are another call.
+fn sockets(Open { network, unix_sockets }: Open) -> Result<Vec<SeccompRule>, BackendError> {
+    let mut open = Vec::new();
+    open.extend(unix_sockets.then_some(libc::AF_UNIX));
+    if network == Network::On {
+        // Names are looked up with the help of netlink.
+        open.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
+    }
+    if open.is_empty() {
+        return Ok(Vec::new());
+    }
+    let other_family = rule(open.into_iter().map(|family| is(0, SeccompCmpOp::Ne, family)))?;
+    // Netlink calls its ordinary sockets raw.
+    let raw =
+        rule([is(0, SeccompCmpOp::Ne, libc::AF_NETLINK), is(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), libc::SOCK_RAW)])?;
+    Ok(vec![other_family, raw])
+}
+
+/// Holds if all of the conditions hold.
+fn rule(
+    conditions: impl IntoIterator<Item = Result<SeccompCondition, BackendError>>,
+) -> Result<SeccompRule, BackendError> {
+    SeccompRule::new(conditions.into_iter().collect::<Result<_, _>>()?)
+}
+
+/// A condition on an argument. The kernel reads 32 bits of each of them, and so does the filter.
+fn is(argument: u8, operator: SeccompCmpOp, value: i32) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, bits(value))
+}
+
+fn bits(value: i32) -> u64 {
+    u64::from(value.cast_unsigned())
+}
+
+/// A program that answers one thing for what is in the filter and another for the rest. Calls of another architecture
+/// end the process.
+fn program(filter: Filter, otherwise: SeccompAction, matching: SeccompAction) -> Result<BpfProgram, LaunchError> {
+    let architecture = std::env::consts::ARCH.try_into().map_err(seccompiler::Error::Backend)?;
+    let filter = SeccompFilter::new(filter, otherwise, matching, architecture).and_then(TryInto::try_into);
+    Ok(filter.map_err(seccompiler::Error::Backend)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{table::page, *};
+
+    #[test]
+    fn every_call_is_in_the_table_once() {
+        let all: Vec<i64> = groups().flat_map(|group| group.calls).map(|(_, number)| *number).collect();
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_page_says_what_the_filter_does() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sandbox.md");
+        let docs = std::fs::read_to_string(path).expect("the page");
+        let (begin, end) = ("<!-- calls: begin -->\n", "<!-- calls: end -->");
+        let (before, rest) = docs.split_once(begin).expect("where the table begins");
+        let (found, after) = rest.split_once(end).expect("where the table ends");
+        if std::env::var_os("VERTEBRA_WRITE_DOCS").is_some() {
+            std::fs::write(path, format!("{before}{begin}{}{end}{after}", page())).expect("the page");
+            return;
+        }
+        assert_eq!(found, page(), "run the test with VERTEBRA_WRITE_DOCS=1 to write the table");
+    }
+}

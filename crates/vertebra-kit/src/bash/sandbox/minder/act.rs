@@ -1,0 +1,482 @@
+//! Each call that changes files, made by handle on behalf of the process that asked for it.
+
+use std::{
+    ffi::CString,
+    io::{Read as _, Write as _},
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+    },
+    path::Path,
+};
+
+use rustix::{
+    fs::{
+        AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fcntl_getfl, fcntl_setfl, fstat, ftruncate, linkat, mkdirat,
+        mknodat, openat, renameat_with, symlinkat, unlinkat,
+    },
+    io::Errno,
+};
+
+use super::{
+    Answer, Minder, PROBE, PROBED,
+    checked::Checked,
+    guard::{Change, Content, Verdict},
+    place::{Last, Name, Place, find},
+    task::{Call, Identities, Identity, is_ours},
+};
+
+/// The bit of `O_TMPFILE` that no other flag has.
+const TMPFILE: u32 = 0o20_000_000;
+
+/// How large a file is that is read to be judged.
+const BYTES: u64 = 1024 * 1024;
+
+/// How often a name is looked at again that somebody else exchanged meanwhile.
+const TRIES: usize = 8;
+
+/// A way to what the call wants: nothing to do, or an error, ends it.
+type Step<T> = Result<T, Answer>;
+
+impl Minder {
+    /// Makes a call, or says why not.
+    pub(super) fn act(&mut self, call: Call) -> Answer {
+        self.guard.refresh();
+        self.made(&call).unwrap_or_else(|answer| answer)
+    }
+
+    #[rustfmt::skip]
+    fn made(&mut self, call: &Call) -> Step<Answer> {
+        let here = libc::AT_FDCWD;
+        match call.number() {
+            libc::SYS_openat => self.open(call, call.descriptor(0), 1, call.small(2), call.small(3)),
+            libc::SYS_mkdirat => self.make_folder(call, call.descriptor(0), 1, call.small(2)),
+            libc::SYS_mknodat => self.make_node(call, call.descriptor(0), 1, call.small(2), call.argument(3)),
+            libc::SYS_symlinkat => self.make_link(call, 0, call.descriptor(1), 2),
+            libc::SYS_linkat => self.share(call, (call.descriptor(0), 1), (call.descriptor(2), 3), call.small(4)),
+            libc::SYS_renameat2 => self.rename(call, (call.descriptor(0), 1), (call.descriptor(2), 3), call.small(4)),
+            libc::SYS_unlinkat => self.remove(call, call.descriptor(0), 1, call.small(2)),
+            libc::SYS_truncate => self.truncate(call),
+            libc::SYS_fchmodat => self.change_mode(call, call.descriptor(0), 1, call.small(2)),
+            libc::SYS_fchmod => self.change_mode_of_open(call),
+            libc::SYS_umask | libc::SYS_setuid | libc::SYS_setgid | libc::SYS_setreuid | libc::SYS_setregid
+            | libc::SYS_setresuid | libc::SYS_setresgid | libc::SYS_setfsuid | libc::SYS_setfsgid
+            | libc::SYS_setgroups => {
+                self.identities.changing(call.thread());
+                Ok(Answer::Kernel)
+            }
+            libc::SYS_prlimit64 | libc::SYS_sched_setaffinity | libc::SYS_sched_setattr | libc::SYS_sched_setparam
+            | libc::SYS_sched_setscheduler | libc::SYS_migrate_pages | libc::SYS_move_pages => {
+                Ok(if is_ours(call.descriptor(0)) { Answer::Kernel } else { Answer::Failed(Errno::PERM) })
+            }
+            libc::SYS_setpriority | libc::SYS_ioprio_set => {
+                Ok(if is_ours(call.descriptor(1)) { Answer::Kernel } else { Answer::Failed(Errno::PERM) })
+            }
+            #[cfg(target_arch = "x86_64")]
+            number => match number {
+                libc::SYS_open => self.open(call, here, 0, call.small(1), call.small(2)),
+                libc::SYS_creat => {
+                    let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+                    self.open(call, here, 0, flags.cast_unsigned(), call.small(1))
+                }
+                libc::SYS_mkdir => self.make_folder(call, here, 0, call.small(1)),
+                libc::SYS_mknod => self.make_node(call, here, 0, call.small(1), call.argument(2)),
+                libc::SYS_symlink => self.make_link(call, 0, here, 1),
+                libc::SYS_link => self.share(call, (here, 0), (here, 1), 0),
+                libc::SYS_rename => self.rename(call, (here, 0), (here, 1), 0),
+                libc::SYS_renameat => self.rename(call, (call.descriptor(0), 1), (call.descriptor(2), 3), 0),
+                libc::SYS_unlink => self.remove(call, here, 0, 0),
+                libc::SYS_rmdir => self.remove(call, here, 0, libc::AT_REMOVEDIR.cast_unsigned()),
+                libc::SYS_chmod => self.change_mode(call, here, 0, call.small(1)),
+                _ => Ok(Answer::Kernel),
+            },
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => Ok(Answer::Kernel),
+        }
+    }
+
+    /// The path that an argument points to.
+    fn path(&self, call: &Call, at: usize) -> Step<Vec<u8>> {
+        match call.text(at) {
+            Some(Ok(path)) if path == PROBE.as_bytes() => Err(Answer::Failed(PROBED)),
+            Some(Ok(path)) => Ok(path),
+            Some(Err(errno)) => Err(Answer::Failed(errno)),
+            None => Err(Answer::Kernel),
+        }
+    }
+
+    fn identity(&mut self, call: &Call) -> Step<Identity> {
+        self.identities.of(call.thread()).ok_or(Answer::Kernel)
+    }
+
+    /// Where a path leads, looked up with the rights of the process.
+    fn place(&self, call: &Call, identity: Identity, descriptor: i32, path: Vec<u8>, last: Last) -> Place {
+        self.identities.acting(identity, || find(call, descriptor, path, last))
+    }
+
+    /// A name in a writable folder. Elsewhere the kernel knows best.
+    fn name(&mut self, call: &Call, descriptor: i32, at: usize) -> Step<(Name, Identity)> {
+        let path = self.path(call, at)?;
+        let identity = self.identity(call)?;
+        match self.place(call, identity, descriptor, path, Last::Keep) {
+            Place::Name(name) if self.guard.zone(&name.path()).is_some() => Ok((name, identity)),
+            Place::Name(_) | Place::Open(..) | Place::Unknown => Err(Answer::Kernel),
+        }
+    }
+
+    /// Does it, if the process still waits: what was read of it then was its own.
+    fn done<T>(
+        &self,
+        call: &Call,
+        identity: Identity,
+        act: impl FnOnce() -> rustix::io::Result<T>,
+    ) -> Step<T> {
+        if !self.is_valid(&call.notification) {
+            return Err(Answer::Failed(Errno::INTR));
+        }
+        self.identities.acting(identity, act).map_err(Answer::Failed)
+    }
+
+    /// Judges a change that needs no look at a content.
+    fn allowed(&self, name: &Name, change: Change) -> Step<()> {
+        match self.guard.judge(name, change) {
+            Verdict::Yes => Ok(()),
+            Verdict::No | Verdict::IfHarmless(_) => Err(Answer::Failed(Errno::ACCESS)),
+        }
+    }
+
+    fn open(&mut self, call: &Call, descriptor: i32, at: usize, flags: u32, mode: u32) -> Step<Answer> {
+        let asked = OFlags::from_bits_retain(flags);
+        if asked.contains(OFlags::PATH) {
+            return Ok(Answer::Kernel);
+        }
+        let path = self.path(call, at)?;
+        let identity = self.identity(call)?;
+        let creates = asked.contains(OFlags::CREATE);
+        let is_new = creates && asked.contains(OFlags::EXCL);
+        let last = if is_new || asked.contains(OFlags::NOFOLLOW) { Last::Keep } else { Last::Follow };
+        for _ in 0..TRIES {
+            let name = match self.place(call, identity, descriptor, path.clone(), last) {
+                Place::Name(name) if self.guard.zone(&name.path()).is_some() => name,
+                Place::Open(path, file) if self.guard.zone(&path).is_some() => {
+                    return self.reopen(call, identity, &path, &file, asked);
+                }
+                Place::Name(_) | Place::Open(..) | Place::Unknown => return Ok(Answer::Kernel),
+            };
+            if flags & TMPFILE != 0 {
+                return Ok(Answer::Failed(Errno::OPNOTSUPP));
+            }
+            let only_reads = (asked & OFlags::RWMODE) == OFlags::RDONLY && !asked.contains(OFlags::TRUNC);
+            let change = match name.kind() {
+                None if !creates || name.slash => return Ok(Answer::Kernel),
+                None => Change::MakeFile,
+                Some(_) if is_new => return Ok(Answer::Failed(Errno::EXIST)),
+                Some(_) if only_reads => return Ok(Answer::Kernel),
+                Some(FileType::RegularFile | FileType::Fifo) => Change::Write,
+                Some(FileType::Symlink) => return Ok(Answer::Failed(Errno::LOOP)),
+                Some(_) => return Ok(Answer::Kernel),
+            };
+            match self.guard.judge(&name, change) {
+                Verdict::Yes => {}
+                Verdict::No => return Ok(Answer::Failed(Errno::ACCESS)),
+                Verdict::IfHarmless(content) => return self.open_checked(call, identity, name, asked, mode, content),
+            }
+            // Never waits for the other end of a pipe, and never follows a link that appeared meanwhile.
+            let mut opened = asked | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+            opened.set(OFlags::EXCL, change == Change::MakeFile);
+            opened.set(OFlags::CREATE, change == Change::MakeFile);
+            let mode = Mode::from_raw_mode(mode);
+            match self.done(call, identity, || openat(&name.folder, &name.name, opened, mode)) {
+                Ok(file) => {
+                    if change == Change::MakeFile && let Ok(made) = fstat(&file) {
+                        self.guard.note_made(&name.path(), &made);
+                    }
+                    return handed(file, asked);
+                }
+                Err(Answer::Failed(Errno::NXIO)) if !asked.contains(OFlags::NONBLOCK) => return Ok(Answer::Later),
+                // Somebody else was faster: it has to be looked at again.
+                Err(Answer::Failed(Errno::LOOP | Errno::NOENT)) if change == Change::Write => {}
+                Err(Answer::Failed(Errno::EXIST)) if !is_new => {}
+                Err(answer) => return Ok(answer),
+            }
+        }
+        Ok(Answer::Failed(Errno::ACCESS))
+    }
+
+    /// Opens what the process has open already, for writing this time.
+    fn reopen(
+        &self,
+        call: &Call,
+        identity: Identity,
+        path: &Path,
+        file: &OwnedFd,
+        asked: OFlags,
+    ) -> Step<Answer> {
+        let found = fstat(file).map_err(Answer::Failed)?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+            return Ok(Answer::Kernel);
+        }
+        if !self.guard.judge_open(path, &found, Change::Write) {
+            return Ok(Answer::Failed(Errno::ACCESS));
+        }
+        let opened = (asked | OFlags::CLOEXEC | OFlags::NONBLOCK) - OFlags::CREATE - OFlags::EXCL - OFlags::NOFOLLOW;
+        let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let file = self.done(call, identity, || openat(CWD, &*link, opened, Mode::empty()))?;
+        handed(file, asked)
+    }
+
+    /// Gives the process a pipe in place of a file whose content has to be looked at.
+    fn open_checked(
+        &mut self,
+        call: &Call,
+        identity: Identity,
+        name: Name,
+        asked: OFlags,
+        mode: u32,
+        content: Content,
+    ) -> Step<Answer> {
+        let starts_anew = name.found.is_none() || asked.contains(OFlags::TRUNC);
+        if (asked & OFlags::RWMODE) != OFlags::WRONLY || asked.contains(OFlags::APPEND) || !starts_anew {
+            return Ok(Answer::Failed(Errno::ACCESS));
+        }
+        let (path, folder) = (name.path(), name.folder);
+        let mode = Identities::masked(identity, Mode::from_raw_mode(mode));
+        let (to, checked) = Checked::begin(folder, path, mode, content).map_err(Answer::Failed)?;
+        self.checked.push(checked);
+        if !self.is_valid(&call.notification) {
+            return Ok(Answer::Failed(Errno::INTR));
+        }
+        Ok(Answer::Opened(to, asked.contains(OFlags::CLOEXEC)))
+    }
+
+    fn make_folder(&mut self, call: &Call, descriptor: i32, at: usize, mode: u32) -> Step<Answer> {
+        let (name, identity) = self.name(call, descriptor, at)?;
+        if name.found.is_some() {
+            return Ok(Answer::Failed(Errno::EXIST));
+        }
+        self.allowed(&name, Change::MakeFolder)?;
+        self.done(call, identity, || mkdirat(&name.folder, &name.name, Mode::from_raw_mode(mode)))?;
+        Ok(Answer::Done)
+    }
+
+    fn make_node(&mut self, call: &Call, descriptor: i32, at: usize, mode: u32, device: u64) -> Step<Answer> {
+        let (name, identity) = self.name(call, descriptor, at)?;
+        if name.found.is_some() {
+            return Ok(Answer::Failed(Errno::EXIST));
+        }
+        let kind = match FileType::from_raw_mode(mode) {
+            FileType::Unknown | FileType::RegularFile => FileType::RegularFile,
+            kind @ FileType::Fifo => kind,
+            // Sockets and devices: the kernel says no, or makes a socket where that is open.
+            _ => return Ok(Answer::Kernel),
+        };
+        self.allowed(&name, if kind == FileType::Fifo { Change::MakeOther } else { Change::MakeFile })?;
+        let mode = Mode::from_raw_mode(mode);
+        self.done(call, identity, || mknodat(&name.folder, &name.name, kind, mode, device))?;
+        Ok(Answer::Done)
+    }
+
+    fn make_link(&mut self, call: &Call, to: usize, descriptor: i32, at: usize) -> Step<Answer> {
+        let target = CString::new(self.path(call, to)?).map_err(|_| Answer::Kernel)?;
+        let (name, identity) = self.name(call, descriptor, at)?;
+        if name.found.is_some() {
+            return Ok(Answer::Failed(Errno::EXIST));
+        }
+        if name.slash {
+            return Ok(Answer::Kernel);
+        }
+        self.allowed(&name, Change::MakeOther)?;
+        self.done(call, identity, || symlinkat(&*target, &name.folder, &name.name))?;
+        Ok(Answer::Done)
+    }
+
+    fn share(&mut self, call: &Call, from: (i32, usize), to: (i32, usize), flags: u32) -> Step<Answer> {
+        if AtFlags::from_bits_retain(flags).contains(AtFlags::EMPTY_PATH) {
+            return Ok(Answer::Kernel);
+        }
+        let follows = AtFlags::from_bits_retain(flags).contains(AtFlags::SYMLINK_FOLLOW);
+        let path = self.path(call, from.1)?;
+        let identity = self.identity(call)?;
+        let last = if follows { Last::Follow } else { Last::Keep };
+        let Place::Name(old) = self.place(call, identity, from.0, path, last) else { return Ok(Answer::Kernel) };
+        let (new, _) = self.name(call, to.0, to.1)?;
+        if new.found.is_some() {
+            return Ok(Answer::Failed(Errno::EXIST));
+        }
+        if old.slash || new.slash || old.found.is_none() {
+            return Ok(Answer::Kernel);
+        }
+        self.allowed(&old, Change::Share)?;
+        self.allowed(&new, Change::MakeOther)?;
+        self.done(call, identity, || linkat(&old.folder, &old.name, &new.folder, &new.name, AtFlags::empty()))?;
+        Ok(Answer::Done)
+    }
+
+    fn rename(&mut self, call: &Call, from: (i32, usize), to: (i32, usize), flags: u32) -> Step<Answer> {
+        let (old, identity) = self.name(call, from.0, from.1)?;
+        let (new, _) = self.name(call, to.0, to.1)?;
+        let flags = RenameFlags::from_bits_retain(flags);
+        if flags.contains(RenameFlags::WHITEOUT) || old.found.is_none() {
+            return Ok(Answer::Kernel);
+        }
+        let exchanges = flags.contains(RenameFlags::EXCHANGE);
+        let is_folder = |name: &Name| name.kind() == Some(FileType::Directory);
+        if (old.slash && !is_folder(&old)) || (new.slash && !is_folder(&old)) {
+            return Ok(Answer::Failed(Errno::NOTDIR));
+        }
+        self.allowed(&old, Change::Leave)?;
+        if exchanges {
+            self.allowed(&old, Change::Arrive)?;
+            self.allowed(&new, Change::Leave)?;
+        }
+        let content = match self.guard.judge(&new, Change::Arrive) {
+            Verdict::Yes => None,
+            Verdict::IfHarmless(content) if !exchanges && !is_folder(&old) => Some(content),
+            Verdict::No | Verdict::IfHarmless(_) => return Ok(Answer::Failed(Errno::ACCESS)),
+        };
+        let moves = |old: &Name, new: &Name| !is_folder(old) || self.guard.may_move_folder(&old.path(), &new.path());
+        if !moves(&old, &new) || (exchanges && !moves(&new, &old)) {
+            // Programs that move a folder then copy what is in it.
+            return Ok(Answer::Failed(Errno::XDEV));
+        }
+        if let Some(content) = content {
+            self.replace(call, identity, &old, &new, content)?;
+        } else {
+            let act = || renameat_with(&old.folder, &old.name, &new.folder, &new.name, flags);
+            self.done(call, identity, act)?;
+        }
+        Ok(Answer::Done)
+    }
+
+    /// Puts a copy in the place of a file, if it is harmless: who has the original open could write to it afterwards.
+    fn replace(&self, call: &Call, identity: Identity, from: &Name, to: &Name, content: Content) -> Step<()> {
+        let refused = || Answer::Failed(Errno::ACCESS);
+        if from.kind() != Some(FileType::RegularFile) {
+            return Err(refused());
+        }
+        let read = |name: &Name| -> Step<Vec<u8>> {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let file = openat(&name.folder, &name.name, flags, Mode::empty()).map_err(Answer::Failed)?;
+            let mut bytes = Vec::new();
+            let read = std::fs::File::from(file).take(BYTES + 1).read_to_end(&mut bytes);
+            read.map_err(|_| refused())?;
+            if bytes.len() as u64 > BYTES { Err(refused()) } else { Ok(bytes) }
+        };
+        let new = read(from)?;
+        let old = if to.found.is_some() { read(to)? } else { Vec::new() };
+        if !content.is_harmless(&to.path(), &old, &new) {
+            return Err(refused());
+        }
+        let mode = Mode::from_raw_mode(from.found.map_or(0o644, |found| found.st_mode) & 0o7777);
+        self.done(call, identity, || {
+            unlinkat(&from.folder, &from.name, AtFlags::empty())?;
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let file = openat(&from.folder, &from.name, flags, mode)?;
+            let mut file = std::fs::File::from(file);
+            file.write_all(&new).map_err(|_| Errno::IO)?;
+            rustix::fs::fchmod(&file, mode)?;
+            renameat_with(&from.folder, &from.name, &to.folder, &to.name, RenameFlags::empty())
+        })
+    }
+
+    fn remove(&mut self, call: &Call, descriptor: i32, at: usize, flags: u32) -> Step<Answer> {
+        let (name, identity) = self.name(call, descriptor, at)?;
+        if name.found.is_none() {
+            return Ok(Answer::Failed(Errno::NOENT));
+        }
+        let flags = AtFlags::from_bits_retain(flags);
+        if name.slash && !flags.contains(AtFlags::REMOVEDIR) {
+            return Ok(Answer::Kernel);
+        }
+        self.allowed(&name, Change::Remove)?;
+        self.done(call, identity, || unlinkat(&name.folder, &name.name, flags))?;
+        Ok(Answer::Done)
+    }
+
+    fn truncate(&mut self, call: &Call) -> Step<Answer> {
+        let path = self.path(call, 0)?;
+        let identity = self.identity(call)?;
+        let Place::Name(name) = self.place(call, identity, libc::AT_FDCWD, path, Last::Follow) else {
+            return Ok(Answer::Kernel);
+        };
+        if self.guard.zone(&name.path()).is_none() || name.kind() != Some(FileType::RegularFile) {
+            return Ok(Answer::Kernel);
+        }
+        self.allowed(&name, Change::Write)?;
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let length = call.argument(1);
+        self.done(call, identity, || {
+            let file = openat(&name.folder, &name.name, flags, Mode::empty())?;
+            ftruncate(&file, length)
+        })?;
+        Ok(Answer::Done)
+    }
+
+    fn change_mode(&mut self, call: &Call, descriptor: i32, at: usize, mode: u32) -> Step<Answer> {
+        // Landlock knows no modes, so the kernel is never asked about a path that could be exchanged meanwhile.
+        let refused = |answer| if let Answer::Kernel = answer { Answer::Failed(Errno::ACCESS) } else { answer };
+        let path = self.path(call, at).map_err(refused)?;
+        let identity = self.identity(call).map_err(refused)?;
+        match self.place(call, identity, descriptor, path, Last::Follow) {
+            Place::Name(name) if self.guard.zone(&name.path()).is_some() && name.found.is_some() => {
+                if name.kind() != Some(FileType::Directory) {
+                    self.allowed(&name, Change::Execute)?;
+                }
+                let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                self.done(call, identity, || {
+                    let file = openat(&name.folder, &name.name, flags, Mode::empty())?;
+                    if name.found.is_none_or(|found| fstat(&file).is_ok_and(|now| now.st_ino != found.st_ino)) {
+                        return Err(Errno::ACCESS);
+                    }
+                    set_mode(&file, mode)
+                })?;
+                Ok(Answer::Done)
+            }
+            Place::Open(path, file) => self.change_mode_of(call, identity, &path, &file, mode),
+            Place::Name(name) if name.found.is_some() => self.done(call, identity, || {
+                let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                set_mode(&openat(&name.folder, &name.name, flags, Mode::empty())?, mode)
+            }).map(|()| Answer::Done),
+            Place::Name(_) => Ok(Answer::Failed(Errno::NOENT)),
+            Place::Unknown => Ok(Answer::Failed(Errno::ACCESS)),
+        }
+    }
+
+    fn change_mode_of_open(&mut self, call: &Call) -> Step<Answer> {
+        let identity = self.identity(call).map_err(|_| Answer::Failed(Errno::ACCESS))?;
+        let file = call.open_file(call.descriptor(0)).ok_or(Answer::Failed(Errno::BADF))?;
+        let path = super::place::path_of(&file).ok_or(Answer::Failed(Errno::ACCESS))?;
+        self.change_mode_of(call, identity, &path, &file, call.small(1))
+    }
+
+    fn change_mode_of(
+        &self,
+        call: &Call,
+        identity: Identity,
+        path: &Path,
+        file: &OwnedFd,
+        mode: u32,
+    ) -> Step<Answer> {
+        let found = fstat(file).map_err(Answer::Failed)?;
+        let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+        if is_file && self.guard.zone(path).is_some() && !self.guard.judge_open(path, &found, Change::Execute) {
+            return Ok(Answer::Failed(Errno::ACCESS));
+        }
+        self.done(call, identity, || set_mode(file, mode))?;
+        Ok(Answer::Done)
+    }
+}
+
+/// Changes the mode of what a handle leads to.
+fn set_mode(file: &OwnedFd, mode: u32) -> rustix::io::Result<()> {
+    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+    rustix::fs::chmodat(CWD, link, Mode::from_raw_mode(mode), AtFlags::empty())
+}
+
+/// A file as the process asked for it.
+fn handed(file: OwnedFd, asked: OFlags) -> Step<Answer> {
+    if !asked.contains(OFlags::NONBLOCK) {
+        let flags = fcntl_getfl(&file).map_err(Answer::Failed)?;
+        fcntl_setfl(&file, flags - OFlags::NONBLOCK).map_err(Answer::Failed)?;
+    }
+    Ok(Answer::Opened(file, asked.contains(OFlags::CLOEXEC)))
+}

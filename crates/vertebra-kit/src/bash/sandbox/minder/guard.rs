@@ -1,0 +1,327 @@
+//! What may be changed: where the command may write, and which names there decide what other programs do.
+
+use std::{
+    collections::HashSet,
+    fs,
+    os::{fd::OwnedFd, unix::fs::MetadataExt as _},
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{FileType, Stat};
+
+use super::{
+    super::rules::{Folder, Rules, Use},
+    place::{Name, path_of},
+};
+use crate::protected::{Protection, git, protection_below};
+
+/// Folders in which package managers unpack what others wrote. Names that configure agents and editors are common there,
+/// and nobody works in them.
+const PACKAGES: &[&str] = &["node_modules", "site-packages", "dist-packages"];
+
+/// How many files are looked through for second names.
+const LOOKED_AT: usize = 20_000;
+
+/// A file or folder, whatever its name.
+pub(super) type Identity = (u64, u64);
+
+/// What is to be done with a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    MakeFile,
+    MakeFolder,
+    /// A link, a pipe, or a second name for a file.
+    MakeOther,
+    /// What is in a file.
+    Write,
+    /// Make it a program.
+    Execute,
+    Remove,
+    /// Rename it to something else.
+    Leave,
+    /// Rename something else to it.
+    Arrive,
+    /// Give it a second name.
+    Share,
+}
+
+/// Whether a change is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Yes,
+    No,
+    /// If its content is harmless.
+    IfHarmless(Content),
+}
+
+/// Which check a content has to pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    Link,
+    Config,
+    Todo,
+}
+
+impl Content {
+    /// Whether `new` may stand at a path in place of `old`.
+    pub(super) fn is_harmless(self, path: &Path, old: &[u8], new: &[u8]) -> bool {
+        match self {
+            Self::Link => git::link(path, new),
+            Self::Config => git::config_change(path, old, new),
+            Self::Todo => git::todo(new),
+        }
+        .is_ok()
+    }
+}
+
+/// Where a path lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Zone {
+    /// In a folder that people work in, with the folder above which names do not count.
+    Work(PathBuf),
+    /// Among temporary files and packages, where only git is guarded.
+    Loose,
+    /// Among the shared memory of all processes.
+    Shared,
+}
+
+pub(super) struct Guard {
+    folders: Vec<(OwnedFd, Use)>,
+    /// Where they are now.
+    roots: Vec<(PathBuf, Use)>,
+    /// Paths that are not changed besides.
+    protect: Vec<PathBuf>,
+    /// What is not renamed or removed: the writable folders, and the folders above what is hidden or protected.
+    pinned: HashSet<Identity>,
+    /// Files that are protected and have a second name.
+    shared_names: HashSet<Identity>,
+    /// What this command has made in shared memory.
+    made: HashSet<Identity>,
+}
+
+impl Guard {
+    /// The folders are those of the rules, in the same order.
+    pub(super) fn new(rules: &Rules, handles: Vec<OwnedFd>) -> Self {
+        let folders: Vec<(OwnedFd, Use)> =
+            handles.into_iter().zip(&rules.write).map(|(handle, Folder { used, .. })| (handle, *used)).collect();
+        let mut guard = Self {
+            protect: rules.protect.clone(),
+            pinned: HashSet::new(),
+            shared_names: HashSet::new(),
+            made: HashSet::new(),
+            roots: Vec::new(),
+            folders,
+        };
+        guard.refresh();
+        let roots: Vec<PathBuf> = guard.roots.iter().map(|(path, _)| path.clone()).collect();
+        let below_folder = |path: &Path| roots.iter().any(|root| path.starts_with(root));
+        let still = roots.iter().chain(&rules.hide).chain(&rules.deny_read).chain(&rules.protect);
+        for path in still.flat_map(|path| path.ancestors()).filter(|path| below_folder(path)) {
+            guard.pinned.extend(identity_at(path));
+        }
+        for root in roots {
+            guard.look_for_second_names(&root);
+        }
+        guard
+    }
+
+    /// Protected files may have another name already, by which they could be written.
+    fn look_for_second_names(&mut self, root: &Path) {
+        let mut left = LOOKED_AT;
+        let mut folders = vec![root.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let Ok(found) = entry.metadata() else { continue };
+                left = left.saturating_sub(1);
+                if left == 0 {
+                    return;
+                }
+                let is_ruled = self.protection(&path) != Protection::Free;
+                // Git's objects are many, and nobody runs them.
+                let skipped = ["objects", "logs", "refs"].iter().any(|name| path.ends_with(Path::new(".git").join(name)));
+                if found.is_dir() && !skipped && (is_ruled || folder.components().any(|part| part.as_os_str() == ".git")) {
+                    folders.push(path);
+                } else if found.is_file() && found.nlink() > 1 && is_ruled {
+                    self.shared_names.insert((found.dev(), found.ino()));
+                }
+            }
+        }
+    }
+
+    /// Looks where the writable folders are: somebody outside may have renamed one.
+    pub(super) fn refresh(&mut self) {
+        self.roots.clear();
+        self.roots.extend(self.folders.iter().filter_map(|(handle, used)| Some((path_of(handle)?, *used))));
+    }
+
+    /// Where a path lies; nothing if no command may write there.
+    pub(super) fn zone(&self, path: &Path) -> Option<Zone> {
+        let mut zone = None;
+        let mut longest = 0;
+        for (root, used) in &self.roots {
+            match used {
+                Use::Work if path.starts_with(root) => {
+                    let length = root.as_os_str().len();
+                    if length >= longest {
+                        longest = length;
+                        zone = Some(if is_packaged(path, root) { Zone::Loose } else { Zone::Work(root.clone()) });
+                    }
+                }
+                // Right above a folder that people work in: what is there counts in it too.
+                Use::Work if longest == 0 && path.parent().is_some_and(|above| root.starts_with(above)) => {
+                    let above = path.parent().unwrap_or(path).to_owned();
+                    let is_writable = self.roots.iter().any(|(other, _)| above.starts_with(other));
+                    zone = is_writable.then_some(Zone::Work(above)).or(zone);
+                }
+                Use::Temporary if path.starts_with(root) => zone = zone.or(Some(Zone::Loose)),
+                Use::Shared if path.starts_with(root) => zone = zone.or(Some(Zone::Shared)),
+                Use::Work | Use::Temporary | Use::Shared => {}
+            }
+        }
+        zone
+    }
+
+    fn protection(&self, path: &Path) -> Protection {
+        if self.protect.iter().any(|protected| path.starts_with(protected)) {
+            return Protection::Denied;
+        }
+        let is_git = |folder: &Path| self.roots.iter().any(|(root, _)| folder.starts_with(root)) && git::has_head(folder);
+        match self.zone(path) {
+            Some(Zone::Work(root)) => protection_below(&root, path, &is_git),
+            Some(Zone::Loose) => git::protection(path, &is_git),
+            Some(Zone::Shared) | None => Protection::Free,
+        }
+    }
+
+    /// Whether something may be done with a name in a writable folder.
+    pub(super) fn judge(&self, name: &Name, change: Change) -> Verdict {
+        let path = name.path();
+        if let Some(found) = &name.found
+            && !self.may_touch(&path, found, change)
+        {
+            return Verdict::No;
+        }
+        let exists = name.found.is_some();
+        let is_folder = name.kind() == Some(FileType::Directory);
+        let yes_if = |yes: bool| if yes { Verdict::Yes } else { Verdict::No };
+        match self.protection(&path) {
+            Protection::Free => Verdict::Yes,
+            Protection::Denied => Verdict::No,
+            Protection::Kept => match change {
+                Change::MakeFolder => Verdict::Yes,
+                Change::Remove => yes_if(!self.is_own(&path)),
+                _ => Verdict::No,
+            },
+            Protection::GitEntry => match change {
+                Change::MakeFolder => Verdict::Yes,
+                Change::MakeFile => Verdict::IfHarmless(Content::Link),
+                Change::Write if !is_folder && !self.is_own(&path) => Verdict::IfHarmless(Content::Link),
+                Change::Remove => yes_if(!self.is_own(&path)),
+                _ => Verdict::No,
+            },
+            Protection::GitLink => match change {
+                Change::MakeFile => Verdict::IfHarmless(Content::Link),
+                Change::Remove => Verdict::Yes,
+                _ => Verdict::No,
+            },
+            Protection::GitHead => match change {
+                Change::MakeFile | Change::MakeFolder | Change::MakeOther | Change::Arrive => {
+                    let folder = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&name.folder));
+                    yes_if(git::may_become_git_dir(Path::new(&folder)).is_ok())
+                }
+                _ => Verdict::Yes,
+            },
+            Protection::Hooks => {
+                let is_sample = path.extension().is_some_and(|extension| extension == "sample");
+                match change {
+                    Change::MakeFile => yes_if(is_sample && !exists),
+                    Change::Execute => yes_if(is_sample),
+                    Change::Remove => yes_if(!self.is_own(&path)),
+                    _ => Verdict::No,
+                }
+            }
+            Protection::GitConfig => match change {
+                Change::MakeFile | Change::Arrive => Verdict::IfHarmless(Content::Config),
+                Change::Execute => Verdict::Yes,
+                Change::Remove => yes_if(!self.is_own(&path)),
+                _ => Verdict::No,
+            },
+            Protection::GitTodo => match change {
+                Change::MakeFile | Change::Write | Change::Arrive => Verdict::IfHarmless(Content::Todo),
+                Change::Remove | Change::Leave => Verdict::Yes,
+                _ => Verdict::No,
+            },
+        }
+    }
+
+    /// Whether something that is there may be touched at all, whatever its name.
+    fn may_touch(&self, path: &Path, found: &Stat, change: Change) -> bool {
+        let identity = identity(found);
+        match change {
+            Change::Remove | Change::Leave | Change::Arrive => {
+                !self.pinned.contains(&identity) && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
+            }
+            Change::Write | Change::Execute | Change::Share => {
+                !self.shared_names.contains(&identity)
+                    && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
+            }
+            Change::MakeFile | Change::MakeFolder | Change::MakeOther => true,
+        }
+    }
+
+    /// Whether an open file may be written or made a program.
+    pub(super) fn judge_open(&self, path: &Path, found: &Stat, change: Change) -> bool {
+        // What has no name any more cannot be run by one.
+        found.st_nlink == 0
+            || (self.may_touch(path, found, change)
+                && match self.protection(path) {
+                    Protection::Free | Protection::GitHead => true,
+                    Protection::GitConfig => change == Change::Execute,
+                    _ => false,
+                })
+    }
+
+    /// Whether a folder may go from one place to another as it is. If not, it is copied, and each name in it judged.
+    pub(super) fn may_move_folder(&self, from: &Path, to: &Path) -> bool {
+        let is_work = |zone: Option<Zone>| matches!(zone, Some(Zone::Work(_)));
+        let in_git = |path: &Path| {
+            let mut above = path.ancestors().skip(1);
+            above.any(|folder| folder.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git")))
+                || path.parent().is_some_and(git::has_head)
+        };
+        !in_git(to) && (is_work(self.zone(from)) || !is_work(self.zone(to)))
+    }
+
+    /// Remembers what was made in shared memory.
+    pub(super) fn note_made(&mut self, path: &Path, made: &Stat) {
+        if self.zone(path) == Some(Zone::Shared) {
+            self.made.insert(identity(made));
+        }
+    }
+
+    /// Whether it belongs to the repository of a folder that people work in: its hooks and its configuration stay.
+    fn is_own(&self, path: &Path) -> bool {
+        self.roots.iter().filter(|(_, used)| *used == Use::Work).any(|(root, _)| {
+            let git = root.join(".git");
+            let own = ["hooks", "config", "config.worktree"];
+            path == git || own.iter().any(|name| path.starts_with(git.join(name)))
+        })
+    }
+}
+
+fn is_packaged(path: &Path, root: &Path) -> bool {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    // The folder of the packages itself is still a name among others.
+    let above = below.parent().unwrap_or(below);
+    above.iter().any(|name| PACKAGES.iter().any(|packages| name == *packages))
+}
+
+pub(super) fn identity(found: &Stat) -> Identity {
+    (found.st_dev, found.st_ino)
+}
+
+fn identity_at(path: &Path) -> Option<Identity> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}

@@ -1,0 +1,142 @@
+//! The supervisor of a command: it makes every change of files on the command's behalf, and the command itself can make
+//! none. So names that do not exist yet are protected without anything being put in their place.
+//!
+//! The kernel hands each changing call to this one thread, and the process that made it waits. A path is read once,
+//! resolved once to the handle of a folder and a name, judged, and used by that handle. Everything that is not understood
+//! goes back to the kernel, where Landlock refuses it: which calls are handed over decides what works, not what is safe.
+
+mod act;
+mod checked;
+mod guard;
+mod place;
+mod task;
+
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+
+use rustix::{
+    event::{PollFd, PollFlags},
+    io::Errno,
+};
+use seccompy::{
+    AddDescriptorError, AddDescriptorOptions, ReceiveNotificationError, SeccompNotif, add_descriptor_to_target,
+    check_validity, continue_syscall, fail_syscall, receive_notification, return_syscall, send_response,
+};
+
+use self::{
+    checked::Checked,
+    guard::Guard,
+    task::{Call, Identities},
+};
+use super::rules::Rules;
+
+/// A path that nothing is made at: the supervisor answers it with an error that the kernel never gives there.
+pub(super) const PROBE: &str = "/proc/vertebra sandbox: probe";
+
+/// The error.
+pub(super) const PROBED: Errno = Errno::XFULL;
+
+/// What is answered to a call.
+enum Answer {
+    /// The kernel makes the call. It changes nothing: Landlock holds it.
+    Kernel,
+    Done,
+    Failed(Errno),
+    /// A file that was opened; and whether it is closed when the process becomes another program.
+    Opened(OwnedFd, bool),
+    /// Not yet: the other end of a pipe is not open.
+    Later,
+}
+
+/// Makes the calls of a command.
+pub(super) struct Minder {
+    listener: OwnedFd,
+    guard: Guard,
+    identities: Identities,
+    /// Calls that wait for the other end of a pipe.
+    waiting: Vec<SeccompNotif>,
+    /// Files whose content is judged when it has been written.
+    checked: Vec<Checked>,
+}
+
+impl Minder {
+    /// The handles are those of the writable folders in the rules.
+    pub(super) fn new(listener: OwnedFd, rules: &Rules, folders: Vec<OwnedFd>) -> Self {
+        Self {
+            listener,
+            guard: Guard::new(rules, folders),
+            identities: Identities::new(),
+            waiting: Vec::new(),
+            checked: Vec::new(),
+        }
+    }
+
+    /// What there is to wait for.
+    pub(super) fn polled(&self) -> impl Iterator<Item = PollFd<'_>> {
+        let files = self.checked.iter().map(|checked| PollFd::from_borrowed_fd(checked.as_fd(), PollFlags::IN));
+        std::iter::once(PollFd::new(&self.listener, PollFlags::IN)).chain(files)
+    }
+
+    /// Whether a call has to be tried again soon.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Answers the call that is there, and those that waited.
+    pub(super) fn serve(&mut self, has_call: bool) {
+        self.finish_checked();
+        for notification in std::mem::take(&mut self.waiting) {
+            if self.is_valid(&notification) {
+                self.answer(notification);
+            }
+        }
+        if !has_call {
+            return;
+        }
+        match receive_notification(self.listener.as_raw_fd()) {
+            Ok(notification) => self.answer(notification),
+            // The process was killed meanwhile.
+            Err(ReceiveNotificationError::Interrupted | ReceiveNotificationError::Unknown(_)) => {}
+        }
+    }
+
+    /// Writes the files whose content is complete.
+    pub(super) fn finish_checked(&mut self) {
+        self.checked.retain_mut(|checked| !checked.finish());
+    }
+
+    fn is_valid(&self, notification: &SeccompNotif) -> bool {
+        check_validity(self.listener.as_raw_fd(), notification).unwrap_or(false)
+    }
+
+    fn answer(&mut self, notification: SeccompNotif) {
+        let listener = self.listener.as_raw_fd();
+        let fail = |errno: Errno| fail_syscall(notification, u16::try_from(errno.raw_os_error()).unwrap_or(u16::MAX));
+        let response = match self.act(Call { notification }) {
+            Answer::Later => return self.waiting.push(notification),
+            Answer::Kernel => continue_syscall(notification),
+            Answer::Done => return_syscall(notification, 0),
+            Answer::Failed(errno) => fail(errno),
+            Answer::Opened(file, close_on_exec) => {
+                let options = AddDescriptorOptions {
+                    target_descriptor_number: None,
+                    add_and_respond: true,
+                    set_descriptor_close_on_exec: close_on_exec,
+                };
+                match add_descriptor_to_target(listener, &notification, file.as_raw_fd(), options) {
+                    Ok(_) | Err(AddDescriptorError::Interrupted) => return,
+                    Err(AddDescriptorError::InvalidTargetDescriptor) => fail(Errno::MFILE),
+                    Err(AddDescriptorError::Unknown(errno)) => fail(Errno::from_raw_os_error(errno)),
+                    Err(_) => fail(Errno::IO),
+                }
+            }
+        };
+        // Who is gone needs no answer.
+        _ = send_response(listener, response);
+    }
+}
+
+impl AsFd for Minder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}
