@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     settings::{FILE_NAME, LOCAL_NAME, Settings, SettingsError, own, project_file},
-    trust::{Project, Standing, Store},
+    trust::{CLAUDE, Project, Standing, Store},
 };
 
 /// Where the settings of all levels stand, and where trust is remembered.
@@ -71,8 +71,10 @@ impl Files {
     /// What all files look like from outside.
     pub(super) fn stamps(&self) -> Vec<Stamp> {
         let project = [FILE_NAME, LOCAL_NAME].iter().filter_map(|name| project_file(&self.folder, name));
-        let store = self.store.as_ref().map(|store| store.path().to_owned());
-        let paths = std::iter::once(self.managed.clone()).chain(self.user.clone()).chain(store).chain(project);
+        let claude = CLAUDE.iter().filter_map(|name| project_file(&self.folder, name));
+        let store = self.store.iter().flat_map(Store::files);
+        let own = std::iter::once(self.managed.clone()).chain(self.user.clone());
+        let paths = own.chain(store).chain(project).chain(claude);
         paths.map(Stamp::of).collect()
     }
 
@@ -81,12 +83,31 @@ impl Files {
         own(&self.managed, self.user.as_deref())
     }
 
-    /// What the project brings, and whether a person has seen all of it.
-    pub(super) fn project(&self) -> Result<(Project, bool), String> {
-        let project = Project::look(&self.folder).map_err(|error| error.to_string())?;
-        let standing = self.store.as_ref().map(|store| store.standing(&project)).transpose();
-        // What cannot be looked up was not trusted.
-        let trusted = matches!(standing, Ok(Some(Standing::Trusted)));
-        Ok((project, trusted))
+    /// The standing of a policy together with Claude Code's settings of the project, which are part of it in our own agent.
+    fn with_claude(&self, standing: Standing) -> Standing {
+        let whole = Project::look(&self.folder).ok();
+        let whole = whole.as_ref().zip(self.store.as_ref()).and_then(|(whole, store)| store.standing(whole).ok());
+        match (standing, whole) {
+            (standing @ Standing::Changed(_), _) => standing,
+            (_, Some(Standing::Changed(files)))
+                if files.iter().any(|file| CLAUDE.iter().any(|name| file.ends_with(name))) =>
+            {
+                Standing::Changed(files)
+            }
+            (standing, _) => standing,
+        }
+    }
+
+    /// The policy of the project, and whether it is trusted.
+    pub(super) fn policy(&self) -> (Project, Result<Standing, String>) {
+        let looked = self.store.as_ref().map(|store| store.policy(&self.folder));
+        match looked {
+            None => (Project::look_at_policy(&self.folder), Ok(Standing::Unknown)),
+            Some(Ok((project, standing))) => {
+                let standing = self.with_claude(standing);
+                (project, Ok(standing))
+            }
+            Some(Err(error)) => (Project::look_at_policy(&self.folder), Err(error.to_string())),
+        }
     }
 }

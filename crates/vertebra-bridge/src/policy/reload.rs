@@ -1,17 +1,14 @@
 //! A policy that follows its files while sessions run.
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
-};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use vertebra::{Agent, Attach as _, BeforeStep, Capability, HookSet, Hooks, Kit, proceed};
+use vertebra::{Agent, Attach as _, BeforeStep, BeforeToolUse, Capability, HookSet, Hooks, Kit, ask, proceed};
 
 use super::{BUNDLE, Files, Policy, PolicyError, files::Stamp};
 use crate::{
     handler::Services,
-    settings::{AboutHooks, Action, HookSettings, Said, Settings, merge},
-    trust::Seals,
+    settings::{AboutHooks, HookSettings, Said, Settings, merge},
+    trust::{Remains, Standing, held, needs_person, unreadable},
 };
 
 /// What kind of news a change of the policy is.
@@ -19,9 +16,10 @@ const KIND: &str = "hooks";
 
 /// A policy that is looked at again whenever a step begins, for as long as this handle, or a clone of it, is there.
 ///
-/// A change counts from the next dispatch on, all of it at once. A file that cannot be used changes nothing, and that is
-/// told. What a project's file says anew counts once it is trusted; until then what it refused stays refused, also if the
-/// file is gone: whoever can write to a project's folder, such as an agent at work in it, takes no rule away.
+/// A change takes effect at the next dispatch, all of it at once. A file of the administrator or the user that cannot be used
+/// changes nothing, and a notice says so. What a project's file says anew takes effect once it is trusted. Until then, what
+/// it refused stays in force, even if the file is gone, and calls that may change something need approval: an agent that can
+/// write to the project's folder takes no rule away.
 ///
 /// It is a [`Capability`]; after the agent is built, [`follow`](Self::follow) shows it the hooks to change.
 #[derive(Clone)]
@@ -44,6 +42,8 @@ struct Now {
     project: Vec<Settings>,
     /// The same as they were last read, trusted or not; none before the first look.
     read: Option<Vec<Settings>>,
+    /// Why the project's policy is not whole, if it is not.
+    missing: Option<String>,
 }
 
 /// All that a policy is made of. The same makes the same.
@@ -74,8 +74,16 @@ impl Reload {
     ) -> Result<Self, PolicyError> {
         let policy = Arc::new(Policy::new(settings, &services)?);
         // The first look reads everything: a file may have changed since it was read.
-        let now = Now { policy, made_of: MadeOf::new(settings, services), stamps: Vec::new(), read: None, project };
+        let made_of = MadeOf::new(settings, services);
+        let now = Now { policy, made_of, stamps: Vec::new(), read: None, project, missing: None };
         Ok(Self(Arc::new(Inner { files, hooks: OnceLock::new(), now: Mutex::new(now) })))
+    }
+
+    /// Says that the project's policy is not whole, and why. Calls that may change something then need approval.
+    #[must_use]
+    pub fn missing(self, why: Option<String>) -> Self {
+        self.0.now().missing = why;
+        self
     }
 
     /// The policy in force.
@@ -112,6 +120,12 @@ impl Inner {
         // The agent's hooks are kept here: the other way round it would never be dropped.
         let me: Weak<Self> = Arc::downgrade(self);
         let mut more = HookSet::new();
+        let whole = me.clone();
+        more.guard(BeforeToolUse, async move |cx| {
+            let missing = whole.upgrade().and_then(|me| me.now().missing.clone());
+            needs_person(missing.as_deref(), &cx.tool).map_or_else(proceed, ask)
+        })
+        .named("whole");
         more.on(BeforeStep, async move |cx| {
             if let Some(me) = me.upgrade() {
                 let run = cx.scope();
@@ -140,7 +154,7 @@ impl Inner {
         }
         now.stamps = stamps;
         let broken = |error: String| vec![format!("the hooks stay as they were: {error}")];
-        let Next { made_of, settings, project, read, mut told } = match next {
+        let Next { made_of, settings, project, read, missing, mut told } = match next {
             Ok(next) => next,
             Err(error) => return broken(error),
         };
@@ -159,41 +173,56 @@ impl Inner {
             told.push(format!("the hooks were read again: {} in force", policy.in_force().count()));
             (now.policy, now.made_of) = (Arc::new(policy), made_of);
         }
-        (now.project, now.read) = (project, Some(read));
+        (now.project, now.read, now.missing) = (project, Some(read), missing);
         told
     }
 
     /// What the files say now.
     fn next(&self, now: &Now) -> Result<Next, String> {
         let (managed, user) = self.files.own().map_err(|error| error.to_string())?;
-        let (project, trusted) = self.files.project()?;
-        let sheets = project.settings().map_err(|error| error.to_string())?;
-        let read: Vec<Settings> = sheets.into_iter().map(|sheet| sheet.settings).collect();
+        let (found, standing) = self.files.policy();
+        let read: Vec<Settings> = found.salvaged().into_iter().map(|read| read.settings).collect();
         let (mut services, mut told) = (now.made_of.services.clone(), Vec::new());
-        // Trust is in what a file says, and nobody has trusted that there is none.
-        let of_project = now.project.iter().flat_map(|level| &level.hooks);
-        let is_lost = of_project.clone().any(|hook| !Path::new(&*hook.origin.place).exists());
         let is_as_it_was = match &now.read {
             Some(before) => *before == read,
             None => now.project.is_empty() || now.project == read,
         };
-        let project = if trusted && !is_lost {
-            services.seals = Seals::new(&project, self.files.store.as_ref());
-            read.clone()
-        } else if is_as_it_was {
-            now.project.clone()
-        } else {
-            told.push(UNTRUSTED.to_owned());
-            now.project.iter().map(|old| held(old, &read)).collect()
+        let (project, missing) = match standing {
+            Ok(standing @ Standing::Trusted) => {
+                let Remains { settings, seals, missing, .. } = Remains::of(&found, &standing, self.files.store.as_ref());
+                services.seals = seals;
+                (settings, missing)
+            }
+            // No person has ever trusted it, or a person trusted it for this run only.
+            Ok(Standing::Empty | Standing::Unknown)
+                if is_as_it_was && (now.project.is_empty() || self.files.store.is_none()) =>
+            {
+                (now.project.clone(), now.missing.clone())
+            }
+            Ok(standing) => {
+                let why = match &standing {
+                    Standing::Changed(_) => found.left_out(&standing),
+                    Standing::Empty | Standing::Unknown | Standing::Trusted => UNTRUSTED.to_owned(),
+                };
+                let project = if is_as_it_was { now.project.clone() } else { held(&now.project, &read) };
+                // Instructions, skills and agents are not part of the policy.
+                let missing = Remains::of(&found, &standing, None).missing;
+                let missing = missing.or_else(|| (!matches!(standing, Standing::Changed(_))).then(|| why.clone()));
+                (project, missing)
+            }
+            Err(error) => (now.project.clone(), Some(unreadable(&error))),
         };
+        if let Some(missing) = missing.as_ref().filter(|missing| now.missing.as_ref() != Some(missing)) {
+            told.push(missing.clone());
+        }
         let (settings, _) = merge(managed, std::iter::once(user).chain(project.iter().cloned()));
-        Ok(Next { made_of: MadeOf::new(&settings, services), settings, project, read, told })
+        Ok(Next { made_of: MadeOf::new(&settings, services), settings, project, read, missing, told })
     }
 }
 
-/// What is said of a change that nobody has seen.
-const UNTRUSTED: &str = "a file of the project changed, and nobody has trusted what it says now: its hooks that changed do \
-                         not run, and what it refused stays refused. See and trust: vertebra trust";
+/// What is said of a change that no person has seen.
+const UNTRUSTED: &str = "a settings file of the project changed, and no person has trusted it since: what it refused stays in \
+                         force, and calls that change something need your approval. To review and trust it, run: vertebra trust";
 
 /// What the files say, and what is to be told of it.
 struct Next {
@@ -201,21 +230,6 @@ struct Next {
     settings: Settings,
     project: Vec<Settings>,
     read: Vec<Settings>,
+    missing: Option<String>,
     told: Vec<String>,
-}
-
-/// What of a project's level holds after a change that nobody has seen: hooks that are still there as they were, and
-/// those that only refuse or ask.
-fn held(old: &Settings, new: &[Settings]) -> Settings {
-    let stays = |hook: &Said<Arc<HookSettings>>| {
-        only_refuses(&hook.value) || new.iter().flat_map(|level| &level.hooks).any(|other| other.value == hook.value)
-    };
-    Settings { hooks: old.hooks.iter().filter(|hook| stays(hook)).cloned().collect(), ..old.clone() }
-}
-
-/// Whether a hook can do nothing but keep something from happening.
-fn only_refuses(hook: &HookSettings) -> bool {
-    let Action::Say(reply) = &hook.action else { return false };
-    let verdict = reply.verdict.as_ref().and_then(|verdict| verdict.get("verdict")?.as_str());
-    !reply.changes() && matches!(verdict, Some("deny" | "ask" | "stop" | "halt"))
 }

@@ -25,7 +25,7 @@ pub use self::{
     merge::merge,
     place::{FILE_NAME, HOOKS_FOLDER, LOCAL_NAME, MANAGED, project_file, project_root},
     reader::Entry,
-    schema::{Sheet, duration, json_schema, micros, own, parse, read},
+    schema::{Salvaged, Sheet, duration, json_schema, micros, own, own_salvaged, parse, read, salvage},
 };
 
 /// The largest size of a settings file, in bytes.

@@ -65,6 +65,49 @@ pub fn parse(text: &str, level: Level, place: &str) -> Result<Sheet, SettingsErr
     Ok(Sheet { settings, entries })
 }
 
+/// What could be read of a settings file, and what was wrong with the rest.
+#[derive(Debug, Default)]
+pub struct Salvaged {
+    /// The settings without the parts that are wrong. A hook is there whole or not at all.
+    pub settings: Settings,
+    /// The errors. If there are none, these are all settings of the file.
+    pub errors: Vec<SettingsError>,
+}
+
+/// Reads as much of a text as possible. Use it where [`parse`] failed, to keep in force what refuses something.
+pub fn salvage(text: &str, level: Level, place: &str) -> Salvaged {
+    let error = match settings_in(&File::new(text, level, place, None)) {
+        Ok(settings) => return Salvaged { settings, errors: Vec::new() },
+        Err(error) => error,
+    };
+    // Each table is read alone, so that one does not take the next with it.
+    let mut settings = Settings::default();
+    let starts = text.match_indices("\n[").map(|(at, _)| at + 1).filter(|at| *at > 0);
+    let starts: Vec<usize> = std::iter::once(0).chain(starts).chain([text.len()]).collect();
+    for table in starts.windows(2).filter_map(|pair| text.get(pair[0]..pair[1])) {
+        if let Ok(read) = settings_in(&File::new(table, level, place, None)) {
+            settings = super::merge(Settings::default(), [settings, read]).0;
+        }
+    }
+    Salvaged { settings, errors: vec![error] }
+}
+
+/// Reads as much as possible of the managed settings and the user's, and returns the errors.
+pub fn own_salvaged(managed: &Path, user: Option<&Path>) -> (Settings, Settings, Vec<SettingsError>) {
+    let mut errors = Vec::new();
+    let mut read = |path: &Path, level| {
+        let place = wholly_shown(&path.display().to_string());
+        let salvaged = match text_of(path, &place) {
+            Ok(text) => salvage(&text.unwrap_or_default(), level, &place),
+            Err(error) => Salvaged { settings: Settings::default(), errors: vec![error] },
+        };
+        errors.extend(salvaged.errors);
+        salvaged.settings
+    };
+    let user = user.map(|path| read(path, Level::User)).unwrap_or_default();
+    (read(managed, Level::Managed), user, errors)
+}
+
 fn settings_in(file: &File<'_>) -> Result<Settings, SettingsError> {
     whole(file, settings)
 }

@@ -9,20 +9,23 @@ mod hooks;
 mod loads;
 mod programs;
 mod project;
+mod remains;
 mod scan;
 mod scripts;
 mod seals;
 mod shell;
 mod store;
+mod expected;
 
 pub use self::{
     hooks::ProjectHook,
     project::{Kind, Project, ProjectFile},
     scripts::words,
+    remains::{Remains, needs_person, only_refusing, unreadable},
     seals::{Seal, Seals},
     store::{Store, TrustError},
 };
-pub(crate) use self::{hooks::does, project::CLAUDE, seals::Bound};
+pub(crate) use self::{hooks::does, project::CLAUDE, remains::held, seals::Bound};
 
 /// Whether a folder is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]

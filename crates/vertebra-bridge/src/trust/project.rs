@@ -15,7 +15,10 @@ use super::{
     scan, scripts, seals,
 };
 use crate::{
-    settings::{FILE_NAME, LOCAL_NAME, Level, ModelSettings, SettingsError, Sheet, parse, project_file, project_root},
+    settings::{
+        self, FILE_NAME, LOCAL_NAME, Level, ModelSettings, Salvaged, SettingsError, Sheet, parse, project_file,
+        project_root,
+    },
     shell_word, shown,
 };
 
@@ -191,6 +194,13 @@ impl Project {
         self.of(Kind::Settings).map(|file| self.sheet(file)).collect()
     }
 
+    /// Reads as much of the settings files as possible, the nearest last.
+    pub(crate) fn salvaged(&self) -> Vec<Salvaged> {
+        let level = |file: &ProjectFile| if file.name.ends_with(LOCAL_NAME) { Level::Local } else { Level::Project };
+        let place = |file: &ProjectFile| self.root.join(&file.name).display().to_string();
+        self.of(Kind::Settings).map(|file| settings::salvage(&file.text, level(file), &place(file))).collect()
+    }
+
     /// Parses one settings file.
     fn sheet(&self, file: &ProjectFile) -> Result<Sheet, SettingsError> {
         let level = if file.name.ends_with(LOCAL_NAME) { Level::Local } else { Level::Project };
@@ -220,7 +230,12 @@ impl Project {
         } else {
             format!(" --dir {}", shown(&shell_word(&self.folder.to_string_lossy())))
         };
-        let advice = format!("To review and trust it, run: vertebra trust{dir}");
+        let held = if matches!(standing, Standing::Changed(_)) {
+            "What it refuses stays in force, and calls that change something need your approval. "
+        } else {
+            ""
+        };
+        let advice = format!("{held}To review and trust it, run: vertebra trust{dir}");
         let hooks: Vec<String> = self.hooks.iter().take(HOOKS_SHOWN).map(|hook| shown(&hook.name)).collect();
         let more = if self.hooks.len() > HOOKS_SHOWN { ", …" } else { "" };
         match self.hooks.len() {
@@ -453,9 +468,7 @@ impl Project {
     fn read(&mut self, kind: Kind, path: &Path) -> Option<ProjectFile> {
         match self.text(path) {
             Ok((name, text)) => {
-                let mut hasher = blake3::Hasher::new();
-                hasher.update(kind.name().as_bytes()).update(&[0]).update(text.as_bytes());
-                let (bytes, fingerprint) = (text.len() as u64, Some(hasher.finalize().to_hex().to_string()));
+                let (bytes, fingerprint) = (text.len() as u64, Some(fingerprint(kind, &text)));
                 Some(ProjectFile { kind, name, text, bytes, fingerprint })
             }
             Err(why) => {
@@ -483,6 +496,13 @@ impl Project {
         }
         Ok((name.to_owned(), text))
     }
+}
+
+/// Returns the hash of a file's kind and content.
+pub(super) fn fingerprint(kind: Kind, text: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(kind.name().as_bytes()).update(&[0]).update(text.as_bytes());
+    hasher.finalize().to_hex().to_string()
 }
 
 /// Says in words where requests would go: the address alone may not make a reader think of their API key.

@@ -1,7 +1,7 @@
 //! Stores which folders are trusted, in a file that only its owner can read and that is replaced atomically.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::{self, Read as _},
     path::{Path, PathBuf},
@@ -9,10 +9,15 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Project, Standing};
+use super::{
+    CLAUDE, Kind, Project, Seals, Standing,
+    expected::{self, Expected},
+    folder,
+    project::fingerprint,
+};
 use crate::{
     kept::{keep, open},
-    settings::{FILE_NAME, LOCAL_NAME},
+    settings::{FILE_NAME, LOCAL_NAME, Level, Settings, salvage},
 };
 
 /// The name of the file.
@@ -69,6 +74,7 @@ fn without_folders(names: Vec<String>) -> Vec<String> {
 #[derive(Debug, Clone)]
 pub struct Store {
     path: PathBuf,
+    expected: Option<Expected>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -111,7 +117,20 @@ impl Content {
 impl Store {
     /// Creates a store in this state folder. Nothing is read or written yet.
     pub fn in_folder(folder: &Path) -> Self {
-        Self { path: folder.join(FILE) }
+        Self { path: folder.join(FILE), expected: None }
+    }
+
+    /// Also remembers in this folder which policies are expected, so that losing the record of trust is noticed.
+    #[must_use]
+    pub fn expecting(mut self, folder: &Path) -> Self {
+        self.expected = Some(Expected::in_folder(folder));
+        self
+    }
+
+    /// Returns the files that trust depends on.
+    pub(crate) fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let expected = self.expected.as_ref().map(|expected| expected.path().to_owned());
+        std::iter::once(self.path.clone()).chain(expected)
     }
 
     /// The folder of the private copies that trusted scripts run from. Only this program writes to it.
@@ -126,7 +145,32 @@ impl Store {
 
     /// Returns whether a project is trusted. A project without configuration, and without deleted settings, needs no trust.
     pub fn standing(&self, project: &Project) -> Result<Standing, TrustError> {
-        Ok(self.content()?.standing(project))
+        let standing = self.content()?.standing(project);
+        match standing {
+            Standing::Empty | Standing::Unknown => Ok(self.lost(&project.folder)?.unwrap_or(standing)),
+            Standing::Trusted | Standing::Changed(_) => Ok(standing),
+        }
+    }
+
+    /// Returns the standing of a folder whose policy is expected but not recorded any more.
+    fn lost(&self, folder: &Path) -> Result<Option<Standing>, TrustError> {
+        let Some(expected) = &self.expected else { return Ok(None) };
+        let places =
+            expected.read().map_err(|source| TrustError::Io { path: expected.path().to_owned(), source })?;
+        let lost = expected::lost(&places, folder).map(|(_, how)| how);
+        let unrecorded = || {
+            let holds = |(root, place): &(&String, &expected::Place)| {
+                let above = |name: &String| {
+                    let path = Path::new(root).join(name.trim_start_matches(".claude/"));
+                    path.parent().is_some_and(|above| folder.starts_with(above))
+                };
+                place.settings.iter().any(above)
+            };
+            let (root, _) = places.iter().find(holds)?;
+            let is_recorded = self.content().is_ok_and(|content| content.of(Path::new(root)).is_some());
+            (!is_recorded).then(|| format!("the record of trust in {root} is gone"))
+        };
+        Ok(lost.or_else(unrecorded).map(|how| Standing::Changed(vec![how])))
     }
 
     /// Returns the project whose policy applies to a folder, and whether it is trusted.
@@ -153,7 +197,10 @@ impl Store {
             }
         }
         let project = Project::look_at_policy(&folder);
-        let standing = content.standing(&project);
+        let standing = match content.standing(&project) {
+            standing @ (Standing::Empty | Standing::Unknown) => self.lost(&folder)?.unwrap_or(standing),
+            standing @ (Standing::Trusted | Standing::Changed(_)) => standing,
+        };
         Ok((project, standing))
     }
 
@@ -164,17 +211,93 @@ impl Store {
         let known = content.folders.entry(root.to_owned()).or_default();
         known.retain(|name, _| !project.misses(name));
         known.extend(project.files.iter().filter_map(|file| Some((file.name.clone(), file.fingerprint.clone()?))));
-        self.replace(&content)
+        let is_policy = |name: &&String| {
+            let path = Path::new(name);
+            is_settings(path) || CLAUDE.iter().any(|of| path.ends_with(of))
+        };
+        let settings = known.keys().filter(is_policy).cloned().collect();
+        self.note(&project.root, settings)?;
+        self.replace(&content)?;
+        // Without the text that was trusted, less stays in force after a change.
+        for file in project.of(Kind::Settings).chain(project.of(Kind::Claude)) {
+            if let Some(print) = &file.fingerprint {
+                let _ = keep(&self.copies().join(format!("{print}.json")), &file.text);
+            }
+        }
+        self.prune(&content);
+        Ok(())
+    }
+
+    fn note(&self, root: &Path, settings: Vec<String>) -> Result<(), TrustError> {
+        let Some(expected) = &self.expected else { return Ok(()) };
+        let noted = expected.note(root, settings);
+        noted.map_err(|source| TrustError::Io { path: expected.path().to_owned(), source })
+    }
+
+    /// Deletes copies that no trusted folder needs any more.
+    fn prune(&self, content: &Content) {
+        let needed: BTreeSet<&String> = content.folders.values().flat_map(BTreeMap::values).collect();
+        folder::prune(&self.copies(), |name| {
+            needed.iter().any(|print| name.strip_suffix(".json").unwrap_or(name) == print.as_str())
+        });
+    }
+
+    /// Returns the settings of a project as they were trusted.
+    pub(super) fn trusted_settings(&self, project: &Project) -> Vec<Settings> {
+        let texts = self.trusted_texts(project, Kind::Settings);
+        let names: Vec<&str> = texts.iter().map(|(name, _)| name.as_str()).collect();
+        let names = nearest(&names);
+        let read = |(name, text): &(String, String)| {
+            let level = if name.ends_with(LOCAL_NAME) { Level::Local } else { Level::Project };
+            salvage(text, level, &project.root.join(name).display().to_string()).settings
+        };
+        texts.iter().filter(|(name, _)| names.contains(&name.as_str())).map(read).collect()
+    }
+
+    /// Returns the texts of a project's files of this kind as they were trusted, with their names.
+    pub(super) fn trusted_texts(&self, project: &Project, kind: Kind) -> Vec<(String, String)> {
+        let content = self.content().unwrap_or_default();
+        let applies = |name: &str| {
+            let path = project.root.join(name);
+            let folder = match kind {
+                Kind::Claude => path.parent().and_then(Path::parent),
+                _ => path.parent(),
+            };
+            folder.is_some_and(|above| project.folder.starts_with(above))
+        };
+        let is_of_kind = |name: &str| match kind {
+            Kind::Claude => CLAUDE.iter().any(|of| Path::new(name).ends_with(of)),
+            _ => is_settings(Path::new(name)),
+        };
+        let text = |print: &String| {
+            let file = open(&self.copies().join(format!("{print}.json"))).ok()??;
+            let text: String = serde_json::from_reader(file.take(MAX_BYTES)).ok()?;
+            (fingerprint(kind, &text) == *print).then_some(text)
+        };
+        let known = content.of(&project.root).into_iter().flatten();
+        let known = known.filter(|(name, _)| is_of_kind(name) && applies(name));
+        known.filter_map(|(name, print)| Some((name.clone(), text(print)?))).collect()
+    }
+
+    /// Returns what is trusted of a project's scripts, whatever the folder holds now.
+    pub(super) fn recorded_seals(&self, project: &Project) -> Seals {
+        let content = self.content().unwrap_or_default();
+        let nothing = BTreeMap::new();
+        Seals::of_record(project, self, content.of(&project.root).unwrap_or(&nothing))
     }
 
     /// Revokes the trust in a project. Returns whether it was trusted.
     pub fn forget(&self, root: &Path) -> Result<bool, TrustError> {
         let mut content = self.content()?;
         let known = root.to_str().and_then(|root| content.folders.remove(root)).is_some();
+        let expected = self.expected.as_ref().and_then(|expected| expected.read().ok()).unwrap_or_default();
+        let is_expected = root.to_str().is_some_and(|root| expected.contains_key(root));
+        self.note(root, Vec::new())?;
         if known {
             self.replace(&content)?;
+            self.prune(&content);
         }
-        Ok(known)
+        Ok(known || is_expected)
     }
 
     /// Returns the trusted folders and the number of recorded files of each.

@@ -147,7 +147,11 @@ pub(crate) async fn assemble_on<A: Approver>(
     if journal.is_none() && options.wait.is_some() {
         bail!("--wait needs a journal, but `[journal]` in the settings turns it off");
     }
-    let files = policy::files(&folder, world);
+    let mut files = policy::files(&folder, world);
+    if trust == Trust::Once {
+        // What counts is what was read, and not what is recorded.
+        files.store = None;
+    }
     let parts =
         Parts { folder, settled, permissions, files, with_claude: true, model, servers, stand_ins: vec![], journal };
     build(parts, options, world, approver)
@@ -196,7 +200,7 @@ fn build<A: Approver>(
     notices.extend(skills.problems().iter().chain(agents.problems()).map(ToString::to_string));
 
     let services = policy::services(&folder, &brought, servers.iter(), world);
-    let policy = Reload::new(policy_files, &settings, project, services.clone())?;
+    let policy = Reload::new(policy_files, &settings, project, services.clone())?.missing(brought.missing.clone());
     notices.extend(policy.policy().notices().iter().cloned());
     let (claude, not_understood) = claude::hooks(&folder, &brought, services.servers.clone(), &rules, world);
     notices.extend(not_understood);

@@ -6,7 +6,7 @@ use rustix::termios::{QueueSelector, tcflush};
 use vertebra_bridge::{
     settings::Settings,
     shown,
-    trust::{Kind, Project, Seals, Standing},
+    trust::{Kind, Project, Remains, Seals, Standing},
 };
 
 use super::World;
@@ -35,6 +35,8 @@ pub(crate) struct Brought {
     pub(crate) notices: Vec<String>,
     /// Warnings: hooks that are configured and not in force.
     pub(crate) warnings: Vec<String>,
+    /// Why the policy is not whole, if it is not. Calls that may change something then need approval.
+    pub(crate) missing: Option<String>,
 }
 
 /// How trust in a folder is decided.
@@ -53,11 +55,11 @@ impl Brought {
     pub(crate) fn look(folder: &std::path::Path, trust: Trust, world: &World) -> anyhow::Result<Self> {
         let project = Project::look(folder)?;
         let store = world.store();
-        let (mut notices, mut warnings) = (Vec::new(), Vec::new());
+        let (mut notices, mut warnings, mut missing) = (Vec::new(), Vec::new(), None);
         let standing = match &store {
             _ if trust == Trust::Once => Standing::Trusted,
             Some(store) => store.standing(&project).unwrap_or_else(|error| {
-                notices.push(error.to_string());
+                missing = Some(format!("cannot read which folders are trusted: {error}"));
                 Standing::Unknown
             }),
             None if project.files.is_empty() => Standing::Empty,
@@ -103,24 +105,36 @@ impl Brought {
             held.0.of(Kind::Settings).next().is_some() && !(is_here && held.0.root == project.root)
         };
         let held = held.as_ref().filter(|_| trust != Trust::Once).filter(is_other);
-        let (held_settings, held_seals) = match held {
-            Some((held, Standing::Trusted)) => {
+        let held = held.map(|(held, standing)| {
+            if *standing == Standing::Trusted {
                 notices.push(format!("the policy of {} applies here", shown(&held.folder.to_string_lossy())));
-                (held.settings()?.into_iter().map(|sheet| sheet.settings).collect(), Seals::new(held, store.as_ref()))
             }
-            Some((held, standing @ Standing::Changed(_))) => {
-                warnings.push(held.left_out(standing));
-                (Vec::new(), Seals::default())
-            }
-            Some((_, Standing::Empty | Standing::Unknown)) | None => (Vec::new(), Seals::default()),
-        };
+            Remains::of(held, standing, store.as_ref())
+        });
+        let Remains { settings: held_settings, seals: held_seals, missing: held_missing, .. } = held.unwrap_or_default();
+        if let Some(why) = held_missing.filter(|_| missing.is_none()) {
+            missing = Some(why);
+        }
         if !trusted {
             let once = if trust == Trust::Remembered { ". Use --trust to trust it for one run" } else { "" };
             let left_out = project.left_out(&standing) + once;
-            let warns = if project.hooks.is_empty() { &mut notices } else { &mut warnings };
+            let remains = Remains::of(&project, &standing, store.as_ref());
+            let is_lost = remains.missing.is_some() || missing.is_some();
+            let warns = if project.hooks.is_empty() && !is_lost { &mut notices } else { &mut warnings };
             warns.push(left_out);
-            return Ok(Self { settings: held_settings, seals: held_seals, notices, warnings, ..Self::default() });
+            warns.extend(missing.clone());
+            let seals = if remains.settings.is_empty() { held_seals } else { remains.seals };
+            return Ok(Self {
+                settings: held_settings.into_iter().chain(remains.settings).collect(),
+                seals,
+                claude: remains.claude,
+                notices,
+                warnings,
+                missing: remains.missing.or(missing),
+                ..Self::default()
+            });
         }
+        warnings.extend(missing.clone());
         notices.extend(project.problems.iter().map(|problem| format!("ignored: {problem}")));
         let instructions = project.of(Kind::Instructions).map(|file| {
             let (text, rest) = cut(&file.text, MAX_INSTRUCTIONS);
@@ -148,6 +162,7 @@ impl Brought {
                 let own = project.settings()?.into_iter().map(|sheet| sheet.settings);
                 held_settings.into_iter().chain(own).collect()
             },
+            missing,
             instructions,
             skills: project.skills,
             agents: project.agents,

@@ -53,7 +53,11 @@ impl World {
 
     /// Returns where trust in folders is recorded.
     pub(crate) fn store(&self) -> Option<Store> {
-        self.state.as_deref().map(Store::in_folder)
+        let store = Store::in_folder(self.state.as_deref()?);
+        Some(match &self.config {
+            Some(config) => store.expecting(config),
+            None => store,
+        })
     }
 
     /// Returns the path of the user's settings.

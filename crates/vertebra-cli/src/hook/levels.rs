@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use vertebra_bridge::{
     host::HostEvent,
     settings::{self, Level, Settings},
-    trust::{Project, Seals, Standing},
+    trust::{Project, Remains, Seals, Standing, only_refusing, unreadable},
 };
 
 use crate::assembly::World;
@@ -45,27 +45,36 @@ impl InForce {
             let base = named.parent().unwrap_or(&folder).to_owned();
             return Ok(Self { settings, folder, base, notices, ..Self::default() });
         }
-        let (managed, user) = world.own_settings()?;
-        let Brought { settings: project, seals, base, left_out, missing } = project(&folder, world)?;
-        let (settings, mut notices) = settings::merge(managed, std::iter::once(user).chain(project));
+        let (managed, user, errors) = settings::own_salvaged(&world.managed, world.user_settings().as_deref());
+        let broken = errors.first().map(|error| unreadable(&error.to_string()));
+        let Brought { remains, base, left_out } = project(&folder, world);
+        let missing = broken.or(remains.missing);
+        let (settings, mut notices) = settings::merge(managed, std::iter::once(user).chain(remains.settings));
         notices.extend(left_out.or_else(|| missing.clone()));
-        Ok(Self { settings, base: base.unwrap_or_else(|| folder.clone()), folder, seals, notices, missing })
+        let base = base.unwrap_or_else(|| folder.clone());
+        Ok(Self { settings, base, folder, seals: remains.seals, notices, missing })
+    }
+
+    /// Returns the same without anything that could widen what is allowed, because the policy cannot be used as a whole.
+    pub(super) fn only_refusing(self, error: &str) -> Self {
+        let missing = unreadable(error);
+        let settings = only_refusing(&self.settings);
+        let notices = [self.notices, vec![missing.clone()]].concat();
+        Self { settings, notices, missing: Some(missing), ..self }
     }
 }
 
-/// The policy of the project, if it is trusted.
+/// The policy of the project, as far as it is in force.
 #[derive(Default)]
 struct Brought {
-    settings: Vec<Settings>,
-    seals: Seals,
+    remains: Remains,
     /// The folder of the policy, if it is in force.
     base: Option<PathBuf>,
     left_out: Option<String>,
-    missing: Option<String>,
 }
 
-/// Reads the policy of the project. Changing a trusted policy does not disable it: see [`InForce::missing`].
-fn project(folder: &Path, world: &World) -> anyhow::Result<Brought> {
+/// Reads the policy of the project. Changing a trusted policy does not disable it: see [`Remains`].
+fn project(folder: &Path, world: &World) -> Brought {
     let store = world.store();
     let looked = match &store {
         Some(store) => store.policy(folder),
@@ -75,21 +84,15 @@ fn project(folder: &Path, world: &World) -> anyhow::Result<Brought> {
         Ok(looked) => looked,
         Err(error) => {
             let missing = Some(format!("cannot read which folders are trusted: {error}"));
-            return Ok(Brought { missing, ..Brought::default() });
+            return Brought { remains: Remains { missing, ..Remains::default() }, ..Brought::default() };
         }
     };
-    Ok(match standing {
-        // A trusted policy must be enforced. If it cannot be read, no event can be judged.
-        Standing::Trusted => Brought {
-            settings: project.settings()?.into_iter().map(|sheet| sheet.settings).collect(),
-            seals: Seals::new(&project, store.as_ref()),
-            base: Some(project.folder),
-            ..Brought::default()
-        },
+    let remains = Remains::of(&project, &standing, store.as_ref());
+    match standing {
         Standing::Unknown if !project.files.is_empty() => {
             Brought { left_out: Some(project.left_out(&standing)), ..Brought::default() }
         }
         Standing::Empty | Standing::Unknown => Brought::default(),
-        Standing::Changed(_) => Brought { missing: Some(project.left_out(&standing)), ..Brought::default() },
-    })
+        Standing::Trusted | Standing::Changed(_) => Brought { remains, base: Some(project.folder), left_out: None },
+    }
 }

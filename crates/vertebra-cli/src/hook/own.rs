@@ -4,7 +4,7 @@ use vertebra::{BeforeToolUse, Event as _, PermissionRequest};
 use vertebra_bridge::{
     host::HostEvent,
     policy::only_reads,
-    trust::words,
+    trust::{needs_person, words},
     wire::{Decision, Judgement},
 };
 
@@ -18,8 +18,9 @@ pub(super) fn ask(missing: Option<&str>, event: &HostEvent, world: &World, judge
         return;
     }
     let reads = happened.event["tool"].as_str().is_some_and(only_reads);
-    let missing = missing.filter(|_| !reads);
+    let missing = needs_person(missing, happened.event["tool"].as_str().unwrap_or_default());
     let why = missing
+        .as_deref()
         .or_else(|| {
             decides_on_trust(event).then_some("only a person may change what is trusted or uninstall the policy")
         })
