@@ -19,6 +19,7 @@
 
 mod command;
 mod file;
+mod git;
 mod host;
 mod judge;
 mod names;

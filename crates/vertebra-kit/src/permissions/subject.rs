@@ -7,10 +7,11 @@ use vertebra::{Args, Call, ToolSpec, paths::absolute, shell::simple_commands};
 
 use super::{
     command::{Redirection, parts},
+    git::{Line, Review},
     host::host_of,
     names::{found, is_pattern},
     path::{Base, Place, real, relative},
-    rule::{NamePattern, is_edit},
+    rule::{NamePattern, Rule, is_edit},
 };
 
 /// The maximum number of paths in one call.
@@ -87,6 +88,8 @@ pub(super) struct Subject {
     pub(super) base: Base,
     /// The base of deny and ask rules: also the folder of a subagent.
     pub(super) wide_base: Base,
+    /// What its git commands can show.
+    pub(super) git: Review,
     folder: String,
     /// The folders in which its commands may run: that of the shell, and those that the line changes to.
     here: Vec<String>,
@@ -113,6 +116,8 @@ pub(super) struct Standing {
     pub(super) home: Option<String>,
     /// Whether an ask or deny rule is about paths. Then globs in commands are expanded.
     pub(super) refuses_paths: bool,
+    /// The ask and deny rules about reading.
+    pub(super) reads: Vec<Arc<Rule>>,
 }
 
 impl Standing {
@@ -130,7 +135,7 @@ impl Subject {
     /// Analyses the call. May block, because it resolves links.
     pub(super) fn new(call: &Call, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
         let (base, wide_base) = standing.bases();
-        let Standing { folder, shell, refuses_paths, .. } = standing;
+        let Standing { folder, shell, refuses_paths, reads, .. } = standing;
         let names: Vec<Arc<str>> = std::iter::once(&call.tool).chain(call.aliases.iter()).cloned().collect();
         let commands = commands(call);
         let mut subject = Self {
@@ -145,6 +150,7 @@ impl Subject {
             commands,
             base,
             wide_base,
+            git: Review::default(),
             here: vec![shell.unwrap_or_else(|| folder.clone())],
             folder,
         };
@@ -169,6 +175,7 @@ impl Subject {
         subject.searched = folders.cloned().collect();
         if !subject.commands.is_empty() {
             subject.searched.extend_from_slice(&subject.here);
+            subject.read_git(&reads);
         }
         Ok(subject)
     }
@@ -177,6 +184,12 @@ impl Subject {
     pub(super) fn found(&self, path: &str) -> impl Iterator<Item = Place> {
         let folders = std::iter::once(&self.folder).chain(&self.searched);
         folders.map(move |folder| Place::new(folder, path, &self.base))
+    }
+
+    /// Returns how a git command breaks a rule, to follow its name.
+    pub(super) fn broken_by(&self, rule: &str) -> String {
+        let broken = self.git.broken.iter().find(|(broken, _)| **broken == *rule);
+        broken.map_or_else(String::new, |(_, why)| format!(": {why}"))
     }
 
     /// Returns whether the tool has this name or alias.
@@ -267,7 +280,7 @@ impl Subject {
             for word in words {
                 if word.contains("://") {
                     self.command_hosts.push(host_of(word.trim_start_matches(|c| c != 'h' && c != 'H')));
-                } else if let Some(path) = path_in(word) {
+                } else if let Some(path) = path_in(word).filter(|_| !(program == "git" && leaves_out(word))) {
                     let place = self.place_in_shell(path);
                     // `status` in `git status` is a path only if there is such a file.
                     let is_path = path.contains(['/', '~']) || place.any(|path| fs::symlink_metadata(path).is_ok());
@@ -283,6 +296,18 @@ impl Subject {
             }
         }
         self.commands = commands;
+    }
+
+    /// Adds what git commands name and show.
+    fn read_git(&mut self, reads: &[Arc<Rule>]) {
+        let places = self.places.iter().chain(self.touched.iter().map(|touched| &touched.place)).collect();
+        let text = self.line.as_deref().unwrap_or("|");
+        let line = Line { text, commands: &self.commands, here: &self.here, base: &self.wide_base, places };
+        let mut review = Review::new(&line, reads);
+        let named = std::mem::take(&mut review.named);
+        self.touched.extend(named.into_iter().map(|place| Touched { place, changes: false }));
+        self.searched.extend(review.roots.iter().cloned());
+        self.git = review;
     }
 
     /// Adds arguments that are existing paths, although neither their name nor their form says so.
@@ -339,6 +364,12 @@ fn path_in(word: &str) -> Option<&str> {
     let value = word.rsplit('=').next().unwrap_or(word);
     let path = value.strip_prefix('@').unwrap_or(value);
     (!path.is_empty()).then_some(path)
+}
+
+/// Returns whether a pathspec of git leaves something out: `:!a`, `:(exclude)a`.
+fn leaves_out(word: &str) -> bool {
+    let magic = word.strip_prefix(":(").and_then(|rest| rest.split_once(')')).map_or("", |(magic, _)| magic);
+    word.starts_with(":!") || word.starts_with(":^") || magic.split(',').any(|word| word == "exclude")
 }
 
 fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
