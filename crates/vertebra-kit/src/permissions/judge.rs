@@ -138,6 +138,11 @@ impl Rule {
             Part::Path(Access::Edit, pattern) => {
                 (!subject.read_only && named().any(|place| holds(pattern, place)))
                     || touched().any(|touched| touched.changes && holds(pattern, &touched.place))
+                    || subject
+                        .moved
+                        .iter()
+                        .any(|moved| moved.any(|folder| pattern.is_below(folder, &subject.wide_base)))
+                    || (subject.unknown_patch && subject.may_reach(pattern))
             }
             Part::Path(Access::Named, pattern) => {
                 subject.is_called(&self.tool) && named().any(|place| holds(pattern, place))

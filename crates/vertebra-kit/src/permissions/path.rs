@@ -112,6 +112,13 @@ impl PathPattern {
         (begins, depth)
     }
 
+    /// Returns whether something that the pattern names is there, below this folder.
+    pub(super) fn is_below(&self, folder: &str, base: &Base) -> bool {
+        let (begins, _) = self.begins(base);
+        let is_named = self.parts.first().is_some_and(|part| !is_glob(part));
+        is_named && begins.iter().any(|begin| begin.starts_with(folder) && begin.symlink_metadata().is_ok())
+    }
+
     /// Returns whether the pattern needs the home folder.
     pub(super) fn needs_home(&self) -> bool {
         self.from == From::Home
