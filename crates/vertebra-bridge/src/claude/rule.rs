@@ -42,6 +42,8 @@ pub(super) struct PermissionRules {
     written: Vec<(String, RuleText)>,
     /// What the kit has no words for.
     about_input: Vec<(InputRule, RuleText)>,
+    /// Why a rule that refuses something is missing. Then calls that change something need a question.
+    missing: Option<String>,
     pub(super) warnings: Vec<String>,
 }
 
@@ -52,12 +54,16 @@ impl PermissionRules {
             permissions = permissions.home(home.to_string_lossy());
         }
         let (mut written, mut about_input, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-        let mut texts = RuleTexts::default();
+        let (mut kit_rules, mut missing) = (Vec::new(), None);
         for rule in settings.rules() {
             let refuses = rule.effect != "allow";
             let mut left_out = |why: String| {
                 let (file, effect) = (rule.origin.file.display(), rule.effect);
-                warnings.push(format!("{file}: permissions.{effect}: `{}`: {why}; it is left out", rule.text));
+                let warning = format!("{file}: permissions.{effect}: `{}`: {why}; it is left out", rule.text);
+                if refuses {
+                    missing.get_or_insert_with(|| warning.clone());
+                }
+                warnings.push(warning);
             };
             let parts = match Parts::of(&rule.text) {
                 Ok(parts) => parts,
@@ -83,25 +89,35 @@ impl PermissionRules {
                 }
                 continue;
             }
-            match rule.effect {
-                "deny" => texts.deny.push(ours.clone()),
-                "ask" => texts.ask.push(ours.clone()),
-                _ => texts.allow.push(ours.clone()),
-            }
-            written.push((ours, rule.clone()));
+            kit_rules.push((effect(rule.effect), ours, rule.clone()));
         }
-        let kit = match permissions.texts("Claude Code settings", &texts) {
-            Ok(permissions) => permissions.rules(),
-            Err(error) => {
-                warnings.push(error.to_string());
-                Rules::default()
+        // If there are too many, what refuses is kept.
+        kit_rules.sort_by_key(|(effect, ..)| std::cmp::Reverse(*effect));
+        let kit = permissions.rules();
+        for (at, (effect, ours, rule)) in kit_rules.iter().enumerate() {
+            let mut texts = RuleTexts::default();
+            match effect {
+                Effect::Deny => texts.deny.push(ours.clone()),
+                Effect::Ask => texts.ask.push(ours.clone()),
+                Effect::Allow => texts.allow.push(ours.clone()),
             }
-        };
-        Self { kit, written, about_input, warnings }
+            permissions = match permissions.texts("Claude Code settings", &texts) {
+                Ok(permissions) => permissions,
+                Err(error) => {
+                    let count = kit_rules.len() - at;
+                    let warning = format!("{error}: {count} permission rules are left out, from `{}` on", rule.text);
+                    missing.get_or_insert_with(|| warning.clone());
+                    warnings.push(warning);
+                    break;
+                }
+            };
+            written.push((ours.clone(), rule.clone()));
+        }
+        Self { kit, written, about_input, missing, warnings }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.written.is_empty() && self.about_input.is_empty()
+        self.written.is_empty() && self.about_input.is_empty() && self.missing.is_none()
     }
 
     /// What the rules say about a call: deny, then ask, then allow.
@@ -112,7 +128,12 @@ impl PermissionRules {
             .iter()
             .filter(|(rule, _)| rule.holds(call))
             .map(|(_, text)| Ruled { effect: effect(text.effect), by: shown(text) });
-        of_input.chain(of_kit).max_by_key(|ruled| ruled.effect)
+        let of_missing = self
+            .missing
+            .iter()
+            .filter(|_| !spec_of(call.tool).read_only)
+            .map(|why| Ruled { effect: Effect::Ask, by: format!("not all permission rules could be read: {why}") });
+        of_missing.chain(of_input).chain(of_kit).max_by_key(|ruled| ruled.effect)
     }
 
     fn judge_by_kit(&self, call: ClaudeCall<'_>, ground: &Ground) -> Option<Ruled> {

@@ -15,7 +15,7 @@ mod read;
 mod row;
 mod rows;
 
-pub(crate) use self::row::claude_name;
+pub(crate) use self::row::{claude_name, claude_tools};
 pub use self::{
     answer::{HostAnswer, answer, unread},
     config::{Config, Form, Spot},

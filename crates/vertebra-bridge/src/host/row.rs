@@ -212,6 +212,11 @@ const CLAUDE_TOOLS: &[(&str, &str)] = &[
 /// Shell tools that run no command if they get this argument instead.
 pub(super) const INSTEAD: &[(&str, &str)] = &[("Monitor", "ws")];
 
+/// Returns Claude Code's tool names and ours.
+pub(crate) fn claude_tools() -> &'static [(&'static str, &'static str)] {
+    CLAUDE_TOOLS
+}
+
 /// Returns Claude Code's usual name for one of our tools.
 pub(crate) fn claude_name(ours: &str) -> Option<&'static str> {
     CLAUDE_TOOLS.iter().find(|(_, name)| *name == ours).map(|(theirs, _)| *theirs)

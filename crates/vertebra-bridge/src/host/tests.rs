@@ -22,7 +22,8 @@ async fn decision(policy: &str, event: &HostEvent) -> Option<Decision> {
 }
 
 fn hook(matcher: &str) -> String {
-    format!("[[hook]]\nname = \"x\"\npoint = \"BeforeToolUse\"\nmatch = {{ {matcher} }}\ndeny = \"no\"\n")
+    let tools = "[tools]\nknown = [\"my_server_delete_it\"]\n";
+    format!("[[hook]]\nname = \"x\"\npoint = \"BeforeToolUse\"\nmatch = {{ {matcher} }}\ndeny = \"no\"\n{tools}")
 }
 
 #[tokio::test]

@@ -21,6 +21,13 @@ pub fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissio
     if let Some(file) = file {
         permissions = permissions.file(file)?;
     }
+    // Files were checked when they were read.
+    let declared: Vec<String> = settings.tools.known.iter().map(|said| said.value.clone()).collect();
+    let of_this_run = |said: &&Said<String>| said.origin.level == Level::CommandLine;
+    for rule in allow.iter().chain(ask).chain(deny).filter(of_this_run) {
+        settings::check_rule_tool(&rule.value, &declared)
+            .map_err(|message| PermissionsError::Tool { source_name: rule.origin.to_string().into(), message })?;
+    }
     let one = |effect, rule: &Said<String>| {
         let (mut texts, rule) = (RuleTexts::default(), rule.value.clone());
         match effect {

@@ -10,7 +10,9 @@ use crate::{
 
 fn settings(levels: &[(Level, &str)]) -> Settings {
     let mut read = levels.iter().map(|(level, text)| {
-        parse(text, *level, &format!("{level}.toml")).unwrap_or_else(|error| panic!("{error}")).settings
+        // The tests have tools of their own.
+        let text = format!("{text}\n[tools]\nknown = [\"other\"]\n");
+        parse(&text, *level, &format!("{level}.toml")).unwrap_or_else(|error| panic!("{error}")).settings
     });
     match levels.first() {
         Some((Level::Managed, _)) => merge(read.next().unwrap_or_default(), read).0,

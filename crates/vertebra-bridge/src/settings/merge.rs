@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     AboutHooks, InstructionSettings, JournalSettings, LimitSettings, McpSettings, ModelSettings, PermissionSettings,
-    ProviderSettings, Said, SandboxSettings, Settings,
+    ProviderSettings, Said, SandboxSettings, Settings, ToolSettings,
 };
 
 /// Merges all levels. Returns the result, and a line for each value that the managed level overruled. Pass the most
@@ -35,6 +35,7 @@ impl Join {
                 project: self.stricter("instructions.project", lower.instructions.project, upper.instructions.project),
             },
             mcp: McpSettings { file: self.kept("mcp.file", lower.mcp.file, upper.mcp.file) },
+            tools: ToolSettings { known: added(lower.tools.known, upper.tools.known) },
             journal: self.journal(lower.journal, upper.journal),
             hooks: added(lower.hooks, upper.hooks),
             about_hooks: AboutHooks {

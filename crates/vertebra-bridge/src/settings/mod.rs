@@ -16,6 +16,7 @@ mod place;
 mod reader;
 mod schema;
 mod shape;
+mod tools;
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -26,6 +27,7 @@ pub use self::{
     place::{FILE_NAME, HOOKS_FOLDER, LOCAL_NAME, MANAGED, project_file, project_root},
     reader::Entry,
     schema::{Salvaged, Sheet, duration, json_schema, micros, own, own_salvaged, parse, read, salvage},
+    tools::check_rule_tool,
 };
 
 /// The largest size of a settings file, in bytes.
@@ -46,6 +48,8 @@ pub struct Settings {
     pub instructions: InstructionSettings,
     /// MCP servers.
     pub mcp: McpSettings,
+    /// Tools that rules and matchers may name.
+    pub tools: ToolSettings,
     /// The journal: what is recorded, and for how long.
     pub journal: JournalSettings,
     /// Hooks, in the order they are written.
@@ -136,6 +140,13 @@ pub struct AboutHooks {
 pub struct McpSettings {
     /// `file`: a file of MCP servers, in the JSON form that other agents read too.
     pub file: Option<Said<String>>,
+}
+
+/// `[tools]`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolSettings {
+    /// `known`: names of tools that this program does not know, such as those of an SDK client.
+    pub known: Vec<Said<String>>,
 }
 
 /// `[journal]`.

@@ -17,6 +17,7 @@ use super::{
     error::Values::{self, Hidden, Shown},
     item::{Field, Item},
     shape,
+    tools::KnownTools,
 };
 use crate::{shown, wholly_shown};
 
@@ -48,12 +49,28 @@ pub(super) struct File<'t> {
     pub(super) entries: Option<RefCell<Vec<Entry>>>,
     /// The byte offsets of the line ends.
     pub(super) ends: OnceCell<Vec<usize>>,
+    /// The tools that the file declares. Not set for a hook that does not come from a file: its client may have any tool.
+    pub(super) tools: OnceCell<Vec<String>>,
+    /// What was wrong, if the rest of the file is read all the same.
+    pub(super) forgiven: Option<RefCell<Vec<SettingsError>>>,
 }
 
 impl<'t> File<'t> {
     pub(super) fn new(text: &'t str, level: Level, place: &str, entries: Option<RefCell<Vec<Entry>>>) -> Self {
         let place = wholly_shown(place).into();
-        Self { text, level, place, values: Cell::new(0), entries, ends: OnceCell::new() }
+        let (values, ends, tools) = (Cell::new(0), OnceCell::new(), OnceCell::new());
+        Self { text, level, place, values, entries, ends, tools, forgiven: None }
+    }
+
+    /// Keeps an error and goes on, if the file is read as far as possible.
+    pub(super) fn forgive<T>(&self, read: Result<T, SettingsError>) -> Result<Option<T>, SettingsError> {
+        match (read, &self.forgiven) {
+            (Err(error), Some(forgiven)) => {
+                forgiven.borrow_mut().push(error);
+                Ok(None)
+            }
+            (read, _) => read.map(Some),
+        }
     }
 
     pub(super) fn wrong(&self, item: Item<'_>, message: impl Into<String>) -> SettingsError {
@@ -74,7 +91,8 @@ impl<'t> File<'t> {
     fn said<T>(&self, key: impl FnOnce() -> String, span: &Range<usize>, read: T) -> Result<Said<T>, SettingsError> {
         let origin = self.origin(span.start);
         if self.values.get() == MAX_VALUES {
-            return Err(self.error(span.clone(), Shown, format!("a file can set at most {MAX_VALUES} values")));
+            let error = self.error(span.clone(), Shown, format!("a file can set at most {MAX_VALUES} values"));
+            self.forgive::<()>(Err(error))?;
         }
         self.values.set(self.values.get() + 1);
         if let Some(entries) = &self.entries {
@@ -200,8 +218,34 @@ impl<'f> Section<'f> {
         };
         let mut section = Section::new(self.file, name, item.span(), fields);
         let read = read(&mut section)?;
-        section.finish()?;
+        // What a hook says must be understood whole.
+        if self.name.is_empty() {
+            drop(self.file.forgive(section.finish())?)
+        } else {
+            section.finish()?
+        }
         Ok(Some(read))
+    }
+
+    /// Reads something of the file that can be left out if it is wrong and the rest is wanted all the same.
+    pub(super) fn forgiven<T: Default>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, SettingsError>,
+    ) -> Result<T, SettingsError> {
+        let read = read(self);
+        self.file.forgive(read).map(Option::unwrap_or_default)
+    }
+
+    /// Declares tools that rules and matchers of this file may name.
+    pub(super) fn declare_tools(&self, names: &[Said<String>]) {
+        // The file has one such list.
+        let _ = self.file.tools.set(names.iter().map(|said| said.value.clone()).collect());
+    }
+
+    /// Returns the tools that rules and matchers of this file may name, or `None` if they may name any.
+    pub(super) fn known_tools(&self) -> Option<KnownTools<'f>> {
+        let file: &'f File<'f> = self.file;
+        file.tools.get().map(|declared| KnownTools(declared))
     }
 
     /// Reads all tables inside the table of this name, with their names.
@@ -254,8 +298,8 @@ impl<'f> Section<'f> {
             let fields = item.fields().ok_or_else(|| self.file.wrong(item, not_tables()))?;
             let origin = self.file.origin(item.span().start);
             let mut section = Section::new(self.file, name.clone(), item.span(), fields);
-            let value = read(&mut section, &origin)?;
-            section.finish()?;
+            let value = read(&mut section, &origin).and_then(|value| section.finish().map(|()| value));
+            let value = if self.name.is_empty() { self.file.forgive(value)?.flatten() } else { value? };
             all.extend(value.map(|value| Said { value, origin }));
         }
         Ok(all)
@@ -359,12 +403,27 @@ impl<'f> Section<'f> {
 
     /// Reads a list of strings.
     pub(super) fn list(&mut self, key: &'static str, such_as: &str) -> Result<Vec<Said<String>>, SettingsError> {
+        self.checked_list(key, such_as, |_| Ok(()))
+    }
+
+    /// Reads a list of strings and checks each.
+    pub(super) fn checked_list(
+        &mut self,
+        key: &'static str,
+        such_as: &str,
+        check: impl Fn(&str) -> Result<(), String>,
+    ) -> Result<Vec<Said<String>>, SettingsError> {
         let not_texts = || format!("`{key}` must be a list of strings: write `{key} = [\"{such_as}\"]`");
-        match self.item(key, || shape::list(&shape::text(such_as))) {
-            Some(item) if item.as_array().is_some() => self.texts(key, item, &not_texts, |text| Ok(text.to_owned())),
-            Some(item) => Err(self.file.wrong(item, not_texts())),
-            None => Ok(Vec::new()),
+        let Some(item) = self.item(key, || shape::list(&shape::text(such_as))) else { return Ok(Vec::new()) };
+        let Some(list) = item.as_array() else {
+            return self.file.forgive(Err(self.file.wrong(item, not_texts()))).map(Option::unwrap_or_default);
+        };
+        let checked = |text: &str| check(text).map(|()| text.to_owned());
+        let mut all = Vec::with_capacity(list.len());
+        for item in list {
+            all.extend(self.file.forgive(self.text_in(key, item, &not_texts, &checked))?);
         }
+        Ok(all)
     }
 
     /// Reads a string or a list of strings, and converts each.
@@ -389,15 +448,23 @@ impl<'f> Section<'f> {
         not_texts: &dyn Fn() -> String,
         make: impl Fn(&str) -> Result<T, String>,
     ) -> Result<Vec<Said<T>>, SettingsError> {
-        let one = |item: Item<'f>| {
-            let text = item.as_str().ok_or_else(|| self.file.wrong(item, not_texts()))?;
-            let value = make(text).map_err(|message| self.file.wrong(item, message))?;
-            self.file.said(|| self.path(key).into_owned(), &item.span(), value)
-        };
+        let one = |item: Item<'f>| self.text_in(key, item, not_texts, &make);
         match item.as_array() {
             Some(list) => list.map(one).collect(),
             None => Ok(vec![one(item)?]),
         }
+    }
+
+    fn text_in<T>(
+        &self,
+        key: &'static str,
+        item: Item<'f>,
+        not_texts: &dyn Fn() -> String,
+        make: &dyn Fn(&str) -> Result<T, String>,
+    ) -> Result<Said<T>, SettingsError> {
+        let text = item.as_str().ok_or_else(|| self.file.wrong(item, not_texts()))?;
+        let value = make(text).map_err(|message| self.file.wrong(item, message))?;
+        self.file.said(|| self.path(key).into_owned(), &item.span(), value)
     }
 
     /// Reads the table of this name, which may have any keys.

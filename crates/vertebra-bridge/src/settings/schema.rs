@@ -1,14 +1,15 @@
 //! The sections and keys of a settings file.
 
-use std::{cell::RefCell, io::Read as _, path::Path, time::Duration};
+use std::{borrow::Cow, cell::RefCell, io::Read as _, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use toml::de::DeTable;
+use vertebra_kit::permissions::Rule;
 
 use super::{
     AboutHooks, Driver, Entry, InstructionSettings, JournalSettings, Level, LimitSettings, MAX_BYTES, McpSettings,
     Mode, ModelSettings, Need, Network, PermissionSettings, ProviderSettings, Said, SandboxSettings, Settings,
-    SettingsError, Sync,
+    SettingsError, Sync, ToolSettings,
     error::Values,
     hook,
     item::{Item, fields},
@@ -19,6 +20,12 @@ use crate::{kept::open, wholly_shown};
 
 /// The usual size of a file.
 const USUAL_BYTES: usize = 16 * 1024;
+
+/// How much of a file that is too large is read to find what it refuses.
+const MAX_SALVAGED: usize = 4 << 20;
+
+/// How many lines of a table that are not TOML are left out, before all of the table is.
+const MAX_BROKEN_LINES: usize = 16;
 
 /// One settings file after reading.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -76,20 +83,59 @@ pub struct Salvaged {
 
 /// Reads as much of a text as possible. Use it where [`parse`] failed, to keep in force what refuses something.
 pub fn salvage(text: &str, level: Level, place: &str) -> Salvaged {
-    let error = match settings_in(&File::new(text, level, place, None)) {
-        Ok(settings) => return Salvaged { settings, errors: Vec::new() },
-        Err(error) => error,
+    let mut errors = Vec::new();
+    let text = &text[..text.floor_char_boundary(MAX_SALVAGED)];
+    let text = if let Err(error) = settings_in(&File::new(text, level, place, None))
+        && DeTable::parse(text).is_err()
+    {
+        errors.push(error);
+        Cow::Owned(without_broken_lines(text))
+    } else {
+        Cow::Borrowed(text)
     };
-    // Each table is read alone, so that one does not take the next with it.
-    let mut settings = Settings::default();
-    let starts = text.match_indices("\n[").map(|(at, _)| at + 1).filter(|at| *at > 0);
-    let starts: Vec<usize> = std::iter::once(0).chain(starts).chain([text.len()]).collect();
-    for table in starts.windows(2).filter_map(|pair| text.get(pair[0]..pair[1])) {
-        if let Ok(read) = settings_in(&File::new(table, level, place, None)) {
-            settings = super::merge(Settings::default(), [settings, read]).0;
+    let file = File { forgiven: Some(RefCell::default()), ..File::new(&text, level, place, None) };
+    let read = whole(&file, settings);
+    errors.extend(file.forgiven.map(RefCell::into_inner).unwrap_or_default());
+    let mut settings = read.unwrap_or_else(|error| {
+        errors.push(error);
+        Settings::default()
+    });
+    // Rules are understood when they are used; one that is not would take the others with it.
+    let PermissionSettings { allow, ask, deny, .. } = &mut settings.permissions;
+    for rules in [allow, ask, deny] {
+        rules.retain(|said| match said.value.parse::<Rule>() {
+            Ok(_) => true,
+            Err(error) => {
+                let (place, line) = (said.origin.place.clone(), said.origin.line.unwrap_or_default());
+                let (text, mark) = (String::new(), 0..0);
+                errors.push(SettingsError::Content { place, line, text, mark, message: error.to_string() });
+                false
+            }
+        });
+    }
+    Salvaged { settings, errors }
+}
+
+/// Returns a text without the lines that are not TOML. Each table is looked at alone, so that one does not take the next with
+/// it. Lines are emptied, so that numbers stay what they are.
+fn without_broken_lines(text: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let heads = (0..lines.len()).filter(|at| *at == 0 || lines[*at].starts_with('['));
+    let starts: Vec<usize> = heads.chain([lines.len()]).collect();
+    for range in starts.windows(2).map(|pair| pair[0]..pair[1]).chain(std::iter::once(0..lines.len())) {
+        for left in (0..MAX_BROKEN_LINES).rev() {
+            let part = lines[range.clone()].join("\n");
+            let Err(error) = DeTable::parse(&part) else { break };
+            let at = error.span().unwrap_or_default().start.min(part.len());
+            let line = range.start + part.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+            match lines[range.clone()].get_mut(line - range.start).filter(|line| left > 0 && !line.is_empty()) {
+                Some(line) => *line = "",
+                // Nothing of it can be told apart.
+                None => lines[range.clone()].fill(""),
+            }
         }
     }
-    Salvaged { settings, errors: vec![error] }
+    lines.join("\n")
 }
 
 /// Reads as much as possible of the managed settings and the user's, and returns the errors.
@@ -118,7 +164,8 @@ pub(super) fn whole<T>(
     read: impl FnOnce(&mut Section<'_>) -> Result<T, SettingsError>,
 ) -> Result<T, SettingsError> {
     if file.text.len() as u64 > MAX_BYTES {
-        return Err(file.error(0..0, Values::Shown, format!("a settings file can have at most {MAX_BYTES} bytes")));
+        let error = file.error(0..0, Values::Shown, format!("a settings file can have at most {MAX_BYTES} bytes"));
+        file.forgive::<()>(Err(error))?;
     }
     let document = DeTable::parse(file.text).map_err(|error| {
         file.error(
@@ -129,7 +176,7 @@ pub(super) fn whole<T>(
     })?;
     let mut root = Section::new(file, "".into(), 0..0, fields(document.get_ref()));
     let said = read(&mut root)?;
-    root.finish()?;
+    root.forgiven(|root| root.finish())?;
     Ok(said)
 }
 
@@ -147,17 +194,29 @@ pub fn json_schema() -> Value {
 }
 
 fn settings(root: &mut Section<'_>) -> Result<Settings, SettingsError> {
+    // Rules and matchers name these.
+    let tools = root.forgiven(|root| root.section("tools", tools))?;
+    root.declare_tools(&tools.known);
     Ok(Settings {
-        model: root.section("model", model)?,
-        permissions: root.section("permissions", permissions)?,
-        limits: root.section("limits", limits)?,
-        sandbox: root.section("sandbox", sandbox)?,
-        instructions: root.section("instructions", instructions)?,
-        mcp: root.section("mcp", mcp)?,
-        journal: root.section("journal", journal)?,
-        about_hooks: root.section("hooks", about_hooks)?,
-        hooks: hook::read(root)?,
+        model: root.forgiven(|root| root.section("model", model))?,
+        permissions: root.forgiven(|root| root.section("permissions", permissions))?,
+        limits: root.forgiven(|root| root.section("limits", limits))?,
+        sandbox: root.forgiven(|root| root.section("sandbox", sandbox))?,
+        instructions: root.forgiven(|root| root.section("instructions", instructions))?,
+        mcp: root.forgiven(|root| root.section("mcp", mcp))?,
+        tools,
+        journal: root.forgiven(|root| root.section("journal", journal))?,
+        about_hooks: root.forgiven(|root| root.section("hooks", about_hooks))?,
+        hooks: root.forgiven(hook::read)?,
     })
+}
+
+fn tools(section: &mut Section<'_>) -> Result<ToolSettings, SettingsError> {
+    let is_name = |name: &str| {
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+        if is_name { Ok(()) } else { Err("a tool name has only letters, digits, `_`, `-` and `.`".to_owned()) }
+    };
+    Ok(ToolSettings { known: section.checked_list("known", "deploy", is_name)? })
 }
 
 fn model(section: &mut Section<'_>) -> Result<ModelSettings, SettingsError> {
@@ -177,16 +236,20 @@ fn provider(section: &mut Section<'_>) -> Result<ProviderSettings, SettingsError
 }
 
 fn permissions(section: &mut Section<'_>) -> Result<PermissionSettings, SettingsError> {
-    // The list of modes would not explain why this one is missing.
-    if section.is("mode", "bypass") {
-        return Err(section.wrong("mode", "a file cannot set `bypass`; use `--mode bypass` for a single run"));
-    }
     let modes = [("ask", Mode::Ask), ("accept_edits", Mode::AcceptEdits), ("plan", Mode::Plan)];
+    let tools = section.known_tools();
+    let is_known = |rule: &str| tools.as_ref().map_or(Ok(()), |tools| tools.check_rule(rule));
     Ok(PermissionSettings {
-        mode: section.word("mode", &modes)?,
-        allow: section.list("allow", "Bash(git *)")?,
-        ask: section.list("ask", "Bash(git push *)")?,
-        deny: section.list("deny", "Read(**/.env)")?,
+        mode: section.forgiven(|section| {
+            // The list of modes would not explain why this one is missing.
+            if section.is("mode", "bypass") {
+                return Err(section.wrong("mode", "a file cannot set `bypass`; use `--mode bypass` for a single run"));
+            }
+            section.word("mode", &modes)
+        })?,
+        allow: section.checked_list("allow", "Bash(git *)", is_known)?,
+        ask: section.checked_list("ask", "Bash(git push *)", is_known)?,
+        deny: section.checked_list("deny", "Read(**/.env)", is_known)?,
     })
 }
 

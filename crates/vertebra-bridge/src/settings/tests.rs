@@ -205,3 +205,83 @@ fn a_project_ends_at_the_root_of_its_repository() {
     std::fs::write(&file, "").expect("a file");
     assert_eq!(project_file(&inner, FILE_NAME), Some(file));
 }
+
+#[test]
+fn a_mistyped_tool_is_an_error_with_the_file_the_line_and_the_nearest_name() {
+    let cases = [
+        (
+            "[permissions]\nallow = [\"Bash\"]\ndeny = [\n  \"Read(a)\",\n  \"Raed(**/.env)\",\n]\n",
+            5,
+            "did you mean `Read`?",
+        ),
+        ("[permissions]\nask = [\"Bahs(git push *)\"]\n", 2, "did you mean `Bash`?"),
+        ("[permissions]\nallow = [\"Edti\"]\n", 2, "did you mean `Edit`?"),
+        (
+            "[[hook]]\npoint = \"PreToolUse\"\nmatch = { tool = \"bash|wriet_file\" }\ndeny = \"no\"\n",
+            3,
+            "did you mean `write_file`?",
+        ),
+        (
+            "[[hook]]\npoint = \"PreToolUse\"\nmatch = { not = { tool = [\"bash\", \"Raed\"] } }\ndeny = \"no\"\n",
+            3,
+            "did you mean `read`?",
+        ),
+    ];
+    for (text, expected_line, meant) in cases {
+        let error = parse(text, Level::User, "vertebra.toml").expect_err(text);
+        let SettingsError::Content { line, message, place, .. } = &error else { panic!("{error}") };
+        assert_eq!((*line, &**place), (expected_line, "vertebra.toml"), "{error}");
+        assert!(message.to_lowercase().contains(&meant.to_lowercase()), "{error}");
+    }
+    let declared = "[permissions]\ndeny = [\"deploy(prod)\"]\n[tools]\nknown = [\"deploy\"]\n";
+    assert!(parse(declared, Level::User, "x").is_ok());
+}
+
+#[test]
+fn what_can_be_read_of_a_broken_file_is_kept_and_every_error_is_reported() {
+    let denied = |salvaged: &Salvaged| -> Vec<String> {
+        salvaged.settings.permissions.deny.iter().map(|said| said.value.clone()).collect()
+    };
+    let text = "[permissions]\nmode = \"plam\"\nallwo = 1\ndeny = [\"Read(**/.env)\", \"Raed(a)\", 3, \"Bash(\", \"Edit(/etc/**)\"]\n\
+                [limits]\nsteps = 0\n[nonsense]\n\
+                [[hook]]\nname = \"a\"\npoint = \"PreToolUse\"\nmatch = { tool = \"bash\" }\ndeny = \"no\"\n\
+                [[hook]]\nname = \"b\"\npoint = \"PreToolUse\"\nmatch = { tool = [\"bash\", \"nosuch\"] }\ndeny = \"no\"\n";
+    let salvaged = salvage(text, Level::User, "x");
+    assert_eq!(denied(&salvaged), ["Read(**/.env)", "Edit(/etc/**)"]);
+    let hooks: Vec<&str> = salvaged.settings.hooks.iter().map(|hook| hook.value.stand.name.as_str()).collect();
+    assert_eq!(hooks, ["a"], "a hook is there whole or not at all");
+    let lines: Vec<usize> = salvaged
+        .errors
+        .iter()
+        .map(|error| match error {
+            SettingsError::Content { line, .. } => *line,
+            SettingsError::Io { .. } => panic!("{error}"),
+        })
+        .collect();
+    assert_eq!(lines, [2, 4, 4, 3, 6, 16, 7, 4], "{:?}", salvaged.errors);
+
+    let no_toml = "[permissions]\ndeny = [\"Read(**/.env)\"]\nask = [\"Bash(a)\n[limits\nsteps = 3\n[sandbox]\ndeny_read = [\"~/x\"]\n";
+    let salvaged = salvage(no_toml, Level::User, "x");
+    assert_eq!(denied(&salvaged), ["Read(**/.env)"]);
+    assert_eq!(salvaged.settings.sandbox.deny_read.len(), 1);
+    assert!(!salvaged.errors.is_empty());
+
+    let whole = salvage("[permissions]\ndeny = [\"Read(a)\"]\n", Level::User, "x");
+    assert!(whole.errors.is_empty() && denied(&whole) == ["Read(a)"]);
+}
+
+#[test]
+fn too_many_rules_do_not_drop_the_others() {
+    let rules: String = (0..9000).map(|number| format!("\"Read(secret/{number})\",\n")).collect();
+    let text = format!("[permissions]\nallow = [{rules}]\ndeny = [\"Read(**/.env)\", \"Bash(rm *)\"]\n");
+    let error = parse(&text, Level::User, "x").expect_err("too many").to_string();
+    assert!(error.contains("at most 4096 values"), "{error}");
+    let salvaged = salvage(&text, Level::User, "x");
+    assert_eq!(salvaged.settings.permissions.deny.len(), 2);
+    assert_eq!(salvaged.errors.len(), 1, "{:?}", salvaged.errors);
+
+    let large = format!("# {}\n{text}", "x".repeat(300_000));
+    let salvaged = salvage(&large, Level::User, "x");
+    assert_eq!(salvaged.settings.permissions.deny.len(), 2, "{:?}", salvaged.errors);
+    assert!(salvaged.errors.iter().any(|error| error.to_string().contains("at most 262144 bytes")));
+}

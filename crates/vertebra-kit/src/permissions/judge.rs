@@ -84,7 +84,7 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], mode: Mode) -> Explanati
     let name = subject.names.first().map_or("the tool", |name| &**name);
     let denied = hits(Effect::Deny);
     if let Some(first) = denied.first() {
-        let reason = format!("denied by {first}");
+        let reason = format!("denied by {first}{}", subject.broken_by(&first.rule));
         return Explanation { effect: Some(Effect::Deny), reason, rules: denied };
     }
     if mode == Mode::Plan && !subject.read_only {
@@ -96,7 +96,7 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], mode: Mode) -> Explanati
     }
     let asked = hits(Effect::Ask);
     if let Some(first) = asked.first() {
-        let reason = format!("{first} asks");
+        let reason = format!("{first} asks{}", subject.broken_by(&first.rule));
         return Explanation { effect: Some(Effect::Ask), reason, rules: asked };
     }
     let allowing: Vec<&Held> = of(Effect::Allow).copied().collect();
@@ -133,10 +133,16 @@ impl Rule {
             }
             Part::Path(Access::Read, pattern) => {
                 named().chain(touched().map(|touched| &touched.place)).any(|place| holds(pattern, place))
+                    || subject.git.broken.iter().any(|(rule, _)| rule == self.text())
             }
             Part::Path(Access::Edit, pattern) => {
                 (!subject.read_only && named().any(|place| holds(pattern, place)))
                     || touched().any(|touched| touched.changes && holds(pattern, &touched.place))
+                    || subject
+                        .moved
+                        .iter()
+                        .any(|moved| moved.any(|folder| pattern.is_below(folder, &subject.wide_base)))
+                    || (subject.unknown_patch && subject.may_reach(pattern))
             }
             Part::Path(Access::Named, pattern) => {
                 subject.is_called(&self.tool) && named().any(|place| holds(pattern, place))

@@ -19,10 +19,12 @@
 
 mod command;
 mod file;
+mod git;
 mod host;
 mod judge;
 mod names;
 pub(crate) mod opened;
+mod patch;
 mod path;
 mod question;
 mod reads;
@@ -81,6 +83,14 @@ pub enum PermissionsError {
         source_name: Arc<str>,
         /// What is wrong with it.
         error: LearnError,
+    },
+    /// A rule names a tool that does not exist.
+    #[error("{message} (from {source_name})")]
+    Tool {
+        /// Where the rule comes from.
+        source_name: Arc<str>,
+        /// What is wrong with it, and what to write instead.
+        message: String,
     },
     /// A file cannot be used.
     #[error(transparent)]

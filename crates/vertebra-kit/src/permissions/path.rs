@@ -16,6 +16,8 @@ pub(super) struct PathPattern {
     set: GlobSet,
     /// The same pattern as an absolute path, with the links resolved when the rule was read.
     led: GlobSet,
+    /// For `**/…` and for a name alone: the pattern outside of the working folder. Only deny and ask rules hold there.
+    outside: GlobSet,
 }
 
 /// Where a pattern starts.
@@ -67,9 +69,19 @@ impl PathPattern {
         } else if !parts.last().is_some_and(|last| last.contains(['*', '?', '[', '{'])) {
             patterns.push(format!("{pattern}/**"));
         }
+        let outside = if from != From::Folder || is_whole_folder {
+            Vec::new()
+        } else if anywhere {
+            // Elsewhere, a name alone is that of a file: `bin` is not `/usr/bin` with all that is in it.
+            vec![pattern.clone()]
+        } else if pattern.starts_with("**/") {
+            patterns.clone()
+        } else {
+            Vec::new()
+        };
         let led = if from == From::Root { led(&parts, &patterns) } else { Vec::new() };
         let parts = patterns[0].split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
-        Ok(Self { from, parts, set: set_of(&patterns)?, led: set_of(&led)? })
+        Ok(Self { from, parts, set: set_of(&patterns)?, led: set_of(&led)?, outside: set_of(&outside)? })
     }
 
     /// Returns the folders that contain all matching paths, and how deep to look. The depth is 0 if the folders match
@@ -101,15 +113,31 @@ impl PathPattern {
         (begins, depth)
     }
 
+    /// Returns whether something that the pattern names is there, below this folder.
+    pub(super) fn is_below(&self, folder: &str, base: &Base) -> bool {
+        let (begins, _) = self.begins(base);
+        let is_named = self.parts.first().is_some_and(|part| !is_glob(part));
+        is_named && begins.iter().any(|begin| begin.starts_with(folder) && begin.symlink_metadata().is_ok())
+    }
+
     /// Returns whether the pattern needs the home folder.
     pub(super) fn needs_home(&self) -> bool {
         self.from == From::Home
     }
 
-    /// Returns whether an absolute path matches, also through another name of the same place. Only for deny rules: a link
-    /// never extends an allow rule.
+    /// Returns whether an absolute path matches, also through another name of the same place and, for `**/.env` and `.env`,
+    /// outside of the working folder. Only for deny and ask rules: neither a link nor a distant file extends an allow rule.
     pub(super) fn refuses(&self, path: &str, base: &Base) -> bool {
-        self.holds(path, base) || self.led.is_match(path.trim_start_matches('/'))
+        let from_root = path.trim_start_matches('/');
+        let is_outside = || base.folders.iter().all(|folder| relative(folder, path).is_none());
+        self.holds(path, base)
+            || self.led.is_match(from_root)
+            || (self.holds_outside() && is_outside() && self.outside.is_match(from_root))
+    }
+
+    /// Returns whether the pattern, in a deny or ask rule, also matches outside of the working folder.
+    pub(super) fn holds_outside(&self) -> bool {
+        !self.outside.is_empty()
     }
 
     /// Returns whether an absolute path matches.
@@ -260,6 +288,31 @@ mod tests {
             let Ok(compiled) = PathPattern::new("Read", pattern) else { panic!("{pattern}") };
             assert_eq!(compiled.holds(path, &base()), expected, "{pattern}: {path}");
         }
+    }
+
+    #[test]
+    fn a_deny_rule_for_a_file_at_any_depth_holds_in_every_folder() {
+        let cases = [
+            ("**/.env", "/srv/app/.env", true),
+            ("**/.env", "/.env", true),
+            ("**/.env", "/srv/.env/x", true),
+            ("**/.env", "/srv/app/.envrc", false),
+            (".env", "/srv/app/.env", true),
+            ("*.pem", "/etc/a.pem", true),
+            ("bin", "/usr/bin/env", false),
+            ("bin", "/repo/bin/env", true),
+            ("**", "/srv/x", false),
+            ("config/.env", "/srv/config/.env", false),
+            ("**/srv/**", "/repo/a", false),
+        ];
+        for (pattern, path, expected) in cases {
+            let Ok(compiled) = PathPattern::new("Read", pattern) else { panic!("{pattern}") };
+            assert_eq!(compiled.refuses(path, &base()), expected, "{pattern}: {path}");
+            assert!(!compiled.holds(path, &base()) || path.starts_with("/repo/"), "allow {pattern}: {path}");
+        }
+        let in_tmp = Base { folders: vec!["/tmp/work".to_owned()], home: Vec::new() };
+        let Ok(tmp) = PathPattern::new("Read", "**/tmp") else { panic!("a pattern") };
+        assert!(!tmp.refuses("/tmp/work/a", &in_tmp), "the folders above the working folder do not count in it");
     }
 
     #[test]

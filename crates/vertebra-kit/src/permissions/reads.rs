@@ -2,7 +2,7 @@
 //! path in more ways than can be analysed.
 
 use std::{
-    collections::HashSet,
+    collections::{HashSet, VecDeque},
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -14,6 +14,7 @@ use super::{
     Rules,
     path::{Base, PathPattern},
     rule::{Access, Part, Rule},
+    subject::Subject,
 };
 use crate::denied::{DeniedReads, PathRules, former};
 
@@ -25,6 +26,18 @@ const MAX_INSIDE: usize = 2000;
 
 /// The maximum number of denied paths.
 const MAX_PATHS: usize = 1000;
+
+/// How many names are checked in each place outside of the working folder.
+const MAX_NAMES_OUTSIDE: usize = 4000;
+
+/// The maximum number of denied paths outside of the working folder.
+const MAX_PATHS_OUTSIDE: usize = 100;
+
+/// Folders that belong to the system. Rules still match a path in them, if a call names it.
+const OF_THE_SYSTEM: &[&str] = &[
+    "/bin", "/boot", "/dev", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/proc", "/run", "/sbin", "/snap", "/sys",
+    "/usr",
+];
 
 /// How many sets of rules are known to have been looked for. Beyond that, they are looked for again.
 const MAX_SEARCHED: usize = 1000;
@@ -60,7 +73,8 @@ impl Hook<BeforeToolUse> for Reads {
         if rules.is_empty() {
             return proceed();
         }
-        let base = self.rules.standing(&cx.at.run).bases().1;
+        let mut standing = self.rules.standing(&cx.at.run);
+        let base = standing.bases().1;
         let noted = PathRules {
             deny: rules.iter().map(|rule| rule.text().to_string()).collect(),
             folders: base.folders.clone(),
@@ -70,18 +84,34 @@ impl Hook<BeforeToolUse> for Reads {
         // Another call of this step may be a command: what was noted for it stays.
         let before = DeniedReads::noted(cx.state())?;
         let mut denied = DeniedReads { rules: noted, ..before.clone() };
+        let mut mixed = None;
         if is_command || !self.is_searched(&denied.rules) {
-            // Walking folders may block on the disk.
-            let found = tokio::task::spawn_blocking(move || found(&rules, &base)).await?;
+            let is_reading = |rule: &&Arc<Rule>| matches!(rule.part, Part::Path(Access::Read, _));
+            standing.reads = rules.iter().filter(is_reading).cloned().collect();
+            standing.shell = crate::bash::here(cx);
+            let (call, spec) = (cx.call.clone(), cx.scope().tool_spec(&cx.tool).cloned());
+            // Walking folders may block on the disk, and git is asked about its history.
+            let (found, mixed_found) = tokio::task::spawn_blocking(move || {
+                let mut denied = found(&rules, &base);
+                if !is_command || standing.reads.is_empty() {
+                    return (denied, None);
+                }
+                // A call that cannot be analysed is denied by the rules.
+                let git = Subject::new(&call, spec.as_ref(), standing).map(|subject| subject.git).unwrap_or_default();
+                denied.paths.extend(git.hide);
+                (denied, git.mixed)
+            })
+            .await?;
             self.set_searched(&denied.rules);
             if is_command {
                 denied = DeniedReads { rules: denied.rules, ..found };
+                mixed = mixed_found;
             }
         }
         if denied != before {
             cx.note(Lasting::Step, denied)?;
         }
-        proceed()
+        mixed.map_or_else(proceed, deny)
     }
 }
 
@@ -101,6 +131,18 @@ fn found(rules: &[Arc<Rule>], base: &Base) -> DeniedReads {
     }
     search.paths.iter().for_each(|path| former::remember(path));
     remember_inside(&search.paths);
+    let distant: Vec<&PathPattern> = reading
+        .iter()
+        .filter_map(|rule| match &rule.part {
+            Part::Path(_, pattern) if pattern.holds_outside() => Some(pattern),
+            Part::All | Part::Command(_) | Part::Path(..) | Part::Host(_) => None,
+        })
+        .collect();
+    if !distant.is_empty() {
+        let mut outside = Search { paths: std::mem::take(&mut paths), names_left: MAX_NAMES };
+        outside.look_outside(&distant, base);
+        paths = outside.paths;
+    }
     let refused = |path: &Path| {
         reading.iter().any(|rule| match &rule.part {
             Part::Path(_, pattern) => pattern.refuses(&path.to_string_lossy(), base),
@@ -129,6 +171,23 @@ fn remember_inside(denied: &[PathBuf]) {
             }
         }
     }
+}
+
+/// Returns the places outside of the working folder where files are looked for: the folders around it, the home folder, the
+/// folders for temporary files, and the root.
+fn places_outside(base: &Base) -> Vec<PathBuf> {
+    let around = base.folders.iter().flat_map(|folder| Path::new(folder).ancestors().skip(1).take(3));
+    let home = base.home.iter().map(Path::new);
+    let temporary = std::env::temp_dir();
+    let others = [temporary.as_path(), Path::new("/tmp"), Path::new("/var/tmp"), Path::new("/")];
+    let mut places: Vec<PathBuf> = Vec::new();
+    for place in around.chain(home).chain(others) {
+        let Ok(place) = place.canonicalize() else { continue };
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
 }
 
 struct Search {
@@ -163,6 +222,42 @@ impl Search {
         Some(())
     }
 
+    /// Adds the denied paths near the working folder and in the usual places, the nearest first, as far as the limits go. A
+    /// file far away is left to the rules, which match it by name.
+    fn look_outside(&mut self, patterns: &[&PathPattern], base: &Base) {
+        let inside: Vec<PathBuf> =
+            base.folders.iter().filter_map(|folder| Path::new(folder).canonicalize().ok()).collect();
+        let mut seen: HashSet<PathBuf> = inside.into_iter().chain(OF_THE_SYSTEM.iter().map(PathBuf::from)).collect();
+        let mut left_to_add = MAX_PATHS_OUTSIDE;
+        for place in places_outside(base) {
+            let mut names_left = MAX_NAMES_OUTSIDE;
+            let mut folders = VecDeque::from([place]);
+            while let Some(folder) = folders.pop_front() {
+                if !seen.insert(folder.clone()) {
+                    continue;
+                }
+                for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                    let Some(left) = names_left.checked_sub(1) else { break };
+                    names_left = left;
+                    let path = entry.path();
+                    let text = path.to_string_lossy();
+                    if patterns.iter().any(|pattern| pattern.refuses(&text, base)) {
+                        let Some(left) = left_to_add.checked_sub(1) else { return };
+                        left_to_add = left;
+                        if self.add(path).is_none() {
+                            return;
+                        }
+                    } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                        folders.push_back(path);
+                    }
+                }
+                if names_left == 0 {
+                    break;
+                }
+            }
+        }
+    }
+
     fn add(&mut self, path: PathBuf) -> Option<()> {
         // A link is refused with where it leads, also to nowhere.
         if path.symlink_metadata().is_ok() && !self.paths.contains(&path) {
@@ -191,8 +286,9 @@ mod tests {
             let rule = Arc::new(rule.parse::<Rule>().expect("a rule"));
             let DeniedReads { paths, beyond, .. } = found(&[rule], &base);
             assert_eq!(beyond, [""; 0]);
-            let mut below: Vec<String> =
-                paths.iter().map(|path| path.strip_prefix(&root).expect("below").display().to_string()).collect();
+            // Files of the same name in other places of this machine do not count here.
+            let below = paths.iter().filter_map(|path| path.strip_prefix(&root).ok());
+            let mut below: Vec<String> = below.map(|path| path.display().to_string()).collect();
             below.sort();
             below
         };
@@ -214,6 +310,26 @@ mod tests {
             assert_eq!(found(rule), *expected, "{rule}");
         }
         assert_eq!(found(&format!("Read({root_text}/src/.env)")), ["src/.env"]);
+    }
+
+    #[test]
+    fn files_around_the_working_folder_are_found_too() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder");
+        for name in ["work/.env", "beside/app/.env", ".env"] {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a new folder");
+            fs::write(path, "x").expect("a new file");
+        }
+        let base = Base { folders: vec![root.join("work").display().to_string()], home: Vec::new() };
+        for rule in ["Read(**/.env)", "Read(.env)"] {
+            let rule = Arc::new(rule.parse::<Rule>().expect("a rule"));
+            let DeniedReads { paths, beyond } = super::found(&[rule], &base);
+            assert_eq!(beyond, [""; 0]);
+            for name in ["work/.env", "beside/app/.env", ".env"] {
+                assert!(paths.contains(&root.join(name)), "{name}: {paths:?}");
+            }
+        }
     }
 
     #[test]

@@ -1,19 +1,39 @@
 //! Removes lines about paths that a rule denies reading from the output of a search.
 
-/// Returns the output of a search without the lines about refused paths, and a note that names the rules. Returns `None` if
-/// no line is refused. `refused` returns the rule that refuses a path.
+/// Returns the output of a search or of a diff without the parts about refused paths, and a note that names the rules.
+/// Returns `None` if nothing is refused. `refused` returns the rule that refuses a path. `by_git` says that a path may have a
+/// revision in front of it.
 ///
 /// A line is about the path that it is, the path that it starts with (`a.rs:12:…`, `a.rs-12-…`), or the path of the last
-/// line above it without a number (`12:…` below `a.rs`).
-pub(super) fn without_refused<'r>(output: &str, refused: impl Fn(&str) -> Option<&'r str>) -> Option<String> {
+/// line above it without a number (`12:…` below `a.rs`). In a diff, everything from the header of a file to that of the next
+/// one is about that file.
+pub(super) fn without_refused<'r>(
+    output: &str,
+    by_git: bool,
+    refused: impl Fn(&str) -> Option<&'r str>,
+) -> Option<String> {
     let mut kept = String::with_capacity(output.len());
     let (mut hidden, mut below_refused, mut rules) = (0, false, Vec::new());
-    for line in output.split_inclusive('\n') {
-        let refused_by = names(line.trim_end()).into_iter().find_map(&refused);
+    let mut diff = Diff::default();
+    let mut lines = output.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        let begins = diff.begins(line, lines.peek().copied().unwrap_or_default());
+        let refused_by = match begins {
+            Some(paths) => paths.into_iter().find_map(&refused),
+            None if diff.is_inside() => None,
+            None => names(line.trim_end(), by_git).into_iter().find_map(&refused),
+        };
         rules.extend(refused_by.filter(|rule| !rules.contains(rule)));
-        // A path may look like a line of a file: `2024-reports/a`.
-        below_refused = refused_by.is_some() || (below_refused && belongs_to_the_one_above(line));
-        if below_refused {
+        let is_hidden = if diff.is_inside() {
+            diff.is_hidden |= refused_by.is_some();
+            below_refused = false;
+            diff.is_hidden
+        } else {
+            // A path may look like a line of a file: `2024-reports/a`.
+            below_refused = refused_by.is_some() || (below_refused && belongs_to_the_one_above(line));
+            below_refused
+        };
+        if is_hidden {
             hidden += 1;
         } else {
             kept.push_str(line);
@@ -27,6 +47,94 @@ pub(super) fn without_refused<'r>(output: &str, refused: impl Fn(&str) -> Option
     (hidden > 0).then(|| format!("{kept}[{hidden} {lines} hidden by {by} {}]\n", rules.join(", ")))
 }
 
+/// Where in a diff a line is.
+#[derive(Debug, Default)]
+struct Diff {
+    part: DiffPart,
+    /// Whether the current file is refused.
+    is_hidden: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum DiffPart {
+    /// Outside of a diff.
+    #[default]
+    Outside,
+    /// In the header of a file, or in a part whose length is not known.
+    Open,
+    /// In a hunk with this many lines of the old and of the new file to come.
+    Hunk(u32, u32),
+}
+
+impl Diff {
+    fn is_inside(&self) -> bool {
+        self.part != DiffPart::Outside
+    }
+
+    /// Moves to the next line. Returns the paths that it may name if it belongs to the header of a file.
+    fn begins<'l>(&mut self, line: &'l str, next: &str) -> Option<Vec<&'l str>> {
+        if let DiffPart::Hunk(old, new) = self.part {
+            let (old, new) = match line.as_bytes().first() {
+                Some(b'+') => (old, new.saturating_sub(1)),
+                Some(b'-') => (old.saturating_sub(1), new),
+                Some(b'\\') => (old, new),
+                _ => (old.saturating_sub(1), new.saturating_sub(1)),
+            };
+            if self.part != DiffPart::Hunk(0, 0) || line.starts_with('\\') {
+                self.part = DiffPart::Hunk(old, new);
+                return None;
+            }
+        }
+        let text = line.trim_end();
+        let header = ["diff --git ", "diff --cc ", "diff --combined ", "Index: "]
+            .iter()
+            .find_map(|start| text.strip_prefix(start));
+        let starts_plain = text.starts_with("--- ") && next.starts_with("+++ ");
+        if header.is_some() || (starts_plain && self.part != DiffPart::Open) {
+            *self = Self { part: DiffPart::Open, is_hidden: false };
+        }
+        if let Some(header) = header {
+            return Some(pairs(header));
+        }
+        let names = ["--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "];
+        if let Some(name) = names.iter().find_map(|start| text.strip_prefix(start)).filter(|_| self.is_inside()) {
+            return Some(pairs(name.split('\t').next().unwrap_or(name)));
+        }
+        if let (Some(hunk), true) = (text.strip_prefix("@@ -"), self.is_inside()) {
+            self.part = hunk_lines(hunk).map_or(DiffPart::Open, |(old, new)| DiffPart::Hunk(old, new));
+            return None;
+        }
+        let is_over =
+            self.part == DiffPart::Hunk(0, 0) || ["commit ", "From "].iter().any(|start| starts_commit(text, start));
+        if self.is_inside() && is_over {
+            *self = Self::default();
+        }
+        None
+    }
+}
+
+/// Returns whether a line is the word and a hash.
+fn starts_commit(line: &str, word: &str) -> bool {
+    let hash = line.strip_prefix(word).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+    hash.len() >= 7 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Parses `1,2 +3,4 @@`: how many lines follow of the old and of the new file.
+fn hunk_lines(text: &str) -> Option<(u32, u32)> {
+    let (old, rest) = text.split_once(" +")?;
+    let (new, _) = rest.split_once(" @@")?;
+    let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+    Some((count(old)?, count(new)?))
+}
+
+/// Returns the paths in `a/PATH b/PATH`, with and without their first folder. A path may have blanks.
+fn pairs(text: &str) -> Vec<&str> {
+    let blanks = text.match_indices(' ').take(32).flat_map(|(at, _)| [&text[..at], &text[at + 1..]]);
+    let whole: Vec<&str> = std::iter::once(text).chain(blanks).map(|path| path.trim_matches('"')).collect();
+    let inner = whole.iter().filter_map(|path| Some(path.split_once('/')?.1));
+    whole.iter().copied().chain(inner).collect()
+}
+
 /// Returns whether a line continues the one above: `12:…`, `12-…`, `--`, or indented.
 fn belongs_to_the_one_above(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -34,12 +142,17 @@ fn belongs_to_the_one_above(line: &str) -> bool {
 }
 
 /// Returns the paths that a line may be about.
-fn names(line: &str) -> Vec<&str> {
+fn names(line: &str, by_git: bool) -> Vec<&str> {
     let numbered = line.match_indices('-').map(|(at, _)| at).filter(|at| belongs_to_the_one_above(&line[at + 1..]));
     let ends = line.find(':').into_iter().chain(line.find(" (")).chain(numbered.take(8));
     // A name with control characters is quoted.
     let quoted = line.strip_prefix('"').and_then(|rest| Some(rest.rsplit_once('"')?.0));
-    std::iter::once(line).chain(ends.map(|end| &line[..end])).chain(quoted).collect()
+    let mut names: Vec<&str> = std::iter::once(line).chain(ends.map(|end| &line[..end])).chain(quoted).collect();
+    // `HEAD:a.rs:12:…`
+    if let Some((_, rest)) = line.split_once(':').filter(|_| by_git) {
+        names.extend(self::names(rest, false));
+    }
+    names
 }
 
 #[cfg(test)]
@@ -49,7 +162,7 @@ mod tests {
     #[test]
     fn lines_about_refused_paths_are_hidden_in_every_common_format() {
         let refused = |path: &str| path.starts_with("secret/").then_some("Read(secret/**)");
-        let left_out = |text: &str| without_refused(text, refused);
+        let left_out = |text: &str| without_refused(text, false, refused);
         let notice = |count: usize| {
             format!("[{count} {} hidden by rule Read(secret/**)]\n", if count == 1 { "line" } else { "lines" })
         };
@@ -63,7 +176,7 @@ mod tests {
         assert_eq!(left_out("a.rs\n1:x\n"), None);
         assert_eq!(left_out("\"secret/a\\nb\"\n1:x\n\"secret/a\\nb\" (3 bytes)\n"), Some(notice(3)));
         let dated = |path: &str| path.starts_with("2024-secret/").then_some("Read(secret/**)");
-        let dated = |text: &str| without_refused(text, dated);
+        let dated = |text: &str| without_refused(text, false, dated);
         assert_eq!(dated("a.rs\n1:x\n2024-secret/key\n1:y\nb.rs\n"), Some(format!("a.rs\n1:x\nb.rs\n{}", notice(2))));
         assert_eq!(left_out(""), None);
         let two = |path: &str| match path {
@@ -72,8 +185,43 @@ mod tests {
             _ => None,
         };
         assert_eq!(
-            without_refused("a:1:x\nb:2:y\na:3:z\n", two),
+            without_refused("a:1:x\nb:2:y\na:3:z\n", false, two),
             Some("[3 lines hidden by rules Read(a), Read(b)]\n".to_owned())
         );
+    }
+
+    #[test]
+    fn the_hunks_of_a_refused_file_are_hidden_whole() {
+        let refused = |path: &str| path.ends_with(".env").then_some("Read(**/.env)");
+        let diff = "commit 0123456789\n\n    two\n\ndiff --git a/.env b/.env\nindex 1..2 100644\n--- a/.env\n+++ b/.env\n\
+                    @@ -1 +1 @@\n-KEY=old\n+KEY=new\n\\ No newline at end of file\ndiff --git a/x.rs b/x.rs\n--- a/x.rs\n\
+                    +++ b/x.rs\n@@ -1,2 +1,2 @@\n .env:1:x\n-a\n+b\n";
+        let rest = "commit 0123456789\n\n    two\n\ndiff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs\n@@ -1,2 +1,2 @@\n \
+                    .env:1:x\n-a\n+b\n[8 lines hidden by rule Read(**/.env)]\n";
+        assert_eq!(without_refused(diff, true, refused).as_deref(), Some(rest));
+        let cases = [
+            ("--- /dev/null\n+++ b/sub/.env\n@@ -0,0 +1,2 @@\n+KEY=1\n+KEY=2\n", "+KEY=2"),
+            (
+                "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- .env\t2026\n+++ .env\t2026\n@@ -1 +1 @@\n-c\n+KEY=2\n",
+                "+KEY=2",
+            ),
+            (
+                "diff --git a/a b/.env\nsimilarity index 90%\nrename from a\nrename to .env\n@@ -1 +1 @@\n-c\n+KEY=2\n",
+                "+KEY=2",
+            ),
+            ("diff --git a/my .env b/my .env\n@@ -1 +1 @@\n-c\n+KEY=2\n", "+KEY=2"),
+            ("diff --cc .env\n@@@ -1,1 -1,1 +1,2 @@@\n++KEY=2\n", "++KEY=2"),
+            ("diff --git \"a/\\303.env\" \"b/\\303.env\"\n@@ -1 +1 @@\n-c\n+KEY=2\n", "+KEY=2"),
+            ("diff --git a/.env b/.env\nGIT binary patch\nliteral 3\nKEY=2\n\n", "KEY=2"),
+            ("diff --git a/.env b/.env\n@@ -1 +1 @@\n--- a\n+++ KEY=2\n", "KEY=2"),
+            ("HEAD:.env:3:KEY=2\n", "KEY=2"),
+            ("HEAD:.env-3-KEY=2\n", "KEY=2"),
+        ];
+        for (text, secret) in cases {
+            let left = without_refused(text, true, refused).unwrap_or_else(|| panic!("{text}"));
+            assert!(!left.contains(secret), "{text}\n{left}");
+        }
+        let log = "diff --git a/.env b/.env\n@@ -1 +1 @@\n-c\n+KEY=2\n\nsubject two\n";
+        assert!(without_refused(log, true, refused).is_some_and(|left| left.contains("subject two")));
     }
 }

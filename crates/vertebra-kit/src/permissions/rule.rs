@@ -104,6 +104,8 @@ impl PartialEq for Rule {
     }
 }
 
+impl Eq for Rule {}
+
 impl FromStr for Rule {
     type Err = RuleError;
 

@@ -220,9 +220,9 @@ impl Rules {
         let call = call_of(spec, args);
         let folder = working_directory.to_owned();
         let state = self.read();
-        let (home, refuses_paths) = (state.home.clone(), state.refuses_paths());
+        let (home, refuses_paths, reads) = (state.home.clone(), state.refuses_paths(), state.about_reading(session));
         drop(state);
-        let standing = Standing { anchor: folder.clone(), folder, shell: None, home, refuses_paths };
+        let standing = Standing { anchor: folder.clone(), folder, shell: None, home, refuses_paths, reads };
         self.explained(session, Subject::new(&call, Some(spec), standing).as_ref())
     }
 
@@ -293,7 +293,7 @@ impl Rules {
         if rules.is_empty() || subject.searched.is_empty() {
             return None;
         }
-        without_refused(output, |path| {
+        without_refused(output, !subject.git.roots.is_empty(), |path| {
             rules.iter().find(|rule| rule.refuses_found(subject, path)).map(|rule| &**rule.text())
         })
     }
@@ -333,6 +333,7 @@ impl Rules {
             shell: None,
             home: state.home.clone(),
             refuses_paths: state.refuses_paths(),
+            reads: state.about_reading(&run.session_id),
         }
     }
 
@@ -378,6 +379,11 @@ impl Rule {
             shell: None,
             home: home.map(str::to_owned),
             refuses_paths: true,
+            reads: if matches!(self.part, Part::Path(Access::Read, _)) {
+                vec![Arc::new(self.clone())]
+            } else {
+                Vec::new()
+            },
         };
         let subject = Subject::new(&call_of(spec, args), Some(spec), standing);
         subject.map_or(true, |subject| self.hits(&subject))
@@ -400,9 +406,18 @@ impl State {
     }
 
     fn refusals_to_read(&self, session: &str) -> Vec<Arc<Rule>> {
+        self.reading(session, |effect| effect == Effect::Deny)
+    }
+
+    /// Returns the ask and deny rules about reading.
+    fn about_reading(&self, session: &str) -> Vec<Arc<Rule>> {
+        self.reading(session, |effect| effect != Effect::Allow)
+    }
+
+    fn reading(&self, session: &str, is_wanted: impl Fn(Effect) -> bool) -> Vec<Arc<Rule>> {
         let reads = |held: &&Held| matches!(held.rule.part, Part::Path(Access::Read, _));
-        let denying = self.of(session).filter(|held| held.effect == Effect::Deny).filter(reads);
-        denying.map(|held| held.rule.clone()).collect()
+        let wanted = self.of(session).filter(|held| is_wanted(held.effect)).filter(reads);
+        wanted.map(|held| held.rule.clone()).collect()
     }
 
     /// Returns whether an ask or deny rule is about paths.

@@ -7,10 +7,12 @@ use vertebra::{Args, Call, ToolSpec, paths::absolute, shell::simple_commands};
 
 use super::{
     command::{Redirection, parts},
+    git::{Line, Review},
     host::host_of,
     names::{found, is_pattern},
-    path::{Base, Place, real, relative},
-    rule::{NamePattern, is_edit},
+    patch,
+    path::{Base, PathPattern, Place, real, relative},
+    rule::{NamePattern, Rule, is_edit},
 };
 
 /// The maximum number of paths in one call.
@@ -62,6 +64,27 @@ const READERS: &[&str] = &[
     "[",
 ];
 
+/// Programs that write to the files that they name, also to new ones.
+const WRITERS: &[&str] = &[
+    "cp", "dd", "ed", "ex", "gcp", "ginstall", "gsed", "install", "ln", "mv", "nano", "patch", "perl", "rsync", "scp",
+    "sed", "split", "sponge", "tee", "touch", "truncate", "vi", "vim",
+];
+
+/// Programs that write files into the folder that they name last, under the names that these have.
+const COPIERS: &[&str] = &["cp", "gcp", "ginstall", "install", "ln", "mv", "rsync", "scp"];
+
+/// Programs that move or remove a folder with all that is in it.
+const MOVERS: &[&str] = &["mv", "rm", "rmdir", "shred", "trash", "unlink"];
+
+/// What git does to files in the work tree.
+const GIT_WRITERS: &[&str] = &["checkout", "mv", "restore", "rm"];
+
+/// How many files are read in search of a patch.
+const MAX_PATCH_FILES: usize = 50;
+
+/// How many names of a folder that is copied are checked.
+const MAX_COPIED: usize = 1000;
+
 /// A call as rules see it.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
@@ -79,6 +102,10 @@ pub(super) struct Subject {
     pub(super) searched: Vec<String>,
     /// The paths in the commands.
     pub(super) touched: Vec<Touched>,
+    /// Folders that a command moves or removes with all that is in them.
+    pub(super) moved: Vec<Place>,
+    /// Whether the call applies a patch whose files are not known.
+    pub(super) unknown_patch: bool,
     /// The hosts among the arguments; `None` for one that is not known.
     pub(super) hosts: Vec<Option<String>>,
     /// The hosts in the commands.
@@ -87,6 +114,9 @@ pub(super) struct Subject {
     pub(super) base: Base,
     /// The base of deny and ask rules: also the folder of a subagent.
     pub(super) wide_base: Base,
+    /// What its git commands can show.
+    pub(super) git: Review,
+    refuses_paths: bool,
     folder: String,
     /// The folders in which its commands may run: that of the shell, and those that the line changes to.
     here: Vec<String>,
@@ -113,6 +143,8 @@ pub(super) struct Standing {
     pub(super) home: Option<String>,
     /// Whether an ask or deny rule is about paths. Then globs in commands are expanded.
     pub(super) refuses_paths: bool,
+    /// The ask and deny rules about reading.
+    pub(super) reads: Vec<Arc<Rule>>,
 }
 
 impl Standing {
@@ -130,7 +162,7 @@ impl Subject {
     /// Analyses the call. May block, because it resolves links.
     pub(super) fn new(call: &Call, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
         let (base, wide_base) = standing.bases();
-        let Standing { folder, shell, refuses_paths, .. } = standing;
+        let Standing { folder, shell, refuses_paths, reads, .. } = standing;
         let names: Vec<Arc<str>> = std::iter::once(&call.tool).chain(call.aliases.iter()).cloned().collect();
         let commands = commands(call);
         let mut subject = Self {
@@ -140,11 +172,15 @@ impl Subject {
             places: Vec::new(),
             searched: Vec::new(),
             touched: Vec::new(),
+            moved: Vec::new(),
+            unknown_patch: false,
             hosts: urls(&call.args).map(host_of).collect(),
             command_hosts: Vec::new(),
             commands,
             base,
             wide_base,
+            git: Review::default(),
+            refuses_paths,
             here: vec![shell.unwrap_or_else(|| folder.clone())],
             folder,
         };
@@ -164,11 +200,12 @@ impl Subject {
             return Err(format!("the call names more than {MAX_PLACES} paths, too many to check"));
         }
         let touched = subject.touched.iter_mut().map(|touched| &mut touched.place);
-        subject.places.iter_mut().chain(touched).for_each(Place::follow_links);
+        subject.places.iter_mut().chain(touched).chain(&mut subject.moved).for_each(Place::follow_links);
         let folders = subject.places.iter().flat_map(|place| &place.0).filter(|path| Path::new(path).is_dir());
         subject.searched = folders.cloned().collect();
         if !subject.commands.is_empty() {
             subject.searched.extend_from_slice(&subject.here);
+            subject.read_git(&reads);
         }
         Ok(subject)
     }
@@ -177,6 +214,20 @@ impl Subject {
     pub(super) fn found(&self, path: &str) -> impl Iterator<Item = Place> {
         let folders = std::iter::once(&self.folder).chain(&self.searched);
         folders.map(move |folder| Place::new(folder, path, &self.base))
+    }
+
+    /// Returns whether a pattern can match something that a patch changes: it is about the folders that the commands run in.
+    pub(super) fn may_reach(&self, pattern: &PathPattern) -> bool {
+        let (begins, _) = pattern.begins(&self.wide_base);
+        let here = || self.here.iter().map(Path::new);
+        pattern.holds_outside()
+            || begins.iter().any(|begin| here().any(|folder| begin.starts_with(folder) || folder.starts_with(begin)))
+    }
+
+    /// Returns how a git command breaks a rule, to follow its name.
+    pub(super) fn broken_by(&self, rule: &str) -> String {
+        let broken = self.git.broken.iter().find(|(broken, _)| **broken == *rule);
+        broken.map_or_else(String::new, |(_, why)| format!(": {why}"))
     }
 
     /// Returns whether the tool has this name or alias.
@@ -264,13 +315,20 @@ impl Subject {
             let (words, redirections) = parts(command);
             let program = words.first().map_or("", |program| program.rsplit('/').next().unwrap_or(program));
             let may_change = !READERS.contains(&program);
+            let writes =
+                WRITERS.contains(&program) || (program == "git" && words.iter().any(|word| GIT_WRITERS.contains(word)));
+            self.read_copies(program, &words);
             for word in words {
                 if word.contains("://") {
                     self.command_hosts.push(host_of(word.trim_start_matches(|c| c != 'h' && c != 'H')));
-                } else if let Some(path) = path_in(word) {
+                } else if let Some(path) = path_in(word).filter(|_| !(program == "git" && leaves_out(word))) {
                     let place = self.place_in_shell(path);
                     // `status` in `git status` is a path only if there is such a file.
-                    let is_path = path.contains(['/', '~']) || place.any(|path| fs::symlink_metadata(path).is_ok());
+                    let is_path =
+                        writes || path.contains(['/', '~']) || place.any(|path| fs::symlink_metadata(path).is_ok());
+                    if MOVERS.contains(&program) && is_path {
+                        self.moved.push(place.clone());
+                    }
                     self.touched.push(Touched { changes: may_change && is_path, place });
                 }
                 // The call is denied for its size, so the rest need not be kept.
@@ -282,7 +340,86 @@ impl Subject {
                 self.touched.push(Touched { place: self.place_in_shell(target), changes: writes });
             }
         }
+        self.read_patches(&commands);
+        self.read_editors(&commands);
         self.commands = commands;
+    }
+
+    /// Adds the files that a copy makes in the folder that it names last.
+    fn read_copies(&mut self, program: &str, words: &[&str]) {
+        if !COPIERS.contains(&program) || !self.refuses_paths {
+            return;
+        }
+        let named = |word: &&&str| !word.starts_with('-');
+        let mut paths: Vec<&str> = words.iter().skip(1).filter(named).copied().collect();
+        let given = words.iter().enumerate().find_map(|(at, word)| {
+            let value = word.strip_prefix("--target-directory=").or_else(|| word.strip_prefix("-t"));
+            value.map(|value| if value.is_empty() { words.get(at + 1).copied().unwrap_or_default() } else { value })
+        });
+        // `ln -s a` makes `./a`.
+        let last = if paths.len() > 1 { paths.pop() } else { Some(".").filter(|_| program == "ln") };
+        let Some(target) = given.or(last) else { return };
+        for source in paths {
+            let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            self.touched.push(Touched { place: self.place_in_shell(&format!("{target}/{name}")), changes: true });
+            for below in self.place_in_shell(source).0.iter().flat_map(|source| names_below(source)) {
+                for path in [format!("{target}/{below}"), format!("{target}/{name}/{below}")] {
+                    self.touched.push(Touched { place: self.place_in_shell(&path), changes: true });
+                }
+            }
+        }
+    }
+
+    /// Adds the files that patches change. A patch is in the line, as a here-document, or in a file that the line names.
+    fn read_patches(&mut self, commands: &[String]) {
+        if !self.refuses_paths || !commands.iter().any(|command| patch::applies(&parts(command).0)) {
+            return;
+        }
+        let mut texts: Vec<String> = self.line.iter().cloned().chain(commands.iter().cloned()).collect();
+        texts.extend(
+            self.touched
+                .iter()
+                .flat_map(|touched| &touched.place.0)
+                .take(MAX_PATCH_FILES)
+                .filter_map(|path| patch::read(path)),
+        );
+        let before = self.touched.len();
+        for file in texts.iter().flat_map(|text| patch::files_in(text)) {
+            self.touched.push(Touched { place: self.place_in_shell(file), changes: true });
+        }
+        self.unknown_patch = self.touched.len() == before;
+    }
+
+    /// Adds the files that the script of an editor writes: `w file` in a here-document of `ed`.
+    fn read_editors(&mut self, commands: &[String]) {
+        let edits = |command: &String| {
+            matches!(
+                parts(command).0.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word)),
+                "ed" | "ex" | "vi" | "vim"
+            )
+        };
+        let Some(line) = self.line.clone().filter(|_| commands.iter().any(edits)) else { return };
+        for script in line.lines().flat_map(|line| line.split(['|', '\'', '"'])) {
+            let script = script.trim().trim_start_matches([':', '%', ',', '$']);
+            let script = script.trim_start_matches(|c: char| c.is_ascii_digit());
+            let path =
+                ["w! ", "w ", "W ", "wq ", "write ", "saveas "].iter().find_map(|start| script.strip_prefix(start));
+            if let Some(path) = path.map(str::trim).filter(|path| !path.is_empty()) {
+                self.touched.push(Touched { place: self.place_in_shell(path), changes: true });
+            }
+        }
+    }
+
+    /// Adds what git commands name and show.
+    fn read_git(&mut self, reads: &[Arc<Rule>]) {
+        let places = self.places.iter().chain(self.touched.iter().map(|touched| &touched.place)).collect();
+        let text = self.line.as_deref().unwrap_or("|");
+        let line = Line { text, commands: &self.commands, here: &self.here, base: &self.wide_base, places };
+        let mut review = Review::new(&line, reads);
+        let named = std::mem::take(&mut review.named);
+        self.touched.extend(named.into_iter().map(|place| Touched { place, changes: false }));
+        self.searched.extend(review.roots.iter().cloned());
+        self.git = review;
     }
 
     /// Adds arguments that are existing paths, although neither their name nor their form says so.
@@ -316,6 +453,25 @@ impl Subject {
     }
 }
 
+/// Returns the paths of the files below a folder, from it, as far as the limit goes.
+fn names_below(folder: &str) -> Vec<String> {
+    let (mut found, mut folders) = (Vec::new(), vec![String::new()]);
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(Path::new(folder).join(&inner)).into_iter().flatten().flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = if inner.is_empty() { name } else { format!("{inner}/{name}") };
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path);
+            } else if found.len() < MAX_COPIED {
+                found.push(path);
+            } else {
+                return found;
+            }
+        }
+    }
+    found
+}
+
 /// Returns a folder as written and with links resolved.
 fn spellings(folder: &str) -> Vec<String> {
     let written = absolute("/", folder);
@@ -339,6 +495,12 @@ fn path_in(word: &str) -> Option<&str> {
     let value = word.rsplit('=').next().unwrap_or(word);
     let path = value.strip_prefix('@').unwrap_or(value);
     (!path.is_empty()).then_some(path)
+}
+
+/// Returns whether a pathspec of git leaves something out: `:!a`, `:(exclude)a`.
+fn leaves_out(word: &str) -> bool {
+    let magic = word.strip_prefix(":(").and_then(|rest| rest.split_once(')')).map_or("", |(magic, _)| magic);
+    word.starts_with(":!") || word.starts_with(":^") || magic.split(',').any(|word| word == "exclude")
 }
 
 fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {

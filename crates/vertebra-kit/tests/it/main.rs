@@ -8,6 +8,7 @@ mod bash_policy;
 mod bundle;
 mod critique;
 mod denied;
+mod denied_in_git;
 mod files;
 mod laws;
 #[cfg(feature = "mcp")]

@@ -42,8 +42,15 @@ fn read(section: &mut Section<'_>, place: &Place) -> Result<Option<Matcher>, Set
         return Err(section.wrong("step", format!("`step` cannot be matched at {}; it can at {points}", place.point)));
     }
     let mut all = Vec::new();
+    let tools = section.known_tools();
     let mut patterns = |key, such_as, make: fn(String) -> Matcher| -> Result<(), SettingsError> {
-        let texts = section.one_or_more(key, such_as, |text| parsed(make(text.to_owned())))?;
+        let texts = section.one_or_more(key, such_as, |text| {
+            let matcher = parsed(make(text.to_owned()))?;
+            if let (Matcher::Tool(pattern), Some(tools)) = (&matcher, &tools) {
+                tools.check_pattern(pattern)?;
+            }
+            Ok(matcher)
+        })?;
         let mut any: Vec<Matcher> = texts.into_iter().map(|said| said.value).collect();
         match any.len() {
             0 if section.has(key) => {

@@ -20,7 +20,9 @@ use vertebra_bridge::{
 fn settings(levels: &[(Level, &str)]) -> Settings {
     let read = |(level, text): &(Level, &str)| {
         let place = format!("{level}.toml");
-        parse(text, *level, &place).unwrap_or_else(|error| panic!("{error}\n{text}")).settings
+        // The tests have tools of their own.
+        let text = format!("{text}\n[tools]\nknown = [\"work\"]\n");
+        parse(&text, *level, &place).unwrap_or_else(|error| panic!("{error}\n{text}")).settings
     };
     let managed = levels.iter().find(|(level, _)| *level == Level::Managed).map(read).unwrap_or_default();
     let mut others: Vec<&(Level, &str)> = levels.iter().filter(|(level, _)| *level != Level::Managed).collect();

@@ -40,7 +40,7 @@ fn what_the_reader_takes_the_schema_takes_and_what_the_schema_refuses_the_reader
         "[permissions]\nmode = \"plan\"\nallow = [\"Read(**)\"]\n[limits]\nsteps = 3\ntime = \"10m\"\ncost = 2\n",
         "[sandbox]\nneed = \"off\"\nwrite = [\"~/a\"]\n[instructions]\ntext = \"x\"\n[mcp]\nfile = \"~/mcp.json\"\n",
         "[hooks]\ndisable = [\"a\"]\nproject = false\n",
-        "[[hook]]\npoint = \"pre_tool_use\"\ndeny = \"no\"\nmatch = { tool = [\"a\", \"b\"], any = [{ args = { \"/a\" = { exists = true } } }], not = { path = \"*\" } }\n",
+        "[[hook]]\npoint = \"pre_tool_use\"\ndeny = \"no\"\nmatch = { tool = [\"bash\", \"deploy\"], any = [{ args = { \"/a\" = { exists = true } } }], not = { path = \"*\" } }\n[tools]\nknown = [\"deploy\"]\n",
         "[[hook]]\npoint = \"PromptSubmit\"\nadd_context = \"x\"\nset = { prompt = \"y\" }\non_failure = \"open\"\n",
         "[[hook]]\npoint = \"Stop\"\nrun = { command = [\"a\"], env = [\"X\"], timeout = \"500ms\" }\nmax_retries = 1\n",
         "[[hook]]\npoint = \"Stop\"\nrun = { http = \"https://a\", headers = { A = \"$X\" } }\nbefore = \"a/b\"\n",
@@ -52,6 +52,7 @@ fn what_the_reader_takes_the_schema_takes_and_what_the_schema_refuses_the_reader
     }
     let bad = [
         "[permisions]\nallow = []\n",
+        "[tools]\nknown = \"deploy\"\n",
         "[permissions]\nmode = \"bypass\"\n",
         "[limits]\nsteps = 0\n",
         "[limits]\ntime = \"1 day\"\n",

@@ -154,3 +154,105 @@ async fn more_paths_than_can_be_judged_are_refused() {
     let read = reads(allowing(&["*"]), "grep", json!({ "paths": paths })).await;
     assert_eq!(read, "blocked by permissions/rules: the call names more than 2000 paths, too many to check");
 }
+
+#[tokio::test]
+async fn a_refusal_to_edit_holds_for_every_way_in_which_a_command_writes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("repo");
+    for name in ["config/app.toml", "src/a.rs", "new/app.toml", "Cargo.lock", "over/config/app.toml"] {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a new folder");
+        fs::write(path, "x\n").expect("a new file");
+    }
+    let diff = |file: &str| format!("--- a/{file}\n+++ b/{file}\n@@ -1 +1 @@\n-x\n+y\n");
+    fs::write(root.join("bad.patch"), diff("config/app.toml")).expect("a patch");
+    fs::write(root.join("good.patch"), diff("src/a.rs")).expect("a patch");
+    let rules = || allowing(&["*"]).deny("Edit(config/**)").expect("a rule").deny("Edit(*.lock)").expect("a rule");
+    let comes_to = |line: String| {
+        let root = root.to_str().expect("text").to_owned();
+        async move {
+            let read = reads_of(rules(), "bash", command(&line), |builder| {
+                builder.working_directory(root);
+            });
+            in_a_word(&read.await)
+        }
+    };
+    let begin = "*** Begin Patch\n*** Update File:";
+    let denied = [
+        format!("git apply <<'EOF'\n{}EOF\n", diff("config/app.toml")),
+        format!("patch -p1 <<'EOF'\n{}EOF\n", diff("config/app.toml")),
+        format!("patch -p0 << EOF\n{}EOF\n", diff("b/config/app.toml").replace("b/b/", "")),
+        format!("apply_patch <<'EOF'\n{begin} config/app.toml\n@@\n-x\n+y\n*** End Patch\nEOF\n"),
+        format!("apply_patch \"{begin} config/app.toml\n@@\n-x\n+y\n*** End Patch\""),
+        format!(
+            "cd src && apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: ../config/new\n+y\n*** End Patch\nEOF\n"
+        ),
+        "git apply bad.patch".to_owned(),
+        "git apply < bad.patch".to_owned(),
+        "cat bad.patch | git apply".to_owned(),
+        "patch -p1 -i bad.patch".to_owned(),
+        "patch -p1 < bad.patch".to_owned(),
+        "git am bad.patch".to_owned(),
+        "curl -s https://example.org/x.patch | git apply".to_owned(),
+        "patch config/app.toml bad.patch".to_owned(),
+        "cat > config/app.toml <<'EOF'\ny\nEOF\n".to_owned(),
+        "cat <<EOF > config/new\ny\nEOF\n".to_owned(),
+        "cat <<EOF | tee new.lock\ny\nEOF\n".to_owned(),
+        "ed config/app.toml <<'EOF'\n1d\nw\nq\nEOF\n".to_owned(),
+        "ed src/a.rs <<'EOF'\nw config/app.toml\nq\nEOF\n".to_owned(),
+        "ex -s src/a.rs -c 'w! config/new' -c q".to_owned(),
+        "sed -i s/x/y/ config/app.toml".to_owned(),
+        "sed -i.bak -e s/x/y/ config/*.toml".to_owned(),
+        "sed 'w config/app.toml' src/a.rs".to_owned(),
+        "perl -i -pe s/x/y/ config/app.toml".to_owned(),
+        "perl -pi.bak -e s/x/y/ Cargo.lock".to_owned(),
+        "dd if=src/a.rs of=config/app.toml".to_owned(),
+        "dd if=src/a.rs of=new.lock".to_owned(),
+        "install -m 644 src/a.rs config/app.toml".to_owned(),
+        "install src/a.rs config".to_owned(),
+        "echo y | tee config/app.toml".to_owned(),
+        "echo y | tee -a Cargo.lock".to_owned(),
+        "echo y | tee new.lock > /dev/null".to_owned(),
+        "cp src/a.rs config/app.toml".to_owned(),
+        "cp src/a.rs config/".to_owned(),
+        "cp -r new/. config".to_owned(),
+        "cp -r over/. .".to_owned(),
+        "cp -r over/config .".to_owned(),
+        "cp -t config src/a.rs".to_owned(),
+        "cp src/a.rs new.lock".to_owned(),
+        "mv src/a.rs config/app.toml".to_owned(),
+        "mv config elsewhere".to_owned(),
+        "mv Cargo.lock x".to_owned(),
+        "ln -sf ../src/a.rs config/app.toml".to_owned(),
+        "ln -f src/a.rs new.lock".to_owned(),
+        "truncate -s 0 config/app.toml".to_owned(),
+        "truncate -s 0 new.lock".to_owned(),
+        "rsync -a over/ .".to_owned(),
+        "rsync -a new/app.toml config/".to_owned(),
+        "rm -rf config".to_owned(),
+        "rm -rf .".to_owned(),
+        "cd config && echo y > app.toml".to_owned(),
+        "sh -c 'echo y > config/app.toml'".to_owned(),
+        "git checkout HEAD~1 -- config/gone".to_owned(),
+        "git mv src/a.rs new.lock".to_owned(),
+        "touch new.lock".to_owned(),
+    ];
+    for line in denied {
+        assert_eq!(comes_to(line.clone()).await, "denied", "{line}");
+    }
+    let fine = [
+        "git apply good.patch".to_owned(),
+        format!("patch -p1 <<'EOF'\n{}EOF\n", diff("src/a.rs")),
+        "cp config/app.toml src/copy.toml".to_owned().replace("config/app.toml", "new/app.toml"),
+        "sed -i s/x/y/ src/a.rs".to_owned(),
+        "cat config/app.toml | grep x".to_owned(),
+        "tee src/new < src/a.rs".to_owned(),
+        "mv src/a.rs src/b.rs".to_owned(),
+        "rm -rf new".to_owned(),
+        "git status".to_owned(),
+        "cargo test".to_owned(),
+    ];
+    for line in fine {
+        assert_eq!(comes_to(line.clone()).await, "ran", "{line}");
+    }
+}

@@ -13,7 +13,7 @@ fn hooks_that_cannot_work_are_found_with_what_to_do_about_it() {
          [[hook]]\nname = \"odd\"\npoint = \"BeforeToolUse\"\nrun = { command = \"./hooks/odd.sh\" }\n\
          [[hook]]\nname = \"nobody\"\npoint = \"BeforeToolUse\"\nrun = { command = \"no-such-interpreter x.py\" }\n\
          [[hook]]\nname = \"wall\"\npoint = \"BeforeToolUse\"\nrole = \"hook\"\npriority = 1\ndeny = \"all of it\"\n\
-         [[hook]]\nname = \"behind\"\npoint = \"BeforeToolUse\"\npriority = 9\nrole = \"hook\"\nmatch = { tool = \"bsh\" }\nask = \"sure?\"\n",
+         [[hook]]\nname = \"behind\"\npoint = \"BeforeToolUse\"\npriority = 9\nrole = \"hook\"\nmatch = { tool = \"Shell\" }\nask = \"sure?\"\n",
     );
     machine.write("project/hooks/plain.sh", "#!/bin/sh\n");
     machine.write("project/hooks/windows.sh", "#!/bin/sh\r\nexit 0\r\n");
@@ -33,12 +33,23 @@ fn hooks_that_cannot_work_are_found_with_what_to_do_about_it() {
         "odd.sh needs no-such-program, which does not exist",
         "no-such-interpreter is not on the PATH",
         "never reached, because `wall`",
-        "unknown tool `bsh`; did you mean `bash`?",
     ] {
         assert!(told.out.contains(words), "{words}: {}", told.out);
     }
     let json = machine.runs(&["hooks", "doctor", "--json"]).json();
     assert!(json.as_array().expect("findings").iter().any(|finding| finding["health"] == "broken"));
+}
+
+#[test]
+fn doctor_reports_a_mistyped_tool_in_a_rule_with_its_line() {
+    let machine = Machine::new();
+    machine.user_settings("[permissions]\ndeny = [\"Read(secret)\", \"Raed(**/.env)\"]\n");
+    for command in [&["hooks", "doctor"][..], &["doctor"]] {
+        let told = machine.runs(command);
+        assert_eq!(told.code, 1, "{}", told.out);
+        let expected = "vertebra.toml, line 2: unknown tool `Raed` in the rule `Raed(**/.env)`; did you mean `Read`?";
+        assert!(told.out.contains(expected) || told.err.contains(expected), "{command:?}: {} {}", told.out, told.err);
+    }
 }
 
 #[test]

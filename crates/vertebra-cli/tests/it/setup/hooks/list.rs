@@ -17,13 +17,35 @@ fn a_hook_of_a_file_refuses_and_the_model_reads_why() {
 }
 
 #[test]
-fn a_hook_that_matches_an_unknown_tool_is_reported() {
+fn a_mistyped_tool_in_a_rule_or_a_matcher_ends_the_run_before_it_begins() {
+    let cases = [
+        (
+            "[[hook]]\nname = \"x\"\npoint = \"BeforeToolUse\"\nmatch = { tool = \"bahs\" }\ndeny = \"no\"\n",
+            "line 4: unknown tool `bahs`",
+            "`bash`",
+        ),
+        ("[permissions]\ndeny = [\"Raed(**/.env)\"]\n", "line 2: unknown tool `Raed`", "`Read`"),
+    ];
+    for (settings, expected, meant) in cases {
+        let machine = Machine::new();
+        machine.user_settings(settings);
+        let told = machine.plays(&[say("hello")], &[]);
+        assert_ne!(told.code, 0);
+        assert!(told.err.contains(expected) && told.err.contains(&format!("did you mean {meant}?")), "{}", told.err);
+    }
+    let machine = Machine::new();
+    let told = machine.plays(&[say("hello")], &["--deny", "Raed(**/.env)"]);
+    assert!(told.code != 0 && told.err.contains("did you mean `Read`?"), "{}", told.err);
+}
+
+#[test]
+fn a_hook_for_a_tool_that_the_agent_does_not_have_is_reported() {
     let machine = Machine::new();
     machine.user_settings(
-        "[[hook]]\nname = \"x\"\npoint = \"BeforeToolUse\"\nmatch = { tool = \"bahs\" }\ndeny = \"no\"\n",
+        "[tools]\nknown = [\"deploy\"]\n[[hook]]\nname = \"x\"\npoint = \"BeforeToolUse\"\nmatch = { tool = \"deploy\" }\ndeny = \"no\"\n",
     );
     let told = machine.plays(&[say("hello")], &[]);
-    let expected = "hook `x` ([here]/home/.config/vertebra/vertebra.toml:1) never runs: it matches tool `bahs`";
+    let expected = "hook `x` ([here]/home/.config/vertebra/vertebra.toml:3) never runs: it matches tool `deploy`";
     assert!(told.err.contains(expected), "{}", told.err);
 }
 

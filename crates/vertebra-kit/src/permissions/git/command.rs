@@ -1,0 +1,514 @@
+//! Reads a git command: its options, and what it can show of the files in the repository.
+
+use std::{io::Write as _, path::Path, process::Stdio};
+
+use vertebra::paths::absolute;
+
+use super::{
+    super::{command::parts, path::Place},
+    Line, Repository,
+    history::git,
+};
+
+/// How many objects of a command are looked up.
+const MAX_OBJECTS: usize = 100;
+
+/// A git command.
+#[derive(Debug)]
+pub(super) struct Git<'c> {
+    /// What git is asked to do, such as `show`.
+    sub: &'c str,
+    /// The words after it.
+    args: Vec<&'c str>,
+    /// An option or a variable that changes what git reads, writes or runs.
+    changed_by: Option<&'c str>,
+    /// The values of `--git-dir`.
+    folders: Vec<&'c str>,
+}
+
+/// What a git command can show of the content of files.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Shows<'c> {
+    /// No content.
+    Nothing,
+    /// The objects that it names.
+    Objects,
+    /// The content of these files.
+    Content {
+        /// What the command is limited to.
+        pathspecs: Vec<&'c str>,
+        /// Whether hidden parts can be removed from its output.
+        filtered: bool,
+    },
+    /// This cannot be known, because of this.
+    Unclear(String),
+}
+
+/// Subcommands that show, export or copy no content of committed files, except to their own place in the work tree.
+const WITHOUT_CONTENT: &[&str] = &[
+    "add",
+    "am",
+    "apply",
+    "branch",
+    "check-attr",
+    "check-ignore",
+    "check-mailmap",
+    "check-ref-format",
+    "checkout",
+    "cherry",
+    "cherry-pick",
+    "clean",
+    "clone",
+    "column",
+    "commit",
+    "commit-graph",
+    "commit-tree",
+    "config",
+    "count-objects",
+    "describe",
+    "fetch",
+    "for-each-ref",
+    "fsck",
+    "gc",
+    "hash-object",
+    "help",
+    "init",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "maintenance",
+    "merge",
+    "merge-base",
+    "mv",
+    "name-rev",
+    "notes",
+    "patch-id",
+    "prune",
+    "pull",
+    "push",
+    "rebase",
+    "reflog",
+    "remote",
+    "repack",
+    "reset",
+    "restore",
+    "rev-list",
+    "rev-parse",
+    "revert",
+    "rm",
+    "shortlog",
+    "show-branch",
+    "show-ref",
+    "sparse-checkout",
+    "stash",
+    "status",
+    "submodule",
+    "switch",
+    "symbolic-ref",
+    "tag",
+    "update-ref",
+    "var",
+    "verify-commit",
+    "verify-tag",
+    "version",
+    "whatchanged",
+    "worktree",
+    "write-tree",
+];
+
+/// Subcommands that show content only with these options.
+const PATCH_OPTIONS: &[&str] = &[
+    "--patch",
+    "--patch-with",
+    "--unified",
+    "--binary",
+    "--word-diff",
+    "--color-words",
+    "--cc",
+    "--dd",
+    "--remerge-diff",
+    "--diff-merges",
+    "--function-context",
+    "--inter-hunk-context",
+    "--full-index",
+    "-p",
+    "-u",
+    "-U",
+    "-c",
+    "-m",
+    "-W",
+    "-L",
+    "-G",
+];
+
+/// Options of a diff that show no content.
+const SUMMARIES: &[&str] = &[
+    "--stat",
+    "--numstat",
+    "--shortstat",
+    "--dirstat",
+    "--summary",
+    "--name-only",
+    "--name-status",
+    "--no-patch",
+    "-s",
+    "--raw",
+    "--quiet",
+    "--compact-summary",
+];
+
+/// Options that give the output another form, another place, or other content than that of this repository.
+const UNFILTERED: &[&str] = &[
+    "--word-diff",
+    "--color",
+    "--output",
+    "--no-prefix",
+    "--src-prefix",
+    "--dst-prefix",
+    "--line-prefix",
+    "--ext-diff",
+    "--textconv",
+    "--graph",
+    "--submodule",
+    "--recurse-submodules",
+    "--null",
+    "--no-filename",
+    "--heading",
+    "--open-files-in-pager",
+    "--ws-error-highlight",
+    "-h",
+    "-z",
+    "-O",
+    "-o",
+    "-L",
+];
+
+/// Options without a separate value. The word behind another option may be its value.
+const WITHOUT_VALUE: &[&str] = &[
+    "-p",
+    "-u",
+    "-w",
+    "-b",
+    "-R",
+    "-n",
+    "-i",
+    "-l",
+    "--cached",
+    "--staged",
+    "--stat",
+    "--patch",
+    "--oneline",
+    "--all",
+    "--follow",
+    "--name-only",
+    "--name-status",
+    "--numstat",
+    "--shortstat",
+    "--no-color",
+    "--no-pager",
+    "--reverse",
+];
+
+/// Settings that only change how output looks, or who commits.
+const SETTINGS: &[&str] =
+    &["user.", "color.ui=never", "color.ui=false", "advice.", "init.defaultbranch", "core.quotepath"];
+
+/// Variables of git that change neither what it reads nor what it runs.
+const VARIABLES: &[&str] =
+    &["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_TERMINAL_PROMPT=", "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS="];
+
+/// Reads a simple command, if its program is git.
+pub(super) fn parse(command: &str) -> Option<Git<'_>> {
+    let (words, _) = parts(command);
+    let mut words = words.into_iter().peekable();
+    let mut changed_by = None;
+    while let Some(assignment) = words.next_if(|word| word.split_once('=').is_some_and(|(name, _)| is_name(name))) {
+        if assignment.starts_with("GIT_") && !VARIABLES.iter().any(|start| assignment.starts_with(start)) {
+            changed_by = Some(assignment);
+        }
+    }
+    let program = words.next()?.rsplit('/').next()?;
+    let mut found = Git { sub: "", args: Vec::new(), changed_by, folders: Vec::new() };
+    if let Some(sub) = program.strip_prefix("git-") {
+        found.sub = sub;
+    } else if program != "git" && program != "git.exe" {
+        return None;
+    }
+    while let Some(option) = words.next_if(|word| found.sub.is_empty() && word.starts_with('-')) {
+        match option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value))) {
+            ("-C" | "--namespace", None) => drop(words.next()),
+            ("--git-dir", value) => found.folders.extend(value.or_else(|| words.next())),
+            ("-c", _) => {
+                let setting = words.next().unwrap_or_default();
+                let is_harmless = SETTINGS.iter().any(|start| setting.to_ascii_lowercase().starts_with(start));
+                found.changed_by = found.changed_by.or((!is_harmless).then_some(option));
+            }
+            ("--work-tree", None) => {
+                found.changed_by = Some(option);
+                words.next();
+            }
+            ("--work-tree" | "--exec-path" | "--config-env", Some(_)) => found.changed_by = Some(option),
+            _ => {}
+        }
+    }
+    if found.sub.is_empty() {
+        found.sub = words.next().unwrap_or_default();
+    }
+    found.args = words.collect();
+    Some(found)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+impl<'c> Git<'c> {
+    /// Returns the folders of other repositories that the command names.
+    pub(super) fn repositories(&self, line: &Line<'_>) -> Vec<String> {
+        let named = self.folders.iter().copied().chain(self.local_repositories());
+        named.flat_map(|folder| line.here.iter().map(move |here| absolute(here, folder))).collect()
+    }
+
+    /// Returns the words that can be the path of a repository to copy from or to.
+    fn local_repositories(&self) -> impl Iterator<Item = &'c str> {
+        let copies = matches!(self.sub, "clone" | "fetch" | "pull" | "push" | "remote" | "submodule" | "archive");
+        let words = self.args.iter().filter(move |word| copies && !word.starts_with("--upload-pack"));
+        let values = words
+            .map(|word| word.strip_prefix("--").and_then(|option| Some(option.split_once('=')?.1)).unwrap_or(word));
+        let paths = values.map(|word| word.strip_prefix("file://").unwrap_or(word));
+        paths.filter(|word| !word.starts_with('-') && !word.contains("://"))
+    }
+
+    /// Returns the paths in words such as `HEAD:PATH`.
+    pub(super) fn named(&self, line: &Line<'_>, root: &str) -> Vec<Place> {
+        let mut places = Vec::new();
+        for path in self.paths_behind_colons() {
+            let mut spellings = vec![absolute(root, path)];
+            if path.starts_with('.') {
+                spellings.extend(line.here.iter().map(|here| absolute(here, path)));
+            }
+            places.push(Place(spellings));
+        }
+        places
+    }
+
+    /// Returns the texts behind the colons of words such as `HEAD:PATH`.
+    pub(super) fn paths_behind_colons(&self) -> impl Iterator<Item = &'c str> {
+        let words = self
+            .args
+            .iter()
+            .filter(|word| !word.contains("://") && ![":(", ":!", ":^"].iter().any(|magic| word.starts_with(magic)));
+        words.flat_map(|word| word.match_indices(':').map(|(at, _)| &word[at + 1..])).filter(|path| !path.is_empty())
+    }
+
+    /// Returns the objects that the command names other than as `REVISION:PATH`.
+    pub(super) fn objects(&self) -> Vec<&'c str> {
+        if !matches!(self.sub, "show" | "cat-file" | "diff" | "tag" | "log" | "notes" | "archive" | "update-ref") {
+            return Vec::new();
+        }
+        let words = self.args.iter().take_while(|word| **word != "--").filter(|word| !word.starts_with('-'));
+        let revisions = words.filter(|word| !word.contains(':')).flat_map(|word| word.split(".."));
+        revisions.map(|word| word.trim_matches('.')).filter(|word| !word.is_empty()).take(MAX_OBJECTS).collect()
+    }
+
+    /// Returns whether the command shows objects that it does not name.
+    pub(super) fn shows_all_objects(&self) -> bool {
+        self.sub == "cat-file" && self.has(&["--batch", "--batch-command", "--batch-all-objects"]) && !self.is_check()
+    }
+
+    fn is_check(&self) -> bool {
+        self.args.iter().any(|word| word.starts_with("--batch-check"))
+            && !self.args.iter().any(|word| *word == "--batch" || word.starts_with("--batch="))
+    }
+
+    /// Returns what the command can show of the repository's files.
+    pub(super) fn shows(&self, line: &Line<'_>, repository: &Repository) -> Shows<'c> {
+        if let Some(by) = self.changed_by {
+            return Shows::Unclear(format!("`{by}` changes what git does"));
+        }
+        let is_known = WITHOUT_CONTENT.contains(&self.sub);
+        let unclear = || Shows::Unclear(format!("`git {}` can show or copy any file", self.sub));
+        let content = |pathspecs, filtered| Shows::Content { pathspecs, filtered };
+        let is_open = self.args.iter().any(|word| word.contains(['$', '`']));
+        let summary = self.has(SUMMARIES) && !self.has(PATCH_OPTIONS);
+        match self.sub {
+            "log" | "reflog" | "whatchanged" | "stash" | "status" | "diff-tree" | "diff-index" | "diff-files"
+                if is_open =>
+            {
+                unclear()
+            }
+            "log" | "reflog" | "whatchanged" | "diff-tree" | "diff-index" | "diff-files" if self.has(PATCH_OPTIONS) => {
+                content(self.pathspecs(line, 0), self.is_filtered(line))
+            }
+            "diff-tree" | "diff-index" | "diff-files" => Shows::Nothing,
+            "stash" if self.args.first() == Some(&"show") && self.has(PATCH_OPTIONS) => {
+                content(self.pathspecs(line, 1), self.is_filtered(line))
+            }
+            "status" | "commit" if self.has_letter('v', "--verbose") => content(Vec::new(), self.is_filtered(line)),
+            "add" | "checkout" | "commit" | "reset" | "restore" | "stash"
+                if self.has_letter('p', "--patch")
+                    || self.has_letter('i', "--interactive")
+                    || self.has(&["-e", "--edit"]) =>
+            {
+                content(Vec::new(), false)
+            }
+            "show" | "cat-file" | "diff" | "blame" | "annotate" | "grep" | "archive" | "format-patch"
+            | "checkout-index"
+                if is_open =>
+            {
+                unclear()
+            }
+            "show" if summary || self.names_only_files() => Shows::Objects,
+            "diff" if summary => Shows::Objects,
+            "show" | "diff" => content(self.pathspecs(line, 0), self.is_filtered(line)),
+            "cat-file" if self.shows_all_objects() => unclear(),
+            "cat-file" => Shows::Objects,
+            "grep"
+                if self.has(&[
+                    "-l",
+                    "-L",
+                    "-c",
+                    "-q",
+                    "--files-with",
+                    "--files-without",
+                    "--name-only",
+                    "--count",
+                    "--quiet",
+                ]) =>
+            {
+                Shows::Nothing
+            }
+            "grep" => content(self.pathspecs(line, 1), self.is_filtered(line)),
+            "blame" | "annotate" => content(self.pathspecs(line, 0), false),
+            "archive" if !self.has(&["--remote"]) => content(self.pathspecs(line, 1), false),
+            "format-patch" => content(self.pathspecs(line, 0), self.has(&["--stdout"]) && self.is_filtered(line)),
+            "checkout-index" if !self.has(&["-a", "--all", "--stdin"]) => content(self.pathspecs(line, 0), false),
+            "rebase" if self.has(&["-x", "--exec", "-i", "--interactive"]) => unclear(),
+            "notes" if self.has(&["-C", "-c", "--reuse"]) => unclear(),
+            "submodule" if matches!(self.args.first(), Some(&"foreach" | &"add")) => unclear(),
+            "worktree" if self.args.first() == Some(&"add") => unclear(),
+            "for-each-ref" | "branch" | "tag"
+                if self.args.iter().any(|word| word.contains("raw") || word.contains("contents")) =>
+            {
+                unclear()
+            }
+            "tag" | "update-ref" => Shows::Objects,
+            "clone" | "fetch" | "pull" | "push" | "remote" if self.copies(line, repository) => unclear(),
+            _ if is_known || self.has(&["--version", "--help"]) => Shows::Nothing,
+            "read-tree" if !self.has(&["--prefix"]) => Shows::Nothing,
+            "update-index" if !self.has(&["--cacheinfo", "--index-info", "--stdin"]) => Shows::Nothing,
+            _ => unclear(),
+        }
+    }
+
+    /// Returns whether the command copies objects of the repository from or to a folder of this machine.
+    fn copies(&self, line: &Line<'_>, repository: &Repository) -> bool {
+        let words: Vec<&str> = self.local_repositories().collect();
+        if matches!(self.sub, "push" | "remote") {
+            return words.iter().any(|word| {
+                let is_path = ["/", "./", "../", "~"].iter().any(|start| word.starts_with(start));
+                let is_open = word.starts_with('$') && word.contains('/');
+                is_path || is_open || line.here.iter().any(|here| Path::new(here).join(word).is_dir())
+            });
+        }
+        let is_source = |word: &&str| {
+            let mut places = line.here.iter().map(|here| absolute(here, word));
+            places.any(|place| Path::new(&place).exists() && Repository::around(&place).as_ref() == Some(repository))
+        };
+        let sources = if words.len() > 1 { &words[..words.len() - 1] } else { &words[..] };
+        words.iter().any(is_source) || sources.iter().any(|word| word.starts_with(['$', '`', '~']))
+    }
+
+    /// Returns whether an option is there, alone, with a value, or as the start of a longer one.
+    fn has(&self, options: &[&str]) -> bool {
+        self.args.iter().take_while(|word| **word != "--").any(|word| {
+            options.iter().any(|option| match option.strip_prefix("--") {
+                Some(_) => word.starts_with(option),
+                None => word.starts_with(option) && !word.starts_with("--"),
+            })
+        })
+    }
+
+    /// Returns whether a letter is among the short options, or the long option is there.
+    fn has_letter(&self, letter: char, long: &str) -> bool {
+        self.args.iter().take_while(|word| **word != "--").any(|word| match word.strip_prefix('-') {
+            Some(rest) if rest.starts_with('-') => long.starts_with(*word) && word.len() > 3 || word == &long,
+            // What follows these letters is a value.
+            Some(letters) => letters.chars().take_while(|c| !"mFCctSuO".contains(*c)).any(|c| c == letter),
+            None => false,
+        })
+    }
+
+    /// Returns the pathspecs: the words behind `--`, or the existing paths after the first few words that are no options.
+    fn pathspecs(&self, line: &Line<'_>, skipped: usize) -> Vec<&'c str> {
+        if let Some(at) = self.args.iter().position(|word| *word == "--") {
+            return self.args[at + 1..].to_vec();
+        }
+        let is_value = |at: usize| {
+            let before = at.checked_sub(1).map_or("", |before| self.args[before]);
+            before.starts_with('-') && !before.contains('=') && !WITHOUT_VALUE.contains(&before)
+        };
+        let words = (0..self.args.len()).filter(|at| !self.args[*at].starts_with('-'));
+        let words = words.skip(skipped).filter(|at| !is_value(*at)).map(|at| self.args[at]);
+        let exists = |word: &&str| line.here.iter().any(|here| Path::new(here).join(word).symlink_metadata().is_ok());
+        words.filter(|word| word.starts_with(':') || exists(word)).collect()
+    }
+
+    /// Returns whether the output of the command reaches the result as it is, in a form in which each line has its path.
+    fn is_filtered(&self, line: &Line<'_>) -> bool {
+        // `-h` and `-o` mean other things to other commands than `grep`, where they do no harm.
+        let has_no_names =
+            |word: &&str| !word.starts_with("--") && word.starts_with('-') && word.contains(['h', 'z', 'O']);
+        is_direct(line.text) && !self.has(UNFILTERED) && !(self.sub == "grep" && self.args.iter().any(has_no_names))
+    }
+
+    /// Returns whether all that is named is `REVISION:PATH`.
+    fn names_only_files(&self) -> bool {
+        let mut words = self.args.iter().filter(|word| !word.starts_with('-')).peekable();
+        words.peek().is_some() && words.all(|word| word.contains(':'))
+    }
+}
+
+/// Returns whether no output of a line goes to a pipe, a file or a substitution.
+fn is_direct(line: &str) -> bool {
+    let line = line.replace("2>&1", "").replace("2>/dev/null", "").replace("2> /dev/null", "");
+    let (mut quote, mut escaped) = (None, false);
+    for c in line.chars() {
+        match (quote, c) {
+            (Some('\''), c) if c != '\'' => {}
+            _ if escaped => escaped = false,
+            (_, '\\') => escaped = true,
+            (_, '$' | '`') => return false,
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '|' | '<' | '>' | '(' | '{') => return false,
+            (None, _) => {}
+        }
+    }
+    quote.is_none()
+}
+
+/// Returns which of these objects are files.
+pub(super) fn blobs_in(folder: &Path, objects: &[&str]) -> Vec<String> {
+    if objects.is_empty() {
+        return Vec::new();
+    }
+    let mut command = git(folder);
+    command.args(["cat-file", "--batch-check=%(objecttype)"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let Ok(mut child) = command.spawn() else { return Vec::new() };
+    if let Some(mut input) = child.stdin.take() {
+        let lines: String = objects.iter().map(|object| format!("{object}\n")).collect();
+        // Git may end early; then it lists nothing.
+        let _ = input.write_all(lines.as_bytes());
+    }
+    let Ok(output) = child.wait_with_output() else { return Vec::new() };
+    let types = String::from_utf8_lossy(&output.stdout).into_owned();
+    objects
+        .iter()
+        .zip(types.lines())
+        .filter(|(_, kind)| *kind == "blob")
+        .map(|(object, _)| (*object).to_owned())
+        .collect()
+}
