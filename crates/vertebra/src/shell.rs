@@ -77,7 +77,7 @@ pub(crate) fn listed(line: &str) -> Listed {
 
 fn read(line: &str) -> Found {
     let left = (READ_AGAIN * line.len() + SMALL_LINE).min(MAX_READ);
-    let mut found = Found { commands: Vec::new(), left, gave_up: false };
+    let mut found = Found { commands: Vec::new(), left, roughly: left.max(2 * line.len()), gave_up: false };
     if is_plain(line) {
         return found;
     }
@@ -121,6 +121,8 @@ struct Found {
     commands: Vec<String>,
     /// How many bytes may still be read.
     left: usize,
+    /// How many bytes may still be cut at separators.
+    roughly: usize,
     /// Whether something was left unread.
     gave_up: bool,
 }

@@ -4,6 +4,11 @@ use super::{Found, wrapper};
 
 /// Lists the pieces of `text` between separators, without quotes, as if each were a command.
 pub(super) fn split(text: &str, found: &mut Found) {
+    if text.len() > found.roughly {
+        found.gave_up = true;
+        return;
+    }
+    found.roughly -= text.len();
     let separators =
         |byte: char| matches!(byte, ';' | '|' | '&' | '\n' | '\r' | '\0' | '`' | '(' | ')' | '{' | '}' | '<' | '>');
     for piece in text.split(separators) {

@@ -122,8 +122,8 @@ impl<'text, 'found> Scan<'text, 'found> {
         let start = self.at;
         if (command.is_empty() || command.head == Head::Loop) && self.arithmetic() {
             // A shell without arithmetic commands takes `((…))` for two subshells.
-            if command.is_empty() && self.depth < MAX_DEPTH {
-                let subshells = self.slice(start + 2, self.at - 2);
+            let subshells = self.slice(start + 2, self.at - 2);
+            if command.is_empty() && self.depth < MAX_DEPTH && self.found.may_read(subshells) {
                 Scan::new(subshells, self.depth + 1, self.found).list(End::Text);
             }
             return;
@@ -171,7 +171,7 @@ impl<'text, 'found> Scan<'text, 'found> {
     /// Reads a part of this text with a scan of its own.
     pub(super) fn apart(&mut self, start: usize, stop: usize, part: Part) {
         let text = self.slice(start, stop);
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= MAX_DEPTH || !self.found.may_read(text) {
             return rough::split(text, self.found);
         }
         let mut scan = Scan::new(text, self.depth + 1, self.found);

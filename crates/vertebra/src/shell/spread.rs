@@ -4,7 +4,7 @@
 const MOST_WORDS: usize = 64;
 
 /// How many steps it may take for each byte of a command: what would take more is not worth it.
-const STEPS_PER_BYTE: usize = 256;
+const STEPS_PER_BYTE: usize = 64;
 
 /// Whether a shell may make several words of this one.
 pub(super) fn may_spread(word: &str) -> bool {

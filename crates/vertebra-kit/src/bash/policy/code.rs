@@ -3,7 +3,7 @@
 //! No grammar of those languages: a word that runs, deletes or sends is asked about; it is denied when a text beside it would be
 //! denied as a command, or when it names what is not the command's own.
 
-use std::{str::Chars, sync::LazyLock};
+use std::{ops::Range, str::Chars, sync::LazyLock};
 
 use super::{
     Class, Decision, decode,
@@ -92,9 +92,10 @@ impl Judge<'_> {
             || code.contains("qx")
             || code.contains("%x");
         let bare = matches!(language, "perl" | "ruby");
+        let imports = imports(&code);
         let found: Vec<(Class, &str)> = WORDS
             .iter()
-            .filter(|(_, word)| uses(&code, word, bare) || is_put_together(&texts, word))
+            .filter(|(_, word)| uses(&code, word, bare, &imports) || is_put_together(&texts, word))
             .copied()
             .collect();
         let pipes =
@@ -116,11 +117,11 @@ impl Judge<'_> {
             self.run_literals(&code, &texts);
             self.unknown("the code runs other commands, or code that it builds at run time");
         }
-        let lua = language.starts_with("lua") && uses(&code, "load(", false);
+        let lua = language.starts_with("lua") && uses(&code, "load(", false, &imports);
         if lua {
             self.unknown("the code runs code that it builds at run time");
         }
-        let loads = LOADS.iter().any(|word| uses(&code, word, bare));
+        let loads = LOADS.iter().any(|word| uses(&code, word, bare, &imports));
         if loads
             && texts
                 .iter()
@@ -206,7 +207,7 @@ fn is_put_together(texts: &[String], word: &str) -> bool {
 }
 
 /// Whether a program uses a word. In some languages a call needs no parentheses.
-fn uses(code: &str, word: &str, bare: bool) -> bool {
+fn uses(code: &str, word: &str, bare: bool, imports: &[Range<usize>]) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let (name, called) = word.strip_suffix('(').map_or((word, false), |name| (name, true));
     code.match_indices(name).any(|(at, _)| {
@@ -220,7 +221,12 @@ fn uses(code: &str, word: &str, bare: bool) -> bool {
             Some(c) => bare && rest.starts_with(' ') && (is_name(c) || c == ':') && begins_statement(&code[..at]),
             None => false,
         };
-        apart && (!called || is_called || is_imported(&code[..at]))
+        // Ranges are in order, and none overlaps another.
+        let is_imported = || {
+            let next = imports.partition_point(|names| names.end <= at);
+            imports.get(next).is_some_and(|names| names.start <= at)
+        };
+        apart && (!called || is_called || is_imported())
     })
 }
 
@@ -248,10 +254,20 @@ fn begins_statement(before: &str) -> bool {
         )
 }
 
-/// Returns whether a word after this text is imported by name, perhaps under another name.
-fn is_imported(before: &str) -> bool {
-    let statement = before.rsplit([';', '\n']).next().unwrap_or_default().trim_start();
-    statement.starts_with("from ") && statement.contains(" import ")
+/// Returns where words are imported by name, perhaps under another name.
+fn imports(code: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut begin = 0;
+    for statement in code.split([';', '\n']) {
+        let end = begin + statement.len();
+        if statement.trim_start().starts_with("from ")
+            && let Some(at) = statement.find(" import ")
+        {
+            found.push(begin + at + " import ".len()..end);
+        }
+        begin = end + 1;
+    }
+    found
 }
 
 /// What stands before a closing mark, with escapes read.
@@ -286,6 +302,7 @@ mod tests {
 
     #[test]
     fn words_count_where_they_are_used() {
+        let uses = |code: &str, word: &str, bare: bool| uses(code, word, bare, &imports(code));
         assert!(uses("import os; os.system('x')", "system(", false));
         assert!(uses("system qw(rm -rf x)", "system(", false));
         assert!(!uses("print('the system works')", "system(", true));

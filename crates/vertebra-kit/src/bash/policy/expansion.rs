@@ -44,7 +44,7 @@ impl Judge<'_> {
                 None => Expanded::One(UNKNOWN.to_string()),
             },
             Some((begin, index)) => Expanded::One(self.element(name, index, &origin.inner(begin))),
-            None if name == "@" => Expanded::Many(self.scope.args.clone()),
+            None if name == "@" => Expanded::Many(self.scope.args.to_vec()),
             None => Expanded::One(self.variable(name)),
         };
         let set = self.scope.get(name).is_some();

@@ -130,8 +130,8 @@ impl Judge<'_> {
             return UNKNOWN.to_string();
         }
         self.calling.push(name.to_owned());
-        let given = texts(&argv[1..]).into_iter().map(str::to_owned).collect();
-        let outer = std::mem::replace(&mut self.scope.args, given);
+        let given: Vec<String> = texts(&argv[1..]).into_iter().map(str::to_owned).collect();
+        let outer = std::mem::replace(&mut self.scope.args, given.into());
         let printed = self.script(body, &Origin::Within(self.at.clone()), input);
         self.scope.args = outer;
         self.calling.pop();
@@ -193,7 +193,7 @@ impl Judge<'_> {
             .any(|shell| interpreter.split_whitespace().any(|word| word.rsplit('/').next() == Some(shell)));
         if is_shell {
             let known = known_part(text);
-            let outer = std::mem::replace(&mut self.scope.args, args.to_vec());
+            let outer = std::mem::replace(&mut self.scope.args, args.to_vec().into());
             self.subshell(|judge| judge.script(&known, &Origin::Within(judge.at.clone()), &None));
             self.scope.args = outer;
         } else {
@@ -228,10 +228,21 @@ impl Judge<'_> {
 
     /// Hides the functions of the shell from programs, except exported ones.
     fn outside_of_the_shell<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
-        let own: Vec<(String, Rc<str>)> =
-            self.scope.functions.extract_if(.., |name, _| !self.scope.exported.contains(name)).collect();
+        let own = std::mem::take(&mut self.scope.functions);
+        self.charge(self.scope.exported.size());
+        for name in &self.scope.exported {
+            if let Some(body) = own.get(name) {
+                self.scope.functions.insert_mut(name.clone(), body.clone());
+            }
+        }
         let value = body(self);
-        self.scope.functions.extend(own);
+        let inside = std::mem::replace(&mut self.scope.functions, own);
+        self.charge(inside.size());
+        for (name, body) in &inside {
+            if self.scope.exported.contains(name) || !self.scope.functions.contains_key(name) {
+                self.scope.functions.insert_mut(name.clone(), body.clone());
+            }
+        }
         value
     }
 

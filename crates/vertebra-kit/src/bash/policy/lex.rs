@@ -7,6 +7,37 @@ pub(super) struct Cursor<'t> {
     pub(super) at: usize,
 }
 
+/// Something that ends with a mark of its own and may hold others of its kind.
+enum Frame {
+    /// `"…"`
+    Double,
+    Bracket(Bracket),
+}
+
+struct Bracket {
+    open: char,
+    close: char,
+    /// How many of these brackets are open.
+    depth: usize,
+    /// How many `case`s are.
+    cases: usize,
+    /// The character before.
+    before: char,
+}
+
+impl Frame {
+    fn bracket(open: char, close: char) -> Self {
+        Self::Bracket(Bracket { open, close, depth: 1, cases: 0, before: ' ' })
+    }
+}
+
+/// What a character does to a frame.
+enum Step {
+    On,
+    Into(Frame),
+    Out,
+}
+
 impl<'t> Cursor<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         Self { text, at: 0 }
@@ -73,28 +104,25 @@ impl<'t> Cursor<'t> {
     /// The text of `"…"` up to the closing quote, which is passed.
     pub(super) fn double_quoted(&mut self) -> &'t str {
         let begin = self.at;
-        while let Some(c) = self.bump() {
-            match c {
-                '\\' => {
-                    self.bump();
-                }
-                '"' => return &self.text[begin..self.at - 1],
-                '`' => {
-                    self.backquoted();
-                }
-                '$' => self.skip_dollar(),
-                _ => {}
-            }
-        }
-        &self.text[begin..]
+        let closed = self.pass(Frame::Double);
+        &self.text[begin..self.at - usize::from(closed)]
     }
 
     /// Passes what follows a `$` outside of single quotes, if it is a bracketed form.
-    fn skip_dollar(&mut self) {
+    pub(super) fn pass_dollar(&mut self) {
+        if let Some(frame) = self.after_dollar() {
+            self.pass(frame);
+        }
+    }
+
+    /// The form that follows a `$`, with its bracket passed.
+    fn after_dollar(&mut self) -> Option<Frame> {
         if self.eat("(") {
-            self.bracketed('(', ')');
+            Some(Frame::bracket('(', ')'))
         } else if self.eat("{") {
-            self.bracketed('{', '}');
+            Some(Frame::bracket('{', '}'))
+        } else {
+            None
         }
     }
 
@@ -103,36 +131,72 @@ impl<'t> Cursor<'t> {
     /// Quotes and nested brackets are passed as wholes, comments as far as their line; a `case` may hold a `)` that closes nothing.
     pub(super) fn bracketed(&mut self, open: char, close: char) -> &'t str {
         let begin = self.at;
-        let mut depth = 1_usize;
-        let mut cases = 0_usize;
-        let mut before = ' ';
+        let closed = self.pass(Frame::bracket(open, close));
+        &self.text[begin..self.at - if closed { close.len_utf8() } else { 0 }]
+    }
+
+    /// Passes everything up to the end of a frame, and says whether that end was found.
+    ///
+    /// Frames within frames wait in a list and not on the stack of the thread: the text decides how many there are.
+    fn pass(&mut self, frame: Frame) -> bool {
+        let mut frame = frame;
+        let mut outer: Vec<Frame> = Vec::new();
         while let Some(c) = self.bump() {
-            let blank = before.is_whitespace() || matches!(before, ';' | '(' | '|' | '&');
-            match c {
-                _ if self.pass_quoted(c) => {}
-                '$' if open != '(' || self.rest().starts_with('{') => self.skip_dollar(),
-                '#' if open == '(' && blank => {
-                    self.take_while(|c| c != '\n');
-                }
-                'c' if open == '(' && blank && self.rest().starts_with("ase ") => cases += 1,
-                'e' if open == '(' && blank && self.rest().starts_with("sac") => cases = cases.saturating_sub(1),
-                _ if c == open => depth += 1,
-                _ if c == close && depth == 1 && cases > 0 => {}
-                _ if c == close => {
-                    depth -= 1;
-                    if depth == 0 {
-                        return &self.text[begin..self.at - close.len_utf8()];
-                    }
-                }
-                _ => {}
+            let step = match &mut frame {
+                Frame::Double => self.in_double(c),
+                Frame::Bracket(bracket) => self.in_bracket(c, bracket),
+            };
+            match step {
+                Step::On => {}
+                Step::Into(inner) => outer.push(std::mem::replace(&mut frame, inner)),
+                Step::Out => match outer.pop() {
+                    Some(around) => frame = around,
+                    None => return true,
+                },
             }
-            before = c;
         }
-        &self.text[begin..]
+        false
+    }
+
+    fn in_double(&mut self, c: char) -> Step {
+        match c {
+            '\\' => drop(self.bump()),
+            '"' => return Step::Out,
+            '`' => drop(self.backquoted()),
+            '$' => return self.after_dollar().map_or(Step::On, Step::Into),
+            _ => {}
+        }
+        Step::On
+    }
+
+    fn in_bracket(&mut self, c: char, bracket: &mut Bracket) -> Step {
+        let before = std::mem::replace(&mut bracket.before, c);
+        let blank = before.is_whitespace() || matches!(before, ';' | '(' | '|' | '&');
+        let script = bracket.open == '(';
+        match c {
+            '"' => return Step::Into(Frame::Double),
+            _ if self.pass_quoted(c) => {}
+            '$' if !script || self.rest().starts_with('{') => return self.after_dollar().map_or(Step::On, Step::Into),
+            '#' if script && blank => drop(self.take_while(|c| c != '\n')),
+            'c' if script && blank && self.rest().starts_with("ase ") => bracket.cases += 1,
+            'e' if script && blank && self.rest().starts_with("sac") => {
+                bracket.cases = bracket.cases.saturating_sub(1);
+            }
+            _ if c == bracket.open => bracket.depth += 1,
+            _ if c == bracket.close && bracket.depth == 1 && bracket.cases > 0 => {}
+            _ if c == bracket.close => {
+                bracket.depth -= 1;
+                if bracket.depth == 0 {
+                    return Step::Out;
+                }
+            }
+            _ => {}
+        }
+        Step::On
     }
 
     /// Passes the rest of what this character begins, if that is something quoted.
-    fn pass_quoted(&mut self, c: char) -> bool {
+    pub(super) fn pass_quoted(&mut self, c: char) -> bool {
         match c {
             '\\' => drop(self.bump()),
             '\'' => drop(self.single_quoted()),
@@ -153,7 +217,7 @@ impl<'t> Cursor<'t> {
             self.bump();
             match c {
                 _ if self.pass_quoted(c) => {}
-                '$' => self.skip_dollar(),
+                '$' => self.pass_dollar(),
                 '<' | '>' | '=' | '(' if c == '(' || self.rest().starts_with('(') => {
                     if c != '(' {
                         self.bump();
@@ -199,114 +263,6 @@ pub(super) fn command_words(text: &str) -> (Vec<(usize, &str)>, Option<usize>) {
     let rest = next.map(|at| words[at].0);
     words.truncate(next.unwrap_or(words.len()));
     (words, rest)
-}
-
-/// The largest number of words that braces may expand to.
-const MAX_BRACES: usize = 256;
-
-/// Expands the braces of a raw word. Returns `None` if there are too many words.
-pub(super) fn braces(raw: &str) -> Option<Vec<String>> {
-    let mut done = Vec::new();
-    let mut open = vec![raw.to_owned()];
-    let mut steps = 0;
-    while let Some(word) = open.pop() {
-        steps += 1;
-        if steps + open.len() > MAX_BRACES {
-            return None;
-        }
-        match first_brace(&word) {
-            None => done.push(word),
-            Some((begin, end, parts)) => {
-                let made = parts.iter().rev().map(|part| format!("{}{part}{}", &word[..begin], &word[end..]));
-                open.extend(made);
-            }
-        }
-    }
-    Some(done)
-}
-
-/// The first pair of braces that expands: where it begins and ends, and its alternatives.
-fn first_brace(word: &str) -> Option<(usize, usize, Vec<String>)> {
-    let mut cursor = Cursor::new(word);
-    while let Some(c) = cursor.peek() {
-        let begin = cursor.at;
-        cursor.bump();
-        match c {
-            _ if cursor.pass_quoted(c) => {}
-            '$' => cursor.skip_dollar(),
-            '{' => {
-                let mut inner = cursor.clone();
-                let body = inner.bracketed('{', '}');
-                if inner.at <= cursor.at + body.len() {
-                    continue;
-                }
-                if let Some(parts) = alternatives(body) {
-                    return Some((begin, inner.at, parts));
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-fn alternatives(body: &str) -> Option<Vec<String>> {
-    let mut cursor = Cursor::new(body);
-    let mut parts = Vec::new();
-    let mut begin = 0;
-    while let Some(c) = cursor.bump() {
-        match c {
-            '\\' => {
-                cursor.bump();
-            }
-            '\'' => {
-                cursor.single_quoted();
-            }
-            '"' => {
-                cursor.double_quoted();
-            }
-            '$' => cursor.skip_dollar(),
-            '{' => {
-                cursor.bracketed('{', '}');
-            }
-            ',' => {
-                parts.push(body[begin..cursor.at - 1].to_owned());
-                begin = cursor.at;
-            }
-            _ => {}
-        }
-    }
-    if parts.is_empty() {
-        return range(body);
-    }
-    parts.push(body[begin..].to_owned());
-    Some(parts)
-}
-
-/// `a..e`, `1..9`, `1..9..2`.
-fn range(body: &str) -> Option<Vec<String>> {
-    let mut ends = body.split("..");
-    let (first, last, step) = (ends.next()?, ends.next()?, ends.next().unwrap_or("1"));
-    let step: i64 = step.parse().ok()?;
-    let step = step.unsigned_abs().max(1);
-    if let (Ok(first), Ok(last)) = (first.parse::<i64>(), last.parse::<i64>()) {
-        let (low, high) = (first.min(last), first.max(last));
-        let steps = high.abs_diff(low) / step;
-        // A longer range consists of numbers too, so its ends are enough to judge it.
-        if steps > 64 {
-            return Some(vec![first.to_string(), last.to_string()]);
-        }
-        let numbers = (0..=steps).map(|at| low.saturating_add_unsigned(at * step).to_string());
-        return Some(if first <= last { numbers.collect() } else { numbers.rev().collect() });
-    }
-    let one = |text: &str| text.chars().next().filter(|c| c.is_ascii_alphabetic() && text.len() == 1);
-    let (first, last) = (one(first)?, one(last)?);
-    let (low, high) = (first.min(last), first.max(last));
-    let mut letters: Vec<String> = (low..=high).step_by(usize::try_from(step).ok()?).map(String::from).collect();
-    if first > last {
-        letters.reverse();
-    }
-    Some(letters)
 }
 
 /// Returns the text of `$'…'`.
@@ -360,14 +316,6 @@ fn number(cursor: &mut Cursor<'_>, radix: u32, digits: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn braces_stand_for_words() {
-        assert_eq!(braces("{rm,-rf,x}").expect("few"), ["rm", "-rf", "x"]);
-        assert_eq!(braces("a{b,c{1..3}}d").expect("few"), ["abd", "ac1d", "ac2d", "ac3d"]);
-        assert_eq!(braces("'{a,b}'${x}{z}").expect("few"), ["'{a,b}'${x}{z}"]);
-        assert_eq!(braces(&"{a,b}".repeat(20)), None);
-    }
 
     #[test]
     fn words_end_where_a_shell_ends_them() {

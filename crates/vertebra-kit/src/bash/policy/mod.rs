@@ -5,8 +5,12 @@
 //! boundary; this policy gives early denials, and questions with a reason.
 
 mod arith;
+mod braces;
+mod budget;
 mod building;
 mod code;
+#[cfg(test)]
+mod cost;
 mod decode;
 mod expansion;
 mod fields;
@@ -31,6 +35,7 @@ mod word;
 use std::{collections::BTreeSet, fmt, ops::Range};
 
 use serde::Serialize;
+use vertebra::{Clock, SystemClock};
 
 pub use guard::BashPolicy;
 
@@ -171,7 +176,7 @@ pub struct Judgement {
     pub outline: Vec<Line>,
 }
 
-/// Judges a command. The function is pure, and its time and memory are bounded for any text: over a limit it asks.
+/// Judges a command. Time and memory are bounded for any text: a command that is too complex to judge is denied.
 ///
 /// ```
 /// use vertebra_kit::bash::policy::{Decision, Ground, judge};
@@ -183,7 +188,12 @@ pub struct Judgement {
 /// assert_eq!(harm.span, Some(9..26));
 /// ```
 pub fn judge(command: &str, ground: &Ground) -> Judgement {
-    judge::judge(command, ground)
+    judge_by(&SystemClock::default(), command, ground)
+}
+
+/// Judges a command by a clock that tells when a judgement takes too long.
+pub fn judge_by(clock: &dyn Clock, command: &str, ground: &Ground) -> Judgement {
+    judge::judge(command, ground, clock)
 }
 
 /// Returns whether the text of a script, in any language, answers for a person (a denial) or changes the policy of the agent

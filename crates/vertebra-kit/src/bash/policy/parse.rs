@@ -1,27 +1,37 @@
 //! The grammar, within limits.
 
-use std::ops::ControlFlow;
+use std::{cell::RefCell, ops::ControlFlow};
 
 use tree_sitter::{ParseOptions, Parser, Tree};
 
-/// How often the parser may report progress. It does so after a fixed amount of work, which makes this a limit that
-/// does not depend on the machine. Ordinary commands need none, 100 kB of them a few thousand.
-const MAX_PROGRESS: usize = 20_000;
+use super::budget::Budget;
+
+/// What the operations between two reports of the parser cost. It reports after 100 of them.
+const PROGRESS: usize = 400;
+/// How much text the parser gets at once. Its scanner looks ahead from one token to any later byte, again and again; it has to
+/// come back for each piece, which is how that is counted.
+const PIECE: usize = 256;
 
 /// Parses a script; none when that takes too much work, or would crash.
-pub(super) fn parse(text: &str) -> Option<Tree> {
+pub(super) fn parse(text: &str, budget: &mut Budget<'_>) -> Option<Tree> {
     if crashes_the_grammar(text) {
         return None;
     }
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-    let mut progress = 0;
+    let budget = RefCell::new(budget);
     let mut within_limits = |_: &tree_sitter::ParseState| {
-        progress += 1;
-        if progress > MAX_PROGRESS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if budget.borrow_mut().spend(PROGRESS) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let mut read = |at: usize, _| {
+        // A text that ends early ends every search in it; the next report stops the parser.
+        let enough = budget.borrow_mut().spend(PIECE / 4);
+        let rest = text.as_bytes().get(at..).filter(|_| enough).unwrap_or_default();
+        &rest[..rest.len().min(PIECE)]
     };
     let options = ParseOptions::new().progress_callback(&mut within_limits);
-    parser.parse_with_options(&mut |at, _| text.as_bytes().get(at..).unwrap_or_default(), None, Some(options))
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    tree.filter(|_| !budget.borrow().is_over())
 }
 
 /// The scanner of the grammar asks C's `isdigit` about the character behind `{1` and `{1..2`, and that reads beyond its
@@ -38,10 +48,14 @@ fn crashes_the_grammar(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use vertebra::testing::FakeClock;
+
     use super::*;
 
     #[test]
     fn no_character_behind_a_brace_crashes_the_grammar() {
+        let clock = FakeClock::new();
+        let parse = |text: &str| parse(text, &mut Budget::new(text.len(), &clock));
         for text in ["echo {\u{10ffff}", "echo {1\u{10ffff}", "echo {1..\u{10ffff}", "echo {1..23\u{10ffff}}"] {
             assert!(parse(text).is_none(), "{text}");
         }

@@ -186,7 +186,7 @@ impl Judge<'_> {
             return;
         }
         if self.place(&target.text) == Place::Network {
-            self.scope.remote_fds.insert(descriptor.to_owned());
+            self.scope.remote_fds.insert_mut(descriptor.to_owned());
             self.deny(Class::NetworkExfiltration, format!("opens a network connection through {}", target.text));
             return;
         }

@@ -1,15 +1,16 @@
 //! The known state of the shell: variables, functions, aliases, the folder, files just written.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    rc::Rc,
-};
+use std::rc::Rc;
+
+use rpds::{RedBlackTreeMap as Map, RedBlackTreeSet as Set};
 
 use super::value::UNKNOWN;
 
 /// More variables, functions or files than this are not followed.
 const MAX_NAMES: usize = 256;
 const MAX_ELEMENTS: usize = 256;
+/// No system has a longer path.
+const MAX_PATH: usize = 4096;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Var {
@@ -36,27 +37,28 @@ pub(super) struct Cwd {
     pub(super) absolute: bool,
 }
 
+/// Cloning a scope shares all of it: subshells and branches are many, and what they change is little.
 #[derive(Clone)]
 pub(super) struct Scope {
-    pub(super) vars: BTreeMap<String, Var>,
-    pub(super) functions: BTreeMap<String, Rc<str>>,
+    pub(super) vars: Map<String, Var>,
+    pub(super) functions: Map<String, Rc<str>>,
     /// Functions that programs started from the shell see too.
-    pub(super) exported: BTreeSet<String>,
-    pub(super) aliases: BTreeMap<String, String>,
-    pub(super) made: BTreeMap<String, Made>,
+    pub(super) exported: Set<String>,
+    pub(super) aliases: Map<String, String>,
+    pub(super) made: Map<String, Made>,
     /// Links that the command made, and where they lead.
-    pub(super) links: BTreeMap<String, String>,
+    pub(super) links: Map<String, String>,
     /// Folders that were put into `PATH`.
     pub(super) search: Vec<String>,
     /// `$1`, `$2`, …
-    pub(super) args: Vec<String>,
+    pub(super) args: Rc<Vec<String>>,
     pub(super) cwd: Cwd,
     /// What `$0` is.
     pub(super) zero: String,
     /// Descriptors opened on another machine.
-    pub(super) remote_fds: BTreeSet<String>,
+    pub(super) remote_fds: Set<String>,
     /// Names given to repositories of others.
-    pub(super) remotes: BTreeSet<String>,
+    pub(super) remotes: Set<String>,
     /// Something did not fit.
     pub(super) overflown: bool,
 }
@@ -64,18 +66,18 @@ pub(super) struct Scope {
 impl Scope {
     pub(super) fn new(folder: &str, home: &str) -> Self {
         let mut scope = Self {
-            vars: BTreeMap::new(),
-            functions: BTreeMap::new(),
-            exported: BTreeSet::new(),
-            aliases: BTreeMap::new(),
-            made: BTreeMap::new(),
-            links: BTreeMap::new(),
+            vars: Map::new(),
+            functions: Map::new(),
+            exported: Set::new(),
+            aliases: Map::new(),
+            made: Map::new(),
+            links: Map::new(),
             search: Vec::new(),
-            args: Vec::new(),
+            args: Rc::default(),
             cwd: Cwd { path: Some(folder.to_owned()), absolute: false },
             zero: "bash".to_owned(),
-            remote_fds: BTreeSet::new(),
-            remotes: BTreeSet::new(),
+            remote_fds: Set::new(),
+            remotes: Set::new(),
             overflown: false,
         };
         for (name, value) in [
@@ -109,7 +111,7 @@ impl Scope {
 
     pub(super) fn elements(&self, name: &str) -> Option<Vec<String>> {
         match name {
-            "@" | "*" => Some(self.args.clone()),
+            "@" | "*" => Some(self.args.to_vec()),
             _ => self.vars.get(name).map(|var| var.values.clone()),
         }
     }
@@ -119,14 +121,15 @@ impl Scope {
     }
 
     pub(super) fn set_all(&mut self, name: &str, mut values: Vec<String>) {
-        if values.len() > MAX_ELEMENTS || (self.vars.len() >= MAX_NAMES && !self.vars.contains_key(name)) {
+        if values.len() > MAX_ELEMENTS || (self.vars.size() >= MAX_NAMES && !self.vars.contains_key(name)) {
             self.overflown = true;
             values.truncate(MAX_ELEMENTS);
-            if self.vars.len() >= MAX_NAMES {
+            if self.vars.size() >= MAX_NAMES {
                 return;
             }
         }
-        self.vars.entry(name.to_owned()).or_default().values = values;
+        let integer = self.vars.get(name).is_some_and(|var| var.integer);
+        self.vars.insert_mut(name.to_owned(), Var { values, integer });
     }
 
     pub(super) fn set_element(&mut self, name: &str, at: usize, value: String) {
@@ -143,27 +146,27 @@ impl Scope {
     }
 
     pub(super) fn define(&mut self, name: &str, body: &str) {
-        if self.functions.len() >= MAX_NAMES {
+        if self.functions.size() >= MAX_NAMES {
             self.overflown = true;
             return;
         }
-        self.functions.insert(name.to_owned(), body.into());
+        self.functions.insert_mut(name.to_owned(), body.into());
     }
 
     pub(super) fn make(&mut self, path: String, made: Made) {
-        if self.made.len() >= MAX_NAMES {
+        if self.made.size() >= MAX_NAMES {
             self.overflown = true;
             return;
         }
-        self.made.insert(path, made);
+        self.made.insert_mut(path, made);
     }
 
     pub(super) fn link(&mut self, path: String, to: String) {
-        if self.links.len() >= MAX_NAMES {
+        if self.links.size() >= MAX_NAMES {
             self.overflown = true;
             return;
         }
-        self.links.insert(path, to);
+        self.links.insert_mut(path, to);
     }
 
     /// Where a path leads that goes through a link. The link itself is where it is.
@@ -177,6 +180,9 @@ impl Scope {
 
     /// The file, or the folder that it is in, if the command made it.
     pub(super) fn made(&self, path: &str) -> Option<&Made> {
+        if self.made.is_empty() || path.len() > MAX_PATH {
+            return None;
+        }
         let mut path = path;
         loop {
             if let Some(made) = self.made.get(path) {
@@ -198,10 +204,14 @@ impl Scope {
     ///
     /// A variable that was not set before keeps its new value; the other possibility is that it is empty.
     pub(super) fn join(&mut self, before: &Self, outside: impl Fn(&Cwd) -> bool) {
-        for (name, old) in &before.vars {
-            let now = self.vars.entry(name.clone()).or_default();
-            if now.values != old.values {
-                now.values = vec![UNKNOWN.to_string()];
+        if !self.vars.ptr_eq(&before.vars) {
+            for (name, old) in &before.vars {
+                let now = self.vars.get(name);
+                let same = now.is_some_and(|now| std::ptr::eq(now, old) || now.values == old.values);
+                if !same {
+                    let integer = now.is_some_and(|now| now.integer);
+                    self.vars.insert_mut(name.clone(), Var { values: vec![UNKNOWN.to_string()], integer });
+                }
             }
         }
         if self.cwd != before.cwd && outside(&before.cwd) && !outside(&self.cwd) {

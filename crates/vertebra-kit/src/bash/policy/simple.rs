@@ -76,9 +76,9 @@ impl Judge<'_> {
         };
         for (name, before) in assigned {
             match before {
-                Some(var) => self.scope.vars.insert(name, var),
-                None => self.scope.vars.remove(&name),
-            };
+                Some(var) => self.scope.vars.insert_mut(name, var),
+                None => _ = self.scope.vars.remove_mut(&name),
+            }
         }
         if let Some(next) = next {
             self.script(source.slice(next.clone()), &source.origin.inner(next.start), &None);
@@ -187,20 +187,21 @@ impl Judge<'_> {
             if *first == "unset" {
                 let text = self.text(raw, &at);
                 self.latent(&text, &self.at.clone());
-                if functions || self.scope.vars.remove(&text).is_none() {
-                    self.scope.functions.remove(&text);
+                if functions || !self.scope.vars.remove_mut(&text) {
+                    self.scope.functions.remove_mut(&text);
                 }
                 continue;
             }
             if functions {
                 if exports {
-                    self.scope.exported.insert((*raw).to_owned());
+                    self.scope.exported.insert_mut((*raw).to_owned());
                 }
                 continue;
             }
             let assigns = name_end > 0 && (raw[name_end..].starts_with(['=', '+', '[']));
             if integer && name_end > 0 {
-                self.scope.vars.entry(name.to_owned()).or_default().integer = true;
+                let values = self.scope.elements(name).unwrap_or_default();
+                self.scope.vars.insert_mut(name.to_owned(), Var { values, integer: true });
             }
             if assigns {
                 self.assign(raw, &at);

@@ -163,6 +163,8 @@ const OPTIONS: [&str; 14] = [
     "GNUMAKEFLAGS",
     "LDFLAGS",
 ];
+/// How many folders of `PATH` are followed.
+const MAX_SEARCH: usize = 32;
 /// How folders of programs are called.
 const BINARIES: [&str; 6] = ["bin", ".bin", "sbin", "shims", "scripts", "Scripts"];
 
@@ -201,14 +203,17 @@ impl Judge<'_> {
     /// From now on, a word is a program that is called otherwise.
     pub(super) fn stands_for(&mut self, word: &str, path: &str) {
         let program = path.rsplit('/').next().unwrap_or_default().to_owned();
-        self.scope.search.insert(0, "/hashed".to_owned());
+        if self.scope.search.first().is_none_or(|first| first != "/hashed") {
+            self.scope.search.insert(0, "/hashed".to_owned());
+            self.scope.search.truncate(MAX_SEARCH);
+        }
         self.scope.make(format!("/hashed/{word}"), Made::Program(program));
     }
 
     /// From now on, a word is a text. One of a harmful command is harmful once it is used; using it here is judged then.
     pub(super) fn alias(&mut self, word: &str, text: &str) {
-        if self.scope.aliases.len() < 64 {
-            self.scope.aliases.insert(word.to_owned(), text.to_owned());
+        if self.scope.aliases.size() < 64 {
+            self.scope.aliases.insert_mut(word.to_owned(), text.to_owned());
         }
         let within = Origin::Within(self.at.clone());
         let found = self.trial(|judge| drop(judge.script(text, &within, &None)));
@@ -277,6 +282,6 @@ impl Judge<'_> {
             }
             self.scope.search.extend(self.resolved(folder));
         }
-        self.scope.search.truncate(32);
+        self.scope.search.truncate(MAX_SEARCH);
     }
 }

@@ -35,7 +35,8 @@ impl<'t> Source<'t> {
 }
 
 pub(super) fn children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    (0..node.child_count()).filter_map(move |at| node.child(at))
+    let mut cursor = node.walk();
+    node.children(&mut cursor).collect::<Vec<_>>().into_iter()
 }
 
 impl Judge<'_> {
@@ -254,7 +255,7 @@ impl Judge<'_> {
                 texts.extend(fields.into_iter().map(|field| field.text));
             }
         } else {
-            texts.clone_from(&self.scope.args);
+            texts.clone_from(&*self.scope.args);
         }
         self.line("loop", &format!("for {name} in {}", texts.join(" ")));
         let Some(body) = node.child_by_field_name("body") else { return String::new() };
@@ -310,8 +311,12 @@ impl Judge<'_> {
 
     /// Processes in the background, one for each turn of a loop that does not end.
     fn bomb(&mut self, source: &Source<'_>, body: Node<'_>, endless: bool) {
+        if !endless {
+            return;
+        }
         let text = source.of(body).replace("&&", "").replace(">&", "").replace("&>", "");
-        if endless && text.contains('&') && !text.contains("wait") {
+        self.charge(text.len());
+        if text.contains('&') && !text.contains("wait") {
             self.deny(Class::ForkBomb, "keeps starting background processes (a fork bomb)");
         }
     }
@@ -319,18 +324,16 @@ impl Judge<'_> {
     /// A later turn of a loop sees what an earlier one assigned.
     fn forget_assigned(&mut self, source: &Source<'_>, body: Node<'_>) {
         let text = source.of(body);
-        let assigned: Vec<String> = self
-            .scope
-            .vars
-            .iter()
-            .filter(|(name, var)| {
-                let known = var.values.iter().all(|value| is_known(value));
-                known && (text.contains(&format!("{name}=")) || text.contains(&format!("{name}+=")))
-            })
-            .map(|(name, _)| name.clone())
-            .collect();
-        for name in assigned {
-            self.scope.set(&name, UNKNOWN.to_string());
+        self.charge(text.len());
+        for before in text.split('=') {
+            let before = before.strip_suffix('+').unwrap_or(before);
+            let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+            let length = before.bytes().rev().take_while(is_name).count();
+            let name = &before[before.len() - length..];
+            let known = |values: &[String]| values.iter().all(|value| is_known(value));
+            if self.scope.vars.get(name).is_some_and(|var| known(&var.values)) {
+                self.scope.set(name, UNKNOWN.to_string());
+            }
         }
     }
 

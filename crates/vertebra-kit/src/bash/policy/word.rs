@@ -4,10 +4,11 @@ use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     arith,
+    braces::braces,
     expansion::Expanded,
     fields::{Field, Fields},
     judge::{Judge, Origin},
-    lex::{Cursor, ansi, braces},
+    lex::{Cursor, ansi},
     scope::Made,
     value::{UNKNOWN, bounded, is_known},
 };
@@ -16,7 +17,8 @@ impl Judge<'_> {
     /// Returns the words that one written word expands to.
     pub(super) fn fields(&mut self, raw: &str, origin: &Origin) -> Vec<Field> {
         if raw.contains('{') {
-            let Some(words) = braces(raw) else {
+            self.charge(raw.len());
+            let Some(words) = braces(raw, self.budget.left()) else {
                 self.unknown("the braces expand to too many words");
                 return vec![Field::plain(UNKNOWN)];
             };
@@ -34,14 +36,21 @@ impl Judge<'_> {
     fn one(&mut self, raw: &str, origin: &Origin) -> Vec<Field> {
         let mut out = Fields::default();
         self.unquoted(raw, origin, &mut out);
-        out.finish()
+        self.finished(out)
+    }
+
+    /// The words of an expansion, which may be longer than its text.
+    fn finished(&mut self, out: Fields) -> Vec<Field> {
+        let fields = out.finish();
+        self.charge(fields.iter().map(|field| 1 + field.text.len()).sum());
+        fields
     }
 
     /// The text of a word where no splitting happens: assigned values, here-strings.
     pub(super) fn text(&mut self, raw: &str, origin: &Origin) -> String {
         let mut out = Fields::default();
         self.unquoted(raw, origin, &mut out);
-        let parts: Vec<String> = out.finish().into_iter().map(|field| field.text).collect();
+        let parts: Vec<String> = self.finished(out).into_iter().map(|field| field.text).collect();
         bounded(parts.join(" "))
     }
 
@@ -49,7 +58,7 @@ impl Judge<'_> {
     pub(super) fn quoted_text(&mut self, inner: &str, origin: &Origin) -> String {
         let mut out = Fields::default();
         self.double(inner, origin, &mut out);
-        let parts: Vec<String> = out.finish().into_iter().map(|field| field.text).collect();
+        let parts: Vec<String> = self.finished(out).into_iter().map(|field| field.text).collect();
         bounded(parts.join(" "))
     }
 
@@ -197,7 +206,7 @@ impl Judge<'_> {
                 }
             };
             let value = match name {
-                "@" => Expanded::Many(self.scope.args.clone()),
+                "@" => Expanded::Many(self.scope.args.to_vec()),
                 _ => Expanded::One(self.variable(name)),
             };
             self.push(value, quoted, out);
@@ -237,7 +246,7 @@ impl Judge<'_> {
     fn process(&mut self, text: &str, origin: &Origin, reading: bool) -> String {
         let input = if reading { None } else { Some(UNKNOWN.to_string()) };
         let printed = self.subshell(|judge| judge.script(text, origin, &input));
-        let path = format!("/dev/fd/{}", self.scope.made.len() + 63);
+        let path = format!("/dev/fd/{}", self.scope.made.size() + 63);
         if reading {
             self.scope.make(path.clone(), Made::Text(printed));
         }

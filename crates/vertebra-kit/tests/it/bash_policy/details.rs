@@ -75,7 +75,7 @@ fn a_reason_says_what_the_command_does_and_what_to_do() {
         assert_eq!(judged(command).reason, reason, "{command}");
     }
     let nested = format!("{}:{}", "$(".repeat(60), ")".repeat(60));
-    assert_eq!(judged(&nested).reason, "the command is too deeply nested to analyse (limit: 40 levels)");
+    assert_eq!(judged(&nested).reason, "the command is too complex to judge: it has more than 40 levels");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Builtins of the shell.
 
+use std::rc::Rc;
+
 use super::super::{
     Class,
     fields::{Field, texts},
@@ -150,14 +152,15 @@ pub(super) fn set(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         }
     }
     if let Some(given) = given {
-        judge.scope.args = given;
+        judge.scope.args = given.into();
     }
     String::new()
 }
 
 pub(super) fn shift(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let count = call.args().first().map_or(Some(1), |count| count.text.parse::<usize>().ok());
-    let args = &mut judge.scope.args;
+    judge.charge(judge.scope.args.len());
+    let args = Rc::make_mut(&mut judge.scope.args);
     match count {
         Some(count) => drop(args.drain(..count.min(args.len()))),
         None => args.fill(UNKNOWN.to_string()),

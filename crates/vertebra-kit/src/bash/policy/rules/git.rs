@@ -267,7 +267,7 @@ fn remote(judge: &mut Judge<'_>, name: &str, parsed: &options::Parsed, words: &[
         "remote" if words.first().is_some_and(|word| matches!(*word, "add" | "set-url")) => {
             let foreign = parsed.operands.last().is_some_and(|url| !judge.is_own_host(&host_of(&url.text)));
             if let (true, [_, name, ..]) = (foreign, parsed.operands.as_slice()) {
-                judge.scope.remotes.insert(name.text.clone());
+                judge.scope.remotes.insert_mut(name.text.clone());
             }
             if foreign && parsed.operands.first().is_some_and(|word| word.text == "set-url") {
                 judge.ask(Class::NetworkExfiltration, "changes the address that a remote pushes to");

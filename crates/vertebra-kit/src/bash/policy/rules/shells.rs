@@ -84,7 +84,7 @@ fn run(judge: &mut Judge<'_>, call: &Call<'_>, script: &str, zero: Option<&str>,
     }
     let known = known_part(script);
     judge.subshell(|judge| {
-        judge.scope.args = args.to_vec();
+        judge.scope.args = args.to_vec().into();
         if let Some(zero) = zero {
             zero.clone_into(&mut judge.scope.zero);
         }

@@ -92,10 +92,11 @@ pub(super) fn command(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let argv = call.args()[begin..].to_vec();
     // A function or an alias of the name is passed over.
     let name = argv.first().map(|first| first.text.clone()).unwrap_or_default();
-    let function = judge.scope.functions.remove(&name);
+    let function = judge.scope.functions.get(&name).cloned();
+    judge.scope.functions.remove_mut(&name);
     let printed = go_on(judge, argv, call.input);
     if let Some(function) = function {
-        judge.scope.functions.insert(name, function);
+        judge.scope.functions.insert_mut(name, function);
     }
     printed
 }
