@@ -39,6 +39,8 @@ pub(super) enum Change {
     Remove,
     /// Rename it to something else.
     Leave,
+    /// Rename a regular file to it.
+    ArriveFile,
     /// Rename something else to it.
     Arrive,
     /// Give it a second name.
@@ -210,6 +212,10 @@ impl Guard {
             Protection::Denied => Verdict::No,
             Protection::Kept => match change {
                 Change::MakeFolder => Verdict::Yes,
+                // Where the directory of a submodule begins is not known from its name; a file in it is none.
+                Change::MakeFile | Change::Write | Change::ArriveFile | Change::Leave if !is_folder => {
+                    yes_if(is_in_submodules(&path) && name.kind() != Some(FileType::Symlink))
+                }
                 Change::Remove => yes_if(!self.is_own(&path)),
                 _ => Verdict::No,
             },
@@ -226,7 +232,7 @@ impl Guard {
                 _ => Verdict::No,
             },
             Protection::GitHead => match change {
-                Change::MakeFile | Change::MakeFolder | Change::MakeOther | Change::Arrive => {
+                Change::MakeFile | Change::MakeFolder | Change::MakeOther | Change::ArriveFile | Change::Arrive => {
                     let folder = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&name.folder));
                     yes_if(git::may_become_git_dir(Path::new(&folder)).is_ok())
                 }
@@ -242,13 +248,13 @@ impl Guard {
                 }
             }
             Protection::GitConfig => match change {
-                Change::MakeFile | Change::Arrive => Verdict::IfHarmless(Content::Config),
+                Change::MakeFile | Change::ArriveFile => Verdict::IfHarmless(Content::Config),
                 Change::Execute => Verdict::Yes,
                 Change::Remove => yes_if(!self.is_own(&path)),
                 _ => Verdict::No,
             },
             Protection::GitTodo => match change {
-                Change::MakeFile | Change::Write | Change::Arrive => Verdict::IfHarmless(Content::Todo),
+                Change::MakeFile | Change::Write | Change::ArriveFile => Verdict::IfHarmless(Content::Todo),
                 Change::Remove | Change::Leave => Verdict::Yes,
                 _ => Verdict::No,
             },
@@ -259,7 +265,7 @@ impl Guard {
     fn may_touch(&self, path: &Path, found: &Stat, change: Change) -> bool {
         let identity = identity(found);
         match change {
-            Change::Remove | Change::Leave | Change::Arrive => {
+            Change::Remove | Change::Leave | Change::ArriveFile | Change::Arrive => {
                 !self.pinned.contains(&identity) && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
             }
             Change::Write | Change::Execute | Change::Share => {
@@ -308,6 +314,12 @@ impl Guard {
             path == git || own.iter().any(|name| path.starts_with(git.join(name)))
         })
     }
+}
+
+/// Whether a path lies among the git directories of submodules.
+pub(super) fn is_in_submodules(path: &Path) -> bool {
+    let names: Vec<_> = path.iter().map(|name| name.to_ascii_lowercase()).collect();
+    names.windows(3).any(|names| names[0] == ".git" && names[1] == "modules")
 }
 
 fn is_packaged(path: &Path, root: &Path) -> bool {
