@@ -1,6 +1,8 @@
 //! Text of others, made harmless: to show, on a line of a shell, in a pattern.
 
-use std::{fmt::Write as _, path::Path};
+use std::path::Path;
+
+use vertebra_kit::{Detail, visible};
 
 /// How much of a text is shown on one line.
 const LONGEST: usize = 300;
@@ -17,20 +19,7 @@ pub fn shown(text: &str) -> String {
 
 /// All of a text on one line, likewise.
 pub fn wholly_shown(text: &str) -> String {
-    // Most texts are plain, and there are many.
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return text.to_owned();
-    }
-    let mut line = String::new();
-    for letter in text.chars() {
-        // The standard library knows which letters a reader would not see as what they are.
-        if matches!(letter, '"' | '\'' | '\\') || letter.escape_debug().len() == 1 {
-            line.push(letter);
-        } else {
-            write!(line, "⟨U+{:04X}⟩", u32::from(letter)).expect("a string takes everything");
-        }
-    }
-    line
+    visible(text, Detail::Exact).replace('\n', "⟨U+000A⟩")
 }
 
 /// A folder as the beginning of a pattern for paths, without a slash at its end.

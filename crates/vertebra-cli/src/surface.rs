@@ -16,4 +16,9 @@ pub(crate) trait Surface: Send {
 
     /// Returns the number of columns.
     fn width(&self) -> usize;
+
+    /// Returns how many rows are on the screen.
+    fn height(&self) -> usize {
+        24
+    }
 }

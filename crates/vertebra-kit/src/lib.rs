@@ -31,5 +31,5 @@ mod protected;
 mod tool_list;
 
 pub use front_matter::{Brought, Problem, hooks_in};
-pub use invisible::{is_invisible, spelled_out};
+pub use invisible::{Detail, is_invisible, is_visible, spelled_out, visible};
 pub use protected::PROTECTED;

@@ -220,7 +220,7 @@ impl<'f> Section<'f> {
         let read = read(&mut section)?;
         // What a hook says must be understood whole.
         if self.name.is_empty() {
-            drop(self.file.forgive(section.finish())?)
+            self.file.forgive(section.finish())?;
         } else {
             section.finish()?
         }

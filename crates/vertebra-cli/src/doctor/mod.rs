@@ -96,7 +96,7 @@ pub(crate) fn show(out: &mut impl std::io::Write, findings: &[Finding], broken: 
         let found = text::visible(found).replace('\n', &format!("\n  {:width$}  ", ""));
         writeln!(out, "{colour}{mark}{colour:#} {what:width$}  {found}")?;
         if let Some(advice) = advice {
-            writeln!(out, "  {:width$}  {dim}→ {advice}{dim:#}", "")?;
+            writeln!(out, "  {:width$}  {dim}→ {}{dim:#}", "", text::visible(advice))?;
         }
     }
     match broken {

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use vertebra_kit::{
+    Detail,
     bash::policy::{Decision, Judgement},
-    is_invisible,
+    visible,
 };
 
 const DIM: Style = Style::new().dimmed();
@@ -46,23 +47,11 @@ pub(crate) fn page(command: &str, judgement: &Judgement) -> String {
     page
 }
 
-/// Escapes control characters and invisible characters.
+/// Returns the start of a text on one line, with invisible characters spelled out.
 fn escaped(text: &str) -> String {
-    let mut shown = String::new();
-    for c in text.chars() {
-        if shown.len() > MAX_SHOWN {
-            shown.push('…');
-            break;
-        }
-        if c == '\n' {
-            shown.push_str("\\n");
-        } else if c.is_control() || is_invisible(c) {
-            let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+    let end = text.floor_char_boundary(MAX_SHOWN);
+    let more = if end < text.len() { "…" } else { "" };
+    visible(&text[..end], Detail::Exact).replace('\n', "\\n") + more
 }
 
 #[cfg(test)]

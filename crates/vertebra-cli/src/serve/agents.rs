@@ -16,6 +16,7 @@ use vertebra_server::{Agents, BoxFuture, Made, Questions, Refusal, Wanted};
 use crate::{
     assembly::{Assembled, Journal, World, assemble_on},
     options::AgentOptions,
+    view::text::visible,
 };
 
 /// Assembles the built-in agent from the command line, in folders below the server's.
@@ -66,7 +67,9 @@ impl BuiltIn {
         let journal = Journal::Shared(self.journal.clone());
         let made = Arc::new(assemble_on(&options, &self.world, journal, |_, _| Some(questions)).await?);
         // No user sees these warnings, so they go to the log of the server.
-        made.warnings.iter().for_each(|warning| eprintln!("warning: {}: {warning}", folder.display()));
+        for warning in &made.warnings {
+            eprintln!("{}", visible(&format!("warning: {}: {warning}", folder.display())));
+        }
         shared.retain(|_, other| other.strong_count() > 0);
         shared.insert(folder, Arc::downgrade(&made));
         Ok(made)

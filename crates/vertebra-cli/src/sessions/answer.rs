@@ -124,7 +124,7 @@ pub(super) async fn questions(options: &Questions) -> anyhow::Result<ExitCode> {
             "{BOLD}session {session}{BOLD:#} {DIM}in {}, asked {since}{DIM:#}",
             on_one_line(&approval.at.run.working_directory)
         )?;
-        write!(out, "{}", permissions::Question::about(approval, None).await.short())?;
+        write!(out, "{}", permissions::Question::about(approval, None).await.whole())?;
         if *until < now {
             writeln!(out, "{YELLOW}expired at {until}; the call will be denied{YELLOW:#}\n")?;
         } else {

@@ -1,6 +1,6 @@
 //! Asks for approval in the terminal.
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use tokio::{
     sync::{mpsc, oneshot},
@@ -15,12 +15,21 @@ use super::{
 };
 use crate::{
     surface::Surface,
-    view::rows::{BOLD, DIM, PLAIN, RED, Row, Span, lines, wrap},
+    view::{
+        rows::{BOLD, DIM, PLAIN, RED, Row, Span, lines, wrap},
+        text::counted,
+    },
 };
 
 /// A question accepts answers only after this long without a key press, so that text the user is typing when it appears is
 /// not taken as an answer.
 const QUIET: Duration = Duration::from_millis(400);
+
+/// The rows below a question: its keys, the rules that it offers, and the line that is being typed.
+const KEYS: usize = 10;
+
+/// How many lines of a question are shown at once on the smallest screen.
+const MIN_PAGE: usize = 5;
 
 /// The approver that sends questions to the terminal.
 pub(crate) struct Inline {
@@ -68,6 +77,8 @@ pub(crate) struct Asking {
     may_wait: bool,
     /// Why the last answer was rejected.
     complaint: Option<String>,
+    /// What has not been on the screen yet. Until then no answer approves anything.
+    unseen: VecDeque<String>,
 }
 
 enum Stage {
@@ -96,9 +107,10 @@ impl Asking {
     pub(crate) fn begin(asked: Asked, colour: bool, surface: &mut dyn Surface) -> Self {
         let Asked { question, answer, may_wait } = asked;
         let question = question.columns(surface.width());
-        surface.write(&question.short());
+        let mut unseen = VecDeque::from(question.pages(page(surface)));
+        surface.write(&unseen.pop_front().unwrap_or_default());
         let answers_from = Instant::now() + QUIET;
-        Self { question, answer, stage: Stage::Key, answers_from, colour, may_wait, complaint: None }
+        Self { question, answer, stage: Stage::Key, answers_from, colour, may_wait, complaint: None, unseen }
     }
 
     /// Returns whether keys count as answers.
@@ -162,13 +174,24 @@ impl Asking {
             _ => return Step::Open(self),
         };
         match letter {
+            'v' | ' ' if !self.unseen.is_empty() => {
+                surface.write(&self.unseen.pop_front().unwrap_or_default());
+                // A key that is held down does not answer what it has just brought onto the screen.
+                self.answers_from = Instant::now() + QUIET;
+            }
+            'y' | 'a' | 'f' | 'e' if !self.unseen.is_empty() => {
+                self.complaint = Some("view the rest first: press v".to_owned());
+            }
             'y' => return self.reply(Reply::Yes, surface).await,
             'a' if self.question.offered().is_some() => return self.reply(Reply::Always { rule: None }, surface).await,
             'f' if self.question.file().is_some() => return self.reply(Reply::ForGood { rule: None }, surface).await,
             'n' => self.stage = Stage::Why(Editor::default()),
             'e' => self.stage = Stage::Edit(Editor::of(written(&self.question))),
             'l' if self.may_wait => return self.put_off(surface),
-            'v' => surface.write(&self.question.whole()),
+            'v' => {
+                self.unseen = self.question.pages(page(surface)).into();
+                surface.write(&self.unseen.pop_front().unwrap_or_default());
+            }
             _ => {
                 // A word or a terminal response starts, so the next letters are not answers either.
                 self.answers_from = Instant::now() + QUIET;
@@ -244,6 +267,13 @@ impl Asking {
             return vec![Row::default().with(DIM, "…")];
         }
         let key = |row: Row, key: &str, what: &str| row.with(BOLD, key.to_owned()).with(PLAIN, format!(" {what}   "));
+        if !self.unseen.is_empty() {
+            let left: usize = self.unseen.iter().map(|page| page.lines().count()).sum();
+            let what = format!("view the rest ({}), then answer", counted(left, "more line"));
+            let row = key(key(Row::default(), "v", &what), "n", "no");
+            let row = if self.may_wait { key(row, "l", "later") } else { row };
+            return vec![row.with(DIM, "esc to stop")];
+        }
         let first = key(key(key(key(Row::default(), "y", "yes"), "n", "no"), "e", "edit"), "v", "view all");
         let first = if self.may_wait { key(first, "l", "later") } else { first };
         let mut rows = vec![first.with(DIM, "esc to stop")];
@@ -255,6 +285,11 @@ impl Asking {
         }
         rows
     }
+}
+
+/// Returns how many lines of a question fit on the screen above the keys.
+fn page(surface: &dyn Surface) -> usize {
+    surface.height().saturating_sub(KEYS).max(MIN_PAGE)
 }
 
 fn close(surface: &mut dyn Surface, colour: bool, words: &str) {

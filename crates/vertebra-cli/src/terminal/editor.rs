@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
-use vertebra_kit::spelled_out;
 
 use super::keys::Key;
 use crate::view::text;
@@ -188,8 +187,7 @@ fn drawn(grapheme: &str) -> String {
     match grapheme {
         "\n" => String::new(),
         "\t" => "    ".to_owned(),
-        plain if plain.chars().all(text::is_plain) => plain.to_owned(),
-        other => other.chars().map(spelled_out).collect(),
+        other => text::visible(other).into_owned(),
     }
 }
 

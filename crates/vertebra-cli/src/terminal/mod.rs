@@ -188,4 +188,11 @@ impl Surface for Terminal {
             Screen::Plain(plain) => plain.width(),
         }
     }
+
+    fn height(&self) -> usize {
+        match &self.screen {
+            Screen::Live(live) => live.rows(),
+            Screen::Plain(plain) => plain.height(),
+        }
+    }
 }

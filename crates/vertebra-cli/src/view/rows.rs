@@ -1,6 +1,6 @@
 //! Styled text in rows that fit a terminal.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use anstyle::{AnsiColor, Style};
 use unicode_segmentation::UnicodeSegmentation;
@@ -34,9 +34,12 @@ impl Row {
         self
     }
 
-    /// Adds text.
+    /// Adds text. Whatever it comes from, only visible characters get into a row.
     pub(crate) fn push(&mut self, style: Style, text: impl Into<String>) {
-        let text = text.into();
+        let mut text = text.into();
+        if let Cow::Owned(safe) = text::visible(&text) {
+            text = safe;
+        }
         match self.0.last_mut() {
             _ if text.is_empty() => {}
             Some(last) if last.style == style => last.text.push_str(&text),

@@ -4,31 +4,16 @@ use std::borrow::Cow;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
-use vertebra_kit::{is_invisible, spelled_out};
+use vertebra_kit::{Detail, is_visible};
 
-/// The spaces of a tab.
-const TAB: &str = "    ";
-
-/// Returns the text with line breaks kept, tabs as spaces, and other invisible characters spelled out as `⟨U+001B⟩`.
+/// Returns the text for reading: line breaks kept, tabs as spaces, and invisible characters spelled out as `⟨U+001B⟩`.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if text.chars().all(is_plain) {
-        return Cow::Borrowed(text);
-    }
-    let text = text.replace("\r\n", "\n");
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\t' => shown.push_str(TAB),
-            c if is_plain(c) => shown.push(c),
-            c => shown.push_str(&spelled_out(c)),
-        }
-    }
-    Cow::Owned(shown)
+    vertebra_kit::visible(text, Detail::Prose)
 }
 
-/// Returns whether a character is visible or a line break. Joiners belong to emoji and many scripts and are allowed.
+/// Returns whether a character is visible wherever it stands, or a line break.
 pub(crate) fn is_plain(c: char) -> bool {
-    c == '\n' || !(c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}'))
+    c == '\n' || is_visible(c)
 }
 
 /// Returns the text on one line.

@@ -2,14 +2,12 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::{is_invisible, spelled_out};
+use crate::{Detail, spelled_out, visible};
 
 /// How many spaces in a row are shown unchanged.
 const MAX_BLANKS: usize = 16;
 /// How many empty lines in a row are shown unchanged.
 const MAX_EMPTY_LINES: usize = 2;
-/// How many combining marks on one letter are shown unchanged.
-const MAX_MARKS: usize = 2;
 
 /// Returns the text on one line, cut to this many characters.
 pub(super) fn on_one_line(text: &str, limit: usize) -> String {
@@ -42,7 +40,7 @@ fn push_empty(lines: &mut Vec<String>, count: usize) {
 }
 
 /// Cuts the middle of a long text and says how many characters are missing.
-pub(super) fn cut(text: &str, limit: usize) -> String {
+fn cut(text: &str, limit: usize) -> String {
     let length = text.chars().count();
     if length <= limit {
         return text.to_owned();
@@ -54,8 +52,9 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
 }
 
 fn escaped(text: &str, keep_lines: bool) -> String {
+    let text = visible(text, Detail::Exact);
     let mut shown = String::with_capacity(text.len());
-    let (mut blanks, mut marks) = (0, 0);
+    let mut blanks = 0;
     for c in text.chars() {
         if c == ' ' {
             blanks += 1;
@@ -63,11 +62,9 @@ fn escaped(text: &str, keep_lines: bool) -> String {
         }
         push_blanks(&mut shown, blanks);
         blanks = 0;
-        marks = if is_mark(c) { marks + 1 } else { 0 };
         match c {
-            '\n' if keep_lines => shown.push('\n'),
-            c if is_plain(c) && marks <= MAX_MARKS => shown.push(c),
-            c => shown.push_str(&spelled_out(c)),
+            '\n' if !keep_lines => shown.push_str(&spelled_out(c)),
+            c => shown.push(c),
         }
     }
     push_blanks(&mut shown, blanks);
@@ -84,27 +81,6 @@ fn push_blanks(shown: &mut String, count: usize) {
 
 fn notice(shown: &mut String, text: fmt::Arguments<'_>) {
     write!(shown, "⟨{text}⟩").expect("a string takes everything");
-}
-
-/// Returns whether a character is visible and changes neither the cursor nor the text direction.
-fn is_plain(c: char) -> bool {
-    // The signs of our own notices cannot be forged.
-    !c.is_control() && !c.is_whitespace() && !matches!(c, '⟨' | '⟩') && !is_invisible(c) && !is_unclear(c)
-}
-
-/// Returns whether terminals may draw a character as nothing or as a space, although a text may need it.
-fn is_unclear(c: char) -> bool {
-    matches!(u32::from(c),
-        0x034F | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F | 0x200C | 0x200D | 0x2028 | 0x2029 | 0x2800
-        | 0x3164 | 0xE000..=0xF8FF | 0xFE00..=0xFE0F | 0xFFA0 | 0xFFF0..=0xFFF8 | 0x1D173..=0x1D17A
-        | 0xF0000..=0x0010_FFFF)
-        || u32::from(c) & 0xFFFE == 0xFFFE
-}
-
-/// Returns whether a character combines with the one before it.
-fn is_mark(c: char) -> bool {
-    matches!(u32::from(c), 0x0300..=0x036F | 0x0483..=0x0489 | 0x0591..=0x05BD | 0x064B..=0x065F | 0x0E31
-        | 0x0E34..=0x0E3A | 0x0E47..=0x0E4E | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x20D0..=0x20FF | 0xFE20..=0xFE2F)
 }
 
 #[cfg(test)]
@@ -138,7 +114,7 @@ mod tests {
         #[test]
         fn nothing_moves_the_cursor(text in "\\PC{0,20}[\\x00-\\x1f\\x7f-\\u{9f}\\u{200b}-\\u{206f}]{0,20}.{0,20}") {
             for line in as_lines(&text).iter().chain([&on_one_line(&text, 1000)]) {
-                prop_assert!(line.chars().all(|c| c == ' ' || matches!(c, '⟨' | '⟩') || is_plain(c)), "{line:?}");
+                prop_assert!(line.chars().all(crate::is_visible), "{line:?}");
             }
         }
     }

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 
 use vertebra::{Approval, Args, Decision};
 
-use self::{
-    diff::Change,
-    screen::{Screen, View},
-};
+use self::{diff::Change, screen::Screen};
 use super::{For, Rule, Rules};
+
+/// The longest rules that are offered. Longer ones could not be read beside the keys.
+const MAX_OFFER: usize = 600;
 
 /// The longest error that is shown.
 const MAX_COMPLAINT: usize = 1000;
@@ -86,6 +86,7 @@ impl Question {
     /// Creates the question from an approval and the current files. With `rules`, it offers to add some.
     pub async fn about(approval: &Approval, rules: Option<&Rules>) -> Self {
         let offer = rules.and_then(|rules| Some(Offer { rules: rules.suggestions(approval)?, file: rules.file() }));
+        let offer = offer.filter(|offer| screen::rules(&offer.rules).chars().count() <= MAX_OFFER);
         Self {
             change: diff::of(approval).await,
             approval: approval.clone(),
@@ -110,14 +111,16 @@ impl Question {
         self
     }
 
-    /// Returns the question with long arguments shortened.
-    pub fn short(&self) -> String {
-        self.screen.question(&self.approval, self.change.as_ref(), View::Short)
+    /// Returns the question with all of its arguments. Nothing is left out.
+    pub fn whole(&self) -> String {
+        self.screen.question(&self.approval, self.change.as_ref())
     }
 
-    /// Returns the question with complete arguments.
-    pub fn whole(&self) -> String {
-        self.screen.question(&self.approval, self.change.as_ref(), View::Whole)
+    /// Returns the same in pages of at most this many lines. A front end takes a yes only after it has shown all of them.
+    pub fn pages(&self, lines: usize) -> Vec<String> {
+        let whole = self.whole();
+        let all: Vec<&str> = whole.split_inclusive('\n').collect();
+        all.chunks(lines.max(1)).map(<[&str]>::concat).collect()
     }
 
     /// Returns the rules that [`Reply::Always`] would add.
@@ -131,9 +134,9 @@ impl Question {
         Some(screen::file(file))
     }
 
-    /// Returns the possible answers for [`TerminalApprover`](super::TerminalApprover).
-    pub(super) fn keys(&self) -> String {
-        self.screen.keys(self.offered(), self.file())
+    /// Returns the possible answers for [`TerminalApprover`](super::TerminalApprover), if this many lines are still to be shown.
+    pub(super) fn keys(&self, left: usize) -> String {
+        self.screen.keys(left, self.offered(), self.file())
     }
 
     /// Returns the approval that is asked for.

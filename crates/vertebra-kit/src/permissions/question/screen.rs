@@ -8,23 +8,8 @@ use vertebra::Approval;
 
 use super::{
     diff::{Change, Line},
-    escape::{as_lines, cut, on_one_line},
+    escape::{as_lines, on_one_line},
 };
-
-/// How many characters of a name or a reason are shown.
-const MAX_WORDS: usize = 300;
-/// How many lines from the start and the end of an argument are shown at first.
-const HEAD: usize = 30;
-const TAIL: usize = 10;
-/// How many characters of a line are shown at first.
-const MAX_LINE: usize = 1000;
-
-/// How much of the arguments is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum View {
-    Short,
-    Whole,
-}
 
 /// How a question is formatted.
 #[derive(Debug, Clone, Copy)]
@@ -36,12 +21,14 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Formats the question: agent, tool, reason and arguments.
-    pub(super) fn question(self, approval: &Approval, change: Option<&Change>, view: View) -> String {
-        let name = |text: &str| on_one_line(text, MAX_WORDS);
+    pub(super) fn question(self, approval: &Approval, change: Option<&Change>) -> String {
+        let name = |text: &str| on_one_line(text, usize::MAX);
         let mut shown = String::from("\n");
         let agent = name(&approval.at.run.agent);
-        let title = self.bold(&format!("{agent} wants to use {}", name(&approval.tool)));
-        line(&mut shown, &format!("┌ {title}"));
+        let title = format!("{agent} wants to use {}", name(&approval.tool));
+        for (number, row) in wrapped(&title, self.columns.saturating_sub(2).max(8)).into_iter().enumerate() {
+            line(&mut shown, &format!("{}{}", if number == 0 { "┌ " } else { "│ " }, self.bold(row)));
+        }
         self.within(&mut shown, "│ ", &format!("{} ({})", name(&approval.reason), name(&approval.asked_by)));
         let is_in_diff = |arg: &str| change.is_some_and(|change| change.shows.contains(&arg));
         for (arg, value) in approval.args.iter().filter(|(arg, _)| !is_in_diff(arg)) {
@@ -49,7 +36,7 @@ impl Screen {
                 Value::String(text) => text.clone(),
                 value => value.to_string(),
             };
-            let lines = shortened(as_lines(&text), view);
+            let lines = as_lines(&text);
             match &lines[..] {
                 [] => self.within(&mut shown, "│ ", &format!("{}: (empty)", name(arg))),
                 [only] => self.within(&mut shown, "│ ", &format!("{}: {only}", name(arg))),
@@ -63,7 +50,7 @@ impl Screen {
         }
         if let Some(change) = change {
             line(&mut shown, "│ change:");
-            for text in shortened(change.lines.iter().map(changed).collect(), view) {
+            for text in change.lines.iter().map(changed) {
                 let code = match text.chars().next() {
                     Some('-') => Some("31"),
                     Some('+') => Some("32"),
@@ -91,8 +78,17 @@ impl Screen {
     }
 
     /// Formats the possible answers.
-    pub(super) fn keys(self, offered: Option<String>, file: Option<String>) -> String {
+    pub(super) fn keys(self, left: usize, offered: Option<String>, file: Option<String>) -> String {
         let mut shown = String::new();
+        if left > 0 {
+            let lines = if left == 1 { "line" } else { "lines" };
+            line(
+                &mut shown,
+                &format!("└ v: view the next of {left} more {lines}, before you can say yes    n [why]: no"),
+            );
+            shown.push_str("> ");
+            return shown;
+        }
         line(&mut shown, "└ y: yes    n [why]: no    e: edit the arguments    v: view all");
         if let Some(rules) = offered {
             line(&mut shown, &format!("  a [rule]: yes, and always in this session: {}", self.bold(&rules)));
@@ -115,12 +111,12 @@ impl Screen {
 
 /// Rules on one line.
 pub(super) fn rules(rules: &[String]) -> String {
-    on_one_line(&rules.join(", "), 2 * MAX_WORDS)
+    on_one_line(&rules.join(", "), usize::MAX)
 }
 
 /// A file's name on one line.
 pub(super) fn file(path: &Path) -> String {
-    on_one_line(&path.display().to_string(), MAX_WORDS)
+    on_one_line(&path.display().to_string(), usize::MAX)
 }
 
 fn line(shown: &mut String, text: &str) {
@@ -151,19 +147,4 @@ fn wrapped(text: &str, columns: usize) -> Vec<&str> {
     }
     pieces.push(&text[begins..]);
     pieces
-}
-
-/// Returns the start and the end of many lines, or all of them.
-fn shortened(lines: Vec<String>, view: View) -> Vec<String> {
-    if view == View::Whole {
-        return lines;
-    }
-    let missing = lines.len().saturating_sub(HEAD + TAIL);
-    let shorter = |text: &String| cut(text, MAX_LINE);
-    if missing == 0 {
-        return lines.iter().map(shorter).collect();
-    }
-    let head = lines.iter().take(HEAD).map(shorter);
-    let tail = lines.iter().skip(HEAD + missing).map(shorter);
-    head.chain([format!("⟨{missing} more lines: v to view them⟩")]).chain(tail).collect()
 }

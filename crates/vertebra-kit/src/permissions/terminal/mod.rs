@@ -4,6 +4,7 @@ mod editor;
 mod input;
 
 use std::{
+    collections::VecDeque,
     fs::File,
     io::{self, Write},
     os::fd::OwnedFd,
@@ -24,9 +25,12 @@ use super::{
 /// How many invalid answers one question accepts.
 const MAX_TRIES: usize = 100;
 
+/// How many lines of a question are shown at once.
+const PAGE: usize = 40;
+
 /// An approver that asks a person on a terminal, one question at a time.
 ///
-/// Arguments are shown in full on demand. Control characters, direction marks and invisible characters are spelled out. Edits
+/// Arguments are shown in full, a page at a time, and a yes counts only after the last page. Control characters, direction marks and invisible characters are spelled out. Edits
 /// are shown as a diff. `y` approves exactly the arguments shown, `n` denies, `e` edits the arguments, and `a` and `f` approve
 /// and add a rule. The end of input and Ctrl-C deny.
 pub struct TerminalApprover {
@@ -98,16 +102,29 @@ struct Asking<'q> {
 impl Asking<'_> {
     async fn ask(&self, desk: &mut Desk) -> Decision {
         let mut open = Open { attention: desk.input.attend(), desk, answered: false };
-        open.say(&self.question.short());
-        for _ in 0..MAX_TRIES {
-            open.say(&self.question.keys());
+        let mut pages = VecDeque::from(self.question.pages(PAGE));
+        open.say(&pages.pop_front().unwrap_or_default());
+        let mut tries = 0;
+        while tries < MAX_TRIES {
+            let left = pages.iter().map(|page| page.lines().count()).sum();
+            open.say(&self.question.keys(left));
             let answer = match open.desk.input.line().await {
+                // A page does not count as a try: a long question has many.
+                Ok(Typed::Line(line)) if left > 0 && matches!(&*line.trim().to_lowercase(), "" | "v" | "view") => {
+                    open.say(&pages.pop_front().unwrap_or_default());
+                    continue;
+                }
                 Ok(Typed::Line(line)) => self.answer(&mut open, &line).await,
                 Ok(Typed::Interrupt) => Ok(Some(because("the user pressed Ctrl-C"))),
                 Ok(Typed::End) => Ok(Some(because("the terminal was closed"))),
                 Err(error) => Ok(Some(because(&format!("the terminal cannot be read: {error}")))),
             };
+            tries += 1;
             let decision = match answer {
+                Ok(Some(answer)) if left > 0 && !matches!(answer, Reply::No { .. }) => {
+                    open.say("view the rest first: v\n");
+                    continue;
+                }
                 Ok(Some(answer)) => self.question.decide(answer).await,
                 Ok(None) => continue,
                 Err(complaint) => Err(complaint),

@@ -134,20 +134,21 @@ async fn nothing_of_the_model_reaches_the_terminal_raw_and_what_runs_is_what_was
 }
 
 #[tokio::test]
-async fn much_is_cut_with_a_notice_and_shown_whole_on_demand() {
-    let many: Vec<String> = (0..500).map(|n| format!("echo {n}")).collect();
+async fn nothing_is_left_out_and_a_yes_counts_only_after_the_last_page() {
+    let many: Vec<String> = (0..100).map(|n| format!("echo {n}")).collect();
     let many = many.join("\n");
     let long = format!("echo {}END", "x".repeat(5000));
-    let (_, shown) = answered("n no\n", "bash", command(&many)).await;
-    assert!(
-        shown.contains("echo 29\n│   ⟨460 more lines: v to view them⟩\n") && shown.contains("echo 499\n"),
-        "{shown}"
-    );
-    assert!(!shown.contains("echo 250\n"));
-    let (_, shown) = answered("v\nn no\n", "bash", command(&many)).await;
-    assert!(shown.contains("echo 250\n"));
-    let (_, shown) = answered("n no\n", "bash", command(&long)).await;
-    assert!(shown.contains("x⟨4008 more characters⟩x") && shown.contains("xEND\n"), "{shown}");
+    let (ran, shown) = answered("y\na\ny\n", "bash", command(&many)).await;
+    assert!(shown.contains("echo 35\n") && !shown.contains("echo 50\n"), "{shown}");
+    assert!(shown.contains("before you can say yes") && shown.contains("view the rest first"), "{shown}");
+    assert!(ran != "ok", "no answer counts before everything was shown:\n{shown}");
+    let (ran, shown) = answered("v\nv\ny\n", "bash", command(&many)).await;
+    assert!((0..100).all(|n| shown.contains(&format!("echo {n}\n"))), "{shown}");
+    assert!(ran == "ok", "{shown}");
+    let (ran, shown) = answered("n no\n", "bash", command(&many)).await;
+    assert!(ran != "ok" && !shown.contains("view the rest first"), "a no is always possible:\n{shown}");
+    let (ran, shown) = answered("y\n", "bash", command(&long)).await;
+    assert!(ran == "ok" && shown.contains(&"x".repeat(5000)) && shown.contains("xEND\n"), "{shown}");
 }
 
 #[tokio::test]
@@ -430,7 +431,7 @@ async fn no_argument_leaves_the_margin_of_a_question() {
         reason: "no rule".to_owned(),
         asked_by: "permissions/rules".into(),
     };
-    let shown = Question::about(&approval, None).await.columns(40).short();
+    let shown = Question::about(&approval, None).await.columns(40).whole();
     insta::assert_snapshot!(shown, @r"
 
     ┌ agent wants to use bash
