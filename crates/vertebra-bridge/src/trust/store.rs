@@ -155,8 +155,7 @@ impl Store {
     /// Returns the standing of a folder whose policy is expected but not recorded any more.
     fn lost(&self, folder: &Path) -> Result<Option<Standing>, TrustError> {
         let Some(expected) = &self.expected else { return Ok(None) };
-        let places =
-            expected.read().map_err(|source| TrustError::Io { path: expected.path().to_owned(), source })?;
+        let places = expected.read().map_err(|source| TrustError::Io { path: expected.path().to_owned(), source })?;
         let lost = expected::lost(&places, folder).map(|(_, how)| how);
         let unrecorded = || {
             let holds = |(root, place): &(&String, &expected::Place)| {

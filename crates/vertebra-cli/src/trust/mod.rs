@@ -140,7 +140,9 @@ fn wants_to_move(options: &Options, project: &Project) -> anyhow::Result<bool> {
 fn refusal(options: &Options, project: &Project) -> Option<String> {
     if !project.misplaced.is_empty() {
         let problems = project.problems.join("; ");
-        return Some(format!("{problems}. To move such scripts to .vertebra/hooks, run: vertebra trust --move-scripts"));
+        return Some(format!(
+            "{problems}. To move such scripts to .vertebra/hooks, run: vertebra trust --move-scripts"
+        ));
     }
     if !project.can_be_trusted() {
         return Some(format!("a script cannot be read: {}", project.problems.join("; ")));

@@ -19,6 +19,9 @@ pub(crate) const HOOK: &str = "permissions/reads";
 pub(crate) struct DeniedReads {
     /// The ones that exist. A folder counts with everything in it.
     pub(crate) paths: Vec<PathBuf>,
+    /// Existing paths that may not be changed. A folder counts with everything in it.
+    #[serde(default)]
+    pub(crate) unchanged: Vec<PathBuf>,
     /// Rules of which not everything is among the paths, because there were too many names to check.
     pub(crate) beyond: Vec<String>,
     /// The rules, for tools that open files: they are judged by what was opened.

@@ -115,22 +115,22 @@ impl Hook<BeforeToolUse> for Reads {
     }
 }
 
-/// Returns the existing paths that these rules deny reading, wherever they are now, and remembers the ones of all rules.
+/// Returns the existing paths that these rules deny reading or changing, wherever they are now, and remembers them.
 fn found(rules: &[Arc<Rule>], base: &Base) -> DeniedReads {
-    let mut search = Search { paths: Vec::new(), names_left: MAX_NAMES };
-    let (mut paths, mut beyond) = (Vec::new(), Vec::new());
+    let (mut paths, mut unchanged, mut beyond) = (Vec::new(), Vec::new(), Vec::new());
     let (reading, others): (Vec<_>, Vec<_>) =
         rules.iter().partition(|rule| matches!(rule.part, Part::Path(Access::Read, _)));
-    for (rule, is_reading) in reading.iter().map(|rule| (rule, true)).chain(others.iter().map(|rule| (rule, false))) {
-        let Part::Path(_, pattern) = &rule.part else { continue };
-        let is_beyond = search.look_for(pattern, base).is_none();
-        if is_reading {
-            paths.clone_from(&search.paths);
-            beyond.extend(is_beyond.then(|| rule.text().to_string()));
+    for (rules, paths) in [(&reading, &mut paths), (&others, &mut unchanged)] {
+        let mut search = Search { paths: Vec::new(), names_left: MAX_NAMES };
+        for rule in rules {
+            let Part::Path(access, pattern) = &rule.part else { continue };
+            let is_beyond = search.look_for(pattern, base).is_none();
+            beyond.extend((is_beyond && *access != Access::Named).then(|| rule.text().to_string()));
         }
+        search.paths.iter().for_each(|path| former::remember(path));
+        remember_inside(&search.paths);
+        *paths = search.paths;
     }
-    search.paths.iter().for_each(|path| former::remember(path));
-    remember_inside(&search.paths);
     let distant: Vec<&PathPattern> = reading
         .iter()
         .filter_map(|rule| match &rule.part {
@@ -154,7 +154,7 @@ fn found(rules: &[Arc<Rule>], base: &Base) -> DeniedReads {
             paths.push(now);
         }
     }
-    DeniedReads { paths, beyond, rules: PathRules::default() }
+    DeniedReads { paths, unchanged, beyond, rules: PathRules::default() }
 }
 
 /// Remembers what is in denied folders: a file may be moved out of one.
@@ -324,7 +324,7 @@ mod tests {
         let base = Base { folders: vec![root.join("work").display().to_string()], home: Vec::new() };
         for rule in ["Read(**/.env)", "Read(.env)"] {
             let rule = Arc::new(rule.parse::<Rule>().expect("a rule"));
-            let DeniedReads { paths, beyond } = super::found(&[rule], &base);
+            let DeniedReads { paths, beyond, .. } = super::found(&[rule], &base);
             assert_eq!(beyond, [""; 0]);
             for name in ["work/.env", "beside/app/.env", ".env"] {
                 assert!(paths.contains(&root.join(name)), "{name}: {paths:?}");

@@ -67,7 +67,11 @@ impl Scene {
         let managed = read(&files.managed, Level::Managed).expect("settings").settings;
         let user = read(&self.path("user.toml"), Level::User).expect("settings").settings;
         let (settings, _) = merge(managed, std::iter::once(user).chain(levels.clone()));
-        let services = Services { folder: files.folder.clone(), seals: Seals::new(&project, Some(&self.store())), ..Services::default() };
+        let services = Services {
+            folder: files.folder.clone(),
+            seals: Seals::new(&project, Some(&self.store())),
+            ..Services::default()
+        };
         Reload::new(files, &settings, levels, services).expect("a policy")
     }
 

@@ -286,8 +286,10 @@ fn a_project_policy_applies_once_it_is_trusted_even_if_the_agent_changes_folders
 fn creating_a_repository_inside_a_project_does_not_escape_its_policy() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", FORBIDDEN);
-    machine
-        .write("project/hooks/check.sh", "#!/bin/sh\necho '{\"verdict\": \"deny\", \"reason\": \"the script says no\"}'\n");
+    machine.write(
+        "project/hooks/check.sh",
+        "#!/bin/sh\necho '{\"verdict\": \"deny\", \"reason\": \"the script says no\"}'\n",
+    );
     let script = "[[hook]]\npoint = \"BeforeToolUse\"\nmatch = { command = \"scripted\" }\nrun = { command = \"sh ./hooks/check.sh\" }\n";
     machine.write("project/vertebra.local.toml", script);
     assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);

@@ -203,7 +203,7 @@ impl Sandbox {
             Way::Bubblewrap { landlock: true, .. } => "bubblewrap, landlock and seccomp",
             Way::Bubblewrap { landlock: false, .. } => "bubblewrap and seccomp",
         };
-        let beyond = denied.beyond.iter().map(|rule| format!("reading all that `{rule}` denies (too many names)"));
+        let beyond = denied.beyond.iter().map(|rule| format!("all that `{rule}` denies (too many names)"));
         lacking.extend(beyond);
         let lacking = lacking.join(", ");
         let (state, remark) = if lacking.is_empty() {
@@ -218,14 +218,7 @@ impl Sandbox {
         Ok(Start::held(prefix, state, remark))
     }
 
-    fn rules(
-        &self,
-        variables: &Variables,
-        places: &Places,
-        denied: &DeniedReads,
-        way: &Way,
-        minded: bool,
-    ) -> Rules {
+    fn rules(&self, variables: &Variables, places: &Places, denied: &DeniedReads, way: &Way, minded: bool) -> Rules {
         let home = variables.folder("HOME");
         let named = self.deny_read.iter().filter_map(|path| expanded(path, home.as_deref(), places.home()));
         // By the name it has and by the place it leads to.
@@ -253,7 +246,12 @@ impl Sandbox {
         Rules {
             deny_read,
             write,
-            protect: self.protect.iter().map(|path| resolved(&places.home().join(path))).collect(),
+            protect: self
+                .protect
+                .iter()
+                .chain(&denied.unchanged)
+                .map(|path| resolved(&places.home().join(path)))
+                .collect(),
             hide,
             network: self.network,
             unix_sockets: self.unix_sockets,

@@ -196,4 +196,3 @@ async fn nothing_that_a_command_started_outlives_it() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
 }
-

@@ -3,9 +3,7 @@
 use std::{
     ffi::CString,
     io::{Read as _, Write as _},
-    os::{
-        fd::{AsRawFd as _, OwnedFd},
-    },
+    os::fd::{AsRawFd as _, OwnedFd},
     path::Path,
 };
 
@@ -124,12 +122,7 @@ impl Minder {
     }
 
     /// Does it, if the process still waits: what was read of it then was its own.
-    fn done<T>(
-        &self,
-        call: &Call,
-        identity: Identity,
-        act: impl FnOnce() -> rustix::io::Result<T>,
-    ) -> Step<T> {
+    fn done<T>(&self, call: &Call, identity: Identity, act: impl FnOnce() -> rustix::io::Result<T>) -> Step<T> {
         if !self.is_valid(&call.notification) {
             return Err(Answer::Failed(Errno::INTR));
         }
@@ -187,7 +180,9 @@ impl Minder {
             let mode = Mode::from_raw_mode(mode);
             match self.done(call, identity, || openat(&name.folder, &name.name, opened, mode)) {
                 Ok(file) => {
-                    if change == Change::MakeFile && let Ok(made) = fstat(&file) {
+                    if change == Change::MakeFile
+                        && let Ok(made) = fstat(&file)
+                    {
                         self.guard.note_made(&name.path(), &made);
                     }
                     return handed(file, asked);
@@ -203,14 +198,7 @@ impl Minder {
     }
 
     /// Opens what the process has open already, for writing this time.
-    fn reopen(
-        &self,
-        call: &Call,
-        identity: Identity,
-        path: &Path,
-        file: &OwnedFd,
-        asked: OFlags,
-    ) -> Step<Answer> {
+    fn reopen(&self, call: &Call, identity: Identity, path: &Path, file: &OwnedFd, asked: OFlags) -> Step<Answer> {
         let found = fstat(file).map_err(Answer::Failed)?;
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
             return Ok(Answer::Kernel);
@@ -436,10 +424,12 @@ impl Minder {
                 Ok(Answer::Done)
             }
             Place::Open(path, file) => self.change_mode_of(call, identity, &path, &file, mode),
-            Place::Name(name) if name.found.is_some() => self.done(call, identity, || {
-                let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                set_mode(&openat(&name.folder, &name.name, flags, Mode::empty())?, mode)
-            }).map(|()| Answer::Done),
+            Place::Name(name) if name.found.is_some() => self
+                .done(call, identity, || {
+                    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                    set_mode(&openat(&name.folder, &name.name, flags, Mode::empty())?, mode)
+                })
+                .map(|()| Answer::Done),
             Place::Name(_) => Ok(Answer::Failed(Errno::NOENT)),
             Place::Unknown => Ok(Answer::Failed(Errno::ACCESS)),
         }
@@ -452,14 +442,7 @@ impl Minder {
         self.change_mode_of(call, identity, &path, &file, call.small(1))
     }
 
-    fn change_mode_of(
-        &self,
-        call: &Call,
-        identity: Identity,
-        path: &Path,
-        file: &OwnedFd,
-        mode: u32,
-    ) -> Step<Answer> {
+    fn change_mode_of(&self, call: &Call, identity: Identity, path: &Path, file: &OwnedFd, mode: u32) -> Step<Answer> {
         let found = fstat(file).map_err(Answer::Failed)?;
         let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
         if is_file && self.guard.zone(path).is_some() && !self.guard.judge_open(path, &found, Change::Execute) {

@@ -30,7 +30,12 @@ pub(super) struct Checked {
 
 impl Checked {
     /// The end that the command writes to, and what waits for it.
-    pub(super) fn begin(folder: OwnedFd, path: PathBuf, mode: Mode, content: Content) -> Result<(OwnedFd, Self), Errno> {
+    pub(super) fn begin(
+        folder: OwnedFd,
+        path: PathBuf,
+        mode: Mode,
+        content: Content,
+    ) -> Result<(OwnedFd, Self), Errno> {
         let (from, to) = pipe_with(PipeFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&from, true)?;
         Ok((to, Self { from, folder, path, mode, content, bytes: Vec::new() }))
