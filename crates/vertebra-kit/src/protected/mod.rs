@@ -7,6 +7,7 @@ mod names;
 
 use std::path::{Component, Path};
 
+pub use git::GitPaths;
 pub use names::PROTECTED;
 
 use names::{Fit, fit};
