@@ -74,9 +74,12 @@ fn in_command(command: &str, ground: &Ground, scripts_left: &mut usize) -> Optio
     let judgement = judge(command, ground);
     let mut worst = judgement.classes.contains(&Class::OwnPolicy).then_some(judgement.decision);
     let lines = judgement.outline.iter().filter(|line| line.what == "command").map(|line| line.text.as_str());
-    // As people read it, too: the outline does not show where a name with a space ends.
     let whole = words(command);
-    let lines: Vec<Vec<String>> = lines.map(words).chain(whole.first().is_some().then(|| whole.clone())).collect();
+    let mut lines: Vec<Vec<String>> = lines.map(words).collect();
+    // What cannot be parsed is read as one command.
+    if lines.is_empty() {
+        lines.push(whole.clone());
+    }
     for line in &lines {
         for (path, counts) in scripts(line, &whole, Path::new(&ground.here)) {
             if worst == Some(Decision::Deny) || *scripts_left == 0 {
@@ -112,8 +115,9 @@ fn scripts(line: &[String], whole: &[String], here: &Path) -> Vec<(PathBuf, Coun
     // A wrapper such as `env` or `timeout` starts the program that follows.
     if let Some(at) = line.iter().position(|word| INTERPRETERS.contains(&word.rsplit('/').next().unwrap_or(word))) {
         let given: Vec<PathBuf> = line[at + 1..].iter().filter_map(file).collect();
-        // Without a file, it runs what it reads.
-        let read = if given.is_empty() { whole.iter().filter_map(file).collect() } else { given };
+        // Without an operand, it runs what it reads.
+        let reads = line[at + 1..].iter().all(|word| word.starts_with('-'));
+        let read = if reads { whole.iter().filter_map(file).collect() } else { given };
         found.extend(read.into_iter().map(|path| (path, Counts::All)));
     }
     found.extend(
@@ -215,7 +219,15 @@ mod tests {
             assert_eq!(judged(command, &ground).map(|found| found.0), Some(Decision::Deny), "{command}");
         }
         assert_eq!(judged("sh t.sh", &ground).map(|found| found.0), Some(Decision::Ask));
-        for command in ["sh plain.sh", "cat README.md", "cat a.sh", "ls", "python3 -m pytest", "git add a.sh"] {
+        for command in [
+            "sh plain.sh",
+            "cat README.md",
+            "cat a.sh",
+            "ls",
+            "python3 -m pytest",
+            "git add a.sh",
+            "cat README.md; sh plain.sh",
+        ] {
             assert_eq!(judged(command, &ground), None, "{command}");
         }
     }

@@ -216,6 +216,9 @@ mod tests {
         assert!(status.expect("git").success(), "{line}");
     }
 
+    /// A name, git commands to run and files to write.
+    type Way<'a> = (&'a str, &'a [String], &'a [(&'a str, String)]);
+
     /// Whether a plain `git status` starts the program that the test put there.
     fn status_starts(folder: &Path, witness: &Path) -> bool {
         let _ = fs::remove_file(witness);
@@ -238,7 +241,7 @@ mod tests {
         let program = program.display().to_string();
         let config = |key: &str, value: &str| format!("config {key} {value}");
         // Each way is a list of git commands and of files to write, in the repository.
-        let ways: &[(&str, &[String], &[(&str, String)])] = &[
+        let ways: &[Way<'_>] = &[
             ("fsmonitor", &[config("core.fsmonitor", &program)], &[]),
             ("hook", &[], &[(".git/hooks/post-index-change", format!("#!/bin/sh\ntouch {}\n", witness.display()))]),
             ("filter", &[config("filter.x.clean", &program)], &[(".gitattributes", "file filter=x".to_owned())]),
