@@ -32,4 +32,4 @@ mod tool_list;
 
 pub use front_matter::{Brought, Problem, hooks_in};
 pub use invisible::{Detail, is_invisible, is_visible, spelled_out, visible};
-pub use protected::PROTECTED;
+pub use protected::{GitPaths, PROTECTED, is_protected};
