@@ -9,6 +9,7 @@ mod held;
 mod output;
 mod protected;
 mod sandbox;
+mod supervised;
 mod trees;
 
 use std::{
