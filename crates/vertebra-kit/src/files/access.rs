@@ -2,8 +2,9 @@
 
 use std::{
     fs::{File, Metadata as FileFacts},
+    os::fd::OwnedFd,
     path::{Component, Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use vertebra::{Metadata, ToolError};
@@ -12,6 +13,7 @@ use super::{
     Bounds,
     effort::Effort,
     globs::PathRules,
+    judge::look_for,
     place::Place,
     root::{May, Root},
     seen::{Writes, hash},
@@ -19,6 +21,7 @@ use super::{
     text::{NotText, Text},
     undo::Undo,
 };
+use crate::permissions::opened::{Refusals, Use};
 
 /// The folders, and the rules over what is in them.
 #[derive(Debug)]
@@ -28,11 +31,29 @@ pub(super) struct Access {
     /// Where they may be read, too.
     pub(super) others: Vec<Root>,
     pub(super) denied: PathRules,
+    /// Whether the names that [`PROTECTED`](crate::PROTECTED) lists are not written.
+    pub(super) protects_names: bool,
+    /// What else is not written.
     pub(super) protected: PathRules,
     pub(super) bounds: Bounds,
     pub(super) write_unread: bool,
     pub(super) writes: Writes,
     pub(super) undo: Option<Undo>,
+    /// Set when what is denied was looked for.
+    pub(super) looked: OnceLock<()>,
+}
+
+impl Access {
+    pub(super) fn roots(&self) -> impl Iterator<Item = &Root> {
+        [&self.home].into_iter().chain(&self.others)
+    }
+
+    /// Looks once for what is denied, so that it is known if it is renamed later.
+    pub(super) fn look_for_denied(&self) {
+        if !self.denied.patterns().is_empty() {
+            self.looked.get_or_init(|| self.roots().for_each(|root| look_for(&self.denied, root)));
+        }
+    }
 }
 
 /// One call of a file tool.
@@ -44,12 +65,39 @@ pub(super) struct Job {
     pub(super) session: Arc<str>,
     /// What the session has kept, files seen among it.
     pub(super) kept: Metadata,
+    /// The names of the tool.
+    pub(super) names: Vec<String>,
+    /// The deny rules of the permissions.
+    pub(super) refusals: Arc<Refusals>,
 }
 
 /// A place, and the root it is below.
 pub(super) struct Target<'a> {
     pub(super) root: &'a Root,
     pub(super) place: Place,
+    /// The path as it was asked for: where a link leads is not told.
+    asked: PathBuf,
+}
+
+impl Target<'_> {
+    /// Opens the file to read it, if no rule denies the very file that was opened.
+    pub(super) fn open(&self, job: &Job) -> Result<(File, FileFacts), ToolError> {
+        let (file, facts) = self.place.open()?;
+        self.check(job, Some(&file), Use::Read)?;
+        Ok((file, facts))
+    }
+
+    /// Opens the folder to look into it, if no rule denies the very folder that was opened.
+    pub(super) fn open_folder(&self, job: &Job) -> Result<Arc<OwnedFd>, ToolError> {
+        let folder = self.place.open_folder()?;
+        let opened = File::from(folder.try_clone().map_err(|error| self.place.failed("open", error))?);
+        self.check(job, Some(&opened), Use::Read)?;
+        Ok(folder)
+    }
+
+    fn check(&self, job: &Job, opened: Option<&File>, done: Use) -> Result<(), ToolError> {
+        job.judge(&self.place, opened, done).map_err(|why| ToolError::new(format!("`{}` {why}", show(&self.asked))))
+    }
 }
 
 impl Job {
@@ -58,39 +106,44 @@ impl Job {
     }
 
     /// The place that a path of the model means. Outside of the folders there is none, and no denied one inside.
+    ///
+    /// What lies there is judged when it is opened: until then it may become something else.
     pub(super) fn target(&self, path: &str) -> Result<Target<'_>, ToolError> {
         if path.is_empty() || path.contains('\0') {
             return Err(ToolError::new(format!("{path:?} is not a path")));
         }
         // By the letters first, as guards read it; from the folder on, by handles.
         let absolute = plain(&Path::new(&*self.working_directory).join(path));
-        let roots = || [&self.access.home].into_iter().chain(&self.access.others);
-        let Some((root, way)) = roots().find_map(|root| Some((root, root.below(&absolute)?))) else {
-            let roots: Vec<String> = roots().map(|root| show(root.name())).collect();
+        let found = self.access.roots().find_map(|root| Some((root, root.below(&absolute)?)));
+        let Some((root, way)) = found else {
+            let roots: Vec<String> = self.access.roots().map(|root| show(root.name())).collect();
             return Err(ToolError::new(format!("`{}` is outside of {}", show(&absolute), roots.join(" and "))));
         };
-        // It is named as it was asked for: where a link leads is not told.
-        let denied = || ToolError::new(format!("`{}` is off limits: a rule of this agent denies it", show(way)));
+        let asked = way.to_owned();
         if self.access.denied.hold(way) {
-            return Err(denied());
+            return Err(ToolError::new(format!("`{}` is off limits: a rule of this agent denies it", show(asked))));
         }
-        let place = root.go(way)?;
-        if self.access.denied.hold(place.path()) {
-            return Err(denied());
-        }
-        Ok(Target { root, place })
+        let target = Target { root, place: root.go(way)?, asked };
+        target.check(self, None, Use::Read)?;
+        Ok(target)
     }
 
-    /// The place that a path means, to write there.
-    pub(super) fn target_to_write(&self, path: &str) -> Result<Place, ToolError> {
-        let Target { root, place } = self.target(path)?;
-        if root.may() == May::Read {
-            return Err(place.says("may be read, not written"));
+    /// The place that a path means, to write there: the open folder, which is the one that was judged, and a name.
+    pub(super) fn target_to_write(&self, path: &str) -> Result<Target<'_>, ToolError> {
+        let target = self.target(path)?;
+        if target.root.may() == May::Read {
+            return Err(target.place.says("may be read, not written"));
         }
-        if self.access.protected.hold(place.path()) {
-            return Err(place.says("is protected: it decides what programs do here, so it is for people to change"));
-        }
-        Ok(place)
+        target.check(self, None, Use::Change)?;
+        Ok(target)
+    }
+
+    /// The place with the folders made that were missing, if it may still be written.
+    pub(super) fn with_folders(&self, target: &Target<'_>) -> Result<Place, ToolError> {
+        let place = target.place.clone().with_folders()?;
+        let made = Target { root: target.root, place, asked: target.asked.clone() };
+        made.check(self, None, Use::Change)?;
+        Ok(made.place)
     }
 
     /// A path below a root as the model may write it: relative to where the agent works, if it is there.
@@ -114,8 +167,10 @@ impl Job {
     }
 
     /// A file that is there, to be changed.
-    pub(super) fn known(&self, place: &Place) -> Result<Known, ToolError> {
-        let (file, facts) = place.open()?;
+    pub(super) fn known(&self, target: &Target<'_>) -> Result<Known, ToolError> {
+        let place = &target.place;
+        let (file, facts) = target.open(self)?;
+        target.check(self, Some(&file), Use::Change)?;
         // A rename would replace it all the same; whoever took the right away meant it.
         if facts.permissions().readonly() {
             return Err(place.says("is read-only: its mode lets nobody write it"));

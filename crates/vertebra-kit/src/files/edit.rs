@@ -31,14 +31,15 @@ pub(super) struct EditFile {
 }
 
 pub(super) fn edit_file(job: &Job, input: &EditFile) -> Result<ToolOutput, ToolError> {
-    let place = job.target_to_write(&input.path)?;
+    let target = job.target_to_write(&input.path)?;
+    let place = &target.place;
     // The second of two edits at the same time sees what the first has done.
-    alone(&place, || {
-        let Known { text, bytes, facts } = job.known(&place)?;
-        job.check_known(&place, &bytes)?;
+    alone(place, || {
+        let Known { text, bytes, facts } = job.known(&target)?;
+        job.check_known(place, &bytes)?;
         let edit = Edit { old: &input.old_string, new: &input.new_string, all: input.replace_all };
         let Edited { body, first_line, places } = edit.apply(&text).map_err(|problem| place.says(&problem))?;
-        let change = Change { place: &place, was: Some(&bytes), before: &text, after: &body, onto: Onto::This(facts) };
+        let change = Change { place, was: Some(&bytes), before: &text, after: &body, onto: Onto::This(facts) };
         change.make(job, |_| match places {
             1 => format!("edited at line {first_line}"),
             _ => format!("edited in {places} places, the first at line {first_line}"),

@@ -18,6 +18,7 @@ use super::{
     text::{NotText, Text},
     walk::{Walked, walk},
 };
+use crate::permissions::opened::Use;
 
 /// How long an expression may be, and how much memory its program.
 const MAX_PATTERN_BYTES: usize = 4 * 1024;
@@ -80,7 +81,7 @@ pub(super) fn grep(job: &Job, input: &Grep) -> Result<ToolOutput, ToolError> {
             Ok(search.file(place, &shown(place)))
         })?,
         Some(_) => {
-            target.place.open()?;
+            target.open(job)?;
             let _ = search.file(&target.place, &shown(&target.place));
             Walked::default()
         }
@@ -177,6 +178,10 @@ impl Search<'_> {
             self.skipped.closed += 1;
             return None;
         };
+        // It may have become another file since the walk met its name.
+        if self.job.judge(place, Some(&file), Use::Read).is_err() {
+            return None;
+        }
         if facts.len() > limit {
             self.skipped.large += 1;
             return None;

@@ -9,8 +9,10 @@ use vertebra::{ToolError, ToolOutput};
 
 use super::{
     access::{Job, Target},
+    judge::HiddenNames,
     place::{Entry, entries},
     push_line, show,
+    walk::Aliases,
 };
 
 /// The arguments of `list_dir`.
@@ -33,10 +35,15 @@ pub(super) fn here() -> String {
 
 pub(super) fn list_dir(job: &Job, input: &ListDir) -> Result<ToolOutput, ToolError> {
     let bounds = job.bounds();
-    let Target { root, place } = job.target(&input.path)?;
-    let folder = place.open_folder()?;
+    let target = job.target(&input.path)?;
+    let folder = target.open_folder(job)?;
+    let Target { root, place, .. } = target;
     let (mut found, more) = entries(&folder, bounds.walk_entries).map_err(|errno| place.failed("read", errno))?;
-    found.retain(|entry| !job.access.denied.hold(&place.path().join(&entry.name)));
+    let mut hidden = HiddenNames::default();
+    if job.has_denials() {
+        let aliases = Aliases::of(&folder).ok_or_else(|| place.says("is nowhere any more"))?;
+        found.retain(|entry| !job.hides(&aliases.of_entry(&folder, &entry.name), &mut hidden));
+    }
     found.sort_by_key(|entry| entry.kind != FileType::Directory);
     let limit = input.limit.unwrap_or(bounds.list_entries).min(bounds.max_read_lines).max(1);
     let mut text = String::new();
@@ -56,6 +63,9 @@ pub(super) fn list_dir(job: &Job, input: &ListDir) -> Result<ToolOutput, ToolErr
         return Err(ToolError::new(format!("`{path}` has {names} names: offset {} is behind the last", input.offset)));
     } else if next < found.len() {
         push_line(&mut text, format_args!("[{shown} of {} names; read on with offset={next}]", found.len()));
+    }
+    if let Some(notice) = hidden.notice() {
+        push_line(&mut text, format_args!("{notice}"));
     }
     if more {
         push_line(&mut text, format_args!("[there are more than {} names]", bounds.walk_entries));

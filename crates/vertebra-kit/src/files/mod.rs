@@ -28,6 +28,7 @@ mod place;
 mod root;
 
 mod access;
+mod judge;
 mod tool;
 
 mod page;
@@ -52,12 +53,12 @@ use std::{
     ffi::OsStr,
     fmt::{self, Write as _},
     path::Path,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use vertebra::{Reach, ToolSpec, prelude::*};
 
-use crate::{PROTECTED, invisible::is_joiner, is_invisible};
+use crate::{invisible::is_joiner, is_invisible};
 
 pub use bounds::Bounds;
 pub use error::FilesError;
@@ -88,11 +89,13 @@ impl Files {
             home: Root::open(folder.as_ref(), May::Write)?,
             others: Vec::new(),
             denied: PathRules::default(),
-            protected: PathRules::new(PROTECTED.iter().map(ToString::to_string).collect())?,
+            protects_names: true,
+            protected: PathRules::default(),
             bounds: Bounds::default(),
             write_unread: false,
             writes: Writes::default(),
             undo: None,
+            looked: OnceLock::new(),
         };
         Ok(Self { access, read_only: false })
     }
@@ -120,10 +123,11 @@ impl Files {
         Ok(self)
     }
 
-    /// Protects nothing, not even [`PROTECTED`].
+    /// Protects nothing, not even [`PROTECTED`](crate::PROTECTED).
     #[must_use]
     pub fn unprotected(mut self) -> Self {
         self.access.protected = PathRules::default();
+        self.access.protects_names = false;
         self
     }
 
@@ -155,7 +159,7 @@ impl Files {
         self
     }
 
-    /// The globs that are protected.
+    /// The globs that are protected besides [`PROTECTED`](crate::PROTECTED).
     pub fn protected(&self) -> &[String] {
         self.access.protected.patterns()
     }

@@ -3,7 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     fs::{File, Metadata},
-    os::fd::OwnedFd,
+    os::fd::{AsRawFd as _, OwnedFd},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -15,6 +15,7 @@ use rustix::{
 use vertebra::ToolError;
 
 use super::{root::open_folder, show};
+use crate::denied::former;
 
 /// The open folder a file lies in, and its name there.
 #[derive(Debug, Clone)]
@@ -48,6 +49,19 @@ impl Place {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// A path to the open folder itself, wherever it is by now.
+    pub(super) fn folder_path(&self) -> Option<PathBuf> {
+        if cfg!(target_os = "linux") {
+            return Some(format!("/proc/self/fd/{}", self.folder.as_raw_fd()).into());
+        }
+        former::real_path(&self.folder)
+    }
+
+    /// The way from the open folder.
+    pub(super) fn way(&self) -> PathBuf {
+        self.missing.iter().chain([&self.name]).filter(|name| *name != ".").collect()
     }
 
     pub(super) fn lacks_folders(&self) -> bool {

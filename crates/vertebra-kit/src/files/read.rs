@@ -43,9 +43,10 @@ pub(super) fn read_file(job: &Job, input: &ReadFile) -> Result<ToolOutput, ToolE
         column: input.column,
         bytes: input.max_bytes.unwrap_or(bounds.output_bytes).min(bounds.max_output_bytes).max(MIN_BYTES),
     };
-    let Target { root, place } = job.target(&input.path)?;
+    let target = job.target(&input.path)?;
     let order = job.access.writes.next();
-    let (file, facts) = place.open()?;
+    let (file, facts) = target.open(job)?;
+    let Target { root, place, .. } = target;
     let failed = |error| place.failed("read", error);
     let (page, size, seen, notice) = if facts.len() > bounds.file_bytes {
         let mut reader = BufReader::with_capacity(64 * 1024, job.effort.reading(file));

@@ -18,6 +18,7 @@ use rustix::{
 use vertebra::ToolError;
 
 use super::{FilesError, place::Place, show};
+use crate::denied::former;
 
 /// How many symbolic links one path may pass.
 const MAX_LINKS: usize = 40;
@@ -58,6 +59,17 @@ impl Root {
     /// The absolute path that people know it by.
     pub(super) fn name(&self) -> &Path {
         &self.name
+    }
+
+    /// The absolute path that it had when it was opened, without links.
+    pub(super) fn real(&self) -> &Path {
+        &self.real
+    }
+
+    /// The ways from here to an absolute path without links, if it lies below. There are two if the folder was renamed.
+    pub(super) fn ways<'p>(&self, path: &'p Path) -> impl Iterator<Item = &'p Path> {
+        let now = former::real_path(&self.dir).filter(|now| *now != self.real);
+        [Some(self.real.clone()), now].into_iter().flatten().filter_map(|root| path.strip_prefix(root).ok())
     }
 
     pub(super) fn may(&self) -> May {

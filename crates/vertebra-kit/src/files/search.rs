@@ -43,7 +43,7 @@ pub(super) fn search_files(job: &Job, input: &SearchFiles) -> Result<ToolOutput,
     }
     let globs = compile(&patterns, Case::Matters)?;
     let target = job.target(&input.path)?;
-    target.place.open_folder()?;
+    target.open_folder(job)?;
     let bounds = job.bounds();
     let limit = input.max_results.unwrap_or(bounds.results).min(bounds.max_results).max(1);
     let (mut text, mut found, mut more) = (String::new(), 0, false);

@@ -10,6 +10,7 @@ use super::{
     access::{Access, Job},
     effort::Effort,
 };
+use crate::{denied::DeniedReads, permissions::opened::Refusals};
 
 /// A tool made of a function over files.
 pub(super) struct FileTool<I> {
@@ -39,15 +40,25 @@ impl<I: DeserializeOwned + Send + 'static> Tool for FileTool<I> {
         let left = CancellationToken::new();
         // When nobody waits for this any more, the thread hears of it and ends.
         let _left = left.clone().drop_guard();
+        let state = invocation.state().await;
+        let unknown = |error: String| ToolError::new(format!("the rules about files are not known: {error}"));
+        let noted = DeniedReads::noted(&state).map_err(|error| unknown(error.to_string()))?;
+        let names = std::iter::once(&self.spec.name).chain(self.spec.aliases.iter());
         let job = Job {
+            names: names.map(ToString::to_string).collect(),
+            refusals: Refusals::of(&noted.rules).map_err(unknown)?,
             effort: Effort::new(run.clock().clone(), self.access.bounds.time, left),
             access: self.access.clone(),
             working_directory: run.info().working_directory.clone(),
             run: run.info().run_id.clone(),
             session: run.info().session_id.clone(),
-            kept: invocation.state().await.metadata().clone(),
+            kept: state.metadata().clone(),
         };
         let work = self.work;
-        tokio::task::spawn_blocking(move || work(&job, &input)).await?
+        let work = move || {
+            job.access.look_for_denied();
+            work(&job, &input)
+        };
+        tokio::task::spawn_blocking(work).await?
     }
 }

@@ -2,22 +2,25 @@
 
 use std::{
     ffi::OsStr,
+    fs::File,
     ops::ControlFlow,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode, OFlags, openat};
 use vertebra::ToolError;
 
 use super::{
     access::{Job, Target},
     gitignore::Ignores,
+    judge::HiddenNames,
     place::{Place, entries},
     push_line,
     root::open_folder,
 };
+use crate::denied::former;
 
 /// Whether names that begin with a dot are seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +42,8 @@ pub(super) struct Walked {
     pub(super) cut: Option<String>,
     /// Folders that could not be read.
     pub(super) closed: usize,
+    /// What rules deny.
+    pub(super) hidden: HiddenNames,
 }
 
 /// Shows every file and link below a folder, in order, until it is told to break off.
@@ -57,9 +62,12 @@ pub(super) fn walk(
         folder = open_folder(&folder, part).map_err(|errno| target.place.failed("open", errno))?.into();
     }
     let left = job.bounds().walk_entries;
+    let aliases = if job.has_denials() { Aliases::of(&folder) } else { Some(Aliases(Vec::new())) };
+    let aliases = aliases.filter(|aliases| !job.hides(&aliases.0, &mut HiddenNames::default()));
+    let aliases = aliases.ok_or_else(|| target.place.says("is off limits: a rule of this agent denies it"))?;
     let mut walk = Walk { job, hidden, ignores, left, walked: Walked::default(), visit: &mut visit };
     // Breaking off is the visitor's own decision, so it knows.
-    let _ = walk.folder(&folder, &path, 0)?;
+    let _ = walk.folder(&folder, &path, &aliases, 0)?;
     Ok(walk.walked)
 }
 
@@ -76,7 +84,13 @@ impl<V> Walk<'_, V>
 where
     V: FnMut(&Place, FileType) -> Result<ControlFlow<()>, ToolError>,
 {
-    fn folder(&mut self, folder: &Arc<OwnedFd>, path: &Path, depth: usize) -> Result<ControlFlow<()>, ToolError> {
+    fn folder(
+        &mut self,
+        folder: &Arc<OwnedFd>,
+        path: &Path,
+        aliases: &Aliases,
+        depth: usize,
+    ) -> Result<ControlFlow<()>, ToolError> {
         if depth > self.job.bounds().walk_depth {
             self.walked.closed += 1;
             return Ok(ControlFlow::Continue(()));
@@ -98,11 +112,17 @@ where
             }
             let flow = if is_folder {
                 if let Ok(inner) = open_folder(folder, &entry.name) {
-                    self.folder(&Arc::new(inner), &path, depth + 1)?
+                    let inside = aliases.of_folder(&inner, &entry.name);
+                    if self.job.hides(&inside.0, &mut self.walked.hidden) {
+                        continue;
+                    }
+                    self.folder(&Arc::new(inner), &path, &inside, depth + 1)?
                 } else {
                     self.walked.closed += 1;
                     ControlFlow::Continue(())
                 }
+            } else if self.job.hides(&aliases.of_entry(folder, &entry.name), &mut self.walked.hidden) {
+                continue;
             } else {
                 (self.visit)(&Place::new(folder.clone(), entry.name, path), entry.kind)?
             };
@@ -119,12 +139,54 @@ where
 
     fn passes_over(&self, name: &OsStr, path: &Path, is_folder: bool) -> bool {
         let hidden = self.hidden == Hidden::PassedOver && name.as_encoded_bytes().starts_with(b".");
-        hidden || name == ".git" || self.job.access.denied.hold(path) || self.ignores.hold(path, is_folder)
+        hidden || name == ".git" || self.ignores.hold(path, is_folder)
     }
 
     fn end(&mut self, why: String) -> ControlFlow<()> {
         self.walked.cut = Some(why);
         ControlFlow::Break(())
+    }
+}
+
+/// Every absolute path that an open folder has or had.
+pub(super) struct Aliases(Vec<PathBuf>);
+
+impl Aliases {
+    pub(super) fn of(folder: &OwnedFd) -> Option<Self> {
+        let opened = File::from(folder.try_clone().ok()?);
+        former::of_opened(folder, Path::new(""), None).map(|mut paths| {
+            former::add(&mut paths, &opened);
+            Self(paths)
+        })
+    }
+
+    /// Those of a folder in it, which was opened.
+    fn of_folder(&self, inner: &OwnedFd, name: &OsStr) -> Self {
+        let mut paths = self.below(name);
+        if !paths.is_empty()
+            && former::is_any()
+            && let Ok(opened) = inner.try_clone()
+        {
+            former::add(&mut paths, &File::from(opened));
+        }
+        Self(paths)
+    }
+
+    /// Those of something in it, which may not be opened at all.
+    pub(super) fn of_entry(&self, folder: &OwnedFd, name: &OsStr) -> Vec<PathBuf> {
+        let mut paths = self.below(name);
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if !paths.is_empty()
+            && former::is_any()
+            && let Ok(entry) = openat(folder, name, flags, Mode::empty())
+        {
+            former::add(&mut paths, &File::from(entry));
+        }
+        paths
+    }
+
+    fn below(&self, name: &OsStr) -> Vec<PathBuf> {
+        self.0.iter().map(|folder| folder.join(name)).collect()
     }
 }
 
@@ -137,6 +199,9 @@ impl Walked {
         }
         if self.closed > 0 {
             push_line(&mut text, format_args!("[folders that could not be read: {}]", self.closed));
+        }
+        if let Some(notice) = self.hidden.notice() {
+            push_line(&mut text, format_args!("{notice}"));
         }
         text
     }

@@ -29,11 +29,12 @@ pub(super) struct WriteFile {
 }
 
 pub(super) fn write_file(job: &Job, input: &WriteFile) -> Result<ToolOutput, ToolError> {
-    let place = job.target_to_write(&input.path)?;
+    let target = job.target_to_write(&input.path)?;
+    let place = &target.place;
     let (content, lines) = (input.content.as_str(), input.content.lines().count());
-    alone(&place, || {
+    alone(place, || {
         if place.kind()?.is_some() {
-            let Known { text, bytes, facts } = job.known(&place)?;
+            let Known { text, bytes, facts } = job.known(&target)?;
             let content = text.in_my_lines(content);
             if content == text.body {
                 let text = format!("`{}` already says that; nothing was written", show(place.path()));
@@ -41,15 +42,14 @@ pub(super) fn write_file(job: &Job, input: &WriteFile) -> Result<ToolOutput, Too
                 let data = seen::data(&place.path().to_string_lossy(), &seen::hash(&bytes), job.access.writes.next());
                 return Ok(ToolOutput { text, data, exit_code: None });
             }
-            job.check_known(&place, &bytes)?;
-            let change =
-                Change { place: &place, was: Some(&bytes), before: &text, after: &content, onto: Onto::This(facts) };
+            job.check_known(place, &bytes)?;
+            let change = Change { place, was: Some(&bytes), before: &text, after: &content, onto: Onto::This(facts) };
             return change.make(job, |size| format!("replaced (bytes: {size}, lines: {lines})"));
         }
         if place.lacks_folders() && !input.create_parents {
             return Err(place.says("is in a folder that is not there: make it with create_parents=true"));
         }
-        let place = place.clone().with_folders()?;
+        let place = job.with_folders(&target)?;
         let change = Change { place: &place, was: None, before: &Text::new(""), after: content, onto: Onto::Nothing };
         change.make(job, |size| format!("created (bytes: {size}, lines: {lines})"))
     })

@@ -22,6 +22,7 @@ mod file;
 mod host;
 mod judge;
 mod names;
+pub(crate) mod opened;
 mod path;
 mod question;
 mod reads;
@@ -182,7 +183,7 @@ impl Permissions {
 impl Capability for Permissions {
     fn install(self, kit: &mut Kit) {
         let rules = self.rules;
-        kit.add_hook(BeforeToolUse, Reads(rules.clone())).named(denied::HOOK).priority(-1000);
+        kit.add_hook(BeforeToolUse, Reads::new(rules.clone())).named(denied::HOOK).priority(-1000);
         let judge = Arc::new(Judge(rules.clone()));
         // The last hook, so that it allows the final form of the call. If a later one changes the call, the guard asks.
         kit.add_hook(BeforeToolUse, judge.clone()).named(ALLOW).priority(1000).fail_open();

@@ -6,6 +6,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use vertebra::paths::absolute;
 
 use super::rule::Wrong;
+use crate::denied::former;
 
 /// A path pattern: `*` matches within a folder, `**` across folders. A folder also matches everything below it.
 #[derive(Debug, Clone)]
@@ -173,10 +174,13 @@ impl Place {
         Self(spellings)
     }
 
-    /// Adds the targets of links.
+    /// Adds the targets of links, and the paths that a renamed file had before.
     pub(super) fn follow_links(&mut self) {
         let real: Vec<String> = self.0.iter().filter_map(|path| real(Path::new(path))).collect();
-        for path in real {
+        // A rule follows a file that was renamed.
+        let former = self.0.iter().chain(&real).flat_map(|path| former::of_path(Path::new(path)));
+        let former: Vec<String> = former.filter_map(|path| path.into_os_string().into_string().ok()).collect();
+        for path in real.into_iter().chain(former) {
             if !self.0.contains(&path) {
                 self.0.push(path);
             }

@@ -1,51 +1,134 @@
 //! Finds the existing paths that rules deny reading, for the sandbox. Rules match the text of a command, and a text can name a
 //! path in more ways than can be analysed.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use vertebra::prelude::*;
 
 use super::{
     Rules,
     path::{Base, PathPattern},
-    rule::{Part, Rule},
+    rule::{Access, Part, Rule},
 };
-use crate::denied::DeniedReads;
+use crate::denied::{DeniedReads, PathRules, former};
 
 /// How many names are checked to find the denied paths.
 const MAX_NAMES: usize = 50_000;
 
+/// How many names inside denied folders are remembered.
+const MAX_INSIDE: usize = 2000;
+
 /// The maximum number of denied paths.
 const MAX_PATHS: usize = 1000;
 
-/// Notes the denied paths before each call that runs a command.
-pub(super) struct Reads(pub(super) Rules);
+/// How many sets of rules are known to have been looked for. Beyond that, they are looked for again.
+const MAX_SEARCHED: usize = 1000;
+
+/// Notes before each call what the rules deny: the rules about paths, and for commands the denied paths that exist.
+pub(super) struct Reads {
+    rules: Rules,
+    /// The rules whose paths have been looked for, so that they are known if they are renamed later.
+    searched: Mutex<HashSet<PathRules>>,
+}
+
+impl Reads {
+    pub(super) fn new(rules: Rules) -> Self {
+        Self { rules, searched: Mutex::default() }
+    }
+
+    fn is_searched(&self, rules: &PathRules) -> bool {
+        self.searched.lock().unwrap_or_else(PoisonError::into_inner).contains(rules)
+    }
+
+    fn set_searched(&self, rules: &PathRules) {
+        let mut searched = self.searched.lock().unwrap_or_else(PoisonError::into_inner);
+        if searched.len() >= MAX_SEARCHED {
+            searched.clear();
+        }
+        searched.insert(rules.clone());
+    }
+}
 
 impl Hook<BeforeToolUse> for Reads {
     async fn run(&self, cx: &mut ToolCx<'_>) -> Answer<BeforeToolUse> {
-        let rules = self.0.refusals_to_read(&cx.at.run.session_id);
-        if rules.is_empty() || ["command", "cmd"].iter().all(|name| cx.args.get(name).is_none()) {
+        let rules = self.rules.refusals_of_paths(&cx.at.run.session_id);
+        if rules.is_empty() {
             return proceed();
         }
-        let standing = self.0.standing(&cx.at.run);
-        // Walking folders may block on the disk.
-        let denied = tokio::task::spawn_blocking(move || found(&rules, &standing.bases().1)).await?;
-        cx.note(Lasting::Step, denied)?;
+        let base = self.rules.standing(&cx.at.run).bases().1;
+        let noted = PathRules {
+            deny: rules.iter().map(|rule| rule.text().to_string()).collect(),
+            folders: base.folders.clone(),
+            home: base.home.clone(),
+        };
+        let is_command = ["command", "cmd"].iter().any(|name| cx.args.get(name).is_some());
+        // Another call of this step may be a command: what was noted for it stays.
+        let before = DeniedReads::noted(cx.state())?;
+        let mut denied = DeniedReads { rules: noted, ..before.clone() };
+        if is_command || !self.is_searched(&denied.rules) {
+            // Walking folders may block on the disk.
+            let found = tokio::task::spawn_blocking(move || found(&rules, &base)).await?;
+            self.set_searched(&denied.rules);
+            if is_command {
+                denied = DeniedReads { rules: denied.rules, ..found };
+            }
+        }
+        if denied != before {
+            cx.note(Lasting::Step, denied)?;
+        }
         proceed()
     }
 }
 
-/// The existing paths that these rules deny.
+/// Returns the existing paths that these rules deny reading, wherever they are now, and remembers the ones of all rules.
 fn found(rules: &[Arc<Rule>], base: &Base) -> DeniedReads {
     let mut search = Search { paths: Vec::new(), names_left: MAX_NAMES };
-    let mut beyond = Vec::new();
-    for rule in rules {
+    let (mut paths, mut beyond) = (Vec::new(), Vec::new());
+    let (reading, others): (Vec<_>, Vec<_>) =
+        rules.iter().partition(|rule| matches!(rule.part, Part::Path(Access::Read, _)));
+    for (rule, is_reading) in reading.iter().map(|rule| (rule, true)).chain(others.iter().map(|rule| (rule, false))) {
         let Part::Path(_, pattern) = &rule.part else { continue };
-        if search.look_for(pattern, base).is_none() {
-            beyond.push(rule.text().to_string());
+        let is_beyond = search.look_for(pattern, base).is_none();
+        if is_reading {
+            paths.clone_from(&search.paths);
+            beyond.extend(is_beyond.then(|| rule.text().to_string()));
         }
     }
-    DeniedReads { paths: search.paths, beyond }
+    search.paths.iter().for_each(|path| former::remember(path));
+    remember_inside(&search.paths);
+    let refused = |path: &Path| {
+        reading.iter().any(|rule| match &rule.part {
+            Part::Path(_, pattern) => pattern.refuses(&path.to_string_lossy(), base),
+            Part::All | Part::Command(_) | Part::Host(_) => false,
+        })
+    };
+    for (before, now) in former::moved() {
+        if refused(&before) && !paths.contains(&now) {
+            paths.push(now);
+        }
+    }
+    DeniedReads { paths, beyond, rules: PathRules::default() }
+}
+
+/// Remembers what is in denied folders: a file may be moved out of one.
+fn remember_inside(denied: &[PathBuf]) {
+    let mut folders: Vec<PathBuf> = denied.iter().filter(|path| path.is_dir()).cloned().collect();
+    let mut left = MAX_INSIDE;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Some(less) = left.checked_sub(1) else { return };
+            left = less;
+            former::remember_entry(&entry.path());
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+    }
 }
 
 struct Search {
@@ -106,7 +189,7 @@ mod tests {
         let base = Base { folders: vec![root_text.clone(), root_text.clone()], home: vec![format!("{root_text}/src")] };
         let found = |rule: &str| {
             let rule = Arc::new(rule.parse::<Rule>().expect("a rule"));
-            let DeniedReads { paths, beyond } = found(&[rule], &base);
+            let DeniedReads { paths, beyond, .. } = found(&[rule], &base);
             assert_eq!(beyond, [""; 0]);
             let mut below: Vec<String> =
                 paths.iter().map(|path| path.strip_prefix(&root).expect("below").display().to_string()).collect();

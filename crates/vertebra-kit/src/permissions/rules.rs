@@ -298,9 +298,11 @@ impl Rules {
         })
     }
 
-    /// Returns the rules that deny reading in a session.
-    pub(super) fn refusals_to_read(&self, session: &str) -> Vec<Arc<Rule>> {
-        self.read().refusals_to_read(session)
+    /// Returns all rules that deny the use of paths in a session.
+    pub(super) fn refusals_of_paths(&self, session: &str) -> Vec<Arc<Rule>> {
+        let state = self.read();
+        let about_paths = |held: &&Held| held.effect == Effect::Deny && matches!(held.rule.part, Part::Path(..));
+        state.of(session).filter(about_paths).map(|held| held.rule.clone()).collect()
     }
 
     /// Forgets a call that has ended.

@@ -15,6 +15,7 @@ mod mcp;
 mod metadata;
 mod permissions;
 mod planning;
+mod races;
 mod redaction;
 mod refusals;
 mod registry;

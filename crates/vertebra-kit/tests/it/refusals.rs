@@ -82,7 +82,7 @@ async fn what_may_not_be_read_is_read_by_no_tool_and_no_way() {
         assert!(!told.contains("2024-secret") && !told.contains("key"), "{attempt:?}\n{last}");
     }
     let found = reads(&folder, refused(), &[("grep", json!({"pattern": "needle"}))]).await;
-    let rest = "[4 lines hidden by rule Read(2024-secret/**)]\n";
+    let rest = "[1 name hidden by rule Read(2024-secret/**)]\n";
     assert_eq!(found, [format!("done: src/lib.rs\n1:needle\n{rest}")]);
 }
 
@@ -190,6 +190,10 @@ async fn what_is_protected_is_so_for_files_for_accepted_edits_and_for_commands()
         let read = reads(&folder, Permissions::bypassing_questions(), &write).await;
         assert!(read[0].starts_with("failed: "), "{name}: {read:?}");
 
+        // Where a sandbox works with mounts, a name is held as soon as the folder around it exists.
+        if *name != ".git" {
+            std::fs::create_dir_all(folder.path().join(&path).parent().expect("a folder")).expect("a new folder");
+        }
         let command = format!("mkdir -p $(dirname {path}); echo x > {path} || echo x > {path}/x");
         let model = Script::new().call("bash", &json!({ "command": command }).to_string()).say("done");
         let sandbox = Sandbox { launcher: launcher.clone(), ..Sandbox::required() };

@@ -9,6 +9,7 @@ use super::{
     Class, Decision, decode,
     judge::{Judge, Origin},
     places::Place,
+    rules,
     value::{REMOTE, SECRET, is_known, known_part, shown},
 };
 
@@ -82,6 +83,9 @@ impl Judge<'_> {
         let code = known_part(text);
         if !self.enter(code.len()) {
             return;
+        }
+        if let Some((decision, why)) = rules::own::in_text(&code) {
+            self.find(decision, Class::OwnPolicy, why);
         }
         let texts = literals(&code);
         let backquotes = matches!(language, "perl" | "ruby" | "php" | "julia") && code.contains('`')

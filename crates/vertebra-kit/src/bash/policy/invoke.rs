@@ -150,7 +150,9 @@ impl Judge<'_> {
         let (folder, base) = path.rsplit_once('/').unwrap_or(("", &path));
         let installed =
             INSTALLED.contains(&folder) || folder.starts_with("/usr/lib") || folder.ends_with("/.cargo/bin");
-        if installed || folder.ends_with("/bin") && self.place(word) != Place::Inside {
+        // Wherever it lies, it is the program that keeps the answers of people.
+        let is_own = base == "vertebra";
+        if installed || is_own || folder.ends_with("/bin") && self.place(word) != Place::Inside {
             return self.program(base, argv, input);
         }
         if base.starts_with("ld-linux") || base.starts_with("ld.so") || base.starts_with("ld-musl") {
@@ -409,6 +411,7 @@ fn risk(class: Class) -> &'static str {
         Class::ForkBomb => "can start processes without end",
         Class::WriteOutside => "can change files or jobs outside the working folder",
         Class::SecretRead => "can read secrets",
+        Class::OwnPolicy => "can answer for a person or change the policy",
         Class::Unknown => "can do things that the policy cannot check",
     }
 }

@@ -133,6 +133,8 @@ classes! {
     WriteOutside = "write_outside",
     /// Reads secrets.
     SecretRead = "secret_read",
+    /// Answers for a person, or changes the policy of the agent itself.
+    OwnPolicy = "own_policy",
     /// Cannot be analysed before it runs.
     Unknown = "unknown",
 }
@@ -182,4 +184,10 @@ pub struct Judgement {
 /// ```
 pub fn judge(command: &str, ground: &Ground) -> Judgement {
     judge::judge(command, ground)
+}
+
+/// Returns whether the text of a script, in any language, answers for a person (a denial) or changes the policy of the agent
+/// that runs it (a question), by the words in it.
+pub fn judge_script(text: &str) -> Option<(Decision, &'static str)> {
+    rules::own::in_text(text)
 }

@@ -7,13 +7,14 @@ use super::{
     scope::Made,
     value::{ENDLESS, REMOTE, SECRET, UNKNOWN, is_known, shown},
 };
+use crate::protected::{Protection, is_protected, protection_below};
 
 /// The place that a path belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// The working folder's.
     Inside,
-    /// Inside, but it runs something later: hooks and configuration of git.
+    /// Inside, but it makes something run later: configuration of git, agents, editors and other programs.
     Later,
     /// Temporary files, `/dev/null`.
     Scratch,
@@ -166,15 +167,24 @@ impl Judge<'_> {
         let spelled_out = text.starts_with(['/', '~']) || self.scope.cwd.absolute;
         let of_home = is_below(&path, home) && is_below(home, folder) && spelled_out;
         if is_below(&path, folder) && !of_home {
-            let git = path.contains("/.git/hooks") || path.ends_with("/.git/config") || path.contains("/.githooks/");
-            return if git { Place::Later } else { Place::Inside };
+            let rest = path[folder.trim_end_matches('/').len()..].trim_start_matches('/');
+            return match protection_below(folder.as_ref(), path.as_ref(), &|_| false) {
+                // A folder of git may be made and removed, and whoever makes a `HEAD` is asked by the sandbox.
+                Protection::Free | Protection::Kept | Protection::GitEntry | Protection::GitHead
+                    if !rest.contains(".githooks/") =>
+                {
+                    Place::Inside
+                }
+                _ => Place::Later,
+            };
         }
         if is_below(&path, home) {
             let rest = path[home.trim_end_matches('/').len()..].trim_start_matches('/');
             if self.ground.writable.iter().any(|folder| is_below(folder, home) && is_below(&path, folder)) {
                 return Place::Scratch;
             }
-            return if PERSISTENT.iter().any(|name| is_below(rest, name)) { Place::Persistent } else { Place::Outside };
+            let is_persistent = PERSISTENT.iter().any(|name| is_below(rest, name)) || is_protected(rest);
+            return if is_persistent { Place::Persistent } else { Place::Outside };
         }
         if self.ground.writable.iter().any(|folder| is_below(&path, folder)) {
             return Place::Scratch;
@@ -215,7 +225,7 @@ impl Judge<'_> {
         match self.place(&target.text) {
             Place::Inside | Place::Scratch => {}
             Place::Later => {
-                self.ask(Class::WriteOutside, format!("changes {text}, which can make git run programs later"));
+                self.ask(Class::WriteOutside, format!("changes {text}, which can make programs run something later"));
             }
             Place::Persistent => {
                 self.deny(Class::WriteOutside, format!("changes {text}, which programs run or trust later"));

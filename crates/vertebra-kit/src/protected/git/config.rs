@@ -24,9 +24,11 @@ pub(crate) fn config_change(path: &Path, old: &[u8], new: &[u8]) -> Result<(), R
     let old = parse(old)?;
     let harmful: Vec<&Entry> = old.iter().filter(|entry| harmless(path, entry).is_err()).collect();
     // A key with a harmful value is looked at with all of its values.
-    let judged = |entry: &Entry| match harmful.iter().any(|harmful| harmful.same_key(entry)) {
-        true => Err(Refused::Partly { key: entry.name() }),
-        false => harmless(path, entry),
+    let judged = |entry: &Entry| {
+        if harmful.iter().any(|harmful| harmful.same_key(entry)) {
+            return Err(Refused::Partly { key: entry.name() });
+        }
+        harmless(path, entry)
     };
     let mut left = old.iter().filter(|entry| judged(entry).is_err());
     let mut gone: Vec<&Entry> = Vec::new();

@@ -301,3 +301,11 @@ fn only_samples(folder: &Path) -> bool {
         entries.all(|entry| entry.is_ok_and(|entry| entry.path().extension() == Some(OsStr::new("sample"))))
     })
 }
+
+/// Returns whether a path below a folder lies in a git directory without the name `.git`, and not in a work tree inside it.
+pub(crate) fn is_in_bare(root: &Path, path: &Path) -> bool {
+    let is_git = |folder: &Path| has_head(folder) && folder.join("objects").is_dir() && folder.join("refs").is_dir();
+    let above = path.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+    let mut until_work_tree = above.take_while(|folder| folder.join(".git").symlink_metadata().is_err());
+    until_work_tree.any(is_git)
+}

@@ -3,6 +3,7 @@
 mod corpus;
 mod details;
 mod guard;
+mod own;
 mod properties;
 
 use vertebra_kit::bash::policy::{BashPolicy, Decision, Ground, Judgement, judge};

@@ -11,6 +11,7 @@ mod git;
 mod interpreters;
 mod make;
 mod network;
+pub(super) mod own;
 mod packages;
 mod shells;
 mod wrappers;
@@ -150,4 +151,5 @@ rules! {
     | "pyenv" | "direnv" | "devbox" | "lerna" | "nvm" | "fnm" | "volta" => packages::runner,
     "docker" | "podman" => packages::docker,
     "printenv" => builtins::environment,
+    "vertebra" => own::vertebra,
 }
