@@ -37,7 +37,10 @@ impl Opened {
         flags |= OFlags::RDONLY;
         let handle = open(&real, flags, Mode::empty())?;
         let found = fstat(&handle)?;
-        #[cfg_attr(target_os = "linux", expect(clippy::useless_conversion, reason = "other systems have smaller numbers"))]
+        #[cfg_attr(
+            target_os = "linux",
+            expect(clippy::useless_conversion, reason = "other systems have smaller numbers")
+        )]
         let (device, inode) = (u64::try_from(found.st_dev).unwrap_or(u64::MAX), u64::from(found.st_ino));
         Ok(Self { path: real, device, inode, _handle: handle })
     }

@@ -71,7 +71,8 @@ impl Places {
 
     /// The same by their identity, each once.
     pub(super) fn folders(&self) -> Vec<Folder> {
-        let all = std::iter::once((&self.home, Use::Work)).chain(self.also.iter().map(|(opened, used)| (opened, *used)));
+        let all =
+            std::iter::once((&self.home, Use::Work)).chain(self.also.iter().map(|(opened, used)| (opened, *used)));
         let mut folders: Vec<Folder> = Vec::new();
         for (opened, used) in all {
             let Opened { path, device, inode, .. } = &**opened;
@@ -93,7 +94,8 @@ impl Places {
     /// A folder that was asked for, if commands may be there, and else the one they belong to.
     pub(super) fn stand(&self, asked: &Path) -> Stand {
         let back = |why: &str| {
-            let remark = format!("the folder {} {why}: commands go on in {}", asked.display(), self.home.path.display());
+            let remark =
+                format!("the folder {} {why}: commands go on in {}", asked.display(), self.home.path.display());
             Stand { folder: self.home.path.clone(), remark: Some(remark) }
         };
         let Ok(folder) = asked.canonicalize() else { return back("is gone") };

@@ -218,14 +218,7 @@ impl Sandbox {
         Ok(Start::held(prefix, state, remark))
     }
 
-    fn rules(
-        &self,
-        variables: &Variables,
-        places: &Places,
-        denied: &DeniedReads,
-        way: &Way,
-        minded: bool,
-    ) -> Rules {
+    fn rules(&self, variables: &Variables, places: &Places, denied: &DeniedReads, way: &Way, minded: bool) -> Rules {
         let home = variables.folder("HOME");
         let named = self.deny_read.iter().filter_map(|path| expanded(path, home.as_deref(), places.home()));
         // By the name it has and by the place it leads to.

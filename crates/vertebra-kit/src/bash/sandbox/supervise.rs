@@ -23,7 +23,8 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
     net::{
-        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType, recvmsg, socketpair,
+        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType, recvmsg,
+        socketpair,
     },
     process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process, setrlimit, wait},
 };
@@ -64,15 +65,19 @@ pub(super) fn supervise(
         socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(supervisor)?;
     let text = serde_json::to_string(rules)?;
     let mut command = Command::new("/proc/self/exe");
-    command.arg(ENTER).arg(text).arg(serde_json::to_string(top)?).arg(program).args(args).stdin(Stdio::from(theirs)).process_group(0);
+    command
+        .arg(ENTER)
+        .arg(text)
+        .arg(serde_json::to_string(top)?)
+        .arg(program)
+        .args(args)
+        .stdin(Stdio::from(theirs))
+        .process_group(0);
     let child = command.spawn().map_err(LaunchError::Supervisor)?;
     drop(command);
     let command = Pid::from_child(&child);
-    let minder = if rules.minded {
-        received(&ours)?.map(|listener| Minder::new(listener, rules, folders))
-    } else {
-        None
-    };
+    let minder =
+        if rules.minded { received(&ours)?.map(|listener| Minder::new(listener, rules, folders)) } else { None };
     let mut life = Life { command, minder, word: Some(ours), ended, status: None, since: None };
     life.attend()
 }
@@ -142,10 +147,8 @@ impl Life {
 
     fn wait(&self) -> Result<News, LaunchError> {
         let agent = stdin();
-        let mut polled = vec![
-            PollFd::from_borrowed_fd(agent.as_fd(), PollFlags::RDHUP),
-            PollFd::new(&self.ended, PollFlags::IN),
-        ];
+        let mut polled =
+            vec![PollFd::from_borrowed_fd(agent.as_fd(), PollFlags::RDHUP), PollFd::new(&self.ended, PollFlags::IN)];
         polled.extend(self.word.as_ref().map(|word| PollFd::new(word, PollFlags::IN)));
         let listener = polled.len();
         polled.extend(self.minder.iter().flat_map(Minder::polled));
@@ -190,9 +193,8 @@ impl Life {
                     self.status = Some(status);
                     self.since = Some(Instant::now());
                 }
-                Ok(Some(_)) => {}
+                Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return false,
-                Err(Errno::INTR) => {}
                 Err(_) => return true,
             }
         }
@@ -206,7 +208,9 @@ impl Life {
                 // What fails here is gone already.
                 _ = kill_process(pid, Signal::KILL);
             }
-            std::thread::sleep(SWEEP);
+            // Until the next of them ends, or a moment.
+            let moment = Timespec { tv_sec: 0, tv_nsec: SWEEP.subsec_nanos().into() };
+            _ = poll(&mut [PollFd::new(&self.ended, PollFlags::IN)], Some(&moment));
         }
     }
 }

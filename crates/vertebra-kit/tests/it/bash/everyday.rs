@@ -57,6 +57,7 @@ const CASES: &[&str] = &[
 ];
 
 /// What a case leaves, without what tells one run from another.
+#[expect(clippy::disallowed_methods, reason = "git ends by itself and prints little")]
 async fn leaves(area: Area, case: &str) -> (Option<i32>, String, Vec<(String, String)>) {
     let work = area.path("work");
     let root = real(area.root.path());
@@ -67,7 +68,16 @@ async fn leaves(area: Area, case: &str) -> (Option<i32>, String, Vec<(String, St
     let variables = "export GIT_AUTHOR_DATE=2020-01-01T00:00:00Z GIT_COMMITTER_DATE=2020-01-01T00:00:00Z HOME=$TMPDIR";
     let result = area.bash(&format!("{variables}; {case}")).await;
     let kept = |path: &str| {
-        let volatile = [".git/index", ".git/logs", "/index", "/logs/", "__pycache__", ".git/objects/pack", "lib/objects", ".package-lock.json"];
+        let volatile = [
+            ".git/index",
+            ".git/logs",
+            "/index",
+            "/logs/",
+            "__pycache__",
+            ".git/objects/pack",
+            "lib/objects",
+            ".package-lock.json",
+        ];
         !volatile.iter().any(|part| path.contains(part)) && !path.starts_with("v/")
     };
     let left = contents(&work).into_iter().filter(|(path, _)| kept(path));
@@ -82,7 +92,11 @@ async fn everyday_work_leaves_the_same_files_as_without_a_sandbox() {
         let (bare, held) = (leaves(Area::new().bare(), case).await, leaves(Area::new(), case).await);
         assert_eq!((held.0, &held.1), (bare.0, &bare.1), "{case}");
         let only = |these: &[(String, String)], those: &[(String, String)]| {
-            these.iter().filter(|entry| !those.contains(entry)).map(|(path, text)| format!("{path}: {text:.400}")).collect::<Vec<_>>()
+            these
+                .iter()
+                .filter(|entry| !those.contains(entry))
+                .map(|(path, text)| format!("{path}: {text:.400}"))
+                .collect::<Vec<_>>()
         };
         assert_eq!((only(&held.2, &bare.2), only(&bare.2, &held.2)), (vec![], vec![]), "{case}\n{}", held.1);
     }

@@ -52,7 +52,11 @@ async fn the_commands_of_an_agent_that_is_killed_die_with_it() {
         .expect("an agent");
     until(|| area.path("work/all").exists()).await;
     let number = |name: &str| -> u32 {
-        fs::read_to_string(area.path(&format!("work/{name}"))).expect("a file").trim().parse().expect("a process number")
+        fs::read_to_string(area.path(&format!("work/{name}")))
+            .expect("a file")
+            .trim()
+            .parse()
+            .expect("a process number")
     };
     let pids = ["shell", "child", "session", "orphan"].map(number);
     assert!(pids.iter().all(|pid| is_running(*pid)));
@@ -82,19 +86,19 @@ async fn the_supervisor_is_out_of_reach_of_the_command() {
 
 /// Calls by which a command could reach other processes, or what they share.
 const REACHING: &[&str] = &[
-    "call(302, me, 1, limits, 0)",         // prlimit64: RLIMIT_FSIZE
-    "call(203, me, 8, mask)",              // sched_setaffinity
-    "call(144, me, 0, zero)",              // sched_setscheduler
-    "call(142, me, zero)",                 // sched_setparam
-    "call(314, me, attributes, 0)",        // sched_setattr
-    "call(141, 0, me, 19)",                // setpriority of a process
-    "call(141, 2, os.getuid(), 19)",       // setpriority of a user
-    "call(141, 1, os.getpgid(me), 19)",    // setpriority of a group
-    "call(251, 1, me, 0x6000)",            // ioprio_set of a process
-    "call(251, 3, os.getuid(), 0x6000)",   // ioprio_set of a user
-    "call(29, 0x7E57, 64, 0o1600)",        // shmget
-    "call(68, 0x7E57, 0o1600)",            // msgget
-    "call(64, 0x7E57, 1, 0o1600)",         // semget
+    "call(302, me, 1, limits, 0)",             // prlimit64: RLIMIT_FSIZE
+    "call(203, me, 8, mask)",                  // sched_setaffinity
+    "call(144, me, 0, zero)",                  // sched_setscheduler
+    "call(142, me, zero)",                     // sched_setparam
+    "call(314, me, attributes, 0)",            // sched_setattr
+    "call(141, 0, me, 19)",                    // setpriority of a process
+    "call(141, 2, os.getuid(), 19)",           // setpriority of a user
+    "call(141, 1, os.getpgid(me), 19)",        // setpriority of a group
+    "call(251, 1, me, 0x6000)",                // ioprio_set of a process
+    "call(251, 3, os.getuid(), 0x6000)",       // ioprio_set of a user
+    "call(29, 0x7E57, 64, 0o1600)",            // shmget
+    "call(68, 0x7E57, 0o1600)",                // msgget
+    "call(64, 0x7E57, 1, 0o1600)",             // semget
     "call(240, b'vertebra', 0o102, 0o600, 0)", // mq_open
     "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
     "open('/dev/shm/' + secret).read()",
@@ -121,7 +125,7 @@ attributes = struct.pack('IIQiIQQQ', 48, 0, 0, 0, 0, 0, 0, 0)",
     assert_eq!(held.matches("held").count(), REACHING.len(), "{held}");
     let bare = Area::new().bare().bash(&attempts(&setup, REACHING)).await.output;
     let tidy = "ipcrm -M 0x7E57 -Q 0x7E57 -S 0x7E57; rm -f /dev/mqueue/vertebra";
-    _ = Command::new("bash").args(["-c", tidy]).output();
+    _ = Command::new("bash").args(["-c", tidy]).stderr(Stdio::null()).status();
     _ = fs::remove_file(format!("/dev/shm/{secret}"));
     // Without `CAP_SYS_NICE`, a user cannot take back a priority; and a machine may lack message queues.
     let worked = bare.matches("ESCAPED").count();
@@ -141,7 +145,8 @@ impl Drop for Ended {
 
 #[tokio::test]
 async fn a_call_that_the_sandbox_does_not_know_is_missing() {
-    let unknown = ["call(437, -100, b'x', bytes(24), 24)", "call(435, bytes(64), 64)", "call(425, 8, bytes(120))", "call(999)"];
+    let unknown =
+        ["call(437, -100, b'x', bytes(24), 24)", "call(435, bytes(64), 64)", "call(425, 8, bytes(120))", "call(999)"];
     let output = Area::new().bash(&attempts("", &unknown)).await.output;
     assert_eq!(output.matches("held 38 ").count(), unknown.len(), "{output}");
 }
@@ -239,7 +244,9 @@ async fn a_second_name_of_a_protected_file_does_not_lead_to_it() {
         fs::hard_link(area.path(&format!("work/{from}")), area.path(&format!("work/{to}"))).expect("a link");
     }
     let before = contents(&area.path("work"));
-    let output = area.bash("for f in a b c; do echo x > $f && echo ESCAPED; chmod +x a && echo ESCAPED; done; ln a d && echo x > d").await;
+    let output = area
+        .bash("for f in a b c; do echo x > $f && echo ESCAPED; chmod +x a && echo ESCAPED; done; ln a d && echo x > d")
+        .await;
     assert!(!output.output.contains("ESCAPED"), "{}", output.output);
     assert_eq!(contents(&area.path("work")), before);
 }
@@ -296,6 +303,7 @@ async fn a_rule_about_a_path_is_not_undone_by_moving_a_folder_above_it() {
 
 /// All of these tests again as an ordinary user.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the tests end by themselves and print little")]
 fn all_of_it_holds_for_an_ordinary_user_too() {
     if !rustix::process::geteuid().is_root() {
         // Then every other test was run as one.
@@ -314,5 +322,8 @@ fn all_of_it_holds_for_an_ordinary_user_too() {
     let output = command.current_dir(folder.path()).output().expect("the tests");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", text.get(text.find("failures:").unwrap_or(0)..).unwrap_or(&text));
-    assert!(text.contains("test bash::protected::no_command_changes_what_is_protected_present_or_absent ... ok"), "{text}");
+    assert!(
+        text.contains("test bash::protected::no_command_changes_what_is_protected_present_or_absent ... ok"),
+        "{text}"
+    );
 }

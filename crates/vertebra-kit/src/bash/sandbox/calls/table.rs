@@ -161,7 +161,11 @@ const COMMON: &[Group] = &[
         rule: Rule::Limited(Limit::OtherIoTarget),
         calls: calls![SYS_ioprio_set],
     },
-    Group { what: "opening for writing, creating or truncating", rule: Rule::Minded(When::Opens(2)), calls: calls![SYS_openat] },
+    Group {
+        what: "opening for writing, creating or truncating",
+        rule: Rule::Minded(When::Opens(2)),
+        calls: calls![SYS_openat],
+    },
     Group {
         what: "making, renaming, linking and removing names",
         rule: Rule::Minded(When::Always),
@@ -170,7 +174,11 @@ const COMMON: &[Group] = &[
         ],
     },
     Group { what: "making a file executable", rule: Rule::Minded(When::Executable(2)), calls: calls![SYS_fchmodat] },
-    Group { what: "making an open file executable", rule: Rule::Minded(When::Executable(1)), calls: calls![SYS_fchmod] },
+    Group {
+        what: "making an open file executable",
+        rule: Rule::Minded(When::Executable(1)),
+        calls: calls![SYS_fchmod],
+    },
     Group {
         what: "the identity under which files are made",
         rule: Rule::Minded(When::Always),
@@ -246,7 +254,11 @@ const LEGACY: &[Group] = &[
             SYS_stat SYS_sync_file_range SYS_time SYS_utime SYS_utimes SYS_vfork
         ],
     },
-    Group { what: "opening for writing, creating or truncating", rule: Rule::Minded(When::Opens(1)), calls: calls![SYS_open] },
+    Group {
+        what: "opening for writing, creating or truncating",
+        rule: Rule::Minded(When::Opens(1)),
+        calls: calls![SYS_open],
+    },
     Group {
         what: "making, renaming, linking and removing names",
         rule: Rule::Minded(When::Always),
@@ -255,11 +267,7 @@ const LEGACY: &[Group] = &[
         ],
     },
     Group { what: "making a file executable", rule: Rule::Minded(When::Executable(1)), calls: calls![SYS_chmod] },
-    Group {
-        what: "the machine",
-        rule: Rule::Refused,
-        calls: calls![SYS_ioperm SYS_iopl SYS_modify_ldt],
-    },
+    Group { what: "the machine", rule: Rule::Refused, calls: calls![SYS_ioperm SYS_iopl SYS_modify_ldt] },
     Group {
         what: "calls whose arguments no filter can see, or that make other calls unseen",
         rule: Rule::Missing,

@@ -30,7 +30,12 @@ pub(super) struct Checked {
 
 impl Checked {
     /// The end that the command writes to, and what waits for it.
-    pub(super) fn begin(folder: OwnedFd, path: PathBuf, mode: Mode, content: Content) -> Result<(OwnedFd, Self), Errno> {
+    pub(super) fn begin(
+        folder: OwnedFd,
+        path: PathBuf,
+        mode: Mode,
+        content: Content,
+    ) -> Result<(OwnedFd, Self), Errno> {
         let (from, to) = pipe_with(PipeFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&from, true)?;
         Ok((to, Self { from, folder, path, mode, content, bytes: Vec::new() }))
@@ -43,11 +48,10 @@ impl Checked {
             match read(&self.from, &mut buffer) {
                 Ok(0) => break,
                 Ok(count) if self.bytes.len() + count <= BYTES => self.bytes.extend(&buffer[..count]),
-                // Too long: whoever writes on gets an error.
-                Ok(_) => return true,
                 Err(Errno::AGAIN) => return false,
                 Err(Errno::INTR) => {}
-                Err(_) => return true,
+                // Too long, or broken: whoever writes on gets an error.
+                Ok(_) | Err(_) => return true,
             }
         }
         if self.content.is_harmless(&self.path, b"", &self.bytes) {

@@ -141,8 +141,12 @@ impl Guard {
                 }
                 let is_ruled = self.protection(&path) != Protection::Free;
                 // Git's objects are many, and nobody runs them.
-                let skipped = ["objects", "logs", "refs"].iter().any(|name| path.ends_with(Path::new(".git").join(name)));
-                if found.is_dir() && !skipped && (is_ruled || folder.components().any(|part| part.as_os_str() == ".git")) {
+                let skipped =
+                    ["objects", "logs", "refs"].iter().any(|name| path.ends_with(Path::new(".git").join(name)));
+                if found.is_dir()
+                    && !skipped
+                    && (is_ruled || folder.components().any(|part| part.as_os_str() == ".git"))
+                {
                     folders.push(path);
                 } else if found.is_file() && found.nlink() > 1 && is_ruled {
                     self.shared_names.insert((found.dev(), found.ino()));
@@ -188,7 +192,8 @@ impl Guard {
         if self.protect.iter().any(|protected| path.starts_with(protected)) {
             return Protection::Denied;
         }
-        let is_git = |folder: &Path| self.roots.iter().any(|(root, _)| folder.starts_with(root)) && git::has_head(folder);
+        let is_git =
+            |folder: &Path| self.roots.iter().any(|(root, _)| folder.starts_with(root)) && git::has_head(folder);
         match self.zone(path) {
             Some(Zone::Work(root)) => protection_below(&root, path, &is_git),
             Some(Zone::Loose) => git::protection(path, &is_git),
@@ -266,7 +271,8 @@ impl Guard {
         let identity = identity(found);
         match change {
             Change::Remove | Change::Leave | Change::ArriveFile | Change::Arrive => {
-                !self.pinned.contains(&identity) && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
+                !self.pinned.contains(&identity)
+                    && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
             }
             Change::Write | Change::Execute | Change::Share => {
                 !self.shared_names.contains(&identity)
@@ -318,7 +324,7 @@ impl Guard {
 
 /// Whether a path lies among the git directories of submodules.
 pub(super) fn is_in_submodules(path: &Path) -> bool {
-    let names: Vec<_> = path.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let names: Vec<_> = path.iter().map(std::ffi::OsStr::to_ascii_lowercase).collect();
     names.windows(3).any(|names| names[0] == ".git" && names[1] == "modules")
 }
 
