@@ -193,9 +193,8 @@ impl Life {
                     self.status = Some(status);
                     self.since = Some(Instant::now());
                 }
-                Ok(Some(_)) => {}
+                Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return false,
-                Err(Errno::INTR) => {}
                 Err(_) => return true,
             }
         }
@@ -209,7 +208,9 @@ impl Life {
                 // What fails here is gone already.
                 _ = kill_process(pid, Signal::KILL);
             }
-            std::thread::sleep(SWEEP);
+            // Until the next of them ends, or a moment.
+            let moment = Timespec { tv_sec: 0, tv_nsec: SWEEP.subsec_nanos().into() };
+            _ = poll(&mut [PollFd::new(&self.ended, PollFlags::IN)], Some(&moment));
         }
     }
 }

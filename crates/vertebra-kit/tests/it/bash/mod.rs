@@ -9,6 +9,7 @@ mod held;
 mod output;
 mod protected;
 mod sandbox;
+mod supervised;
 mod trees;
 
 use std::{
@@ -51,7 +52,7 @@ pub(crate) fn sheet() -> Sheet {
             ("sandbox.unix_sockets", format!("{:?}", bash.sandbox.unix_sockets)),
             ("sandbox.write", "only the folder and `TMPDIR`".to_owned()),
             ("sandbox.deny_read", format!("{} paths", bash.sandbox.deny_read.len())),
-            ("sandbox.protect", format!("{} paths", bash.sandbox.protect.len())),
+            ("sandbox.protect", "none besides `PROTECTED` and what git executes".to_owned()),
         ],
     }
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use super::*;
 
 /// An area whose folder is a repository, has some of what is protected, and lacks the rest.
+#[expect(clippy::disallowed_methods, reason = "git ends by itself and prints little")]
 pub(super) fn area() -> Area {
     let area = Area::new();
     let made = "git init -q . && git config user.email a@b.c && git config user.name a && echo x > f && git add f && \

@@ -93,7 +93,7 @@ impl Minder {
     }
 
     /// The path that an argument points to.
-    fn path(&self, call: &Call, at: usize) -> Step<Vec<u8>> {
+    fn path(call: &Call, at: usize) -> Step<Vec<u8>> {
         match call.text(at) {
             Some(Ok(path)) if path == PROBE.as_bytes() => Err(Answer::Failed(PROBED)),
             Some(Ok(path)) => Ok(path),
@@ -113,7 +113,7 @@ impl Minder {
 
     /// A name in a writable folder. Elsewhere the kernel knows best.
     fn name(&mut self, call: &Call, descriptor: i32, at: usize) -> Step<(Name, Identity)> {
-        let path = self.path(call, at)?;
+        let path = Self::path(call, at)?;
         let identity = self.identity(call)?;
         match self.place(call, identity, descriptor, path, Last::Keep) {
             Place::Name(name) if self.guard.zone(&name.path()).is_some() => Ok((name, identity)),
@@ -142,7 +142,7 @@ impl Minder {
         if asked.contains(OFlags::PATH) {
             return Ok(Answer::Kernel);
         }
-        let path = self.path(call, at)?;
+        let path = Self::path(call, at)?;
         let identity = self.identity(call)?;
         let creates = asked.contains(OFlags::CREATE);
         let is_new = creates && asked.contains(OFlags::EXCL);
@@ -178,7 +178,7 @@ impl Minder {
             opened.set(OFlags::EXCL, change == Change::MakeFile);
             opened.set(OFlags::CREATE, change == Change::MakeFile);
             let mode = Mode::from_raw_mode(mode);
-            match self.done(call, identity, || openat(&name.folder, &name.name, opened, mode)) {
+            match self.done(call, identity, || openat(&name.folder, &name.last, opened, mode)) {
                 Ok(file) => {
                     if change == Change::MakeFile
                         && let Ok(made) = fstat(&file)
@@ -242,7 +242,7 @@ impl Minder {
             return Ok(Answer::Failed(Errno::EXIST));
         }
         self.allowed(&name, Change::MakeFolder)?;
-        self.done(call, identity, || mkdirat(&name.folder, &name.name, Mode::from_raw_mode(mode)))?;
+        self.done(call, identity, || mkdirat(&name.folder, &name.last, Mode::from_raw_mode(mode)))?;
         Ok(Answer::Done)
     }
 
@@ -259,12 +259,12 @@ impl Minder {
         };
         self.allowed(&name, if kind == FileType::Fifo { Change::MakeOther } else { Change::MakeFile })?;
         let mode = Mode::from_raw_mode(mode);
-        self.done(call, identity, || mknodat(&name.folder, &name.name, kind, mode, device))?;
+        self.done(call, identity, || mknodat(&name.folder, &name.last, kind, mode, device))?;
         Ok(Answer::Done)
     }
 
     fn make_link(&mut self, call: &Call, to: usize, descriptor: i32, at: usize) -> Step<Answer> {
-        let target = CString::new(self.path(call, to)?).map_err(|_| Answer::Kernel)?;
+        let target = CString::new(Self::path(call, to)?).map_err(|_| Answer::Kernel)?;
         let (name, identity) = self.name(call, descriptor, at)?;
         if name.found.is_some() {
             return Ok(Answer::Failed(Errno::EXIST));
@@ -276,7 +276,7 @@ impl Minder {
         if &*target != c"testing" || !is_in_submodules(&name.path()) {
             self.allowed(&name, Change::MakeOther)?;
         }
-        self.done(call, identity, || symlinkat(&*target, &name.folder, &name.name))?;
+        self.done(call, identity, || symlinkat(&*target, &name.folder, &name.last))?;
         Ok(Answer::Done)
     }
 
@@ -285,7 +285,7 @@ impl Minder {
             return Ok(Answer::Kernel);
         }
         let follows = AtFlags::from_bits_retain(flags).contains(AtFlags::SYMLINK_FOLLOW);
-        let path = self.path(call, from.1)?;
+        let path = Self::path(call, from.1)?;
         let identity = self.identity(call)?;
         let last = if follows { Last::Follow } else { Last::Keep };
         let Place::Name(old) = self.place(call, identity, from.0, path, last) else { return Ok(Answer::Kernel) };
@@ -298,7 +298,7 @@ impl Minder {
         }
         self.allowed(&old, Change::Share)?;
         self.allowed(&new, Change::MakeOther)?;
-        self.done(call, identity, || linkat(&old.folder, &old.name, &new.folder, &new.name, AtFlags::empty()))?;
+        self.done(call, identity, || linkat(&old.folder, &old.last, &new.folder, &new.last, AtFlags::empty()))?;
         Ok(Answer::Done)
     }
 
@@ -333,7 +333,7 @@ impl Minder {
         if let Some(content) = content {
             self.replace(call, identity, &old, &new, content)?;
         } else {
-            let act = || renameat_with(&old.folder, &old.name, &new.folder, &new.name, flags);
+            let act = || renameat_with(&old.folder, &old.last, &new.folder, &new.last, flags);
             self.done(call, identity, act)?;
         }
         Ok(Answer::Done)
@@ -347,7 +347,7 @@ impl Minder {
         }
         let read = |name: &Name| -> Step<Vec<u8>> {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let file = openat(&name.folder, &name.name, flags, Mode::empty()).map_err(Answer::Failed)?;
+            let file = openat(&name.folder, &name.last, flags, Mode::empty()).map_err(Answer::Failed)?;
             let mut bytes = Vec::new();
             let read = std::fs::File::from(file).take(BYTES + 1).read_to_end(&mut bytes);
             read.map_err(|_| refused())?;
@@ -360,13 +360,13 @@ impl Minder {
         }
         let mode = Mode::from_raw_mode(from.found.map_or(0o644, |found| found.st_mode) & 0o7777);
         self.done(call, identity, || {
-            unlinkat(&from.folder, &from.name, AtFlags::empty())?;
+            unlinkat(&from.folder, &from.last, AtFlags::empty())?;
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let file = openat(&from.folder, &from.name, flags, mode)?;
+            let file = openat(&from.folder, &from.last, flags, mode)?;
             let mut file = std::fs::File::from(file);
             file.write_all(&new).map_err(|_| Errno::IO)?;
             rustix::fs::fchmod(&file, mode)?;
-            renameat_with(&from.folder, &from.name, &to.folder, &to.name, RenameFlags::empty())
+            renameat_with(&from.folder, &from.last, &to.folder, &to.last, RenameFlags::empty())
         })
     }
 
@@ -380,12 +380,12 @@ impl Minder {
             return Ok(Answer::Kernel);
         }
         self.allowed(&name, Change::Remove)?;
-        self.done(call, identity, || unlinkat(&name.folder, &name.name, flags))?;
+        self.done(call, identity, || unlinkat(&name.folder, &name.last, flags))?;
         Ok(Answer::Done)
     }
 
     fn truncate(&mut self, call: &Call) -> Step<Answer> {
-        let path = self.path(call, 0)?;
+        let path = Self::path(call, 0)?;
         let identity = self.identity(call)?;
         let Place::Name(name) = self.place(call, identity, libc::AT_FDCWD, path, Last::Follow) else {
             return Ok(Answer::Kernel);
@@ -397,7 +397,7 @@ impl Minder {
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let length = call.argument(1);
         self.done(call, identity, || {
-            let file = openat(&name.folder, &name.name, flags, Mode::empty())?;
+            let file = openat(&name.folder, &name.last, flags, Mode::empty())?;
             ftruncate(&file, length)
         })?;
         Ok(Answer::Done)
@@ -406,7 +406,7 @@ impl Minder {
     fn change_mode(&mut self, call: &Call, descriptor: i32, at: usize, mode: u32) -> Step<Answer> {
         // Landlock knows no modes, so the kernel is never asked about a path that could be exchanged meanwhile.
         let refused = |answer| if let Answer::Kernel = answer { Answer::Failed(Errno::ACCESS) } else { answer };
-        let path = self.path(call, at).map_err(refused)?;
+        let path = Self::path(call, at).map_err(refused)?;
         let identity = self.identity(call).map_err(refused)?;
         match self.place(call, identity, descriptor, path, Last::Follow) {
             Place::Name(name) if self.guard.zone(&name.path()).is_some() && name.found.is_some() => {
@@ -415,7 +415,7 @@ impl Minder {
                 }
                 let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 self.done(call, identity, || {
-                    let file = openat(&name.folder, &name.name, flags, Mode::empty())?;
+                    let file = openat(&name.folder, &name.last, flags, Mode::empty())?;
                     if name.found.is_none_or(|found| fstat(&file).is_ok_and(|now| now.st_ino != found.st_ino)) {
                         return Err(Errno::ACCESS);
                     }
@@ -427,7 +427,7 @@ impl Minder {
             Place::Name(name) if name.found.is_some() => self
                 .done(call, identity, || {
                     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                    set_mode(&openat(&name.folder, &name.name, flags, Mode::empty())?, mode)
+                    set_mode(&openat(&name.folder, &name.last, flags, Mode::empty())?, mode)
                 })
                 .map(|()| Answer::Done),
             Place::Name(_) => Ok(Answer::Failed(Errno::NOENT)),

@@ -48,11 +48,10 @@ impl Checked {
             match read(&self.from, &mut buffer) {
                 Ok(0) => break,
                 Ok(count) if self.bytes.len() + count <= BYTES => self.bytes.extend(&buffer[..count]),
-                // Too long: whoever writes on gets an error.
-                Ok(_) => return true,
                 Err(Errno::AGAIN) => return false,
                 Err(Errno::INTR) => {}
-                Err(_) => return true,
+                // Too long, or broken: whoever writes on gets an error.
+                Ok(_) | Err(_) => return true,
             }
         }
         if self.content.is_harmless(&self.path, b"", &self.bytes) {

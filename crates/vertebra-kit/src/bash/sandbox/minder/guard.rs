@@ -324,7 +324,7 @@ impl Guard {
 
 /// Whether a path lies among the git directories of submodules.
 pub(super) fn is_in_submodules(path: &Path) -> bool {
-    let names: Vec<_> = path.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let names: Vec<_> = path.iter().map(std::ffi::OsStr::to_ascii_lowercase).collect();
     names.windows(3).any(|names| names[0] == ".git" && names[1] == "modules")
 }
 

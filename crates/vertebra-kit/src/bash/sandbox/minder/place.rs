@@ -24,7 +24,7 @@ pub(super) struct Name {
     pub(super) folder: OwnedFd,
     /// Where the folder is.
     pub(super) above: PathBuf,
-    pub(super) name: OsString,
+    pub(super) last: OsString,
     /// What is there.
     pub(super) found: Option<Stat>,
     /// Whether a slash follows the name: then it has to be a folder.
@@ -34,7 +34,7 @@ pub(super) struct Name {
 impl Name {
     /// The whole path.
     pub(super) fn path(&self) -> PathBuf {
-        self.above.join(&self.name)
+        self.above.join(&self.last)
     }
 
     pub(super) fn kind(&self) -> Option<FileType> {
@@ -86,13 +86,13 @@ fn resolve(call: &Call, descriptor: i32, mut path: Vec<u8>, last: Last) -> Optio
         };
         let is_link = found.is_some_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink);
         if !is_link {
-            return Some(Place::Name(Name { above, name: OsString::from_vec(name.to_vec()), found, slash, folder }));
+            return Some(Place::Name(Name { above, last: OsString::from_vec(name.to_vec()), found, slash, folder }));
         }
         if slash {
             return None;
         }
         if last == Last::Keep {
-            return Some(Place::Name(Name { above, name: OsString::from_vec(name.to_vec()), found, slash, folder }));
+            return Some(Place::Name(Name { above, last: OsString::from_vec(name.to_vec()), found, slash, folder }));
         }
         if above.starts_with("/proc") {
             return own_file(call, &above, name);
