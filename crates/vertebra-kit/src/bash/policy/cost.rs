@@ -107,7 +107,11 @@ fn the_work_grows_no_faster_than_the_command() {
             let judge = judged(&command, &ground, &clock);
             let (spent, limit) = (judge.budget.spent(), PER_BYTE * command.len() + BASE);
             // The step that goes over the limit is counted too.
-            assert!(spent <= limit + 8 * command.len() + 64 * 1024, "{name}: {spent} steps for {} bytes", command.len());
+            assert!(
+                spent <= limit + 8 * command.len() + 64 * 1024,
+                "{name}: {spent} steps for {} bytes",
+                command.len()
+            );
             if judge.budget.is_over() {
                 assert_eq!(judge.worst(), Decision::Deny, "{name} of {} bytes", command.len());
             }
@@ -150,9 +154,7 @@ fn deep_nesting_needs_little_stack() {
         for (open, close) in forms {
             for depth in [20, 100, 3000, 20_000] {
                 let command = nested(open, close, depth);
-                let judging = move || {
-                    judge_by(&FakeClock::new(), &command, &ground()).decision
-                };
+                let judging = move || judge_by(&FakeClock::new(), &command, &ground()).decision;
                 let thread = thread::Builder::new().stack_size(size).spawn(judging).expect("a thread");
                 let decision = thread.join().expect("no panic");
                 assert_ne!(decision, Decision::Allow, "{depth} times {open:?} on {size} bytes of stack");
