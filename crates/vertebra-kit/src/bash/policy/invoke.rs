@@ -160,6 +160,8 @@ impl Judge<'_> {
             return self.invoke(argv[1..].to_vec(), input);
         }
         match self.place(word) {
+            // A wrapper in a project is the tool that it is named after.
+            Place::Inside if matches!(base, "gradlew" | "mvnw") => return self.program(base, argv, input),
             Place::Inside => {}
             _ => self.unknown(format!("runs {}, a program outside the working folder", shown(word))),
         }
