@@ -69,11 +69,19 @@ impl Regular {
         if plain::required(text).is_some() {
             return Ok(());
         }
-        let parsed = regex_syntax::parse(text).map_err(|error| error.to_string())?;
-        if weight(&parsed) > SURELY_SMALL {
+        if Self::weight(text)? > SURELY_SMALL {
             Self::new(text).compile(Compile::Now)?;
         }
         Ok(())
+    }
+
+    /// About how many bytes a pattern takes when it is compiled. One that takes far too many is refused before that costs time.
+    fn weight(text: &str) -> Result<usize, String> {
+        if text.len() > LONGEST {
+            return Err(format!("the pattern is longer than {LONGEST} bytes"));
+        }
+        let weight = weight(&regex_syntax::parse(text).map_err(|error| error.to_string())?);
+        if weight > SURELY_LARGE { Err(too_large()) } else { Ok(weight) }
     }
 
     /// What every match has in it, if the pattern is simple: then it says of ASCII what it would if there were no other letters.
@@ -82,8 +90,12 @@ impl Regular {
     }
 
     fn for_any_text(&self) -> Result<Regex, String> {
+        Self::weight(&self.text)?;
         let built = RegexBuilder::new(&self.text).case_insensitive(self.blind_to_case).size_limit(LARGEST).build();
-        built.map_err(|error| error.to_string())
+        built.map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => too_large(),
+            other => other.to_string(),
+        })
     }
 
     /// For short texts of ASCII: to prepare for other letters is most of the work for a `.` or a `\s`.
@@ -94,8 +106,15 @@ impl Regular {
     }
 }
 
-/// How many bytes a regular expression may take when it is compiled.
-const LARGEST: usize = 10 * 1024 * 1024;
+/// How many bytes a regular expression may take when it is compiled, which takes a few milliseconds then.
+const LARGEST: usize = 1024 * 1024;
+
+/// How many bytes a regular expression may have as it is written.
+const LONGEST: usize = 4 * 1024;
+
+fn too_large() -> String {
+    format!("the pattern takes more than {} KiB when it is compiled; use fewer or smaller repetitions", LARGEST / 1024)
+}
 
 /// How many bytes a text has at most for which it does not pay to prepare the quickest search.
 const SHORT: usize = 1024;
@@ -182,7 +201,10 @@ impl<W: Written> Pattern<W> {
 }
 
 /// A pattern of at most this weight is not too large, by far.
-const SURELY_SMALL: usize = 1024 * 1024;
+const SURELY_SMALL: usize = LARGEST / 10;
+
+/// A pattern of more than this weight is too large, by far.
+const SURELY_LARGE: usize = 16 * LARGEST;
 
 /// About how many bytes a pattern takes when it is compiled, and rather too many.
 fn weight(pattern: &Hir) -> usize {

@@ -4,7 +4,7 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::{Stream, StreamExt as _};
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::{runtime::Handle, task::spawn_blocking, time::timeout};
 use tonic::{Request, Response, Status, Streaming};
 use vertebra::{HookInfo as Info, POINTS};
 use vertebra_bridge::{
@@ -20,7 +20,7 @@ use crate::{
     metrics::plainly,
     proto::{
         ClientFrame, FireRequest, FireResponse, Hello, HookInfo, ListHooksRequest, ListHooksResponse, Register,
-        Registered, ServerFrame, Unregistered, Welcome, answer::Answer, client_frame::Frame as Said,
+        Registered, ServerFrame, Unregister, Unregistered, Welcome, answer::Answer, client_frame::Frame as Said,
         hooks_server::Hooks, server_frame::Frame,
     },
     server::Inner,
@@ -67,20 +67,12 @@ impl Hooks for Server {
     async fn fire(&self, request: Request<FireRequest>) -> Result<Response<FireResponse>, Status> {
         let principal = principal(&request)?;
         let FireRequest { event_json, session_id } = request.into_inner();
-        let inner = self.inner();
-        let _place = inner.enter(Lane::Execute, &principal.name).await?;
-        let wrong = |error: String| Status::invalid_argument(format!("the event: {error}"));
-        let event: Value = serde_json::from_str(&event_json).map_err(|error| wrong(error.to_string()))?;
-        let happened = Happened::read(&event).map_err(|error| wrong(error.to_string()))?;
-        let Trial { judgement, record } = if session_id.is_empty() {
-            policy::fire(&own(inner, &principal)?.agent, &happened).await
-        } else {
-            policy::fire(&inner.sessions.find(&session_id, &principal)?.governance.agent, &happened).await
-        };
-        Ok(Response::new(FireResponse {
-            judgement_json: serde_json::to_string(&judgement).unwrap_or_default(),
-            record_json: serde_json::to_string(&record).unwrap_or_default(),
-        }))
+        let _place = self.inner().enter(Lane::Execute, &principal.name).await?;
+        let this = self.clone();
+        // An event may be large and its matchers many: the threads that answer others do not wait for that.
+        let tried =
+            aside(move || Handle::current().block_on(this.inner().try_event(&event_json, &session_id, &principal)));
+        tried.await?.map(Response::new)
     }
 
     async fn list(&self, request: Request<ListHooksRequest>) -> Result<Response<ListHooksResponse>, Status> {
@@ -144,9 +136,10 @@ impl Inner {
                 let error = word(self.register(client, register).await);
                 Some(Frame::Registered(Registered { request, error }))
             }
-            Some(Said::Unregister(unregister)) => {
-                let error = word(client.unregister(&unregister.name, &self.sessions.all()));
-                Some(Frame::Unregistered(Unregistered { request: unregister.request, error }))
+            Some(Said::Unregister(Unregister { request, name })) => {
+                let (client, lives) = (client.clone(), self.sessions.all());
+                let error = word(self.change_hooks(move || client.unregister(&name, &lives)).await);
+                Some(Frame::Unregistered(Unregistered { request, error }))
             }
             Some(Said::Answer(answer)) => {
                 let said = match answer.answer {
@@ -165,15 +158,48 @@ impl Inner {
 
     /// Registers a hook of a client.
     async fn register(&self, client: &Arc<Client>, register: Register) -> Result<(), String> {
-        let lives = self.sessions.all();
-        let mut others: Vec<&vertebra::Hooks> = lives.iter().map(|live| live.governance.agent.hooks()).collect();
+        let principal = client.principal.name.clone();
+        self.rates.admit(&principal)?;
         let hook = register.hook.as_ref();
+        client.has_room(hook.map_or("", |hook| &hook.name))?;
         // What stands in sessions to come is known from one that nobody opens.
         let names_others = hook.is_some_and(|hook| !hook.before.is_empty() || !hook.after.is_empty());
-        if names_others && let Ok(sample) = self.sample().await {
-            others.push(sample.hooks());
+        let sample = if names_others { self.sample().await.ok().map(|agent| agent.hooks().clone()) } else { None };
+        let (client, lives) = (client.clone(), self.sessions.all());
+        let registered = self
+            .change_hooks(move || {
+                let mut others: Vec<&vertebra::Hooks> =
+                    lives.iter().map(|live| live.governance.agent.hooks()).collect();
+                others.extend(&sample);
+                client.register(register, &lives, &others)
+            })
+            .await;
+        if registered.is_err() {
+            self.rates.refused(&principal);
         }
-        client.register(register, &lives, &others)
+        registered
+    }
+
+    /// Changes the hooks of a client. Patterns are compiled for that, in every session that is open.
+    async fn change_hooks(&self, change: impl FnOnce() -> Result<(), String> + Send + 'static) -> Result<(), String> {
+        let _turn = self.registering.acquire().await;
+        aside(change).await.map_err(|status| status.message().to_owned())?
+    }
+
+    /// What the hooks of a session say of an event, or without a session those of the principal's clients.
+    async fn try_event(&self, event: &str, session_id: &str, principal: &Principal) -> Result<FireResponse, Status> {
+        let wrong = |error: String| Status::invalid_argument(format!("the event: {error}"));
+        let event: Value = serde_json::from_str(event).map_err(|error| wrong(error.to_string()))?;
+        let happened = Happened::read(&event).map_err(|error| wrong(error.to_string()))?;
+        let Trial { judgement, record } = if session_id.is_empty() {
+            policy::fire(&own(self, principal)?.agent, &happened).await
+        } else {
+            policy::fire(&self.sessions.find(session_id, principal)?.governance.agent, &happened).await
+        };
+        Ok(FireResponse {
+            judgement_json: serde_json::to_string(&judgement).unwrap_or_default(),
+            record_json: serde_json::to_string(&record).unwrap_or_default(),
+        })
     }
 
     /// A client was lost for too long.
@@ -184,6 +210,11 @@ impl Inner {
             }
         }
     }
+}
+
+/// Does work that takes its time on a thread that nobody else waits for.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Status> {
+    spawn_blocking(work).await.map_err(|error| Status::internal(format!("the work was not finished: {error}")))
 }
 
 /// The first thing a client says.

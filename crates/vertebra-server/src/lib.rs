@@ -26,7 +26,7 @@ pub use vertebra::BoxFuture;
 pub use self::{
     approvals::Questions,
     lanes::Lane,
-    limits::{Limits, Places},
+    limits::{Limits, Places, Refused},
     listen::{Address, AddressError, Listener, Machine, MachinePort, Tls, TlsError, bridge},
     server::{Agents, Made, Refusal, Server, Wanted},
 };

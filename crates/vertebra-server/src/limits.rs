@@ -13,6 +13,8 @@ pub struct Limits {
     pub clients: usize,
     /// Hooks of one client.
     pub hooks: usize,
+    /// Registrations of one principal that are refused.
+    pub refused: Refused,
     /// Events that wait for the answers of one client.
     pub in_flight: usize,
     /// Commands that are under way at once, in all lanes together. What asks models is under way for long: leave room
@@ -54,6 +56,15 @@ pub struct Limits {
     pub drain: Duration,
 }
 
+/// How many registrations may be refused. Over that, further ones are not even read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused {
+    /// In a row.
+    pub at_once: u32,
+    /// After this time, one more.
+    pub every: Duration,
+}
+
 /// How many commands of a lane there are at most. Each of them belongs to somebody, who is its key: a session or a
 /// principal. Keys take turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +86,7 @@ impl Default for Limits {
             sessions_of_one: 2048,
             clients: 256,
             hooks: 256,
+            refused: Refused { at_once: 32, every: Duration::from_secs(1) },
             in_flight: 4096,
             commands: 1280,
             commands_reserved: 64,

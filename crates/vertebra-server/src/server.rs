@@ -4,7 +4,7 @@ use std::{any::Any, sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use tokio::{
-    sync::OnceCell,
+    sync::{OnceCell, Semaphore},
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ use vertebra_journal::Store;
 
 use crate::{
     Limits, Listener, Questions,
-    clients::Clients,
+    clients::{Clients, Rates},
     door::Door,
     lanes::{Full, Lane, Lanes, Permit},
     listen::Lobby,
@@ -40,6 +40,9 @@ const KEEP_ALIVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// How long whoever still reads has to hear the end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How many registrations are read at once.
+const REGISTERING: usize = 2;
 
 /// What is told of as well or not: all of the server, and each service.
 const SERVICES: [&str; 5] =
@@ -91,6 +94,9 @@ pub(crate) struct Inner {
     pub(crate) lanes: Lanes,
     pub(crate) sessions: Table,
     pub(crate) clients: Clients,
+    pub(crate) rates: Rates,
+    /// Registrations are read by few threads at once, and those that answer requests are not among them.
+    pub(crate) registering: Semaphore,
     pub(crate) questions: Questions,
     /// An agent that nobody gets: what it has, others have.
     sample: OnceCell<Made>,
@@ -110,6 +116,8 @@ impl Server {
             lanes: Lanes::new(&limits),
             sessions: Table::default(),
             clients: Clients::default(),
+            rates: Rates::new(limits.refused),
+            registering: Semaphore::new(REGISTERING),
             questions: Questions::new(journal.clone()),
             journal,
             limits,

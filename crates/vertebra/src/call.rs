@@ -63,8 +63,7 @@ impl Call {
 
     /// Whether its command has more to it than [`simple_commands`](Self::simple_commands) lists.
     pub fn is_beyond_reading(&self) -> bool {
-        let Listed { commands, is_whole } = self.listed();
-        !is_whole || commands.len() >= shell::MAX_COMMANDS
+        !self.listed().is_whole
     }
 
     /// Each simple command that the call would run, whether its command is a line or a list of words. A line that is one

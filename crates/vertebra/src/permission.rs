@@ -99,7 +99,7 @@ fn beyond_judgement(before: &ToolAsked, after: &ToolAsked) -> Option<&'static st
     if !after.call.is_same_call(&before.call) || after.at.run != before.at.run {
         return Some("a hook changed which call this is");
     }
-    after.call.is_beyond_reading().then_some("the command line is too long to analyse")
+    after.call.is_beyond_reading().then_some("the command is too complex to judge; split it into simpler commands")
 }
 
 /// A refusal, in words that tell an opinion from a crash.

@@ -6,6 +6,7 @@
 
 mod scan;
 
+mod braces;
 mod command;
 mod document;
 mod expansion;
@@ -19,6 +20,8 @@ mod tests;
 
 use scan::Scan;
 
+pub use braces::expand_braces;
+
 /// Lines longer than this are cut at separators instead of being read.
 const MAX_LINE: usize = 64 * 1024;
 /// How deep substitutions, subshells and scripts in arguments are followed.
@@ -29,9 +32,7 @@ const MAX_READ: usize = 4 * MAX_LINE;
 const READ_AGAIN: usize = 16;
 const SMALL_LINE: usize = 1024;
 
-/// The most commands that [`simple_commands`] lists.
-///
-/// A list of this length may be incomplete: a policy that must not miss anything refuses such a line.
+/// The most commands that [`simple_commands`] lists. A line with more of them [is beyond reading](is_beyond_reading).
 pub const MAX_COMMANDS: usize = 1000;
 
 /// Lists every simple command inside a shell command line, as plain text, in the order of the source.

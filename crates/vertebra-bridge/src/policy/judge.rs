@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 use vertebra::{
-    Agent, AgentState, Alone, Args, At, Kind, Name, Ran, Record, Ruling, RunInfo, ToolSpec, Verdict as _, shell,
+    Agent, AgentState, Alone, Args, At, Clock, Kind, Name, Ran, Record, Ruling, RunInfo, SystemClock, ToolSpec,
+    Verdict as _, shell,
 };
 use vertebra_kit::{
     bash::policy::{self as bash, Ground},
@@ -73,7 +74,7 @@ impl Policy {
     }
 
     /// What the rules and the kit's own judgement of commands say of a call.
-    fn on_call(&self, event: &Value) -> Option<Word> {
+    async fn on_call(&self, event: &Value) -> Option<Word> {
         let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
         let args = Args::try_from(event.get("args")?.clone()).ok()?;
         let mut spec = ToolSpec::new(text("tool"), "");
@@ -93,30 +94,27 @@ impl Policy {
             };
             Some(Word { decision, reason: told.reason, by })
         });
-        let harm = || {
+        let harm = async || {
             let home = std::env::home_dir().map_or_else(|| "/".to_owned(), |home| home.to_string_lossy().into_owned());
             let ground = Ground::new(folder, home);
             let given = ["command", "cmd"].iter().filter_map(|name| args.get(name)).filter(|_| text("tool") == "bash");
-            let judged = given.filter_map(line).map(|line| bash::judge(&line, &ground));
-            let mut denied = judged.filter(|judged| judged.decision == bash::Decision::Deny);
-            denied.next().map(|judged| Word {
-                decision: Decision::Deny,
-                reason: judged.reason,
-                by: "bash policy".to_owned(),
-            })
+            let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+            for line in given.filter_map(line) {
+                let judged = bash::judge_aside(&clock, &line, &ground).await;
+                if judged.decision == bash::Decision::Deny {
+                    let by = "bash policy".to_owned();
+                    return Some(Word { decision: Decision::Deny, reason: judged.reason, by });
+                }
+            }
+            None
         };
-        let unread = || {
-            let mut lines = ["command", "cmd"].iter().filter_map(|name| args.get(name)).filter_map(line);
-            let counts = self.has_rules || self.in_force().any(PolicyHook::is_about_commands);
-            (counts && lines.any(|line| shell::is_beyond_reading(&line))).then(|| Word {
-                decision: Decision::Deny,
-                reason: "the command line is too long to be judged".to_owned(),
-                by: "policy".to_owned(),
-            })
-        };
+        let reads_commands = self.has_rules || self.in_force().any(PolicyHook::is_about_commands);
         match rule {
             Some(word) if word.decision == Decision::Deny => Some(word),
-            other => unread().or_else(harm).or(other),
+            other => match unread(&args).filter(|_| reads_commands) {
+                Some(word) => Some(word),
+                None => harm().await.or(other),
+            },
         }
     }
 }
@@ -167,10 +165,11 @@ impl Court<'_> {
             state,
             record: outcome.record,
         })
+        .await
     }
 
     /// Makes the judgement. It has no type of the point's, so that it is compiled once for all points.
-    fn settle(self, fired: Fired) -> Trial {
+    async fn settle(self, fired: Fired) -> Trial {
         let Fired { open, before, after, is_call, decision, unfinished, mut state, record } = fired;
         let mut judgement = Judgement { goes_on: true, ..Judgement::default() };
         self.tell_of_hooks(&record, &mut judgement);
@@ -187,8 +186,13 @@ impl Court<'_> {
             judgement.reason.clone_from(&record.reason);
             judgement.decided_by = Some(self.author(&by));
         }
-        if is_call
-            && let Some(word) = self.policy.and_then(|policy| policy.on_call(&after))
+        let word = match self.policy {
+            Some(policy) if is_call => policy.on_call(&after).await,
+            // Matchers of an agent's hooks may not have seen all of such a line.
+            None if is_call => after.get("args").and_then(|args| unread(&Args::try_from(args.clone()).ok()?)),
+            Some(_) | None => None,
+        };
+        if let Some(word) = word
             && judgement.decision.is_none_or(|decision| decision < word.decision)
         {
             judgement.decision = Some(word.decision);
@@ -212,6 +216,16 @@ struct Fired {
     unfinished: u64,
     state: AgentState,
     record: Record,
+}
+
+/// Denies a command line that is beyond what matchers and rules read of it.
+fn unread(args: &Args) -> Option<Word> {
+    let mut lines = ["command", "cmd"].iter().filter_map(|name| args.get(name)).filter_map(line);
+    lines.any(|line| shell::is_beyond_reading(&line)).then(|| Word {
+        decision: Decision::Deny,
+        reason: "the command is too complex to judge; split it into simpler commands".to_owned(),
+        by: "policy".to_owned(),
+    })
 }
 
 /// A command as a line, also where it is a list of words.

@@ -250,7 +250,7 @@ async fn a_line_that_is_more_than_can_be_read_is_no_yes() {
     for line in [many, long] {
         let judged = judged(&policy, bash(&line)).await;
         assert_eq!(judged.decision, Some(Decision::Deny), "{}", &line[..40]);
-        assert!(judged.reason.is_some_and(|reason| reason.contains("too long to be judged")));
+        assert!(judged.reason.is_some_and(|reason| reason.contains("too complex to judge")));
     }
     let plain = super::tests::policy(&[(Level::User, &hook("no", "match = { tool = \"other\" }\ndeny = \"no\""))]);
     let document = format!("cat > a <<'E'\n{}\nE", "x\n".repeat(40_000));

@@ -5,7 +5,7 @@ mod command;
 use std::sync::Arc;
 
 use globset::GlobBuilder;
-use vertebra::{Event, events::ToolAsked, shell};
+use vertebra::{Event, events::ToolAsked};
 
 use crate::{
     front_matter::Words,
@@ -146,7 +146,7 @@ impl<'a> Subjects<'a> {
             all.extend(call.command().map(str::to_owned));
         }
         // A list that long may leave something out, so nobody can say what the call is about.
-        if all.len() >= shell::MAX_COMMANDS {
+        if call.is_beyond_reading() {
             all.clear();
         }
         Self { all, redirected: call.command().is_some_and(command::is_redirected), folder: None }
@@ -236,7 +236,7 @@ mod tests {
         }
         assert!(!git.covers(&asked("bash", json!({"command": ["rm", "x"]}))), "a command as a list of words");
         assert!(!git.covers(&asked("bash", json!({}))), "a call that says nothing");
-        let many: Vec<String> = (0..shell::MAX_COMMANDS).map(|number| format!("git show {number}")).collect();
+        let many: Vec<String> = (0..vertebra::shell::MAX_COMMANDS).map(|number| format!("git show {number}")).collect();
         assert!(!git.covers(&bash(&many.join("; "))), "a line that is too long to be judged");
     }
 

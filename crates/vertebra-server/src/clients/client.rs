@@ -126,11 +126,22 @@ impl Client {
         self.lock().hooks.clone()
     }
 
+    /// Whether there is room for a hook of this name.
+    pub(crate) fn has_room(&self, name: &str) -> Result<(), String> {
+        let state = self.lock();
+        let is_known = state.hooks.iter().any(|hooked| hooked.stand.name == name);
+        if is_known || state.hooks.len() < self.max_hooks { Ok(()) } else { Err(self.no_room()) }
+    }
+
+    fn no_room(&self) -> String {
+        format!("a client has at most {} hooks", self.max_hooks)
+    }
+
     /// Puts a list of hooks in place of the one there is, if it is not too long. Whoever waits for the answer of one that
     /// is not in it is told.
     pub(super) fn set_hooks(&self, hooks: Vec<Hooked>) -> Result<(), String> {
         if hooks.len() > self.max_hooks {
-            return Err(format!("a client has at most {} hooks", self.max_hooks));
+            return Err(self.no_room());
         }
         let mut state = self.lock();
         let gone = |waiting: &&Waiting| hooks.iter().all(|hooked| hooked.stand.name != waiting.event.hook);

@@ -3,6 +3,7 @@
 mod client;
 mod governance;
 mod outbox;
+mod rate;
 mod remote;
 mod spec;
 
@@ -24,6 +25,7 @@ pub(crate) use self::{
     client::{Client, Link},
     governance::Governance,
     outbox::{Outbox, outbox},
+    rate::Rates,
     spec::to_json,
 };
 use crate::{

@@ -4,6 +4,7 @@
 
 mod approvals;
 mod conformance;
+mod delays;
 mod drain;
 mod hooks;
 mod hostile;

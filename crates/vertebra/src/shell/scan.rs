@@ -123,8 +123,12 @@ impl<'text, 'found> Scan<'text, 'found> {
         if (command.is_empty() || command.head == Head::Loop) && self.arithmetic() {
             // A shell without arithmetic commands takes `((…))` for two subshells.
             let subshells = self.slice(start + 2, self.at - 2);
-            if command.is_empty() && self.depth < MAX_DEPTH && self.found.may_read(subshells) {
-                Scan::new(subshells, self.depth + 1, self.found).list(End::Text);
+            if command.is_empty() && self.depth < MAX_DEPTH {
+                if self.found.may_read(subshells) {
+                    Scan::new(subshells, self.depth + 1, self.found).list(End::Text);
+                } else {
+                    rough::split(subshells, self.found);
+                }
             }
             return;
         }

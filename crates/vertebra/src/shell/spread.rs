@@ -1,10 +1,12 @@
 //! Words that a shell makes several of: braces, and blanks that are written as `$IFS`.
 
+use super::expand_braces;
+
 /// The most words that one is spread into.
 const MOST_WORDS: usize = 64;
 
-/// How many steps it may take for each byte of a command: what would take more is not worth it.
-const STEPS_PER_BYTE: usize = 64;
+/// How many bytes they may have for each byte of a command: what would take more is not worth it.
+const BYTES_PER_BYTE: usize = 16;
 
 /// Whether a shell may make several words of this one.
 pub(super) fn may_spread(word: &str) -> bool {
@@ -15,15 +17,16 @@ pub(super) fn may_spread(word: &str) -> bool {
 /// are gone from them, so either may be wrong.
 pub(super) fn spread(words: &[String]) -> Vec<Vec<String>> {
     let blank = |word: &str| word.replace("${IFS}", " ").replace("$IFS", " ");
-    let mut left = STEPS_PER_BYTE * words.iter().map(|word| word.len() + 16).sum::<usize>();
+    let mut left = BYTES_PER_BYTE * words.iter().map(|word| word.len() + 16).sum::<usize>();
     let mut read = Some(Vec::new());
     for word in words {
-        let mut found = Vec::new();
-        let whole = braces(word, &mut found, &mut left);
-        read = read.filter(|_| whole.is_ok());
+        let found = expand_braces(word, MOST_WORDS, left, variable);
+        let bytes: usize = found.iter().flatten().map(String::len).sum();
+        left = left.saturating_sub(bytes);
+        read = read.filter(|_| found.is_some());
         if let Some(read) = &mut read {
             // Only what stands for a blank divides a word: other blanks were quoted.
-            for word in found {
+            for word in found.into_iter().flatten() {
                 let parts = blank(&word.replace(' ', "\0"));
                 read.extend(parts.split_whitespace().map(|part| part.replace('\0', " ")));
             }
@@ -34,57 +37,17 @@ pub(super) fn spread(words: &[String]) -> Vec<Vec<String>> {
     read.into_iter().chain([cut]).collect()
 }
 
-/// It is not worth it.
-struct TooMuch;
-
-fn take(steps: usize, left: &mut usize) -> Result<(), TooMuch> {
-    *left = left.checked_sub(steps).ok_or(TooMuch)?;
-    Ok(())
-}
-
-fn braces(word: &str, found: &mut Vec<String>, left: &mut usize) -> Result<(), TooMuch> {
-    take(word.len(), left)?;
-    let Some((start, end, choices)) = first_choices(word, left)? else {
-        found.push(word.to_owned());
-        return if found.len() > MOST_WORDS { Err(TooMuch) } else { Ok(()) };
-    };
-    choices.iter().try_for_each(|choice| braces(&format!("{}{choice}{}", &word[..start], &word[end..]), found, left))
-}
-
-/// The first braces with something to choose in them: where they are, and what there is.
-type Choices = (usize, usize, Vec<String>);
-
-fn first_choices(word: &str, left: &mut usize) -> Result<Option<Choices>, TooMuch> {
-    for start in word.match_indices('{').map(|(at, _)| at).filter(|at| !word[..*at].ends_with('$')) {
-        let (mut depth, mut parts, mut from) = (0_usize, Vec::new(), start + 1);
-        for (at, sign) in word[start..].match_indices(['{', '}', ',']).map(|(at, sign)| (start + at, sign)) {
-            take(1, left)?;
-            match sign {
-                "{" => depth += 1,
-                "}" if depth > 1 => depth -= 1,
-                "," if depth > 1 => {}
-                // A comma of ours, or the end.
-                _ => {
-                    parts.push(word[from..at].to_owned());
-                    from = at + 1;
-                }
-            }
-            if sign == "}" && from == at + 1 {
-                let choices = if parts.len() > 1 { Some(parts) } else { range(&parts[0]) };
-                if let Some(choices) = choices {
-                    return Ok(Some((start, from, choices)));
-                }
-                break;
-            }
+/// How long the `${…}` is that a text begins with.
+fn variable(text: &str) -> usize {
+    if !text.starts_with("${") {
+        return 0;
+    }
+    let mut depth = 0_usize;
+    for (at, sign) in text.match_indices(['{', '}']) {
+        depth = if sign == "{" { depth + 1 } else { depth - 1 };
+        if depth == 0 {
+            return at + 1;
         }
     }
-    Ok(None)
-}
-
-/// `a..c`, `a..c..2`
-fn range(inner: &str) -> Option<Vec<String>> {
-    let mut ends =
-        inner.splitn(3, "..").map(|text| text.chars().next().filter(|letter| letter.len_utf8() == text.len()));
-    let (first, last) = (ends.next()??, ends.next()??);
-    (first.is_ascii() && last.is_ascii()).then(|| (first.min(last)..=first.max(last)).map(String::from).collect())
+    text.len()
 }

@@ -240,7 +240,7 @@ fn words_that_spread_are_listed_spread() {
     lists("{{r,}m,-rf,/}", "rm m -rf /");
     lists("{a,b}{c,d} x", "ac ad bc bd x");
     lists("a{b,{c,d}} {e}f,{g", "ab ac ad {e}f,{g");
-    lists("a{c..a}", "aa ab ac");
+    lists("a{c..a}", "ac ab aa");
     lists("{rm,-rf,\"a b\",/}", "rm -rf a b /");
     lists("{rm,-rf,$(echo /)}", "rm -rf $(echo /)");
     lists("{rm$IFS-rf$IFS/,x}", "rm -rf / x");

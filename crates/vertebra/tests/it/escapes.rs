@@ -37,7 +37,10 @@ async fn a_command_hidden_behind_a_thousand_others_does_not_run() {
     }
     line.push_str("rm -rf /");
     let (ran, read) = under_guard(&json!({ "command": line }).to_string()).await;
-    assert_eq!((ran, read.as_str()), (0, "blocked: the command line is too long to analyse"));
+    assert_eq!(
+        (ran, read.as_str()),
+        (0, "blocked: the command is too complex to judge; split it into simpler commands")
+    );
 }
 
 #[tokio::test]

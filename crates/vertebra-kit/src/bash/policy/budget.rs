@@ -13,6 +13,9 @@ const MAX_TIME: Duration = Duration::from_millis(500);
 /// How many steps pass between two looks at the clock.
 const LOOK: usize = 2048;
 
+/// Steps that a command may take on a thread that others wait for: less than a millisecond.
+const QUICK: usize = 16 * 1024;
+
 /// Counts the steps of a judgement. One step is about one byte read.
 pub(super) struct Budget<'c> {
     clock: &'c dyn Clock,
@@ -30,6 +33,11 @@ impl<'c> Budget<'c> {
         Self { clock, until: clock.elapsed() + MAX_TIME, spent: 0, limit, next_look: LOOK, over: false }
     }
 
+    /// The budget of a first look, which gives up early.
+    pub(super) fn quick(clock: &'c dyn Clock) -> Self {
+        Self { limit: QUICK, ..Self::new(0, clock) }
+    }
+
     /// Spends steps, and says whether there were enough. Once there are none left, or no time, there never are again.
     pub(super) fn spend(&mut self, steps: usize) -> bool {
         self.spent = self.spent.saturating_add(steps);
@@ -39,6 +47,11 @@ impl<'c> Budget<'c> {
         }
         self.over |= self.spent > self.limit;
         !self.over
+    }
+
+    /// Leaves nothing, where something would take more than is known beforehand.
+    pub(super) fn exhaust(&mut self) {
+        self.over = true;
     }
 
     /// Whether the steps or the time are used up.

@@ -29,16 +29,20 @@ pub(super) fn texts(fields: &[Field]) -> Vec<&str> {
 pub(super) struct Fields {
     done: Vec<Field>,
     current: Option<Field>,
+    /// How many bytes it took to make them.
+    bytes: usize,
 }
 
 impl Fields {
     /// Text in quotes, or escaped: it makes a word even when it is empty.
     pub(super) fn quoted(&mut self, text: &str) {
+        self.bytes += text.len();
         self.current.get_or_insert_default().text.push_str(text);
     }
 
     /// Text as it stands.
     pub(super) fn literal(&mut self, c: char) {
+        self.bytes += 1;
         let current = self.current.get_or_insert_default();
         current.glob |= matches!(c, '*' | '?' | '[');
         current.text.push(c);
@@ -58,6 +62,10 @@ impl Fields {
     /// Ends the word, if there is one.
     pub(super) fn end(&mut self) {
         self.done.extend(self.current.take());
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.done.len()
     }
 
     pub(super) fn finish(mut self) -> Vec<Field> {

@@ -1,8 +1,10 @@
 //! The policy as a guard on every call that contains a command.
 
-use vertebra::{BeforeToolUse, Capability, Kind, Kit, ask, deny, prelude::*, proceed};
+use std::{fmt, sync::Arc};
 
-use super::{super::here, Decision, Ground, judge};
+use vertebra::{BeforeToolUse, Capability, Clock, Kind, Kit, SystemClock, ask, deny, prelude::*, proceed};
+
+use super::{super::here, Decision, Ground, judge_aside};
 
 /// A guard that judges every command before it runs. It denies harmful commands and asks about commands that it cannot
 /// analyse.
@@ -19,10 +21,18 @@ use super::{super::here, Decision, Ground, judge};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct BashPolicy {
     ground: Ground,
     whose_folder: Whose,
+    clock: Arc<dyn Clock>,
+}
+
+impl fmt::Debug for BashPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { ground, whose_folder, clock: _ } = self;
+        f.debug_struct("BashPolicy").field("ground", ground).field("whose_folder", whose_folder).finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +44,19 @@ enum Whose {
 impl BashPolicy {
     /// Creates a guard for commands that run on this ground.
     pub fn new(ground: Ground) -> Self {
-        Self { ground, whose_folder: Whose::Grounds }
+        Self { ground, whose_folder: Whose::Grounds, clock: Arc::new(SystemClock::default()) }
     }
 
     /// Creates a guard for commands that run in the working folder of their agent, and otherwise on this ground.
     pub fn in_agents_folder(ground: Ground) -> Self {
-        Self { ground, whose_folder: Whose::Agents }
+        Self { whose_folder: Whose::Agents, ..Self::new(ground) }
+    }
+
+    /// Measures by another clock how long a judgement takes. One that takes too long is a denial.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
     }
 
     fn ground(&self, cx: &ToolCx<'_>) -> Ground {
@@ -65,7 +82,7 @@ impl Capability for BashPolicy {
 impl Guard<BeforeToolUse> for BashPolicy {
     async fn check(&self, cx: &ToolCx<'_>) -> Answer<BeforeToolUse> {
         let Some(command) = cx.command().map(str::to_owned).or_else(|| listed(cx)) else { return proceed() };
-        let judgement = judge(&command, &self.ground(cx));
+        let judgement = judge_aside(&self.clock, &command, &self.ground(cx)).await;
         match judgement.decision {
             Decision::Allow => proceed(),
             Decision::Ask if cx.record().gave(Kind::Allow) => proceed(),

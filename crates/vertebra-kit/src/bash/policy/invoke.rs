@@ -30,6 +30,9 @@ impl Call<'_> {
     }
 }
 
+/// The steps that it takes to find a program in the tables.
+const LOOKUP: usize = 128;
+
 /// The folders of installed programs.
 const INSTALLED: [&str; 9] = [
     "/bin",
@@ -46,8 +49,8 @@ const INSTALLED: [&str; 9] = [
 impl Judge<'_> {
     /// Judges a command, and returns its output as far as it is known.
     pub(super) fn invoke(&mut self, argv: Vec<Field>, input: &Input) -> String {
-        let work = argv.iter().map(|field| field.text.len() + 1).sum();
-        if !self.enter(work) {
+        let words: usize = argv.iter().map(|field| field.text.len() + 1).sum();
+        if !self.enter(words + input.as_ref().map_or(0, String::len)) {
             return UNKNOWN.to_string();
         }
         self.line("command", &texts(&argv).join(" "));
@@ -159,6 +162,8 @@ impl Judge<'_> {
             return self.invoke(argv[1..].to_vec(), input);
         }
         match self.place(word) {
+            // A wrapper in a project is the tool that it is named after.
+            Place::Inside if matches!(base, "gradlew" | "mvnw") => return self.program(base, argv, input),
             Place::Inside => {}
             _ => self.unknown(format!("runs {}, a program outside the working folder", shown(word))),
         }
@@ -217,6 +222,7 @@ impl Judge<'_> {
     }
 
     fn known_or_foreign(&mut self, call: &Call<'_>) -> String {
+        self.charge(LOOKUP);
         if let Some(rule) = rules::rule(call.name) {
             return rule(self, call);
         }
@@ -229,7 +235,7 @@ impl Judge<'_> {
     /// Hides the functions of the shell from programs, except exported ones.
     fn outside_of_the_shell<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
         let own = std::mem::take(&mut self.scope.functions);
-        self.charge(self.scope.exported.size());
+        self.charge(8 * self.scope.exported.size());
         for name in &self.scope.exported {
             if let Some(body) = own.get(name) {
                 self.scope.functions.insert_mut(name.clone(), body.clone());
@@ -261,6 +267,9 @@ impl Judge<'_> {
     /// Returns what would be denied if the arguments of a program were a command.
     pub(super) fn harm_in_arguments(&mut self, call: &Call<'_>) -> Option<(Class, String)> {
         for at in 1..call.argv.len().min(6) {
+            if !self.charge(LOOKUP) {
+                return None;
+            }
             let tail = &call.argv[at..];
             let word = tail[0].text.rsplit('/').next().unwrap_or_default();
             let judged = if tail[0].text.contains(' ') {

@@ -21,6 +21,10 @@ use super::{
 
 /// The longest command that is analysed. A shell accepts no longer argument either.
 const MAX_COMMAND: usize = 128 * 1024;
+/// The longest command that is judged at once, whoever waits.
+const MAX_QUICK: usize = 2 * 1024;
+/// The longest command that a second parser reads properly; a longer one is likely a document.
+const MAX_SECOND: usize = 64 * 1024;
 /// How deeply scripts, substitutions and compound commands are followed.
 const MAX_DEPTH: usize = 40;
 /// How many commands are judged.
@@ -89,8 +93,21 @@ pub(super) fn judge(command: &str, ground: &Ground, clock: &dyn Clock) -> Judgem
     follow(command, ground, clock).finish(command)
 }
 
+/// Judges a command if that takes few steps.
+pub(super) fn quick(command: &str, ground: &Ground, clock: &dyn Clock) -> Option<Judgement> {
+    if command.len() > MAX_QUICK {
+        return None;
+    }
+    let judge = within(command, ground, Budget::quick(clock));
+    (!judge.budget.is_over()).then(|| judge.finish(command))
+}
+
 pub(super) fn follow<'g>(command: &str, ground: &'g Ground, clock: &'g dyn Clock) -> Judge<'g> {
-    let mut judge = Judge::new(ground, Budget::new(command.len().min(MAX_COMMAND), clock));
+    within(command, ground, Budget::new(command.len().min(MAX_COMMAND), clock))
+}
+
+fn within<'g>(command: &str, ground: &'g Ground, budget: Budget<'g>) -> Judge<'g> {
+    let mut judge = Judge::new(ground, budget);
     judge.at = 0..command.len();
     if command.len() > MAX_COMMAND {
         judge.give_up(format!("the command is too long to judge (limit: {} KiB)", MAX_COMMAND / 1024));
@@ -288,8 +305,10 @@ impl<'g> Judge<'g> {
     /// Checks the commands that a second parser finds. A command that the grammar did not show must be harmless.
     fn second_opinion(&mut self, command: &str) {
         let others = shell::simple_commands(command);
-        if others.len() >= shell::MAX_COMMANDS {
-            self.give_up(format!("the command is too complex to judge: it runs {} commands", shell::MAX_COMMANDS));
+        if command.len() <= MAX_SECOND && shell::is_beyond_reading(command) {
+            self.too_complex();
+        } else if others.len() >= shell::MAX_COMMANDS {
+            self.unknown(format!("the line has too many commands to analyse (limit: {})", shell::MAX_COMMANDS));
         }
         for other in others {
             if !self.charge(other.len()) {

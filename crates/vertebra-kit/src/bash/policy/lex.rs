@@ -108,6 +108,17 @@ impl<'t> Cursor<'t> {
         &self.text[begin..self.at - usize::from(closed)]
     }
 
+    /// How many bytes here are something quoted, or a substitution; none if it is another character.
+    pub(super) fn opaque(&mut self) -> usize {
+        let begin = self.at;
+        match self.bump() {
+            Some(c) if self.pass_quoted(c) => {}
+            Some('$') => self.pass_dollar(),
+            Some(_) | None => return 0,
+        }
+        self.at - begin
+    }
+
     /// Passes what follows a `$` outside of single quotes, if it is a bracketed form.
     pub(super) fn pass_dollar(&mut self) {
         if let Some(frame) = self.after_dollar() {

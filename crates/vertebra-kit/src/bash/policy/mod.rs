@@ -5,7 +5,6 @@
 //! boundary; this policy gives early denials, and questions with a reason.
 
 mod arith;
-mod braces;
 mod budget;
 mod building;
 mod code;
@@ -32,9 +31,10 @@ mod variables;
 mod walk;
 mod word;
 
-use std::{collections::BTreeSet, fmt, ops::Range};
+use std::{collections::BTreeSet, fmt, ops::Range, sync::Arc};
 
 use serde::Serialize;
+use tokio::{runtime::Handle, task::spawn_blocking};
 use vertebra::{Clock, SystemClock};
 
 pub use guard::BashPolicy;
@@ -200,4 +200,28 @@ pub fn judge_by(clock: &dyn Clock, command: &str, ground: &Ground) -> Judgement 
 /// that runs it (a question), by the words in it.
 pub fn judge_script(text: &str) -> Option<(Decision, &'static str)> {
     rules::own::in_text(text)
+}
+
+/// Judges a command without holding up other tasks of the runtime: one that takes more than a moment is judged on a thread
+/// for blocking work.
+pub async fn judge_aside(clock: &Arc<dyn Clock>, command: &str, ground: &Ground) -> Judgement {
+    if let Some(judgement) = judge::quick(command, ground, &**clock) {
+        return judgement;
+    }
+    if Handle::try_current().is_err() {
+        return judge_by(&**clock, command, ground);
+    }
+    let (clock, command, ground) = (clock.clone(), command.to_owned(), ground.clone());
+    match spawn_blocking(move || judge_by(&*clock, &command, &ground)).await {
+        Ok(judgement) => judgement,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // The runtime shuts down.
+        Err(_) => Judgement {
+            decision: Decision::Deny,
+            classes: BTreeSet::from([Class::Unknown]),
+            reason: "the command could not be judged: the program is shutting down".to_owned(),
+            span: None,
+            outline: Vec::new(),
+        },
+    }
 }

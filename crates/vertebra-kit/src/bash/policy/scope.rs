@@ -86,7 +86,8 @@ impl Scope {
             ("TMPDIR", "/tmp"),
             ("SHELL", "/bin/bash"),
             ("BASH", "/bin/bash"),
-            ("OLDPWD", folder),
+            // Where an earlier command of the same shell came from is not known.
+            ("OLDPWD", &UNKNOWN.to_string()),
             // The parent of the shell: killing it would kill everything.
             ("PPID", "1"),
         ] {

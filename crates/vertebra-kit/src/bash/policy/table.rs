@@ -129,6 +129,9 @@ pub(super) fn program(name: &str) -> Option<Program> {
 
 fn listed(name: &str) -> Option<Program> {
     let (tool, sub) = name.split_once(' ').map_or((name, None), |(tool, sub)| (tool, Some(sub)));
+    if tool.is_empty() {
+        return None;
+    }
     let byte = |place: Option<usize>| place.and_then(|place| TABLES.as_bytes().get(place));
     // A letter or two stand everywhere: only those are looked at that may be a whole name.
     let is_whole = |place: &usize| {

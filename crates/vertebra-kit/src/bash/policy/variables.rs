@@ -223,6 +223,7 @@ impl Judge<'_> {
     }
 
     fn variable_for_programs(&mut self, name: &str, value: &str) {
+        self.charge(name.len() + value.len());
         let lower = name.to_ascii_lowercase();
         let of_cargo = name.starts_with("CARGO_") && (name.ends_with("_RUNNER") || name.ends_with("_LINKER"));
         if COMMANDS.contains(&name) {
@@ -270,6 +271,9 @@ impl Judge<'_> {
     /// Programs are found in these folders first.
     fn search_path(&mut self, value: &str) {
         for folder in value.split(':') {
+            if !self.charge(folder.len() + 32) {
+                return;
+            }
             if !is_known(folder) {
                 continue;
             }

@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
+use vertebra::shell;
+
 use super::{
     arith,
-    braces::braces,
     expansion::Expanded,
     fields::{Field, Fields},
     judge::{Judge, Origin},
@@ -13,12 +14,16 @@ use super::{
     value::{UNKNOWN, bounded, is_known},
 };
 
+/// The largest number of words that braces may expand to.
+const MAX_BRACES: usize = 256;
+
 impl Judge<'_> {
     /// Returns the words that one written word expands to.
     pub(super) fn fields(&mut self, raw: &str, origin: &Origin) -> Vec<Field> {
         if raw.contains('{') {
             self.charge(raw.len());
-            let Some(words) = braces(raw, self.budget.left()) else {
+            let opaque = |rest: &str| Cursor::new(rest).opaque();
+            let Some(words) = shell::expand_braces(raw, MAX_BRACES, self.budget.left(), opaque) else {
                 self.unknown("the braces expand to too many words");
                 return vec![Field::plain(UNKNOWN)];
             };
@@ -41,9 +46,8 @@ impl Judge<'_> {
 
     /// The words of an expansion, which may be longer than its text.
     fn finished(&mut self, out: Fields) -> Vec<Field> {
-        let fields = out.finish();
-        self.charge(fields.iter().map(|field| 1 + field.text.len()).sum());
-        fields
+        self.charge(out.bytes());
+        out.finish()
     }
 
     /// The text of a word where no splitting happens: assigned values, here-strings.
@@ -109,7 +113,11 @@ impl Judge<'_> {
     fn tilde(&mut self, cursor: &mut Cursor<'_>, out: &mut Fields) {
         let rest = cursor.rest();
         let Some(after) = rest.strip_prefix('~') else { return };
-        let name = &after[..after.find(['/', ':']).unwrap_or(after.len())];
+        let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-')));
+        let name = &after[..end.unwrap_or(after.len())];
+        if !after[name.len()..].is_empty() && !after[name.len()..].starts_with(['/', ':']) {
+            return;
+        }
         let folder = match name {
             "" => self.scope.get("HOME"),
             "+" => self.scope.get("PWD"),

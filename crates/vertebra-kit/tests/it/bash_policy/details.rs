@@ -70,7 +70,12 @@ fn a_reason_says_what_the_command_does_and_what_to_do() {
             "`gcloud` can change cloud resources or read their secrets, so a person must approve it",
         ),
         ("shutdown now", "`shutdown` can damage the system, which agents may not do"),
-        ("ssh host ls", "connects to another machine"),
+        ("ssh prod ls", "connects to another machine: prod"),
+        ("ssh -p 22 -i key me@prod.example ls", "connects to another machine: prod.example"),
+        (
+            "git config remote.origin.url https://other.example/a.git",
+            "changes where a git remote leads: other.example",
+        ),
     ] {
         assert_eq!(judged(command).reason, reason, "{command}");
     }
@@ -94,6 +99,15 @@ fn a_folder_that_holds_the_home_folder_does_not_make_it_the_agents_own() {
         }
         assert_eq!(judge("rm build.log", &ground).decision, Decision::Allow, "{folder}");
     }
+}
+
+#[test]
+fn a_folder_for_temporary_files_that_holds_the_project_is_not_deleted() {
+    let ground = Ground::new("/tmp/work/project", "/home/user");
+    for command in ["rm -rf \"$(pwd)/..\"", "rm -rf \"$(pwd)/../..\"", "rm -rf /tmp/work", "rm -rf ../*"] {
+        assert_eq!(judge(command, &ground).decision, Decision::Deny, "{command}");
+    }
+    assert_eq!(judge("rm -rf /tmp/other ../other", &ground).decision, Decision::Allow);
 }
 
 #[test]

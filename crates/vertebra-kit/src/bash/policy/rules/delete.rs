@@ -60,7 +60,10 @@ pub(super) fn delete(judge: &mut Judge<'_>, target: &Field, recursive: bool) {
         Place::Scratch => {
             let path = judge.resolved(&target.text).unwrap_or_default();
             let whole = judge.ground.writable.iter().any(|folder| is_below(folder, path.trim_end_matches("/*")));
-            if whole {
+            let holds = |inner: &str| is_below(inner, path.trim_end_matches("/*"));
+            if holds(&judge.ground.folder) || holds(&judge.ground.home) {
+                judge.deny(class, format!("deletes {text}, which holds the working folder or the home folder"));
+            } else if whole {
                 judge.deny(class, format!("deletes all of {text}"));
             }
         }

@@ -14,7 +14,7 @@ use super::super::{
 use super::network::{host_of, is_remote};
 
 /// Settings whose value is a program, or leads to one.
-const RUNS: [&str; 27] = [
+const RUNS: [&str; 26] = [
     "core.pager",
     "core.editor",
     "core.sshcommand",
@@ -40,10 +40,9 @@ const RUNS: [&str; 27] = [
     "core.alternaterefscommand",
     "core.attributesfile",
     "interactive.difffilter",
-    "remote.",
     "url.",
 ];
-const RUNS_BY_END: [&str; 11] = [
+const RUNS_BY_END: [&str; 14] = [
     ".program",
     ".proxy",
     ".cmd",
@@ -55,6 +54,9 @@ const RUNS_BY_END: [&str; 11] = [
     ".driver",
     ".helper",
     ".path",
+    ".uploadpack",
+    ".receivepack",
+    ".vcs",
 ];
 
 pub(super) fn git(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
@@ -99,6 +101,14 @@ fn setting(judge: &mut Judge<'_>, name: &str, value: &str) {
     }
     if let Some(command) = value.strip_prefix('!') {
         judge.run_argument(command);
+    }
+    if lower.starts_with("remote.") && (lower.ends_with(".url") || lower.ends_with(".pushurl")) {
+        if let Some(command) = value.strip_prefix("ext::") {
+            judge.run_argument(command);
+            judge.unknown(format!("the git setting `{name}` runs a program"));
+        } else {
+            judge.send(value, "", "changes where a git remote leads");
+        }
     }
     let runs =
         RUNS.iter().any(|prefix| lower.starts_with(prefix)) || RUNS_BY_END.iter().any(|end| lower.ends_with(end));
@@ -161,6 +171,9 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
         "hash-object" => parsed.operands.iter().for_each(|file| drop(judge.look(&file.text))),
         "reset" if has(&["--hard"]) && judge.scope.cwd.absolute => {
             judge.ask(Class::WriteOutside, "discards uncommitted changes");
+        }
+        "stash" if has(&["clear"]) => {
+            judge.ask(Class::RecursiveDelete, "deletes all stashes, which cannot be restored");
         }
         "reflog" if has(&["expire", "delete"]) => {
             judge.ask(Class::RecursiveDelete, "deletes reflog entries, so lost commits cannot be restored");

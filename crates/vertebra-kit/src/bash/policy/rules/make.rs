@@ -30,7 +30,16 @@ pub(super) fn make(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         },
         false,
     );
-    let folder = parsed.value(&["-C", "--directory"]).map(|folder| folder.text.clone());
+    // Each further folder is relative to the one before.
+    let folder = parsed
+        .options
+        .iter()
+        .filter(|(name, _)| matches!(name.as_str(), "-C" | "--directory"))
+        .filter_map(|(_, value)| value.as_ref())
+        .fold(None, |before: Option<String>, next| match before {
+            Some(before) if !next.text.starts_with('/') => Some(format!("{before}/{}", next.text)),
+            Some(_) | None => Some(next.text.clone()),
+        });
     let within = |file: &str| folder.as_ref().map_or_else(|| file.to_owned(), |folder| format!("{folder}/{file}"));
     let file = parsed.value(&["-f", "--file", "--makefile"]).map(|file| file.text.clone());
     let rules = match file.as_deref() {
@@ -59,7 +68,7 @@ pub(super) fn make(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         }
     }
     if let Some(folder) = folder
-        && !matches!(judge.place(&folder), Place::Inside | Place::Scratch)
+        && judge.place(&folder) != Place::Inside
     {
         judge.unknown("runs `make` outside the working folder");
     }

@@ -96,7 +96,9 @@ const CURL_VALUES: [&str; 36] = [
     "--url",
     "-w",
 ];
-const CURL_MORE: [&str; 36] = [
+const CURL_MORE: [&str; 38] = [
+    "--proto",
+    "--proto-redir",
     "--write-out",
     "--connect-timeout",
     "--retry",
@@ -392,6 +394,20 @@ pub(super) fn wget(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if printed { REMOTE.to_string() } else { String::new() }
 }
 
+/// The first operand of `ssh`: the machine to connect to.
+fn destination<'w>(words: &[&'w str]) -> &'w str {
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        match word.strip_prefix('-') {
+            None => return word,
+            // Options that take the next word as their value.
+            Some(option) if option.len() == 1 && "BbcDEeFIiJLlmOoPpQRSWw".contains(option) => _ = rest.next(),
+            Some(_) => {}
+        }
+    }
+    ""
+}
+
 pub(super) fn ssh(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     if call.args().iter().all(|arg| matches!(arg.text.as_str(), "-V" | "-G" | "-Q")) && !call.args().is_empty() {
         return UNKNOWN.to_string();
@@ -421,7 +437,8 @@ pub(super) fn ssh(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     }
     let own = words.iter().any(|word| !word.starts_with('-') && judge.is_own_host(word));
     if !own || call.name != "ssh" {
-        judge.send("", &what, "connects to another machine");
+        let host = if call.name == "scp" { "" } else { destination(&words) };
+        judge.send(host, &what, "connects to another machine");
     } else {
         judge.ask(Class::PrivilegeEscalation, "logs in to this machine");
     }

@@ -32,6 +32,16 @@ pub(super) fn node(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let first = words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
     let runs_package = matches!(call.name, "npx" | "bunx" | "pnpx") || matches!(first, "exec" | "x" | "dlx");
     let skipped = usize::from(!matches!(call.name, "npx" | "bunx" | "pnpx"));
+    if words.iter().any(|word| *word == "--registry" || word.starts_with("--registry=")) {
+        judge.ask(Class::RemoteCode, format!("`{} --registry` takes packages from another registry", call.name));
+    }
+    let prefix = words.iter().enumerate().find_map(|(at, word)| match *word {
+        "--prefix" | "-C" => words.get(at + 1).copied(),
+        word => word.strip_prefix("--prefix="),
+    });
+    if prefix.is_some_and(|folder| judge.place(folder) != Place::Inside) {
+        judge.unknown(format!("`{}` runs the scripts of a package outside the working folder", call.name));
+    }
     if let Some(at) = words.iter().position(|word| matches!(*word, "-c" | "--call")) {
         judge.run_argument(words.get(at + 1).unwrap_or(&""));
         return UNKNOWN.to_string();
@@ -181,6 +191,10 @@ pub(super) fn go(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
         } else {
             super::run_file(judge, &target.text, &[]);
         }
+    }
+    let writes = |word: &Field| matches!(word.text.as_str(), "-w" | "--w" | "-u" | "--u");
+    if call.args().first().is_some_and(|first| first.text == "env") && call.args().iter().any(writes) {
+        judge.ask(Class::RemoteCode, "`go env -w` changes for every project where packages come from, or what runs");
     }
     by_table(judge, call)
 }

@@ -1,9 +1,5 @@
 //! Expands braces: `{a,b}` and `{1..9}` in one pass over a word.
 
-use super::lex::Cursor;
-
-/// The largest number of words that braces may expand to.
-const MAX_WORDS: usize = 256;
 /// How deeply braces may be nested.
 const MAX_DEPTH: usize = 40;
 
@@ -23,33 +19,47 @@ struct Open<'t> {
     current: Vec<Piece<'t>>,
 }
 
-/// Expands the braces of a raw word. Returns `None` if there are too many words, levels or bytes.
-pub(super) fn braces(raw: &str, most_bytes: usize) -> Option<Vec<String>> {
-    let pieces = pieces(raw)?;
-    let mut left = most_bytes;
-    expand(&pieces, &mut left)
+/// Expands the braces of a word. Returns `None` if there would be too many words, levels or bytes.
+///
+/// `opaque` says how many bytes at the beginning of a text are passed as they are: something quoted, or a substitution.
+/// The work is in proportion to the word and to what it expands to.
+///
+/// ```
+/// use vertebra::shell::expand_braces;
+///
+/// let words = expand_braces("a{b,c{1..3}}", 256, 1000, |_| 0);
+/// assert_eq!(words.as_deref(), Some(["ab", "ac1", "ac2", "ac3"].map(String::from).as_slice()));
+/// ```
+pub fn expand_braces(
+    word: &str,
+    most_words: usize,
+    most_bytes: usize,
+    opaque: impl Fn(&str) -> usize,
+) -> Option<Vec<String>> {
+    let pieces = pieces(word, opaque)?;
+    Limits { words: most_words, bytes: most_bytes }.expand(&pieces)
 }
 
-fn pieces(raw: &str) -> Option<Vec<Piece<'_>>> {
-    let mut cursor = Cursor::new(raw);
+fn pieces(raw: &str, opaque: impl Fn(&str) -> usize) -> Option<Vec<Piece<'_>>> {
     let mut word: Vec<Piece<'_>> = Vec::new();
     let mut open: Vec<Open<'_>> = Vec::new();
-    let mut text = 0;
-    while let Some(c) = cursor.bump() {
-        let before = cursor.at - c.len_utf8();
+    let (mut text, mut at) = (0, 0);
+    while let Some(c) = raw.get(at..).and_then(|rest| rest.chars().next()) {
+        let before = at;
+        let passed = opaque(&raw[at..]);
+        at += if passed > 0 { passed } else { c.len_utf8() };
         match c {
-            _ if cursor.pass_quoted(c) => {}
-            '$' => cursor.pass_dollar(),
+            _ if passed > 0 => {}
             '{' if open.len() >= MAX_DEPTH => return None,
             '{' => {
                 open.last_mut().map_or(&mut word, |open| &mut open.current).push(Piece::Text(&raw[text..before]));
-                open.push(Open { begin: cursor.at, parts: Vec::new(), current: Vec::new() });
-                text = cursor.at;
+                open.push(Open { begin: at, parts: Vec::new(), current: Vec::new() });
+                text = at;
             }
             ',' | '}' => {
                 let Some(inner) = open.last_mut() else { continue };
                 inner.current.push(Piece::Text(&raw[text..before]));
-                text = cursor.at;
+                text = at;
                 if c == ',' {
                     let part = std::mem::take(&mut inner.current);
                     inner.parts.push(part);
@@ -90,36 +100,44 @@ fn close<'t>(inner: Open<'t>, until: &'t str, outer: &mut Vec<Piece<'t>>) {
     }
 }
 
-/// All words that these pieces make, or `None` if they are too many.
-fn expand(pieces: &[Piece<'_>], left: &mut usize) -> Option<Vec<String>> {
-    let mut words = vec![String::new()];
-    for piece in pieces {
-        let values = match piece {
-            Piece::Text(text) => {
-                *left = left.checked_sub(text.len() * words.len())?;
-                words.iter_mut().for_each(|word| word.push_str(text));
-                continue;
-            }
-            Piece::Values(values) => values.clone(),
-            Piece::Choice(parts) => {
-                let mut values = Vec::new();
-                for part in parts {
-                    values.extend(expand(part, left)?);
-                    if values.len() > MAX_WORDS {
-                        return None;
-                    }
+/// What is left of what may be made.
+struct Limits {
+    words: usize,
+    bytes: usize,
+}
+
+impl Limits {
+    /// All words that these pieces make, or `None` if they are too many.
+    fn expand(&mut self, pieces: &[Piece<'_>]) -> Option<Vec<String>> {
+        let mut words = vec![String::new()];
+        for piece in pieces {
+            let values = match piece {
+                Piece::Text(text) => {
+                    self.bytes = self.bytes.checked_sub(text.len() * words.len())?;
+                    words.iter_mut().for_each(|word| word.push_str(text));
+                    continue;
                 }
-                values
+                Piece::Values(values) => values.clone(),
+                Piece::Choice(parts) => {
+                    let mut values = Vec::new();
+                    for part in parts {
+                        values.extend(self.expand(part)?);
+                        if values.len() > self.words {
+                            return None;
+                        }
+                    }
+                    values
+                }
+            };
+            if words.len() * values.len() > self.words {
+                return None;
             }
-        };
-        if words.len() * values.len() > MAX_WORDS {
-            return None;
+            let bytes: usize = words.iter().chain(&values).map(String::len).sum();
+            self.bytes = self.bytes.checked_sub(bytes * words.len().max(values.len()))?;
+            words = words.iter().flat_map(|word| values.iter().map(move |value| format!("{word}{value}"))).collect();
         }
-        let bytes: usize = words.iter().chain(&values).map(String::len).sum();
-        *left = left.checked_sub(bytes * words.len().max(values.len()))?;
-        words = words.iter().flat_map(|word| values.iter().map(move |value| format!("{word}{value}"))).collect();
+        Some(words)
     }
-    Some(words)
 }
 
 /// `a..e`, `1..9`, `1..9..2`.
@@ -154,10 +172,13 @@ mod tests {
 
     #[test]
     fn braces_stand_for_words() {
-        let words = |raw| braces(raw, 1000).expect("few");
+        let opaque = |rest: &str| {
+            if rest.starts_with('\'') { rest[1..].find('\'').map_or(rest.len(), |end| end + 2) } else { 0 }
+        };
+        let words = |raw| expand_braces(raw, 256, 1000, opaque).expect("few");
         assert_eq!(words("{rm,-rf,x}"), ["rm", "-rf", "x"]);
         assert_eq!(words("a{b,c{1..3}}d"), ["abd", "ac1d", "ac2d", "ac3d"]);
-        assert_eq!(words("'{a,b}'${x}{z}"), ["'{a,b}'${x}{z}"]);
+        assert_eq!(words("'{a,b}'{z}"), ["'{a,b}'{z}"]);
         assert_eq!(words("{a,b}{c,d}"), ["ac", "ad", "bc", "bd"]);
         assert_eq!(words("{{a,b}}"), ["{a}", "{b}"]);
         assert_eq!(words("{x,{a,b}"), ["{x,a", "{x,b"]);
@@ -167,8 +188,9 @@ mod tests {
 
     #[test]
     fn braces_that_make_too_much_are_not_expanded() {
-        assert_eq!(braces(&"{a,b}".repeat(20), 1 << 20), None);
-        assert_eq!(braces(&"{".repeat(20_000), 1 << 20), None);
-        assert_eq!(braces(&format!("{{a,b}}{}", "x".repeat(100)), 100), None);
+        let expand = |word: &str, most_bytes: usize| expand_braces(word, 256, most_bytes, |_| 0);
+        assert_eq!(expand(&"{a,b}".repeat(20), 1 << 20), None);
+        assert_eq!(expand(&"{".repeat(20_000), 1 << 20), None);
+        assert_eq!(expand(&format!("{{a,b}}{}", "x".repeat(100)), 100), None);
     }
 }
