@@ -1,5 +1,7 @@
 //! What a person sees stays readable, whatever the model, a tool or the window does.
 
+use std::process::{Child, Stdio};
+
 use serde_json::{Value, json};
 
 use super::pty::{Person, Place, bash, say};
@@ -79,7 +81,9 @@ fn no_surface_shows_what_a_person_cannot_see() {
     assert!(unseen.is_empty(), "{unseen:?}\n{}", person.sees());
 
     // The same without a terminal.
-    let output = place.command("run", &turns(), &["--trust", "--mode", "bypass", "look"]).output().expect("a run");
+    let mut command = place.command("run", &turns(), &["--trust", "--mode", "bypass", "look"]);
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command.spawn().and_then(Child::wait_with_output).expect("a run");
     let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     let unseen: Vec<char> = UNSEEN.chars().filter(|c| told.contains(*c)).collect();
     assert!(unseen.is_empty() && told.contains("END"), "{unseen:?}\n{told}");
