@@ -222,7 +222,7 @@ impl<'f> Section<'f> {
         if self.name.is_empty() {
             self.file.forgive(section.finish())?;
         } else {
-            section.finish()?
+            section.finish()?;
         }
         Ok(Some(read))
     }

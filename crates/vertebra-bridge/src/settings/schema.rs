@@ -127,7 +127,7 @@ fn without_broken_lines(text: &str) -> String {
             let part = lines[range.clone()].join("\n");
             let Err(error) = DeTable::parse(&part) else { break };
             let at = error.span().unwrap_or_default().start.min(part.len());
-            let line = range.start + part.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+            let line = range.start + part[..part.floor_char_boundary(at)].matches('\n').count();
             match lines[range.clone()].get_mut(line - range.start).filter(|line| left > 0 && !line.is_empty()) {
                 Some(line) => *line = "",
                 // Nothing of it can be told apart.

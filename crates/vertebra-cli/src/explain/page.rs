@@ -85,7 +85,7 @@ mod tests {
     fn control_characters_in_a_command_are_escaped() {
         let page = shown("echo \u{1b}[2J\r\u{202e}x\u{7}");
         assert!(page.chars().all(|c| c == '\n' || !c.is_control()), "{page:?}");
-        assert!(page.contains("\\u{1b}[2J\\u{d}\\u{202e}x\\u{7}"), "{page}");
+        assert!(page.contains("⟨U+001B⟩[2J⟨U+000D⟩⟨U+202E⟩x⟨U+0007⟩"), "{page}");
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     }
     let (journal, warnings) = open_journal(&options.agent, &world)?;
     for warning in &warnings {
-        eprintln!("warning: {}", crate::view::text::visible(&warning));
+        eprintln!("warning: {}", crate::view::text::visible(warning));
     }
     let agents = BuiltIn::new(options.agent, world, journal.clone())?;
     let server = Server::new(agents, journal, Limits::default());

@@ -116,7 +116,10 @@ mod tests {
             ("\u{9b}31m\u{7f}", "⟨U+009B⟩31m⟨U+007F⟩"),
             ("a\u{202e}b\u{2066}c\u{200b}", "a⟨U+202E⟩b⟨U+2066⟩c⟨U+200B⟩"),
             ("one\r\ntwo\rthree\u{2028}", "one\ntwo⟨U+000D⟩three⟨U+2028⟩"),
-            ("\tgrün 你好 👨‍👩‍👧", "    grün 你好 👨‍👩‍👧"),
+            ("\tgrün 你好 ❤\u{fe0f} 👨", "    grün 你好 ❤\u{fe0f} 👨"),
+            // An emoji made of several is shown in its parts.
+            ("👨\u{200d}👩", "👨⟨U+200D⟩👩"),
+            ("a\u{3164}b\u{2800}\u{e000}", "a⟨U+3164⟩b⟨U+2800⟩⟨U+E000⟩"),
         ];
         for (text, expected) in cases {
             assert_eq!(visible(text), expected);

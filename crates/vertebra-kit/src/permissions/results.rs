@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_hunks_of_a_refused_file_are_hidden_whole() {
-        let refused = |path: &str| path.ends_with(".env").then_some("Read(**/.env)");
+        let refused = |path: &str| path.strip_suffix(".env").map(|_| "Read(**/.env)");
         let diff = "commit 0123456789\n\n    two\n\ndiff --git a/.env b/.env\nindex 1..2 100644\n--- a/.env\n+++ b/.env\n\
                     @@ -1 +1 @@\n-KEY=old\n+KEY=new\n\\ No newline at end of file\ndiff --git a/x.rs b/x.rs\n--- a/x.rs\n\
                     +++ b/x.rs\n@@ -1,2 +1,2 @@\n .env:1:x\n-a\n+b\n";

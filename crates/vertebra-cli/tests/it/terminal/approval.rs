@@ -172,3 +172,54 @@ fn with_a_pipe_for_context_the_keyboard_still_answers() {
     assert_eq!(place.read("made.txt"), "made\n");
     person.has_a_sane_terminal();
 }
+
+#[test]
+fn a_long_question_is_shown_page_by_page_and_not_answered_before_its_end() {
+    let place = Place::new();
+    let lines: Vec<String> = (0..60).map(|number| format!("echo line-{number}-of-it")).collect();
+    let command = format!("{}\ntouch made.txt", lines.join("\n"));
+    let mut person = place.sits("run", &[bash(&command), say("All done.")], &["make it"]);
+    person.waits_for("view the rest (");
+    assert!(!person.bytes().contains("touch made.txt"), "{}", person.sees());
+    for key in ["y", "a", "e"] {
+        person.types(key);
+        person.waits_for("view the rest first");
+        assert!(!place.path("made.txt").exists());
+    }
+    while !person.sees().contains("y yes") {
+        let seen = person.sees();
+        person.types("v");
+        person.waits_until("another page", |now| {
+            now != seen && (now.contains("view the rest (") || now.contains("y yes"))
+        });
+    }
+    let bytes = person.bytes();
+    for number in 0..60 {
+        assert!(bytes.contains(&format!("line-{number}-of-it")), "{number}");
+    }
+    assert!(bytes.contains("touch made.txt"));
+    person.types("y");
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    assert!(place.path("made.txt").exists());
+}
+
+#[test]
+fn always_adds_exactly_the_rules_that_were_shown() {
+    let place = Place::new();
+    let turns =
+        [bash("touch one.txt && mkdir two"), bash("mkdir two && touch one.txt"), bash("mkdir three"), say("Done.")];
+    let mut person = place.sits("run", &turns, &["make them"]);
+    person.is_asked();
+    assert!(
+        person.sees().contains("a always in this session: Bash(touch one.txt), Bash(mkdir two)"),
+        "{}",
+        person.sees()
+    );
+    person.types("a");
+    person.waits_for("mkdir three");
+    person.is_asked();
+    let asked = person.sees().matches("wants to use bash").count();
+    assert_eq!(asked, 2, "{}", person.sees());
+    person.types("y");
+    assert_eq!(person.waits_for_the_end(), 0);
+}

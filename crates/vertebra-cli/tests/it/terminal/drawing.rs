@@ -1,5 +1,7 @@
 //! What a person sees stays readable, whatever the model, a tool or the window does.
 
+use std::process::{Child, Stdio};
+
 use serde_json::{Value, json};
 
 use super::pty::{Person, Place, bash, say};
@@ -39,6 +41,52 @@ fn orders_of_a_model_and_of_a_tool_are_shown_and_not_obeyed() {
     assert!(seen.contains("END") && seen.contains("Look:"), "{seen}");
     assert!(has_only_our_orders(&bytes), "{bytes:?}");
     assert!(!bytes.contains(['\u{7}', '\u{9b}', '\u{202e}']), "{bytes:?}");
+}
+
+/// Characters that a terminal draws as nothing, as a space or in another direction.
+const UNSEEN: &str =
+    "\u{200b}\u{200d}\u{2066}\u{ad}\u{3164}\u{115f}\u{2800}\u{e000}\u{e0041}\u{fe01}\u{feff}\u{ffa0}\u{f0000}";
+
+/// The text of the model, its thoughts, its arguments, the output of a tool, the name of a file and the reason of a hook.
+#[test]
+fn no_surface_shows_what_a_person_cannot_see() {
+    let settings = format!(
+        "[[hook]]\nname = \"stop-it\"\npoint = \"BeforeToolUse\"\nmatch = {{ command = 'forbidden' }}\ndeny = \"reason{UNSEEN}\"\n"
+    );
+    let turns = || {
+        vec![
+            json!({"think": format!("thought{UNSEEN}"), "say": format!("said{UNSEEN}"), "call": {"tool": "bash", "args": {"command": format!("cat hidden.txt # {UNSEEN}")}}}),
+            json!({"call": {"tool": "write_file", "args": {"path": format!("name{UNSEEN}.txt"), "content": format!("written{UNSEEN}\n")}}}),
+            json!({"call": {"tool": "bash", "args": {"command": "echo forbidden"}}}),
+            say(&format!(
+                "# head{UNSEEN}\n\n- item{UNSEEN}\n\n```\ncode{UNSEEN}\n```\n\n| a{UNSEEN} | b |\n|---|---|\n| c | d |\n\nEND{UNSEEN}"
+            )),
+        ]
+    };
+    let place = Place::new();
+    place.write("hidden.txt", &format!("output{UNSEEN}\n"));
+    place.write("vertebra.toml", &settings);
+    let mut person = place.sits("run", &turns(), &["--trust", "look"]);
+    for tool in ["bash", "write_file"] {
+        person.waits_for(&format!("wants to use {tool}"));
+        person.is_asked();
+        person.types("y");
+    }
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    let bytes = person.bytes();
+    for word in ["said", "output", "reason", "head", "item", "code", "END", "written"] {
+        assert!(bytes.contains(word), "{word}:\n{}", person.sees());
+    }
+    let unseen: Vec<char> = UNSEEN.chars().filter(|c| bytes.contains(*c)).collect();
+    assert!(unseen.is_empty(), "{unseen:?}\n{}", person.sees());
+
+    // The same without a terminal.
+    let mut command = place.command("run", &turns(), &["--trust", "--mode", "bypass", "look"]);
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command.spawn().and_then(Child::wait_with_output).expect("a run");
+    let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let unseen: Vec<char> = UNSEEN.chars().filter(|c| told.contains(*c)).collect();
+    assert!(unseen.is_empty() && told.contains("END"), "{unseen:?}\n{told}");
 }
 
 fn numbered(lines: usize) -> Value {

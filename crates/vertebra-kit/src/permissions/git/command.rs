@@ -142,6 +142,27 @@ const PATCH_OPTIONS: &[&str] = &[
     "-G",
 ];
 
+/// Subcommands that show content, or do with some option. A variable in them may be anything.
+const OPEN_TO_OPTIONS: &[&str] = &[
+    "annotate",
+    "archive",
+    "blame",
+    "cat-file",
+    "checkout-index",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "format-patch",
+    "grep",
+    "log",
+    "reflog",
+    "show",
+    "stash",
+    "status",
+    "whatchanged",
+];
+
 /// Options of a diff that show no content.
 const SUMMARIES: &[&str] = &[
     "--stat",
@@ -333,11 +354,7 @@ impl<'c> Git<'c> {
         let is_open = self.args.iter().any(|word| word.contains(['$', '`']));
         let summary = self.has(SUMMARIES) && !self.has(PATCH_OPTIONS);
         match self.sub {
-            "log" | "reflog" | "whatchanged" | "stash" | "status" | "diff-tree" | "diff-index" | "diff-files"
-                if is_open =>
-            {
-                unclear()
-            }
+            sub if is_open && OPEN_TO_OPTIONS.contains(&sub) => unclear(),
             "log" | "reflog" | "whatchanged" | "diff-tree" | "diff-index" | "diff-files" if self.has(PATCH_OPTIONS) => {
                 content(self.pathspecs(line, 0), self.is_filtered(line))
             }
@@ -353,17 +370,10 @@ impl<'c> Git<'c> {
             {
                 content(Vec::new(), false)
             }
-            "show" | "cat-file" | "diff" | "blame" | "annotate" | "grep" | "archive" | "format-patch"
-            | "checkout-index"
-                if is_open =>
-            {
-                unclear()
-            }
             "show" if summary || self.names_only_files() => Shows::Objects,
             "diff" if summary => Shows::Objects,
             "show" | "diff" => content(self.pathspecs(line, 0), self.is_filtered(line)),
             "cat-file" if self.shows_all_objects() => unclear(),
-            "cat-file" => Shows::Objects,
             "grep"
                 if self.has(&[
                     "-l",
@@ -393,7 +403,7 @@ impl<'c> Git<'c> {
             {
                 unclear()
             }
-            "tag" | "update-ref" => Shows::Objects,
+            "cat-file" | "tag" | "update-ref" => Shows::Objects,
             "clone" | "fetch" | "pull" | "push" | "remote" if self.copies(line, repository) => unclear(),
             _ if is_known || self.has(&["--version", "--help"]) => Shows::Nothing,
             "read-tree" if !self.has(&["--prefix"]) => Shows::Nothing,
@@ -479,12 +489,10 @@ fn is_direct(line: &str) -> bool {
             (Some('\''), c) if c != '\'' => {}
             _ if escaped => escaped = false,
             (_, '\\') => escaped = true,
-            (_, '$' | '`') => return false,
+            (_, '$' | '`') | (None, '|' | '<' | '>' | '(' | '{') => return false,
             (Some(open), c) if c == open => quote = None,
-            (Some(_), _) => {}
             (None, '\'' | '"') => quote = Some(c),
-            (None, '|' | '<' | '>' | '(' | '{') => return false,
-            (None, _) => {}
+            (Some(_) | None, _) => {}
         }
     }
     quote.is_none()
@@ -499,7 +507,7 @@ pub(super) fn blobs_in(folder: &Path, objects: &[&str]) -> Vec<String> {
     command.args(["cat-file", "--batch-check=%(objecttype)"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let Ok(mut child) = command.spawn() else { return Vec::new() };
     if let Some(mut input) = child.stdin.take() {
-        let lines: String = objects.iter().map(|object| format!("{object}\n")).collect();
+        let lines = objects.join("\n") + "\n";
         // Git may end early; then it lists nothing.
         let _ = input.write_all(lines.as_bytes());
     }

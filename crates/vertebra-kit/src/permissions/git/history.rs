@@ -46,7 +46,9 @@ impl History {
     /// Returns the hidden paths. May block, because it runs git.
     pub(super) fn of(repository: &Repository, rules: &[Arc<Rule>], base: &Base) -> Arc<Self> {
         let mut state = DefaultHasher::new();
-        rules.iter().for_each(|rule| rule.text().hash(&mut state));
+        for rule in rules {
+            rule.text().hash(&mut state);
+        }
         (&base.folders, &base.home, &repository.root).hash(&mut state);
         let countable = hash_refs(repository, &mut state);
         let key = state.finish();

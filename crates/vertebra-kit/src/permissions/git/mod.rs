@@ -116,7 +116,6 @@ impl Review {
     /// Notes the rules that a git command breaks in a repository with hidden files.
     fn look_at(&mut self, git: &Git<'_>, line: &Line<'_>, repository: &Repository, history: &History) {
         let why = match git.shows(line, repository) {
-            Shows::Nothing => return,
             Shows::Unclear(why) => format!("{why}, and the repository holds {}", history.described()),
             Shows::Objects | Shows::Content { .. } if !blobs_in(&repository.git, &git.objects()).is_empty() => {
                 "a file is named by its hash or by a tag; write `REVISION:PATH` instead".to_owned()
@@ -129,7 +128,7 @@ impl Review {
             {
                 "a path with blanks may be a hidden one".to_owned()
             }
-            Shows::Objects => return,
+            Shows::Nothing | Shows::Objects => return,
             Shows::Content { pathspecs, filtered } => {
                 let limits = Pathspecs::new(&pathspecs, line.here, &repository.root);
                 let shown: Vec<&str> = history.paths().filter(|path| limits.cover(path)).collect();

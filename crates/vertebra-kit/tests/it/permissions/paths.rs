@@ -184,9 +184,8 @@ async fn a_refusal_to_edit_holds_for_every_way_in_which_a_command_writes() {
         format!("patch -p0 << EOF\n{}EOF\n", diff("b/config/app.toml").replace("b/b/", "")),
         format!("apply_patch <<'EOF'\n{begin} config/app.toml\n@@\n-x\n+y\n*** End Patch\nEOF\n"),
         format!("apply_patch \"{begin} config/app.toml\n@@\n-x\n+y\n*** End Patch\""),
-        format!(
-            "cd src && apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: ../config/new\n+y\n*** End Patch\nEOF\n"
-        ),
+        "cd src && apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: ../config/new\n+y\n*** End Patch\nEOF\n"
+            .to_owned(),
         "git apply bad.patch".to_owned(),
         "git apply < bad.patch".to_owned(),
         "cat bad.patch | git apply".to_owned(),
