@@ -206,9 +206,7 @@ impl Given<'_> {
                 let words = std::iter::once(command).chain(args.iter().map(String::as_str));
                 Start::Exec(words.map(|word| self.placed(word, plugin, Quoting::None)).collect())
             }
-            (None, Some("bash")) => {
-                Start::Bash(self.placed(command, plugin, Quoting::Shell))
-            }
+            (None, Some("bash")) => Start::Bash(self.placed(command, plugin, Quoting::Shell)),
             (None, Some("powershell")) => Start::Exec(
                 ["pwsh", "-NoProfile", "-NonInteractive", "-Command"]
                     .map(str::to_owned)

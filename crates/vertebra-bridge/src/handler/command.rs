@@ -59,5 +59,10 @@ pub(super) fn program(words: &Words, services: &Services) -> Result<Program, Han
     if is_empty {
         return Err(HandlerError::EmptyCommand);
     }
-    Ok(Program { start, folder: services.folder.clone(), variables: Vec::new(), seal: services.seals.of_command(words) })
+    Ok(Program {
+        start,
+        folder: services.folder.clone(),
+        variables: Vec::new(),
+        seal: services.seals.of_command(words),
+    })
 }

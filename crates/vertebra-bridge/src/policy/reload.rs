@@ -189,7 +189,8 @@ impl Inner {
         };
         let (project, missing) = match standing {
             Ok(standing @ Standing::Trusted) => {
-                let Remains { settings, seals, missing, .. } = Remains::of(&found, &standing, self.files.store.as_ref());
+                let Remains { settings, seals, missing, .. } =
+                    Remains::of(&found, &standing, self.files.store.as_ref());
                 services.seals = seals;
                 (settings, missing)
             }

@@ -95,7 +95,9 @@ pub(super) fn lost(places: &Places, folder: &Path) -> Option<(PathBuf, String)> 
             return Some((root.to_owned(), format!("{} leads to another folder now", root.display())));
         }
         // `mv project elsewhere; cd elsewhere`
-        let is_it = |above: &&Path| fs::metadata(above).is_ok_and(|about| about.dev() == place.device && about.ino() == place.inode);
+        let is_it = |above: &&Path| {
+            fs::metadata(above).is_ok_and(|about| about.dev() == place.device && about.ino() == place.inode)
+        };
         let is_in_place = real.is_ok_and(|real| is_it(&real.as_path()));
         if let Some(moved) = folder.ancestors().find(is_it).filter(|above| *above != root && !is_in_place) {
             return Some((root.to_owned(), format!("{} was moved to {}", root.display(), moved.display())));

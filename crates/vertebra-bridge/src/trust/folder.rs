@@ -30,7 +30,19 @@ const OF_HOOKS: &[[&str; 2]] = &[[".vertebra", "hooks"], [".claude", "hooks"]];
 
 /// Folders that an agent works in, so that they cannot be read-only for it.
 const OF_WORK: &[&str] = &[
-    ".git", "app", "build", "dist", "lib", "node_modules", "out", "packages", "src", "target", "test", "tests", "vendor",
+    ".git",
+    "app",
+    "build",
+    "dist",
+    "lib",
+    "node_modules",
+    "out",
+    "packages",
+    "src",
+    "target",
+    "test",
+    "tests",
+    "vendor",
 ];
 
 /// Compiled modules, which an interpreter would load instead of the text that a person reads. They are not copied, so they
@@ -113,7 +125,9 @@ impl Folder {
             let mut bytes = Vec::new();
             file.take(left + 1).read_to_end(&mut bytes).map_err(told)?;
             if bytes.len() as u64 > left {
-                return Err(format!("its files have more than {MAX_BYTES} bytes; move the hook to a folder of its own"));
+                return Err(format!(
+                    "its files have more than {MAX_BYTES} bytes; move the hook to a folder of its own"
+                ));
             }
             self.bytes += bytes.len() as u64;
             let can_be_started = about.permissions().mode() & 0o111 != 0;

@@ -56,7 +56,18 @@ pub(super) fn of_settings(file: &str, hook: &Said<Arc<HookSettings>>) -> Project
         Action::Run(_) | Action::Say(_) => None,
     };
     let (name, point) = (value.stand.name.clone(), value.stand.point.to_owned());
-    ProjectHook { file: file.to_owned(), line: origin.line, name, point, does, scripts: Vec::new(), folders: Vec::new(), open: Vec::new(), words, starts }
+    ProjectHook {
+        file: file.to_owned(),
+        line: origin.line,
+        name,
+        point,
+        does,
+        scripts: Vec::new(),
+        folders: Vec::new(),
+        open: Vec::new(),
+        words,
+        starts,
+    }
 }
 
 /// Returns what a handler would do, and its words that may name files.

@@ -254,10 +254,14 @@ impl Reader<'_> {
                     return self.loads.flags.push((program.range.end, PYTHON_ALONE));
                 }
                 Interpreter::Python if matches!(cluster, "W" | "X") => drop(words.next()),
-                Interpreter::Node if !matches!(text, "--no-warnings" | "--experimental-strip-types" | "--enable-source-maps") => {
+                Interpreter::Node
+                    if !matches!(text, "--no-warnings" | "--experimental-strip-types" | "--enable-source-maps") =>
+                {
                     return self.open(format!("`{name} {text}` may load modules of the project"));
                 }
-                Interpreter::Ruby | Interpreter::Perl if cluster.starts_with(['I', 'S', 'C', 'x']) || text.contains("lib") => {
+                Interpreter::Ruby | Interpreter::Perl
+                    if cluster.starts_with(['I', 'S', 'C', 'x']) || text.contains("lib") =>
+                {
                     return self.open(format!("`{name} {text}` loads from a folder"));
                 }
                 Interpreter::Ruby if cluster.starts_with('r') && (text.contains('/') || text == "-r") => {
@@ -273,7 +277,9 @@ impl Reader<'_> {
                 Interpreter::Filter if matches!(text, "-f" | "--file" | "--from-file") => {
                     self.operand(words.next(), &name);
                 }
-                Interpreter::Filter if cluster.starts_with(['L', 'i']) && name.ends_with("jq") || text.contains("file=") => {
+                Interpreter::Filter
+                    if cluster.starts_with(['L', 'i']) && name.ends_with("jq") || text.contains("file=") =>
+                {
                     return self.open(format!("`{name} {text}` loads a file"));
                 }
                 _ => {}

@@ -4,6 +4,7 @@
 //! request or reaches a model before a person trusts it. Trust covers exactly the bytes that the person was shown: each file,
 //! and each script that a hook names, is recorded with the hash of its content, so a change to one of them asks again.
 
+mod expected;
 mod folder;
 mod hooks;
 mod loads;
@@ -15,13 +16,12 @@ mod scripts;
 mod seals;
 mod shell;
 mod store;
-mod expected;
 
 pub use self::{
     hooks::ProjectHook,
     project::{Kind, Project, ProjectFile},
-    scripts::words,
     remains::{Remains, needs_person, only_refusing, unreadable},
+    scripts::words,
     seals::{Seal, Seals},
     store::{Store, TrustError},
 };

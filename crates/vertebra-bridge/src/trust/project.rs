@@ -9,8 +9,8 @@ use std::{
 
 use super::{
     Standing,
-    hooks::{self, ProjectHook},
     folder::{self, Folder},
+    hooks::{self, ProjectHook},
     loads::{self, Ground, Loads},
     scan, scripts, seals,
 };
@@ -307,7 +307,8 @@ impl Project {
                         folder.bytes
                     )
                 }));
-                lines.extend(hook.open.iter().map(|why| format!("    trusts whatever this tool loads: {}", shown(why))));
+                lines
+                    .extend(hook.open.iter().map(|why| format!("    trusts whatever this tool loads: {}", shown(why))));
             }
         }
         lines

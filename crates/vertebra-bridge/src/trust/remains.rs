@@ -76,15 +76,15 @@ pub fn needs_person(missing: Option<&str>, tool: &str) -> Option<String> {
 
 /// Says that settings cannot be used as a whole.
 pub fn unreadable(error: &str) -> String {
-    format!(
-        "the policy cannot be read as a whole, so calls that change something need your approval: {error}"
-    )
+    format!("the policy cannot be read as a whole, so calls that change something need your approval: {error}")
 }
 
 /// Returns what holds after a change that no person has seen: of the trusted settings what only refuses and what is still
 /// there as it was, and of the new ones what only refuses.
 pub(crate) fn held(before: &[Settings], now: &[Settings]) -> Vec<Settings> {
-    let is_there = |hook: &Said<Arc<HookSettings>>| now.iter().flat_map(|level| &level.hooks).any(|other| other.value == hook.value);
+    let is_there = |hook: &Said<Arc<HookSettings>>| {
+        now.iter().flat_map(|level| &level.hooks).any(|other| other.value == hook.value)
+    };
     let mut levels: Vec<Settings> = before
         .iter()
         .map(|level| {

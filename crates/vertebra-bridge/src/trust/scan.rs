@@ -74,7 +74,9 @@ fn loads(words: &[Word], folder: &Path, root: &Path) -> Option<String> {
     let operand = operand.and_then(|word| word.text.as_deref());
     let options = || rest.iter().filter_map(|word| word.text.as_deref()).filter(|text| text.starts_with('-'));
     match (base, known(base)) {
-        ("." | "source", _) => operand.filter(|text| is_other(text)).map(|text| format!("sources `{}` of the project", crate::shown(text))),
+        ("." | "source", _) => {
+            operand.filter(|text| is_other(text)).map(|text| format!("sources `{}` of the project", crate::shown(text)))
+        }
         (_, Known::Wrapper) => {
             let inner = rest.iter().position(|word| {
                 let text = word.text.as_deref().unwrap_or_default();
@@ -86,7 +88,8 @@ fn loads(words: &[Word], folder: &Path, root: &Path) -> Option<String> {
         (_, Known::Open) => Some(format!("starts `{base}`, which loads what it finds in the project")),
         (_, Known::Interpreter(Interpreter::Python)) => {
             let is_alone = options().any(|option| !option.starts_with("--") && option.contains(['I', 'P']));
-            let has_file = rest.first().is_some_and(|word| word.text.as_deref().is_none_or(|text| !text.starts_with('-')));
+            let has_file =
+                rest.first().is_some_and(|word| word.text.as_deref().is_none_or(|text| !text.starts_with('-')));
             match operand.filter(|_| has_file) {
                 Some(file) => runs(file),
                 None if has_file || is_alone => None,
@@ -95,8 +98,12 @@ fn loads(words: &[Word], folder: &Path, root: &Path) -> Option<String> {
             }
         }
         (_, Known::Interpreter(Interpreter::Node)) => match rest.first().map(|word| word.text.as_deref()) {
-            Some(Some(option)) if matches!(option, "-e" | "--eval" | "-p" | "--print" | "-r" | "--require" | "--import") => {
-                Some(format!("runs `{base} {option}`, which may load modules of the project: use a file beside the script"))
+            Some(Some(option))
+                if matches!(option, "-e" | "--eval" | "-p" | "--print" | "-r" | "--require" | "--import") =>
+            {
+                Some(format!(
+                    "runs `{base} {option}`, which may load modules of the project: use a file beside the script"
+                ))
             }
             _ => operand.and_then(runs),
         },

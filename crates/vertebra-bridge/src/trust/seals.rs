@@ -75,11 +75,7 @@ impl Seals {
         Self::of(project, Some(store), known.iter().map(|(name, print)| (kind(name), name.as_str(), print.clone())))
     }
 
-    fn of<'n>(
-        project: &Project,
-        store: Option<&Store>,
-        files: impl Iterator<Item = (Kind, &'n str, String)>,
-    ) -> Self {
+    fn of<'n>(project: &Project, store: Option<&Store>, files: impl Iterator<Item = (Kind, &'n str, String)>) -> Self {
         let (mut prints, mut folders, mut open) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
         for (kind, name, print) in files {
             if kind == Kind::Open {
@@ -146,7 +142,12 @@ impl Seals {
 impl Seal {
     /// Returns the program of a hook as it may start: with private copies of its scripts, and an environment that loads
     /// nothing from the project. The error says which file is not as it was trusted.
-    pub(crate) fn bind(&self, words: &Words, folder: &Path, variables: &[(OsString, OsString)]) -> Result<Bound, String> {
+    pub(crate) fn bind(
+        &self,
+        words: &Words,
+        folder: &Path,
+        variables: &[(OsString, OsString)],
+    ) -> Result<Bound, String> {
         match &self.trusted {
             Some(trusted) => trusted.bind(words, folder, variables, self.is_open),
             None => Ok(Bound { words: words.clone(), variables: variables.to_vec() }),
@@ -180,8 +181,11 @@ impl Trusted {
         let mut edits: Vec<(std::ops::Range<usize>, PathBuf)> = Vec::new();
         let mut open = loads.open;
         let mut copied: BTreeMap<PathBuf, (Folder, PathBuf)> = BTreeMap::new();
-        for (range, path, is_script) in
-            loads.scripts.iter().map(|(range, path)| (range, path, true)).chain(loads.data.iter().map(|(range, path)| (range, path, false)))
+        for (range, path, is_script) in loads
+            .scripts
+            .iter()
+            .map(|(range, path)| (range, path, true))
+            .chain(loads.data.iter().map(|(range, path)| (range, path, false)))
         {
             let place = folder::of_script(path, &self.root, &self.folder);
             let known = place.as_ref().ok().filter(|place| self.prints.contains_key(*place));
@@ -208,9 +212,14 @@ impl Trusted {
         let variables = programs::environment(variables, &self.root);
         let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, path)| &**path);
         let leads_in = |name: &&String| {
-            on_path(name, path).next().and_then(|found| found.canonicalize().ok()).is_some_and(|real| real.starts_with(&self.root))
+            on_path(name, path)
+                .next()
+                .and_then(|found| found.canonicalize().ok())
+                .is_some_and(|real| real.starts_with(&self.root))
         };
-        open.extend(loads.names.iter().find(leads_in).map(|name| format!("`{name}` on the PATH leads into the project")));
+        open.extend(
+            loads.names.iter().find(leads_in).map(|name| format!("`{name}` on the PATH leads into the project")),
+        );
         if let Some(why) = open.first().filter(|_| !is_open) {
             return Err(format!("{why}, so this hook runs only after `vertebra trust --accept-open`"));
         }
@@ -228,9 +237,15 @@ impl Trusted {
             if let Some((path, _)) = self.prints.iter().find(differs) {
                 return Err(self.changed(path, true));
             }
-            return Err(format!("{}/ changed since it was trusted; review it, then run `vertebra trust`", self.shown(place)));
+            return Err(format!(
+                "{}/ changed since it was trusted; review it, then run `vertebra trust`",
+                self.shown(place)
+            ));
         }
-        let copies = self.copies.as_ref().ok_or("there is no folder for a private copy of the hook: set HOME or XDG_STATE_HOME")?;
+        let copies = self
+            .copies
+            .as_ref()
+            .ok_or("there is no folder for a private copy of the hook: set HOME or XDG_STATE_HOME")?;
         let name = Path::new(place.file_name().unwrap_or_default());
         let copy = read.copied(copies, name).map_err(|error| format!("cannot copy {}/: {error}", self.shown(place)))?;
         Ok((read, copy))

@@ -303,7 +303,8 @@ impl Reader<'_> {
                 '`' => self.backtick(&mut word, depth),
                 '~' if self.at == word.start => {
                     self.next();
-                    let home = (self.value)("HOME").filter(|_| self.peek().is_none_or(|next| next == '/' || next.is_whitespace()));
+                    let home = (self.value)("HOME")
+                        .filter(|_| self.peek().is_none_or(|next| next == '/' || next.is_whitespace()));
                     word.join(home);
                 }
                 '*' | '?' => {
@@ -391,7 +392,9 @@ impl Reader<'_> {
             if name.is_empty() {
                 // `$?`, `$@`, `$'…'`
                 word.text = None;
-                if !self.peek().is_some_and(|letter| matches!(letter, '\'' | '"')) && self.peek().is_some_and(|letter| !letter.is_whitespace()) {
+                if !self.peek().is_some_and(|letter| matches!(letter, '\'' | '"'))
+                    && self.peek().is_some_and(|letter| !letter.is_whitespace())
+                {
                     self.next();
                 }
                 return;

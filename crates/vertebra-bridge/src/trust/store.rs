@@ -155,8 +155,7 @@ impl Store {
     /// Returns the standing of a folder whose policy is expected but not recorded any more.
     fn lost(&self, folder: &Path) -> Result<Option<Standing>, TrustError> {
         let Some(expected) = &self.expected else { return Ok(None) };
-        let places =
-            expected.read().map_err(|source| TrustError::Io { path: expected.path().to_owned(), source })?;
+        let places = expected.read().map_err(|source| TrustError::Io { path: expected.path().to_owned(), source })?;
         let lost = expected::lost(&places, folder).map(|(_, how)| how);
         let unrecorded = || {
             let holds = |(root, place): &(&String, &expected::Place)| {
@@ -216,6 +215,11 @@ impl Store {
             is_settings(path) || CLAUDE.iter().any(|of| path.ends_with(of))
         };
         let settings = known.keys().filter(is_policy).cloned().collect();
+        // A person who trusts a folder that was moved, or that a link leads to now, has seen what became of the old one.
+        let expected = self.expected.as_ref().and_then(|expected| expected.read().ok()).unwrap_or_default();
+        if let Some((root, _)) = expected::lost(&expected, &project.folder) {
+            self.note(&root, Vec::new())?;
+        }
         self.note(&project.root, settings)?;
         self.replace(&content)?;
         // Without the text that was trusted, less stays in force after a change.

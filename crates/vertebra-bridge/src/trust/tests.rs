@@ -271,7 +271,10 @@ fn scripts_named_by_skills_and_agents_are_trusted_by_content_too() {
         )
     };
     let scene = Scene::new(&[
-        (".claude/skills/tidy/SKILL.md", &format!("---\nname: tidy\ndescription: d\n{}---\n", hooks(".claude/skills/tidy/check.sh"))),
+        (
+            ".claude/skills/tidy/SKILL.md",
+            &format!("---\nname: tidy\ndescription: d\n{}---\n", hooks(".claude/skills/tidy/check.sh")),
+        ),
         (".claude/agents/reviewer.md", &format!("---\nname: reviewer\n{}---\nReview.", hooks("sh tools/look.sh"))),
         (".claude/skills/tidy/check.sh", "exit 0"),
         ("tools/look.sh", "exit 0"),

@@ -111,7 +111,8 @@ impl Brought {
             }
             Remains::of(held, standing, store.as_ref())
         });
-        let Remains { settings: held_settings, seals: held_seals, missing: held_missing, .. } = held.unwrap_or_default();
+        let Remains { settings: held_settings, seals: held_seals, missing: held_missing, .. } =
+            held.unwrap_or_default();
         if let Some(why) = held_missing.filter(|_| missing.is_none()) {
             missing = Some(why);
         }

@@ -140,7 +140,9 @@ fn wants_to_move(options: &Options, project: &Project) -> anyhow::Result<bool> {
 fn refusal(options: &Options, project: &Project) -> Option<String> {
     if !project.misplaced.is_empty() {
         let problems = project.problems.join("; ");
-        return Some(format!("{problems}. To move such scripts to .vertebra/hooks, run: vertebra trust --move-scripts"));
+        return Some(format!(
+            "{problems}. To move such scripts to .vertebra/hooks, run: vertebra trust --move-scripts"
+        ));
     }
     if !project.can_be_trusted() {
         return Some(format!("a script cannot be read: {}", project.problems.join("; ")));
@@ -154,8 +156,11 @@ fn refusal(options: &Options, project: &Project) -> Option<String> {
 
 fn revoke(store: &Store, folder: &Path, json: bool) -> anyhow::Result<ExitCode> {
     // A deleted folder may still be recorded as trusted.
-    let root = Project::look(folder).map_or_else(|_| folder.to_owned(), |project| project.root);
-    let known = store.forget(&root)?;
+    let spelled = std::path::absolute(folder)?;
+    let root = Project::look(folder).map_or_else(|_| spelled.clone(), |project| project.root);
+    // A trusted folder may have become a link to another one.
+    let known = [&root, &spelled].map(|root| store.forget(root));
+    let known = known.into_iter().collect::<Result<Vec<bool>, _>>()?.contains(&true);
     if json {
         writeln!(std::io::stdout(), "{:#}", json!({ "root": root, "was_trusted": known }))?;
     } else {

@@ -32,7 +32,9 @@ pub(super) async fn noise(world: &World) -> Vec<Finding> {
         let what = format!("{} {option}", shown(&shell));
         let start = Start::Exec(vec![shell, option.to_owned(), ":".to_owned()]);
         let variables = world.variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let exchange = Program { start, folder: std::env::temp_dir(), variables, seal: Seal::default() }.exchange(b"", PATIENCE).await;
+        let exchange = Program { start, folder: std::env::temp_dir(), variables, seal: Seal::default() }
+            .exchange(b"", PATIENCE)
+            .await;
         match exchange.end {
             End::TimedOut { after } => {
                 let found = format!("did not start within {}", text::duration(after));

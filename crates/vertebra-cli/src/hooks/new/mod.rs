@@ -135,7 +135,9 @@ fn entry(name: &str, point: &str, lang: Lang) -> String {
     let run = match lang {
         Lang::Sh => format!("command = \"./{HOOKS_FOLDER}/{name}.sh\""),
         Lang::Python => format!("command = \"python3 {HOOKS_FOLDER}/{name}.py\""),
-        Lang::Typescript => format!("command = \"node --experimental-strip-types --no-warnings {HOOKS_FOLDER}/{name}.ts\""),
+        Lang::Typescript => {
+            format!("command = \"node --experimental-strip-types --no-warnings {HOOKS_FOLDER}/{name}.ts\"")
+        }
         Lang::RustWasm => {
             let module = name.replace('-', "_");
             format!("wasm = \"{MODULES_FOLDER}/{name}/target/wasm32-unknown-unknown/release/{module}.wasm\"")

@@ -150,13 +150,30 @@ fn an_event_that_cannot_be_read_is_denied_before_a_tool_call() {
 }
 
 #[test]
-fn a_policy_that_cannot_be_read_denies_and_names_its_file() {
+fn of_a_policy_that_cannot_be_read_what_refuses_holds_and_changes_are_asked_about() {
     let machine = Machine::new();
-    machine.user_settings("[permissions]\ndeny = [\"Bash(rm *)\"]\nmodes = 1\n");
-    let told = asked(&machine, &[], &call(&machine, "ls"));
-    assert_eq!((told.code, told.out.as_str()), (2, ""));
-    assert!(told.err.contains("vertebra.toml") && told.err.contains("modes"), "{}", told.err);
-    assert_eq!(asked(&machine, &["--fail-open"], &call(&machine, "ls")).code, 0);
+    for broken in ["modes = 1\n[limits]\nsteps = 1\n", "[limits]\nsteps = \n", "[[hook]]\nno such thing\n"] {
+        machine.user_settings(&format!(
+            "{FORBIDDEN}[permissions]\ndeny = [\"Bash(rm *)\"]\nallow = [\"Bash(ls)\"]\n\n{broken}"
+        ));
+        let told = asked(&machine, &[], &call(&machine, "ls"));
+        assert!(told.code == 0 && told.out.contains("\"ask\""), "{broken}: {} {}", told.out, told.err);
+        assert!(told.out.contains("vertebra.toml, line"), "{broken}: {}", told.out);
+        assert_eq!(asked(&machine, &[], &call(&machine, "run forbidden")).code, 2, "{broken}");
+        if !broken.starts_with("modes") {
+            assert_eq!(asked(&machine, &[], &call(&machine, "rm -r a")).code, 2, "{broken}");
+        }
+        let mut reading = call(&machine, "");
+        reading["tool_name"] = "Read".into();
+        reading["tool_input"] = json!({ "file_path": "/tmp/a" });
+        assert!(!asked(&machine, &[], &reading).out.contains("permissionDecision"), "{broken}");
+        let mut codex = call(&machine, "ls");
+        codex["turn_id"] = "t".into();
+        codex["model"] = "m".into();
+        assert_eq!(asked(&machine, &["--host", "codex"], &codex).code, 2, "{broken}: it cannot ask");
+        let told = asked(&machine, &["--fail-open"], &call(&machine, "ls"));
+        assert!(told.code == 0 && !told.out.contains("\"ask\""), "{}", told.out);
+    }
     let told = asked(&machine, &["--config", "nowhere.toml"], &call(&machine, "ls"));
     assert_eq!(told.code, 2);
     assert!(told.err.contains("nowhere.toml"), "{}", told.err);
@@ -170,8 +187,10 @@ fn an_invalid_pattern_is_reported_even_if_no_event_reaches_it() {
             "{FORBIDDEN}[[hook]]\npoint = \"AfterToolUse\"\nmatch = {{ command = '{pattern}' }}\nstop = \"no\"\n"
         ));
         let told = asked(&machine, &[], &call(&machine, "ls"));
-        assert_eq!((told.code, told.out.as_str()), (2, ""), "{pattern}");
-        assert!(told.err.contains(&format!("invalid regex `{pattern}` in `command`")), "{}", told.err);
+        assert!(told.out.contains("\"ask\""), "{pattern}: {}", told.out);
+        let told: Value = serde_json::from_str(&told.out).expect("JSON");
+        let message = told["systemMessage"].as_str().expect("a message");
+        assert!(message.contains(&format!("invalid regex `{pattern}` in `command`")), "{message}");
     }
 }
 
@@ -286,8 +305,10 @@ fn a_project_policy_applies_once_it_is_trusted_even_if_the_agent_changes_folders
 fn creating_a_repository_inside_a_project_does_not_escape_its_policy() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", FORBIDDEN);
-    machine
-        .write("project/hooks/check.sh", "#!/bin/sh\necho '{\"verdict\": \"deny\", \"reason\": \"the script says no\"}'\n");
+    machine.write(
+        "project/hooks/check.sh",
+        "#!/bin/sh\necho '{\"verdict\": \"deny\", \"reason\": \"the script says no\"}'\n",
+    );
     let script = "[[hook]]\npoint = \"BeforeToolUse\"\nmatch = { command = \"scripted\" }\nrun = { command = \"sh ./hooks/check.sh\" }\n";
     machine.write("project/vertebra.local.toml", script);
     assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
@@ -392,13 +413,14 @@ fn an_invalid_pattern_allows_nothing() {
         "[[hook]]\npoint = \"BeforeToolUse\"\nmatch = { command = '^git tag [\\w.-]{1,2550}$' }\nallow = true\n",
     );
     let told = asked(&machine, &[], &call(&machine, "echo git tag; echo hello"));
-    assert!(told.code == 2 && told.err.contains("line 3"), "{} {}", told.out, told.err);
+    assert!(told.out.contains("\"ask\"") && told.out.contains("line 3"), "{} {}", told.out, told.err);
 }
 
 #[test]
-fn changing_a_trusted_policy_makes_every_changing_call_need_approval() {
+fn changing_a_trusted_policy_keeps_what_it_refuses_and_makes_every_other_change_need_approval() {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", FORBIDDEN);
+    let changing = call(&machine, "touch made");
     machine.write("project/AGENTS.md", "one");
     assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
     let forbidden = call(&machine, "run forbidden");
@@ -419,11 +441,14 @@ fn changing_a_trusted_policy_makes_every_changing_call_need_approval() {
     ];
     for (way, change) in ways {
         change();
-        let told = asked(&machine, &[], &forbidden);
+        if way != "the trust file is invalid" {
+            assert_eq!(asked(&machine, &[], &forbidden).code, 2, "{way}: what was trusted still refuses");
+        }
+        let told = asked(&machine, &[], &changing);
         let answer: Value =
             serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{way}: {} {}", told.out, told.err));
         assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "ask", "{way}");
-        let mut codex = forbidden.clone();
+        let mut codex = changing.clone();
         codex["turn_id"] = "t".into();
         codex["model"] = "m".into();
         let told = asked(&machine, &["--host", "codex"], &codex);
@@ -443,8 +468,11 @@ fn changing_a_trusted_policy_makes_every_changing_call_need_approval() {
     let folder = (machine.path("project"), machine.path("moved"));
     fs::rename(&folder.0, &folder.1).expect("moved");
     let mut command = machine.command(&["hook"]);
-    let told = fed(command.current_dir(machine.path("moved")), forbidden.to_string().as_bytes());
+    let told = fed(command.current_dir(machine.path("moved")), changing.to_string().as_bytes());
     assert!(told.out.contains("\"ask\""), "the folder is gone: {} {}", told.out, told.err);
+    let mut command = machine.command(&["hook"]);
+    let told = fed(command.current_dir(machine.path("moved")), forbidden.to_string().as_bytes());
+    assert_eq!(told.code, 2, "what was trusted still refuses: {}", told.out);
 }
 
 #[test]
@@ -485,8 +513,7 @@ fn the_log_records_changes_and_events_that_could_not_be_judged() {
     assert_eq!(line["changed"], json!(["args"]), "{line}");
     assert_eq!(line["rewritten_to"]["command"], "echo safe", "{line}");
 
-    machine.user_settings("[[hook]]\nno such thing");
-    assert_eq!(asked(&machine, &[], &call(&machine, "ls")).code, 2);
+    assert_eq!(asked(&machine, &["--config", "nowhere.toml"], &call(&machine, "ls")).code, 2);
     let line = lines().pop().expect("a line");
     assert_eq!((&line["decision"], &line["event"]["tool"]), (&json!("deny"), &json!("bash")), "{line}");
 

@@ -42,14 +42,50 @@ fn code_beside_a_trusted_script_that_was_not_trusted_never_runs() {
     let cases = [
         ("python3 hooks/x.py", "hooks/x.py", "import json\nprint(json.dumps({}))\n", "hooks/json.py", evil_python),
         ("python3 hooks/x.py", "hooks/x.py", "import json\nprint(json.dumps({}))\n", "json.py", evil_python),
-        ("python3 hooks/x.py", "hooks/x.py", "try:\n import helper\nexcept ImportError: pass\n", "hooks/__pycache__/helper.pyc", evil_python),
+        (
+            "python3 hooks/x.py",
+            "hooks/x.py",
+            "try:\n import helper\nexcept ImportError: pass\n",
+            "hooks/__pycache__/helper.pyc",
+            evil_python,
+        ),
         ("python3 -c 'import json'", "", "", "json.py", evil_python),
         ("python3 -m json.tool --help", "", "", "argparse.py", evil_python),
-        ("node hooks/x.js", "hooks/x.js", "try { require('left-pad') } catch {}\n", "hooks/node_modules/left-pad/index.js", evil_node),
-        ("node hooks/x.js", "hooks/x.js", "try { require('left-pad') } catch {}\n", "node_modules/left-pad/index.js", evil_node),
-        ("ruby hooks/x.rb", "hooks/x.rb", "begin; require_relative 'y'; rescue LoadError; end\n", "hooks/y.rb", "File.write('evil', '')\n"),
-        ("perl hooks/x.pl", "hooks/x.pl", "use lib 'x'; eval { require './hooks/y.pl' };\n", "hooks/y.pl", "open(my $f, '>', 'evil');\n"),
-        ("sh hooks/x.sh", "hooks/x.sh", "d=$(dirname \"$0\"); [ -f \"$d/y.sh\" ] && . \"$d/y.sh\"; true\n", "hooks/y.sh", evil_sh),
+        (
+            "node hooks/x.js",
+            "hooks/x.js",
+            "try { require('left-pad') } catch {}\n",
+            "hooks/node_modules/left-pad/index.js",
+            evil_node,
+        ),
+        (
+            "node hooks/x.js",
+            "hooks/x.js",
+            "try { require('left-pad') } catch {}\n",
+            "node_modules/left-pad/index.js",
+            evil_node,
+        ),
+        (
+            "ruby hooks/x.rb",
+            "hooks/x.rb",
+            "begin; require_relative 'y'; rescue LoadError; end\n",
+            "hooks/y.rb",
+            "File.write('evil', '')\n",
+        ),
+        (
+            "perl hooks/x.pl",
+            "hooks/x.pl",
+            "use lib 'x'; eval { require './hooks/y.pl' };\n",
+            "hooks/y.pl",
+            "open(my $f, '>', 'evil');\n",
+        ),
+        (
+            "sh hooks/x.sh",
+            "hooks/x.sh",
+            "d=$(dirname \"$0\"); [ -f \"$d/y.sh\" ] && . \"$d/y.sh\"; true\n",
+            "hooks/y.sh",
+            evil_sh,
+        ),
         ("sh hooks/x.sh", "hooks/x.sh", "jq --version >/dev/null; true\n", "hooks/jq", evil_sh),
     ];
     for (command, script, text, written, evil) in cases {
@@ -89,7 +125,11 @@ fn a_hook_finds_its_helper_module_and_the_files_beside_it() {
     for (command, script, text) in [
         ("python3 .vertebra/hooks/x.py", ".vertebra/hooks/x.py", python),
         ("sh .vertebra/hooks/x.sh", ".vertebra/hooks/x.sh", shell),
-        (".vertebra/hooks/deep/x.sh", ".vertebra/hooks/deep/x.sh", "#!/bin/sh\necho \"{\\\"context\\\": \\\"kind $(cat \"$(dirname \"$0\")/../words.txt\")\\\"}\"\n"),
+        (
+            ".vertebra/hooks/deep/x.sh",
+            ".vertebra/hooks/deep/x.sh",
+            "#!/bin/sh\necho \"{\\\"context\\\": \\\"kind $(cat \"$(dirname \"$0\")/../words.txt\")\\\"}\"\n",
+        ),
     ] {
         let machine = machine(command);
         machine.write(&format!("project/{script}"), text);
@@ -203,9 +243,7 @@ fn the_folder_of_a_trusted_script_is_read_only_for_the_agent() {
     machine.write("project/hooks/x.sh", "cat >/dev/null\n");
     machine.write("project/src/hooks/use.ts", "1\n");
     trusts(&machine);
-    let write = |path: &str| {
-        serde_json::json!({ "call": { "tool": "write_file", "args": { "path": path, "content": "touch evil\n" } } })
-    };
+    let write = |path: &str| serde_json::json!({ "call": { "tool": "write_file", "args": { "path": path, "content": "touch evil\n" } } });
     let turns = [
         write("hooks/json.py"),
         write("hooks/x.sh"),
