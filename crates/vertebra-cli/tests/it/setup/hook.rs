@@ -17,7 +17,7 @@ fn cases() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../vertebra-bridge/src/host/cases")
 }
 
-fn fed(command: &mut Command, input: &[u8]) -> Told {
+pub(super) fn fed(command: &mut Command, input: &[u8]) -> Told {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -102,17 +102,17 @@ hosts! {
     the_shim_of_amp_is_answered_as_it_reads: "amp";
 }
 
-const FORBIDDEN: &str =
+pub(super) const FORBIDDEN: &str =
     "[[hook]]\nname = \"no\"\npoint = \"BeforeToolUse\"\nmatch = { command = \"forbidden\" }\ndeny = \"not here\"\n";
 
-fn call(machine: &Machine, command: &str) -> Value {
+pub(super) fn call(machine: &Machine, command: &str) -> Value {
     json!({
         "hook_event_name": "PreToolUse", "session_id": "s", "cwd": machine.path("project"), "permission_mode": "default",
         "tool_name": "Bash", "tool_input": { "command": command },
     })
 }
 
-fn asked(machine: &Machine, arguments: &[&str], event: &Value) -> Told {
+pub(super) fn asked(machine: &Machine, arguments: &[&str], event: &Value) -> Told {
     fed(&mut machine.command(&[&["hook"], arguments].concat()), event.to_string().as_bytes())
 }
 
@@ -414,65 +414,6 @@ fn an_invalid_pattern_allows_nothing() {
     );
     let told = asked(&machine, &[], &call(&machine, "echo git tag; echo hello"));
     assert!(told.out.contains("\"ask\"") && told.out.contains("line 3"), "{} {}", told.out, told.err);
-}
-
-#[test]
-fn changing_a_trusted_policy_keeps_what_it_refuses_and_makes_every_other_change_need_approval() {
-    let machine = Machine::new();
-    machine.write("project/vertebra.toml", FORBIDDEN);
-    let changing = call(&machine, "touch made");
-    machine.write("project/AGENTS.md", "one");
-    assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
-    let forbidden = call(&machine, "run forbidden");
-    machine.write("project/AGENTS.md", "two");
-    assert_eq!(asked(&machine, &[], &forbidden).code, 2, "instructions judge nothing");
-
-    let file = machine.path("project/vertebra.toml");
-    let trusted = machine.path("home/.local/state/vertebra/trust.json");
-    let known = fs::read_to_string(&trusted).expect("what was trusted");
-    let ways: [(&str, &dyn Fn()); 5] = [
-        ("it says something else", &|| {
-            machine.write("project/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
-        }),
-        ("it cannot be parsed", &|| machine.write("project/vertebra.toml", "[[")),
-        ("it is gone", &|| fs::remove_file(&file).expect("it is there")),
-        ("it says nothing", &|| machine.write("project/vertebra.toml", "")),
-        ("the trust file is invalid", &|| fs::write(&trusted, "{").expect("written")),
-    ];
-    for (way, change) in ways {
-        change();
-        if way != "the trust file is invalid" {
-            assert_eq!(asked(&machine, &[], &forbidden).code, 2, "{way}: what was trusted still refuses");
-        }
-        let told = asked(&machine, &[], &changing);
-        let answer: Value =
-            serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{way}: {} {}", told.out, told.err));
-        assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "ask", "{way}");
-        let mut codex = changing.clone();
-        codex["turn_id"] = "t".into();
-        codex["model"] = "m".into();
-        let told = asked(&machine, &["--host", "codex"], &codex);
-        assert_eq!(told.code, 2, "{way}: it cannot ask");
-        if way != "the trust file is invalid" {
-            assert!(told.err.contains("vertebra trust"), "{way}: {}", told.err);
-        }
-        let mut reading = forbidden.clone();
-        reading["tool_name"] = "Read".into();
-        reading["tool_input"] = json!({ "file_path": "/tmp/a" });
-        let told = asked(&machine, &[], &reading);
-        assert!(told.code == 0 && !told.out.contains("permissionDecision"), "{way}: reading passes, {}", told.out);
-        machine.write("project/vertebra.toml", FORBIDDEN);
-        fs::write(&trusted, &known).expect("written");
-    }
-    assert_eq!(asked(&machine, &[], &forbidden).code, 2, "it is as it was trusted");
-    let folder = (machine.path("project"), machine.path("moved"));
-    fs::rename(&folder.0, &folder.1).expect("moved");
-    let mut command = machine.command(&["hook"]);
-    let told = fed(command.current_dir(machine.path("moved")), changing.to_string().as_bytes());
-    assert!(told.out.contains("\"ask\""), "the folder is gone: {} {}", told.out, told.err);
-    let mut command = machine.command(&["hook"]);
-    let told = fed(command.current_dir(machine.path("moved")), forbidden.to_string().as_bytes());
-    assert_eq!(told.code, 2, "what was trusted still refuses: {}", told.out);
 }
 
 #[test]

@@ -9,7 +9,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Machine, bash, say};
+use super::{
+    Machine, bash,
+    hook::{FORBIDDEN, asked, call, fed},
+    say,
+};
 
 const POLICY: &str = "[permissions]\ndeny = [\"Bash(touch refused*)\"]\nallow = [\"Bash(touch *)\"]\n";
 
@@ -22,8 +26,11 @@ fn trusted() -> Machine {
     machine
 }
 
-/// The ways in which a policy is lost. With each of them, whether its text can still be read.
-fn ways() -> Vec<(&'static str, bool, fn(&Machine))> {
+/// How a policy is lost, whether its text can still be read then, and what loses it.
+type Way = (&'static str, bool, fn(&Machine));
+
+/// The ways in which a policy is lost.
+fn ways() -> Vec<Way> {
     vec![
         ("changed", true, |machine| machine.write("project/vertebra.toml", &format!("{POLICY}# changed\n"))),
         ("weakened", true, |machine| machine.write("project/vertebra.toml", "[permissions]\nallow = [\"Bash(*)\"]\n")),
@@ -139,4 +146,63 @@ fn a_folder_that_was_moved_keeps_its_policy_as_a_changed_one() {
         assert_eq!(decision, expected, "{command}");
         assert_eq!(told.status.code(), Some(if expected.is_empty() { 2 } else { 0 }), "{command}");
     }
+}
+
+#[test]
+fn changing_a_trusted_policy_keeps_what_it_refuses_and_makes_every_other_change_need_approval() {
+    let machine = Machine::new();
+    machine.write("project/vertebra.toml", FORBIDDEN);
+    let changing = call(&machine, "touch made");
+    machine.write("project/AGENTS.md", "one");
+    assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
+    let forbidden = call(&machine, "run forbidden");
+    machine.write("project/AGENTS.md", "two");
+    assert_eq!(asked(&machine, &[], &forbidden).code, 2, "instructions judge nothing");
+
+    let file = machine.path("project/vertebra.toml");
+    let trusted = machine.path("home/.local/state/vertebra/trust.json");
+    let known = fs::read_to_string(&trusted).expect("what was trusted");
+    let ways: [(&str, &dyn Fn()); 5] = [
+        ("it says something else", &|| {
+            machine.write("project/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
+        }),
+        ("it cannot be parsed", &|| machine.write("project/vertebra.toml", "[[")),
+        ("it is gone", &|| fs::remove_file(&file).expect("it is there")),
+        ("it says nothing", &|| machine.write("project/vertebra.toml", "")),
+        ("the trust file is invalid", &|| fs::write(&trusted, "{").expect("written")),
+    ];
+    for (way, change) in ways {
+        change();
+        if way != "the trust file is invalid" {
+            assert_eq!(asked(&machine, &[], &forbidden).code, 2, "{way}: what was trusted still refuses");
+        }
+        let told = asked(&machine, &[], &changing);
+        let answer: Value =
+            serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{way}: {} {}", told.out, told.err));
+        assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "ask", "{way}");
+        let mut codex = changing.clone();
+        codex["turn_id"] = "t".into();
+        codex["model"] = "m".into();
+        let told = asked(&machine, &["--host", "codex"], &codex);
+        assert_eq!(told.code, 2, "{way}: it cannot ask");
+        if way != "the trust file is invalid" {
+            assert!(told.err.contains("vertebra trust"), "{way}: {}", told.err);
+        }
+        let mut reading = forbidden.clone();
+        reading["tool_name"] = "Read".into();
+        reading["tool_input"] = json!({ "file_path": "/tmp/a" });
+        let told = asked(&machine, &[], &reading);
+        assert!(told.code == 0 && !told.out.contains("permissionDecision"), "{way}: reading passes, {}", told.out);
+        machine.write("project/vertebra.toml", FORBIDDEN);
+        fs::write(&trusted, &known).expect("written");
+    }
+    assert_eq!(asked(&machine, &[], &forbidden).code, 2, "it is as it was trusted");
+    let folder = (machine.path("project"), machine.path("moved"));
+    fs::rename(&folder.0, &folder.1).expect("moved");
+    let mut command = machine.command(&["hook"]);
+    let told = fed(command.current_dir(machine.path("moved")), changing.to_string().as_bytes());
+    assert!(told.out.contains("\"ask\""), "the folder is gone: {} {}", told.out, told.err);
+    let mut command = machine.command(&["hook"]);
+    let told = fed(command.current_dir(machine.path("moved")), forbidden.to_string().as_bytes());
+    assert_eq!(told.code, 2, "what was trusted still refuses: {}", told.out);
 }
