@@ -1,5 +1,7 @@
 //! Everything about an agent's hooks, as data.
 
+use std::time::Duration;
+
 use super::Config;
 
 /// Another coding agent that can call `vertebra hook`.
@@ -35,12 +37,33 @@ pub struct Host {
     pub failing: &'static str,
     /// Whether it limits how often hooks can keep a run going.
     pub caps_stops: bool,
+    /// How long it waits for a hook that `vertebra install` added. Most hosts let the call pass after that.
+    pub waits: Duration,
     /// Where it reads hooks from.
     pub config: Config,
     /// The names of its programs.
     pub programs: &'static [&'static str],
     /// What a person must know or do after the installation.
     pub remark: &'static str,
+}
+
+/// How long most hosts wait, by the entry that is installed.
+pub(super) const MINUTE: Duration = Duration::from_mins(1);
+
+/// How long hosts wait that cannot be told how long.
+pub(super) const HALF_A_MINUTE: Duration = Duration::from_secs(30);
+
+/// The longest time that `vertebra hook` takes for an answer.
+const LIMIT: Duration = Duration::from_secs(50);
+
+/// How much earlier than the host gives up the answer is there: starting and ending take time too.
+const MARGIN: Duration = Duration::from_secs(5);
+
+impl Host {
+    /// How long reading an event and running all hooks may take together, so that the host still waits for the answer.
+    pub fn deadline(&self) -> Duration {
+        self.waits.saturating_sub(MARGIN).min(LIMIT)
+    }
 }
 
 /// A sign by which a host is detected.

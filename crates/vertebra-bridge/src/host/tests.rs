@@ -255,3 +255,35 @@ async fn a_rule_about_a_server_matches_wherever_its_name_may_end() {
     let own = json!({ "vertebra_shim": { "opencode": 1 }, "event": "tool.execute.before", "tool": "apply_patch", "args": {} });
     assert_eq!(decision(&hook("tool = 'mcp__*'"), &event("opencode", &own)).await, None, "it is not an MCP tool");
 }
+
+#[test]
+fn every_host_waits_longer_than_the_answer_takes() {
+    /// Returns the limits in a text that is installed, in milliseconds: `"timeout": 60`, `timeout: 60000`.
+    fn limits(text: &str) -> Vec<u64> {
+        let parts = text.split("timeout").skip(1);
+        let numbers = parts.filter_map(|part| {
+            let is_millis = part.starts_with("_ms");
+            let part = part.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+            let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+            let number: u64 = digits.parse().ok()?;
+            Some(if is_millis || number >= 1000 { number } else { number * 1000 })
+        });
+        numbers.collect()
+    }
+    for host in crate::host::HOSTS {
+        let installed = match host.config.form {
+            crate::host::Form::Json { gate, entry, .. } => vec![limits(gate), limits(entry)],
+            crate::host::Form::Shim(text) => vec![limits(text)],
+            crate::host::Form::Programs => vec![Vec::new()],
+        };
+        for limits in installed {
+            match limits[..] {
+                [] => assert_eq!(host.waits.as_secs(), 30, "{} is not told how long to wait", host.name),
+                _ => assert!(limits.iter().all(|limit| u128::from(*limit) == host.waits.as_millis()), "{}", host.name),
+            }
+        }
+        let spare = host.waits.saturating_sub(host.deadline());
+        assert!(spare.as_secs() >= 5, "{} gives up {spare:?} after the deadline", host.name);
+        assert!(host.deadline().as_secs() >= 20, "{} leaves hooks no time", host.name);
+    }
+}

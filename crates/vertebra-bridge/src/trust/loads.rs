@@ -112,9 +112,8 @@ impl Reader<'_> {
         match path.canonicalize() {
             Ok(_) if path.starts_with(root) => Place::Inside(path),
             Ok(real) if real.starts_with(root) => Place::Inside(real),
-            Ok(_) => Place::Outside,
             Err(_) if path.starts_with(root) => Place::Missing(path),
-            Err(_) => Place::Outside,
+            Ok(_) | Err(_) => Place::Outside,
         }
     }
 
@@ -308,7 +307,9 @@ impl Reader<'_> {
         if !scripts.is_empty() || !data.is_empty() || !missing.is_empty() || !flags.is_empty() {
             self.open(format!("it names a file of the project inside `{name} -c`: write the command without it"));
         }
-        open.into_iter().for_each(|why| self.open(why));
+        for why in open {
+            self.open(why);
+        }
     }
 }
 

@@ -4,7 +4,10 @@
 //! something stays in force, and calls that may change something need a person's approval. Where no person can be asked,
 //! they are denied.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::{Value, json};
 use vertebra::Role;
@@ -144,7 +147,8 @@ fn refuses(hook: &HookSettings, by: By) -> bool {
 fn is_policy(files: &[String]) -> bool {
     let is_text = |name: &String| {
         let is_instruction = name.ends_with("AGENTS.md") || name.ends_with("CLAUDE.md");
-        let is_listed = ["/skills/", "/agents/"].iter().any(|part| name.contains(part)) && name.ends_with(".md");
+        let is_listed = ["/skills/", "/agents/"].iter().any(|part| name.contains(part))
+            && Path::new(name).extension().is_some_and(|end| end == "md");
         (is_instruction || is_listed) && !CLAUDE.iter().any(|settings| name.ends_with(settings))
     };
     !files.iter().all(is_text)

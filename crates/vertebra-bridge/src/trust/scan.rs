@@ -21,9 +21,9 @@ pub(super) fn reported(folder: &Path, name: &Path, bytes: &[u8], root: &Path) ->
     if let Some(why) = of_first_line(first.trim_start_matches("#!").trim(), folder, root) {
         return vec![format!("{shown} {why}")];
     }
-    let of_first = first.trim_start_matches("#!").split(['/', ' ', '\t']).any(|part| is_shell(part));
+    let of_first = first.trim_start_matches("#!").split(['/', ' ', '\t']).any(is_shell);
     let of_name = name.extension().is_some_and(|end| end == "sh" || end == "bash" || end == "zsh");
-    if !of_first && !(first.is_empty() && of_name) {
+    if !(of_first || first.is_empty() && of_name) {
         return Vec::new();
     }
     let value = |variable: &str| {

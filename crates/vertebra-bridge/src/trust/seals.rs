@@ -173,9 +173,10 @@ impl Trusted {
         let ground = Ground { root: &self.root, folder: &folder, value: &value };
         let loads = Loads::of(words, &ground);
         if let Some(missing) = loads.missing.first() {
-            return Err(match self.prints.contains_key(missing) {
-                true => self.changed(missing, true),
-                false => format!("there is no file {}", self.shown(missing)),
+            return Err(if self.prints.contains_key(missing) {
+                self.changed(missing, true)
+            } else {
+                format!("there is no file {}", self.shown(missing))
             });
         }
         let mut edits: Vec<(std::ops::Range<usize>, PathBuf)> = Vec::new();

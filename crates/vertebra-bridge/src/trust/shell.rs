@@ -215,11 +215,7 @@ impl Reader<'_> {
                     self.cases = self.cases.saturating_sub(1);
                     return;
                 }
-                "[[" => {
-                    if !self.skip_to("]]") {
-                        self.odd("an unmatched bracket");
-                    }
-                }
+                "[[" if !self.skip_to("]]") => self.odd("an unmatched bracket"),
                 _ => {}
             }
             let name: String =
@@ -413,16 +409,9 @@ impl Reader<'_> {
     }
 
     fn skip_to(&mut self, end: &str) -> bool {
-        match self.text[self.at..].find(end) {
-            Some(at) => {
-                self.at += at + end.len();
-                true
-            }
-            None => {
-                self.at = self.text.len();
-                false
-            }
-        }
+        let found = self.text[self.at..].find(end).map(|at| self.at + at + end.len());
+        self.at = found.unwrap_or(self.text.len());
+        found.is_some()
     }
 }
 

@@ -65,7 +65,7 @@ fn nearest<'n>(names: &[&'n str]) -> Vec<&'n str> {
 }
 
 /// Returns the names without those of folders in which another name lies: the file says more.
-fn without_folders(names: Vec<String>) -> Vec<String> {
+fn without_folders(names: &[String]) -> Vec<String> {
     let has_inner = |folder: &str| names.iter().any(|name| name != folder && name.starts_with(folder));
     names.iter().filter(|name| !name.ends_with('/') || !has_inner(name)).cloned().collect()
 }
@@ -105,7 +105,8 @@ impl Content {
         let files = project.files.iter();
         let other =
             files.filter(|file| known.get(&file.name).is_none_or(|print| Some(print) != file.fingerprint.as_ref()));
-        let other = without_folders(other.map(|file| file.name.clone()).chain(gone).collect());
+        let other: Vec<String> = other.map(|file| file.name.clone()).chain(gone).collect();
+        let other = without_folders(&other);
         match (project.files.is_empty(), other.is_empty()) {
             (true, true) => Standing::Empty,
             (false, true) => Standing::Trusted,
@@ -190,7 +191,7 @@ impl Store {
             // The programs of a policy start in the folder of its file.
             if let Some(place) = named.first().and_then(|name| Some(root.join(name).parent()?.to_owned())) {
                 let project = Project::look_at(root, &place, &named);
-                let unlike = without_folders(project.unlike(known, &named));
+                let unlike = without_folders(&project.unlike(known, &named));
                 let standing = if unlike.is_empty() { Standing::Trusted } else { Standing::Changed(unlike) };
                 return Ok((project, standing));
             }
@@ -215,6 +216,11 @@ impl Store {
             is_settings(path) || CLAUDE.iter().any(|of| path.ends_with(of))
         };
         let settings = known.keys().filter(is_policy).cloned().collect();
+        // A person who trusts a folder that was moved, or that a link leads to now, has seen what became of the old one.
+        let expected = self.expected.as_ref().and_then(|expected| expected.read().ok()).unwrap_or_default();
+        if let Some((root, _)) = expected::lost(&expected, &project.folder) {
+            self.note(&root, Vec::new())?;
+        }
         self.note(&project.root, settings)?;
         self.replace(&content)?;
         // Without the text that was trusted, less stays in force after a change.

@@ -6,7 +6,7 @@ use rustix::termios::{QueueSelector, tcflush};
 use vertebra_bridge::{
     settings::Settings,
     shown,
-    trust::{Kind, Project, Remains, Seals, Standing},
+    trust::{Kind, Project, Remains, Seals, Standing, Store},
 };
 
 use super::World;
@@ -68,33 +68,7 @@ impl Brought {
         let trusted = match &standing {
             Standing::Empty | Standing::Trusted => true,
             Standing::Unknown | Standing::Changed(_) if world.is_interactive => {
-                let mut agreed = agrees(&project, &standing)?;
-                // Skills and agents are read again later, so the answer must be about their current text.
-                if agreed && Project::look(folder)? != project {
-                    notices.push("not trusted: files in the folder changed while you were asked".to_owned());
-                    agreed = false;
-                }
-                if agreed && !project.can_be_trusted() {
-                    notices.push(format!(
-                        "not trusted, because these files cannot be read: {}",
-                        project.problems.join("; ")
-                    ));
-                    agreed = false;
-                }
-                if agreed && project.hooks.iter().any(|hook| !hook.open.is_empty()) {
-                    notices.push(
-                        "not trusted, because a hook trusts whatever its tool loads. To accept that, run: vertebra trust \
-                         --accept-open"
-                            .to_owned(),
-                    );
-                    agreed = false;
-                }
-                if let (true, Some(store)) = (agreed, &store)
-                    && let Err(error) = store.trust(&project)
-                {
-                    notices.push(format!("trusted for this run only, because trust cannot be saved: {error}"));
-                }
-                agreed
+                asked(&project, &standing, store.as_ref(), &mut notices)?
             }
             Standing::Unknown | Standing::Changed(_) => false,
         };
@@ -173,6 +147,37 @@ impl Brought {
             warnings,
         })
     }
+}
+
+/// Asks the user whether they trust a project, and records a yes.
+fn asked(
+    project: &Project,
+    standing: &Standing,
+    store: Option<&Store>,
+    notices: &mut Vec<String>,
+) -> anyhow::Result<bool> {
+    if !agrees(project, standing)? {
+        return Ok(false);
+    }
+    // Skills and agents are read again later, so the answer must be about their current text.
+    if Project::look(&project.folder)? != *project {
+        notices.push("not trusted: files in the folder changed while you were asked".to_owned());
+        return Ok(false);
+    }
+    if !project.can_be_trusted() {
+        let problems = project.problems.join("; ");
+        notices.push(format!("not trusted: {problems}. To see what to do, run: vertebra trust"));
+        return Ok(false);
+    }
+    if project.hooks.iter().any(|hook| !hook.open.is_empty()) {
+        let why = "not trusted, because a hook trusts whatever its tool loads. To accept that, run: vertebra trust --accept-open";
+        notices.push(why.to_owned());
+        return Ok(false);
+    }
+    if let Some(Err(error)) = store.map(|store| store.trust(project)) {
+        notices.push(format!("trusted for this run only, because trust cannot be saved: {error}"));
+    }
+    Ok(true)
 }
 
 /// Shows what would take effect and asks the user. Only an explicit yes counts.

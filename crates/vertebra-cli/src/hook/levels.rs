@@ -26,6 +26,8 @@ pub(super) struct InForce {
     pub(super) notices: Vec<String>,
     /// Why a trusted policy may be missing here.
     pub(super) missing: Option<String>,
+    /// Whether settings could not be read as a whole.
+    pub(super) is_broken: bool,
 }
 
 impl InForce {
@@ -48,11 +50,12 @@ impl InForce {
         let (managed, user, errors) = settings::own_salvaged(&world.managed, world.user_settings().as_deref());
         let broken = errors.first().map(|error| unreadable(&error.to_string()));
         let Brought { remains, base, left_out } = project(&folder, world);
+        let is_broken = broken.is_some();
         let missing = broken.or(remains.missing);
         let (settings, mut notices) = settings::merge(managed, std::iter::once(user).chain(remains.settings));
         notices.extend(left_out.or_else(|| missing.clone()));
         let base = base.unwrap_or_else(|| folder.clone());
-        Ok(Self { settings, base, folder, seals: remains.seals, notices, missing })
+        Ok(Self { settings, base, folder, seals: remains.seals, notices, missing, is_broken })
     }
 
     /// Returns the same without anything that could widen what is allowed, because the policy cannot be used as a whole.
@@ -60,7 +63,7 @@ impl InForce {
         let missing = unreadable(error);
         let settings = only_refusing(&self.settings);
         let notices = [self.notices, vec![missing.clone()]].concat();
-        Self { settings, notices, missing: Some(missing), ..self }
+        Self { settings, notices, missing: Some(missing), is_broken: true, ..self }
     }
 }
 

@@ -156,8 +156,11 @@ fn refusal(options: &Options, project: &Project) -> Option<String> {
 
 fn revoke(store: &Store, folder: &Path, json: bool) -> anyhow::Result<ExitCode> {
     // A deleted folder may still be recorded as trusted.
-    let root = Project::look(folder).map_or_else(|_| folder.to_owned(), |project| project.root);
-    let known = store.forget(&root)?;
+    let spelled = std::path::absolute(folder)?;
+    let root = Project::look(folder).map_or_else(|_| spelled.clone(), |project| project.root);
+    // A trusted folder may have become a link to another one.
+    let known = [&root, &spelled].map(|root| store.forget(root));
+    let known = known.into_iter().collect::<Result<Vec<bool>, _>>()?.contains(&true);
     if json {
         writeln!(std::io::stdout(), "{:#}", json!({ "root": root, "was_trusted": known }))?;
     } else {

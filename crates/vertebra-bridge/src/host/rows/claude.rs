@@ -1,5 +1,6 @@
 //! Claude Code, and what it shares with the hosts that adopted its contract.
 
+use crate::host::row::MINUTE;
 use crate::host::{Ask, Config, Fields, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
 
 pub(super) const CALL: Fields = &[("tool", "/tool_name"), ("args", "/tool_input"), ("call_id", "/tool_use_id")];
@@ -94,6 +95,7 @@ pub(in crate::host) const CLAUDE_CODE: Host = Host {
     quiet: "",
     failing: "open; closed with our entry, from 2.1.295",
     caps_stops: true,
+    waits: MINUTE,
     config: Config {
         user: Some(Spot { variable: Some("CLAUDE_CONFIG_DIR"), folder: ".claude", file: "settings.json" }),
         project: Some(".claude/settings.json"),

@@ -4,6 +4,7 @@
 use super::claude::{
     CALL, CHILD, CHILD_STOP, COMPACT, INFORMED, PERMISSION, PROMPT, REFUSABLE, RESULT, STOP, TELLS, moment,
 };
+use crate::host::row::MINUTE;
 use crate::host::{Config, Form, Host, Moment, NOTHING, Rewrite, Sign, Source, Spot, Takes};
 
 const BEFORE_TOOL: Takes = Takes {
@@ -44,6 +45,7 @@ pub(in crate::host) const CODEX: Host = Host {
     quiet: "",
     failing: "open",
     caps_stops: false,
+    waits: MINUTE,
     config: Config {
         user: Some(Spot { variable: Some("CODEX_HOME"), folder: ".codex", file: "hooks.json" }),
         project: Some(".codex/hooks.json"),

@@ -3,6 +3,7 @@
 use super::claude::{
     BEFORE_TOOL, CALL, CHILD, CHILD_STOP, COMPACT, INFORMED, PROMPT, REFUSABLE, RESULT, STOP, TELLS, moment,
 };
+use crate::host::row::MINUTE;
 use crate::host::{Ask, Config, Fields, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
 
 const OWN_CALL: Fields = &[("tool", "/toolName"), ("args", "/toolArgs")];
@@ -115,6 +116,7 @@ pub(in crate::host) const COPILOT: Host = Host {
     quiet: "",
     failing: "closed before a tool call, but open on a timeout",
     caps_stops: true,
+    waits: MINUTE,
     config: Config {
         user: Some(Spot { variable: Some("COPILOT_HOME"), folder: ".copilot", file: "hooks/vertebra.json" }),
         project: Some(".github/hooks/vertebra.json"),
@@ -172,6 +174,7 @@ pub(in crate::host) const VSCODE: Host = Host {
     quiet: "",
     failing: "open",
     caps_stops: false,
+    waits: MINUTE,
     config: Config {
         user: Some(Spot { variable: None, folder: ".copilot/hooks", file: "vertebra-vscode.json" }),
         project: Some(".github/hooks/vertebra-vscode.json"),

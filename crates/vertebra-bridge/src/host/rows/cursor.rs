@@ -1,6 +1,7 @@
 //! Cursor: its own names, and permissions in a flat answer.
 
 use super::claude::{CALL, moment};
+use crate::host::row::MINUTE;
 use crate::host::{Ask, Config, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
 
 const ALLOW: &str = r#"{"permission": "allow"}"#;
@@ -93,6 +94,7 @@ pub(in crate::host) const CURSOR: Host = Host {
     quiet: "{}",
     failing: "open; closed with our entry",
     caps_stops: true,
+    waits: MINUTE,
     config: Config {
         user: Some(Spot { variable: None, folder: ".cursor", file: "hooks.json" }),
         project: Some(".cursor/hooks.json"),

@@ -1,7 +1,10 @@
 //! Windsurf, Cline and Kiro, which accept a denial and little else.
 
 use super::claude::moment;
-use crate::host::{Config, Fields, Form, Host, Moment, NOTHING, Refusal, Sign, Source, Spot, Takes, row::THROUGH};
+use crate::host::{
+    Config, Fields, Form, Host, Moment, NOTHING, Refusal, Sign, Source, Spot, Takes,
+    row::{HALF_A_MINUTE, MINUTE, THROUGH},
+};
 
 const REFUSABLE: Takes = Takes { refusal: Refusal::Exit2, ..NOTHING };
 const COMMAND: Fields = &[("tool", "=run_command"), ("args/command", "/tool_info/command_line")];
@@ -43,6 +46,8 @@ pub(in crate::host) const WINDSURF: Host = Host {
     quiet: "",
     failing: "open",
     caps_stops: true,
+    // Windsurf has no setting for this and documents none.
+    waits: HALF_A_MINUTE,
     config: Config {
         user: Some(Spot { variable: None, folder: ".codeium/windsurf", file: "hooks.json" }),
         project: Some(".windsurf/hooks.json"),
@@ -135,6 +140,7 @@ pub(in crate::host) const CLINE: Host = Host {
     quiet: r#"{"cancel":false}"#,
     failing: "open",
     caps_stops: true,
+    waits: HALF_A_MINUTE,
     config: Config {
         user: Some(Spot { variable: None, folder: "Documents/Cline", file: "Hooks" }),
         project: Some(".clinerules/hooks"),
@@ -187,6 +193,7 @@ pub(in crate::host) const KIRO: Host = Host {
     quiet: "",
     failing: "open",
     caps_stops: true,
+    waits: MINUTE,
     config: Config {
         user: Some(Spot { variable: None, folder: ".kiro/agents", file: "*.json" }),
         project: Some(".kiro/agents/*.json"),

@@ -4,6 +4,7 @@ use super::claude::{
     BEFORE_TOOL as CLAUDE_BEFORE_TOOL, CALL as CLAUDE_CALL, CHILD, CHILD_STOP, COMPACT, END, FAILURE, INFORMED,
     MESSAGE, NEWS, PERMISSION, PROMPT, REFUSABLE, RESULT as CLAUDE_RESULT, STOP, TELLS, moment,
 };
+use crate::host::row::MINUTE;
 use crate::host::{Config, Fields, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
 
 const CALL: Fields = &[
@@ -106,6 +107,7 @@ pub(in crate::host) const GEMINI: Host = Host {
     quiet: "",
     failing: "open",
     caps_stops: false,
+    waits: MINUTE,
     config: Config {
         // The variable names a home, not the folder in it.
         user: Some(Spot { variable: Some("GEMINI_CLI_HOME"), folder: "", file: ".gemini/settings.json" }),
@@ -137,6 +139,7 @@ pub(in crate::host) const QWEN: Host = Host {
     quiet: "",
     failing: "open",
     caps_stops: true,
+    waits: MINUTE,
     config: Config {
         user: Some(Spot { variable: Some("QWEN_HOME"), folder: ".qwen", file: "settings.json" }),
         project: Some(".qwen/settings.json"),

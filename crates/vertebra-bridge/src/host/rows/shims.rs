@@ -1,6 +1,7 @@
 //! `OpenCode` and Amp, which load plugins in their own language. Our plugin calls `vertebra hook`.
 
 use super::claude::moment;
+use crate::host::row::MINUTE;
 use crate::host::{Config, Fields, Form, Host, Moment, NOTHING, Refusal, Rewrite, Sign, Source, Spot, Takes};
 
 const CALL: Fields = &[("tool", "/tool"), ("args", "/args"), ("call_id", "/call_id")];
@@ -59,6 +60,7 @@ pub(in crate::host) const OPENCODE: Host = Host {
     quiet: "",
     failing: "closed: our plugin throws",
     caps_stops: true,
+    waits: MINUTE,
     config: Config {
         user: Some(Spot { variable: Some("XDG_CONFIG_HOME"), folder: ".config", file: "opencode/plugins/vertebra.js" }),
         project: Some(".opencode/plugins/vertebra.js"),
@@ -94,6 +96,7 @@ pub(in crate::host) const AMP: Host = Host {
     quiet: "",
     failing: "closed: our plugin rejects",
     caps_stops: true,
+    waits: MINUTE,
     config: Config {
         user: Some(Spot { variable: None, folder: ".config/amp/plugins", file: "vertebra.ts" }),
         project: Some(".amp/plugins/vertebra.ts"),

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use serde_json::json;
 use vertebra::{
-    Agent, News,
+    Agent, Approval, Approver, Decision, News,
     testing::{RecordingTool, Script},
 };
 use vertebra_bridge::{
@@ -77,6 +77,15 @@ impl Scene {
 
     /// Two calls, and something that happens while the first is at work. Answers with what ran, and the news.
     async fn between(&self, happens: impl Fn(&Self) + Send + Sync + 'static) -> (RecordingTool, Vec<String>) {
+        self.between_with(happens, None::<Approve>).await
+    }
+
+    /// The same with a person who can be asked.
+    async fn between_with(
+        &self,
+        happens: impl Fn(&Self) + Send + Sync + 'static,
+        person: impl Into<Option<Approve>>,
+    ) -> (RecordingTool, Vec<String>) {
         let (scene, policy) = (self.clone(), self.policy());
         let tool = RecordingTool::new("work").by(move |args| {
             if args.get("n") == Some(&json!(1)) {
@@ -86,6 +95,9 @@ impl Scene {
         });
         let model = Script::new().call("work", r#"{"n": 1}"#).call("work", r#"{"n": 2}"#).say("done");
         let mut builder = Agent::builder(model);
+        if let Some(person) = person.into() {
+            builder.approver(person);
+        }
         let agent = builder.tool(tool.clone()).with(policy.clone()).build().expect("an agent");
         policy.follow(&agent);
         let mut session = agent.session().await;
@@ -96,6 +108,16 @@ impl Scene {
             }
         }
         (tool, news)
+    }
+}
+
+/// A person who approves everything.
+#[derive(Clone, Copy)]
+struct Approve;
+
+impl Approver for Approve {
+    async fn decide(&self, approval: &Approval) -> Decision {
+        approval.approve()
     }
 }
 
@@ -154,7 +176,7 @@ async fn what_a_project_refused_stays_refused_until_its_change_is_trusted() {
         scene.trust();
         let (tool, news) = scene.between(change).await;
         assert_eq!(ran(&tool, "n"), [json!(1)]);
-        assert!(news[0].contains("nobody has trusted what it says now"), "{news:?}");
+        assert!(news[0].contains("changed since it was trusted"), "{news:?}");
     }
 }
 
@@ -176,11 +198,17 @@ async fn a_change_of_a_project_counts_once_it_is_trusted() {
 
 #[tokio::test]
 async fn a_hook_that_nobody_trusted_never_runs_and_what_did_not_change_runs_on() {
-    let scene = Scene::new();
-    scene.write("project/vertebra.toml", SET);
-    scene.trust();
+    let scene = || {
+        let scene = Scene::new();
+        scene.write("project/vertebra.toml", SET);
+        scene.trust();
+        scene
+    };
     let new = "[[hook]]\nname = \"new\"\npoint = \"BeforeToolUse\"\nset = { new = true }\n";
-    let (tool, _) = scene.between(move |scene| scene.write("project/vertebra.toml", &format!("{new}{SET}"))).await;
+    let change = move |scene: &Scene| scene.write("project/vertebra.toml", &format!("{new}{SET}"));
+    let (tool, _) = scene().between(change).await;
+    assert_eq!(ran(&tool, "mark"), [json!(true)], "no person can be asked, so the second call is denied");
+    let (tool, _) = scene().between_with(change, Approve).await;
     assert_eq!(ran(&tool, "mark"), [json!(true), json!(true)]);
     assert_eq!(ran(&tool, "new"), [json!(null), json!(null)]);
 }

@@ -17,7 +17,7 @@ fn cases() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../vertebra-bridge/src/host/cases")
 }
 
-fn fed(command: &mut Command, input: &[u8]) -> Told {
+pub(super) fn fed(command: &mut Command, input: &[u8]) -> Told {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -102,17 +102,17 @@ hosts! {
     the_shim_of_amp_is_answered_as_it_reads: "amp";
 }
 
-const FORBIDDEN: &str =
+pub(super) const FORBIDDEN: &str =
     "[[hook]]\nname = \"no\"\npoint = \"BeforeToolUse\"\nmatch = { command = \"forbidden\" }\ndeny = \"not here\"\n";
 
-fn call(machine: &Machine, command: &str) -> Value {
+pub(super) fn call(machine: &Machine, command: &str) -> Value {
     json!({
         "hook_event_name": "PreToolUse", "session_id": "s", "cwd": machine.path("project"), "permission_mode": "default",
         "tool_name": "Bash", "tool_input": { "command": command },
     })
 }
 
-fn asked(machine: &Machine, arguments: &[&str], event: &Value) -> Told {
+pub(super) fn asked(machine: &Machine, arguments: &[&str], event: &Value) -> Told {
     fed(&mut machine.command(&[&["hook"], arguments].concat()), event.to_string().as_bytes())
 }
 
@@ -150,13 +150,30 @@ fn an_event_that_cannot_be_read_is_denied_before_a_tool_call() {
 }
 
 #[test]
-fn a_policy_that_cannot_be_read_denies_and_names_its_file() {
+fn of_a_policy_that_cannot_be_read_what_refuses_holds_and_changes_are_asked_about() {
     let machine = Machine::new();
-    machine.user_settings("[permissions]\ndeny = [\"Bash(rm *)\"]\nmodes = 1\n");
-    let told = asked(&machine, &[], &call(&machine, "ls"));
-    assert_eq!((told.code, told.out.as_str()), (2, ""));
-    assert!(told.err.contains("vertebra.toml") && told.err.contains("modes"), "{}", told.err);
-    assert_eq!(asked(&machine, &["--fail-open"], &call(&machine, "ls")).code, 0);
+    for broken in ["modes = 1\n[limits]\nsteps = 1\n", "[limits]\nsteps = \n", "[[hook]]\nno such thing\n"] {
+        machine.user_settings(&format!(
+            "{FORBIDDEN}[permissions]\ndeny = [\"Bash(rm *)\"]\nallow = [\"Bash(ls)\"]\n\n{broken}"
+        ));
+        let told = asked(&machine, &[], &call(&machine, "ls"));
+        assert!(told.code == 0 && told.out.contains("\"ask\""), "{broken}: {} {}", told.out, told.err);
+        assert!(told.out.contains("vertebra.toml, line"), "{broken}: {}", told.out);
+        assert_eq!(asked(&machine, &[], &call(&machine, "run forbidden")).code, 2, "{broken}");
+        if !broken.starts_with("modes") {
+            assert_eq!(asked(&machine, &[], &call(&machine, "rm -r a")).code, 2, "{broken}");
+        }
+        let mut reading = call(&machine, "");
+        reading["tool_name"] = "Read".into();
+        reading["tool_input"] = json!({ "file_path": "/tmp/a" });
+        assert!(!asked(&machine, &[], &reading).out.contains("permissionDecision"), "{broken}");
+        let mut codex = call(&machine, "ls");
+        codex["turn_id"] = "t".into();
+        codex["model"] = "m".into();
+        assert_eq!(asked(&machine, &["--host", "codex"], &codex).code, 2, "{broken}: it cannot ask");
+        let told = asked(&machine, &["--fail-open"], &call(&machine, "ls"));
+        assert!(told.code == 0 && !told.out.contains("\"ask\""), "{}", told.out);
+    }
     let told = asked(&machine, &["--config", "nowhere.toml"], &call(&machine, "ls"));
     assert_eq!(told.code, 2);
     assert!(told.err.contains("nowhere.toml"), "{}", told.err);
@@ -170,8 +187,10 @@ fn an_invalid_pattern_is_reported_even_if_no_event_reaches_it() {
             "{FORBIDDEN}[[hook]]\npoint = \"AfterToolUse\"\nmatch = {{ command = '{pattern}' }}\nstop = \"no\"\n"
         ));
         let told = asked(&machine, &[], &call(&machine, "ls"));
-        assert_eq!((told.code, told.out.as_str()), (2, ""), "{pattern}");
-        assert!(told.err.contains(&format!("invalid regex `{pattern}` in `command`")), "{}", told.err);
+        assert!(told.out.contains("\"ask\""), "{pattern}: {}", told.out);
+        let told: Value = serde_json::from_str(&told.out).expect("JSON");
+        let message = told["systemMessage"].as_str().expect("a message");
+        assert!(message.contains(&format!("invalid regex `{pattern}` in `command`")), "{message}");
     }
 }
 
@@ -394,59 +413,7 @@ fn an_invalid_pattern_allows_nothing() {
         "[[hook]]\npoint = \"BeforeToolUse\"\nmatch = { command = '^git tag [\\w.-]{1,2550}$' }\nallow = true\n",
     );
     let told = asked(&machine, &[], &call(&machine, "echo git tag; echo hello"));
-    assert!(told.code == 2 && told.err.contains("line 3"), "{} {}", told.out, told.err);
-}
-
-#[test]
-fn changing_a_trusted_policy_makes_every_changing_call_need_approval() {
-    let machine = Machine::new();
-    machine.write("project/vertebra.toml", FORBIDDEN);
-    machine.write("project/AGENTS.md", "one");
-    assert_eq!(machine.runs(&["trust", "--yes"]).code, 0);
-    let forbidden = call(&machine, "run forbidden");
-    machine.write("project/AGENTS.md", "two");
-    assert_eq!(asked(&machine, &[], &forbidden).code, 2, "instructions judge nothing");
-
-    let file = machine.path("project/vertebra.toml");
-    let trusted = machine.path("home/.local/state/vertebra/trust.json");
-    let known = fs::read_to_string(&trusted).expect("what was trusted");
-    let ways: [(&str, &dyn Fn()); 5] = [
-        ("it says something else", &|| {
-            machine.write("project/vertebra.toml", &FORBIDDEN.replace("forbidden", "another"));
-        }),
-        ("it cannot be parsed", &|| machine.write("project/vertebra.toml", "[[")),
-        ("it is gone", &|| fs::remove_file(&file).expect("it is there")),
-        ("it says nothing", &|| machine.write("project/vertebra.toml", "")),
-        ("the trust file is invalid", &|| fs::write(&trusted, "{").expect("written")),
-    ];
-    for (way, change) in ways {
-        change();
-        let told = asked(&machine, &[], &forbidden);
-        let answer: Value =
-            serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{way}: {} {}", told.out, told.err));
-        assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "ask", "{way}");
-        let mut codex = forbidden.clone();
-        codex["turn_id"] = "t".into();
-        codex["model"] = "m".into();
-        let told = asked(&machine, &["--host", "codex"], &codex);
-        assert_eq!(told.code, 2, "{way}: it cannot ask");
-        if way != "the trust file is invalid" {
-            assert!(told.err.contains("vertebra trust"), "{way}: {}", told.err);
-        }
-        let mut reading = forbidden.clone();
-        reading["tool_name"] = "Read".into();
-        reading["tool_input"] = json!({ "file_path": "/tmp/a" });
-        let told = asked(&machine, &[], &reading);
-        assert!(told.code == 0 && !told.out.contains("permissionDecision"), "{way}: reading passes, {}", told.out);
-        machine.write("project/vertebra.toml", FORBIDDEN);
-        fs::write(&trusted, &known).expect("written");
-    }
-    assert_eq!(asked(&machine, &[], &forbidden).code, 2, "it is as it was trusted");
-    let folder = (machine.path("project"), machine.path("moved"));
-    fs::rename(&folder.0, &folder.1).expect("moved");
-    let mut command = machine.command(&["hook"]);
-    let told = fed(command.current_dir(machine.path("moved")), forbidden.to_string().as_bytes());
-    assert!(told.out.contains("\"ask\""), "the folder is gone: {} {}", told.out, told.err);
+    assert!(told.out.contains("\"ask\"") && told.out.contains("line 3"), "{} {}", told.out, told.err);
 }
 
 #[test]
@@ -515,8 +482,7 @@ fn the_log_records_changes_and_events_that_could_not_be_judged() {
     assert_eq!(line["changed"], json!(["args"]), "{line}");
     assert_eq!(line["rewritten_to"]["command"], "echo safe", "{line}");
 
-    machine.user_settings("[[hook]]\nno such thing");
-    assert_eq!(asked(&machine, &[], &call(&machine, "ls")).code, 2);
+    assert_eq!(asked(&machine, &["--config", "nowhere.toml"], &call(&machine, "ls")).code, 2);
     let line = lines().pop().expect("a line");
     assert_eq!((&line["decision"], &line["event"]["tool"]), (&json!("deny"), &json!("bash")), "{line}");
 

@@ -6,6 +6,7 @@ mod commands;
 mod hook;
 mod hooks;
 mod install;
+mod lost;
 mod models;
 mod serve;
 mod sessions;

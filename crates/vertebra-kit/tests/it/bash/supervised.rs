@@ -123,13 +123,15 @@ attributes = struct.pack('IIQiIQQQ', 48, 0, 0, 0, 0, 0, 0, 0)",
     let held = Area::new().bash(&attempts(&setup, REACHING)).await.output;
     assert!(!held.contains("ESCAPED"), "{held}");
     assert_eq!(held.matches("held").count(), REACHING.len(), "{held}");
-    let bare = Area::new().bare().bash(&attempts(&setup, REACHING)).await.output;
+    // Without a sandbox, these two would change every process of whoever runs the tests.
+    let alone: Vec<&str> = REACHING.iter().copied().filter(|call| !call.contains("os.getuid()")).collect();
+    let bare = Area::new().bare().bash(&attempts(&setup, &alone)).await.output;
     let tidy = "ipcrm -M 0x7E57 -Q 0x7E57 -S 0x7E57; rm -f /dev/mqueue/vertebra";
     _ = Command::new("bash").args(["-c", tidy]).stderr(Stdio::null()).status();
     _ = fs::remove_file(format!("/dev/shm/{secret}"));
     // Without `CAP_SYS_NICE`, a user cannot take back a priority; and a machine may lack message queues.
     let worked = bare.matches("ESCAPED").count();
-    assert!(worked + 3 >= REACHING.len(), "without a sandbox these should work: {bare}");
+    assert!(worked + 3 >= alone.len(), "without a sandbox these should work: {bare}");
     victim.0.kill().expect("a signal");
 }
 

@@ -3,7 +3,7 @@
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
-    process::Command,
+    process::{Command, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -30,7 +30,10 @@ fn trusts(machine: &Machine) {
 }
 
 fn has(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok_and(|told| told.status.success())
+    let quiet = || Stdio::null();
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(quiet()).stdout(quiet()).stderr(quiet());
+    command.status().is_ok_and(|status| status.success())
 }
 
 #[test]
@@ -109,7 +112,7 @@ fn code_beside_a_trusted_script_that_was_not_trusted_never_runs() {
         for variable in ["PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB"] {
             fire.env(variable, machine.path("project"));
         }
-        fire.env("PATH", path).env("BASH_ENV", &written).env("ENV", &written);
+        fire.env("PATH", path).env("BASH_ENV", written).env("ENV", written);
         machine.told(&mut fire);
         assert!(!machine.path("project/evil").exists(), "`{command}` loaded {written}");
         if written.starts_with("hooks/") && !written.contains("__pycache__") {
