@@ -33,6 +33,8 @@ pub(super) struct Loads {
     pub(super) missing: Vec<PathBuf>,
     /// Words after which an interpreter is given options.
     pub(super) flags: Vec<(usize, &'static [&'static str])>,
+    /// The same for modules of the project.
+    pub(super) modules: Vec<(usize, &'static [&'static str])>,
     /// The names of the programs that it finds on the `PATH`.
     pub(super) names: Vec<String>,
     /// Why it loads more than can be known.
@@ -43,7 +45,7 @@ pub(super) struct Loads {
 const PYTHON: &[&str] = &["-E", "-s", "-B"];
 
 /// The same without the working folder, for code that is not in a file.
-const PYTHON_ALONE: &[&str] = &["-I", "-B"];
+pub(super) const PYTHON_ALONE: &[&str] = &["-I", "-B"];
 
 /// Variables whose value is the project's folder.
 pub(super) const PROJECT: &[&str] = &["CLAUDE_PROJECT_DIR", "VERTEBRA_PROJECT_DIR"];
@@ -247,10 +249,12 @@ impl Reader<'_> {
                     let module = words.next().and_then(|word| word.text.as_deref()).unwrap_or_default();
                     let first = module.split('.').next().unwrap_or_default();
                     let here = |end: &str| matches!(self.place(&format!("{first}{end}")), Place::Inside(_));
-                    if module.is_empty() || here("") || here(".py") {
+                    let is_here = module.is_empty() || here("") || here(".py");
+                    self.loads.modules.push((program.range.end, PYTHON_ALONE));
+                    if is_here {
                         return self.open(format!("`{name} -m {module}` is a module of the project: name its file"));
                     }
-                    return self.loads.flags.push((program.range.end, PYTHON_ALONE));
+                    return self.loads.flags.append(&mut self.loads.modules);
                 }
                 Interpreter::Python if matches!(cluster, "W" | "X") => drop(words.next()),
                 Interpreter::Node
@@ -302,7 +306,7 @@ impl Reader<'_> {
         };
         let mut inner = Reader { ground: self.ground, folder: self.folder.clone(), loads: Loads::default() };
         inner.line(code);
-        let Loads { scripts, data, missing, flags, names, open } = inner.loads;
+        let Loads { scripts, data, missing, flags, modules: _, names, open } = inner.loads;
         self.loads.names.extend(names);
         if !scripts.is_empty() || !data.is_empty() || !missing.is_empty() || !flags.is_empty() {
             self.open(format!("it names a file of the project inside `{name} -c`: write the command without it"));

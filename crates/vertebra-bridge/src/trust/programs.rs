@@ -346,6 +346,15 @@ pub(super) fn environment(variables: &[(OsString, OsString)], root: &Path) -> Ve
     kept.into_iter().collect()
 }
 
+/// Returns the environment of a person's own hook, which is as they have it, but finds no program in the project either.
+pub(super) fn own_environment(variables: &[(OsString, OsString)], root: &Path) -> Vec<(OsString, OsString)> {
+    let outside = |value: &OsStr| Some(path_outside(value, root)).filter(|path| !path.is_empty());
+    let value = |name: &OsStr, value: &OsString| {
+        if name == "PATH" { outside(value).unwrap_or_else(|| USUAL_PATH.into()) } else { value.clone() }
+    };
+    variables.iter().map(|(name, text)| (name.clone(), value(name, text))).collect()
+}
+
 /// Returns the folders of a `PATH` that are absolute and outside the project.
 fn path_outside(path: &OsStr, root: &Path) -> OsString {
     let is_outside = |folder: &Path| {

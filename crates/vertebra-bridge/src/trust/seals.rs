@@ -13,12 +13,15 @@ use std::{
 use super::{
     Kind, Project, Store,
     folder::{self, Folder},
-    loads::{Ground, Loads, PROJECT},
+    loads::{Ground, Loads, PROJECT, PYTHON_ALONE},
     programs, scripts,
 };
 use vertebra_kit::process::on_path;
 
-use crate::{settings::Words, shell_word, shown};
+use crate::{
+    settings::{Words, project_root},
+    shell_word, shown,
+};
 
 /// How large a file may be that a hook names and that lies outside its folder.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -150,9 +153,21 @@ impl Seal {
     ) -> Result<Bound, String> {
         match &self.trusted {
             Some(trusted) => trusted.bind(words, folder, variables, self.is_open),
-            None => Ok(Bound { words: words.clone(), variables: variables.to_vec() }),
+            None => Ok(own(words, folder, variables)),
         }
     }
+}
+
+/// Returns the program of a person's own hook. It runs in the project's folder too, so it must not find programs and modules
+/// there.
+fn own(words: &Words, folder: &Path, variables: &[(OsString, OsString)]) -> Bound {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let root = project_root(&folder);
+    let Loads { mut flags, modules, .. } = Loads::of(words, &Ground { root, folder: &folder, value: &|_| None });
+    // Their own scripts start as they say.
+    flags.retain(|(_, flags)| *flags == PYTHON_ALONE);
+    flags.extend(modules);
+    Bound { words: edited(words, &[], &flags), variables: programs::own_environment(variables, root) }
 }
 
 impl Trusted {

@@ -2,7 +2,11 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt as _,
+    os::unix::{
+        fs::{MetadataExt as _, PermissionsExt as _, chown},
+        process::CommandExt as _,
+    },
+    path::Path,
     process::{Command, Stdio},
     sync::{
         Arc,
@@ -149,12 +153,35 @@ fn a_hook_finds_its_helper_module_and_the_files_beside_it() {
     }
 }
 
-#[test]
-fn bytes_that_are_swapped_while_a_hook_starts_never_run() {
+/// Gives everything of a machine to this user.
+fn given_to(path: &Path, user: u32) {
+    chown(path, Some(user), Some(user)).expect("given");
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        given_to(&entry.path(), user);
+    }
+}
+
+/// Swaps the script of a hook while it starts a hundred times, as this user.
+fn swaps(user: Option<u32>) {
     let machine = machine("sh hooks/x.sh");
     let (good, evil) = ("touch good; true\n", "touch evil; true\n");
     machine.write("project/hooks/x.sh", good);
-    trusts(&machine);
+    let program = machine.path("vertebra");
+    fs::copy(env!("CARGO_BIN_EXE_vertebra"), &program).expect("copied");
+    if let Some(user) = user {
+        given_to(&machine.path(""), user);
+    }
+    let runs = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(arguments).env_clear().current_dir(machine.path("project")).stdin(Stdio::null());
+        command.env("PATH", "/usr/bin:/bin").env("HOME", machine.path("home"));
+        if let Some(user) = user {
+            command.uid(user).gid(user);
+        }
+        machine.told(&mut command)
+    };
+    let told = runs(&["trust", "--yes"]);
+    assert_eq!(told.code, 0, "{}{}", told.out, told.err);
     let stop = Arc::new(AtomicBool::new(false));
     let swapping = {
         let (stop, path) = (stop.clone(), machine.path("project/hooks/x.sh"));
@@ -170,13 +197,43 @@ fn bytes_that_are_swapped_while_a_hook_starts_never_run() {
     };
     let mut started = 0;
     for _ in 0..100 {
-        machine.runs(&["hooks", "fire", &machine.event()]);
+        runs(&["hooks", "fire", &machine.event()]);
         started += usize::from(fs::remove_file(machine.path("project/good")).is_ok());
     }
     stop.store(true, Ordering::Relaxed);
     swapping.join().expect("it ends");
     assert!(!machine.path("project/evil").exists(), "swapped bytes ran");
     assert!(started > 0, "the hook ran in some of the hundred");
+}
+
+#[test]
+fn bytes_that_are_swapped_while_a_hook_starts_never_run() {
+    swaps(None);
+    if fs::metadata("/proc/self").expect("a process").uid() == 0 {
+        swaps(Some(65534));
+    }
+}
+
+#[test]
+fn a_persons_own_hook_loads_nothing_from_the_project_either() {
+    for (command, written, evil) in [
+        ("python3 -c 'import json'", "json.py", "open('evil', 'w').close()\n"),
+        ("python3 -m json.tool --help", "json/tool.py", "open('evil', 'w').close()\n"),
+        ("frobnicate; true", "frobnicate", "touch evil\n"),
+    ] {
+        let machine = machine("true");
+        let hook = format!("[[hook]]\nname = \"own\"\npoint = \"BeforeToolUse\"\nrun = {{ command = {command:?} }}\n");
+        machine.user_settings(&hook);
+        machine.write(&format!("project/{written}"), evil);
+        machine.write("project/json/__init__.py", "");
+        let path = machine.path(&format!("project/{written}"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+        let mut fire = machine.command(&["hooks", "fire", &machine.event()]);
+        let path = format!("{}:.:{}", machine.path("project").display(), std::env::var("PATH").expect("a PATH"));
+        let told = machine.told(fire.env("PATH", path));
+        assert_eq!(told.json()["ran"][0]["exit_code"], 0, "{command}: {}{}", told.out, told.err);
+        assert!(!machine.path("project/evil").exists(), "{command}");
+    }
 }
 
 #[test]
