@@ -229,7 +229,7 @@ fn editor(args: &[String]) -> Vec<Carried> {
 }
 
 /// Words of code that run a command.
-const RUNS: &[&str] = &["system", "exec", "spawn", "popen", "subprocess", "shell", "run(", "qx", "`", "|", "do shell"];
+const RUNS: &[&str] = &["system", "exec", "spawn", "popen", "subprocess", "shell", "run(", "qx", "`", "do shell"];
 
 /// The texts in code that runs something: each, and all of them as the words of one command.
 fn literals(args: &[String]) -> Vec<Carried> {
