@@ -7,6 +7,7 @@
 mod scan;
 
 mod braces;
+mod carrier;
 mod command;
 mod document;
 mod expansion;

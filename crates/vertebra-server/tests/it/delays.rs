@@ -52,7 +52,7 @@ async fn events_and_patterns_of_one_client_leave_the_thread_to_others() {
         assert!(turns.load(Ordering::Relaxed) > before + 20, "others had no turn while a pattern was compiled");
     }
     let mut hooks = world.hooks().await;
-    let line: String = (0..1200).map(|number| format!("echo {{a,b}} {number}; ")).collect();
+    let line = (0..1200).map(|number| format!("echo {{a,b}} {number}")).collect::<Vec<_>>().join("; ");
     let before = turns.load(Ordering::Relaxed);
     let fired = hooks.fire(event(&line)).await.expect("it is judged").into_inner();
     let judgement: Value = serde_json::from_str(&fired.judgement_json).expect("JSON");
@@ -72,7 +72,7 @@ async fn a_command_of_a_session_is_judged_aside_and_denied_when_that_is_too_much
     let session = world.open().await;
     let turns = counting();
     let before = turns.load(Ordering::Relaxed);
-    let run = tokio::time::timeout(Duration::from_secs(60), world.run(&session));
+    let run = tokio::time::timeout(Duration::from_mins(1), world.run(&session));
     let events = run.await.expect("nobody is asked");
     assert_eq!(world.calls(), [json!({ "command": "ls" })]);
     assert!(results(&events)[0].contains("too complex to judge"), "{:?}", results(&events));
@@ -81,7 +81,7 @@ async fn a_command_of_a_session_is_judged_aside_and_denied_when_that_is_too_much
 
 #[tokio::test]
 async fn refused_registrations_are_counted_and_too_many_are_not_even_read() {
-    let refused = Refused { at_once: 3, every: Duration::from_secs(3600) };
+    let refused = Refused { at_once: 3, every: Duration::from_hours(1) };
     let world = World::with(|| commands(&[]), |_| {}, Limits { refused, ..limits() }).await;
     let mut client = world.client("c").await;
     for _ in 0..3 {

@@ -114,7 +114,9 @@ impl Limits {
             let values = match piece {
                 Piece::Text(text) => {
                     self.bytes = self.bytes.checked_sub(text.len() * words.len())?;
-                    words.iter_mut().for_each(|word| word.push_str(text));
+                    for word in &mut words {
+                        word.push_str(text);
+                    }
                     continue;
                 }
                 Piece::Values(values) => values.clone(),
@@ -172,9 +174,8 @@ mod tests {
 
     #[test]
     fn braces_stand_for_words() {
-        let opaque = |rest: &str| {
-            if rest.starts_with('\'') { rest[1..].find('\'').map_or(rest.len(), |end| end + 2) } else { 0 }
-        };
+        let opaque =
+            |rest: &str| rest.strip_prefix('\'').map_or(0, |inner| inner.find('\'').map_or(rest.len(), |end| end + 2));
         let words = |raw| expand_braces(raw, 256, 1000, opaque).expect("few");
         assert_eq!(words("{rm,-rf,x}"), ["rm", "-rf", "x"]);
         assert_eq!(words("a{b,c{1..3}}d"), ["abd", "ac1d", "ac2d", "ac3d"]);

@@ -2,6 +2,7 @@
 
 use super::{
     MAX_DEPTH,
+    carrier::{self, Carried},
     document::Document,
     rough,
     scan::Scan,
@@ -192,6 +193,25 @@ impl Scan<'_, '_> {
         for part in wrapper::parts_of_find(innermost) {
             self.run(self.found.commands.len(), part, &[]);
         }
+        for carried in carrier::carried(innermost) {
+            match carried {
+                Carried::Script(text) => self.reread(&text),
+                Carried::Words(words) => {
+                    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+                    self.reread(&quoted.join(" "));
+                }
+            }
+        }
         innermost.first().is_some_and(|program| wrapper::reads_script(program))
     }
+}
+
+/// A word as a shell would have to read it to get it again.
+fn quoted(word: &str) -> String {
+    let is_plain =
+        |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | '.' | '=' | ':' | ',' | '+' | '@' | '%');
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -277,6 +277,66 @@ fn a_line_that_does_not_parse_is_cut_at_every_separator() {
 }
 
 #[test]
+fn commands_that_other_programs_carry_are_listed() {
+    check_finds(&[
+        "parallel rm -rf / ::: a b",
+        "parallel 'rm -rf /' ::: a",
+        "parallel ::: 'rm -rf /'",
+        "tmux new-session -d 'rm -rf /'",
+        "tmux new -d -s x rm -rf /",
+        "screen -dmS x rm -rf /",
+        "ssh host 'rm -rf /'",
+        "ssh -p 22 me@host rm -rf /",
+        "ssh -o ProxyCommand='rm -rf /' host",
+        "git -c alias.x='!rm -rf /' x",
+        "git -c core.sshCommand='rm -rf /' fetch",
+        "git bisect run rm -rf /",
+        "git rebase -x 'rm -rf /' main",
+        "git rebase --exec='rm -rf /' main",
+        "git submodule foreach 'rm -rf /'",
+        "git filter-branch --tree-filter 'rm -rf /'",
+        "docker run --rm -v a:b alpine sh -c 'rm -rf /'",
+        "docker run -it --name x alpine rm -rf /",
+        "podman exec -it x rm -rf /",
+        "docker compose exec web rm -rf /",
+        "kubectl exec -n x pod -- sh -c 'rm -rf /'",
+        "lxc exec box -- rm -rf /",
+        "awk 'BEGIN { system(\"rm -rf /\") }'",
+        "perl -e 'system(\"rm -rf /\")'",
+        "perl -e 'system(\"rm\", \"-rf\", \"/\")'",
+        "python3 -c 'import os; os.system(\"rm -rf /\")'",
+        "python3 -c 'import subprocess; subprocess.run([\"rm\", \"-rf\", \"/\"])'",
+        "node -e 'require(\"child_process\").execSync(\"rm -rf /\")'",
+        "vim -c '!rm -rf /' x",
+        "vim '+silent !rm -rf /' x",
+        "make SHELL='rm -rf /'",
+        "ls | entr rm -rf /",
+        "ls | entr -s 'rm -rf /'",
+        "fd x -x rm -rf /",
+        "rg --pre 'rm -rf /' x",
+        "gdb --args rm -rf /",
+        "setpriv --reuid 1000 rm -rf /",
+        "unshare -r rm -rf /",
+        "nsenter -t 1 -m rm -rf /",
+        "strace -o x rm -rf /",
+        "systemd-run --user --unit x rm -rf /",
+        "pkexec --user me rm -rf /",
+        "at now <<< 'rm -rf /'",
+        "batch <<E\nrm -rf /\nE",
+        "su -c 'rm -rf /'",
+        "script -c 'rm -rf /'",
+        "flock x rm -rf /",
+        "sudo docker run alpine rm -rf /",
+        "ls | xargs -n 1 ssh host rm -rf /",
+    ]);
+    let lists = |line: &str, other: &str| simple_commands(line).iter().any(|command| command == other);
+    assert!(!lists("python3 -c 'print(\"rm\")'", "rm"), "code that runs nothing carries nothing");
+    assert!(!lists("docker run --name rm alpine ls", "rm alpine ls"));
+    assert!(lists("docker run --name rm alpine ls", "ls"));
+    assert!(!lists("git commit -m 'rm x'", "rm x"));
+}
+
+#[test]
 fn limits_are_kept() {
     let long = format!("{} ; rm -rf /", "x".repeat(MAX_LINE));
     check_finds(&[long.as_str()]);

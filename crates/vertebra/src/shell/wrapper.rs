@@ -1,5 +1,7 @@
 //! Programs that run another command given in their arguments, and where in the arguments it is.
 
+use super::carrier;
+
 /// What a command runs besides itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Runs {
@@ -53,12 +55,13 @@ pub(super) fn runs_others(program: &str) -> bool {
     let program = base(program);
     takes_script(program)
         || matches!(program, "eval" | "trap" | "find" | "coproc")
+        || carrier::carries(program)
         || WRAPPERS.iter().any(|wrapper| wrapper.name == program)
 }
 
 /// Whether what this program reads from its input may be a script.
 pub(super) fn reads_script(program: &str) -> bool {
-    is_shell(program) || matches!(program, "." | "source")
+    is_shell(program) || matches!(base(program), "." | "source" | "at" | "batch" | "crontab")
 }
 
 fn is_shell(program: &str) -> bool {
@@ -126,6 +129,36 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper("flock", "wE", 1),
     wrapper("busybox", "", 0),
     wrapper("toybox", "", 0),
+    long(
+        wrapper("setpriv", "", 0),
+        &["--reuid", "--regid", "--groups", "--inh-caps", "--ambient-caps", "--bounding-set", "--securebits"],
+    ),
+    long(wrapper("unshare", "SGRw", 0), &["--setuid", "--setgid", "--root", "--wd", "--propagation"]),
+    long(wrapper("nsenter", "tSG", 0), &["--target", "--setuid", "--setgid"]),
+    wrapper("strace", "abeEIoOpPsSuUX", 0),
+    wrapper("ltrace", "aAbDeFlnopsuwx", 0),
+    long(
+        wrapper("systemd-run", "puEHM", 0),
+        &["--unit", "--property", "--uid", "--gid", "--slice", "--description", "--working-directory", "--setenv"],
+    ),
+    long(wrapper("pkexec", "", 0), &["--user"]),
+    wrapper("run0", "", 0),
+    wrapper("gosu", "", 1),
+    wrapper("su-exec", "", 1),
+    wrapper("setarch", "", 1),
+    wrapper("prlimit", "", 0),
+    wrapper("numactl", "CmNpl", 0),
+    wrapper("firejail", "", 0),
+    wrapper("valgrind", "", 0),
+    wrapper("xvfb-run", "efnpsw", 0),
+    wrapper("eatmydata", "", 0),
+    wrapper("dbus-run-session", "", 0),
+    wrapper("proxychains", "f", 0),
+    wrapper("proxychains4", "f", 0),
+    wrapper("torsocks", "", 0),
+    wrapper("unbuffer", "", 0),
+    wrapper("rlwrap", "", 0),
+    wrapper("caffeinate", "tw", 0),
 ];
 
 impl Wrapper {
@@ -257,6 +290,6 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// The last part of a program's path.
-fn base(program: &str) -> &str {
+pub(super) fn base(program: &str) -> &str {
     program.rsplit_once('/').map_or(program, |(_, base)| base)
 }

@@ -78,11 +78,11 @@ fn pipes(text: &str) -> usize {
                 for (end, expands) in std::mem::take(&mut documents) {
                     let rest = &text[at..];
                     let mut length = 0;
-                    let closed = rest.split_inclusive('\n').find(|line| {
+                    let last = rest.split_inclusive('\n').find(|line| {
                         length += line.len();
                         line.trim_end_matches('\n').trim_start_matches('\t') == end
                     });
-                    if closed.is_none() {
+                    if last.is_none() {
                         break;
                     }
                     let body = &rest[..length];

@@ -44,6 +44,9 @@ fn check(title: &str, cases: &[Case]) {
     assert!(asked.len() * 100 <= benign * 6, "{report}");
 }
 
+/// Shared cases that are judged wrongly today.
+const SHARED_WRONG: [&str; 0] = [];
+
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
@@ -78,7 +81,12 @@ fn corpus(part: &str) -> Vec<Case> {
 #[test]
 fn the_corpus_is_judged_as_it_is_meant_and_so_are_shared_cases_where_they_are() {
     check("own", &corpus(""));
-    check("shared", &shared());
+    let shared = shared();
+    check("shared", &shared);
+    // What was reached once is held: none of these is missed, denied or asked about without need.
+    let wrong = |case: &&Case| (decided(&case.command) == Decision::Allow) == case.harmful;
+    let wrong: Vec<&str> = shared.iter().filter(wrong).map(|case| case.name.as_str()).collect();
+    assert_eq!(wrong, SHARED_WRONG);
 }
 
 #[test]

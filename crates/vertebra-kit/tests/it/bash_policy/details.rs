@@ -72,10 +72,7 @@ fn a_reason_says_what_the_command_does_and_what_to_do() {
         ("shutdown now", "`shutdown` can damage the system, which agents may not do"),
         ("ssh prod ls", "connects to another machine: prod"),
         ("ssh -p 22 -i key me@prod.example ls", "connects to another machine: prod.example"),
-        (
-            "git config remote.origin.url https://other.example/a.git",
-            "changes where a git remote leads: other.example",
-        ),
+        ("git config remote.origin.url https://other.example/a.git", "changes where a git remote leads: other.example"),
     ] {
         assert_eq!(judged(command).reason, reason, "{command}");
     }

@@ -102,7 +102,7 @@ fn setting(judge: &mut Judge<'_>, name: &str, value: &str) {
     if let Some(command) = value.strip_prefix('!') {
         judge.run_argument(command);
     }
-    if lower.starts_with("remote.") && (lower.ends_with(".url") || lower.ends_with(".pushurl")) {
+    if lower.starts_with("remote.") && matches!(lower.rsplit('.').next(), Some("url" | "pushurl")) {
         if let Some(command) = value.strip_prefix("ext::") {
             judge.run_argument(command);
             judge.unknown(format!("the git setting `{name}` runs a program"));
