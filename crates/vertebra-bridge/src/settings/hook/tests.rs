@@ -235,8 +235,8 @@ fn a_matcher_that_would_match_everything_or_cannot_be_used_is_an_error() {
     }
     let deep = format!("{}b{}", "{a,".repeat(126), "}".repeat(126));
     for (key, pattern, why) in [
-        ("command", r"^git tag [\w.-]{1,2550}$", "size limit"),
-        ("tool", r"/[\w.-]{1,2550}/", "size limit"),
+        ("command", r"^git tag [\w.-]{1,2550}$", "more than 1024 KiB"),
+        ("tool", r"/[\w.-]{1,2550}/", "more than 1024 KiB"),
         ("path", deep.as_str(), "16 deep"),
         ("path", &*"?".repeat(5000), "longer than 4096"),
     ] {

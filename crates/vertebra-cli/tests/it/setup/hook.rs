@@ -417,59 +417,6 @@ fn an_invalid_pattern_allows_nothing() {
 }
 
 #[test]
-fn a_command_that_would_change_trust_needs_approval() {
-    let machine = Machine::new();
-    let asks = |command: &str| asked(&machine, &[], &call(&machine, command)).out.contains("\"ask\"");
-    for command in [
-        "vertebra trust --yes",
-        "echo > vertebra.toml && /usr/bin/vertebra trust -C . --yes",
-        "env A=1 vertebra uninstall --host claude-code",
-        "sh -c 'vertebra trust --yes'",
-        "vertebra trust --yes > --show",
-        "vertebra trust --yes 2>--list",
-        "vertebra trust $(: --show) --yes",
-        "vertebra trust --revoke >--show",
-        "v\"\"ertebra trust --yes",
-        "echo trust --yes | xargs vertebra",
-    ] {
-        assert!(asks(command), "{command}");
-    }
-    for command in
-        ["vertebra trust --show", "vertebra hooks list", "grep -r trust docs", "cargo test -p vertebra trust_"]
-    {
-        assert!(!asks(command), "{command}");
-    }
-}
-
-#[test]
-fn another_agent_never_answers_for_a_person() {
-    let machine = Machine::new();
-    fs::write(machine.path("project/yes.sh"), "vertebra sessions answer 1 --yes\n").expect("written");
-    fs::write(machine.path("project/yes.py"), "run(['vertebra', 'sessions', 'answer', '1'])\n").expect("written");
-    for command in [
-        "vertebra sessions answer 1 --yes",
-        "env -i /usr/bin/vertebra sessions answer 1",
-        "bash -c 'vertebra sessions answer 1'",
-        "a=verte; b=bra; $a$b sessions answer 1",
-        "echo 1 | xargs vertebra sessions answer",
-        "sh yes.sh",
-        "cat yes.sh | bash",
-        "python3 ./yes.py",
-    ] {
-        let told = asked(&machine, &[], &call(&machine, command));
-        assert_eq!(told.code, 2, "{command}: {}{}", told.out, told.err);
-        assert!(told.err.contains("person"), "{command}: {}", told.err);
-    }
-    assert_eq!(asked(&machine, &[], &call(&machine, "cat yes.sh")).code, 0);
-    // Windsurf has no way to ask, so what is asked about elsewhere is denied there.
-    for command in ["vertebra trust --yes", "vertebra install --host claude-code", "vertebra uninstall"] {
-        assert!(asked(&machine, &[], &call(&machine, command)).out.contains("\"ask\""), "{command}");
-        let event = json!({ "agent_action_name": "pre_run_command", "tool_info": { "command_line": command } });
-        assert_eq!(asked(&machine, &["--host", "windsurf"], &event).code, 2, "{command}");
-    }
-}
-
-#[test]
 fn the_log_records_changes_and_events_that_could_not_be_judged() {
     let machine = Machine::new();
     let lines = || -> Vec<Value> {

@@ -8,6 +8,7 @@ mod hooks;
 mod install;
 mod lost;
 mod models;
+mod own;
 mod serve;
 mod sessions;
 mod settings;

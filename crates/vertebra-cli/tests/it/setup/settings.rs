@@ -91,27 +91,6 @@ fn what_is_not_there_yet_is_protected_in_a_home_behind_a_link_too() {
 }
 
 #[test]
-fn the_built_in_agent_never_answers_for_a_person_whatever_is_allowed() {
-    let machine = Machine::new();
-    machine.write("project/yes.sh", "touch ran\nvertebra sessions answer 1 --yes\n");
-    machine.write("project/trust.sh", "touch ran\nvertebra trust --yes\n");
-    for command in [
-        "touch ran; vertebra sessions answer 1 --yes",
-        "touch ran; v=vertebra; env $v sessions answer 1",
-        "touch ran; vertebra trust --yes",
-        "touch ran; vertebra install --host claude-code",
-        "sh yes.sh",
-        "bash ./trust.sh",
-    ] {
-        for options in [&["--allow", "Bash(*)"][..], &["--mode", "bypass"]] {
-            let call = serde_json::json!({ "call": { "tool": "bash", "args": { "command": command } } });
-            let told = machine.plays_once(&[call, say("done")], options);
-            assert!(!machine.path("project/ran").exists(), "{command} with {options:?}: {}{}", told.out, told.err);
-        }
-    }
-}
-
-#[test]
 fn no_agent_works_where_its_own_rules_are_kept() {
     let machine = Machine::new();
     for folder in ["home/.config/vertebra", "home/.config/vertebra/skills", "home/.local/state/vertebra"] {
