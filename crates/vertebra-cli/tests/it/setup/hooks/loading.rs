@@ -317,3 +317,23 @@ fn the_folder_of_a_trusted_script_is_read_only_for_the_agent() {
     assert!(machine.path("project/src/hooks/new.ts").exists(), "another folder of that name is not meant");
     assert!(machine.runs(&["trust", "--list"]).out.starts_with("trusted"));
 }
+
+#[test]
+fn a_hook_of_claude_code_loads_only_what_was_trusted_too() {
+    let machine = Machine::new();
+    let handler = serde_json::json!({
+        "type": "command", "command": "python3 \"$CLAUDE_PROJECT_DIR\"/.claude/hooks/x.py",
+    });
+    let settings = serde_json::json!({ "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [handler] }] } });
+    machine.write("project/.claude/settings.json", &settings.to_string());
+    machine.write("project/.claude/hooks/x.py", "import json, helper\nopen(helper.NAME, 'w').close()\n");
+    machine.write("project/.claude/hooks/helper.py", "NAME = 'ran'\n");
+    trusts(&machine);
+    let turns = [super::super::bash("true"), say("done")];
+    let told = machine.plays_once(&turns, &["--mode=bypass"]);
+    assert!(machine.path("project/ran").exists(), "{}", told.err);
+    machine.write("project/.claude/hooks/json.py", "open('evil', 'w').close()\n");
+    let told = machine.plays_once(&turns, &["--mode=bypass"]);
+    assert_eq!(told.code, 4, "no person can be asked: {}", told.err);
+    assert!(!machine.path("project/evil").exists(), "{}", told.err);
+}
