@@ -29,6 +29,7 @@ pub(crate) fn run() -> anyhow::Result<Report> {
         Stage::new("format", "cargo fmt --all --check"),
         Stage::new("clippy", "cargo clippy --workspace --all-targets -- -D warnings"),
         tests(bubblewrap.is_ok()),
+        attack(),
     ]);
     stages.extend(webassembly());
     let llama = llama();
@@ -113,6 +114,11 @@ fn tests(with_bubblewrap: bool) -> Stage {
         let all = Stage::new("tests", "cargo test --workspace --tests");
         if with_bubblewrap { all } else { all.args(["--", "--skip", bubblewrap::TESTS]) }
     }
+}
+
+/// The program that the tests have just built, under attack.
+fn attack() -> Stage {
+    Stage::new("attack", "cargo xtask attack --program").arg(target_dir().join("debug").join("vertebra"))
 }
 
 /// Licences, duplicates and origins of what we depend on.
