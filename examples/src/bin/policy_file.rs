@@ -27,6 +27,9 @@ deny = "force is for humans"
 
 /// What the project says. It tries to get rid of the managed hook, in vain.
 const PROJECT: &str = r#"
+[tools]
+known = ["run_tests"]
+
 [hooks]
 disable = ["no-force-push"]
 

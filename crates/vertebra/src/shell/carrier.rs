@@ -178,8 +178,8 @@ fn git(args: &[String]) -> Vec<Carried> {
 
 /// Values of these names, `NAME=value`, and of an option.
 fn settings(args: &[String], names: &[&str], option: &str) -> Vec<Carried> {
-    let named = args.iter().filter_map(|word| word.split_once('=')).filter(|(name, _)| names.contains(name));
-    named.map(|(_, value)| value.to_owned()).chain(value(args, option)).map(Carried::Script).collect()
+    let set = args.iter().filter_map(|word| word.split_once('=')).filter(|(name, _)| names.contains(name));
+    set.map(|(_, value)| value.to_owned()).chain(value(args, option)).map(Carried::Script).collect()
 }
 
 /// Long options of containers that take no value.

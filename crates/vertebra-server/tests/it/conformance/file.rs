@@ -64,7 +64,8 @@ async fn run(case: &Case, saw: &Saw) -> Outcome {
 }
 
 fn toml(case: &Case, folder: &Path) -> Result<String, String> {
-    let mut text = String::new();
+    // A file declares the tools that no agent is known to have.
+    let mut text = "[tools]\nknown = [\"bas\", \"deploy\"]\n".to_owned();
     for hook in &case.hooks {
         let mut said = Map::new();
         let mut say = |key: &str, value: Value| _ = said.insert(key.to_owned(), value);
