@@ -52,7 +52,7 @@ use self::{
     start::{Chance, Prefix},
 };
 use super::{environment::Variables, place::Places};
-use crate::denied::DeniedReads;
+use crate::{PROTECTED, denied::DeniedReads};
 
 /// The first argument by which a program knows that it is to launch. Nobody passes that by accident.
 const ASKED: &str = "vertebra sandbox: launch";
@@ -246,7 +246,7 @@ impl Sandbox {
         Rules {
             deny_read,
             write,
-            protect: self.protect.iter().map(|path| resolved(&places.home().join(path))).collect(),
+            protect: self.protected(places.home()),
             hide,
             network: self.network,
             unix_sockets: self.unix_sockets,
@@ -254,6 +254,14 @@ impl Sandbox {
             minded,
             bubblewrap,
         }
+    }
+
+    /// What is protected besides the names that always are: what was named, and what those names lead to.
+    fn protected(&self, home: &Path) -> Vec<PathBuf> {
+        // Of a repository that is a link, only some files are protected, and those are found in any case.
+        let names = PROTECTED.iter().filter(|name| **name != ".git").chain(&[".git/hooks", ".git/config"]);
+        let links = names.map(|name| home.join(name)).filter(|path| path.is_symlink());
+        links.chain(self.protect.iter().map(|path| home.join(path))).map(|path| resolved(&path)).collect()
     }
 
     /// The launcher, and the way that is left to hold a command.

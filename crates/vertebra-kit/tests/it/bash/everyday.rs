@@ -109,7 +109,7 @@ const TOOLS: &[&str] = &[
     "cargo init -q --vcs none --name x c && cd c && CARGO_TARGET_DIR=$PWD/target cargo build -q --offline && ./target/debug/x",
     "python3 -c 'import os, resource, threading; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); \
      os.sched_setaffinity(0, os.sched_getaffinity(0)); os.nice(1); t = threading.Thread(target=print); t.start(); t.join()'",
-    "nice -n 5 true && taskset -p $$ > /dev/null && renice -n 6 $$ > /dev/null && ionice -c 3 true && prlimit --pid $$ --nofile > /dev/null",
+    "nice -n 5 true && taskset -p $$ > /dev/null && renice -n 19 $$ > /dev/null && ionice -c 3 true && prlimit --pid $$ --nofile > /dev/null",
     "(sleep 5 & taskset -cp 0 $! > /dev/null && kill $!)",
 ];
 
