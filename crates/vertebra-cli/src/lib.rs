@@ -21,6 +21,7 @@ mod key;
 mod markdown;
 mod models;
 mod options;
+mod own;
 mod programs;
 mod replay;
 mod run;

@@ -32,4 +32,4 @@ mod tool_list;
 
 pub use front_matter::{Brought, Problem, hooks_in};
 pub use invisible::{is_invisible, spelled_out};
-pub use protected::PROTECTED;
+pub use protected::{GitPaths, PROTECTED, is_protected};

@@ -25,6 +25,21 @@ fn hook(matcher: &str) -> String {
     format!("[[hook]]\nname = \"x\"\npoint = \"BeforeToolUse\"\nmatch = {{ {matcher} }}\ndeny = \"no\"\n")
 }
 
+#[test]
+fn no_agent_writes_the_configuration_of_any_host() {
+    for host in super::HOSTS {
+        let user = host.config.user.map(|spot| format!("{}/{}", spot.folder, spot.file));
+        let project = host.config.project.map(str::to_owned);
+        let rival = host.config.rival.zip(project.as_deref().and_then(|path| path.rsplit_once('/')));
+        let rival = rival.map(|(rival, (folder, _))| format!("{folder}/{rival}"));
+        for path in [user, project, rival].into_iter().flatten() {
+            let path = path.trim_start_matches('/');
+            assert!(vertebra_kit::is_protected(path), "{}: {path} is missing in `PROTECTED`", host.name);
+        }
+    }
+    assert!(vertebra_kit::is_protected(settings::FILE_NAME));
+}
+
 #[tokio::test]
 async fn a_command_that_begins_like_a_patch_is_a_command() {
     let call = |command: Value| {

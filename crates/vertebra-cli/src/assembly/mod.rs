@@ -56,7 +56,10 @@ pub(crate) use self::{
     telemetry::settings as telemetry_settings,
     world::World,
 };
-use crate::options::{AgentOptions, DriverChoice, ModeChoice};
+use crate::{
+    options::{AgentOptions, DriverChoice, ModeChoice},
+    own::OwnCommands,
+};
 
 /// The default limit of steps per run.
 const STEPS: u64 = 100;
@@ -218,6 +221,7 @@ fn build<A: Approver>(
         .with(files)
         .with(Bash { sandbox, ..Bash::in_dir(&folder) })
         .with(reading::FreeReading { ground: Ground::new(folder.to_string_lossy(), home) })
+        .with(OwnCommands { ground: Ground::new(folder.to_string_lossy(), home) })
         .with(TaskPlanning::default())
         .with(skills)
         .with(agents)

@@ -1,15 +1,11 @@
-//! Detects read-only commands that still reach outside: through a link out of the folder, or through a program that git
-//! starts.
+//! Detects read-only commands that still reach outside, through a link out of the folder.
 
 use std::{
     fs,
-    io::{ErrorKind, Read as _},
     path::{Path, PathBuf},
 };
 
 use vertebra_kit::bash::policy::Ground;
-
-use super::prompt::git_folder;
 
 /// How many folders the words of one command may refer to.
 const MAX_FOLDERS: usize = 64;
@@ -17,33 +13,8 @@ const MAX_FOLDERS: usize = 64;
 /// How many entries of a folder are checked.
 const MAX_ENTRIES: usize = 10_000;
 
-/// How much of a repository's configuration is read.
-const MAX_CONFIG_BYTES: u64 = 256 * 1024;
-
 /// Characters of a glob.
 const GLOB: [char; 3] = ['*', '?', '['];
-
-/// Git settings that cannot name a program. Any other setting might.
-const HARMLESS: &[(&str, &[&str])] = &[
-    (
-        "core",
-        &[
-            "repositoryformatversion",
-            "filemode",
-            "bare",
-            "logallrefupdates",
-            "ignorecase",
-            "precomposeunicode",
-            "symlinks",
-            "autocrlf",
-            "eol",
-        ],
-    ),
-    ("extensions", &["objectformat", "refstorage", "worktreeconfig"]),
-    ("remote", &["url", "fetch", "pushurl", "tagopt"]),
-    ("branch", &["remote", "merge", "rebase", "pushremote", "description"]),
-    ("user", &["name", "email"]),
-];
 
 /// Returns whether a word of the command may be a link that leads out of the folder. Any word may be the folder of the
 /// words after it, as in `cd a && cat b`.
@@ -101,46 +72,6 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Returns whether git, run in this folder, may start a program that the repository names. Any folder with the right files
-/// is a repository.
-pub(super) fn git_starts_programs(here: &Path) -> bool {
-    for folder in here.ancestors() {
-        if folder.join(".git").symlink_metadata().is_ok() {
-            return !git_folder(folder).is_some_and(|git| is_harmless(&git));
-        }
-        if folder.join("HEAD").symlink_metadata().is_ok() {
-            return true;
-        }
-    }
-    false
-}
-
-fn is_harmless(git: &Path) -> bool {
-    // Worktrees share most of it with their repository.
-    let common = fs::read_to_string(git.join("commondir")).map_or(git.to_owned(), |path| git.join(path.trim()));
-    [common.join("config"), git.join("config.worktree")].iter().all(|file| {
-        let mut text = String::new();
-        match fs::File::open(file).and_then(|file| file.take(MAX_CONFIG_BYTES).read_to_string(&mut text)) {
-            Ok(read) => (read as u64) < MAX_CONFIG_BYTES && names_no_program(&text),
-            Err(error) => error.kind() == ErrorKind::NotFound,
-        }
-    })
-}
-
-fn names_no_program(config: &str) -> bool {
-    let mut harmless: &[&str] = &[];
-    config.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])).all(|line| {
-        let Some(title) = line.strip_prefix('[') else {
-            let key = line.split(['=', ' ', '\t']).next().unwrap_or_default().to_ascii_lowercase();
-            return harmless.contains(&&*key);
-        };
-        let section = title.split([' ', '\t', ']']).next().unwrap_or_default().to_ascii_lowercase();
-        harmless = HARMLESS.iter().find(|(name, _)| *name == section).map_or(&[], |(_, keys)| keys);
-        // Text after the title on the same line would not be checked.
-        title.find(']') == Some(title.len() - 1)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -182,47 +113,6 @@ mod tests {
             "grep -f'a link' x",
         ] {
             assert!(leads_out(out, &ground), "{out}");
-        }
-    }
-
-    #[test]
-    fn a_repository_may_name_remotes_and_branches_but_no_program() {
-        for fine in [
-            "",
-            "[core]\n\tbare = false\r\n# note\n[remote \"origin\"]\n\turl = x\n[branch \"main\"]\n\tmerge = y\n",
-            "[CORE]\n  FileMode=true\n",
-        ] {
-            assert!(names_no_program(fine), "{fine:?}");
-        }
-        for other in [
-            "[core]\n\tfsmonitor = x\n",
-            "[core] fsmonitor = x\n",
-            "[core]fsmonitor=x # ]\n",
-            "[core]\nbare = false \\\nfsmonitor = x\n",
-            "[include]\n\tpath = x\n",
-            "[diff \"x\"]\n\ttextconv = x\n",
-            "[filter \"x\"]\n\tclean = x\n",
-            "bare = true\n",
-        ] {
-            assert!(!names_no_program(other), "{other:?}");
-        }
-    }
-
-    #[test]
-    fn git_is_looked_at_where_it_would_look_itself() {
-        let named = "[core]\n\tfsmonitor = x\n";
-        let (_outer, folder) = there(&[
-            ("project/.git/config", "[core]\n\tbare = false\n"),
-            ("project/data/HEAD", "ref: refs/heads/main\n"),
-            ("named/.git/config", named),
-            ("named/src/a.rs", ""),
-            ("worktree/.git", "gitdir: ../named/.git/worktrees/one\n"),
-            ("named/.git/worktrees/one/commondir", "../..\n"),
-        ]);
-        let outer = folder.parent().expect("a folder");
-        assert!(!git_starts_programs(&folder.join("src")));
-        for other in ["project/data", "named", "named/src", "worktree"] {
-            assert!(git_starts_programs(&outer.join(other)), "{other}");
         }
     }
 }

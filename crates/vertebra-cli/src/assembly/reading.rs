@@ -1,12 +1,15 @@
 //! Allows commands that only read, such as `ls`, without asking, as the file tools do.
 
 use vertebra::{Attach as _, BeforeToolUse, Capability, Kit, MatchCall as _, allow, proceed};
-use vertebra_kit::bash::{
-    CWD,
-    policy::{Decision, Ground, judge},
+use vertebra_kit::{
+    GitPaths,
+    bash::{
+        CWD,
+        policy::{Decision, Ground, judge},
+    },
 };
 
-use super::outside::{git_starts_programs, leads_out};
+use super::outside::leads_out;
 
 /// Programs that never write, whatever their options.
 const READ: &[&str] = &[
@@ -61,7 +64,7 @@ fn only_reads(command: &str, ground: &Ground) -> bool {
         && !commands.is_empty()
         && commands.iter().all(|command| reads(command))
         && !leads_out(&plain, ground)
-        && !(calls("git") && (calls("cd") || git_starts_programs(ground.here.as_ref())))
+        && !(calls("git") && (calls("cd") || !GitPaths::of(ground.here.as_ref()).reads_safely()))
 }
 
 /// Returns whether a word names nothing outside the folder. A word that may do so counts as outside.
@@ -106,6 +109,50 @@ fn follows(program: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn git_reads_only_where_the_folder_makes_it_start_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        for (name, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", "[core]\n\tbare = false\n")] {
+            std::fs::create_dir_all(root.join(".git/hooks")).expect("folders");
+            std::fs::write(root.join(".git").join(name), text).expect("a file");
+        }
+        let ground = Ground::new(root.to_string_lossy(), "/home/me");
+        let commands = ["git status", "git diff", "git log -p | head", "git show HEAD", "git blame a"];
+        let free = || commands.iter().filter(|command| only_reads(command, &ground)).count();
+        assert_eq!(free(), commands.len());
+        // A hook that runs at a commit does not run here.
+        std::fs::write(root.join(".git/hooks/pre-commit"), "x").expect("a file");
+        assert_eq!(free(), commands.len());
+        let cases: &[(&str, &str)] = &[
+            (".git/hooks/post-index-change", "x"),
+            (".git/config", "[core]\n\tfsmonitor = ./x\n"),
+            (".git/config", "[diff \"x\"]\n\ttextconv = ./x\n"),
+            (".git/config.worktree", "[core]\n\thooksPath = x\n"),
+            (".git/modules/a/HEAD", "x"),
+            (".git/commondir", "../elsewhere\n"),
+        ];
+        for (name, text) in cases {
+            let path = root.join(name);
+            let before = std::fs::read(&path).ok();
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            std::fs::write(&path, text).expect("a file");
+            if name.ends_with("a/HEAD") {
+                std::fs::write(root.join(".git/modules/a/config"), "[core]\n\tfsmonitor = x\n").expect("a file");
+            }
+            if name.ends_with("commondir") {
+                std::fs::create_dir_all(root.join("elsewhere")).expect("a folder");
+                std::fs::write(root.join("elsewhere/config"), "[core]\n\tfsmonitor = x\n").expect("a file");
+            }
+            assert_eq!(free(), 0, "{name}: {text}");
+            match before {
+                Some(before) => std::fs::write(&path, before).expect("a file"),
+                None => std::fs::remove_file(&path).expect("gone"),
+            }
+        }
+        assert_eq!(free(), commands.len());
+    }
 
     #[test]
     fn only_commands_that_just_read_run_without_a_question() {

@@ -168,7 +168,7 @@ fn judged(
     let starts_something =
         in_force.settings.hooks.iter().any(|hook| here(hook) && matches!(hook.value.action, Action::Run(_)));
     let mut judgement = at_once(policy.judge(&event.happened), starts_something, limit)?;
-    own::ask(in_force.missing.as_deref(), event, world, &mut judgement);
+    own::ask(in_force.missing.as_deref(), event, &in_force.folder, world, &mut judgement);
     in_force.notices.extend(policy.notices().iter().cloned());
     // Ignored settings are reported once, when a session starts. Missing trusted settings are reported at every call, because
     // the agent itself may have removed them.

@@ -53,6 +53,9 @@ pub use self::{
 use self::{file::RuleFile, reads::Reads, subject::Subject};
 use crate::denied;
 
+/// The source of the rule that denies tools to edit the file of the rules.
+const ITSELF: &str = "the permissions themselves";
+
 /// The source of rules that the program adds.
 const PROGRAM: &str = "the program";
 
@@ -156,7 +159,7 @@ impl Permissions {
             self = self.add(&file.source(), effect, rule.text())?;
         }
         let itself = format!("Edit({})", globset::escape(&file.source()));
-        self = self.add(&"the permissions themselves".into(), Effect::Deny, &itself)?;
+        self = self.add(&ITSELF.into(), Effect::Deny, &itself)?;
         self.rules.learn_to(file);
         Ok(self)
     }

@@ -56,11 +56,11 @@ impl Reads {
 
 impl Hook<BeforeToolUse> for Reads {
     async fn run(&self, cx: &mut ToolCx<'_>) -> Answer<BeforeToolUse> {
-        let rules = self.rules.refusals_of_paths(&cx.at.run.session_id);
+        let base = self.rules.standing(&cx.at.run).bases().1;
+        let rules = self.rules.refusals_of_paths(&cx.at.run.session_id, &base);
         if rules.is_empty() {
             return proceed();
         }
-        let base = self.rules.standing(&cx.at.run).bases().1;
         let noted = PathRules {
             deny: rules.iter().map(|rule| rule.text().to_string()).collect(),
             folders: base.folders.clone(),

@@ -13,6 +13,7 @@ use vertebra::{Approval, Args, Call, RunInfo, ToolSpec, nearest};
 use super::{
     file::{FileError, RuleFile},
     judge::{Explanation, Held, Listed, judge},
+    path::{Base, PathPattern},
     results::without_refused,
     rule::{Access, Effect, Part, Rule, RuleError},
     subject::{Standing, Subject, has_argument},
@@ -298,10 +299,19 @@ impl Rules {
         })
     }
 
-    /// Returns all rules that deny the use of paths in a session.
-    pub(super) fn refusals_of_paths(&self, session: &str) -> Vec<Arc<Rule>> {
+    /// Returns all rules that deny the use of paths in a session. The rule about the file of the rules counts only if the
+    /// file is in the working folder: elsewhere no file tool reaches it, and a replay may keep its rules elsewhere.
+    pub(super) fn refusals_of_paths(&self, session: &str, base: &Base) -> Vec<Arc<Rule>> {
         let state = self.read();
-        let about_paths = |held: &&Held| held.effect == Effect::Deny && matches!(held.rule.part, Part::Path(..));
+        let is_inside = |pattern: &PathPattern| {
+            pattern.begins(base).0.iter().any(|path| base.folders.iter().any(|folder| path.starts_with(folder)))
+        };
+        let about_paths = |held: &&Held| match &held.rule.part {
+            Part::Path(_, pattern) => {
+                held.effect == Effect::Deny && (&*held.source != super::ITSELF || is_inside(pattern))
+            }
+            Part::All | Part::Command(_) | Part::Host(_) => false,
+        };
         state.of(session).filter(about_paths).map(|held| held.rule.clone()).collect()
     }
 

@@ -7,6 +7,7 @@ mod names;
 
 use std::path::{Component, Path};
 
+pub use git::GitPaths;
 pub use names::PROTECTED;
 
 use names::{Fit, fit};
@@ -61,8 +62,13 @@ pub(crate) fn protection_below(root: &Path, path: &Path, is_git_dir: &dyn Fn(&Pa
     }
 }
 
-/// Whether a file tool may not write a path within a folder: one that [`PROTECTED`] names, or that lies below one.
-pub(crate) fn is_protected(path: &str) -> bool {
+/// Returns whether a path within a folder is one that [`PROTECTED`] names, or lies below one. File tools never write it.
+///
+/// ```
+/// assert!(vertebra_kit::is_protected("sub/.claude/settings.json"));
+/// assert!(!vertebra_kit::is_protected(".github/workflows/ci.yml"));
+/// ```
+pub fn is_protected(path: &str) -> bool {
     let names: Vec<String> = path.split('/').map(|name| names::folded(name.as_ref())).collect();
     names.iter().any(|name| name == ".git") || fit(&names) == Fit::Inside
 }

@@ -105,14 +105,14 @@ hosts! {
 const FORBIDDEN: &str =
     "[[hook]]\nname = \"no\"\npoint = \"BeforeToolUse\"\nmatch = { command = \"forbidden\" }\ndeny = \"not here\"\n";
 
-fn call(machine: &Machine, command: &str) -> Value {
+pub(super) fn call(machine: &Machine, command: &str) -> Value {
     json!({
         "hook_event_name": "PreToolUse", "session_id": "s", "cwd": machine.path("project"), "permission_mode": "default",
         "tool_name": "Bash", "tool_input": { "command": command },
     })
 }
 
-fn asked(machine: &Machine, arguments: &[&str], event: &Value) -> Told {
+pub(super) fn asked(machine: &Machine, arguments: &[&str], event: &Value) -> Told {
     fed(&mut machine.command(&[&["hook"], arguments].concat()), event.to_string().as_bytes())
 }
 
@@ -445,31 +445,6 @@ fn changing_a_trusted_policy_makes_every_changing_call_need_approval() {
     let mut command = machine.command(&["hook"]);
     let told = fed(command.current_dir(machine.path("moved")), forbidden.to_string().as_bytes());
     assert!(told.out.contains("\"ask\""), "the folder is gone: {} {}", told.out, told.err);
-}
-
-#[test]
-fn a_command_that_would_change_trust_needs_approval() {
-    let machine = Machine::new();
-    let asks = |command: &str| asked(&machine, &[], &call(&machine, command)).out.contains("\"ask\"");
-    for command in [
-        "vertebra trust --yes",
-        "echo > vertebra.toml && /usr/bin/vertebra trust -C . --yes",
-        "env A=1 vertebra uninstall --host claude-code",
-        "sh -c 'vertebra trust --yes'",
-        "vertebra trust --yes > --show",
-        "vertebra trust --yes 2>--list",
-        "vertebra trust $(: --show) --yes",
-        "vertebra trust --revoke >--show",
-        "v\"\"ertebra trust --yes",
-        "echo trust --yes | xargs vertebra",
-    ] {
-        assert!(asks(command), "{command}");
-    }
-    for command in
-        ["vertebra trust --show", "vertebra hooks list", "grep -r trust docs", "cargo test -p vertebra trust_"]
-    {
-        assert!(!asks(command), "{command}");
-    }
 }
 
 #[test]

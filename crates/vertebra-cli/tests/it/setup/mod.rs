@@ -7,6 +7,7 @@ mod hook;
 mod hooks;
 mod install;
 mod models;
+mod own;
 mod serve;
 mod sessions;
 mod settings;

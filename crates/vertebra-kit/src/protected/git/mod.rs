@@ -5,6 +5,7 @@
 //! them too. A folder without the name `.git` is a git directory as soon as it has a `HEAD`.
 
 mod config;
+mod deciding;
 mod parse;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use std::{
 };
 
 pub(crate) use config::config_change;
+pub use deciding::GitPaths;
 
 use super::{Protection, names::folded};
 

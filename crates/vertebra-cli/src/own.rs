@@ -1,0 +1,234 @@
+//! Finds commands by which an agent would answer for a person or change its own policy: in the command itself, and in the
+//! script files that it runs. Both the built-in agent and `vertebra hook` ask here.
+
+use std::{
+    fs::{self, File},
+    io::Read as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use vertebra::{Attach as _, BeforeToolUse, Capability, Kit, ask, deny, proceed};
+use vertebra_bridge::trust::words;
+use vertebra_kit::bash::{
+    CWD,
+    policy::{Class, Decision, Ground, judge, judge_script},
+};
+
+/// The largest script that is read.
+const MAX_SCRIPT_BYTES: u64 = 256 * 1024;
+
+/// How many script files of one command are read.
+const MAX_SCRIPTS: usize = 16;
+
+/// Programs that run a file that they are given, or what they read.
+const INTERPRETERS: &[&str] = &[
+    ".",
+    "ash",
+    "bash",
+    "bun",
+    "dash",
+    "deno",
+    "fish",
+    "ksh",
+    "lua",
+    "node",
+    "nodejs",
+    "osascript",
+    "perl",
+    "php",
+    "python",
+    "python2",
+    "python3",
+    "ruby",
+    "sh",
+    "source",
+    "tclsh",
+    "zsh",
+];
+
+/// Programs that run commands from a file of a known name.
+const RUNNERS: &[(&str, &[&str])] = &[
+    ("bun", &["package.json"]),
+    ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
+    ("just", &["justfile", "Justfile", ".justfile"]),
+    ("make", &["GNUmakefile", "makefile", "Makefile"]),
+    ("npm", &["package.json"]),
+    ("pnpm", &["package.json"]),
+    ("task", &["Taskfile.yml", "Taskfile.yaml"]),
+    ("yarn", &["package.json"]),
+];
+
+const ANSWERS: &str = "an agent cannot answer for a person; the person answers on their own terminal";
+const CHANGES: &str = "only a person may change what is trusted, or install or uninstall the policy";
+
+/// Returns what a command decides on in place of a person: a denial if it answers for them, a question if it changes what is
+/// trusted or installed. A command whose script cannot be read is not detected.
+pub(crate) fn judged(command: &str, ground: &Ground) -> Option<(Decision, &'static str)> {
+    let mut left = MAX_SCRIPTS;
+    let found = in_command(command, ground, &mut left)?;
+    Some((found, if found == Decision::Deny { ANSWERS } else { CHANGES }))
+}
+
+fn in_command(command: &str, ground: &Ground, scripts_left: &mut usize) -> Option<Decision> {
+    let judgement = judge(command, ground);
+    let mut worst = judgement.classes.contains(&Class::OwnPolicy).then_some(judgement.decision);
+    let lines = judgement.outline.iter().filter(|line| line.what == "command").map(|line| line.text.as_str());
+    let whole = words(command);
+    let mut lines: Vec<Vec<String>> = lines.map(words).collect();
+    // What cannot be parsed is read as one command.
+    if lines.is_empty() {
+        lines.push(whole.clone());
+    }
+    for line in &lines {
+        for (path, counts) in scripts(line, &whole, Path::new(&ground.here)) {
+            if worst == Some(Decision::Deny) || *scripts_left == 0 {
+                return worst;
+            }
+            let Some(text) = text_of(&path) else { continue };
+            *scripts_left -= 1;
+            let inner = judge_script(&text).map(|(decision, _)| decision);
+            let shell = if is_shell_script(&path, &text) { in_command(&text, ground, scripts_left) } else { None };
+            worst = worst.max(inner.max(shell).filter(|found| counts == Counts::All || *found == Decision::Deny));
+        }
+    }
+    worst
+}
+
+/// Which findings in a file count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    All,
+    /// Only denials: the file has other commands than the one that runs.
+    Denials,
+}
+
+/// Returns the files that a simple command runs.
+fn scripts(line: &[String], whole: &[String], here: &Path) -> Vec<(PathBuf, Counts)> {
+    let Some(program) = line.first() else { return Vec::new() };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let file = |word: &String| Some(here.join(word)).filter(|path| path.is_file());
+    let mut found = Vec::new();
+    if program.contains('/') {
+        found.extend(file(program).map(|path| (path, Counts::All)));
+    }
+    // A wrapper such as `env` or `timeout` starts the program that follows.
+    if let Some(at) = line.iter().position(|word| INTERPRETERS.contains(&word.rsplit('/').next().unwrap_or(word))) {
+        let given: Vec<PathBuf> = line[at + 1..].iter().filter_map(file).collect();
+        // Without an operand, it runs what it reads.
+        let reads = line[at + 1..].iter().all(|word| word.starts_with('-'));
+        let read = if reads { whole.iter().filter_map(file).collect() } else { given };
+        found.extend(read.into_iter().map(|path| (path, Counts::All)));
+    }
+    found.extend(
+        line.iter()
+            .skip(1)
+            .filter(|word| word.contains('/'))
+            .filter_map(file)
+            .filter(|path| is_program(path))
+            .map(|path| (path, Counts::All)),
+    );
+    for (_, files) in RUNNERS.iter().filter(|(runner, _)| *runner == name) {
+        found.extend(files.iter().map(|file| (here.join(file), Counts::Denials)));
+    }
+    found
+}
+
+/// Returns whether a file may be executed and begins like a script.
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mut start = [0; 2];
+    fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
+        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && &start == b"#!"
+}
+
+/// Returns the text of a regular file that is not too large.
+fn text_of(path: &Path) -> Option<String> {
+    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|found| found.is_file()))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_SCRIPT_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn is_shell_script(path: &Path, text: &str) -> bool {
+    let is_shell = |word: &str| matches!(word.rsplit('/').next(), Some("sh" | "bash" | "dash" | "zsh" | "ksh" | "ash"));
+    match text.lines().next().and_then(|line| line.strip_prefix("#!")) {
+        Some(interpreter) => interpreter.split_whitespace().any(is_shell),
+        None => path.extension().is_none_or(|end| end == "sh" || end == "bash"),
+    }
+}
+
+/// Keeps the built-in agent from answering for a person. No rule that allows commands lifts it.
+pub(crate) struct OwnCommands {
+    /// The folder in which commands run.
+    pub(crate) ground: Ground,
+}
+
+impl Capability for OwnCommands {
+    fn install(self, kit: &mut Kit) {
+        let ground = Arc::new(self.ground);
+        kit.guard(BeforeToolUse, async move |cx| {
+            let Some(command) = cx.command().map(str::to_owned) else { return proceed() };
+            let mut ground = (*ground).clone();
+            if let Ok(Some(here)) = cx.state().metadata().read(CWD) {
+                ground.here = here;
+            }
+            // Scripts are read from the disk.
+            match tokio::task::spawn_blocking(move || judged(&command, &ground)).await? {
+                Some((Decision::Deny, why)) => deny(why),
+                Some((Decision::Ask | Decision::Allow, why)) => ask(why),
+                None => proceed(),
+            }
+        })
+        .named("own/commands");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_that_a_command_runs_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
+        write("a.sh", "set -e\nv=vertebra\n$v sessions answer 1 --yes\n");
+        write("b", "#!/usr/bin/env bash\n. ./a.sh\n");
+        write("c.py", "import subprocess\nsubprocess.run(['vertebra', 'sessions', 'answer', '1'])\n");
+        write("t.sh", "vertebra trust --yes\n");
+        write("plain.sh", "echo hello\n");
+        write("Makefile", "yes:\n\tvertebra sessions answer 1\n");
+        write("README.md", "Run `vertebra sessions answer 1`, or vertebra trust.\n");
+        let ground = Ground::new(folder.path().to_string_lossy(), "/home/me");
+        for command in [
+            "sh a.sh",
+            "bash -e ./a.sh now",
+            "./b",
+            "env X=1 timeout 5 sh a.sh",
+            "cat a.sh | sh",
+            "sh < a.sh",
+            "source a.sh",
+            ". ./a.sh",
+            "python3 c.py",
+            "bash -c 'sh a.sh'",
+            "make yes",
+            "vertebra sessions answer 1",
+        ] {
+            assert_eq!(judged(command, &ground).map(|found| found.0), Some(Decision::Deny), "{command}");
+        }
+        assert_eq!(judged("sh t.sh", &ground).map(|found| found.0), Some(Decision::Ask));
+        for command in [
+            "sh plain.sh",
+            "cat README.md",
+            "cat a.sh",
+            "ls",
+            "python3 -m pytest",
+            "git add a.sh",
+            "cat README.md; sh plain.sh",
+        ] {
+            assert_eq!(judged(command, &ground), None, "{command}");
+        }
+    }
+}
