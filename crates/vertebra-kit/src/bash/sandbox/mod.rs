@@ -52,7 +52,7 @@ use self::{
     start::{Chance, Prefix},
 };
 use super::{environment::Variables, place::Places};
-use crate::denied::DeniedReads;
+use crate::{PROTECTED, denied::DeniedReads};
 
 /// The first argument by which a program knows that it is to launch. Nobody passes that by accident.
 const ASKED: &str = "vertebra sandbox: launch";
@@ -246,12 +246,7 @@ impl Sandbox {
         Rules {
             deny_read,
             write,
-            protect: self
-                .protect
-                .iter()
-                .chain(&denied.unchanged)
-                .map(|path| resolved(&places.home().join(path)))
-                .collect(),
+            protect: self.protected(places.home(), &denied.unchanged),
             hide,
             network: self.network,
             unix_sockets: self.unix_sockets,
@@ -259,6 +254,18 @@ impl Sandbox {
             minded,
             bubblewrap,
         }
+    }
+
+    /// What is protected besides the names that always are: what was named, what rules deny to change, and what those names
+    /// lead to.
+    fn protected(&self, home: &Path, unchanged: &[PathBuf]) -> Vec<PathBuf> {
+        // Of a repository that is a link, only some files are protected, and those are found in any case.
+        let names = PROTECTED.iter().filter(|name| **name != ".git").chain(&[".git/hooks", ".git/config"]);
+        let links = names.map(|name| home.join(name)).filter(|path| path.is_symlink());
+        links
+            .chain(self.protect.iter().chain(unchanged).map(|path| home.join(path)))
+            .map(|path| resolved(&path))
+            .collect()
     }
 
     /// The launcher, and the way that is left to hold a command.

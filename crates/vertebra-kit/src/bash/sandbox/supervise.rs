@@ -119,6 +119,7 @@ struct Life {
 #[derive(Default)]
 struct News {
     agent_is_gone: bool,
+    ended: bool,
     word: bool,
     call: bool,
 }
@@ -133,7 +134,7 @@ impl Life {
             if news.word {
                 self.listen();
             }
-            let nobody_left = self.reap();
+            let nobody_left = news.ended && self.reap();
             let lingered = self.since.is_some_and(|since| since.elapsed() >= LINGER);
             if news.agent_is_gone || nobody_left || lingered {
                 self.kill();
@@ -163,6 +164,7 @@ impl Life {
         let happened = |at: usize| polled.get(at).is_some_and(|polled| !polled.revents().is_empty());
         Ok(News {
             agent_is_gone: happened(0),
+            ended: happened(1),
             word: self.word.is_some() && happened(2),
             call: self.minder.is_some() && polled[listener].revents().contains(PollFlags::IN),
         })

@@ -172,6 +172,28 @@ async fn a_command_that_begins_inside_of_it_writes_nothing_either() {
 }
 
 #[tokio::test]
+async fn what_a_protected_link_leads_to_is_protected_too() {
+    let area = area();
+    fs::create_dir(area.path("work/env")).expect("a folder");
+    fs::write(area.path("work/env/rc"), "mine").expect("a file");
+    std::os::unix::fs::symlink("env/rc", area.path("work/.envrc")).expect("a link");
+    let output =
+        area.bash("echo x > env/rc && echo ESCAPED; mv env e2 && echo ESCAPED; echo x > env/other && echo fine").await;
+    assert!(output.output.contains("fine") && !output.output.contains("ESCAPED"), "{}", output.output);
+}
+
+#[tokio::test]
+async fn paths_that_a_person_names_are_protected_wherever_they_are() {
+    let area = area().with(|bash| bash.sandbox.protect.push("tools/checks".into()));
+    fs::create_dir_all(area.path("work/tools/checks")).expect("a folder");
+    let tried =
+        "echo x > tools/checks/new && echo ESCAPED; mv tools t && echo ESCAPED; rmdir tools/checks && echo ESCAPED
+        touch tools/other && echo fine";
+    let output = area.bash(tried).await.output;
+    assert!(output.contains("fine") && !output.contains("ESCAPED"), "{output}");
+}
+
+#[tokio::test]
 async fn nothing_is_put_in_the_folder_while_a_command_runs() {
     let area = area();
     let result = area.bash("ls -A; ls -A .git/hooks; touch new && mv new newer && rm newer && ls -A").await;

@@ -180,10 +180,8 @@ impl Minder {
             let mode = Mode::from_raw_mode(mode);
             match self.done(call, identity, || openat(&name.folder, &name.last, opened, mode)) {
                 Ok(file) => {
-                    if change == Change::MakeFile
-                        && let Ok(made) = fstat(&file)
-                    {
-                        self.guard.note_made(&name.path(), &made);
+                    if change == Change::MakeFile {
+                        self.guard.note_made(&name.path(), &file);
                     }
                     return handed(file, asked);
                 }

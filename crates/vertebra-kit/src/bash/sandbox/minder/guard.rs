@@ -5,9 +5,10 @@ use std::{
     fs,
     os::{fd::OwnedFd, unix::fs::MetadataExt as _},
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{FileType, Stat, fstat};
 
 use super::{
     super::rules::{Folder, Rules, Use},
@@ -21,6 +22,9 @@ const PACKAGES: &[&str] = &["node_modules", "site-packages", "dist-packages"];
 
 /// How many files are looked through for second names.
 const LOOKED_AT: usize = 20_000;
+
+/// How long it is believed where the writable folders are.
+const REFRESHED: Duration = Duration::from_millis(20);
 
 /// A file or folder, whatever its name.
 pub(super) type Identity = (u64, u64);
@@ -91,6 +95,7 @@ pub(super) struct Guard {
     folders: Vec<(OwnedFd, Use)>,
     /// Where they are now.
     roots: Vec<(PathBuf, Use)>,
+    refreshed: Option<Instant>,
     /// Paths that are not changed besides.
     protect: Vec<PathBuf>,
     /// What is not renamed or removed: the writable folders, and the folders above what is hidden or protected.
@@ -112,6 +117,7 @@ impl Guard {
             shared_names: HashSet::new(),
             made: HashSet::new(),
             roots: Vec::new(),
+            refreshed: None,
             folders,
         };
         guard.refresh();
@@ -155,8 +161,13 @@ impl Guard {
         }
     }
 
-    /// Looks where the writable folders are: somebody outside may have renamed one.
+    /// Looks where the writable folders are, if that was not done just now: somebody outside may have renamed one. Until
+    /// it is noticed, nothing is found in it, and Landlock refuses what is asked for there.
     pub(super) fn refresh(&mut self) {
+        if self.refreshed.is_some_and(|refreshed| refreshed.elapsed() < REFRESHED) {
+            return;
+        }
+        self.refreshed = Some(Instant::now());
         self.roots.clear();
         self.roots.extend(self.folders.iter().filter_map(|(handle, used)| Some((path_of(handle)?, *used))));
     }
@@ -306,9 +317,11 @@ impl Guard {
     }
 
     /// Remembers what was made in shared memory.
-    pub(super) fn note_made(&mut self, path: &Path, made: &Stat) {
-        if self.zone(path) == Some(Zone::Shared) {
-            self.made.insert(identity(made));
+    pub(super) fn note_made(&mut self, path: &Path, made: &OwnedFd) {
+        if self.zone(path) == Some(Zone::Shared)
+            && let Ok(made) = fstat(made)
+        {
+            self.made.insert(identity(&made));
         }
     }
 

@@ -2,6 +2,7 @@
 //! stands, and under which identity it makes files.
 
 use std::{
+    cell::Cell,
     collections::HashMap,
     fs,
     io::IoSliceMut,
@@ -125,11 +126,18 @@ pub(super) struct Identities {
     /// Threads that were about to change theirs.
     changing: Vec<i32>,
     own: (Uid, Gid),
+    /// The mask of this process now.
+    umask: Cell<u32>,
 }
 
 impl Identities {
     pub(super) fn new() -> Self {
-        Self { known: HashMap::new(), changing: Vec::new(), own: (Uid::effective(), Gid::effective()) }
+        Self {
+            known: HashMap::new(),
+            changing: Vec::new(),
+            own: (Uid::effective(), Gid::effective()),
+            umask: Cell::new(u32::MAX),
+        }
     }
 
     /// The thread is about to change the identity of its process.
@@ -165,7 +173,9 @@ impl Identities {
     pub(super) fn acting<T>(&self, identity: Identity, act: impl FnOnce() -> T) -> T {
         let (user, group) = self.own;
         let is_other = (identity.user, identity.group) != (user.as_raw(), group.as_raw());
-        umask(Mode::from_raw_mode(identity.umask));
+        if self.umask.replace(identity.umask) != identity.umask {
+            umask(Mode::from_raw_mode(identity.umask));
+        }
         if is_other {
             setfsgid(Gid::from_raw(identity.group));
             setfsuid(Uid::from_raw(identity.user));
