@@ -116,7 +116,7 @@ struct Life {
 }
 
 /// What has happened.
-#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each of them happens or not, by itself")]
 struct News {
     agent_is_gone: bool,
     ended: bool,
