@@ -8,12 +8,13 @@ struct Program {
     package: &'static str,
 }
 
-const PROGRAMS: [Program; 7] = [
+const PROGRAMS: [Program; 8] = [
     Program { probe: "bash --version", package: "bash" },
     Program { probe: "git --version", package: "git" },
     Program { probe: "jq --version", package: "jq" },
     Program { probe: "npm --version", package: "npm" },
     Program { probe: "python3 --version", package: "python3" },
+    Program { probe: "ruby --version", package: "ruby" },
     Program { probe: "python3 -m pip --version", package: "python3-pip" },
     Program { probe: "python3 -m ensurepip --version", package: "python3-venv" },
 ];

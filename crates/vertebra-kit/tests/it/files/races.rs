@@ -50,6 +50,8 @@ impl Drop for Swapper {
 async fn race(call: impl Fn(usize) -> (&'static str, Value)) -> Vec<String> {
     const ROUNDS: usize = 20;
     const AT_ONCE: usize = 100;
+    /// A busy machine gives the other thread little time; the race goes on until there was one.
+    const SWAPS: usize = 200;
     let world = World::new();
     world.put("dir/secret.txt", "harmless and plain\n");
     world.put("dir/inside.txt", "");
@@ -57,17 +59,18 @@ async fn race(call: impl Fn(usize) -> (&'static str, Value)) -> Vec<String> {
     let mut talk = Talk::new(world.files().write_unread(), |_| {}).await;
     let swapper = Swapper::new(&world, "dir", "door");
     let mut said = Vec::new();
-    for round in 0..ROUNDS {
+    for round in 0.. {
+        if round >= ROUNDS && swapper.swaps.load(Ordering::Relaxed) > SWAPS {
+            break;
+        }
         let calls: Vec<_> = (0..AT_ONCE).map(|index| call(round * AT_ONCE + index)).collect();
         for result in talk.calls(&calls).await {
             assert!(!result.output.contains(SECRET), "{}", result.output);
             said.extend(result.success.then_some(result.output));
         }
     }
-    let swaps = swapper.swaps.load(Ordering::Relaxed);
     drop(swapper);
     world.assert_unharmed();
-    assert!(swaps > ROUNDS * AT_ONCE / 10, "{swaps} swaps are no race");
     assert!(!said.is_empty(), "nothing worked, so nothing was tried");
     said
 }

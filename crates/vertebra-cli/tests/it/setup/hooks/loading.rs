@@ -33,13 +33,6 @@ fn trusts(machine: &Machine) {
     assert_eq!(told.code, 0, "{}{}", told.out, told.err);
 }
 
-fn has(program: &str) -> bool {
-    let quiet = || Stdio::null();
-    let mut command = Command::new(program);
-    command.arg("--version").stdin(quiet()).stdout(quiet()).stderr(quiet());
-    command.status().is_ok_and(|status| status.success())
-}
-
 #[test]
 fn code_beside_a_trusted_script_that_was_not_trusted_never_runs() {
     let evil_python = "open('evil', 'w').close()\n";
@@ -96,11 +89,6 @@ fn code_beside_a_trusted_script_that_was_not_trusted_never_runs() {
         ("sh hooks/x.sh", "hooks/x.sh", "jq --version >/dev/null; true\n", "hooks/jq", evil_sh),
     ];
     for (command, script, text, written, evil) in cases {
-        let program = command.split(' ').next().expect("a program");
-        if !has(program) && program != "sh" {
-            eprintln!("{program} is not installed here, so `{command}` is not tried");
-            continue;
-        }
         let machine = machine(command);
         if !script.is_empty() {
             machine.write(&format!("project/{script}"), text);
