@@ -99,6 +99,7 @@ run_after_policy_broken() {
 
 # A settings file of the person with too many rules
 too_many_rules() {
+    MAY_NOT_START=1
     mkdir -p "$HOME/.config/vertebra"
     { printf '[permissions]\ndeny = ["Bash(touch *)"'; for n in $(seq 20000); do printf ', "Bash(x%d *)"' "$n"; done; echo ']'; } > "$HOME/.config/vertebra/vertebra.toml"
     broken_if _passes_in_run

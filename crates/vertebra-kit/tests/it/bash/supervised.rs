@@ -1,6 +1,7 @@
 //! The supervisor of a command: it lives as long as the command, nothing outlives it, and no call goes around it.
 
 use std::{
+    os::unix::process::CommandExt as _,
     process::{Command, Stdio},
     time::Duration,
 };
@@ -110,7 +111,8 @@ const REACHING: &[&str] = &[
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
 async fn no_call_reaches_other_processes_or_what_they_share() {
-    let victim = Command::new("sleep").arg("1000").stdout(Stdio::null()).spawn().expect("a process");
+    // In a group of its own: without a sandbox, the priority of its whole group changes.
+    let victim = Command::new("sleep").arg("1000").process_group(0).stdout(Stdio::null()).spawn().expect("a process");
     let mut victim = Ended(victim);
     let secret = format!("vertebra-test-{}", std::process::id());
     let setup = format!(

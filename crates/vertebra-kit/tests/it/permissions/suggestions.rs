@@ -29,12 +29,14 @@ async fn offered(permissions: Permissions, tool: &str, args: Value) -> Vec<Strin
 
 #[tokio::test]
 async fn the_narrowest_sensible_rule_is_offered() {
-    let cases: [(&str, Value, &[&str]); 20] = [
+    let cases: [(&str, Value, &[&str]); 21] = [
         ("bash", command("cargo test -p a"), &["Bash(cargo test *)"]),
         ("bash", command("cargo test"), &["Bash(cargo test *)"]),
         ("bash", command("npm run test -- -u"), &["Bash(npm run test *)"]),
         ("bash", command("git push --force && cargo fmt"), &["Bash(git push *)", "Bash(cargo fmt *)"]),
-        ("bash", command("git -c core.pager=x log"), &["Bash(git -c core.pager=x log)"]),
+        ("bash", command("git -c color.ui=never log"), &["Bash(git -c color.ui=never log)"]),
+        // The pager is a program that the line would start.
+        ("bash", command("git -c core.pager=x log"), &["nothing"]),
         ("bash", command("timeout 5 cargo test"), &["Bash(cargo test *)"]),
         ("bash", command("make all"), &["Bash(make all)"]),
         ("bash", command("python -c 'print(1)'"), &["nothing"]),
