@@ -418,9 +418,9 @@ fn made_up_files_are_read_as_git_reads_them() {
                 [entry.section.as_bytes(), &subsection, b".", entry.key.as_bytes(), &value].concat()
             })
             .collect();
-        // Git before 2.45 reads a tab outside of quotes as a space.
+        // Older versions of git read a tab or a carriage return outside of quotes as a space.
         let lossy = |lines: &[Vec<u8>]| -> Vec<String> {
-            lines.iter().map(|line| String::from_utf8_lossy(line).replace('\t', " ")).collect()
+            lines.iter().map(|line| String::from_utf8_lossy(line).replace(['\t', '\r'], " ")).collect()
         };
         assert_eq!(lossy(&ours), lossy(&gits), "{text:?}");
         if change("", &text).is_ok() {
