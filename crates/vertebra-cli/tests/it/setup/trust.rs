@@ -110,7 +110,7 @@ fn a_person_at_a_terminal_sees_everything_and_is_asked_once() {
     let sits = || Person::sit(machine.command(&["run", &model, "go"]).env("TERM", "xterm-256color"));
 
     let mut person = sits();
-    person.waits_for("Trust this folder?");
+    person.waits_for("[y/N]");
     let here = machine.path("").display().to_string();
     insta::assert_snapshot!("asked", person.sees().replace(here.trim_end_matches('/'), "[here]"));
     person.types("n\r");
@@ -121,7 +121,7 @@ fn a_person_at_a_terminal_sees_everything_and_is_asked_once() {
     person.waits_for_the_end();
 
     let mut person = sits();
-    person.waits_for("Trust this folder?");
+    person.waits_for("[y/N]");
     person.types("y\r");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     assert!(machine.path("project/made.txt").exists(), "the rule counts");
@@ -168,7 +168,7 @@ fn input_typed_before_the_trust_question_is_not_an_answer() {
     let machine = Machine::new();
     machine.write("project/AGENTS.md", "Be kind.\n");
     let mut person = typed_ahead(&machine, &["trust"], "y\r");
-    person.waits_for("Trust this folder?");
+    person.waits_for("[y/N]");
     person.types("\r");
     assert_eq!(person.waits_for_the_end(), 1, "{}", person.sees());
     assert!(person.sees().contains("Not trusted."), "{}", person.sees());
@@ -183,7 +183,7 @@ fn files_that_change_during_the_trust_question_have_no_effect() {
     let model = format!("--model=script:{}", machine.path("script.jsonl").display());
     let record = format!("--record={}", machine.path("cassette").display());
     let mut person = Person::sit(machine.command(&["run", &model, &record, "go"]).env("TERM", "xterm-256color"));
-    person.waits_for("Trust this folder?");
+    person.waits_for("[y/N]");
     machine.write("project/.claude/skills/sing/SKILL.md", &skill("the-skill-canary"));
     person.types("y\r");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
