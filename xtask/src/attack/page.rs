@@ -49,8 +49,9 @@ impl fmt::Display for Page<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
             "# Attacks\n\nThese attacks are run against the program in every test run, as root and as an ordinary user. Each one \
-             is also run\nwithout Vertebra, where it must succeed. `cargo xtask attack` runs them, and `cargo xtask attack \
-             --write` writes this\npage. The probes are shell functions in `xtask/attack`.\n",
+             is also run\nwithout Vertebra, where it must succeed, unless there is nothing to compare (\"ignored\"). `cargo \
+             xtask attack` runs them,\nand `cargo xtask attack --write` writes this page. The probes are shell functions in \
+             `xtask/attack`.\n",
         )?;
         let mut point = "";
         for row in self.rows {
