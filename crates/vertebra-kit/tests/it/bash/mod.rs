@@ -126,9 +126,15 @@ impl Area {
     }
 }
 
-/// The sandbox as users have it, with the launcher that cargo built for the tests: no command runs without it.
+/// The launcher that cargo built for the tests, or the copy beside a copy of the tests.
+fn launcher() -> PathBuf {
+    let copy = std::env::current_exe().expect("this program").with_file_name("vertebra-sandbox");
+    if copy.exists() { copy } else { env!("CARGO_BIN_EXE_vertebra-sandbox").into() }
+}
+
+/// The sandbox as users have it: no command runs without it.
 fn held() -> Sandbox {
-    Sandbox { launcher: Some(env!("CARGO_BIN_EXE_vertebra-sandbox").into()), ..Sandbox::required() }
+    Sandbox { launcher: Some(launcher()), ..Sandbox::required() }
 }
 
 /// A command that runs this Python.

@@ -318,6 +318,7 @@ fn all_of_it_holds_for_an_ordinary_user_too() {
     // The tests may have been built where only the superuser can read.
     let program = folder.path().join("tests");
     fs::copy(std::env::current_exe().expect("this program"), &program).expect("a copy of this program");
+    fs::copy(super::launcher(), program.with_file_name("vertebra-sandbox")).expect("a copy of the launcher");
     let mut command = Command::new(program);
     command.args(["bash::protected", "bash::everyday::everyday", "bash::escapes", "bash::supervised", "bash::sandbox"]);
     command.args(["--test-threads=2", "--skip", "for_an_ordinary_user"]);
