@@ -268,8 +268,8 @@ impl<'f> Section<'f> {
             let fields = item.fields().ok_or_else(|| self.file.wrong(item, not_tables()))?;
             let name = format!("{path}.{}", shown(key)).into();
             let mut section = Section::new(self.file, name, item.span(), fields);
-            let value = read(&mut section)?;
-            section.finish()?;
+            let value = read(&mut section).and_then(|value| section.finish().map(|()| value));
+            let Some(value) = self.file.forgive(value)? else { continue };
             all.push((key.to_owned(), Said { value, origin: self.file.origin(item.span().start) }));
         }
         Ok(all)
@@ -333,7 +333,11 @@ impl<'f> Section<'f> {
         make: impl FnOnce(Item<'f>) -> Result<T, String>,
     ) -> Result<Option<Said<T>>, SettingsError> {
         let Some(item) = self.item(key, shape) else { return Ok(None) };
-        let read = make(item).map_err(|message| self.file.error(item.span(), values, message))?;
+        let read = make(item).map_err(|message| self.file.error(item.span(), values, message));
+        // Keys of a section are independent of each other. What a hook or a provider says must be understood whole.
+        let is_alone = !self.name.contains('.') && self.name != "hook";
+        let read = if is_alone { self.file.forgive(read)? } else { Some(read?) };
+        let Some(read) = read else { return Ok(None) };
         self.file.said(|| self.path(key).into_owned(), &item.span(), read).map(Some)
     }
 

@@ -66,7 +66,8 @@ pub(crate) fn replayed(
             let said = settings::read(file, Level::User)?.settings;
             let settings = settings::merge(settings::Settings::default(), [said, nearest]).0;
             let (project, notices, warnings) = (Vec::new(), Vec::new(), Vec::new());
-            let settled = Settled { settings, project, brought: Brought::default(), notices, warnings };
+            let settled =
+                Settled { settings, project, brought: Brought::default(), broken: None, notices, warnings };
             // No other file is read, now or on a reload.
             let files = Files { managed: "".into(), user: Some(file.into()), folder: folder.clone(), store: None };
             (settled, files)

@@ -20,8 +20,12 @@ use super::{
     suggest::suggest,
 };
 
-/// The maximum number of rules.
+/// The maximum number of rules, if one is added that allows something.
 const MAX_RULES: usize = 10_000;
+
+/// The maximum number of rules, if one is added that refuses something. It is more than fits in the files they come from: such
+/// a rule is not to be lost because there are many.
+const MAX_REFUSING: usize = 500_000;
 
 /// How many calls are remembered at once, for questions about them.
 const MAX_PENDING: usize = 1024;
@@ -77,8 +81,11 @@ pub enum LearnError {
         rule: Arc<str>,
     },
     /// There are too many rules.
-    #[error("the limit of {MAX_RULES} rules is reached")]
-    TooMany,
+    #[error("the limit of {most} rules is reached")]
+    TooMany {
+        /// The limit.
+        most: usize,
+    },
 }
 
 /// A handle to the rules in force. Clones share the same rules.
@@ -146,8 +153,12 @@ impl Rules {
     ) -> Result<(), LearnError> {
         let rule: Rule = rule.parse()?;
         let mut state = self.write();
-        if state.rules.len() >= MAX_RULES {
-            return Err(LearnError::TooMany);
+        let most = match effect {
+            Effect::Allow => MAX_RULES,
+            Effect::Ask | Effect::Deny => MAX_REFUSING,
+        };
+        if state.rules.len() >= most {
+            return Err(LearnError::TooMany { most });
         }
         if rule.needs_home() && state.home.is_none() {
             return Err(LearnError::NoHome { rule: rule.text().clone() });
