@@ -27,6 +27,9 @@ const MOST_KEYS: usize = 32;
 /// The largest number of values in one file.
 const MAX_VALUES: usize = 4096;
 
+/// How many errors of a file that is read as far as possible have their line.
+const MAX_EXACT_ERRORS: usize = 100;
+
 /// One value that a file sets, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -78,6 +81,11 @@ impl<'t> File<'t> {
     }
 
     pub(super) fn error(&self, span: Range<usize>, values: Values, message: impl Into<String>) -> SettingsError {
+        // Finding the line of each of thousands of errors would take too long.
+        if self.forgiven.as_ref().is_some_and(|forgiven| forgiven.borrow().len() >= MAX_EXACT_ERRORS) {
+            let (place, message) = (self.place.clone(), message.into());
+            return SettingsError::Content { place, line: 0, text: String::new(), mark: 0..0, message };
+        }
         SettingsError::at(&self.place, self.text, span, values, message.into())
     }
 

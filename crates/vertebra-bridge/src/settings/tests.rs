@@ -298,8 +298,14 @@ fn what_a_line_refuses_is_kept_if_the_line_is_not_toml() {
     let cases: [(&str, &[&str]); 8] = [
         ("[permissions]\ndeny = [\"Read(a)\" \"Read(b)\"]\n", &["2 Read(a)", "2 Read(b)"]),
         ("[permissions]\ndeny = [\"Read(a)\", 'Read(\"b)', \"Read(c]\n", &["2 Read(a)", "2 Read(\"b)"]),
-        ("[permissions]\ndeny = [\"Read(a)\"] # \"Read(b)\"\ndeny = [\"Read(c)\"] # \"Read(d)\"\n", &["2 Read(a)", "3 Read(c)"]),
-        ("[permissions]\ndeny = [\n  \"Read(a)\"\n  \"Read(b)\"\n  \"Read(c)\",\n]\n", &["3 Read(a)", "4 Read(b)", "5 Read(c)"]),
+        (
+            "[permissions]\ndeny = [\"Read(a)\"] # \"Read(b)\"\ndeny = [\"Read(c)\"] # \"Read(d)\"\n",
+            &["2 Read(a)", "3 Read(c)"],
+        ),
+        (
+            "[permissions]\ndeny = [\n  \"Read(a)\"\n  \"Read(b)\"\n  \"Read(c)\",\n]\n",
+            &["3 Read(a)", "4 Read(b)", "5 Read(c)"],
+        ),
         ("[sandbox]\ndeny_read = [\"~/a\" \"~/b\"]\n", &["2 ~/a", "2 ~/b"]),
         ("[permissions]\nallow = [\"Read(a)\" \"Read(b)\"]\n", &[]),
         ("[[hook]]\npoint = \"BeforeToolUse\"\ndeny = \"Read(a)\nallow = [\"Read(b)\"]\n", &[]),

@@ -109,10 +109,7 @@ fn narrowed(level: Settings) -> Settings {
             .into_iter()
             .filter(|hook| is_own(hook.origin.level) || refuses(&hook.value, By::Trusted))
             .collect(),
-        about_hooks: AboutHooks {
-            disable: Vec::new(),
-            project: level.about_hooks.project.filter(|said| !said.value),
-        },
+        about_hooks: AboutHooks { disable: Vec::new(), project: level.about_hooks.project.filter(|said| !said.value) },
         model: level.model,
         limits: level.limits,
         mcp: level.mcp,

@@ -354,12 +354,17 @@ fn no_level_allows_more_than_by_default_while_the_managed_file_is_not_whole() {
     let (whole, missing) = merged("", &user, WIDE);
     assert_eq!((missing, whole.permissions.allow.len(), whole.sandbox.write.len()), (None, 2, 2));
     assert_eq!(whole.permissions.mode.map(|said| said.value), Some(settings::Mode::AcceptEdits));
-    for managed in ["[sandbox]\nneed = \"requird\"\n", "[sandbox\n", "nonsense = 1\n", "[permissions]\ndeny = [\"Raed\"]\n"] {
+    for managed in
+        ["[sandbox]\nneed = \"requird\"\n", "[sandbox\n", "nonsense = 1\n", "[permissions]\ndeny = [\"Raed\"]\n"]
+    {
         let (bounded, missing) = merged(managed, &user, WIDE);
         assert!(missing.is_some_and(|why| why.contains("managed.toml")), "{managed}");
         let Settings { permissions, sandbox, mcp, journal, hooks, about_hooks, limits, .. } = bounded;
         assert!(permissions.allow.is_empty() && permissions.mode.is_none(), "{managed}: {permissions:?}");
-        assert!(sandbox.need.is_none() && sandbox.network.is_none() && sandbox.write.is_empty(), "{managed}: {sandbox:?}");
+        assert!(
+            sandbox.need.is_none() && sandbox.network.is_none() && sandbox.write.is_empty(),
+            "{managed}: {sandbox:?}"
+        );
         assert!(mcp.file.is_none() && journal.enabled.is_none() && about_hooks.disable.is_empty(), "{managed}");
         // What refuses or chooses something is kept.
         assert_eq!((permissions.deny.len(), sandbox.deny_read.len()), (2, 2), "{managed}");

@@ -54,13 +54,7 @@ pub(super) struct Installed {
 }
 
 /// Returns the hooks from Claude Code's settings.
-pub(super) fn hooks(
-    folder: &Path,
-    brought: &Brought,
-    servers: Servers,
-    rules: &Rules,
-    world: &World,
-) -> Installed {
+pub(super) fn hooks(folder: &Path, brought: &Brought, servers: Servers, rules: &Rules, world: &World) -> Installed {
     let places = places(world);
     let settings = settings(brought, world);
     let broken = settings.broken().map(unreadable);

@@ -27,8 +27,8 @@ use vertebra::{Agent, Approver, Limits, SharedModel};
 use vertebra_bridge::{
     policy::{Files as PolicyFiles, Reload},
     settings::{
-        Driver, InstructionSettings, JournalSettings, LimitSettings, Mode, ModelSettings, Origin,
-        PermissionSettings, Settings,
+        Driver, InstructionSettings, JournalSettings, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings,
+        Settings,
     },
 };
 use vertebra_journal::{Inbox, Store, telemetry::Telemetry};
@@ -445,7 +445,11 @@ mod tests {
         let rules: Vec<String> = assembled.rules.list().iter().map(ToString::to_string).collect();
         let has = |text: &str| rules.iter().any(|rule| rule.contains(text));
         assert!(has("Bash(rm *)") && has("Bash(mv *)") && !has("Bash(touch *)"), "{rules:?}");
-        assert!(assembled.warnings.iter().any(|told| told.contains("managed.toml, line 4")), "{:?}", assembled.warnings);
+        assert!(
+            assembled.warnings.iter().any(|told| told.contains("managed.toml, line 4")),
+            "{:?}",
+            assembled.warnings
+        );
         assert!(assembled.policy.why_asked().is_some(), "changes need approval");
     }
 }

@@ -99,9 +99,8 @@ impl Bench {
         let beside: Vec<String> = beside.collect();
         let missing = settled.missing().map(str::to_owned);
         let services = services(&folder, settled.brought.seals, &world);
-        let bench = Self::ours(settled.settings, handlers, |settings| {
-            Policy::as_far_as_possible(settings, &services, None)
-        })?;
+        let bench =
+            Self::ours(settled.settings, handlers, |settings| Policy::as_far_as_possible(settings, &services, None))?;
         let (notices, warnings) = ([settled.notices, bench.notices, beside].concat(), settled.warnings);
         Ok(Self { notices, warnings: [warnings, bench.warnings].concat(), missing: missing.or(bench.missing), ..bench })
     }

@@ -20,11 +20,11 @@ use super::{
     suggest::suggest,
 };
 
-/// The maximum number of rules, if one is added that allows something.
+/// The maximum number of rules that allow something.
 const MAX_RULES: usize = 10_000;
 
-/// The maximum number of rules, if one is added that refuses something. It is more than fits in the files they come from: such
-/// a rule is not to be lost because there are many.
+/// The maximum number of rules that refuse something. It is more than fits in the files they come from: such a rule is not to
+/// be lost because there are many.
 const MAX_REFUSING: usize = 500_000;
 
 /// How many calls are remembered at once, for questions about them.
@@ -98,6 +98,8 @@ struct State {
     modes: HashMap<Arc<str>, Mode>,
     may_bypass: bool,
     rules: Vec<Held>,
+    /// How many of them allow something.
+    allowing: usize,
     file: Option<Arc<RuleFile>>,
     home: Option<String>,
     /// The folder of the first agent of each session. Relative rules refer to it, even if a subagent works elsewhere.
@@ -153,16 +155,17 @@ impl Rules {
     ) -> Result<(), LearnError> {
         let rule: Rule = rule.parse()?;
         let mut state = self.write();
-        let most = match effect {
-            Effect::Allow => MAX_RULES,
-            Effect::Ask | Effect::Deny => MAX_REFUSING,
+        let (many, most) = match effect {
+            Effect::Allow => (state.allowing, MAX_RULES),
+            Effect::Ask | Effect::Deny => (state.rules.len() - state.allowing, MAX_REFUSING),
         };
-        if state.rules.len() >= most {
+        if many >= most {
             return Err(LearnError::TooMany { most });
         }
         if rule.needs_home() && state.home.is_none() {
             return Err(LearnError::NoHome { rule: rule.text().clone() });
         }
+        state.allowing += usize::from(effect == Effect::Allow);
         state.rules.push(Held { effect, rule: Arc::new(rule), source, session });
         Ok(())
     }
@@ -364,6 +367,7 @@ impl Rules {
         state.modes.remove(session);
         state.anchors.remove(session);
         state.rules.retain(|held| held.session.as_deref() != Some(session));
+        state.allowing = state.rules.iter().filter(|held| held.effect == Effect::Allow).count();
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {

@@ -49,7 +49,7 @@ fn ways() -> Vec<Way> {
             fs::write(machine.path(SETTINGS), [DENY.as_bytes(), b"# \xff\n"].concat()).expect("written");
         }),
         ("too many rules", true, "at most 4096 values", |machine| {
-            let rules: String = (0..5000).map(|number| format!("\"Bash(x{number} *)\", ")).collect();
+            let rules: String = (0..4200).map(|number| format!("\"Bash(x{number} *)\", ")).collect();
             machine.user_settings(&format!("[permissions]\ndeny = [{rules}\"Read(**/secret.txt)\"]\n"));
         }),
         ("too many bytes", true, "at most 262144 bytes", |machine| {
@@ -62,6 +62,10 @@ fn ways() -> Vec<Way> {
         ("a hook that cannot stand", true, "no such hook", |machine| {
             let hook = "[[hook]]\npoint = \"BeforeToolUse\"\nallow = true\nbefore = \"nothing\"\n";
             machine.user_settings(&format!("{DENY}{hook}"));
+        }),
+        ("thousands of mistakes on one line", true, "did you mean `Read`?", |machine| {
+            let rules = "\"Raed(x)\", ".repeat(4000);
+            machine.user_settings(&format!("[permissions]\ndeny = [{rules}\"Read(**/secret.txt)\"]\n"));
         }),
         ("a folder", false, "it is not a file", |machine| {
             fs::create_dir_all(machine.path(SETTINGS)).expect("a folder");
@@ -135,7 +139,8 @@ fn in_other_agents_broken_settings_mean_the_same() {
     for (way, has_rules, error, breaks) in ways() {
         let machine = broken(breaks);
         let told = asked(&machine, &["--host", "claude-code"], &call(&machine, "touch made"));
-        let answer: Value = serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{way}: {}{}", told.out, told.err));
+        let answer: Value =
+            serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{way}: {}{}", told.out, told.err));
         assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "ask", "{way}: {answer}");
         assert!(told.out.contains(error), "{way}: {answer}");
         let reading = |name: &str| {
@@ -165,7 +170,8 @@ fn a_policy_that_is_tried_out_says_the_same_about_broken_settings() {
 #[test]
 fn no_hook_answers_for_the_person_who_has_to_approve() {
     let yes = "[[hook]]\npoint = \"PermissionRequest\"\nallow = true\n";
-    let runs = "[[hook]]\npoint = \"PermissionRequest\"\nrun = { command = \"echo '{\\\"verdict\\\": \\\"allow\\\"}'\" }\n";
+    let runs =
+        "[[hook]]\npoint = \"PermissionRequest\"\nrun = { command = \"echo '{\\\"verdict\\\": \\\"allow\\\"}'\" }\n";
     let claude = json!({ "hooks": { "PermissionRequest": [{ "hooks": [{ "type": "command", "command":
         "echo '{\"hookSpecificOutput\": {\"hookEventName\": \"PermissionRequest\", \"decision\": {\"behavior\": \"allow\"}}}'" }] }] } });
     for (answers, claude) in [(yes, None), (runs, None), ("", Some(&claude))] {
@@ -184,10 +190,15 @@ fn no_hook_answers_for_the_person_who_has_to_approve() {
 
 #[test]
 fn broken_settings_of_claude_code_mean_the_same() {
-    for (way, text) in [("no JSON", "{ \"permissions\": { \"deny\": [\"Read(./secret.txt)\"]"), ("a list", "[]"), ("a zero byte", "{\0}")] {
+    for (way, text) in [
+        ("no JSON", "{ \"permissions\": { \"deny\": [\"Read(./secret.txt)\"]"),
+        ("a list", "[]"),
+        ("a zero byte", "{\0}"),
+    ] {
         let machine = broken(|_| {});
         machine.write("home/.claude/settings.json", text);
-        let told = machine.plays_once(&[bash("touch made"), reads("open.txt"), say("done")], &["--mode=bypass", "--quiet"]);
+        let told =
+            machine.plays_once(&[bash("touch made"), reads("open.txt"), say("done")], &["--mode=bypass", "--quiet"]);
         assert!(!machine.path("project/made").exists(), "{way}: {}", told.err);
         assert!(machine.heard().contains("can be read"), "{way}: reading goes on: {}", told.err);
         let shown = on_one_line(&told.err);
@@ -236,7 +247,10 @@ fn settings_that_a_user_may_not_read_are_broken_and_not_missing() {
     let machine = broken(|machine| machine.user_settings(DENY));
     let program = machine.path("vertebra");
     fs::copy(env!("CARGO_BIN_EXE_vertebra"), &program).expect("copied");
-    machine.write("script.jsonl", &[bash("touch made"), reads("open.txt"), say("done")].map(|turn| turn.to_string()).join("\n"));
+    machine.write(
+        "script.jsonl",
+        &[bash("touch made"), reads("open.txt"), say("done")].map(|turn| turn.to_string()).join("\n"),
+    );
     let is_root = fs::metadata("/proc/self").expect("a process").uid() == 0;
     for unreadable in [SETTINGS, "home/.config/vertebra"] {
         let before = fs::metadata(machine.path(unreadable)).expect("it is there").permissions();

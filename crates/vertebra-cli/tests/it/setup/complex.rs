@@ -15,11 +15,15 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Commands that once took minutes, or hide what they run.
 fn lines() -> Vec<(&'static str, String)> {
-    let nested = |open: &str, close: &str, depth: usize| format!("{}touch made{}", open.repeat(depth), close.repeat(depth));
+    let nested =
+        |open: &str, close: &str, depth: usize| format!("{}touch made{}", open.repeat(depth), close.repeat(depth));
     vec![
         ("nested braces", format!("echo {}", nested("{a,", "}", 2250))),
         ("repeated braces", format!("echo {}; touch made", "{a,b}".repeat(1800))),
-        ("many commands", (0..1200).map(|number| format!("echo {{a,b}} {number}; ")).collect::<String>() + "touch made"),
+        (
+            "many commands",
+            (0..1200).map(|number| format!("echo {{a,b}} {number}; ")).collect::<String>() + "touch made",
+        ),
         ("substitutions", nested("$(", ")", 3000)),
         ("loops", nested("for a in 1 2 3 4 5 6 7 8; do ", "; done", 300)),
         ("scripts in scripts", nested("eval '", "'", 1500)),

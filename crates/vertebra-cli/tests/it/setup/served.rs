@@ -96,8 +96,7 @@ impl Client {
             let mut questions =
                 approvals.watch(ListApprovalsRequest::default()).await.expect("it watches").into_inner();
             let go = PromptRequest { session_id: self.session.clone(), text: "go".to_owned() };
-            let mut events =
-                SessionsClient::new(self.channel.clone()).prompt(go).await.expect("a run").into_inner();
+            let mut events = SessionsClient::new(self.channel.clone()).prompt(go).await.expect("a run").into_inner();
             let mut seen = Seen::default();
             loop {
                 tokio::select! {
@@ -171,7 +170,8 @@ fn a_server_asks_about_every_change_while_its_settings_are_broken() {
     for when in ["before", "while"] {
         let machine = Machine::new();
         machine.user_settings(if when == "before" { &broken } else { rules });
-        let turns = [say("one"), bash("touch made"), bash("touch refused"), say("two"), bash("touch after"), say("three")];
+        let turns =
+            [say("one"), bash("touch made"), bash("touch refused"), say("two"), bash("touch after"), say("three")];
         let server = Server::start(&machine, &turns);
         let client = Client::of(&server);
         client.prompts();

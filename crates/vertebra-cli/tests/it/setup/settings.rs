@@ -9,7 +9,8 @@ fn a_mistake_is_shown_with_its_line() {
     let told = machine.plays_once(&[say("done")], &[]);
     assert_eq!(told.code, 0);
     let shown: Vec<&str> = told.err.split_whitespace().collect();
-    let expected = "vertebra.toml, line 3: unknown key `dney` in `[permissions]`; did you mean `deny`? 3 | dney = … | ^^^^";
+    let expected =
+        "vertebra.toml, line 3: unknown key `dney` in `[permissions]`; did you mean `deny`? 3 | dney = … | ^^^^";
     assert!(shown.join(" ").contains(expected), "{}", told.err);
 }
 

@@ -243,6 +243,7 @@ fn with_broken_settings_the_error_is_on_the_screen_and_every_change_is_asked_abo
         person.waits_for("All done.");
         assert!(place.path("made.txt").exists());
         if command == "chat" {
+            person.waits_for("ctrl-d to quit");
             person.types("\x04");
         }
         assert_eq!(person.waits_for_the_end(), 0);
