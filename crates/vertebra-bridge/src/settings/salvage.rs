@@ -143,18 +143,18 @@ fn without_broken_lines(text: &str) -> (String, Vec<Refusal>) {
 
 /// Returns what these lines refuse: the strings in a list of rules, wherever the list begins.
 fn refused_by(written: &[&str], lost: &[usize]) -> Vec<Refusal> {
-    let mut list = None;
+    let mut inside = None;
     // Which list each line is in.
     let lists: Vec<Option<List>> = written
         .iter()
         .map(|line| {
             let line = line.trim_start();
             if line.starts_with('[') {
-                list = None;
+                inside = None;
             } else if let Some((key, value)) = line.split_once('=')
                 && key.trim_end().chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
             {
-                list = match key.trim_end() {
+                inside = match key.trim_end() {
                     "deny" => Some(List::Deny),
                     "ask" => Some(List::Ask),
                     "deny_read" => Some(List::DenyRead),
@@ -162,7 +162,7 @@ fn refused_by(written: &[&str], lost: &[usize]) -> Vec<Refusal> {
                 }
                 .filter(|_| value.trim_start().starts_with('['));
             }
-            list
+            inside
         })
         .collect();
     let refusals = |at: &usize| {
@@ -218,7 +218,7 @@ pub fn salvage_file(path: &Path, level: Level) -> Salvaged {
         Ok(text) => salvage(&text, level, &place),
         Err(error) => {
             let valid = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = error.as_bytes()[..valid].split(|byte| *byte == b'\n').count();
             let mut salvaged = salvage(&String::from_utf8_lossy(error.as_bytes()), level, &place);
             let message = format!("line {line} is not valid UTF-8");
             salvaged.errors.insert(0, failed(io::Error::new(io::ErrorKind::InvalidData, message)));

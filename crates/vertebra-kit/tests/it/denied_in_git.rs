@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::{Arc, LazyLock, Mutex},
 };
 
@@ -108,7 +108,10 @@ fn unguarded(repository: &Repository, commands: &[String]) -> String {
             .env("TMPDIR", repository.root.path().join("tmp"))
             .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_PAGER", "cat")])
             .stdin(Stdio::null())
-            .output()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .and_then(Child::wait_with_output)
             .expect("bash");
         told += &String::from_utf8_lossy(&[output.stdout, output.stderr].concat());
     }

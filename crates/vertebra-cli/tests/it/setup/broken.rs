@@ -49,7 +49,8 @@ fn ways() -> Vec<Way> {
             fs::write(machine.path(SETTINGS), [DENY.as_bytes(), b"# \xff\n"].concat()).expect("written");
         }),
         ("too many rules", true, "at most 4096 values", |machine| {
-            let rules: String = (0..4200).map(|number| format!("\"Bash(x{number} *)\", ")).collect();
+            let rules: Vec<String> = (0..4200).map(|number| format!("\"Bash(x{number} *)\", ")).collect();
+            let rules = rules.concat();
             machine.user_settings(&format!("[permissions]\ndeny = [{rules}\"Read(**/secret.txt)\"]\n"));
         }),
         ("too many bytes", true, "at most 262144 bytes", |machine| {
@@ -257,7 +258,7 @@ fn settings_that_a_user_may_not_read_are_broken_and_not_missing() {
         if is_root {
             given_to(&machine.path(""), 65534);
         }
-        fs::set_permissions(machine.path(unreadable), fs::Permissions::from_mode(0)).expect("ours");
+        fs::set_permissions(machine.path(unreadable), fs::Permissions::from_mode(0o000)).expect("ours");
         let model = format!("--model=script:{}", machine.path("script.jsonl").display());
         let mut command = std::process::Command::new(&program);
         command.args(["run", "--no-journal", "--mode=bypass", &model, "go"]).env_clear();

@@ -22,7 +22,7 @@ fn lines() -> Vec<(&'static str, String)> {
         ("repeated braces", format!("echo {}; touch made", "{a,b}".repeat(1800))),
         (
             "many commands",
-            (0..1200).map(|number| format!("echo {{a,b}} {number}; ")).collect::<String>() + "touch made",
+            (0..1200).map(|number| format!("echo {{a,b}} {number}; ")).collect::<Vec<_>>().concat() + "touch made",
         ),
         ("substitutions", nested("$(", ")", 3000)),
         ("loops", nested("for a in 1 2 3 4 5 6 7 8; do ", "; done", 300)),
