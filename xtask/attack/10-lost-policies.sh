@@ -99,7 +99,6 @@ run_after_policy_broken() {
 
 # A settings file of the person with too many rules
 too_many_rules() {
-    MAY_NOT_START=1
     mkdir -p "$HOME/.config/vertebra"
     { printf '[permissions]\ndeny = ["Bash(touch *)"'; for n in $(seq 20000); do printf ', "Bash(x%d *)"' "$n"; done; echo ']'; } > "$HOME/.config/vertebra/vertebra.toml"
     broken_if _passes_in_run
@@ -117,6 +116,27 @@ mistake_after_a_deny_rule() {
     mkdir -p "$HOME/.config/vertebra"
     printf '[permissions]\ndeny = ["Bash(touch *)"]\nunknown = 1\n' > "$HOME/.config/vertebra/vertebra.toml"
     broken_if _passes
+}
+
+# An unattended run with a mistake beside a deny rule for reading
+run_with_a_mistake_beside_a_deny_rule() {
+    mkdir -p "$HOME/.config/vertebra"
+    printf '[permissions]\ndeny = ["Read(**/.env)" "Bash(x)"]\nunknown = 1\n' > "$HOME/.config/vertebra/vertebra.toml"
+    echo "$SECRET" > .env
+    call read_file '{"path": ".env"}' 'cat .env'
+    broken_if_leaked
+}
+
+# An unattended run whose settings became a folder
+run_with_a_folder_as_settings() {
+    mkdir -p "$HOME/.config/vertebra/vertebra.toml"
+    broken_if _passes_in_run
+}
+
+# An unattended run whose settings are a link to nothing
+run_with_a_dangling_link_as_settings() {
+    mkdir -p "$HOME/.config/vertebra"; ln -s nowhere "$HOME/.config/vertebra/vertebra.toml"
+    broken_if _passes_in_run
 }
 
 # Too many rules in the settings of a trusted project

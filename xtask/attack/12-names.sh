@@ -17,7 +17,6 @@ mistyped_rule() {
 
 # A mistyped rule switches off the rule beside it
 mistyped_rule_beside_a_good_one() {
-    MAY_NOT_START=1
     mkdir -p "$HOME/.config/vertebra"
     printf '[permissions]\ndeny = ["Raed(**/.env)", "Read(**/.env)"]\n' > "$HOME/.config/vertebra/vertebra.toml"
     _reads_env

@@ -74,7 +74,7 @@ struct Row {
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     // A command that only lists does not ask about trust.
     let world = World { is_interactive: false, ..World::of_process() };
-    let Settled { settings, notices, .. } =
+    let Settled { settings, notices, warnings, .. } =
         Settled::read(&options.dir, Trust::OnlyRemembered, Settings::default(), &world)?;
     let places = Places::new(&settings.model, &world)?;
     let found = places.look().await;
@@ -83,7 +83,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
         Err(error) => (None, Some(format!("{error:#}"))),
     };
     let providers = found.iter().map(|finding| row(finding, &places)).collect();
-    let listing = Listing { chosen, problem, providers, notices };
+    let listing = Listing { chosen, problem, providers, notices: [warnings, notices].concat() };
     if crate::programs::read_it(options.json) {
         crate::programs::print(&listing)?;
     } else {

@@ -42,7 +42,7 @@ pub(super) struct PermissionRules {
     written: Vec<(String, RuleText)>,
     /// What the kit has no words for.
     about_input: Vec<(InputRule, RuleText)>,
-    /// Why a rule that refuses something is missing. Then calls that change something need a question.
+    /// Why a rule that refuses something, or a whole file, is missing. Then calls that change something need a question.
     missing: Option<String>,
     pub(super) warnings: Vec<String>,
 }
@@ -54,7 +54,8 @@ impl PermissionRules {
             permissions = permissions.home(home.to_string_lossy());
         }
         let (mut written, mut about_input, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut kit_rules, mut missing) = (Vec::new(), None);
+        // What a file that cannot be read would refuse is not known.
+        let (mut kit_rules, mut missing) = (Vec::new(), settings.broken().map(str::to_owned));
         for rule in settings.rules() {
             let refuses = rule.effect != "allow";
             let mut left_out = |why: String| {
@@ -114,6 +115,11 @@ impl PermissionRules {
             written.push((ours.clone(), rule.clone()));
         }
         Self { kit, written, about_input, missing, warnings }
+    }
+
+    /// Whether a rule that refuses something is missing.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.missing.is_some()
     }
 
     pub(super) fn is_empty(&self) -> bool {

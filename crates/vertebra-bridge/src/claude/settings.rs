@@ -208,7 +208,7 @@ impl Settings {
     }
 
     /// What is wrong with a file of which nothing is used.
-    pub(super) fn broken(&self) -> Option<&str> {
+    pub fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 

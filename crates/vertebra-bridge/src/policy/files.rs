@@ -8,8 +8,8 @@ use std::{
 };
 
 use crate::{
-    settings::{FILE_NAME, LOCAL_NAME, Settings, SettingsError, own, project_file},
-    trust::{CLAUDE, Project, Standing, Store},
+    settings::{FILE_NAME, LOCAL_NAME, project_file},
+    trust::{CLAUDE, Own, Project, Standing, Store},
 };
 
 /// Where the settings of all levels stand, and where trust is remembered.
@@ -79,8 +79,8 @@ impl Files {
     }
 
     /// The managed level and the user's.
-    pub(super) fn own(&self) -> Result<(Settings, Settings), SettingsError> {
-        own(&self.managed, self.user.as_deref())
+    pub(super) fn own(&self) -> Own {
+        Own::read(&self.managed, self.user.as_deref())
     }
 
     /// The standing of a policy together with Claude Code's settings of the project, which are part of it in our own agent.

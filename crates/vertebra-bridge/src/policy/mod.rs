@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use vertebra::{
     Agent, Attach as _, BeforeStep, BuildError, Deltas, HookSet, Matcher, Model, ModelError, ModelId, Name, POINTS,
-    RegisterError, Request, Response, proceed,
+    PermissionRequest, Point as _, RegisterError, Request, Response, proceed,
 };
 use vertebra_kit::permissions::{PermissionsError, Rules};
 
@@ -52,7 +52,7 @@ pub use self::{
 use crate::{
     handler::{self, Handler, OfProject, Services},
     settings::{Action, HookSettings, Level, Origin, Said, Settings},
-    trust::Seals,
+    trust::{By, Seals, only_refusing, refuses},
     wire::{at_point, deliver_context},
 };
 
@@ -61,6 +61,15 @@ pub const BUNDLE: &str = "policy";
 
 /// The hook of the bundle that gives the model what other hooks want to tell it: no file has it.
 pub const CONTEXT: &str = "context";
+
+/// Whether hooks may answer a question for a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answers {
+    /// They may.
+    Count,
+    /// They may only say no.
+    OnlyNo,
+}
 
 /// Why settings make no policy.
 #[derive(Debug, thiserror::Error)]
@@ -113,10 +122,28 @@ impl Policy {
         Self::of(settings, services, None)
     }
 
-    /// The same for one event at this point, and then no more: what other points need is not made, and patterns are only
-    /// compiled where the event reaches them.
-    pub fn for_one_event(settings: &Settings, services: &Services, point: &str) -> Result<Self, PolicyError> {
-        Self::of(settings, services, Some(point))
+    /// What these settings say as far as they can be used. If not all of them can be used, what refuses something still does,
+    /// and the error says why the rest does not.
+    ///
+    /// With a point, the policy is for one event there, and then no more: what other points need is not made, and patterns
+    /// are only compiled where the event reaches them.
+    pub fn as_far_as_possible(
+        settings: &Settings,
+        services: &Services,
+        only: Option<&str>,
+    ) -> Result<(Self, Option<PolicyError>), PolicyError> {
+        let error = match Self::of(settings, services, only) {
+            Ok(policy) => return Ok((policy, None)),
+            Err(error) => error,
+        };
+        let mut settings = only_refusing(settings);
+        for hook in &mut settings.hooks {
+            // The strongest verdict wins in any order.
+            let stand = &mut Arc::make_mut(&mut hook.value).stand;
+            stand.before.clear();
+            stand.after.clear();
+        }
+        Ok((Self::of(&settings, services, only)?, Some(error)))
     }
 
     fn of(settings: &Settings, services: &Services, only: Option<&str>) -> Result<Self, PolicyError> {
@@ -156,12 +183,16 @@ impl Policy {
 
     /// The hooks in force, as a bundle for an agent: [`BUNDLE`].
     pub fn hook_set(&self) -> HookSet {
-        self.hook_set_with(HookSet::new())
+        self.hook_set_with(HookSet::new(), Answers::Count)
     }
 
     /// The same, with more hooks in the bundle.
-    pub(crate) fn hook_set_with(&self, more: HookSet) -> HookSet {
-        let mut set = set(&self.hooks, &self.hooks, Order::WithOthers);
+    pub(crate) fn hook_set_with(&self, more: HookSet, answers: Answers) -> HookSet {
+        let counts = |hook: &&PolicyHook| {
+            let answers_others = hook.settings.stand.point == PermissionRequest::NAME;
+            answers == Answers::Count || !answers_others || refuses(&hook.settings, By::Anyone)
+        };
+        let mut set = set(self.hooks.iter().filter(counts), &self.hooks, Order::WithOthers);
         // What is added as a step begins is told in that step.
         set.on(BeforeStep, async |cx| {
             deliver_context(cx.state_mut(), BUNDLE);

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use vertebra::{Agent, Attach as _, BeforeStep, BeforeToolUse, Capability, HookSet, Hooks, Kit, ask, proceed};
 
-use super::{BUNDLE, Files, Policy, PolicyError, files::Stamp};
+use super::{Answers, BUNDLE, Files, Policy, PolicyError, files::Stamp};
 use crate::{
     handler::Services,
-    settings::{AboutHooks, HookSettings, Said, Settings, merge},
-    trust::{Remains, Standing, held, needs_person, unreadable},
+    settings::{AboutHooks, HookSettings, Level, Said, Settings},
+    trust::{By, Remains, Standing, held, needs_person, refuses, unreadable},
 };
 
 /// What kind of news a change of the policy is.
@@ -16,10 +16,11 @@ const KIND: &str = "hooks";
 
 /// A policy that is looked at again whenever a step begins, for as long as this handle, or a clone of it, is there.
 ///
-/// A change takes effect at the next dispatch, all of it at once. A file of the administrator or the user that cannot be used
-/// changes nothing, and a notice says so. What a project's file says anew takes effect once it is trusted. Until then, what
-/// it refused stays in force, even if the file is gone, and calls that may change something need approval: an agent that can
-/// write to the project's folder takes no rule away.
+/// A change takes effect at the next dispatch, all of it at once. If a file of the administrator or the user cannot be used as
+/// a whole, the hooks in force stay, what the file refuses anew is added, and calls that may change something need approval
+/// until the file is fixed. What a project's file says anew takes effect once it is trusted. Until then, what it refused stays
+/// in force, even if the file is gone, and calls that may change something need approval: an agent that can write to the
+/// project's folder takes no rule away.
 ///
 /// It is a [`Capability`]; after the agent is built, [`follow`](Self::follow) shows it the hooks to change.
 #[derive(Clone)]
@@ -44,6 +45,22 @@ struct Now {
     read: Option<Vec<Settings>>,
     /// Why the project's policy is not whole, if it is not.
     missing: Option<String>,
+    /// Why the settings of the administrator or the user are not whole, if they are not.
+    broken: Option<String>,
+    /// Why the hooks in force are not those of the files, if they are not.
+    unusable: Option<String>,
+}
+
+impl Now {
+    /// Why calls that may change something need approval, if they do.
+    fn why_asked(&self) -> Option<&str> {
+        [&self.broken, &self.unusable, &self.missing].into_iter().flatten().map(String::as_str).next()
+    }
+
+    /// Whether hooks may answer for the person who has to approve.
+    fn answers(&self) -> Answers {
+        if self.why_asked().is_some() { Answers::OnlyNo } else { Answers::Count }
+    }
 }
 
 /// All that a policy is made of. The same makes the same.
@@ -59,6 +76,19 @@ impl MadeOf {
         Self { hooks: settings.hooks.clone(), about: settings.about_hooks.clone(), services }
     }
 
+    /// Returns the hooks that hold while a file of the administrator or the user is not whole: theirs that are in force, what
+    /// else their files refuse now, and those of the project.
+    fn held(&self, now: Vec<Said<Arc<HookSettings>>>) -> Vec<Said<Arc<HookSettings>>> {
+        let is_own = |hook: &Said<Arc<HookSettings>>| !matches!(hook.origin.level, Level::Project | Level::Local);
+        let mut hooks: Vec<_> = self.hooks.iter().filter(|hook| is_own(hook)).cloned().collect();
+        let is_new = |hook: &Said<Arc<HookSettings>>| {
+            refuses(&hook.value, By::Trusted) && hooks.iter().all(|old| old.value.stand.name != hook.value.stand.name)
+        };
+        let more: Vec<_> = now.into_iter().filter(|hook| !is_own(hook) || is_new(hook)).collect();
+        hooks.extend(more);
+        hooks
+    }
+
     fn is(&self, other: &Self) -> bool {
         self.hooks == other.hooks && self.about == other.about && self.services.seals == other.services.seals
     }
@@ -72,10 +102,12 @@ impl Reload {
         project: Vec<Settings>,
         services: Services,
     ) -> Result<Self, PolicyError> {
-        let policy = Arc::new(Policy::new(settings, &services)?);
+        let (policy, error) = Policy::as_far_as_possible(settings, &services, None)?;
         // The first look reads everything: a file may have changed since it was read.
-        let made_of = MadeOf::new(settings, services);
-        let now = Now { policy, made_of, stamps: Vec::new(), read: None, project, missing: None };
+        let (policy, made_of) = (Arc::new(policy), MadeOf::new(settings, services));
+        let unusable = error.map(|error| unreadable(&error.to_string()));
+        let now =
+            Now { policy, made_of, stamps: Vec::new(), read: None, project, missing: None, broken: None, unusable };
         Ok(Self(Arc::new(Inner { files, hooks: OnceLock::new(), now: Mutex::new(now) })))
     }
 
@@ -84,6 +116,24 @@ impl Reload {
     pub fn missing(self, why: Option<String>) -> Self {
         self.0.now().missing = why;
         self
+    }
+
+    /// Says that the settings of the administrator or the user are not whole, and why. Calls that may change something then
+    /// need approval.
+    #[must_use]
+    pub fn broken(self, why: Option<String>) -> Self {
+        self.0.now().broken = why;
+        self
+    }
+
+    /// Why the hooks in force are not all that the settings say, if they are not.
+    pub fn unusable(&self) -> Option<String> {
+        self.0.now().unusable.clone()
+    }
+
+    /// Why calls that may change something need a person's approval, if they do.
+    pub fn why_asked(&self) -> Option<String> {
+        self.0.now().why_asked().map(str::to_owned)
     }
 
     /// The policy in force.
@@ -105,7 +155,8 @@ impl Reload {
 
 impl Capability for Reload {
     fn install(self, kit: &mut Kit) {
-        let set = self.0.set(&self.policy());
+        let answers = self.0.now().answers();
+        let set = self.0.set(&self.policy(), answers);
         kit.hook_set().append(set);
     }
 }
@@ -116,13 +167,13 @@ impl Inner {
     }
 
     /// The hooks of a policy, and the one that looks at its files.
-    fn set(self: &Arc<Self>, policy: &Policy) -> HookSet {
+    fn set(self: &Arc<Self>, policy: &Policy, answers: Answers) -> HookSet {
         // The agent's hooks are kept here: the other way round it would never be dropped.
         let me: Weak<Self> = Arc::downgrade(self);
         let mut more = HookSet::new();
         let whole = me.clone();
         more.guard(BeforeToolUse, async move |cx| {
-            let missing = whole.upgrade().and_then(|me| me.now().missing.clone());
+            let missing = whole.upgrade().and_then(|me| me.now().why_asked().map(str::to_owned));
             needs_person(missing.as_deref(), &cx.tool).map_or_else(proceed, ask)
         })
         .named("whole");
@@ -138,7 +189,7 @@ impl Inner {
         .named("reload")
         .priority(-super::LAST)
         .fail_open();
-        policy.hook_set_with(more)
+        policy.hook_set_with(more, answers)
     }
 
     fn look(self: &Arc<Self>) -> Vec<String> {
@@ -153,33 +204,45 @@ impl Inner {
             return Vec::new();
         }
         now.stamps = stamps;
-        let broken = |error: String| vec![format!("the hooks stay as they were: {error}")];
-        let Next { made_of, settings, project, read, missing, mut told } = match next {
-            Ok(next) => next,
-            Err(error) => return broken(error),
-        };
-        if !made_of.is(&now.made_of) {
-            let policy = match Policy::new(&settings, &made_of.services) {
+        let Next { made_of, settings, project, read, missing, broken, mut told } = next;
+        let before = now.answers();
+        (now.missing, now.broken) = (missing, broken);
+        if !made_of.is(&now.made_of) || now.unusable.is_some() {
+            let known = now.unusable.take();
+            let made = Policy::new(&settings, &made_of.services).map_err(|error| error.to_string());
+            let made = made.and_then(|policy| self.give(&policy, now.answers()).map(|()| policy));
+            let policy = match made {
                 Ok(policy) => policy,
-                Err(error) => return broken(error.to_string()),
+                Err(error) => {
+                    let why = unreadable(&error);
+                    if known.as_ref() != Some(&why) {
+                        told.push(why.clone());
+                    }
+                    now.unusable = Some(why);
+                    told.extend(self.give(&now.policy, now.answers()).err());
+                    return told;
+                }
             };
-            if let Some(hooks) = self.hooks.get()
-                && let Err(error) = hooks.replace(BUNDLE, self.set(&policy))
-            {
-                return broken(error.to_string());
-            }
             let new = |notice: &&String| !now.policy.notices().contains(notice);
             told.extend(policy.notices().iter().filter(new).cloned());
             told.push(format!("the hooks were read again: {} in force", policy.in_force().count()));
             (now.policy, now.made_of) = (Arc::new(policy), made_of);
+        } else if now.answers() != before {
+            told.extend(self.give(&now.policy, now.answers()).err());
         }
-        (now.project, now.read, now.missing) = (project, Some(read), missing);
+        (now.project, now.read) = (project, Some(read));
         told
     }
 
+    /// Gives the hooks of a policy to the agent.
+    fn give(self: &Arc<Self>, policy: &Policy, answers: Answers) -> Result<(), String> {
+        let Some(hooks) = self.hooks.get() else { return Ok(()) };
+        hooks.replace(BUNDLE, self.set(policy, answers)).map(drop).map_err(|error| error.to_string())
+    }
+
     /// What the files say now.
-    fn next(&self, now: &Now) -> Result<Next, String> {
-        let (managed, user) = self.files.own().map_err(|error| error.to_string())?;
+    fn next(&self, now: &Now) -> Next {
+        let own = self.files.own();
         let (found, standing) = self.files.policy();
         let read: Vec<Settings> = found.salvaged().into_iter().map(|read| read.settings).collect();
         let (mut services, mut told) = (now.made_of.services.clone(), Vec::new());
@@ -216,8 +279,18 @@ impl Inner {
         if let Some(missing) = missing.as_ref().filter(|missing| now.missing.as_ref() != Some(missing)) {
             told.push(missing.clone());
         }
-        let (settings, _) = merge(managed, std::iter::once(user).chain(project.iter().cloned()));
-        Ok(Next { made_of: MadeOf::new(&settings, services), settings, project, read, missing, told })
+        let broken = own.missing();
+        match (&now.broken, &broken) {
+            (Some(_), None) => told.push("your settings can be read again".to_owned()),
+            (before, Some(why)) if before.as_ref() != Some(why) => told.extend(own.warnings()),
+            _ => {}
+        }
+        let (mut settings, _) = own.merge(project.iter().cloned());
+        if broken.is_some() {
+            settings.hooks = now.made_of.held(settings.hooks);
+            settings.about_hooks = now.made_of.about.clone();
+        }
+        Next { made_of: MadeOf::new(&settings, services), settings, project, read, missing, broken, told }
     }
 }
 
@@ -232,5 +305,6 @@ struct Next {
     project: Vec<Settings>,
     read: Vec<Settings>,
     missing: Option<String>,
+    broken: Option<String>,
     told: Vec<String>,
 }

@@ -6,8 +6,7 @@ use vertebra_kit::permissions::{Effect, Mode, Permissions, PermissionsError, Rul
 
 use crate::settings::{self, Level, PermissionSettings, Said, Settings};
 
-/// The rules of all levels. With a file, what a person allows for good goes there, and the user's own rules are read from
-/// there.
+/// The rules of all levels. With a file, what a person allows for good goes there.
 pub fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissions, PermissionsError> {
     let PermissionSettings { mode, allow, ask, deny } = &settings.permissions;
     let mode = mode.as_ref().map_or(Mode::Ask, |said| match said.value {
@@ -19,7 +18,7 @@ pub fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissio
     let mut permissions =
         if mode == Mode::Bypass { Permissions::bypassing_questions() } else { Permissions::default() };
     if let Some(file) = file {
-        permissions = permissions.file(file)?;
+        permissions = permissions.saved_to(file)?;
     }
     // Files were checked when they were read.
     let declared: Vec<String> = settings.tools.known.iter().map(|said| said.value.clone()).collect();
@@ -38,7 +37,7 @@ pub fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissio
         texts
     };
     for (effect, rules) in [(Effect::Allow, allow), (Effect::Ask, ask), (Effect::Deny, deny)] {
-        for rule in rules.iter().filter(|rule| file.is_none() || rule.origin.level != Level::User) {
+        for rule in rules {
             permissions = permissions.texts(&rule.origin.to_string(), &one(effect, rule))?;
         }
     }

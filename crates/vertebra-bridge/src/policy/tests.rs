@@ -271,7 +271,7 @@ async fn a_line_break_inside_of_a_word_is_a_blank_to_patterns() {
 async fn a_relative_path_is_meant_from_the_policys_folder_wherever_an_agent_has_gone() {
     let settings = settings(&[(Level::User, &hook("no", "match = { path = \"secret/**\" }\ndeny = \"no\""))]);
     let services = Services { folder: "/p [1]".into(), ..Services::default() };
-    let policy = Policy::for_one_event(&settings, &services, "BeforeToolUse").expect("a policy");
+    let policy = Policy::as_far_as_possible(&settings, &services, Some("BeforeToolUse")).expect("a policy").0;
     for (cwd, path, expected) in [
         ("/p [1]", "secret/k", Some(Decision::Deny)),
         ("/p [1]/sub", "/p [1]/secret/k", Some(Decision::Deny)),

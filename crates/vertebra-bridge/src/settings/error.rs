@@ -4,6 +4,9 @@ use std::{io, ops::Range, sync::Arc};
 
 use crate::shown;
 
+/// How many bytes of a line an error shows.
+const LONGEST: usize = 400;
+
 /// The reason why a settings file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
@@ -37,7 +40,11 @@ impl SettingsError {
         let before = text.get(..span.start).unwrap_or(text);
         let number = before.matches('\n').count();
         let start = before.rfind('\n').map_or(0, |byte| byte + 1);
-        let line = text.lines().nth(number).unwrap_or_default();
+        let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        // Of a very long line, only what is around the mark.
+        let from = line.floor_char_boundary(span.start.saturating_sub(start).saturating_sub(LONGEST / 2));
+        let from = if line.len() > LONGEST { from } else { 0 };
+        let (start, line) = (start + from, &line[from..line.floor_char_boundary(from + LONGEST)]);
         let letters = |text: &str| shown(text).chars().count();
         let (line, mark) = match (values, line.split_once('=')) {
             (Values::Hidden, Some((key, _))) => {

@@ -60,7 +60,12 @@ impl Join {
             providers.insert(name, Said { value, origin: nearer.origin });
         }
         // The choice of model is free; the address its requests go to is not.
-        ModelSettings { name: upper.name.or(lower.name), driver: upper.driver.or(lower.driver), providers }
+        ModelSettings {
+            name: upper.name.or(lower.name),
+            driver: upper.driver.or(lower.driver),
+            providers,
+            unknown_address: lower.unknown_address.or(upper.unknown_address),
+        }
     }
 
     fn permissions(&mut self, lower: PermissionSettings, upper: PermissionSettings) -> PermissionSettings {

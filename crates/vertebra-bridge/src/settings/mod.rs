@@ -14,6 +14,7 @@ mod item;
 mod merge;
 mod place;
 mod reader;
+mod salvage;
 mod schema;
 mod shape;
 mod tools;
@@ -26,7 +27,8 @@ pub use self::{
     merge::merge,
     place::{FILE_NAME, HOOKS_FOLDER, LOCAL_NAME, MANAGED, project_file, project_root},
     reader::Entry,
-    schema::{Salvaged, Sheet, duration, json_schema, micros, own, own_salvaged, parse, read, salvage},
+    salvage::{Salvaged, salvage, salvage_file},
+    schema::{Sheet, duration, json_schema, micros, parse, read},
     tools::check_rule_tool,
 };
 
@@ -67,6 +69,9 @@ pub struct ModelSettings {
     pub driver: Option<Said<Driver>>,
     /// `[model.provider.NAME]`.
     pub providers: BTreeMap<String, Said<ProviderSettings>>,
+    /// Why the address of a provider is not known, if a file with an address could not be read as a whole. No provider is
+    /// then asked, because what is sent to the usual address may be meant for another.
+    pub unknown_address: Option<String>,
 }
 
 /// `[model.provider.NAME]`: how to reach one provider.

@@ -27,6 +27,9 @@ const MOST_KEYS: usize = 32;
 /// The largest number of values in one file.
 const MAX_VALUES: usize = 4096;
 
+/// How many errors of a file that is read as far as possible have their line.
+const MAX_EXACT_ERRORS: usize = 100;
+
 /// One value that a file sets, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -78,6 +81,11 @@ impl<'t> File<'t> {
     }
 
     pub(super) fn error(&self, span: Range<usize>, values: Values, message: impl Into<String>) -> SettingsError {
+        // Finding the line of each of thousands of errors would take too long.
+        if self.forgiven.as_ref().is_some_and(|forgiven| forgiven.borrow().len() >= MAX_EXACT_ERRORS) {
+            let (place, message) = (self.place.clone(), message.into());
+            return SettingsError::Content { place, line: 0, text: String::new(), mark: 0..0, message };
+        }
         SettingsError::at(&self.place, self.text, span, values, message.into())
     }
 
@@ -268,8 +276,8 @@ impl<'f> Section<'f> {
             let fields = item.fields().ok_or_else(|| self.file.wrong(item, not_tables()))?;
             let name = format!("{path}.{}", shown(key)).into();
             let mut section = Section::new(self.file, name, item.span(), fields);
-            let value = read(&mut section)?;
-            section.finish()?;
+            let value = read(&mut section).and_then(|value| section.finish().map(|()| value));
+            let Some(value) = self.file.forgive(value)? else { continue };
             all.push((key.to_owned(), Said { value, origin: self.file.origin(item.span().start) }));
         }
         Ok(all)
@@ -333,7 +341,11 @@ impl<'f> Section<'f> {
         make: impl FnOnce(Item<'f>) -> Result<T, String>,
     ) -> Result<Option<Said<T>>, SettingsError> {
         let Some(item) = self.item(key, shape) else { return Ok(None) };
-        let read = make(item).map_err(|message| self.file.error(item.span(), values, message))?;
+        let read = make(item).map_err(|message| self.file.error(item.span(), values, message));
+        // Keys of a section are independent of each other. What a hook or a provider says must be understood whole.
+        let is_alone = !self.name.contains('.') && self.name != "hook";
+        let read = if is_alone { self.file.forgive(read)? } else { Some(read?) };
+        let Some(read) = read else { return Ok(None) };
         self.file.said(|| self.path(key).into_owned(), &item.span(), read).map(Some)
     }
 

@@ -1,10 +1,9 @@
 //! The sections and keys of a settings file.
 
-use std::{borrow::Cow, cell::RefCell, io::Read as _, path::Path, time::Duration};
+use std::{cell::RefCell, io::Read as _, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use toml::de::DeTable;
-use vertebra_kit::permissions::Rule;
 
 use super::{
     AboutHooks, Driver, Entry, InstructionSettings, JournalSettings, Level, LimitSettings, MAX_BYTES, McpSettings,
@@ -21,12 +20,6 @@ use crate::{kept::open, wholly_shown};
 /// The usual size of a file.
 const USUAL_BYTES: usize = 16 * 1024;
 
-/// How much of a file that is too large is read to find what it refuses.
-const MAX_SALVAGED: usize = 4 << 20;
-
-/// How many lines of a table that are not TOML are left out, before all of the table is.
-const MAX_BROKEN_LINES: usize = 16;
-
 /// One settings file after reading.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sheet {
@@ -40,18 +33,6 @@ pub struct Sheet {
 pub fn read(path: &Path, level: Level) -> Result<Sheet, SettingsError> {
     let place = wholly_shown(&path.display().to_string());
     text_of(path, &place)?.map_or_else(|| Ok(Sheet::default()), |text| parse(&text, level, &place))
-}
-
-/// Reads the managed file and the user's file.
-pub fn own(managed: &Path, user: Option<&Path>) -> Result<(Settings, Settings), SettingsError> {
-    let read = |path: &Path, level| {
-        let place = wholly_shown(&path.display().to_string());
-        let Some(text) = text_of(path, &place)? else { return Ok(Settings::default()) };
-        // These files are never shown line by line.
-        settings_in(&File::new(&text, level, &place, None))
-    };
-    let user = user.map(|path| read(path, Level::User)).transpose()?.unwrap_or_default();
-    Ok((read(managed, Level::Managed)?, user))
 }
 
 /// Returns the text of a file, if it exists.
@@ -72,89 +53,7 @@ pub fn parse(text: &str, level: Level, place: &str) -> Result<Sheet, SettingsErr
     Ok(Sheet { settings, entries })
 }
 
-/// What could be read of a settings file, and what was wrong with the rest.
-#[derive(Debug, Default)]
-pub struct Salvaged {
-    /// The settings without the parts that are wrong. A hook is there whole or not at all.
-    pub settings: Settings,
-    /// The errors. If there are none, these are all settings of the file.
-    pub errors: Vec<SettingsError>,
-}
-
-/// Reads as much of a text as possible. Use it where [`parse`] failed, to keep in force what refuses something.
-pub fn salvage(text: &str, level: Level, place: &str) -> Salvaged {
-    let mut errors = Vec::new();
-    let text = &text[..text.floor_char_boundary(MAX_SALVAGED)];
-    let text = if let Err(error) = settings_in(&File::new(text, level, place, None))
-        && DeTable::parse(text).is_err()
-    {
-        errors.push(error);
-        Cow::Owned(without_broken_lines(text))
-    } else {
-        Cow::Borrowed(text)
-    };
-    let file = File { forgiven: Some(RefCell::default()), ..File::new(&text, level, place, None) };
-    let read = whole(&file, settings);
-    errors.extend(file.forgiven.map(RefCell::into_inner).unwrap_or_default());
-    let mut settings = read.unwrap_or_else(|error| {
-        errors.push(error);
-        Settings::default()
-    });
-    // Rules are understood when they are used; one that is not would take the others with it.
-    let PermissionSettings { allow, ask, deny, .. } = &mut settings.permissions;
-    for rules in [allow, ask, deny] {
-        rules.retain(|said| match said.value.parse::<Rule>() {
-            Ok(_) => true,
-            Err(error) => {
-                let (place, line) = (said.origin.place.clone(), said.origin.line.unwrap_or_default());
-                let (text, mark) = (String::new(), 0..0);
-                errors.push(SettingsError::Content { place, line, text, mark, message: error.to_string() });
-                false
-            }
-        });
-    }
-    Salvaged { settings, errors }
-}
-
-/// Returns a text without the lines that are not TOML. Each table is looked at alone, so that one does not take the next with
-/// it. Lines are emptied, so that numbers stay what they are.
-fn without_broken_lines(text: &str) -> String {
-    let mut lines: Vec<&str> = text.lines().collect();
-    let heads = (0..lines.len()).filter(|at| *at == 0 || lines[*at].starts_with('['));
-    let starts: Vec<usize> = heads.chain([lines.len()]).collect();
-    for range in starts.windows(2).map(|pair| pair[0]..pair[1]).chain(std::iter::once(0..lines.len())) {
-        for left in (0..MAX_BROKEN_LINES).rev() {
-            let part = lines[range.clone()].join("\n");
-            let Err(error) = DeTable::parse(&part) else { break };
-            let at = error.span().unwrap_or_default().start.min(part.len());
-            let line = range.start + part[..part.floor_char_boundary(at)].matches('\n').count();
-            match lines[range.clone()].get_mut(line - range.start).filter(|line| left > 0 && !line.is_empty()) {
-                Some(line) => *line = "",
-                // Nothing of it can be told apart.
-                None => lines[range.clone()].fill(""),
-            }
-        }
-    }
-    lines.join("\n")
-}
-
-/// Reads as much as possible of the managed settings and the user's, and returns the errors.
-pub fn own_salvaged(managed: &Path, user: Option<&Path>) -> (Settings, Settings, Vec<SettingsError>) {
-    let mut errors = Vec::new();
-    let mut read = |path: &Path, level| {
-        let place = wholly_shown(&path.display().to_string());
-        let salvaged = match text_of(path, &place) {
-            Ok(text) => salvage(&text.unwrap_or_default(), level, &place),
-            Err(error) => Salvaged { settings: Settings::default(), errors: vec![error] },
-        };
-        errors.extend(salvaged.errors);
-        salvaged.settings
-    };
-    let user = user.map(|path| read(path, Level::User)).unwrap_or_default();
-    (read(managed, Level::Managed), user, errors)
-}
-
-fn settings_in(file: &File<'_>) -> Result<Settings, SettingsError> {
+pub(super) fn settings_in(file: &File<'_>) -> Result<Settings, SettingsError> {
     whole(file, settings)
 }
 
@@ -193,7 +92,7 @@ pub fn json_schema() -> Value {
     schema
 }
 
-fn settings(root: &mut Section<'_>) -> Result<Settings, SettingsError> {
+pub(super) fn settings(root: &mut Section<'_>) -> Result<Settings, SettingsError> {
     // Rules and matchers name these.
     let tools = root.forgiven(|root| root.section("tools", tools))?;
     root.declare_tools(&tools.known);
@@ -225,6 +124,7 @@ fn model(section: &mut Section<'_>) -> Result<ModelSettings, SettingsError> {
         name: section.text("name", "PROVIDER:NAME")?,
         driver: section.word("driver", &drivers)?,
         providers: section.each("provider", provider)?.into_iter().collect(),
+        unknown_address: None,
     })
 }
 

@@ -286,3 +286,47 @@ fn too_many_rules_do_not_drop_the_others() {
     assert_eq!(salvaged.settings.permissions.deny.len(), 2, "{:?}", salvaged.errors);
     assert!(salvaged.errors.iter().any(|error| error.to_string().contains("at most 262144 bytes")));
 }
+
+#[test]
+fn what_a_line_refuses_is_kept_if_the_line_is_not_toml() {
+    let denied = |text: &str| -> Vec<String> {
+        let Salvaged { settings, errors } = salvage(text, Level::User, "x");
+        assert!(!errors.is_empty(), "{text}");
+        let rules = settings.permissions.deny.into_iter().chain(settings.sandbox.deny_read);
+        rules.map(|said| format!("{} {}", said.origin.line.unwrap_or_default(), said.value)).collect()
+    };
+    let cases: [(&str, &[&str]); 8] = [
+        ("[permissions]\ndeny = [\"Read(a)\" \"Read(b)\"]\n", &["2 Read(a)", "2 Read(b)"]),
+        ("[permissions]\ndeny = [\"Read(a)\", 'Read(\"b)', \"Read(c]\n", &["2 Read(a)", "2 Read(\"b)"]),
+        (
+            "[permissions]\ndeny = [\"Read(a)\"] # \"Read(b)\"\ndeny = [\"Read(c)\"] # \"Read(d)\"\n",
+            &["2 Read(a)", "3 Read(c)"],
+        ),
+        (
+            "[permissions]\ndeny = [\n  \"Read(a)\"\n  \"Read(b)\"\n  \"Read(c)\",\n]\n",
+            &["3 Read(a)", "4 Read(b)", "5 Read(c)"],
+        ),
+        ("[sandbox]\ndeny_read = [\"~/a\" \"~/b\"]\n", &["2 ~/a", "2 ~/b"]),
+        ("[permissions]\nallow = [\"Read(a)\" \"Read(b)\"]\n", &[]),
+        ("[[hook]]\npoint = \"BeforeToolUse\"\ndeny = \"Read(a)\nallow = [\"Read(b)\"]\n", &[]),
+        ("[permissions]\ndeny = [\"Read(a)\\u00e9\" \"Read(\\\"b)\"]\n", &["2 Read(\"b)"]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(denied(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn one_wrong_value_takes_no_other_value_of_its_section_with_it() {
+    let text = "[sandbox]\nneed = \"requird\"\nnetwork = \"off\"\ndeny_read = [\"~/x\"]\n[limits]\nsteps = 0\ncost = 2\n\
+                [model]\nname = 3\ndriver = \"react\"\n[model.provider.a]\nbase_url = \"x\"\n[model.provider.b]\nkey = \"B\"\n";
+    let Salvaged { settings, errors } = salvage(text, Level::User, "x");
+    assert_eq!(errors.len(), 4, "{errors:?}");
+    assert_eq!(settings.sandbox.deny_read.len(), 1);
+    assert_eq!(settings.sandbox.network.map(|said| said.value), Some(Network::Off));
+    assert_eq!(settings.limits.cost_micros.map(|said| said.value), Some(2_000_000));
+    assert!(settings.model.driver.is_some());
+    let providers: Vec<&String> = settings.model.providers.keys().collect();
+    assert_eq!(providers, ["b"]);
+    assert!(settings.model.unknown_address.is_some(), "requests for `a` must not go to another address");
+}

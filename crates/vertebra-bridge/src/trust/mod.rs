@@ -8,6 +8,7 @@ mod expected;
 mod folder;
 mod hooks;
 mod loads;
+mod own;
 mod programs;
 mod project;
 mod remains;
@@ -19,13 +20,19 @@ mod store;
 
 pub use self::{
     hooks::ProjectHook,
+    own::Own,
     project::{Kind, Project, ProjectFile},
-    remains::{Remains, needs_person, only_refusing, unreadable},
+    remains::{Remains, ask_person, needs_person, only_refusing, unreadable},
     scripts::words,
     seals::{Seal, Seals},
     store::{Store, TrustError},
 };
-pub(crate) use self::{hooks::does, project::CLAUDE, remains::held, seals::Bound};
+pub(crate) use self::{
+    hooks::does,
+    project::CLAUDE,
+    remains::{By, held, refuses},
+    seals::Bound,
+};
 
 /// Whether a folder is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]

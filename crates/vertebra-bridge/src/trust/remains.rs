@@ -16,6 +16,7 @@ use super::{CLAUDE, Kind, Project, Seals, Standing, Store};
 use crate::{
     policy::only_reads,
     settings::{Action, HookSettings, PermissionSettings, Said, SandboxSettings, Settings},
+    wire::{Decision, Happened, Judgement},
 };
 
 /// What is in force of a project's policy.
@@ -33,7 +34,7 @@ pub struct Remains {
 
 /// Whether a text was trusted by a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum By {
+pub(crate) enum By {
     Trusted,
     Anyone,
 }
@@ -75,6 +76,22 @@ pub fn needs_person(missing: Option<&str>, tool: &str) -> Option<String> {
     // A plan and a skill are text for the model.
     let is_free = only_reads(tool) || matches!(tool, "load_skill" | "update_plan" | "todo_write");
     missing.filter(|_| !is_free).map(str::to_owned)
+}
+
+/// Turns a judgement into a question while a policy is not whole, if the event is a call that may change something. Where no
+/// person can be asked, a question is a denial.
+pub fn ask_person(missing: Option<&str>, happened: &Happened, judgement: &mut Judgement) {
+    if !matches!(happened.point, "BeforeToolUse" | "PermissionRequest") {
+        return;
+    }
+    if let Some(why) = needs_person(missing, happened.event["tool"].as_str().unwrap_or_default())
+        && judgement.decision.is_none_or(|other| other < Decision::Ask)
+    {
+        judgement.decision = Some(Decision::Ask);
+        judgement.reason = Some(why.clone());
+        judgement.user_sees = Some(why);
+        judgement.decided_by = Some("trust".to_owned());
+    }
 }
 
 /// Says that settings cannot be used as a whole.
@@ -120,7 +137,7 @@ fn refusing_rules(text: &str) -> Option<String> {
 }
 
 /// Returns the settings that can do nothing but keep something from happening.
-fn refusing(level: &Settings, by: By) -> Settings {
+pub(super) fn refusing(level: &Settings, by: By) -> Settings {
     let PermissionSettings { ask, deny, .. } = level.permissions.clone();
     Settings {
         permissions: PermissionSettings { ask, deny, ..PermissionSettings::default() },
@@ -132,7 +149,7 @@ fn refusing(level: &Settings, by: By) -> Settings {
 
 /// Returns whether a hook can do nothing but keep something from happening. A trusted guard that starts a program can only
 /// refuse too, but a program that no person trusted is not started.
-fn refuses(hook: &HookSettings, by: By) -> bool {
+pub(crate) fn refuses(hook: &HookSettings, by: By) -> bool {
     match &hook.action {
         Action::Say(reply) => {
             let verdict = reply.verdict.as_ref().and_then(|verdict| verdict.get("verdict")?.as_str());

@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::*;
+use crate::settings::{self, Settings};
 
 struct Scene {
     folder: tempfile::TempDir,
@@ -306,4 +307,90 @@ fn swapping_two_trusted_scripts_is_a_change() {
     fs::remove_file(&gate).expect("removed");
     symlink("log.sh", &gate).expect("a link");
     assert_eq!(scene.standing(), Standing::Changed(vec!["hooks/check.sh".to_owned()]));
+}
+
+/// Merges a managed file, a user's file and a project's, each with this text.
+fn merged(managed: &str, user: &str, project: &str) -> (Settings, Option<String>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("written");
+        path
+    };
+    let own = Own::read(&path("managed.toml", managed), Some(&path("user.toml", user)));
+    let missing = own.missing();
+    let project = settings::salvage(project, settings::Level::Project, "project");
+    (own.merge([project.settings]).0, missing)
+}
+
+/// All that one level could widen.
+const WIDE: &str = r#"
+[permissions]
+mode = "accept_edits"
+allow = ["Bash"]
+deny = ["Read(secret)"]
+[sandbox]
+need = "off"
+network = "on"
+write = ["/"]
+deny_read = ["~/private"]
+[hooks]
+disable = ["guard"]
+[limits]
+steps = 7
+[[hook]]
+name = "own"
+point = "BeforeToolUse"
+allow = true
+[[hook]]
+name = "refuses"
+point = "BeforeToolUse"
+deny = "no"
+"#;
+
+#[test]
+fn no_level_allows_more_than_by_default_while_the_managed_file_is_not_whole() {
+    let user = format!("{WIDE}[mcp]\nfile = \"/mcp.json\"\n[journal]\nenabled = false\n");
+    let (whole, missing) = merged("", &user, WIDE);
+    assert_eq!((missing, whole.permissions.allow.len(), whole.sandbox.write.len()), (None, 2, 2));
+    assert_eq!(whole.permissions.mode.map(|said| said.value), Some(settings::Mode::AcceptEdits));
+    for managed in
+        ["[sandbox]\nneed = \"requird\"\n", "[sandbox\n", "nonsense = 1\n", "[permissions]\ndeny = [\"Raed\"]\n"]
+    {
+        let (bounded, missing) = merged(managed, &user, WIDE);
+        assert!(missing.is_some_and(|why| why.contains("managed.toml")), "{managed}");
+        let Settings { permissions, sandbox, mcp, journal, hooks, about_hooks, limits, .. } = bounded;
+        assert!(permissions.allow.is_empty() && permissions.mode.is_none(), "{managed}: {permissions:?}");
+        assert!(
+            sandbox.need.is_none() && sandbox.network.is_none() && sandbox.write.is_empty(),
+            "{managed}: {sandbox:?}"
+        );
+        assert!(mcp.file.is_none() && journal.enabled.is_none() && about_hooks.disable.is_empty(), "{managed}");
+        // What refuses or chooses something is kept.
+        assert_eq!((permissions.deny.len(), sandbox.deny_read.len()), (2, 2), "{managed}");
+        assert_eq!(limits.steps.map(|said| said.value), Some(7), "{managed}");
+        let names: Vec<&str> = hooks.iter().map(|hook| hook.value.stand.name.as_str()).collect();
+        assert_eq!(names, ["own", "refuses", "refuses"], "{managed}");
+    }
+}
+
+#[test]
+fn what_can_be_read_of_the_managed_file_still_binds_every_level() {
+    let managed = "[permissions]\nmode = \"plan\"\ndeny = [\"Bash(rm *)\"]\n[sandbox]\nneed = \"required\"\nnetwork = \"of\"\n[limits]\nsteps = 3\ncost = \"x\"\n";
+    let (bounded, missing) = merged(managed, WIDE, "");
+    assert!(missing.is_some());
+    assert_eq!(bounded.permissions.mode.map(|said| said.value), Some(settings::Mode::Plan));
+    assert_eq!(bounded.sandbox.need.map(|said| said.value), Some(settings::Need::Required));
+    assert_eq!(bounded.limits.steps.map(|said| said.value), Some(3));
+    assert_eq!(bounded.permissions.deny.len(), 2);
+}
+
+#[test]
+fn a_user_file_that_is_not_whole_allows_nothing_and_leaves_other_levels_alone() {
+    let (bounded, missing) = merged("[permissions]\nallow = [\"Bash(ls)\"]\n", &format!("{WIDE}[nonsense]\n"), "");
+    assert!(missing.is_some_and(|why| why.contains("user.toml")));
+    let allowed: Vec<&str> = bounded.permissions.allow.iter().map(|said| said.value.as_str()).collect();
+    assert_eq!(allowed, ["Bash(ls)"]);
+    assert!(bounded.permissions.mode.is_none() && bounded.sandbox.need.is_none());
+    assert_eq!(bounded.limits.steps.map(|said| said.value), Some(7));
 }

@@ -197,6 +197,9 @@ impl<'s> Places<'s> {
 
     fn driver(&self, finding: &Finding, model: &str) -> anyhow::Result<(SharedModel, Option<Secret>)> {
         let provider = finding.provider;
+        if let Some(why) = &self.settings.unknown_address {
+            bail!("{why}, so no model is asked: a request could go to another address than the one you set");
+        }
         let found = finding.usable.as_ref().ok().and_then(|usable| usable.key.clone());
         let key = self.keys.get(provider.name).map(|(_, key)| key.clone()).or(found);
         let mut driver = Driver::new(provider)?.base_url(&finding.base_url)?.model(model);

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use vertebra_bridge::claude::{ClaudeHooks, Follow, Level, MANAGED, Places, Session, Settings};
+use vertebra_bridge::{
+    claude::{ClaudeHooks, Follow, Level, MANAGED, Places, Session, Settings},
+    trust::unreadable,
+};
 use vertebra_kit::{mcp::Servers, permissions::Rules};
 
 use super::{Brought, World};
@@ -40,18 +43,23 @@ fn own_front_matter(config: &Path) -> Vec<PathBuf> {
     entries("skills").into_iter().map(|folder| folder.join("SKILL.md")).chain(entries("agents")).collect()
 }
 
-/// Returns the hooks from Claude Code's settings, if there are any, and warnings about those that were not understood.
-pub(super) fn hooks(
-    folder: &Path,
-    brought: &Brought,
-    servers: Servers,
-    rules: &Rules,
-    world: &World,
-) -> (Option<ClaudeHooks>, Vec<String>) {
+/// Claude Code's settings, ready for an agent.
+pub(super) struct Installed {
+    /// The hooks and rules, if there are any.
+    pub(super) hooks: Option<ClaudeHooks>,
+    /// What was not understood.
+    pub(super) notices: Vec<String>,
+    /// A file of which nothing is used. Calls that may change something then need approval.
+    pub(super) broken: Option<String>,
+}
+
+/// Returns the hooks from Claude Code's settings.
+pub(super) fn hooks(folder: &Path, brought: &Brought, servers: Servers, rules: &Rules, world: &World) -> Installed {
     let places = places(world);
     let settings = settings(brought, world);
-    if settings.files().next().is_none() {
-        return (None, settings.warnings);
+    let broken = settings.broken().map(unreadable);
+    if settings.files().next().is_none() && broken.is_none() {
+        return Installed { hooks: None, notices: settings.warnings, broken };
     }
     let kept = world.state.clone().unwrap_or_else(std::env::temp_dir).join("claude-code");
     let env_file = kept.join(format!("env-{}.sh", std::process::id()));
@@ -72,6 +80,6 @@ pub(super) fn hooks(
     let follow = Follow::new(places, folder.to_owned(), store, brought.claude.clone());
     let hooks = ClaudeHooks::new(settings, session, kept.join("transcripts")).permissions(rules.clone());
     let hooks = hooks.following(follow);
-    let warnings = hooks.warnings();
-    (Some(hooks), warnings)
+    let notices = hooks.warnings();
+    Installed { hooks: Some(hooks), notices, broken }
 }

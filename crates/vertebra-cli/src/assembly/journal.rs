@@ -13,9 +13,10 @@ use super::{World, telemetry};
 /// The default file name.
 const FILE: &str = "journal.db";
 
-/// Returns the journal settings. Only the managed level and the user can set them.
+/// Returns the journal settings. Only the managed level and the user can set them. Commands that read or delete sessions do
+/// nothing with settings that cannot be read as a whole: the journal may be elsewhere.
 pub(crate) fn journal_settings(world: &World) -> anyhow::Result<JournalSettings> {
-    let (managed, user) = world.own_settings()?;
+    let (managed, user) = world.own_settings().whole()?;
     Ok(settings::merge(managed, [user, Settings::default()]).0.journal)
 }
 

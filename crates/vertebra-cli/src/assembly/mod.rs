@@ -27,8 +27,8 @@ use vertebra::{Agent, Approver, Limits, SharedModel};
 use vertebra_bridge::{
     policy::{Files as PolicyFiles, Reload},
     settings::{
-        self, Driver, InstructionSettings, JournalSettings, LimitSettings, Mode, ModelSettings, Origin,
-        PermissionSettings, Settings,
+        Driver, InstructionSettings, JournalSettings, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings,
+        Settings,
     },
 };
 use vertebra_journal::{Inbox, Store, telemetry::Telemetry};
@@ -190,7 +190,7 @@ fn build<A: Approver>(
 ) -> anyhow::Result<Assembled> {
     let Parts { folder, settled, permissions, files: policy_files, with_claude, model, servers, stand_ins, journal } =
         parts;
-    let Settled { settings, project, brought, mut notices, mut warnings } = settled;
+    let Settled { settings, project, brought, broken, mut notices, mut warnings } = settled;
     let rules = permissions.rules();
     let models = Models::new(model, &settings.model, world, &folder);
     let (steering, undo) = (Steering::default(), Undo::default());
@@ -203,10 +203,13 @@ fn build<A: Approver>(
     notices.extend(skills.problems().iter().chain(agents.problems()).map(ToString::to_string));
 
     let services = policy::services(&folder, &brought, servers.iter(), world);
-    let policy = Reload::new(policy_files, &settings, project, services.clone())?.missing(brought.missing.clone());
+    let policy = Reload::new(policy_files, &settings, project, services.clone())?;
+    let policy = policy.missing(brought.missing.clone()).broken(broken);
+    warnings.extend(policy.unusable());
     notices.extend(policy.policy().notices().iter().cloned());
-    let (claude, not_understood) = claude::hooks(&folder, &brought, services.servers.clone(), &rules, world);
-    notices.extend(not_understood);
+    let claude = claude::hooks(&folder, &brought, services.servers.clone(), &rules, world);
+    notices.extend(claude.notices);
+    warnings.extend(claude.broken);
     let mut own = rights::own_folders(&folder, world)?;
     own.extend(rights::hook_folders(&folder, &brought));
     let below = |own: &PathBuf| format!("{}/**", rights::glob(own));
@@ -241,8 +244,8 @@ fn build<A: Approver>(
     for tool in stand_ins {
         builder.tool(tool);
     }
-    if let Some(claude) = claude.filter(|_| with_claude) {
-        builder.with(claude);
+    if let Some(claude) = claude.hooks.filter(|_| with_claude) {
+        builder.with(claude.beside(policy.clone()));
     }
     let telemetry = telemetry::start(options.otlp.as_deref(), world, &mut warnings)?;
     journal::keep(&mut builder, journal.as_ref(), telemetry.as_ref());
@@ -263,6 +266,9 @@ pub(crate) struct Settled {
     pub(crate) project: Vec<Settings>,
     /// Everything else from the folder, if it is trusted.
     pub(crate) brought: Brought,
+    /// Why the settings of the administrator or the user are not whole, if they are not. Calls that may change something then
+    /// need approval.
+    pub(crate) broken: Option<String>,
     /// Notices for the user.
     pub(crate) notices: Vec<String>,
     /// Warnings: protections that are not in force.
@@ -270,16 +276,22 @@ pub(crate) struct Settled {
 }
 
 impl Settled {
-    /// Reads and merges all levels for this folder.
+    /// Returns why calls that may change something need approval, if the policy is not whole.
+    pub(crate) fn missing(&self) -> Option<&str> {
+        self.broken.as_deref().or(self.brought.missing.as_deref())
+    }
+
+    /// Reads and merges all levels for this folder. What cannot be read of the administrator's settings and the user's is
+    /// reported, and does not stop a run: see [`Own`](vertebra_bridge::trust::Own).
     pub(crate) fn read(folder: &Path, trust: Trust, nearest: Settings, world: &World) -> anyhow::Result<Self> {
-        let (managed, user) = world.own_settings()?;
+        let own = world.own_settings();
         let mut brought = Brought::look(folder, trust, world)?;
         let project = std::mem::take(&mut brought.settings);
-        let levels = std::iter::once(user).chain(project.clone()).chain([nearest]);
-        let (settings, overruled) = settings::merge(managed, levels);
+        let (broken, warnings) = (own.missing(), own.warnings());
+        let (settings, overruled) = own.merge(project.iter().cloned().chain([nearest]));
         let notices = [overruled, std::mem::take(&mut brought.notices)].concat();
-        let warnings = std::mem::take(&mut brought.warnings);
-        Ok(Self { settings, project, brought, notices, warnings })
+        let warnings = [warnings, std::mem::take(&mut brought.warnings)].concat();
+        Ok(Self { settings, project, brought, broken, notices, warnings })
     }
 }
 
@@ -373,7 +385,7 @@ mod tests {
         World {
             variables: BTreeMap::new(),
             config,
-            state: None,
+            state: Some(folder.join("state")),
             managed: folder.join("managed.toml"),
             is_interactive: false,
         }
@@ -420,5 +432,24 @@ mod tests {
         assert!(assembled.notices.iter().any(|notice| notice.contains("permissions.mode")), "{:?}", assembled.notices);
         let rules: Vec<String> = assembled.rules.list().iter().map(ToString::to_string).collect();
         assert!(rules.iter().any(|rule| rule.contains("managed.toml, line 3")), "{rules:?}");
+    }
+
+    #[tokio::test]
+    async fn with_broken_managed_settings_an_agent_starts_and_nothing_allows_more_than_by_default() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let managed = "[permissions]\ndeny = [\"Bash(rm *)\"]\n[sandbox]\nneed = \"requird\"\n";
+        std::fs::write(folder.path().join("managed.toml"), managed).expect("settings");
+        let options = ["--mode", "bypass", "--allow", "Bash(touch *)", "--deny", "Bash(mv *)"];
+        let assembled = assembled(folder.path(), &options).await.expect("an agent");
+        assert_eq!(assembled.rules.mode("any"), vertebra_kit::permissions::Mode::Ask);
+        let rules: Vec<String> = assembled.rules.list().iter().map(ToString::to_string).collect();
+        let has = |text: &str| rules.iter().any(|rule| rule.contains(text));
+        assert!(has("Bash(rm *)") && has("Bash(mv *)") && !has("Bash(touch *)"), "{rules:?}");
+        assert!(
+            assembled.warnings.iter().any(|told| told.contains("managed.toml, line 4")),
+            "{:?}",
+            assembled.warnings
+        );
+        assert!(assembled.policy.why_asked().is_some(), "changes need approval");
     }
 }

@@ -109,6 +109,9 @@ impl Brought {
                 ..Self::default()
             });
         }
+        let Remains { settings: own, seals: own_seals, missing: own_missing, .. } =
+            Remains::of(&project, &Standing::Trusted, store.as_ref());
+        let missing = own_missing.or(missing);
         warnings.extend(missing.clone());
         notices.extend(project.problems.iter().map(|problem| format!("ignored: {problem}")));
         let instructions = project.of(Kind::Instructions).map(|file| {
@@ -129,14 +132,11 @@ impl Brought {
             seals: if project.hooks.is_empty() && !held_settings.is_empty() {
                 held_seals
             } else if trust == Trust::Once {
-                Seals::new(&project, store.as_ref()).without_open()
+                own_seals.without_open()
             } else {
-                Seals::new(&project, store.as_ref())
+                own_seals
             },
-            settings: {
-                let own = project.settings()?.into_iter().map(|sheet| sheet.settings);
-                held_settings.into_iter().chain(own).collect()
-            },
+            settings: held_settings.into_iter().chain(own).collect(),
             missing,
             instructions,
             skills: project.skills,

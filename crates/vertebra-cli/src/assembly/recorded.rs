@@ -59,14 +59,19 @@ pub(crate) fn replayed(
     let (settled, files) = match file {
         None => {
             let trust = if options.policy.trust { Trust::Once } else { Trust::OnlyRemembered };
-            (Settled::read(&folder, trust, nearest, &world)?, policy::files(&folder, &world))
+            let mut files = policy::files(&folder, &world);
+            if trust == Trust::Once {
+                // As in a run.
+                files.store = None;
+            }
+            (Settled::read(&folder, trust, nearest, &world)?, files)
         }
         Some(file) => {
             ensure!(file.is_file(), "{}: no such file", file.display());
             let said = settings::read(file, Level::User)?.settings;
             let settings = settings::merge(settings::Settings::default(), [said, nearest]).0;
             let (project, notices, warnings) = (Vec::new(), Vec::new(), Vec::new());
-            let settled = Settled { settings, project, brought: Brought::default(), notices, warnings };
+            let settled = Settled { settings, project, brought: Brought::default(), broken: None, notices, warnings };
             // No other file is read, now or on a reload.
             let files = Files { managed: "".into(), user: Some(file.into()), folder: folder.clone(), store: None };
             (settled, files)

@@ -7,8 +7,8 @@ use std::{
 };
 
 use vertebra_bridge::{
-    settings::{self, Settings, SettingsError},
-    trust::Store,
+    settings,
+    trust::{Own, Store},
 };
 
 /// The environment of the process.
@@ -46,9 +46,9 @@ impl World {
         }
     }
 
-    /// Reads the managed settings and the user's settings.
-    pub(crate) fn own_settings(&self) -> Result<(Settings, Settings), SettingsError> {
-        settings::own(&self.managed, self.user_settings().as_deref())
+    /// Reads the managed settings and the user's settings, as far as possible.
+    pub(crate) fn own_settings(&self) -> Own {
+        Own::read(&self.managed, self.user_settings().as_deref())
     }
 
     /// Returns where trust in folders is recorded.

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use vertebra_bridge::{
     host::HostEvent,
     settings::{self, Level, Settings},
-    trust::{Project, Remains, Seals, Standing, only_refusing, unreadable},
+    trust::{Own, Project, Remains, Seals, Standing, only_refusing, unreadable},
 };
 
 use crate::assembly::World;
@@ -38,21 +38,23 @@ impl InForce {
             None => std::env::current_dir()?,
         };
         if let Some(config) = config {
-            let managed = settings::read(&world.managed, Level::Managed)?.settings;
+            let own = Own::read(&world.managed, None);
+            let (missing, is_broken) = (own.missing(), own.missing().is_some());
             let named = config.metadata().and_then(|_| config.canonicalize());
             let named = named.with_context(|| format!("--config {}", config.display()))?;
             let sheet = settings::read(&named, Level::CommandLine)?;
-            let (settings, notices) = settings::merge(managed, [sheet.settings]);
+            let (settings, overruled) = own.merge([sheet.settings]);
+            let notices = overruled.into_iter().chain(missing.clone()).collect();
             // The same folder as in `vertebra hooks`.
             let base = named.parent().unwrap_or(&folder).to_owned();
-            return Ok(Self { settings, folder, base, notices, ..Self::default() });
+            return Ok(Self { settings, folder, base, notices, missing, is_broken, ..Self::default() });
         }
-        let (managed, user, errors) = settings::own_salvaged(&world.managed, world.user_settings().as_deref());
-        let broken = errors.first().map(|error| unreadable(&error.to_string()));
+        let own = world.own_settings();
+        let broken = own.missing();
         let Brought { remains, base, left_out } = project(&folder, world);
         let is_broken = broken.is_some();
         let missing = broken.or(remains.missing);
-        let (settings, mut notices) = settings::merge(managed, std::iter::once(user).chain(remains.settings));
+        let (settings, mut notices) = own.merge(remains.settings);
         notices.extend(left_out.or_else(|| missing.clone()));
         let base = base.unwrap_or_else(|| folder.clone());
         Ok(Self { settings, base, folder, seals: remains.seals, notices, missing, is_broken })

@@ -152,14 +152,11 @@ fn judged(
         seals: in_force.seals.clone(),
         ..Services::default()
     };
-    let policy = match Policy::for_one_event(&in_force.settings, &services, event.happened.point) {
-        Ok(policy) => policy,
-        // What refuses something still holds, as far as it can be read.
-        Err(error) => {
-            in_force = in_force.only_refusing(&error.to_string());
-            Policy::for_one_event(&in_force.settings, &services, event.happened.point)?
-        }
-    };
+    let point = event.happened.point;
+    let (policy, error) = Policy::as_far_as_possible(&in_force.settings, &services, Some(point))?;
+    if let Some(error) = error {
+        in_force = in_force.only_refusing(&error.to_string());
+    }
     let here = |hook: &Said<Arc<HookSettings>>| hook.value.stand.point == event.happened.point;
     let starts_something =
         in_force.settings.hooks.iter().any(|hook| here(hook) && matches!(hook.value.action, Action::Run(_)));

@@ -6,7 +6,7 @@ use vertebra::{BeforeToolUse, Event as _, PermissionRequest};
 use vertebra_bridge::{
     host::HostEvent,
     policy::only_reads,
-    trust::needs_person,
+    trust::ask_person,
     wire::{Decision, Judgement},
 };
 use vertebra_kit::bash::policy::{Decision as OnCommand, Ground};
@@ -21,8 +21,8 @@ pub(super) fn ask(missing: Option<&str>, event: &HostEvent, folder: &Path, world
     if !matches!(happened.point, "BeforeToolUse" | "PermissionRequest") {
         return;
     }
+    ask_person(missing, happened, judgement);
     let reads = happened.event["tool"].as_str().is_some_and(only_reads);
-    let missing = needs_person(missing, happened.event["tool"].as_str().unwrap_or_default());
     let own = commands(event).and_then(|command| own::judged(&command, &ground(folder, world)));
     let (decision, why) = match own {
         Some((OnCommand::Deny, why)) => (Decision::Deny, Some(why)),
@@ -31,7 +31,7 @@ pub(super) fn ask(missing: Option<&str>, event: &HostEvent, folder: &Path, world
             let ours = || {
                 (!reads && touches_ours(event, world)).then_some("only a person may change your policy and its records")
             };
-            (Decision::Ask, missing.as_deref().or(own).or_else(ours))
+            (Decision::Ask, own.or_else(ours))
         }
     };
     if let Some(why) = why

@@ -9,7 +9,7 @@ use vertebra_bridge::{
     claude,
     policy::{Policy, PolicyHook, Standing},
     settings::Settings,
-    trust::Project,
+    trust::{Project, unreadable},
 };
 
 use super::{page, trial::services};
@@ -64,13 +64,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let settled = Settled::read(&folder, Trust::OnlyRemembered, Settings::default(), &world)?;
     let claude = claude_rows(&assembly::claude_settings(&settled.brought, &world));
     let services = services(&folder, settled.brought.seals, &world);
-    let mut policy = Policy::new(&settled.settings, &services)?;
+    let (mut policy, error) = Policy::as_far_as_possible(&settled.settings, &services, None)?;
+    let warnings = [settled.warnings, error.iter().map(|error| unreadable(&error.to_string())).collect()].concat();
     for sheet in Project::look(&folder)?.settings()? {
         policy = policy.with_untrusted(&sheet.settings);
     }
     let mut rows = rows(&policy);
     rows.extend(claude);
-    page::warn(&[settled.notices, policy.notices().to_vec()].concat(), &settled.warnings);
+    page::warn(&[settled.notices, policy.notices().to_vec()].concat(), &warnings);
     if crate::programs::read_it(options.json) {
         crate::programs::print(&rows)?;
     } else {

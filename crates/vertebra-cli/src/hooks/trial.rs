@@ -14,7 +14,7 @@ use vertebra_bridge::{
     claude,
     handler::Services,
     host::{self, HostError},
-    policy::{Policy, Standing},
+    policy::{Policy, PolicyError, Standing},
     settings::{self, Action, Level, Settings},
     shown,
     trust::{self, Project, Seals},
@@ -56,6 +56,8 @@ pub(crate) struct Bench {
     pub(crate) notices: Vec<String>,
     /// Warnings about hooks that should be in force and are not.
     pub(crate) warnings: Vec<String>,
+    /// Why calls that may change something need approval, if the policy is not whole.
+    missing: Option<String>,
     /// The hooks whose handlers are not started.
     pub(crate) staying: BTreeSet<Name>,
 }
@@ -95,9 +97,12 @@ impl Bench {
             format!("{file} has Claude Code hooks that also run in sessions: try them with --settings {file}")
         });
         let beside: Vec<String> = beside.collect();
+        let missing = settled.missing().map(str::to_owned);
         let services = services(&folder, settled.brought.seals, &world);
-        let bench = Self::ours(settled.settings, &services, handlers)?;
-        Ok(Self { notices: [settled.notices, bench.notices, beside].concat(), warnings: settled.warnings, ..bench })
+        let bench =
+            Self::ours(settled.settings, handlers, |settings| Policy::as_far_as_possible(settings, &services, None))?;
+        let (notices, warnings) = ([settled.notices, bench.notices, beside].concat(), settled.warnings);
+        Ok(Self { notices, warnings: [warnings, bench.warnings].concat(), missing: missing.or(bench.missing), ..bench })
     }
 
     /// Opens the policy of one `vertebra.toml`. Its scripts are relative to the folder it is in.
@@ -106,10 +111,16 @@ impl Bench {
             bail!("{}: no such file", file.display());
         }
         let sheet = settings::read(file, level)?;
-        Self::ours(sheet.settings, &services(&folder_of(file)?, seals, world), handlers)
+        let services = services(&folder_of(file)?, seals, world);
+        // A person who names a file wants all of it.
+        Self::ours(sheet.settings, handlers, |settings| Ok((Policy::new(settings, &services)?, None)))
     }
 
-    fn ours(mut settings: Settings, services: &Services, handlers: Handlers) -> anyhow::Result<Self> {
+    fn ours(
+        mut settings: Settings,
+        handlers: Handlers,
+        made_of: impl FnOnce(&Settings) -> Result<(Policy, Option<PolicyError>), PolicyError>,
+    ) -> anyhow::Result<Self> {
         let mut silenced = Vec::new();
         if handlers == Handlers::Stay {
             for hook in &mut settings.hooks {
@@ -119,11 +130,13 @@ impl Bench {
                 }
             }
         }
-        let policy = Policy::new(&settings, services)?;
+        let (policy, error) = made_of(&settings)?;
+        let missing = error.map(|error| trust::unreadable(&error.to_string()));
         let staying = policy.in_force().filter(|hook| silenced.contains(&hook.origin));
         let staying = staying.map(|hook| hook.name.clone()).collect();
         let notices = policy.notices().to_vec();
-        Ok(Self { source: Source::Ours(Box::new(policy)), notices, warnings: Vec::new(), staying })
+        let warnings = missing.iter().cloned().collect();
+        Ok(Self { source: Source::Ours(Box::new(policy)), notices, warnings, missing, staying })
     }
 
     fn of_claude(files: &[PathBuf], folder: &Path, handlers: Handlers, world: &World) -> anyhow::Result<Self> {
@@ -137,7 +150,7 @@ impl Bench {
         let trial = claude::Trial::new(files, folder, home.as_deref(), std::env::vars_os().collect());
         let warnings = trial.warnings().to_vec();
         let source = Source::Claude(Box::new(trial));
-        Ok(Self { source, notices: Vec::new(), warnings, staying: BTreeSet::new() })
+        Ok(Self { source, notices: Vec::new(), warnings, missing: None, staying: BTreeSet::new() })
     }
 
     /// Opens the policy that a test file names. The person did not name it on the command line, so a policy that starts
@@ -179,7 +192,9 @@ impl Bench {
     pub(crate) async fn try_event(&self, event: &Value) -> anyhow::Result<Tried> {
         match &self.source {
             Source::Ours(policy) => {
-                let trial = policy.fire(&happened(event)?).await;
+                let happened = happened(event)?;
+                let mut trial = policy.fire(&happened).await;
+                trust::ask_person(self.missing.as_deref(), &happened, &mut trial.judgement);
                 Ok(Tried { judgement: trial.judgement, record: Some(trial.record) })
             }
             Source::Claude(trial) => {

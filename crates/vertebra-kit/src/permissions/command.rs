@@ -1,13 +1,17 @@
 //! `Bash(…)`: patterns of simple commands.
 
-use regex::Regex;
 use vertebra::shell::simple_commands;
 
 use super::rule::Wrong;
 
 /// A pattern of one simple command. `*` matches any text, and `git *` also matches `git` alone.
 #[derive(Debug, Clone)]
-pub(crate) struct CommandPattern(Regex);
+pub(crate) struct CommandPattern {
+    /// The texts between the stars.
+    pieces: Vec<String>,
+    /// The same with any arguments after it, if the pattern ends in ` *`.
+    with_arguments: Option<Vec<String>>,
+}
 
 impl CommandPattern {
     pub(crate) fn new(text: &str) -> Result<Self, Wrong> {
@@ -17,19 +21,15 @@ impl CommandPattern {
             return Err(Wrong::new("`:*` is only valid at the end", instead));
         }
         let text = plain(&text)?;
-        let (text, end) = match text.strip_suffix(" *") {
-            Some(start) => (start, "(?: .*)?"),
-            None => (text.as_str(), ""),
-        };
-        let pieces: Vec<String> = text.split('*').map(regex::escape).collect();
-        // `s`: a quoted argument may have line breaks in it.
-        let regex = Regex::new(&format!("(?s)^{}{end}$", pieces.join(".*")));
-        regex.map(Self).map_err(|error| Wrong::new(error.to_string(), "write a shorter pattern"))
+        let pieces = |text: &str| text.split('*').map(str::to_owned).collect();
+        let alone = text.strip_suffix(" *");
+        Ok(Self { pieces: pieces(alone.unwrap_or(&text)), with_arguments: alone.map(|_| pieces(&text)) })
     }
 
     /// Returns whether the pattern matches the command as written.
     pub(crate) fn holds(&self, command: &str) -> bool {
-        self.0.is_match(command)
+        has_pieces(&self.pieces, command)
+            || self.with_arguments.as_ref().is_some_and(|pieces| has_pieces(pieces, command))
     }
 
     /// Returns whether the pattern matches the command in any of its forms: with or without the path of its program and its
@@ -37,6 +37,16 @@ impl CommandPattern {
     pub(crate) fn holds_somehow(&self, command: &str) -> bool {
         forms(command).iter().any(|form| self.holds(form))
     }
+}
+
+/// Returns whether a text consists of these pieces in order, with any text between two of them.
+fn has_pieces(pieces: &[String], text: &str) -> bool {
+    let Some((first, others)) = pieces.split_first() else { return false };
+    let Some(rest) = text.strip_prefix(first.as_str()) else { return false };
+    let Some((last, between)) = others.split_last() else { return rest.is_empty() };
+    // The first place where a piece fits leaves the most for the others.
+    let rest = between.iter().try_fold(rest, |rest, piece| Some(&rest[rest.find(piece.as_str())? + piece.len()..]));
+    rest.is_some_and(|rest| rest.ends_with(last.as_str()))
 }
 
 /// Returns the forms of a command that a deny rule matches: as written, without redirections, and each with the bare name of

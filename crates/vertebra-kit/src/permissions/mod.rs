@@ -157,8 +157,8 @@ impl Permissions {
         Ok(self)
     }
 
-    /// Adds the rules and the mode of a TOML file. People can add rules to it while they are asked; a built-in rule denies
-    /// tools to edit it. A missing file has no rules.
+    /// Adds the rules and the mode of a TOML file, and saves rules to it as [`saved_to`](Self::saved_to) does. A missing file
+    /// has no rules.
     pub fn file(mut self, path: impl AsRef<Path>) -> Result<Self, PermissionsError> {
         let file = RuleFile::new(path.as_ref())?;
         let contents = file.read()?;
@@ -168,6 +168,13 @@ impl Permissions {
         for (effect, rule) in contents.rules {
             self = self.add(&file.source(), effect, rule.text())?;
         }
+        self.saved_to(path)
+    }
+
+    /// Lets people add rules to a TOML file while they are asked. The rules of the file are not read: use
+    /// [`file`](Self::file) for that. A built-in rule denies tools to edit it.
+    pub fn saved_to(mut self, path: impl AsRef<Path>) -> Result<Self, PermissionsError> {
+        let file = RuleFile::new(path.as_ref())?;
         let itself = format!("Edit({})", globset::escape(&file.source()));
         self = self.add(&ITSELF.into(), Effect::Deny, &itself)?;
         self.rules.learn_to(file);

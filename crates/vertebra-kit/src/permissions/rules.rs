@@ -20,8 +20,12 @@ use super::{
     suggest::suggest,
 };
 
-/// The maximum number of rules.
+/// The maximum number of rules that allow something.
 const MAX_RULES: usize = 10_000;
+
+/// The maximum number of rules that refuse something. It is more than fits in the files they come from: such a rule is not to
+/// be lost because there are many.
+const MAX_REFUSING: usize = 500_000;
 
 /// How many calls are remembered at once, for questions about them.
 const MAX_PENDING: usize = 1024;
@@ -77,8 +81,11 @@ pub enum LearnError {
         rule: Arc<str>,
     },
     /// There are too many rules.
-    #[error("the limit of {MAX_RULES} rules is reached")]
-    TooMany,
+    #[error("the limit of {most} rules is reached")]
+    TooMany {
+        /// The limit.
+        most: usize,
+    },
 }
 
 /// A handle to the rules in force. Clones share the same rules.
@@ -91,6 +98,8 @@ struct State {
     modes: HashMap<Arc<str>, Mode>,
     may_bypass: bool,
     rules: Vec<Held>,
+    /// How many of them allow something.
+    allowing: usize,
     file: Option<Arc<RuleFile>>,
     home: Option<String>,
     /// The folder of the first agent of each session. Relative rules refer to it, even if a subagent works elsewhere.
@@ -146,12 +155,17 @@ impl Rules {
     ) -> Result<(), LearnError> {
         let rule: Rule = rule.parse()?;
         let mut state = self.write();
-        if state.rules.len() >= MAX_RULES {
-            return Err(LearnError::TooMany);
+        let (many, most) = match effect {
+            Effect::Allow => (state.allowing, MAX_RULES),
+            Effect::Ask | Effect::Deny => (state.rules.len() - state.allowing, MAX_REFUSING),
+        };
+        if many >= most {
+            return Err(LearnError::TooMany { most });
         }
         if rule.needs_home() && state.home.is_none() {
             return Err(LearnError::NoHome { rule: rule.text().clone() });
         }
+        state.allowing += usize::from(effect == Effect::Allow);
         state.rules.push(Held { effect, rule: Arc::new(rule), source, session });
         Ok(())
     }
@@ -353,6 +367,7 @@ impl Rules {
         state.modes.remove(session);
         state.anchors.remove(session);
         state.rules.retain(|held| held.session.as_deref() != Some(session));
+        state.allowing = state.rules.iter().filter(|held| held.effect == Effect::Allow).count();
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {

@@ -3,16 +3,17 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
+use tonic::transport::Channel;
 use vertebra_kit::bash::policy::{BashPolicy, Ground};
 use vertebra_server::{
     Limits, Refused,
-    proto::{FireRequest, Hook, Role},
+    proto::{FireRequest, Hook, Role, hooks_client::HooksClient},
 };
 
 use crate::world::{World, before_tools, commands, limits, on_command, results};
@@ -59,6 +60,49 @@ async fn events_and_patterns_of_one_client_leave_the_thread_to_others() {
     assert_eq!(judgement["decision"], "deny", "{judgement}");
     assert!(judgement["reason"].as_str().is_some_and(|reason| reason.contains("too complex to judge")), "{judgement}");
     assert!(turns.load(Ordering::Relaxed) > before + 20, "others had no turn while the event was judged");
+}
+
+/// How long an event takes that costs next to nothing, in the middle of many.
+async fn usual(hooks: &mut HooksClient<Channel>) -> Duration {
+    let mut took = Vec::new();
+    for _ in 0..21 {
+        let began = Instant::now();
+        hooks.fire(event("ls")).await.expect("it is judged");
+        took.push(began.elapsed());
+    }
+    took.sort();
+    took[took.len() / 2]
+}
+
+#[tokio::test]
+async fn expensive_events_of_some_clients_delay_another_by_less_than_a_tenth_of_a_second() {
+    let world = World::new(|| commands(&[])).await;
+    let mut client = world.client("c").await;
+    client.register(on_command("h", Role::Guard, r"^frobnicate (a+)+$")).await.expect("it stands");
+    let mut quick = world.hooks().await;
+    let alone = usual(&mut quick).await;
+    // It is read to its end, and then refused.
+    let line = (0..1200).map(|number| format!("echo {{a,b}} {number}")).collect::<Vec<_>>().join("; ");
+    let (done, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+    let mut neighbours = Vec::new();
+    for _ in 0..4 {
+        let (mut hooks, line, done, stop) = (world.hooks().await, line.clone(), done.clone(), stop.clone());
+        neighbours.push(tokio::spawn(async move {
+            while !stop.load(Ordering::Relaxed) {
+                let fired = hooks.fire(event(&line)).await.expect("it is judged").into_inner();
+                assert!(fired.judgement_json.contains("too complex to judge"), "{}", fired.judgement_json);
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+        }));
+    }
+    let before = done.load(Ordering::Relaxed);
+    let beside = usual(&mut quick).await;
+    stop.store(true, Ordering::Relaxed);
+    for neighbour in neighbours {
+        neighbour.await.expect("no panic");
+    }
+    assert!(done.load(Ordering::Relaxed) > before, "the neighbours were at work");
+    assert!(beside < alone + Duration::from_millis(100), "{alone:?} alone, {beside:?} beside expensive events");
 }
 
 #[tokio::test]

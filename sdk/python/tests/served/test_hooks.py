@@ -266,6 +266,19 @@ async def test_a_guard_that_raises_or_answers_nonsense_has_failed_and_refuses(se
         assert "AfterToolUse cannot honour `deny`" in json.dumps(fired.record, ensure_ascii=False)
 
 
+async def test_a_command_that_is_too_complex_to_judge_is_denied(serve: Serve):
+    async with serve.client(serve(say("x"))) as client:
+
+        @client.guard("BeforeToolUse", tool="bash", command="^frobnicate", name="no")
+        def no(event: BeforeToolUseEvent):
+            return deny("x")
+
+        line = "; ".join(f"echo {{a,b}} {number}" for number in range(1200))
+        fired = await client.fire({"point": "BeforeToolUse", "tool": "bash", "args": {"command": line}})
+        assert fired.judgement["decision"] == "deny"
+        assert "too complex to judge" in (fired.judgement["reason"] or "")
+
+
 async def test_what_a_failure_counts_as_is_the_hooks_own_choice(serve: Serve):
     async with serve.client(serve(say("x"))) as client:
 

@@ -250,3 +250,20 @@ overBoth("an event can be tried without anything happening", async (transport) =
     });
   });
 });
+
+overBoth("a command that is too complex to judge is denied", async (transport) => {
+  const line = Array.from({ length: 1200 }, (_, number) => `echo {a,b} ${number}`).join("; ");
+  const turns = [{ ...bash(line), expect: "too complex to judge" }, { say: "done" }];
+  await serving({ turns, args: FREE }, async (server) => {
+    const client = await server.client(transport);
+    await client.guard("BeforeToolUse", { tool: "bash", command: "^frobnicate" }, () => deny("x"), { name: "no" });
+    const { judgement } = await client.fire({ point: "BeforeToolUse", tool: "bash", args: { command: line } });
+    assert.equal(judgement.decision, "deny");
+    assert.match(judgement.reason ?? "", /too complex to judge/);
+    const { results } = await prompted(client);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ["blocked"],
+    );
+  });
+});

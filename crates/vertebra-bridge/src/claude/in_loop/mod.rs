@@ -32,7 +32,10 @@ use super::{
     run::Session,
     settings::Settings,
 };
-use crate::wire::{Decision, Judgement, Outside};
+use crate::{
+    policy::Reload,
+    wire::{Decision, Judgement, Outside},
+};
 
 /// How many messages of the conversation are in the transcript.
 const WRITTEN: &str = "claude-code/transcript";
@@ -53,13 +56,14 @@ pub struct ClaudeHooks {
     transcripts: PathBuf,
     permissions: Option<Rules>,
     follow: Option<Follow>,
+    policy: Option<Reload>,
 }
 
 impl ClaudeHooks {
     /// These settings, for sessions like this one. Transcripts are written to the folder.
     pub fn new(settings: Settings, session: Session, transcripts: impl Into<PathBuf>) -> Self {
         let (hooks, transcripts) = (Hooks::new(settings, session), transcripts.into());
-        Self { hooks, transcripts, permissions: None, follow: None }
+        Self { hooks, transcripts, permissions: None, follow: None, policy: None }
     }
 
     /// Looks at the files of the settings again whenever a step begins: a change counts from that step on.
@@ -76,6 +80,13 @@ impl ClaudeHooks {
         self
     }
 
+    /// The policy of the agent: while it is not whole, no hook answers for a person.
+    #[must_use]
+    pub fn beside(mut self, policy: Reload) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+
     /// What was not understood of the settings.
     pub fn warnings(&self) -> Vec<String> {
         self.hooks.warnings().cloned().collect()
@@ -89,6 +100,7 @@ impl Capability for ClaudeHooks {
             hooks: RwLock::new(Arc::new(self.hooks)),
             follow: self.follow,
             permissions: self.permissions,
+            policy: self.policy,
             beside: Besides::default(),
         };
         points::install(Arc::new(place), kit);
@@ -127,6 +139,7 @@ struct Place {
     follow: Option<Follow>,
     transcripts: Transcripts,
     permissions: Option<Rules>,
+    policy: Option<Reload>,
     beside: Besides,
 }
 
@@ -134,6 +147,11 @@ impl Place {
     /// What is in force.
     fn hooks(&self) -> Arc<Hooks> {
         self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether only a person may approve a call, because a policy is not whole.
+    fn needs_person(&self) -> bool {
+        self.hooks().rules().is_incomplete() || self.policy.as_ref().is_some_and(|policy| policy.why_asked().is_some())
     }
 
     /// Whether some handler stands at an event, or may do so later.

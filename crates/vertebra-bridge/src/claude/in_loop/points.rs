@@ -230,6 +230,8 @@ fn calls(place: &Arc<Place>, kit: &mut Kit) {
                     let _ = run.notify(cx.state_mut(), NEWS, text).await;
                     proceed()
                 }
+                // While a policy is not whole, only a person says yes.
+                Some(Decision::Allow) if place.needs_person() => proceed(),
                 Some(Decision::Allow) => {
                     place.learn(&at, &judgement);
                     allow()

@@ -52,14 +52,18 @@ impl Scene {
         self.store().trust(&Project::look(&self.path("project")).expect("a project")).expect("kept");
     }
 
-    /// The policy as an agent would have it at its start.
-    fn policy(&self) -> Reload {
-        let files = Files {
+    fn files(&self) -> Files {
+        Files {
             managed: self.path("managed.toml"),
             user: Some(self.path("user.toml")),
             folder: self.path("project"),
             store: Some(self.store()),
-        };
+        }
+    }
+
+    /// The policy as an agent would have it at its start.
+    fn policy(&self) -> Reload {
+        let files = self.files();
         let project = Project::look(&files.folder).expect("a project");
         let trusted = self.store().standing(&project).expect("a standing") == vertebra_bridge::trust::Standing::Trusted;
         let sheets = if trusted { project.settings().expect("settings") } else { Vec::new() };
@@ -67,12 +71,22 @@ impl Scene {
         let managed = read(&files.managed, Level::Managed).expect("settings").settings;
         let user = read(&self.path("user.toml"), Level::User).expect("settings").settings;
         let (settings, _) = merge(managed, std::iter::once(user).chain(levels.clone()));
+        self.policy_with(files, &settings, levels)
+    }
+
+    /// The policy of an agent that began with these settings.
+    fn policy_of(&self, settings: &Settings) -> Reload {
+        self.policy_with(self.files(), settings, Vec::new())
+    }
+
+    fn policy_with(&self, files: Files, settings: &Settings, levels: Vec<Settings>) -> Reload {
+        let project = Project::look(&files.folder).expect("a project");
         let services = Services {
             folder: files.folder.clone(),
             seals: Seals::new(&project, Some(&self.store())),
             ..Services::default()
         };
-        Reload::new(files, &settings, levels, services).expect("a policy")
+        Reload::new(files, settings, levels, services).expect("a policy")
     }
 
     /// Two calls, and something that happens while the first is at work. Answers with what ran, and the news.
@@ -86,6 +100,16 @@ impl Scene {
         happens: impl Fn(&Self) + Send + Sync + 'static,
         person: impl Into<Option<Approve>>,
     ) -> (RecordingTool, Vec<String>) {
+        self.among(2, happens, person.into()).await
+    }
+
+    /// The same with this many calls.
+    async fn among(
+        &self,
+        calls: u8,
+        happens: impl Fn(&Self) + Send + Sync + 'static,
+        person: Option<Approve>,
+    ) -> (RecordingTool, Vec<String>) {
         let (scene, policy) = (self.clone(), self.policy());
         let tool = RecordingTool::new("work").by(move |args| {
             if args.get("n") == Some(&json!(1)) {
@@ -93,9 +117,10 @@ impl Scene {
             }
             Ok("done".into())
         });
-        let model = Script::new().call("work", r#"{"n": 1}"#).call("work", r#"{"n": 2}"#).say("done");
+        let calls = (1..=calls).map(|n| json!({ "n": n }).to_string());
+        let model = calls.fold(Script::new(), |script, args| script.call("work", &args)).say("done");
         let mut builder = Agent::builder(model);
-        if let Some(person) = person.into() {
+        if let Some(person) = person {
             builder.approver(person);
         }
         let agent = builder.tool(tool.clone()).with(policy.clone()).build().expect("an agent");
@@ -148,20 +173,41 @@ async fn a_hook_that_is_taken_out_of_ones_own_file_is_gone() {
 }
 
 #[tokio::test]
-async fn a_broken_file_leaves_the_old_hooks_in_force_and_says_so() {
+async fn a_broken_file_leaves_the_old_hooks_in_force_and_changes_need_approval() {
+    let refuses_three = DENY.replace("no-two", "no-three").replace("2 }", "3 }").replace("not two", "not three");
+    let unknown = "[[hook]]\npoint = \"BeforeToolUze\"\nallow = true\n";
     let cases = [
-        "[[hook]\n",
-        "[[hook]]\npoint = \"BeforeToolUze\"\nallow = true\n",
-        "[[hook]]\nname = \"a\"\npoint = \"BeforeToolUse\"\nallow = true\nbefore = \"nobody\"\n",
+        ("[[hook]\n".to_owned(), "line 1"),
+        (unknown.to_owned(), "line 2"),
+        (format!("{refuses_three}{unknown}"), "BeforeToolUze"),
+        ("[[hook]]\nname = \"a\"\npoint = \"BeforeToolUse\"\nallow = true\nbefore = \"nobody\"\n".to_owned(), "nobody"),
     ];
-    for broken in cases {
-        let scene = Scene::new();
-        scene.write("user.toml", DENY);
-        let (tool, news) = scene.between(move |scene| scene.write("user.toml", broken)).await;
-        assert_eq!(ran(&tool, "n"), [json!(1)], "{broken}");
-        let [told] = &news[..] else { panic!("it is told once: {news:?}") };
-        assert!(told.starts_with("the hooks stay as they were: [here]/user.toml, line "), "{told}");
+    for (broken, wrong) in cases {
+        for (file, person) in [("user.toml", None), ("user.toml", Some(Approve)), ("managed.toml", Some(Approve))] {
+            let scene = Scene::new();
+            scene.write(file, DENY);
+            let text = broken.clone();
+            let (tool, news) = scene.among(3, move |scene| scene.write(file, &text), person).await;
+            // The old hook refuses two, and the third call is one that a person must allow.
+            let three = person.is_some() && !broken.contains("no-three");
+            let expected = if three { vec![json!(1), json!(3)] } else { vec![json!(1)] };
+            assert_eq!(ran(&tool, "n"), expected, "{file}: {broken}");
+            let about: Vec<&String> = news.iter().filter(|told| told.contains("need your approval")).collect();
+            let [told] = about[..] else { panic!("it is told once: {news:?}") };
+            assert!(told.contains(&format!("[here]/{file}")) && told.contains(wrong), "{told}");
+        }
     }
+}
+
+#[tokio::test]
+async fn a_file_that_is_fixed_counts_again() {
+    let scene = Scene::new();
+    scene.write("user.toml", "[[hook]\n");
+    let policy = scene.policy_of(&Settings::default());
+    assert!(policy.look()[0].contains("need your approval"));
+    scene.write("user.toml", SET);
+    let told = policy.look();
+    assert_eq!(told, ["your settings can be read again", "the hooks were read again: 1 in force"]);
 }
 
 #[tokio::test]

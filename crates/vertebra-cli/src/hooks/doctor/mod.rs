@@ -51,6 +51,9 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let mut findings = Vec::new();
     match Settled::read(&folder, Trust::OnlyRemembered, Settings::default(), &world) {
         Ok(settled) => {
+            if let Some(error) = &settled.broken {
+                findings.push(Finding::broken("settings", error.clone(), "fix the line shown above"));
+            }
             let mut of_claude = claude_settings(&settled.brought, &world);
             if !trusted {
                 claude::add(&mut of_claude, &looked);

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use vertebra_bridge::{
     handler::Services,
     policy::Policy,
-    settings::{Action, RunSettings, merge},
+    settings::{Action, RunSettings},
     shown,
     trust::{Project, Standing},
 };
@@ -64,9 +64,7 @@ fn unusable(project: &Project, folder: &Path, world: &World) -> Option<Finding> 
         Err(error) => return broken(error.to_string()),
     };
     // They may name hooks of other levels, whose own errors are reported elsewhere.
-    let (managed, user) = world.own_settings().unwrap_or_default();
-    let levels = std::iter::once(user).chain(sheets.into_iter().map(|sheet| sheet.settings));
-    let (mut settings, _) = merge(managed, levels);
+    let (mut settings, _) = world.own_settings().merge(sheets.into_iter().map(|sheet| sheet.settings));
     for hook in &mut settings.hooks {
         // Checking a module would compile it.
         if matches!(hook.value.action, Action::Run(RunSettings::Wasm { .. })) {

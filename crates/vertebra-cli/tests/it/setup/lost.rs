@@ -18,7 +18,7 @@ use super::{
 const POLICY: &str = "[permissions]\ndeny = [\"Bash(touch refused*)\"]\nallow = [\"Bash(touch *)\"]\n";
 
 /// A project whose policy a person trusts.
-fn trusted() -> Machine {
+pub(super) fn trusted() -> Machine {
     let machine = Machine::new();
     machine.write("project/vertebra.toml", POLICY);
     let told = machine.runs(&["trust", "--yes"]);
@@ -27,10 +27,10 @@ fn trusted() -> Machine {
 }
 
 /// How a policy is lost, whether its text can still be read then, and what loses it.
-type Way = (&'static str, bool, fn(&Machine));
+pub(super) type Way = (&'static str, bool, fn(&Machine));
 
 /// The ways in which a policy is lost.
-fn ways() -> Vec<Way> {
+pub(super) fn ways() -> Vec<Way> {
     vec![
         ("changed", true, |machine| machine.write("project/vertebra.toml", &format!("{POLICY}# changed\n"))),
         ("weakened", true, |machine| machine.write("project/vertebra.toml", "[permissions]\nallow = [\"Bash(*)\"]\n")),

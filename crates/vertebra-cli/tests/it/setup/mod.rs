@@ -1,8 +1,10 @@
 //! Settings, trust, the choice of a model and the commands around them, as a person or a pipe sees them.
 
 mod backtest;
+mod broken;
 mod claude;
 mod commands;
+mod complex;
 mod hook;
 mod hooks;
 mod install;
@@ -10,6 +12,7 @@ mod lost;
 mod models;
 mod own;
 mod serve;
+mod served;
 mod sessions;
 mod settings;
 mod telemetry;
@@ -19,7 +22,8 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
-    path::PathBuf,
+    os::unix::fs::chown,
+    path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     sync::{Arc, Mutex, PoisonError},
     thread,
@@ -142,6 +146,14 @@ struct Told {
     code: i32,
     out: String,
     err: String,
+}
+
+/// Gives a folder and all that is in it to this user.
+fn given_to(path: &Path, user: u32) {
+    chown(path, Some(user), Some(user)).expect("given");
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        given_to(&entry.path(), user);
+    }
 }
 
 fn bash(command: &str) -> Value {

@@ -223,3 +223,29 @@ fn always_adds_exactly_the_rules_that_were_shown() {
     person.types("y");
     assert_eq!(person.waits_for_the_end(), 0);
 }
+
+#[test]
+fn with_broken_settings_the_error_is_on_the_screen_and_every_change_is_asked_about() {
+    for command in ["run", "chat"] {
+        let place = Place::new();
+        let turns = [bash("touch made.txt"), say("All done.")];
+        place.settings("[permissions]\nallow = [\"Bash(touch *)\"]\ndney = [\"Bash\"]\n");
+        let options: &[&str] = if command == "run" { &["make it"] } else { &[] };
+        let mut person = place.sits(command, &turns, options);
+        if command == "chat" {
+            person.waits_for("dney");
+            person.types("make it\r");
+        }
+        person.is_asked();
+        assert!(person.sees().contains("unknown key `dney`"), "{}", person.sees());
+        assert!(!place.path("made.txt").exists());
+        person.types("y");
+        person.waits_for("All done.");
+        assert!(place.path("made.txt").exists());
+        if command == "chat" {
+            person.waits_for("ctrl-d to quit");
+            person.types("\x04");
+        }
+        assert_eq!(person.waits_for_the_end(), 0);
+    }
+}

@@ -43,6 +43,13 @@ impl Place {
         fs::write(self.path(name), text).expect("a file");
     }
 
+    /// The user's settings.
+    pub(crate) fn settings(&self, text: &str) {
+        let folder = self.home.path().join(".config/vertebra");
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("vertebra.toml"), text).expect("a file");
+    }
+
     /// A pipe with a name: whoever opens one end waits for the other.
     pub(crate) fn fifo(&self, name: &str) -> PathBuf {
         let path = self.path(name);

@@ -3,10 +3,9 @@
 use std::{
     fs,
     os::unix::{
-        fs::{MetadataExt as _, PermissionsExt as _, chown},
+        fs::{MetadataExt as _, PermissionsExt as _},
         process::CommandExt as _,
     },
-    path::Path,
     process::{Command, Stdio},
     sync::{
         Arc,
@@ -15,7 +14,10 @@ use std::{
     thread,
 };
 
-use super::{super::say, Machine};
+use super::{
+    super::{given_to, say},
+    Machine,
+};
 
 /// A machine with one hook that runs this command, and an event for it.
 fn machine(command: &str) -> Machine {
@@ -138,14 +140,6 @@ fn a_hook_finds_its_helper_module_and_the_files_beside_it() {
             let told = machine.runs(&["hooks", "fire", &machine.event()]);
             assert!(told.out.contains("kind words"), "{command}: {}{}", told.out, told.err);
         }
-    }
-}
-
-/// Gives everything of a machine to this user.
-fn given_to(path: &Path, user: u32) {
-    chown(path, Some(user), Some(user)).expect("given");
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        given_to(&entry.path(), user);
     }
 }
 
