@@ -31,8 +31,8 @@ fn policy() -> Policy {
         let does = if number < 2 { "add_context = \"be quick\"" } else { "deny = \"no\"" };
         format!("[[hook]]\nname = \"hook-{number}\"\npoint = \"BeforeToolUse\"\nmatch = {matcher}\n{does}\n")
     };
-    let tools = (0..HOOKS).map(|number| format!("\"tool_{number}\", ")).collect::<String>();
-    let rest = format!("[tools]\nknown = [{tools}]\n[permissions]\ndeny = [\"Bash(shutdown *)\"]\n");
+    let tools: Vec<String> = (0..HOOKS).map(|number| format!("tool_{number}")).collect();
+    let rest = format!("[tools]\nknown = {tools:?}\n[permissions]\ndeny = [\"Bash(shutdown *)\"]\n");
     let text = (0..HOOKS).map(hook).collect::<String>() + &rest;
     let settings = parse(&text, Level::User, "bench.toml").expect("a policy").settings;
     Policy::new(&settings, &Services::default()).expect("hooks that can stand together")
