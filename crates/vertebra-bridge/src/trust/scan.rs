@@ -171,9 +171,9 @@ fn loads(words: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option
             operand.filter(|text| is_other(text)).map(|text| format!("sources `{}` of the project", crate::shown(text)))
         }
         ("find", _) => {
-            let begins = rest.iter().position(|word| {
-                matches!(word.text.as_deref(), Some("-exec" | "-execdir" | "-ok" | "-okdir"))
-            });
+            let begins = rest
+                .iter()
+                .position(|word| matches!(word.text.as_deref(), Some("-exec" | "-execdir" | "-ok" | "-okdir")));
             let inner = &rest[begins? + 1..];
             match inner.first().and_then(|word| word.text.as_deref()) {
                 Some("{}") => Some("runs what `find` finds".to_owned()),
@@ -215,7 +215,10 @@ fn loads(words: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option
         }
         (_, Known::Interpreter(Interpreter::Node)) => {
             let is_harmless = |option: &str| {
-                matches!(option, "--no-warnings" | "--experimental-strip-types" | "--enable-source-maps" | "--version" | "-v")
+                matches!(
+                    option,
+                    "--no-warnings" | "--experimental-strip-types" | "--enable-source-maps" | "--version" | "-v"
+                )
             };
             match options_first(rest).find(|option| !is_harmless(option)) {
                 Some(option) => Some(format!(
@@ -236,9 +239,9 @@ fn loads(words: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option
             };
             match options_first(rest).find(loads) {
                 Some(option) => Some(format!("runs `{base} {}`, which loads from a folder", crate::shown(option))),
-                None => operand
-                    .filter(|_| rest.first().is_some_and(|word| word.text.as_deref() == operand))
-                    .and_then(runs),
+                None => {
+                    operand.filter(|_| rest.first().is_some_and(|word| word.text.as_deref() == operand)).and_then(runs)
+                }
             }
         }
         (_, Known::Interpreter(Interpreter::Shell)) => {

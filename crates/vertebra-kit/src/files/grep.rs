@@ -220,7 +220,8 @@ impl Search<'_> {
         let Skipped { binary, large, closed, ruled } = self.skipped;
         let rules = "denied or asked about by rules";
         let too_large = format!("larger than {} bytes", self.job.bounds().search_bytes);
-        for (count, what) in [(binary, "binary"), (large, too_large.as_str()), (closed, "not readable"), (ruled, rules)] {
+        for (count, what) in [(binary, "binary"), (large, too_large.as_str()), (closed, "not readable"), (ruled, rules)]
+        {
             if count > 0 {
                 push_line(text, format_args!("[files not searched because they are {what}: {count}]"));
             }

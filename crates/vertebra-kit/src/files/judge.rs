@@ -23,13 +23,7 @@ impl Job {
     /// Refuses what rules deny, as a sentence about the file, and what rules ask about if the call named another path.
     /// `opened` is the file or folder itself; without it, it is what has this name in this open folder, there or not.
     /// `named` is the path in the call, absolute: for a search, where it begins.
-    pub(super) fn judge(
-        &self,
-        place: &Place,
-        opened: Option<&File>,
-        done: Use,
-        named: &Path,
-    ) -> Result<(), String> {
+    pub(super) fn judge(&self, place: &Place, opened: Option<&File>, done: Use, named: &Path) -> Result<(), String> {
         if done == Use::Read && !self.has_denials() {
             return Ok(());
         }
@@ -41,7 +35,9 @@ impl Job {
             return Err(format!("is off limits: rule `{rule}` denies it"));
         }
         if let Some(rule) = self.refusals.unasked(&self.names, done, &paths, named) {
-            return Err(format!("is a file that rule `{rule}` asks about: name the file itself, so that a person can be asked"));
+            return Err(format!(
+                "is a file that rule `{rule}` asks about: name the file itself, so that a person can be asked"
+            ));
         }
         if done == Use::Change && paths.iter().any(|path| self.is_protected(place, path)) {
             return Err(PROTECTED.to_owned());

@@ -54,10 +54,12 @@ mod tests {
         assert_eq!(Invisible::Label.treat(smuggled), "safe\\u{e0041}\\u{202e}text");
         assert_eq!(Invisible::Keep.treat(smuggled), smuggled);
         // A byte for each selector, a bit for each joiner, and letters that look like nothing.
-        assert_eq!(Invisible::Strip.treat("😀\u{fe00}\u{fe0f}\u{fe0e}").lines().next(), Some("😀\u{fe00}"));
+        assert_eq!(Invisible::Strip.treat("😀\u{fe00}\u{fe0f}\u{fe0e}").lines().next(), Some("😀"));
         assert_eq!(Invisible::Label.treat("a\u{200c}\u{200d}\u{200c}b"), "a\\u{200c}\\u{200d}\\u{200c}b");
         assert_eq!(Invisible::Label.treat("x\u{3164}\u{2800}y"), "x\\u{3164}\\u{2800}y");
-        for plain in ["\u{e0b0} icon", "❤\u{fe0f}\u{200d}🔥", "naïve 日本語", "می\u{200c}خواهم", "👨\u{200d}👩", "❤\u{fe0f}"] {
+        for plain in
+            ["\u{e0b0} icon", "❤\u{fe0f}\u{200d}🔥", "naïve 日本語", "می\u{200c}خواهم", "👨\u{200d}👩", "❤\u{fe0f}"]
+        {
             assert!(matches!(Invisible::Strip.treat(plain), Cow::Borrowed(_)), "{plain}");
         }
     }

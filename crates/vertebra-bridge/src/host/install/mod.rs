@@ -93,8 +93,9 @@ pub fn plan(host: &'static Host, scope: Scope, place: &Place<'_>, program: &Path
             Form::Json { empty, gate, entry } => {
                 let before = read(&file)?;
                 let text = before.clone().filter(|text| !is_blank(text)).unwrap_or_else(|| fresh(empty));
-                let entry =
-                    |moment: &Moment| entry_of(host, moment, if moment.is_gate() { gate } else { entry }, program, scope);
+                let entry = |moment: &Moment| {
+                    entry_of(host, moment, if moment.is_gate() { gate } else { entry }, program, scope)
+                };
                 let after = with_entries(&file, text, host, entry)?;
                 let own = before.clone().map(|text| without_entries(&file, text, host)).transpose()?;
                 edits.push(Edit { path: file, before, own, after: Some(after), executable: false });

@@ -10,8 +10,8 @@ use std::{
 
 use rustix::{
     fs::{
-        AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fcntl_getfl, fcntl_setfl, fstat, ftruncate, linkat, mkdirat,
-        mknodat, openat, renameat_with, symlinkat, unlinkat,
+        AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fcntl_getfl, fcntl_setfl, fstat, ftruncate, linkat,
+        mkdirat, mknodat, openat, renameat_with, symlinkat, unlinkat,
     },
     io::Errno,
 };
@@ -460,9 +460,16 @@ impl Minder {
 
 /// What a new mode means for what has the old one.
 fn mode_changes(found: &Stat, mode: u32) -> Vec<Change> {
-    let executes = mode & 0o111 != 0 && FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-    let closes = found.st_mode & !mode & 0o500 != 0;
-    [executes.then_some(Change::Execute), closes.then_some(Change::Close)].into_iter().flatten().collect()
+    let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+    let taken = found.st_mode & !mode;
+    [
+        (is_file && mode & 0o111 != 0, Change::Execute),
+        (is_file && taken & 0o100 != 0, Change::Disarm),
+        (taken & if is_file { 0o400 } else { 0o500 } != 0, Change::Close),
+    ]
+    .into_iter()
+    .filter_map(|(holds, change)| holds.then_some(change))
+    .collect()
 }
 
 /// Changes the mode of what a handle leads to.

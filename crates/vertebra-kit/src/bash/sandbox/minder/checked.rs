@@ -44,7 +44,9 @@ impl Checked {
         loop {
             match read(&self.from, &mut buffer) {
                 Ok(0) => break,
-                Ok(count) if self.bytes.len() + count <= self.content.most_bytes() => self.bytes.extend(&buffer[..count]),
+                Ok(count) if self.bytes.len() + count <= self.content.most_bytes() => {
+                    self.bytes.extend(&buffer[..count])
+                }
                 Err(Errno::AGAIN) => return false,
                 Err(Errno::INTR) => {}
                 // Too long, or broken: whoever writes on gets an error.

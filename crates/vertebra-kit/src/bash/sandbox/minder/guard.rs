@@ -41,7 +41,9 @@ pub(super) enum Change {
     Write,
     /// Make it a program.
     Execute,
-    /// Take away the owner's right to read it, run it or look into it.
+    /// Make it no program any more.
+    Disarm,
+    /// Take away the owner's right to read it or look into it.
     Close,
     Remove,
     /// Rename it to something else.
@@ -285,7 +287,8 @@ impl Guard {
             }
             Protection::GitConfig => match change {
                 Change::MakeFile | Change::ArriveFile => Verdict::IfHarmless(Content::Config),
-                Change::Execute => Verdict::Yes,
+                // So git tries whether there are modes.
+                Change::Execute | Change::Disarm => Verdict::Yes,
                 Change::Remove => yes_if(!self.is_own(&path)),
                 _ => Verdict::No,
             },
@@ -297,7 +300,7 @@ impl Guard {
             Protection::GitIndex => match change {
                 Change::MakeFile | Change::Write | Change::ArriveFile => Verdict::IfHarmless(Content::Index),
                 // A part of the name of a submodule may be called like this.
-                Change::MakeFolder | Change::Remove | Change::Leave | Change::Execute => Verdict::Yes,
+                Change::MakeFolder | Change::Remove | Change::Leave | Change::Execute | Change::Disarm => Verdict::Yes,
                 _ => Verdict::No,
             },
         }
@@ -311,7 +314,7 @@ impl Guard {
                 !self.pinned.contains(&identity)
                     && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
             }
-            Change::Close => {
+            Change::Disarm | Change::Close => {
                 !self.pinned.contains(&identity)
                     && !self.has_protected_name(found)
                     && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
@@ -331,7 +334,7 @@ impl Guard {
             || (self.may_touch(path, found, change)
                 && match self.protection(path) {
                     Protection::Free | Protection::GitHead => true,
-                    Protection::GitConfig | Protection::GitIndex => change == Change::Execute,
+                    Protection::GitConfig | Protection::GitIndex => matches!(change, Change::Execute | Change::Disarm),
                     _ => false,
                 })
     }
