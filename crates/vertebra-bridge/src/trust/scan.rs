@@ -60,8 +60,8 @@ fn of_text(
         let is_export = matches!(exports, Some("export" | "declare" | "typeset" | "readonly" | "local"));
         found.extend(by_hand.chain(exported.filter(|_| is_export)).filter(|name| is_loading(name)).map(sets));
         match code(&command.words) {
-            Some(Some(inner)) => found.extend(of_text(&inner, value, folder, root, depth + 1)),
-            Some(None) => found.push("runs a text that is known only when it runs".to_owned()),
+            Some(Code::Known(inner)) => found.extend(of_text(&inner, value, folder, root, depth + 1)),
+            Some(Code::Unknown) => found.push("runs a text that is known only when it runs".to_owned()),
             None => found.extend(loads(&command.words, folder, root, Unknown::Passes)),
         }
     }
@@ -73,7 +73,7 @@ fn of_text(
         !matches!(part, "$PATH" | "${PATH}")
             && !part.starts_with("$HOME/")
             && !part.starts_with("~/")
-            && !(part.starts_with('/') && !plain(Path::new(part)).starts_with(root))
+            && (!part.starts_with('/') || plain(Path::new(part)).starts_with(root))
     };
     for (at, name) in paths {
         let rest = &text[at + name.len()..];
@@ -92,14 +92,27 @@ fn sets(name: &str) -> String {
     format!("sets `{name}`, by which programs load what they find")
 }
 
-/// Returns the text that a command runs as commands of a shell. It is unknown if it is made when the script runs.
-fn code(words: &[Word]) -> Option<Option<String>> {
+/// A text that a command runs as commands of a shell.
+enum Code {
+    Known(String),
+    /// It is made when the script runs.
+    Unknown,
+}
+
+impl From<Option<String>> for Code {
+    fn from(text: Option<String>) -> Self {
+        text.map_or(Self::Unknown, Self::Known)
+    }
+}
+
+/// Returns the text that a command runs as commands of a shell.
+fn code(words: &[Word]) -> Option<Code> {
     let (word, rest) = words.split_first()?;
     let name = word.text.as_deref()?;
     let base = name.rsplit('/').next().unwrap_or(name);
     if base == "eval" {
         let known: Option<Vec<&str>> = rest.iter().map(|word| word.text.as_deref()).collect();
-        return Some(known.map(|words| words.join(" ")));
+        return Some(known.map(|words| words.join(" ")).into());
     }
     if !is_shell(base) {
         return None;
@@ -111,11 +124,11 @@ fn code(words: &[Word]) -> Option<Option<String>> {
         texts.filter(|text| !text.starts_with("--")).any(|text| text.contains(letter))
     };
     if has('c') {
-        return Some(rest.get(options).and_then(|word| word.text.clone()));
+        return Some(rest.get(options).and_then(|word| word.text.clone()).into());
     }
     let asks_version = rest.iter().any(|word| word.text.as_deref() == Some("--version"));
     // Without an operand it runs what it reads.
-    ((options == rest.len() && !asks_version) || has('s')).then_some(None)
+    ((options == rest.len() && !asks_version) || has('s')).then_some(Code::Unknown)
 }
 
 /// What becomes of a program of which nothing is known.
@@ -170,17 +183,7 @@ fn loads(words: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option
         ("." | "source", _) => {
             operand.filter(|text| is_other(text)).map(|text| format!("sources `{}` of the project", crate::shown(text)))
         }
-        ("find", _) => {
-            let begins = rest
-                .iter()
-                .position(|word| matches!(word.text.as_deref(), Some("-exec" | "-execdir" | "-ok" | "-okdir")));
-            let inner = &rest[begins? + 1..];
-            match inner.first().and_then(|word| word.text.as_deref()) {
-                Some("{}") => Some("runs what `find` finds".to_owned()),
-                _ if code(inner).is_some_and(|code| code.is_none()) => Some("runs what `find` finds".to_owned()),
-                _ => loads(inner, folder, root, unknown),
-            }
-        }
+        ("find", _) => found_by(rest, folder, root, unknown),
         (_, Known::Wrapper) | ("xargs" | "parallel" | "sudo" | "doas" | "setsid", _) => {
             let set = |word: &&Word| {
                 let name = word.text.as_deref().and_then(|text| text.split_once('=')).map(|(name, _)| name);
@@ -197,7 +200,7 @@ fn loads(words: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option
             }
             let inner = &rest[inner?..];
             match code(inner) {
-                Some(None) if unknown == Unknown::Passes => Some(format!("runs what `{base}` is given")),
+                Some(Code::Unknown) if unknown == Unknown::Passes => Some(format!("runs what `{base}` is given")),
                 _ => loads(inner, folder, root, unknown),
             }
         }
@@ -251,6 +254,18 @@ fn loads(words: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option
             Some(format!("is run by `{}`, of which nothing is known", crate::shown(base)))
         }
         (_, Known::Interpreter(Interpreter::Filter) | Known::Bounded | Known::Unknown) => None,
+    }
+}
+
+/// Returns what `find` runs, if that is outside the folder.
+fn found_by(rest: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option<String> {
+    let begins =
+        rest.iter().position(|word| matches!(word.text.as_deref(), Some("-exec" | "-execdir" | "-ok" | "-okdir")));
+    let inner = &rest[begins? + 1..];
+    match inner.first().and_then(|word| word.text.as_deref()) {
+        Some("{}") => Some("runs what `find` finds".to_owned()),
+        _ if matches!(code(inner), Some(Code::Unknown)) => Some("runs what `find` finds".to_owned()),
+        _ => loads(inner, folder, root, unknown),
     }
 }
 

@@ -61,10 +61,10 @@ impl Refusals {
 
     /// Returns the rule by which a person has to be asked about a file with one of these absolute paths, and was not asked,
     /// because the path that the call named is not one that the rule is about.
-    pub(crate) fn unasked(&self, names: &[String], done: Use, paths: &[PathBuf], named: &Path) -> Option<&str> {
-        let named = [named.to_owned()];
+    pub(crate) fn unasked(&self, names: &[String], done: Use, paths: &[PathBuf], asked: &Path) -> Option<&str> {
+        let asked = [asked.to_owned()];
         let is_unasked =
-            |rule: &&Rule| self.applies(rule, names, done, paths) && !self.applies(rule, names, done, &named);
+            |rule: &&Rule| self.applies(rule, names, done, paths) && !self.applies(rule, names, done, &asked);
         self.questions.iter().find(is_unasked).map(|rule| &**rule.text())
     }
 

@@ -71,7 +71,7 @@ pub(crate) fn targets(folder: &Path, variable: Variable<'_>) -> Vec<PathBuf> {
     let mut search = Search { folder, home: variable("HOME").map(PathBuf::from), files: Vec::new(), found: Vec::new() };
     // A hook may be a link to a script in the work tree, and so may a configuration file.
     for path in found.paths.iter().filter(|path| path.is_symlink()) {
-        search.add(path.clone());
+        search.add(path);
     }
     let own = search.own_files(variable);
     for (work_tree, files) in &found.configured {
@@ -107,12 +107,11 @@ impl Search<'_> {
             self.add_link(&git.join("attributes"));
         }
         let mut files = Vec::new();
-        match variable("GIT_CONFIG_GLOBAL") {
-            Some(set) => files.push(set.into()),
-            None => {
-                files.extend(git.map(|git| git.join("config")));
-                files.extend(self.home.as_ref().map(|home| home.join(".gitconfig")));
-            }
+        if let Some(set) = variable("GIT_CONFIG_GLOBAL") {
+            files.push(set.into());
+        } else {
+            files.extend(git.map(|git| git.join("config")));
+            files.extend(self.home.as_ref().map(|home| home.join(".gitconfig")));
         }
         if variable("GIT_CONFIG_NOSYSTEM").is_none_or(|set| set.is_empty()) {
             files.push(variable("GIT_CONFIG_SYSTEM").map_or_else(|| "/etc/gitconfig".into(), PathBuf::from));
@@ -138,12 +137,13 @@ impl Search<'_> {
             let Some(value) = text(entry) else { continue };
             if matches!(&*entry.section, "include" | "includeif") && entry.key == "path" {
                 let included = self.expanded(value, file.parent().unwrap_or(file));
-                self.add(included.clone());
+                self.add(&included);
                 self.file(&included, work_tree);
             } else if is(entry, "core", "hookspath") {
                 self.hooks(&self.expanded(value, work_tree));
             } else if PATHS.iter().any(|(section, key)| is(entry, section, key)) {
-                self.add(self.expanded(value, work_tree));
+                let named = self.expanded(value, work_tree);
+                self.add(&named);
             } else if !DATA.iter().any(|(section, key)| is(entry, section, key)) && harmless(file, entry).is_err() {
                 self.command(value, work_tree);
             }
@@ -156,9 +156,11 @@ impl Search<'_> {
             self.add_link(&entry.path());
         }
         if self.folder.starts_with(plain(folder)) {
-            HOOKS.iter().for_each(|name| self.add(folder.join(name)));
+            for name in HOOKS {
+                self.add(&folder.join(name));
+            }
         } else {
-            self.add(folder.to_owned());
+            self.add(folder);
         }
     }
 
@@ -169,12 +171,12 @@ impl Search<'_> {
             // Without a slash it may be any word, and a folder may be an argument: nobody could work there any more.
             let path = self.expanded(word, work_tree);
             if path.is_file() || (word.contains('/') && path.symlink_metadata().is_err()) {
-                self.add(path);
+                self.add(&path);
             }
             // `$(git rev-parse --show-toplevel)/scripts/x` ends like this.
             let from_root = work_tree.join(word.trim_start_matches('/'));
             if word.starts_with('/') && from_root.is_file() {
-                self.add(from_root);
+                self.add(&from_root);
             }
         }
     }
@@ -192,13 +194,13 @@ impl Search<'_> {
         if let Ok(real) = path.canonicalize()
             && real != path
         {
-            self.add(real);
+            self.add(&real);
         }
     }
 
     /// Adds a path by its name and by the place it leads to, if it lies in the folder.
-    fn add(&mut self, path: PathBuf) {
-        let path = plain(&path);
+    fn add(&mut self, path: &Path) {
+        let path = plain(path);
         let real = path.canonicalize().ok();
         for path in [Some(path), real].into_iter().flatten() {
             if path.starts_with(self.folder) && path != self.folder && self.found.len() < MAX_TARGETS {

@@ -17,6 +17,7 @@ fn of(path: &str) -> Protection {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn every_path_that_decides_what_git_executes_is_ruled() {
     let cases: &[(Protection, &[&str])] = &[
         (GitEntry, &["/p/.git", "/p/sub/.GIT", "/p/a/b/.git", "/p/store/main/.git"]),

@@ -40,12 +40,12 @@ impl Checked {
 
     /// Reads on. True once everything has come, and the file was made or refused.
     pub(super) fn finish(&mut self) -> bool {
-        let mut buffer = [0; 64 * 1024];
+        let mut buffer = [0; 16 * 1024];
         loop {
             match read(&self.from, &mut buffer) {
                 Ok(0) => break,
                 Ok(count) if self.bytes.len() + count <= self.content.most_bytes() => {
-                    self.bytes.extend(&buffer[..count])
+                    self.bytes.extend(&buffer[..count]);
                 }
                 Err(Errno::AGAIN) => return false,
                 Err(Errno::INTR) => {}
