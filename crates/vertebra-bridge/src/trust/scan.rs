@@ -263,7 +263,13 @@ fn found_by(rest: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Opti
         rest.iter().position(|word| matches!(word.text.as_deref(), Some("-exec" | "-execdir" | "-ok" | "-okdir")));
     let inner = &rest[begins? + 1..];
     match inner.first().and_then(|word| word.text.as_deref()) {
-        Some("{}") => Some("runs what `find` finds".to_owned()),
+        Some("{}") | None => Some("runs what `find` finds".to_owned()),
+        Some(name)
+            if is_shell(name.rsplit('/').next().unwrap_or(name))
+                && inner.get(1).is_none_or(|word| word.text.as_deref().is_none_or(|text| text == "{}")) =>
+        {
+            Some("runs what `find` finds".to_owned())
+        }
         _ if matches!(code(inner), Some(Code::Unknown)) => Some("runs what `find` finds".to_owned()),
         _ => loads(inner, folder, root, unknown),
     }
