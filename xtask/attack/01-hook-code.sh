@@ -161,3 +161,55 @@ script_among_work_files() {
     guard '["./check.sh"]'
     broken_if vertebra trust --yes
 }
+
+# The first line of a hook sets PYTHONPATH
+python_path_in_first_line() {
+    mkdir -p .vertebra/hooks; printf '#!/usr/bin/env -S PYTHONPATH=. python3\nimport helper\n' > .vertebra/hooks/check; chmod +x .vertebra/hooks/check
+    guard '".vertebra/hooks/check"'
+    is_control || vertebra trust --yes > /dev/null 2>&1
+    agent "echo 'open(\"$MARK\", \"w\")' > helper.py"
+    hook_runs .vertebra/hooks/check
+    broken_if_marked
+}
+
+# The first line of a Perl hook names a folder of modules
+perl_folder_in_first_line() {
+    lacks perl && return
+    mkdir -p .vertebra/hooks; printf '#!/usr/bin/perl -I.\nuse Helper;\n' > .vertebra/hooks/check.pl
+    guard '["perl", ".vertebra/hooks/check.pl"]'
+    is_control || vertebra trust --yes > /dev/null 2>&1
+    agent "echo 'open(F, q{>}, q{$MARK}); 1;' > Helper.pm"
+    hook_runs 'perl .vertebra/hooks/check.pl'
+    broken_if_marked
+}
+
+# A shell hook sets PYTHONPATH for a script beside it
+python_path_in_script() {
+    mkdir -p .vertebra/hooks; printf 'export PYTHONPATH=.\npython3 "$(dirname "$0")/x.py"\n' > .vertebra/hooks/check.sh
+    echo 'import helper' > .vertebra/hooks/x.py
+    guard '["sh", ".vertebra/hooks/check.sh"]'
+    is_control || vertebra trust --yes > /dev/null 2>&1
+    agent "echo 'open(\"$MARK\", \"w\")' > helper.py"
+    hook_runs 'sh .vertebra/hooks/check.sh'
+    broken_if_marked
+}
+
+# A shell hook reads the commands that it runs
+commands_that_are_read() {
+    mkdir -p .vertebra/hooks; printf 'eval "$(cat rules.txt)"; sh < rules.txt; cat rules.txt | sh\n' > .vertebra/hooks/check.sh
+    guard '["sh", ".vertebra/hooks/check.sh"]'
+    is_control || vertebra trust --yes > /dev/null 2>&1
+    agent "echo 'touch $MARK' > rules.txt"
+    hook_runs 'sh .vertebra/hooks/check.sh'
+    broken_if_marked
+}
+
+# A shell hook looks for programs in the project
+path_in_script() {
+    mkdir -p .vertebra/hooks; printf 'PATH=.:$PATH\ncheck-it\n' > .vertebra/hooks/check.sh
+    guard '["sh", ".vertebra/hooks/check.sh"]'
+    is_control || vertebra trust --yes > /dev/null 2>&1
+    agent "printf '#!/bin/sh\ntouch $MARK\n' > check-it; chmod +x check-it"
+    hook_runs 'sh .vertebra/hooks/check.sh'
+    broken_if_marked
+}

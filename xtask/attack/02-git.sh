@@ -209,3 +209,170 @@ rebase_todo() {
     git rebase --continue > /dev/null 2>&1
     broken_if_marked
 }
+
+# The folder of hooks that the person already set, in the work tree
+existing_hooks_path() {
+    repository
+    mkdir -p .githooks; printf '#!/bin/sh\n' > .githooks/pre-commit; chmod +x .githooks/pre-commit
+    git config core.hooksPath .githooks
+    agent "printf '#!/bin/sh\ntouch $MARK\n' > .githooks/pre-commit; printf '#!/bin/sh\ntouch $MARK\n' > .githooks/post-commit; chmod +x .githooks/post-commit; rm -rf .githooks; mkdir .githooks && printf '#!/bin/sh\ntouch $MARK\n' > .githooks/pre-commit && chmod +x .githooks/pre-commit"
+    echo y > y; git add y; git commit -qm y > /dev/null 2>&1
+    broken_if_marked
+}
+
+# The folder of hooks that the person set in their own configuration, and that is not there yet
+absent_hooks_path() {
+    repository
+    git config --global core.hooksPath tools/git
+    agent "mkdir -p tools/git; printf '#!/bin/sh\ntouch $MARK\n' > tools/git/pre-commit; chmod +x tools/git/pre-commit" "mkdir -p t2/git; printf '#!/bin/sh\ntouch $MARK\n' > t2/git/pre-commit; chmod +x t2/git/pre-commit; mv t2 tools"
+    echo y > y; git add y; git commit -qm y > /dev/null 2>&1
+    broken_if_marked
+}
+
+# The folder above the folder of hooks is moved, and another takes its place
+hooks_path_moved() {
+    repository
+    mkdir -p tools/git; git config core.hooksPath tools/git
+    agent "mv tools old; mkdir -p tools/git; printf '#!/bin/sh\ntouch $MARK\n' > tools/git/pre-commit; chmod +x tools/git/pre-commit"
+    echo y > y; git add y; git commit -qm y > /dev/null 2>&1
+    broken_if_marked
+}
+
+# The file tool writes into the folder of hooks
+file_tool_writes_hooks_path() {
+    repository
+    mkdir -p .githooks; git config core.hooksPath .githooks
+    printf '#!/bin/sh\n' > .githooks/pre-commit; chmod +x .githooks/pre-commit
+    if is_control; then
+        printf '#!/bin/sh\ntouch %s\n' "$MARK" > .githooks/pre-commit
+    else
+        { echo '{"call": {"tool": "read_file", "args": {"path": ".githooks/pre-commit"}}}'
+          printf '{"call": {"tool": "write_file", "args": {"path": ".githooks/pre-commit", "content": %s}}}\n' "$(json "$(printf '#!/bin/sh\ntouch %s\n' "$MARK")")"; } > "$ROOT/script.jsonl"
+        play "${AGENT_OPTIONS[@]}"
+    fi
+    echo y > y; git add y; git commit -qm y > /dev/null 2>&1
+    broken_if_marked
+}
+
+# A hook is a link to a script in the work tree
+hook_is_a_link() {
+    repository
+    mkdir -p scripts; printf '#!/bin/sh\n' > scripts/pre-commit; chmod +x scripts/pre-commit
+    mkdir -p .git/hooks; ln -s ../../scripts/pre-commit .git/hooks/pre-commit
+    agent "printf '#!/bin/sh\ntouch $MARK\n' > scripts/pre-commit; mv scripts/pre-commit p; printf '#!/bin/sh\ntouch $MARK\n' > scripts/pre-commit; chmod +x scripts/pre-commit"
+    echo y > y; git add y; git commit -qm y > /dev/null 2>&1
+    broken_if_marked
+}
+
+# A file in the work tree that the configuration includes already
+existing_include() {
+    repository
+    : > shared.gitconfig; git config include.path ../shared.gitconfig
+    agent "printf '[core]\n\tfsmonitor = \"touch $MARK; true\"\n' > shared.gitconfig"
+    git status > /dev/null 2>&1
+    broken_if_marked
+}
+
+# A script in the work tree that the configuration starts already
+existing_fsmonitor() {
+    repository
+    printf '#!/bin/sh\n' > watch.sh; chmod +x watch.sh; git config core.fsmonitor "$PROJECT/watch.sh"
+    agent "printf '#!/bin/sh\ntouch $MARK\n' > watch.sh"
+    git status > /dev/null 2>&1
+    broken_if_marked
+}
+
+# A script in the work tree that a filter starts already
+existing_filter() {
+    repository
+    mkdir tools; printf '#!/bin/sh\ncat\n' > tools/clean.sh; git config filter.x.clean 'sh tools/clean.sh %f'
+    echo '*.txt filter=x' > .gitattributes
+    agent "printf '#!/bin/sh\ntouch $MARK\ncat\n' > tools/clean.sh"
+    echo changed > file.txt; git add . > /dev/null 2>&1
+    broken_if_marked
+}
+
+# A script in the work tree that an alias of the person starts
+existing_alias() {
+    repository
+    mkdir tools; printf '#!/bin/sh\n' > tools/st; chmod +x tools/st
+    git config --global alias.st '!$(git rev-parse --show-toplevel)/tools/st'
+    agent "printf '#!/bin/sh\ntouch $MARK\n' > tools/st"
+    git st > /dev/null 2>&1
+    broken_if_marked
+}
+
+# The person's own configuration is a link into the work tree
+global_config_is_a_link() {
+    repository
+    mv "$GIT_CONFIG_GLOBAL" gitconfig; ln -s "$PROJECT/gitconfig" "$GIT_CONFIG_GLOBAL"
+    agent "printf '[core]\n\tfsmonitor = \"touch $MARK; true\"\n' >> gitconfig"
+    git status > /dev/null 2>&1
+    broken_if_marked
+}
+
+_index="import hashlib, struct, subprocess, sys
+def oid(*words, stdin=None): return bytes.fromhex(subprocess.run(['git', *words], input=stdin, capture_output=True).stdout.decode().strip())
+hook = oid('hash-object', '-w', '--stdin', stdin=b'#!/bin/sh\ntouch $MARK\n')
+def entry(name, oid, mode):
+    e = struct.pack('>10I', 0, 0, 0, 0, 0, 0, mode, 0, 0, 0) + oid + struct.pack('>H', len(name)) + name.encode()
+    return e + b'\0' * (8 - len(e) % 8)
+entries = [entry(sys.argv[1], hook, 0o100755), entry('file.txt', oid('rev-parse', 'HEAD:file.txt'), 0o100644)]
+b = b'DIRC' + struct.pack('>II', 2, len(entries)) + b''.join(entries)
+open(sys.argv[2], 'wb').write(b + hashlib.sha1(b).digest())"
+
+# An entry of the index is a hook, and git restore makes it
+index_names_a_hook() {
+    lacks python3 && return
+    repository
+    agent "python3 -c \"$_index\" .git/hooks/post-index-change .git/index; python3 -c \"$_index\" .git/hooks/post-index-change .git/index.lock && mv .git/index.lock .git/index"
+    git restore . > /dev/null 2>&1; touch file.txt; git status > /dev/null 2>&1
+    broken_if_marked
+}
+
+# An entry of the index lies outside of the work tree, and git restore makes it
+index_names_a_file_outside() {
+    lacks python3 && return
+    repository
+    agent "python3 -c \"$_index\" ../outside/MARK i && mv i .git/index"
+    git restore . > /dev/null 2>&1
+    broken_if_marked
+}
+
+# The way to merge of a rebase that stopped is a program in the work tree
+rebase_strategy() {
+    repository
+    for n in 1 2 3; do echo $n > f$n; git add .; git commit -qm $n; done
+    GIT_SEQUENCE_EDITOR="sed -i -e '1i break' -e '1!G;h;\$!d'" git rebase -qi HEAD~2 > /dev/null 2>&1
+    agent "mkdir git-merge-x; printf '#!/bin/sh\ntouch $MARK\nexit 1\n' > git-merge-x/evil; chmod +x git-merge-x/evil; echo x/evil > .git/rebase-merge/strategy; : > .git/rebase-merge/strategy_opts"
+    git rebase --continue > /dev/null 2>&1
+    broken_if_marked
+}
+
+# The hook of the person is switched off by its mode
+hook_mode() {
+    repository
+    mkdir -p .git/hooks; printf '#!/bin/sh\nexit 1\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
+    agent "chmod -x .git/hooks/pre-commit" "python3 -c 'import os; os.chmod(\".git/hooks/pre-commit\", 0o644); f = os.open(\".git/hooks/pre-commit\", os.O_RDONLY); os.fchmod(f, 0o600)'" "chmod 644 .git/hooks/*"
+    echo y > y; git add y
+    broken_if git commit -qm y
+}
+
+# The hook of the person is switched off by an access list
+hook_access_list() {
+    lacks python3 && return
+    repository
+    mkdir -p .git/hooks; printf '#!/bin/sh\nexit 1\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
+    agent "python3 -c 'import os, struct; os.setxattr(\".git/hooks/pre-commit\", \"system.posix_acl_access\", struct.pack(\"<I\", 2) + b\"\".join(struct.pack(\"<HHI\", tag, rights, 0xffffffff) for tag, rights in [(1, 6), (4, 4), (32, 4)]))'"
+    echo y > y; git add y
+    broken_if git commit -qm y
+}
+
+# An older hard link to a protected file, deep in the tree
+deep_hard_link() {
+    repository
+    mkdir -p a/b/c/.git/hooks x/y; git init -q a/b/c; ln a/b/c/.git/config x/y/other
+    agent "printf '[core]\n\tfsmonitor = \"touch $MARK; true\"\n' >> x/y/other"
+    (cd a/b/c && git status) > /dev/null 2>&1
+    broken_if_marked
+}

@@ -80,3 +80,28 @@ read_file_through_a_hard_link() {
     call read_file '{"path": "other.txt"}' 'cat other.txt'
     broken_if_leaked
 }
+
+# A link is exchanged while read_file reads it, and a rule asks about the file, eighty times
+asked_file_under_a_race() {
+    echo "$SECRET" > secret.txt; echo harmless > open.txt; ln -s open.txt link.txt
+    printf '[permissions]\nask = ["Read(secret.txt)"]\n' > vertebra.toml; trusted
+    AGENT_OPTIONS+=(--max-steps 200)
+    while :; do ln -sfn secret.txt "$ROOT/l" && mv -fT "$ROOT/l" link.txt; ln -sfn open.txt "$ROOT/l" && mv -fT "$ROOT/l" link.txt; done 2> /dev/null &
+    swapper=$!
+    if is_control; then
+        for _ in $(seq 80); do cat link.txt >> "$LOG" 2> /dev/null; done
+    else
+        for _ in $(seq 80); do echo '{"call": {"tool": "read_file", "args": {"path": "link.txt"}}}'; done > "$ROOT/script.jsonl"
+        play "${AGENT_OPTIONS[@]}"
+    fi
+    kill $swapper; wait $swapper 2> /dev/null
+    broken_if_leaked
+}
+
+# A file that a rule asks about, by a search for its lines
+asked_file_in_a_search() {
+    mkdir d; echo "$SECRET" > d/secret.txt
+    printf '[permissions]\nask = ["Read(d/secret.txt)"]\n' > vertebra.toml; trusted
+    call grep '{"pattern": "s3cr3t", "path": "d"}' 'grep s3cr3t d/*'
+    broken_if_leaked
+}

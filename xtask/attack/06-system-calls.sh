@@ -249,3 +249,10 @@ makes_policy_below() {
 makes_envrc_in_capitals() {
     _made .ENVRC 'echo x > .ENVRC'
 }
+
+# A command changes the mode of a file outside
+mode_outside() {
+    echo x > "$OUTSIDE/f"; chmod 600 "$OUTSIDE/f"
+    agent "chmod 666 $OUTSIDE/f" "python3 -c 'import os; os.fchmod(os.open(\"$OUTSIDE/f\", os.O_RDONLY), 0o666)'"
+    broken_if test "$(stat -c %a "$OUTSIDE/f")" != 600
+}

@@ -145,3 +145,16 @@ too_many_rules_of_project() {
     is_control || vertebra trust --yes > /dev/null 2>&1
     broken_if _passes
 }
+
+# Both records and the settings are removed, and a host was installed
+everything_removed_after_install() {
+    no_control && return
+    mkdir -p "$HOME/.claude"; echo '{}' > "$HOME/.claude/settings.json"
+    vertebra install --host claude-code --user > "$ROOT/i.log" 2>&1 < /dev/null || { cat "$ROOT/i.log"; exit 2; }
+    _policy
+    rm -rf "$HOME/.local/state/vertebra" "$HOME/.config/vertebra" vertebra.toml
+    local line
+    line=$(grep -o '"[^"]*--event PreToolUse[^"]*"' "$HOME/.claude/settings.json" | head -1 | tr -d '"')
+    answer=$(printf '{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": %s, "tool_name": "Bash", "tool_input": {"command": "touch x"}}' "$(json "$PROJECT")" | sh -c "$line" 2> /dev/null)
+    broken_if test -z "${answer##*\{\}*}" -o -z "$answer"
+}

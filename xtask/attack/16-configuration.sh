@@ -111,3 +111,37 @@ trusts_in_our_agent() {
     agent 'vertebra trust --yes'
     broken_if grep -qs "$PROJECT" "$HOME/.local/state/vertebra/trust.json"
 }
+
+# vertebra sessions answer, by a copy of the program
+answers_by_a_copy() {
+    _policy_installed
+    cp "$(command -v vertebra)" x; printf ' ' >> x
+    broken_if _never './x sessions answer last --approve'
+}
+
+# vertebra sessions answer, by a link to the program
+answers_by_a_link() {
+    _policy_installed
+    ln -s "$(command -v vertebra)" x
+    broken_if _never './x sessions answer last --approve'
+}
+
+# vertebra sessions answer, by a copy that the loader starts
+answers_by_the_loader() {
+    _policy_installed
+    cp "$(command -v vertebra)" x
+    broken_if _never '/lib64/ld-linux-x86-64.so.2 ./x sessions answer last --approve'
+}
+
+# vertebra sessions answer, by a copy that the same line makes
+answers_by_a_copy_made_at_once() {
+    _policy_installed
+    broken_if _never 'cat /proc/$PPID/exe > x; chmod +x x; ./x sessions answer last --approve'
+}
+
+# vertebra trust, by a copy of the program
+trusts_by_a_copy() {
+    _policy_installed
+    cp "$(command -v vertebra)" x
+    broken_if _never './x trust --yes'
+}

@@ -111,6 +111,9 @@ pub(crate) fn install(options: &Options) -> anyhow::Result<ExitCode> {
             println!("{}", host.remark);
         }
     }
+    if let Some(store) = world.store().filter(|_| !options.dry_run && options.scope() == Scope::User) {
+        store.begin()?;
+    }
     let others = [world.managed.clone(), place.project.join(FILE_NAME)];
     let own = world.user_settings().filter(|own| !own.is_file());
     if let Some(own) = own.filter(|_| !others.iter().any(|file| file.is_file())) {

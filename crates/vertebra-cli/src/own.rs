@@ -81,6 +81,7 @@ fn in_command(command: &str, ground: &Ground, scripts_left: &mut usize) -> Optio
         lines.push(whole.clone());
     }
     for line in &lines {
+        worst = worst.max(in_disguise(line, ground));
         for (path, counts) in scripts(line, &whole, Path::new(&ground.here)) {
             if worst == Some(Decision::Deny) || *scripts_left == 0 {
                 return worst;
@@ -93,6 +94,96 @@ fn in_command(command: &str, ground: &Ground, scripts_left: &mut usize) -> Optio
         }
     }
     worst
+}
+
+/// Returns what a line decides on if one of its words is this program under another name: a copy, a link, or a program that
+/// cannot be read and is told the same words.
+fn in_disguise(line: &[String], ground: &Ground) -> Option<Decision> {
+    let mut worst = None;
+    for (at, program) in line.iter().enumerate() {
+        let said = &line[at + 1..];
+        // Other programs have a command `install` or `trust` too, so what counts is which program it is.
+        let is_telling = |word: &String| DECIDE.contains(&word.as_str()) || word.starts_with("--trust");
+        if !said.iter().any(is_telling) || worst == Some(Decision::Deny) {
+            continue;
+        }
+        let quoted = said.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+        let told = judge(&format!("vertebra {}", quoted.collect::<Vec<_>>().join(" ")), ground);
+        if !told.classes.contains(&Class::OwnPolicy) {
+            continue;
+        }
+        let counts = match identity(program, Path::new(&ground.here)) {
+            Identity::Ours => true,
+            Identity::Other => false,
+            // Nobody else has such a command. For the rest, a person says which program it is.
+            Identity::Unknown => told.decision == Decision::Deny || said.first().is_some_and(|word| word == "trust"),
+        };
+        worst = worst.max(counts.then_some(told.decision));
+    }
+    worst
+}
+
+/// Words by which this program decides something in place of a person.
+const DECIDE: &[&str] =
+    &["allow", "answer", "approve", "confirm", "delete", "grant", "install", "prune", "trust", "uninstall"];
+
+/// Which program a word starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Identity {
+    Ours,
+    Other,
+    /// It is not there yet, or cannot be read.
+    Unknown,
+}
+
+fn identity(program: &str, here: &Path) -> Identity {
+    use std::os::unix::fs::MetadataExt as _;
+
+    if !program.contains('/') {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file());
+        return found.map_or(Identity::Other, |path| if is_ours(&path) { Identity::Ours } else { Identity::Other });
+    }
+    let path = here.join(program);
+    let same = |one: &fs::Metadata, other: &fs::Metadata| (one.dev(), one.ino()) == (other.dev(), other.ino());
+    match (path.metadata(), std::env::current_exe().and_then(|own| own.metadata())) {
+        (Ok(found), Ok(own)) if same(&found, &own) => Identity::Ours,
+        (Ok(found), _) if found.is_file() => match File::open(&path) {
+            Ok(_) if is_ours(&path) => Identity::Ours,
+            Ok(_) => Identity::Other,
+            Err(_) => Identity::Unknown,
+        },
+        // A word such as `./...` or `src/` starts nothing.
+        (Ok(_), _) => Identity::Other,
+        (Err(_), _) => Identity::Unknown,
+    }
+}
+
+/// Returns whether a file is a copy of this program, also one of another version.
+fn is_ours(path: &Path) -> bool {
+    /// The largest program that is searched.
+    const MAX_PROGRAM_BYTES: u64 = 1024 * 1024 * 1024;
+    /// How much is read at once.
+    const PIECE: usize = 1024 * 1024;
+    let Ok(file) = File::open(path) else { return false };
+    let mut file = file.take(MAX_PROGRAM_BYTES);
+    let mut start = [0; 4];
+    if file.read_exact(&mut start).is_err() || start[..2] == *b"#!" {
+        return false;
+    }
+    let (mut piece, mut kept) = (vec![0; PIECE], Vec::new());
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) | Err(_) => return false,
+            Ok(count) => kept.extend_from_slice(&piece[..count]),
+        }
+        // This text is part of every build.
+        if memchr::memmem::find(&kept, ANSWERS.as_bytes()).is_some() {
+            return true;
+        }
+        let tail = kept.len().saturating_sub(ANSWERS.len());
+        kept.drain(..tail);
+    }
 }
 
 /// Which findings in a file count.
@@ -189,6 +280,39 @@ impl Capability for OwnCommands {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_of_the_program_under_another_name_is_recognised() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        // The program that runs the tests has the text as well.
+        let own = std::env::current_exe().expect("a program");
+        std::os::unix::fs::symlink(&own, at("soft")).expect("a link");
+        let mut copy = fs::read(&own).expect("a program");
+        copy.push(0);
+        fs::write(at("copy"), copy).expect("a copy");
+        fs::write(at("other"), b"\x7fELF and something else").expect("a file");
+        let ground = Ground::new(folder.path().to_string_lossy(), "/home/me");
+        for (command, expected) in [
+            ("./copy sessions answer last --approve", Some(Decision::Deny)),
+            ("./soft sessions answer last --approve", Some(Decision::Deny)),
+            ("/lib64/ld-linux-x86-64.so.2 ./copy sessions answer 1", Some(Decision::Deny)),
+            ("nohup env X=1 ./copy sessions 'answer' 1 &", Some(Decision::Deny)),
+            ("/proc/self/exe sessions answer 1", Some(Decision::Deny)),
+            ("./made-later sessions answer 1", Some(Decision::Deny)),
+            ("./copy trust --yes", Some(Decision::Ask)),
+            ("./copy install --host claude-code", Some(Decision::Ask)),
+            ("./made-later trust --yes", Some(Decision::Ask)),
+            ("./copy --version", None),
+            ("./other trust --yes", None),
+            ("./made-later install", None),
+            ("npm install ./other", None),
+            ("grep -r 'sessions answer' src/", None),
+            ("cat src/trust install", None),
+        ] {
+            assert_eq!(judged(command, &ground).map(|found| found.0), expected, "{command}");
+        }
+    }
 
     #[test]
     fn scripts_that_a_command_runs_are_read() {

@@ -63,6 +63,17 @@ pub fn is_visible(c: char) -> bool {
     c == ' ' || !(c.is_control() || c.is_whitespace() || is_joiner(c) || is_invisible(c) || is_unclear(c))
 }
 
+/// Returns whether a character that stands between two others carries something that a person does not see and a model
+/// reads. What scripts, emoji and fonts of symbols are written with carries nothing where it belongs.
+pub(crate) fn is_smuggled(c: char, before: char, after: char) -> bool {
+    let is_private = matches!(u32::from(c), 0xE000..=0xF8FF | 0xF0000..=0x0010_FFFF);
+    let joins = |c: char| !c.is_ascii() && !is_joiner(c) && !is_invisible(c);
+    match c {
+        c if is_joiner(c) => !(joins(before) && joins(after)),
+        c => is_invisible(c) || (is_unclear(c) && !is_private && !belongs(c, before, after)),
+    }
+}
+
 /// Whether a character has no width, turns the direction of the text, or is a tag or a mark that nobody sees.
 ///
 /// Joiners and the variation selectors of emoji are none of these: scripts and emoji are written with

@@ -123,7 +123,7 @@ pub fn build(run: &RunSettings, services: &Services) -> Result<Arc<dyn Handler>,
         RunSettings::Prompt { prompt, model } => Arc::new(Prompt::new(prompt, model.as_deref())),
         RunSettings::McpTool { server, tool, input } => Arc::new(McpTool::new(server, tool, input, services)?),
         #[cfg(feature = "wasm")]
-        RunSettings::Wasm { file, fuel, memory } => Arc::new(super::wasm::Wasm::load(file, *fuel, *memory, services)?),
+        RunSettings::Wasm { file, fuel, memory } => super::wasm::Wasm::load(file, *fuel, *memory, services)?,
         #[cfg(not(feature = "wasm"))]
         RunSettings::Wasm { file, .. } => {
             let message = "this program was built without the feature `wasm`".to_owned();
@@ -145,9 +145,9 @@ fn only_if(contract: &Contract, services: &Services, handler: Arc<dyn Handler>) 
 }
 
 /// What cannot be asked on this machine, and fails whenever it is.
-struct Unready {
-    shown: String,
-    why: String,
+pub(super) struct Unready {
+    pub(super) shown: String,
+    pub(super) why: String,
 }
 
 impl Handler for Unready {

@@ -4,12 +4,12 @@
 //! is written where `alloc` says, and the answer is the address in the upper half of what `answer` gives and the number
 //! of bytes in the lower. Each event has an instance of its own.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use tokio::time::timeout;
 use wasmtime::{Config, Engine, InstancePre, Linker, Module, Store, StoreLimits, StoreLimitsBuilder};
 
-use super::{Answered, Ask, BoxFuture, Handler, HandlerError, Services, process::MAX_OUTPUT};
+use super::{Answered, Ask, BoxFuture, Handler, HandlerError, Services, process::MAX_OUTPUT, services::Unready};
 use crate::{
     settings::Contract,
     wire::{End, Exchange},
@@ -30,13 +30,26 @@ pub(super) struct Wasm {
 }
 
 impl Wasm {
-    /// Reads and compiles it.
-    pub(super) fn load(file: &str, fuel: u64, memory: u64, services: &Services) -> Result<Self, HandlerError> {
+    /// Reads and compiles it. A module that is not as it was trusted fails whenever it is asked, as a script does, and the
+    /// rest of the policy stays in force.
+    pub(super) fn load(
+        file: &str,
+        fuel: u64,
+        memory: u64,
+        services: &Services,
+    ) -> Result<Arc<dyn Handler>, HandlerError> {
         let wrong = |message: String| HandlerError::Module { file: file.to_owned(), message };
         let path = services.folder.join(file);
-        let bytes = services.seals.read(&path, MAX_MODULE_BYTES).map_err(wrong)?;
+        let bytes = match services.seals.read(&path, MAX_MODULE_BYTES) {
+            Ok(bytes) => bytes,
+            Err(why) if services.seals.are_of_project() => {
+                return Ok(Arc::new(Unready { shown: file.to_owned(), why }));
+            }
+            Err(message) => return Err(wrong(message)),
+        };
         let module = compiled(&bytes).map_err(|error| wrong(format!("{error:#}")))?;
-        Ok(Self { file: file.to_owned(), module, fuel, memory: usize::try_from(memory).unwrap_or(usize::MAX) })
+        let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+        Ok(Arc::new(Self { file: file.to_owned(), module, fuel, memory }))
     }
 
     async fn answer(&self, event: &[u8]) -> wasmtime::Result<Vec<u8>> {

@@ -65,6 +65,11 @@ impl Expected {
         Ok(content.folders)
     }
 
+    /// Makes the file, if it is missing.
+    pub(super) fn begin(&self) -> io::Result<()> {
+        if self.path.exists() { Ok(()) } else { keep(&self.path, &Content { version: 1, folders: Places::new() }) }
+    }
+
     /// Remembers a folder with these settings, or forgets it if there are none.
     pub(super) fn note(&self, root: &Path, settings: Vec<String>) -> io::Result<()> {
         let Some(name) = root.to_str() else { return Ok(()) };

@@ -263,7 +263,9 @@ impl Reader<'_> {
                     return self.open(format!("`{name} {text}` may load modules of the project"));
                 }
                 Interpreter::Ruby | Interpreter::Perl
-                    if cluster.starts_with(['I', 'S', 'C', 'x']) || text.contains("lib") =>
+                    if cluster.starts_with(['I', 'S', 'C', 'x'])
+                        || text.contains("lib")
+                        || (cluster.contains('I') && !cluster.starts_with(['M', 'm', 'r'])) =>
                 {
                     return self.open(format!("`{name} {text}` loads from a folder"));
                 }

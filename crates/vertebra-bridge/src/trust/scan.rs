@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{
     loads::PROJECT,
-    programs::{Interpreter, Known, known},
+    programs::{Interpreter, Known, is_loading, known},
     scripts::plain,
     shell::{Shell, Word},
 };
@@ -31,24 +31,130 @@ pub(super) fn reported(folder: &Path, name: &Path, bytes: &[u8], root: &Path) ->
         of_project.then(|| root.to_string_lossy().into_owned())
     };
     let mut found = Vec::new();
-    for command in Shell::read(text, &value).commands {
-        if let Some(why) = loads(&command.words, folder, root) {
-            let why = format!("{shown} {why}");
-            if !found.contains(&why) {
-                found.push(why);
-            }
+    for why in of_text(text, &value, folder, root, 0) {
+        let why = format!("{shown} {why}");
+        if !found.contains(&why) {
+            found.push(why);
         }
     }
     found
 }
 
+/// Returns what the commands of a text load, if that is outside the folder.
+fn of_text(
+    text: &str,
+    value: &dyn Fn(&str) -> Option<String>,
+    folder: &Path,
+    root: &Path,
+    depth: usize,
+) -> Vec<String> {
+    if depth == MAX_DEPTH {
+        return vec!["nests commands too deeply to be read".to_owned()];
+    }
+    let mut found = Vec::new();
+    for command in Shell::read(text, value).commands {
+        let by_hand = command.sets.iter().map(String::as_str).filter(|name| *name != "PATH");
+        let exports = command.words.first().and_then(|word| word.text.as_deref());
+        let exported = command.words.iter().filter_map(|word| text.get(word.range.clone())?.split_once('='));
+        let exported = exported.map(|(name, _)| name).filter(|name| *name != "PATH");
+        let is_export = matches!(exports, Some("export" | "declare" | "typeset" | "readonly" | "local"));
+        found.extend(by_hand.chain(exported.filter(|_| is_export)).filter(|name| is_loading(name)).map(sets));
+        match code(&command.words) {
+            Some(Code::Known(inner)) => found.extend(of_text(&inner, value, folder, root, depth + 1)),
+            Some(Code::Unknown) => found.push("runs a text that is known only when it runs".to_owned()),
+            None => found.extend(loads(&command.words, folder, root, Unknown::Passes)),
+        }
+    }
+    let paths = text.match_indices("PATH=").filter(|(at, _)| {
+        !text[..*at].ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == '-')
+    });
+    let is_other = |part: &str| {
+        let part = part.trim_matches(['"', '\'']);
+        !matches!(part, "$PATH" | "${PATH}")
+            && !part.starts_with("$HOME/")
+            && !part.starts_with("~/")
+            && (!part.starts_with('/') || plain(Path::new(part)).starts_with(root))
+    };
+    for (at, name) in paths {
+        let rest = &text[at + name.len()..];
+        let end = rest.find(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | ')')).unwrap_or(rest.len());
+        if rest[..end].split(':').any(is_other) {
+            found.push(sets("PATH"));
+        }
+    }
+    found
+}
+
+/// How deeply texts of commands may be nested.
+const MAX_DEPTH: usize = 4;
+
+fn sets(name: &str) -> String {
+    format!("sets `{name}`, by which programs load what they find")
+}
+
+/// A text that a command runs as commands of a shell.
+enum Code {
+    Known(String),
+    /// It is made when the script runs.
+    Unknown,
+}
+
+impl From<Option<String>> for Code {
+    fn from(text: Option<String>) -> Self {
+        text.map_or(Self::Unknown, Self::Known)
+    }
+}
+
+/// Returns the text that a command runs as commands of a shell.
+fn code(words: &[Word]) -> Option<Code> {
+    let (word, rest) = words.split_first()?;
+    let name = word.text.as_deref()?;
+    let base = name.rsplit('/').next().unwrap_or(name);
+    if base == "eval" {
+        let known: Option<Vec<&str>> = rest.iter().map(|word| word.text.as_deref()).collect();
+        return Some(known.map(|words| words.join(" ")).into());
+    }
+    if !is_shell(base) {
+        return None;
+    }
+    let is_option = |word: &&Word| word.text.as_deref().is_some_and(|text| text.starts_with(['-', '+']));
+    let options = rest.iter().take_while(is_option).count();
+    let has = |letter: char| {
+        let texts = rest[..options].iter().filter_map(|word| word.text.as_deref());
+        texts.filter(|text| !text.starts_with("--")).any(|text| text.contains(letter))
+    };
+    if has('c') {
+        return Some(rest.get(options).and_then(|word| word.text.clone()).into());
+    }
+    let asks_version = rest.iter().any(|word| word.text.as_deref() == Some("--version"));
+    // Without an operand it runs what it reads.
+    ((options == rest.len() && !asks_version) || has('s')).then_some(Code::Unknown)
+}
+
+/// What becomes of a program of which nothing is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    /// A command of a script: the person reads it.
+    Passes,
+    /// It reads the script, in a language that is not known.
+    Loads,
+}
+
 /// Returns what the first line of a script starts, if that is outside the folder.
 fn of_first_line(line: &str, folder: &Path, root: &Path) -> Option<String> {
     let word = |text: &str| Word { range: 0..0, text: Some(text.to_owned()) };
-    let mut words: Vec<Word> = line.split_whitespace().map(word).collect();
+    // `env -S` takes the rest of the line as words.
+    let parts = line.split_whitespace().flat_map(|part| match part.strip_prefix("-S") {
+        Some(rest) if !rest.is_empty() => vec!["-S", rest],
+        _ => vec![part],
+    });
+    let mut words: Vec<Word> = parts.map(word).collect();
+    if words.is_empty() {
+        return None;
+    }
     // The script is the operand of its interpreter.
     words.push(Word { range: 0..0, text: None });
-    loads(&words, folder, root)
+    loads(&words, folder, root, Unknown::Loads)
 }
 
 fn is_shell(name: &str) -> bool {
@@ -56,7 +162,7 @@ fn is_shell(name: &str) -> bool {
 }
 
 /// Returns what a command of a script loads, if that is outside the folder.
-fn loads(words: &[Word], folder: &Path, root: &Path) -> Option<String> {
+fn loads(words: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option<String> {
     let (word, rest) = words.split_first()?;
     let name = word.text.as_deref()?;
     let base = name.rsplit('/').next().unwrap_or(name);
@@ -77,13 +183,26 @@ fn loads(words: &[Word], folder: &Path, root: &Path) -> Option<String> {
         ("." | "source", _) => {
             operand.filter(|text| is_other(text)).map(|text| format!("sources `{}` of the project", crate::shown(text)))
         }
-        (_, Known::Wrapper) => {
+        ("find", _) => found_by(rest, folder, root, unknown),
+        (_, Known::Wrapper) | ("xargs" | "parallel" | "sudo" | "doas" | "setsid", _) => {
+            let set = |word: &&Word| {
+                let name = word.text.as_deref().and_then(|text| text.split_once('=')).map(|(name, _)| name);
+                name.filter(|name| is_loading(name)).map(sets)
+            };
             let inner = rest.iter().position(|word| {
                 let text = word.text.as_deref().unwrap_or_default();
                 let is_number = text.trim_end_matches(['s', 'm', 'h']).parse::<f64>().is_ok();
                 !text.starts_with('-') && !text.contains('=') && !is_number
             });
-            loads(&rest[inner?..], folder, root)
+            let before = &rest[..inner.unwrap_or(rest.len())];
+            if let Some(why) = before.iter().find_map(|word| set(&word)) {
+                return Some(why);
+            }
+            let inner = &rest[inner?..];
+            match code(inner) {
+                Some(Code::Unknown) if unknown == Unknown::Passes => Some(format!("runs what `{base}` is given")),
+                _ => loads(inner, folder, root, unknown),
+            }
         }
         (_, Known::Open) => Some(format!("starts `{base}`, which loads what it finds in the project")),
         (_, Known::Interpreter(Interpreter::Python)) => {
@@ -97,19 +216,128 @@ fn loads(words: &[Word], folder: &Path, root: &Path) -> Option<String> {
                 None => Some(format!("runs `{base}` with modules of the project: write `{base} -I`")),
             }
         }
-        (_, Known::Interpreter(Interpreter::Node)) => match rest.first().map(|word| word.text.as_deref()) {
-            Some(Some(option))
-                if matches!(option, "-e" | "--eval" | "-p" | "--print" | "-r" | "--require" | "--import") =>
-            {
-                Some(format!(
-                    "runs `{base} {option}`, which may load modules of the project: use a file beside the script"
-                ))
+        (_, Known::Interpreter(Interpreter::Node)) => {
+            let is_harmless = |option: &str| {
+                matches!(
+                    option,
+                    "--no-warnings" | "--experimental-strip-types" | "--enable-source-maps" | "--version" | "-v"
+                )
+            };
+            match options_first(rest).find(|option| !is_harmless(option)) {
+                Some(option) => Some(format!(
+                    "runs `{base} {}`, which may load modules of the project: use a file beside the script",
+                    crate::shown(option)
+                )),
+                None => operand.and_then(runs),
             }
-            _ => operand.and_then(runs),
-        },
-        (_, Known::Interpreter(Interpreter::Ruby | Interpreter::Perl | Interpreter::Shell)) => {
+        }
+        (_, Known::Interpreter(Interpreter::Ruby | Interpreter::Perl)) => {
+            // `-MIO::File` and `-rjson` name a module.
+            let loads = |option: &&str| {
+                let cluster = option.trim_start_matches('-');
+                let names = cluster.starts_with(['M', 'm', 'r', 'e', 'E']);
+                (!names && cluster.contains(['I', 'S', 'C', 'x']))
+                    || option.contains("lib")
+                    || (cluster.starts_with('r') && (cluster.len() == 1 || cluster.contains('/')))
+            };
+            match options_first(rest).find(loads) {
+                Some(option) => Some(format!("runs `{base} {}`, which loads from a folder", crate::shown(option))),
+                None => {
+                    operand.filter(|_| rest.first().is_some_and(|word| word.text.as_deref() == operand)).and_then(runs)
+                }
+            }
+        }
+        (_, Known::Interpreter(Interpreter::Shell)) => {
             operand.filter(|_| rest.first().is_some_and(|word| word.text.as_deref() == operand)).and_then(runs)
         }
+        (_, Known::Unknown) if unknown == Unknown::Loads => {
+            Some(format!("is run by `{}`, of which nothing is known", crate::shown(base)))
+        }
         (_, Known::Interpreter(Interpreter::Filter) | Known::Bounded | Known::Unknown) => None,
+    }
+}
+
+/// Returns what `find` runs, if that is outside the folder.
+fn found_by(rest: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option<String> {
+    let begins =
+        rest.iter().position(|word| matches!(word.text.as_deref(), Some("-exec" | "-execdir" | "-ok" | "-okdir")));
+    let inner = &rest[begins? + 1..];
+    match inner.first().and_then(|word| word.text.as_deref()) {
+        Some("{}") | None => Some("runs what `find` finds".to_owned()),
+        Some(name)
+            if is_shell(name.rsplit('/').next().unwrap_or(name))
+                && inner.get(1).is_none_or(|word| word.text.as_deref().is_none_or(|text| text == "{}")) =>
+        {
+            Some("runs what `find` finds".to_owned())
+        }
+        _ if matches!(code(inner), Some(Code::Unknown)) => Some("runs what `find` finds".to_owned()),
+        _ => loads(inner, folder, root, unknown),
+    }
+}
+
+/// The options before the first operand.
+fn options_first(words: &[Word]) -> impl Iterator<Item = &str> {
+    let texts = words.iter().map_while(|word| word.text.as_deref());
+    texts.take_while(|text| text.starts_with('-') && *text != "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, text: &str) -> Vec<String> {
+        reported(Path::new("/p/.vertebra/hooks"), Path::new(name), text.as_bytes(), Path::new("/p"))
+    }
+
+    #[test]
+    fn a_script_that_loads_from_the_project_is_reported() {
+        for (name, text) in [
+            ("c.py", "#!/usr/bin/env -S PYTHONPATH=. python3\nimport x\n"),
+            ("c.py", "#!/usr/bin/env -SPYTHONPATH=. python3\nimport x\n"),
+            ("c.pl", "#!/usr/bin/perl -I.\nuse X;\n"),
+            ("c.pl", "#!/usr/bin/perl -wI.\nuse X;\n"),
+            ("c.rb", "#!/usr/bin/env -S ruby -rfoo -I.\n1\n"),
+            ("c.js", "#!/usr/bin/env -S node --require=./x.js\n1\n"),
+            ("c.js", "#!/usr/bin/env -S NODE_OPTIONS=--require=./x.js node\n1\n"),
+            ("c", "#!/usr/bin/guile\n1\n"),
+            ("c", "#!/usr/bin/env lua\n1\n"),
+            ("c.sh", "PYTHONPATH=. python3 \"$(dirname \"$0\")/x.py\"\n"),
+            ("c.sh", "export PYTHONPATH=$X\n"),
+            ("c.sh", "PATH=.:$PATH\nchk\n"),
+            ("c.sh", "export PATH=\"$PWD/bin:$PATH\"\n"),
+            ("c.sh", "eval \"$(cat rules.txt)\"\n"),
+            ("c.sh", "eval './rules.sh'\n"),
+            ("c.sh", "sh < rules.sh\n"),
+            ("c.sh", "cat rules.sh | sh\n"),
+            ("c.sh", "sh -c ./rules.sh\n"),
+            ("c.sh", "bash -ec \"$x\"\n"),
+            ("c.sh", "find tools -name '*.sh' -exec {} \\;\n"),
+            ("c.sh", "find tools -name '*.sh' -exec sh {} \\;\n"),
+            ("c.sh", "ls tools/*.sh | xargs -n1 sh\n"),
+            ("c.sh", "perl -I. -MFoo -e 1\n"),
+            ("c.sh", "node -e 'require(1)'\n"),
+            (". lib", "#!/bin/sh\n. lib.sh\n"),
+        ] {
+            assert!(!found(name, text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_ordinary_script_is_not_reported() {
+        for (name, text) in [
+            ("c.py", "#!/usr/bin/env python3\nimport json\n"),
+            ("c.pl", "#!/usr/bin/perl -w\nuse strict;\n"),
+            ("c.pl", "#!/usr/bin/perl -MIO::File\n1;\n"),
+            ("c.rb", "#!/usr/bin/env -S ruby -rjson\n1\n"),
+            ("c.js", "#!/usr/bin/env node\n1\n"),
+            ("c.sh", "#!/bin/bash\nset -eu\ndir=$(dirname \"$0\")\n. \"$dir/lib.sh\"\npython3 \"$dir/x.py\"\n"),
+            ("c.sh", "PATH=/usr/bin:/bin:$PATH\nexport PATH\njq -r .tool | grep -q x\n"),
+            ("c.sh", "command=$(jq -r .args.command)\ncase $command in *rm*) exit 2 ;; esac\n"),
+            ("c.sh", "find . -name '*.rs' -exec grep -l x {} +\necho a | xargs -n1 echo\n"),
+            ("c.sh", "sh -c 'echo x'\nbash --version\nbash \"$dir/x.sh\"\n"),
+            ("c.awk", "#!/usr/bin/awk -f\n{ print }\n"),
+        ] {
+            assert_eq!(found(name, text), Vec::<String>::new(), "{text}");
+        }
     }
 }

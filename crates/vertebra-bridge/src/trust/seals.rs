@@ -117,6 +117,12 @@ impl Seals {
         all.collect()
     }
 
+    /// Returns whether the policy is a project's, so that its files have to be as they were trusted.
+    #[cfg(feature = "wasm")]
+    pub(crate) fn are_of_project(&self) -> bool {
+        self.trusted.is_some()
+    }
+
     /// Reads a module of the project, which must be as it was trusted.
     #[cfg(feature = "wasm")]
     pub(crate) fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, String> {

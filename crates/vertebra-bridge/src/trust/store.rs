@@ -128,6 +128,25 @@ impl Store {
         self
     }
 
+    /// Makes the records of what is trusted, if they are missing. From then on, [`is_recorded`](Self::is_recorded) tells
+    /// whether somebody deleted them.
+    pub fn begin(&self) -> Result<(), TrustError> {
+        if !self.path.exists() {
+            self.replace(&Content { version: 1, ..Content::default() })?;
+        }
+        match &self.expected {
+            Some(expected) => {
+                expected.begin().map_err(|source| TrustError::Io { path: expected.path().to_owned(), source })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns whether there is a record of what is trusted, even an empty one.
+    pub fn is_recorded(&self) -> bool {
+        self.files().any(|file| file.symlink_metadata().is_ok())
+    }
+
     /// Returns the files that trust depends on.
     pub(crate) fn files(&self) -> impl Iterator<Item = PathBuf> {
         let expected = self.expected.as_ref().map(|expected| expected.path().to_owned());

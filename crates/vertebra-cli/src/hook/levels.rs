@@ -11,6 +11,9 @@ use vertebra_bridge::{
 
 use crate::assembly::World;
 
+const LOST: &str = "the records of what you trust were deleted; check your settings, then run `vertebra install` again and \
+                    `vertebra trust` in each project";
+
 /// The policy in force.
 #[derive(Default)]
 pub(super) struct InForce {
@@ -58,6 +61,16 @@ impl InForce {
         notices.extend(left_out.or_else(|| missing.clone()));
         let base = base.unwrap_or_else(|| folder.clone());
         Ok(Self { settings, base, folder, seals: remains.seals, notices, missing, is_broken })
+    }
+
+    /// Returns the same for a hook that was installed together with records of what is trusted. If they are gone, so is
+    /// every policy that they named, and nothing else tells which.
+    pub(super) fn recorded(mut self, world: &World) -> Self {
+        if world.store().is_none_or(|store| !store.is_recorded()) {
+            self.missing = self.missing.or_else(|| Some(LOST.to_owned()));
+            self.notices.push(LOST.to_owned());
+        }
+        self
     }
 
     /// Returns the same without anything that could widen what is allowed, because the policy cannot be used as a whole.

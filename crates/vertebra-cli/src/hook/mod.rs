@@ -57,6 +57,9 @@ pub(crate) struct Options {
     /// Use only this policy file (and the managed one)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Ask about changes if the records of what is trusted are gone
+    #[arg(long)]
+    recorded: bool,
     /// Show the agent, the decision, the reason and the answer
     #[arg(long)]
     explain: bool,
@@ -74,6 +77,7 @@ pub(crate) fn quickly(words: &[String]) -> Option<Options> {
             "--host" => options.host.clone_from(words.next()?),
             "--event" => options.event = Some(words.next()?.clone()),
             "--config" => options.config = Some(words.next()?.into()),
+            "--recorded" => options.recorded = true,
             "--fail-open" => options.fail_open = true,
             _ => return None,
         }
@@ -146,6 +150,9 @@ fn judged(
     limit: Duration,
 ) -> anyhow::Result<(Judgement, InForce)> {
     let mut in_force = InForce::read(options.config.as_deref(), event, world)?;
+    if options.recorded && options.config.is_none() {
+        in_force = in_force.recorded(world);
+    }
     let services = Services {
         folder: in_force.base.clone(),
         variables: world.variables.clone(),

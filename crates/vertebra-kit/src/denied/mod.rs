@@ -29,11 +29,13 @@ pub(crate) struct DeniedReads {
     pub(crate) rules: PathRules,
 }
 
-/// The deny rules about paths as text, and the folders that they refer to.
+/// The deny and ask rules about paths as text, and the folders that they refer to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct PathRules {
-    /// The rules.
+    /// The deny rules.
     pub(crate) deny: Vec<String>,
+    /// The ask rules.
+    pub(crate) ask: Vec<String>,
     /// All paths of the working folder.
     pub(crate) folders: Vec<String>,
     /// All paths of the home folder.

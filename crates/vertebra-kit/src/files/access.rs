@@ -69,6 +69,8 @@ pub(super) struct Job {
     pub(super) names: Vec<String>,
     /// The deny rules of the permissions.
     pub(super) refusals: Arc<Refusals>,
+    /// What the configuration of git makes it start, once it was looked for.
+    pub(super) git_targets: OnceLock<Vec<PathBuf>>,
 }
 
 /// A place, and the root it is below.
@@ -96,7 +98,13 @@ impl Target<'_> {
     }
 
     fn check(&self, job: &Job, opened: Option<&File>, done: Use) -> Result<(), ToolError> {
-        job.judge(&self.place, opened, done).map_err(|why| ToolError::new(format!("`{}` {why}", show(&self.asked))))
+        job.judge(&self.place, opened, done, &self.named())
+            .map_err(|why| ToolError::new(format!("`{}` {why}", show(&self.asked))))
+    }
+
+    /// The path that the call named, whatever it leads to.
+    pub(super) fn named(&self) -> PathBuf {
+        self.root.real().join(&self.asked)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `grep`: files by what is in them.
 
-use std::{io::Read as _, ops::ControlFlow};
+use std::{io::Read as _, ops::ControlFlow, path::PathBuf};
 
 use globset::GlobSet;
 use regex::{Regex, RegexBuilder};
@@ -57,8 +57,10 @@ pub(super) struct Grep {
 
 pub(super) fn grep(job: &Job, input: &Grep) -> Result<ToolOutput, ToolError> {
     let bounds = job.bounds();
+    let target = job.target(&input.path)?;
     let mut search = Search {
         job,
+        named: target.named(),
         expression: expression(&input.pattern, input.ignore_case)?,
         context: input.context.min(MAX_CONTEXT),
         files_only: input.files_only,
@@ -69,7 +71,6 @@ pub(super) fn grep(job: &Job, input: &Grep) -> Result<ToolOutput, ToolError> {
         more: false,
     };
     let glob = input.glob.clone().map(|glob| compile(&[glob], Case::Matters)).transpose()?;
-    let target = job.target(&input.path)?;
     let shown = |place: &Place| job.shown(target.root, place.path());
     let walked = match target.place.kind()? {
         None => return Err(target.place.says("is not there")),
@@ -104,10 +105,13 @@ struct Skipped {
     binary: usize,
     large: usize,
     closed: usize,
+    ruled: usize,
 }
 
 struct Search<'a> {
     job: &'a Job,
+    /// Where the search begins, as the call named it.
+    named: PathBuf,
     expression: Regex,
     context: usize,
     files_only: bool,
@@ -178,8 +182,9 @@ impl Search<'_> {
             self.skipped.closed += 1;
             return None;
         };
-        // It may have become another file since the walk met its name.
-        if self.job.judge(place, Some(&file), Use::Read).is_err() {
+        // It may have become another file since the walk met its name, and a rule may ask about a file among others.
+        if self.job.judge(place, Some(&file), Use::Read, &self.named).is_err() {
+            self.skipped.ruled += 1;
             return None;
         }
         if facts.len() > limit {
@@ -212,9 +217,11 @@ impl Search<'_> {
                 format_args!("[there are more than these {}; narrow the pattern or the path]", self.matches),
             );
         }
-        let Skipped { binary, large, closed } = self.skipped;
+        let Skipped { binary, large, closed, ruled } = self.skipped;
+        let rules = "denied or asked about by rules";
         let too_large = format!("larger than {} bytes", self.job.bounds().search_bytes);
-        for (count, what) in [(binary, "binary"), (large, too_large.as_str()), (closed, "not readable")] {
+        for (count, what) in [(binary, "binary"), (large, too_large.as_str()), (closed, "not readable"), (ruled, rules)]
+        {
             if count > 0 {
                 push_line(text, format_args!("[files not searched because they are {what}: {count}]"));
             }

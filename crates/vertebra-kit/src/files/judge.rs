@@ -20,9 +20,10 @@ const OFF_LIMITS: &str = "is off limits: a rule of this agent denies it";
 const PROTECTED: &str = "is protected: it decides what programs do here, so it is for people to change";
 
 impl Job {
-    /// Refuses what rules deny, as a sentence about the file. `opened` is the file or folder itself; without it, it is what
-    /// has this name in this open folder, there or not.
-    pub(super) fn judge(&self, place: &Place, opened: Option<&File>, done: Use) -> Result<(), String> {
+    /// Refuses what rules deny, as a sentence about the file, and what rules ask about if the call named another path.
+    /// `opened` is the file or folder itself; without it, it is what has this name in this open folder, there or not.
+    /// `named` is the path in the call, absolute: for a search, where it begins.
+    pub(super) fn judge(&self, place: &Place, opened: Option<&File>, done: Use, named: &Path) -> Result<(), String> {
         if done == Use::Read && !self.has_denials() {
             return Ok(());
         }
@@ -32,6 +33,11 @@ impl Job {
         self.judge_paths(&paths)?;
         if let Some(rule) = self.refusals.refuse(&self.names, done, &paths) {
             return Err(format!("is off limits: rule `{rule}` denies it"));
+        }
+        if let Some(rule) = self.refusals.unasked(&self.names, done, &paths, named) {
+            return Err(format!(
+                "is a file that rule `{rule}` asks about: name the file itself, so that a person can be asked"
+            ));
         }
         if done == Use::Change && paths.iter().any(|path| self.is_protected(place, path)) {
             return Err(PROTECTED.to_owned());
@@ -66,6 +72,12 @@ impl Job {
         if paths.iter().any(denied) { Err(OFF_LIMITS.to_owned()) } else { Ok(()) }
     }
 
+    /// What the configuration of git makes it start in the folder, looked for once in a call.
+    fn git_targets(&self) -> &[PathBuf] {
+        let variable = |name: &str| std::env::var_os(name);
+        self.git_targets.get_or_init(|| git::targets(self.access.home.real(), &variable))
+    }
+
     fn is_protected(&self, place: &Place, path: &Path) -> bool {
         let home = &self.access.home;
         if home.ways(path).any(|way| self.access.protected.hold(way)) {
@@ -85,7 +97,10 @@ impl Job {
             }
             _ => true,
         };
-        by_name || is_protected(&way.to_string_lossy()) || git::is_in_bare(real, path)
+        by_name
+            || is_protected(&way.to_string_lossy())
+            || git::is_in_bare(real, path)
+            || self.git_targets().iter().any(|target| path.starts_with(target))
     }
 }
 

@@ -1,6 +1,6 @@
 //! One shape for the six tools: arguments in, work on a blocking thread, within its time.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -53,6 +53,7 @@ impl<I: DeserializeOwned + Send + 'static> Tool for FileTool<I> {
             run: run.info().run_id.clone(),
             session: run.info().session_id.clone(),
             kept: state.metadata().clone(),
+            git_targets: OnceLock::new(),
         };
         let work = self.work;
         let work = move || {

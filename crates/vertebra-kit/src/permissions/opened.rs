@@ -1,10 +1,10 @@
-//! Judges what a tool has opened by the deny rules about paths.
+//! Judges what a tool has opened by the deny and ask rules about paths.
 //!
 //! The judgement before a call is about the text of a path. What the path leads to can change before the tool opens it, so
 //! the tool asks again about the file that it holds.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -14,10 +14,11 @@ use super::{
 };
 use crate::denied::PathRules;
 
-/// Deny rules about paths, ready to match.
+/// Deny and ask rules about paths, ready to match.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     rules: Vec<Rule>,
+    questions: Vec<Rule>,
     base: Base,
 }
 
@@ -38,29 +39,43 @@ impl Refusals {
         if let Some((_, refusals)) = last.as_ref().filter(|(rules, _)| rules == noted) {
             return Ok(refusals.clone());
         }
-        let rules: Result<Vec<Rule>, _> = noted.deny.iter().map(|rule| rule.parse::<Rule>()).collect();
-        let rules = rules.map_err(|error| error.to_string())?;
+        let parsed = |texts: &[String]| -> Result<Vec<Rule>, String> {
+            texts.iter().map(|rule| rule.parse::<Rule>().map_err(|error| error.to_string())).collect()
+        };
         let base = Base { folders: noted.folders.clone(), home: noted.home.clone() };
-        let refusals = Arc::new(Self { rules, base });
+        let refusals = Arc::new(Self { rules: parsed(&noted.deny)?, questions: parsed(&noted.ask)?, base });
         *last = Some((noted.clone(), refusals.clone()));
         Ok(refusals)
     }
 
     /// Returns whether there are no rules.
     pub(crate) fn is_empty(&self) -> bool {
-        self.rules.is_empty()
+        self.rules.is_empty() && self.questions.is_empty()
     }
 
     /// Returns the rule that refuses a tool to use a file with one of these absolute paths.
     pub(crate) fn refuse(&self, names: &[String], done: Use, paths: &[PathBuf]) -> Option<&str> {
+        let refuses = |rule: &&Rule| self.applies(rule, names, done, paths);
+        self.rules.iter().find(refuses).map(|rule| &**rule.text())
+    }
+
+    /// Returns the rule by which a person has to be asked about a file with one of these absolute paths, and was not asked,
+    /// because the path that the call named is not one that the rule is about.
+    pub(crate) fn unasked(&self, names: &[String], done: Use, paths: &[PathBuf], asked: &Path) -> Option<&str> {
+        let asked = [asked.to_owned()];
+        let is_unasked =
+            |rule: &&Rule| self.applies(rule, names, done, paths) && !self.applies(rule, names, done, &asked);
+        self.questions.iter().find(is_unasked).map(|rule| &**rule.text())
+    }
+
+    fn applies(&self, rule: &Rule, names: &[String], done: Use, paths: &[PathBuf]) -> bool {
         let holds =
             |pattern: &PathPattern| paths.iter().any(|path| pattern.refuses(&path.to_string_lossy(), &self.base));
-        let refuses = |rule: &&Rule| match &rule.part {
+        match &rule.part {
             Part::Path(Access::Read, pattern) => holds(pattern),
             Part::Path(Access::Edit, pattern) => done == Use::Change && holds(pattern),
             Part::Path(Access::Named, pattern) => names.iter().any(|name| rule.tool.holds(name)) && holds(pattern),
             Part::All | Part::Command(_) | Part::Host(_) => false,
-        };
-        self.rules.iter().find(refuses).map(|rule| &**rule.text())
+        }
     }
 }

@@ -72,11 +72,14 @@ impl Hook<BeforeToolUse> for Reads {
         let mut standing = self.rules.standing(&cx.at.run);
         let base = standing.bases().1;
         let rules = self.rules.refusals_of_paths(&cx.at.run.session_id, &base);
-        if rules.is_empty() {
+        let questions = self.rules.questions_of_paths(&cx.at.run.session_id);
+        if rules.is_empty() && questions.is_empty() {
             return proceed();
         }
+        let texts = |rules: &[Arc<Rule>]| rules.iter().map(|rule| rule.text().to_string()).collect();
         let noted = PathRules {
-            deny: rules.iter().map(|rule| rule.text().to_string()).collect(),
+            deny: texts(&rules),
+            ask: texts(&questions),
             folders: base.folders.clone(),
             home: base.home.clone(),
         };
@@ -85,7 +88,7 @@ impl Hook<BeforeToolUse> for Reads {
         let before = DeniedReads::noted(cx.state())?;
         let mut denied = DeniedReads { rules: noted, ..before.clone() };
         let mut mixed = None;
-        if is_command || !self.is_searched(&denied.rules) {
+        if !rules.is_empty() && (is_command || !self.is_searched(&denied.rules)) {
             let is_reading = |rule: &&Arc<Rule>| matches!(rule.part, Part::Path(Access::Read, _));
             standing.reads = rules.iter().filter(is_reading).cloned().collect();
             standing.shell = crate::bash::here(cx);

@@ -329,6 +329,12 @@ impl Rules {
         state.of(session).filter(about_paths).map(|held| held.rule.clone()).collect()
     }
 
+    /// Returns the ask rules about paths.
+    pub(super) fn questions_of_paths(&self, session: &str) -> Vec<Arc<Rule>> {
+        let about_paths = |held: &&Held| held.effect == Effect::Ask && matches!(held.rule.part, Part::Path(..));
+        self.read().of(session).filter(about_paths).map(|held| held.rule.clone()).collect()
+    }
+
     /// Forgets a call that has ended.
     pub(super) fn done(&self, run: &RunInfo, call: &Call) {
         self.write().pending.remove(&(run.run_id.clone(), call.call_id.clone()));

@@ -36,8 +36,10 @@ pub(crate) enum Protection {
     /// `config` or `config.worktree` of a git directory: replaced only through `<name>.lock`, by content that
     /// [`git::config_change`] accepts.
     GitConfig,
-    /// The list of steps of a rebase: replaced only by a rename, by content that [`git::todo`] accepts.
+    /// A file by which a stopped rebase goes on: replaced only by content that [`git::todo`] accepts.
     GitTodo,
+    /// The index of a git directory: replaced only by content that [`git::index`] accepts.
+    GitIndex,
 }
 
 /// Returns what may be done with `path`, which is absolute and resolved (no links, no `..`) and lies below a folder that a

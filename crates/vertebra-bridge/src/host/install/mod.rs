@@ -93,8 +93,9 @@ pub fn plan(host: &'static Host, scope: Scope, place: &Place<'_>, program: &Path
             Form::Json { empty, gate, entry } => {
                 let before = read(&file)?;
                 let text = before.clone().filter(|text| !is_blank(text)).unwrap_or_else(|| fresh(empty));
-                let entry =
-                    |moment: &Moment| entry_of(host, moment, if moment.is_gate() { gate } else { entry }, program);
+                let entry = |moment: &Moment| {
+                    entry_of(host, moment, if moment.is_gate() { gate } else { entry }, program, scope)
+                };
                 let after = with_entries(&file, text, host, entry)?;
                 let own = before.clone().map(|text| without_entries(&file, text, host)).transpose()?;
                 edits.push(Edit { path: file, before, own, after: Some(after), executable: false });
@@ -102,13 +103,15 @@ pub fn plan(host: &'static Host, scope: Scope, place: &Place<'_>, program: &Path
             Form::Programs => {
                 for moment in host.moments.iter().filter(|moment| moment.installed) {
                     let path = file.join(moment.name);
-                    let command = command(host, moment, program);
+                    let command = command(host, moment, program, scope);
                     let text = format!("#!/bin/sh\n# {OURS} --host {}`.\nexec {command}\n", host.name);
                     edits.push(own_file(path, text, Some(&command))?);
                 }
             }
             Form::Shim(text) => {
-                let words = json!([program, "hook", "--host", host.name]).to_string();
+                let mut words = vec![program, "hook", "--host", host.name];
+                words.extend(expects(scope));
+                let words = json!(words).to_string();
                 edits.push(own_file(file, text.replace("$command", &words), None)?);
             }
         }
@@ -248,11 +251,21 @@ fn mark(host: &Host) -> String {
     format!(" hook --host {} --event ", host.name)
 }
 
-fn command(host: &Host, moment: &Moment, program: &str) -> String {
-    format!("{}{}{}", crate::shell_word(program), mark(host), moment.name)
+/// What tells the hook that there are records of what is trusted, so that it notices if they are deleted. Other people who
+/// work on a project may have none.
+fn expects(scope: Scope) -> Option<&'static str> {
+    match scope {
+        Scope::User => Some("--recorded"),
+        Scope::Project => None,
+    }
 }
 
-fn entry_of(host: &Host, moment: &Moment, form: &str, program: &str) -> Value {
+fn command(host: &Host, moment: &Moment, program: &str, scope: Scope) -> String {
+    let command = format!("{}{}{}", crate::shell_word(program), mark(host), moment.name);
+    expects(scope).map_or_else(|| command.clone(), |word| format!("{command} {word}"))
+}
+
+fn entry_of(host: &Host, moment: &Moment, form: &str, program: &str, scope: Scope) -> Value {
     fn put(form: &mut Value, command: &str) {
         match form {
             Value::String(word) if word == "$command" => command.clone_into(word),
@@ -262,7 +275,7 @@ fn entry_of(host: &Host, moment: &Moment, form: &str, program: &str) -> Value {
         }
     }
     let mut entry = serde_json::from_str(form).unwrap_or_default();
-    put(&mut entry, &command(host, moment, program));
+    put(&mut entry, &command(host, moment, program, scope));
     entry
 }
 

@@ -374,6 +374,35 @@ fn the_installed_command_denies_and_timeouts_use_the_units_of_the_agent() {
 }
 
 #[test]
+fn an_installed_hook_notices_that_the_records_of_trust_are_gone() {
+    let machine = Machine::new();
+    // An entry of an older version has no such word, and is brought up to date.
+    assert_eq!(told(&machine, "install", "codex", "--user").code, 0);
+    let file = "home/.codex/hooks.json";
+    let installed = machine.read(file);
+    machine.write(file, &installed.replace(" --recorded", ""));
+    assert_eq!(told(&machine, "install", "codex", "--user").code, 0);
+    assert_eq!(machine.read(file), installed);
+    let entry = parsed(&installed)["hooks"]["PreToolUse"][0]["hooks"][0]["command"].clone();
+    let line = entry.as_str().expect("a command");
+    assert!(line.ends_with(" --recorded"), "{line}");
+    let event = |tool: &str, input: Value| {
+        json!({ "hook_event_name": "PreToolUse", "session_id": "s", "cwd": machine.path("project"), "permission_mode": "default",
+                "tool_name": tool, "tool_input": input })
+    };
+    let change = event("Bash", json!({ "command": "touch x" }));
+    assert_eq!(called(&machine, line, &change), 0);
+    for folder in ["home/.local/state/vertebra", "home/.config/vertebra"] {
+        fs::remove_dir_all(machine.path(folder)).expect("a folder");
+    }
+    // Codex cannot ask a person.
+    assert_eq!(called(&machine, line, &change), 2);
+    // A project's entry is used by people who trusted nothing yet.
+    assert_eq!(told(&machine, "install", "claude-code", "--project").code, 0);
+    assert!(!machine.read("project/.claude/settings.json").contains("--recorded"));
+}
+
+#[test]
 fn install_follows_the_variable_that_names_the_agents_home() {
     let machine = Machine::new();
     for (host, variable, file) in [

@@ -52,7 +52,7 @@ use self::{
     start::{Chance, Prefix},
 };
 use super::{environment::Variables, place::Places};
-use crate::{PROTECTED, denied::DeniedReads};
+use crate::{PROTECTED, denied::DeniedReads, protected::git::targets};
 
 /// The first argument by which a program knows that it is to launch. Nobody passes that by accident.
 const ASKED: &str = "vertebra sandbox: launch";
@@ -246,7 +246,7 @@ impl Sandbox {
         Rules {
             deny_read,
             write,
-            protect: self.protected(places.home(), &denied.unchanged),
+            protect: self.protected(places, &denied.unchanged),
             hide,
             network: self.network,
             unix_sockets: self.unix_sockets,
@@ -256,15 +256,20 @@ impl Sandbox {
         }
     }
 
-    /// What is protected besides the names that always are: what was named, what rules deny to change, and what those names
-    /// lead to.
-    fn protected(&self, home: &Path, unchanged: &[PathBuf]) -> Vec<PathBuf> {
+    /// What is protected besides the names that always are: what was named, what rules deny to change, what those names lead
+    /// to, and what the configuration of git leads to.
+    fn protected(&self, places: &Places, unchanged: &[PathBuf]) -> Vec<PathBuf> {
+        let home = places.home();
+        let work = places.folders().into_iter().filter(|folder| folder.used == Use::Work);
+        // The person's git has the environment of this process, and not that of the command.
+        let git = work.flat_map(|folder| targets(&folder.path, &|name| std::env::var_os(name)));
         // Of a repository that is a link, only some files are protected, and those are found in any case.
         let names = PROTECTED.iter().filter(|name| **name != ".git").chain(&[".git/hooks", ".git/config"]);
         let links = names.map(|name| home.join(name)).filter(|path| path.is_symlink());
         links
             .chain(self.protect.iter().chain(unchanged).map(|path| home.join(path)))
             .map(|path| resolved(&path))
+            .chain(git)
             .collect()
     }
 

@@ -4,6 +4,7 @@ use std::path::{Component, Path};
 
 use super::{
     MAX_BYTES, Refused,
+    index::sets_format,
     parse::{Entry, parse},
 };
 use crate::protected::names::{Fit, fit, folded};
@@ -22,6 +23,11 @@ pub(crate) fn config_change(path: &Path, old: &[u8], new: &[u8]) -> Result<(), R
     }
     let new = parse(new)?;
     let old = parse(old)?;
+    // The index is read differently then, and its names were checked as it was.
+    let format = |entries: &[Entry]| entries.iter().filter(|entry| sets_format(entry)).cloned().collect::<Vec<_>>();
+    if format(&old) != format(&new) && path.parent().is_some_and(has_objects) {
+        return Err(Refused::Value { key: "extensions.objectformat".to_owned() });
+    }
     let harmful: Vec<&Entry> = old.iter().filter(|entry| harmless(path, entry).is_err()).collect();
     // A key with a harmful value is looked at with all of its values.
     let judged = |entry: &Entry| {
@@ -47,6 +53,12 @@ pub(crate) fn config_change(path: &Path, old: &[u8], new: &[u8]) -> Result<(), R
         Some(partly) => Err(Refused::Partly { key: partly.name() }),
         None => Ok(()),
     }
+}
+
+/// Whether a git directory has objects already.
+fn has_objects(git: &Path) -> bool {
+    let entries = std::fs::read_dir(git.join("objects")).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| !matches!(entry.file_name().to_str(), Some("info" | "pack")))
 }
 
 /// What a value may be.
@@ -191,7 +203,7 @@ const NAMED: &[(&str, &[&str], May)] = &[
 ];
 
 /// Returns whether a value is known to start no program.
-fn harmless(path: &Path, entry: &Entry) -> Result<(), Refused> {
+pub(super) fn harmless(path: &Path, entry: &Entry) -> Result<(), Refused> {
     let table = if entry.subsection.is_some() { NAMED } else { PLAIN };
     let fits = |keys: &[&str]| keys.iter().any(|key| *key == "*" || *key == entry.key);
     let (_, _, may) = table

@@ -29,6 +29,8 @@ pub struct GitPaths {
     pub starts: Vec<PathBuf>,
     /// Whether there was too much to look through, so that some may be missing.
     pub is_cut: bool,
+    /// The folder that relative values belong to and the configuration files, for each repository.
+    pub(super) configured: Vec<(PathBuf, Vec<PathBuf>)>,
 }
 
 impl GitPaths {
@@ -82,6 +84,9 @@ impl GitPaths {
         for folder in &folders {
             self.files(folder);
         }
+        let configurations = ["config", "config.worktree"];
+        let files = folders.iter().flat_map(|folder| configurations.map(|name| folder.join(name))).collect();
+        self.configured.push((work_tree.unwrap_or(&git).to_owned(), files));
         let common = folders.last().unwrap_or(&git).clone();
         self.modules(&common.join("modules"), seen);
         if let Some(work_tree) = work_tree
@@ -192,7 +197,7 @@ fn text_of(file: &Path) -> Option<String> {
 }
 
 /// Returns a regular file, if it is not larger than this.
-fn bytes_of(file: &Path, limit: u64) -> Option<Vec<u8>> {
+pub(super) fn bytes_of(file: &Path, limit: u64) -> Option<Vec<u8>> {
     let file = file.metadata().ok().filter(fs::Metadata::is_file).and_then(|_| File::open(file).ok())?;
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).ok()?;

@@ -6,7 +6,9 @@
 
 mod config;
 mod deciding;
+mod index;
 mod parse;
+mod targets;
 #[cfg(test)]
 mod tests;
 
@@ -18,7 +20,10 @@ use std::{
 
 pub(crate) use config::config_change;
 pub use deciding::GitPaths;
+pub(crate) use index::{MAX_INDEX_BYTES, index};
+pub(crate) use targets::targets;
 
+use self::deciding::bytes_of;
 use super::{Protection, names::folded};
 
 /// The largest git file whose content is checked.
@@ -63,6 +68,12 @@ pub(crate) enum Refused {
         /// The line, from 1.
         line: usize,
     },
+    /// An entry of an index lies in a git directory.
+    #[error("an entry of the index lies in a git directory, or the index cannot be read")]
+    Index,
+    /// The state of a rebase or of a series of patches starts a program.
+    #[error("the state of a rebase names a program")]
+    State,
     /// The folder holds what would make git start a program.
     #[error("the folder contains `{name}`, which would make git start programs")]
     Folder {
@@ -125,6 +136,9 @@ fn inside(names: &[String]) -> Inside {
         "config" | "config.worktree" => Inside::Ruled(if only { Protection::GitConfig } else { Protection::Denied }),
         "hooks" => kept(Protection::Hooks),
         "commondir" => Inside::Ruled(if only { Protection::GitLink } else { Protection::Denied }),
+        name if name == "index" || name.starts_with("sharedindex.") => {
+            Inside::Ruled(if only { Protection::GitIndex } else { Protection::Denied })
+        }
         // Remotes in the form before 2005, which nobody writes any more and git still reads.
         "branches" | "remotes" => kept(Protection::Denied),
         "info" => match names.get(1).map(String::as_str) {
@@ -134,7 +148,7 @@ fn inside(names: &[String]) -> Inside {
         },
         "rebase-merge" | "rebase-apply" | "sequencer" => match names.get(1).map(String::as_str) {
             None => Inside::Ruled(Protection::Kept),
-            Some("git-rebase-todo" | "todo") => {
+            Some("git-rebase-todo" | "todo" | "strategy" | "opts" | "apply-opt") => {
                 Inside::Ruled(if names.len() == 2 { Protection::GitTodo } else { Protection::Denied })
             }
             Some(_) => Inside::Data,
@@ -142,8 +156,9 @@ fn inside(names: &[String]) -> Inside {
         "worktrees" => linked(names, 2),
         "modules" => {
             // The name of a submodule may have several parts, and ends where its directory begins.
-            let ends = names.iter().skip(2).position(|name| PARTS.contains(&name.as_str()));
-            linked(names, ends.map_or(names.len(), |ends| ends + 2))
+            let is_index = |at: usize| at + 1 == names.len() && names[at] == "index";
+            let ends = (2..names.len()).find(|at| PARTS.contains(&names[*at].as_str()) || is_index(*at));
+            linked(names, ends.unwrap_or(names.len()))
         }
         "objects" | "refs" | "logs" | "lfs" | "reftable" => Inside::Data,
         _ => Inside::Other,
@@ -224,8 +239,32 @@ pub(crate) fn has_head(folder: &Path) -> bool {
     folder.join("HEAD").symlink_metadata().is_ok()
 }
 
+/// Returns whether a file of a rebase that stopped starts no program when it goes on: the list of steps, the way to merge,
+/// or the options for patches.
+pub(crate) fn todo(path: &Path, content: &[u8]) -> Result<(), Refused> {
+    if content.len() > MAX_BYTES || content.contains(&0) {
+        return Err(Refused::NotText);
+    }
+    let harmless = match path.file_name().map(folded).as_deref() {
+        Some("strategy") => is_strategy(String::from_utf8_lossy(content).trim()),
+        Some("opts") => parse::parse(content)?.iter().all(|entry| {
+            let value = String::from_utf8_lossy(entry.value.as_deref().unwrap_or_default());
+            entry.section == "options" && (entry.key != "strategy" || is_strategy(&value))
+        }),
+        // Without this, git applies patches to the work tree only.
+        Some("apply-opt") => !String::from_utf8_lossy(content).contains("--u"),
+        _ => return steps(content),
+    };
+    if harmless { Ok(()) } else { Err(Refused::State) }
+}
+
+/// Whether it is a strategy of git itself: `git rebase` starts `git-merge-<strategy>`, also by a path.
+fn is_strategy(name: &str) -> bool {
+    matches!(name, "" | "ort" | "recursive" | "resolve" | "octopus" | "ours" | "subtree")
+}
+
 /// Returns whether the list of steps of a rebase starts no program.
-pub(crate) fn todo(content: &[u8]) -> Result<(), Refused> {
+fn steps(content: &[u8]) -> Result<(), Refused> {
     const STEPS: &[&str] = &[
         "pick",
         "p",
@@ -252,9 +291,6 @@ pub(crate) fn todo(content: &[u8]) -> Result<(), Refused> {
         "noop",
         "revert",
     ];
-    if content.len() > MAX_BYTES || content.contains(&0) {
-        return Err(Refused::NotText);
-    }
     for (at, line) in content.split(|byte| *byte == b'\n').enumerate() {
         let line = String::from_utf8_lossy(line);
         // The comment character can be set, but not to a letter that begins a step.
@@ -282,6 +318,9 @@ pub(crate) fn may_become_git_dir(folder: &Path) -> Result<(), Refused> {
                     && fs::read(entry.path()).is_ok_and(|new| config_change(&entry.path(), b"", &new).is_ok())
             }
             "hooks" => is_folder && only_samples(&entry.path()),
+            "index" => bytes_of(&entry.path(), MAX_INDEX_BYTES as u64)
+                .is_some_and(|bytes| index(&entry.path(), &bytes).is_ok()),
+            name if name.starts_with("sharedindex.") => false,
             "commondir" | "modules" | "worktrees" | "rebase-merge" | "rebase-apply" | "sequencer" => false,
             "branches" | "remotes" => is_folder && is_empty(&entry.path()),
             "info" => is_folder && !entry.path().join("attributes").exists(),

@@ -17,6 +17,7 @@ fn of(path: &str) -> Protection {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn every_path_that_decides_what_git_executes_is_ruled() {
     let cases: &[(Protection, &[&str])] = &[
         (GitEntry, &["/p/.git", "/p/sub/.GIT", "/p/a/b/.git", "/p/store/main/.git"]),
@@ -82,6 +83,16 @@ fn every_path_that_decides_what_git_executes_is_ruled() {
                 "/p/.git/worktrees/w/rebase-merge/git-rebase-todo",
             ],
         ),
+        (
+            GitIndex,
+            &[
+                "/p/.git/index",
+                "/p/.git/sharedindex.1234",
+                "/p/.git/worktrees/w/index",
+                "/p/.git/modules/a/b/index",
+                "/p/store/index",
+            ],
+        ),
         (GitHead, &["/p/new/HEAD", "/p/new/head"]),
         (
             Free,
@@ -122,12 +133,35 @@ fn every_path_that_decides_what_git_executes_is_ruled() {
 
 #[test]
 fn a_rebase_may_have_every_step_but_a_command() {
+    let todo = |content: &[u8]| todo(Path::new("/p/.git/rebase-merge/git-rebase-todo"), content);
     assert_eq!(
         todo(b"pick 1234 one\nf 12 # two\n\n# exec is explained here\nupdate-ref refs/heads/x\nmerge -C 1 x\n"),
         Ok(())
     );
     for bad in ["exec ./x", "  exec ./x", "\tx touch y", "pick 1\nx\ttouch y", "nonsense"] {
         assert!(todo(bad.as_bytes()).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn the_state_of_a_rebase_names_no_program() {
+    let at = |name: &str, content: &str| todo(&Path::new("/p/.git/x").with_file_name(name), content.as_bytes());
+    for (name, good) in [
+        ("strategy", "ort\n"),
+        ("strategy", ""),
+        ("opts", "[options]\n\tstrategy = recursive\n\tmainline = 1\n"),
+        ("apply-opt", " '-p1' '--whitespace=fix'"),
+    ] {
+        assert_eq!(at(name, good), Ok(()), "{name}: {good}");
+    }
+    for (name, bad) in [
+        ("strategy", "x/evil\n"),
+        ("strategy", "mine"),
+        ("opts", "[options]\n\tstrategy = x/evil\n"),
+        ("opts", "[core]\n\tfsmonitor = x\n"),
+        ("apply-opt", "'--unsafe-paths'"),
+    ] {
+        assert!(at(name, bad).is_err(), "{name}: {bad}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! Seccomp: which system calls a command may make. It closes what Landlock does not know: sockets, namespaces, mounts,
 //! other processes, and parts of the kernel that an agent's command never needs.
 //!
-//! Three filters hold at once, and the strictest answer counts: one knows the calls that there are, one refuses what is
-//! closed, and one hands changes of files to the supervisor.
+//! Four filters hold at once, and the strictest answer counts: one knows the calls that there are, one says what files do not
+//! have here, one refuses what is closed, and one hands changes of files to the supervisor.
 
 mod table;
 
@@ -40,9 +40,6 @@ const IO_PROCESS: i32 = 1;
 /// Flags of `open` that change something.
 const CHANGING: &[i32] = &[libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT, libc::O_TRUNC];
 
-/// Bits of a mode that make a file executable.
-const EXECUTABLE: &[i32] = &[0o100, 0o010, 0o001];
-
 /// Stands in a program for the answer that asks the supervisor, which `seccompiler` does not know.
 const MARK: u32 = 0x7E57;
 
@@ -63,6 +60,8 @@ pub(super) struct Open {
 /// Restricts this thread, and all that it will start, for ever.
 pub(super) fn restrict(open: Open, is_minded: bool) -> Result<(), LaunchError> {
     apply_filter(&program(known(), SeccompAction::Errno(libc::ENOSYS.cast_unsigned()), SeccompAction::Allow)?)?;
+    let unsupported = SeccompAction::Errno(libc::EOPNOTSUPP.cast_unsigned());
+    apply_filter(&program(missing_here(), SeccompAction::Allow, unsupported)?)?;
     let closed = closed(open, is_minded)?;
     Ok(apply_filter(&program(closed, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM.cast_unsigned()))?)?)
 }
@@ -88,12 +87,18 @@ fn known() -> Filter {
     known.map(|(_, number)| (*number, Vec::new())).collect()
 }
 
+/// What no file system has here.
+fn missing_here() -> Filter {
+    let calls = groups().filter(|group| group.rule == Rule::Unsupported).flat_map(|group| group.calls);
+    calls.map(|(_, number)| (*number, Vec::new())).collect()
+}
+
 /// What is refused, and with which arguments.
 fn closed(open: Open, is_minded: bool) -> Result<Filter, BackendError> {
     let mut filter = Filter::new();
     for group in groups() {
         let rules = match group.rule {
-            Rule::Allowed | Rule::Minded(_) | Rule::Missing => continue,
+            Rule::Allowed | Rule::Minded(_) | Rule::Unsupported | Rule::Missing => continue,
             Rule::Refused => Some(Vec::new()),
             Rule::Limited(limit) => refused(limit, open, is_minded)?,
         };
@@ -149,10 +154,9 @@ fn minded() -> Result<Filter, BackendError> {
         let rules = match group.rule {
             Rule::Minded(When::Always) => Vec::new(),
             Rule::Minded(When::Opens(flags)) => any_of(flags, CHANGING)?,
-            Rule::Minded(When::Executable(mode)) => any_of(mode, EXECUTABLE)?,
             Rule::Limited(Limit::OtherProcess) => vec![rule([is(0, SeccompCmpOp::Ne, 0)])?],
             Rule::Limited(Limit::OtherTarget | Limit::OtherIoTarget) => vec![rule([is(1, SeccompCmpOp::Ne, 0)])?],
-            Rule::Limited(_) | Rule::Allowed | Rule::Refused | Rule::Missing => continue,
+            Rule::Limited(_) | Rule::Allowed | Rule::Refused | Rule::Unsupported | Rule::Missing => continue,
         };
         filter.extend(group.calls.iter().map(|(_, number)| (*number, rules.clone())));
     }

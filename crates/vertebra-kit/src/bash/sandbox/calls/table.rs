@@ -15,6 +15,8 @@ pub(super) enum Rule {
     Minded(When),
     /// It fails with `EPERM`.
     Refused,
+    /// It fails with `EOPNOTSUPP`, as on a file system that does not have it.
+    Unsupported,
     /// It fails with `ENOSYS`, as if the kernel did not have it.
     Missing,
 }
@@ -44,8 +46,6 @@ pub(super) enum When {
     Always,
     /// The flags (in this argument) open for writing, create or truncate.
     Opens(u8),
-    /// The mode (in this argument) makes a file executable.
-    Executable(u8),
 }
 
 /// Calls that are treated alike, and why.
@@ -73,11 +73,11 @@ const COMMON: &[Group] = &[
         calls: calls![
             SYS_chdir SYS_close SYS_close_range SYS_copy_file_range SYS_dup SYS_dup3 SYS_faccessat SYS_faccessat2
             SYS_fadvise64 SYS_fallocate SYS_fchdir SYS_fchown SYS_fchownat SYS_fcntl SYS_fdatasync SYS_fgetxattr
-            SYS_flistxattr SYS_flock SYS_fremovexattr SYS_fsetxattr SYS_fstat SYS_fstatfs SYS_fsync SYS_ftruncate
-            SYS_getcwd SYS_getdents64 SYS_getxattr SYS_lgetxattr SYS_listxattr SYS_llistxattr SYS_lremovexattr SYS_lseek
-            SYS_lsetxattr SYS_name_to_handle_at SYS_newfstatat SYS_pipe2 SYS_pread64 SYS_preadv SYS_preadv2 SYS_pwrite64
-            SYS_pwritev SYS_pwritev2 SYS_read SYS_readahead SYS_readlinkat SYS_readv SYS_removexattr SYS_sendfile
-            SYS_setxattr SYS_splice SYS_statfs SYS_statx SYS_sync SYS_syncfs SYS_tee SYS_utimensat SYS_vmsplice SYS_write
+            SYS_flistxattr SYS_flock SYS_fstat SYS_fstatfs SYS_fsync SYS_ftruncate
+            SYS_getcwd SYS_getdents64 SYS_getxattr SYS_lgetxattr SYS_listxattr SYS_llistxattr SYS_lseek
+            SYS_name_to_handle_at SYS_newfstatat SYS_pipe2 SYS_pread64 SYS_preadv SYS_preadv2 SYS_pwrite64
+            SYS_pwritev SYS_pwritev2 SYS_read SYS_readahead SYS_readlinkat SYS_readv SYS_sendfile
+            SYS_splice SYS_statfs SYS_statx SYS_sync SYS_syncfs SYS_tee SYS_utimensat SYS_vmsplice SYS_write
             SYS_writev
         ],
     },
@@ -173,11 +173,13 @@ const COMMON: &[Group] = &[
             SYS_linkat SYS_mkdirat SYS_mknodat SYS_renameat2 SYS_symlinkat SYS_truncate SYS_unlinkat
         ],
     },
-    Group { what: "making a file executable", rule: Rule::Minded(When::Executable(2)), calls: calls![SYS_fchmodat] },
+    Group { what: "changing modes", rule: Rule::Minded(When::Always), calls: calls![SYS_fchmod SYS_fchmodat] },
     Group {
-        what: "making an open file executable",
-        rule: Rule::Minded(When::Executable(1)),
-        calls: calls![SYS_fchmod],
+        what: "extended attributes, by which access lists change modes",
+        rule: Rule::Unsupported,
+        calls: calls![
+            SYS_fremovexattr SYS_fsetxattr SYS_lremovexattr SYS_lsetxattr SYS_removexattr SYS_setxattr
+        ],
     },
     Group {
         what: "the identity under which files are made",
@@ -266,7 +268,7 @@ const LEGACY: &[Group] = &[
             SYS_creat SYS_link SYS_mkdir SYS_mknod SYS_rename SYS_renameat SYS_rmdir SYS_symlink SYS_unlink
         ],
     },
-    Group { what: "making a file executable", rule: Rule::Minded(When::Executable(1)), calls: calls![SYS_chmod] },
+    Group { what: "changing modes", rule: Rule::Minded(When::Always), calls: calls![SYS_chmod] },
     Group { what: "the machine", rule: Rule::Refused, calls: calls![SYS_ioperm SYS_iopl SYS_modify_ldt] },
     Group {
         what: "calls whose arguments no filter can see, or that make other calls unseen",
@@ -294,6 +296,7 @@ pub(super) fn page() -> String {
             Rule::Limited(_) => format!("`EPERM` for {}", group.what),
             Rule::Minded(_) => format!("the supervisor does it: {}", group.what),
             Rule::Refused => format!("`EPERM`: {}", group.what),
+            Rule::Unsupported => format!("`EOPNOTSUPP`: {}", group.what),
             Rule::Missing => format!("`ENOSYS`: {}", group.what),
         };
         if !seen.contains(&group.what) {

@@ -5,12 +5,13 @@ use std::{
     io::{Read as _, Write as _},
     os::fd::{AsRawFd as _, OwnedFd},
     path::Path,
+    time::SystemTime,
 };
 
 use rustix::{
     fs::{
-        AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fcntl_getfl, fcntl_setfl, fstat, ftruncate, linkat, mkdirat,
-        mknodat, openat, renameat_with, symlinkat, unlinkat,
+        AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fcntl_getfl, fcntl_setfl, fstat, ftruncate, linkat,
+        mkdirat, mknodat, openat, renameat_with, symlinkat, unlinkat,
     },
     io::Errno,
 };
@@ -25,9 +26,6 @@ use super::{
 
 /// The bit of `O_TMPFILE` that no other flag has.
 const TMPFILE: u32 = 0o20_000_000;
-
-/// How large a file is that is read to be judged.
-const BYTES: u64 = 1024 * 1024;
 
 /// How often a name is looked at again that somebody else exchanged meanwhile.
 const TRIES: usize = 8;
@@ -343,16 +341,18 @@ impl Minder {
         if from.kind() != Some(FileType::RegularFile) {
             return Err(refused());
         }
-        let read = |name: &Name| -> Step<Vec<u8>> {
+        let read = |name: &Name| -> Step<(Vec<u8>, Option<SystemTime>)> {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let file = openat(&name.folder, &name.last, flags, Mode::empty()).map_err(Answer::Failed)?;
             let mut bytes = Vec::new();
-            let read = std::fs::File::from(file).take(BYTES + 1).read_to_end(&mut bytes);
-            read.map_err(|_| refused())?;
-            if bytes.len() as u64 > BYTES { Err(refused()) } else { Ok(bytes) }
+            let (file, most) = (std::fs::File::from(file), content.most_bytes());
+            let modified = file.metadata().and_then(|found| found.modified()).ok();
+            file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|_| refused())?;
+            if bytes.len() > most { Err(refused()) } else { Ok((bytes, modified)) }
         };
-        let new = read(from)?;
-        let old = if to.found.is_some() { read(to)? } else { Vec::new() };
+        let (new, modified) = read(from)?;
+        // Only a configuration is judged by what it changes.
+        let old = if to.found.is_some() && content == Content::Config { read(to)?.0 } else { Vec::new() };
         if !content.is_harmless(&to.path(), &old, &new) {
             return Err(refused());
         }
@@ -364,6 +364,10 @@ impl Minder {
             let mut file = std::fs::File::from(file);
             file.write_all(&new).map_err(|_| Errno::IO)?;
             rustix::fs::fchmod(&file, mode)?;
+            // Git tells by the time of its index which files changed after it was written.
+            if let Some(modified) = modified {
+                file.set_modified(modified).map_err(|_| Errno::IO)?;
+            }
             renameat_with(&from.folder, &from.last, &to.folder, &to.last, RenameFlags::empty())
         })
     }
@@ -408,8 +412,8 @@ impl Minder {
         let identity = self.identity(call).map_err(refused)?;
         match self.place(call, identity, descriptor, path, Last::Follow) {
             Place::Name(name) if self.guard.zone(&name.path()).is_some() && name.found.is_some() => {
-                if name.kind() != Some(FileType::Directory) {
-                    self.allowed(&name, Change::Execute)?;
+                for change in name.found.iter().flat_map(|found| mode_changes(found, mode)) {
+                    self.allowed(&name, change)?;
                 }
                 let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 self.done(call, identity, || {
@@ -422,12 +426,8 @@ impl Minder {
                 Ok(Answer::Done)
             }
             Place::Open(path, file) => self.change_mode_of(call, identity, &path, &file, mode),
-            Place::Name(name) if name.found.is_some() => self
-                .done(call, identity, || {
-                    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                    set_mode(&openat(&name.folder, &name.last, flags, Mode::empty())?, mode)
-                })
-                .map(|()| Answer::Done),
+            // Where a command cannot write, it changes no mode either: Landlock would not stop it.
+            Place::Name(name) if name.found.is_some() => Ok(Answer::Failed(Errno::PERM)),
             Place::Name(_) => Ok(Answer::Failed(Errno::NOENT)),
             Place::Unknown => Ok(Answer::Failed(Errno::ACCESS)),
         }
@@ -436,19 +436,40 @@ impl Minder {
     fn change_mode_of_open(&mut self, call: &Call) -> Step<Answer> {
         let identity = self.identity(call).map_err(|_| Answer::Failed(Errno::ACCESS))?;
         let file = call.open_file(call.descriptor(0)).ok_or(Answer::Failed(Errno::BADF))?;
-        let path = super::place::path_of(&file).ok_or(Answer::Failed(Errno::ACCESS))?;
+        // A pipe has no path.
+        let path = super::place::path_of(&file).unwrap_or_default();
         self.change_mode_of(call, identity, &path, &file, call.small(1))
     }
 
     fn change_mode_of(&self, call: &Call, identity: Identity, path: &Path, file: &OwnedFd, mode: u32) -> Step<Answer> {
         let found = fstat(file).map_err(Answer::Failed)?;
-        let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-        if is_file && self.guard.zone(path).is_some() && !self.guard.judge_open(path, &found, Change::Execute) {
-            return Ok(Answer::Failed(Errno::ACCESS));
+        let allowed = |change| self.guard.judge_open(path, &found, change);
+        let has_name = matches!(FileType::from_raw_mode(found.st_mode), FileType::RegularFile | FileType::Directory)
+            && found.st_nlink > 0;
+        match self.guard.zone(path) {
+            None if has_name => return Ok(Answer::Failed(Errno::PERM)),
+            Some(_) if !mode_changes(&found, mode).into_iter().all(allowed) => {
+                return Ok(Answer::Failed(Errno::ACCESS));
+            }
+            None | Some(_) => {}
         }
         self.done(call, identity, || set_mode(file, mode))?;
         Ok(Answer::Done)
     }
+}
+
+/// What a new mode means for what has the old one.
+fn mode_changes(found: &Stat, mode: u32) -> Vec<Change> {
+    let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+    let taken = found.st_mode & !mode;
+    [
+        (is_file && mode & 0o111 != 0, Change::Execute),
+        (is_file && taken & 0o100 != 0, Change::Disarm),
+        (taken & if is_file { 0o400 } else { 0o500 } != 0, Change::Close),
+    ]
+    .into_iter()
+    .filter_map(|(holds, change)| holds.then_some(change))
+    .collect()
 }
 
 /// Changes the mode of what a handle leads to.

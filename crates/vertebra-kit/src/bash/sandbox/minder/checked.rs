@@ -15,9 +15,6 @@ use rustix::{
 
 use super::guard::Content;
 
-/// How long such a file may be.
-const BYTES: usize = 1024 * 1024;
-
 /// A file that is being written.
 pub(super) struct Checked {
     from: OwnedFd,
@@ -43,11 +40,13 @@ impl Checked {
 
     /// Reads on. True once everything has come, and the file was made or refused.
     pub(super) fn finish(&mut self) -> bool {
-        let mut buffer = [0; 4096];
+        let mut buffer = [0; 16 * 1024];
         loop {
             match read(&self.from, &mut buffer) {
                 Ok(0) => break,
-                Ok(count) if self.bytes.len() + count <= BYTES => self.bytes.extend(&buffer[..count]),
+                Ok(count) if self.bytes.len() + count <= self.content.most_bytes() => {
+                    self.bytes.extend(&buffer[..count]);
+                }
                 Err(Errno::AGAIN) => return false,
                 Err(Errno::INTR) => {}
                 // Too long, or broken: whoever writes on gets an error.

@@ -1,6 +1,7 @@
 //! What may be changed: where the command may write, and which names there decide what other programs do.
 
 use std::{
+    cell::OnceCell,
     collections::HashSet,
     fs,
     os::{fd::OwnedFd, unix::fs::MetadataExt as _},
@@ -20,8 +21,8 @@ use crate::protected::{Protection, git, protection_below};
 /// and nobody works in them.
 const PACKAGES: &[&str] = &["node_modules", "site-packages", "dist-packages"];
 
-/// How many files are looked through for second names.
-const LOOKED_AT: usize = 20_000;
+/// How many names are looked through for protected files with a second name.
+const LOOKED_AT: usize = 500_000;
 
 /// How long it is believed where the writable folders are.
 const REFRESHED: Duration = Duration::from_millis(20);
@@ -40,6 +41,10 @@ pub(super) enum Change {
     Write,
     /// Make it a program.
     Execute,
+    /// Make it no program any more.
+    Disarm,
+    /// Take away the owner's right to read it or look into it.
+    Close,
     Remove,
     /// Rename it to something else.
     Leave,
@@ -66,6 +71,7 @@ pub(super) enum Content {
     Link,
     Config,
     Todo,
+    Index,
 }
 
 impl Content {
@@ -74,9 +80,18 @@ impl Content {
         match self {
             Self::Link => git::link(path, new),
             Self::Config => git::config_change(path, old, new),
-            Self::Todo => git::todo(new),
+            Self::Todo => git::todo(path, new),
+            Self::Index => git::index(path, new),
         }
         .is_ok()
+    }
+
+    /// How long it may be.
+    pub(super) fn most_bytes(self) -> usize {
+        match self {
+            Self::Link | Self::Config | Self::Todo => 1024 * 1024,
+            Self::Index => git::MAX_INDEX_BYTES,
+        }
     }
 }
 
@@ -100,8 +115,9 @@ pub(super) struct Guard {
     protect: Vec<PathBuf>,
     /// What is not renamed or removed: the writable folders, and the folders above what is hidden or protected.
     pinned: HashSet<Identity>,
-    /// Files that are protected and have a second name.
-    shared_names: HashSet<Identity>,
+    /// Files that are protected and have a second name, by which they could be written. They are looked for when a file
+    /// with several names is written first.
+    shared_names: OnceCell<HashSet<Identity>>,
     /// What this command has made in shared memory.
     made: HashSet<Identity>,
 }
@@ -114,7 +130,7 @@ impl Guard {
         let mut guard = Self {
             protect: rules.protect.clone(),
             pinned: HashSet::new(),
-            shared_names: HashSet::new(),
+            shared_names: OnceCell::new(),
             made: HashSet::new(),
             roots: Vec::new(),
             refreshed: None,
@@ -127,38 +143,44 @@ impl Guard {
         for path in still.flat_map(|path| path.ancestors()).filter(|path| below_folder(path)) {
             guard.pinned.extend(identity_at(path));
         }
-        for root in roots {
-            guard.look_for_second_names(&root);
-        }
         guard
     }
 
-    /// Protected files may have another name already, by which they could be written.
-    fn look_for_second_names(&mut self, root: &Path) {
+    /// Whether one of the names of a file is protected, whichever it was found by.
+    fn has_protected_name(&self, found: &Stat) -> bool {
+        let has_more = found.st_nlink > 1 && FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+        has_more && self.shared_names.get_or_init(|| self.protected_with_second_names()).contains(&identity(found))
+    }
+
+    fn protected_with_second_names(&self) -> HashSet<Identity> {
+        let mut found = HashSet::new();
         let mut left = LOOKED_AT;
-        let mut folders = vec![root.to_owned()];
+        let works = self.roots.iter().filter(|(_, used)| *used == Use::Work);
+        let mut folders: Vec<PathBuf> = works.map(|(root, _)| root.clone()).collect();
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-                let path = entry.path();
-                let Ok(found) = entry.metadata() else { continue };
                 left = left.saturating_sub(1);
                 if left == 0 {
-                    return;
+                    return found;
                 }
-                let is_ruled = self.protection(&path) != Protection::Free;
+                let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
                 // Git's objects are many, and nobody runs them.
-                let skipped =
-                    ["objects", "logs", "refs"].iter().any(|name| path.ends_with(Path::new(".git").join(name)));
-                if found.is_dir()
-                    && !skipped
-                    && (is_ruled || folder.components().any(|part| part.as_os_str() == ".git"))
-                {
+                let is_skipped = || {
+                    is_packaged(&path.join("x"), &folder)
+                        || ["objects", "logs", "refs"].iter().any(|name| path.ends_with(Path::new(".git").join(name)))
+                };
+                if kind.is_dir() && !is_skipped() {
                     folders.push(path);
-                } else if found.is_file() && found.nlink() > 1 && is_ruled {
-                    self.shared_names.insert((found.dev(), found.ino()));
+                } else if kind.is_file()
+                    && self.protection(&path) != Protection::Free
+                    && let Ok(about) = entry.metadata()
+                    && about.nlink() > 1
+                {
+                    found.insert((about.dev(), about.ino()));
                 }
             }
         }
+        found
     }
 
     /// Looks where the writable folders are, if that was not done just now: somebody outside may have renamed one. Until
@@ -265,13 +287,20 @@ impl Guard {
             }
             Protection::GitConfig => match change {
                 Change::MakeFile | Change::ArriveFile => Verdict::IfHarmless(Content::Config),
-                Change::Execute => Verdict::Yes,
+                // So git tries whether there are modes.
+                Change::Execute | Change::Disarm => Verdict::Yes,
                 Change::Remove => yes_if(!self.is_own(&path)),
                 _ => Verdict::No,
             },
             Protection::GitTodo => match change {
                 Change::MakeFile | Change::Write | Change::ArriveFile => Verdict::IfHarmless(Content::Todo),
                 Change::Remove | Change::Leave => Verdict::Yes,
+                _ => Verdict::No,
+            },
+            Protection::GitIndex => match change {
+                Change::MakeFile | Change::Write | Change::ArriveFile => Verdict::IfHarmless(Content::Index),
+                // A part of the name of a submodule may be called like this.
+                Change::MakeFolder | Change::Remove | Change::Leave | Change::Execute | Change::Disarm => Verdict::Yes,
                 _ => Verdict::No,
             },
         }
@@ -285,22 +314,27 @@ impl Guard {
                 !self.pinned.contains(&identity)
                     && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
             }
+            Change::Disarm | Change::Close => {
+                !self.pinned.contains(&identity)
+                    && !self.has_protected_name(found)
+                    && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
+            }
             Change::Write | Change::Execute | Change::Share => {
-                !self.shared_names.contains(&identity)
+                !self.has_protected_name(found)
                     && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
             }
             Change::MakeFile | Change::MakeFolder | Change::MakeOther => true,
         }
     }
 
-    /// Whether an open file may be written or made a program.
+    /// Whether an open file may be written, made a program or closed to its owner.
     pub(super) fn judge_open(&self, path: &Path, found: &Stat, change: Change) -> bool {
         // What has no name any more cannot be run by one.
         found.st_nlink == 0
             || (self.may_touch(path, found, change)
                 && match self.protection(path) {
                     Protection::Free | Protection::GitHead => true,
-                    Protection::GitConfig => change == Change::Execute,
+                    Protection::GitConfig | Protection::GitIndex => matches!(change, Change::Execute | Change::Disarm),
                     _ => false,
                 })
     }
