@@ -60,7 +60,8 @@ impl Join {
             providers.insert(name, Said { value, origin: nearer.origin });
         }
         // The choice of model is free; the address its requests go to is not.
-        ModelSettings { name: upper.name.or(lower.name), driver: upper.driver.or(lower.driver), providers }
+        let (name, driver) = (upper.name.or(lower.name), upper.driver.or(lower.driver));
+        ModelSettings { name, driver, retry: upper.retry.or(lower.retry), providers }
     }
 
     fn permissions(&mut self, lower: PermissionSettings, upper: PermissionSettings) -> PermissionSettings {
