@@ -43,6 +43,13 @@ impl Place {
         fs::write(self.path(name), text).expect("a file");
     }
 
+    /// The person's own settings.
+    pub(crate) fn settings(&self, text: &str) {
+        let folder = self.home.path().join(".config/vertebra");
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("vertebra.toml"), text).expect("a file");
+    }
+
     /// A pipe with a name: whoever opens one end waits for the other.
     pub(crate) fn fifo(&self, name: &str) -> PathBuf {
         let path = self.path(name);
@@ -81,12 +88,11 @@ fn env_path() -> String {
     std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".into())
 }
 
-/// `session 0197a3b2c4d5` becomes `session [name]`.
+/// `resume 0197a3b2c4d5` becomes `resume [name]`.
 fn without_names(text: &str) -> String {
-    let line = |line: &str| match line.split_once("session ") {
-        Some(("", name)) if name.len() == 12 && name.chars().all(|c| c.is_ascii_hexdigit()) => {
-            "session [name]".to_owned()
-        }
+    let is_name = |name: &str| name.len() == 12 && name.chars().all(|c| c.is_ascii_hexdigit());
+    let line = |line: &str| match line.rsplit_once("resume ") {
+        Some((before, name)) if is_name(name) => format!("{before}resume [name]"),
         _ => line.to_owned(),
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
