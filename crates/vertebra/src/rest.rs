@@ -146,13 +146,9 @@ impl Run {
         if !self.is_suspended() {
             return Interrupted::Cancelled;
         }
-        match self.0.suspended.get() {
-            Some((by, message)) => Interrupted::Suspended { by: by.clone(), message: message.clone() },
-            None => {
-                let message = "the process was ended before the run was".to_owned();
-                Interrupted::Suspended { by: "caller".to_owned(), message }
-            }
-        }
+        let abandoned = || ("caller".to_owned(), "the process was ended before the run was".to_owned());
+        let (by, message) = self.0.suspended.get().cloned().unwrap_or_else(abandoned);
+        Interrupted::Suspended { by, message }
     }
 
     /// A run inside a tool that cannot be entered again goes on, and the tool ends.

@@ -228,7 +228,7 @@ impl Chat {
         match turn {
             Turn::Prompt(mut prompt) => {
                 for note in self.notes.drain(..) {
-                    prompt.text += &format!("\n\n<note>\n{note}\n</note>");
+                    prompt.text = format!("{}\n\n<note>\n{note}\n</note>", prompt.text);
                 }
                 Some(self.session.stream(prompt))
             }

@@ -304,9 +304,9 @@ impl Desk {
                 driving.stopping = true;
                 // A run that waits for its provider has done nothing wrong, so the task stays unfinished.
                 if driving.retrying.is_empty() {
-                    stream.cancel()
+                    stream.cancel();
                 } else {
-                    stream.suspend()
+                    stream.suspend();
                 }
                 if !self.terminal.is_live() {
                     self.note("stopping; press Ctrl-C again to quit at once");

@@ -93,7 +93,7 @@ impl People {
     fn status(&self, now: Duration, elapsed: Duration) -> Row {
         if let Some(retry) = self.retry.as_ref().filter(|retry| retry.at > now) {
             // Rounded up: it never says that it is over before it is.
-            let left = (retry.at - now).as_millis().div_ceil(1000);
+            let left = retry.at.saturating_sub(now).as_millis().div_ceil(1000);
             let left = seconds(Duration::from_secs(u64::try_from(left).unwrap_or(u64::MAX)));
             let mut facts = vec![format!("retry {}", retry.number)];
             facts.extend((!self.aside.keys.is_empty()).then(|| self.aside.keys.clone()));

@@ -198,7 +198,7 @@ impl Undo {
         let mut sessions = self.sessions();
         let history = sessions.entry(session.clone()).or_default();
         history.begun += 1;
-        history.text = prompt[..prompt.floor_char_boundary(MAX_PROMPT_BYTES)].to_owned();
+        prompt[..prompt.floor_char_boundary(MAX_PROMPT_BYTES)].clone_into(&mut history.text);
         history.fresh = true;
     }
 

@@ -117,7 +117,7 @@ async fn a_recorded_run_is_suspended_when_the_patience_is_over_and_finished_when
     assert_eq!((ending(&report).as_str(), report.text.as_str()), (FINISHED, "hello"));
     assert_eq!(tool.calls().len(), 1, "nothing is done twice");
     session.close().await;
-    let lines: Vec<_> = journal.entries().into_iter().filter(|line| &*line.session_id == id).collect();
+    let lines: Vec<_> = journal.entries().into_iter().filter(|line| *line.session_id == id).collect();
     let replay = agent_.replay(lines, Likeness::Hooks).await.expect("a replay");
     assert_eq!(replay.divergence, None);
 }
