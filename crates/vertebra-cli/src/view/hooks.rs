@@ -213,6 +213,16 @@ mod tests {
     }
 
     #[test]
+    fn a_default_that_a_built_in_hook_fills_in_is_not_reported() {
+        let changes = |hook: &str, path: &str| {
+            let change = Change { path: path.to_owned(), before: None, after: Some(".".into()) };
+            of_hook(&trace(hook, answered(Kind::Proceed), vec![change]), Refusals::WithTheOutcome).len()
+        };
+        assert_eq!((changes("files/here", "/args/path"), changes("summary/offload", "/result/output")), (0, 0));
+        assert_eq!((changes("mine", "/args/path"), changes("pack/rewrites", "/args/path")), (1, 1));
+    }
+
+    #[test]
     fn a_hook_that_changes_every_request_is_shown_once_and_built_in_hooks_never() {
         let change =
             |path: &str, after: Value| vec![Change { path: path.to_owned(), before: None, after: Some(after) }];

@@ -84,6 +84,16 @@ fn a_wait_for_the_provider_is_counted_down() {
 }
 
 #[test]
+fn a_long_message_that_waits_still_says_when_it_is_sent() {
+    let (showing, _) = people(false);
+    let (mut view, mut paper) = (for_output(&showing), Paper::of_width(50));
+    view.show(&event(News::Step { step: 1 }), &mut paper);
+    view.aside(Aside { keys: String::new(), waiting: vec!["and then ".repeat(20)] }, &mut paper);
+    let last = paper.footer.last().expect("a footer");
+    assert!(last.starts_with("› and then") && last.ends_with("… (sent at the next step)"), "{last}");
+}
+
+#[test]
 fn several_calls_run_side_by_side() {
     let call = |id: &str, command: &str| News::ToolBegan {
         call: ToolCall::from_text(id, "bash", &format!(r#"{{"command": "{command}"}}"#)),
