@@ -194,7 +194,7 @@ impl Budget {
     }
 
     /// The limit that forbids going on with a step that is already paid for.
-    pub(crate) fn overrun(&self, clock: &dyn Clock) -> Option<Stop> {
+    pub fn overrun(&self, clock: &dyn Clock) -> Option<Stop> {
         let exhausted = self.path().flat_map(|node| node.exhausted(clock));
         strongest(exhausted.filter(|stop| stop.reason != StopReason::Steps))
     }

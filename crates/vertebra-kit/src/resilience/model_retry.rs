@@ -104,7 +104,7 @@ impl Around<Inference> for ModelRetry {
                 ErrorClass::Broken => tried.broken += 1,
                 _ => {}
             }
-            let budget_is_spent = run.budget().exhausted(&**run.clock()).is_some();
+            let budget_is_spent = run.budget().overrun(&**run.clock()).is_some();
             let wait = self.wait(error, &tried, &cx.purpose, &run.info().run_id);
             let Some(wait) = wait.filter(|_| !budget_is_spent) else { return Ok(report) };
             tried.retries += 1;

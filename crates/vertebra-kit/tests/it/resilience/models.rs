@@ -64,6 +64,14 @@ async fn a_provider_that_is_away_is_waited_for_longer_than_the_time_limit_of_the
 }
 
 #[tokio::test]
+async fn the_last_step_that_a_run_may_take_is_retried_too() {
+    let model = failing(2, &network()).say("hello");
+    let mut builder = agent(&model, &FakeClock::new());
+    builder.limits(Limits { steps: Some(1), ..Limits::default() });
+    assert_eq!(ending(&run(&built(builder.with(retrying())), "go").await), FINISHED);
+}
+
+#[tokio::test]
 async fn the_time_of_attempts_that_reach_nobody_is_not_active_time() {
     let clock = FakeClock::new();
     let (model, passing) = (failing(4, &network()).say("hello"), clock.clone());
