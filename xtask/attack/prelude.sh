@@ -65,7 +65,7 @@ AGENT_OPTIONS=(--mode bypass)
 
 play() {
     echo '{"say": "done"}' >> "$ROOT/script.jsonl"
-    vertebra run --model "script:$ROOT/script.jsonl" --no-journal --output stream-json "$@" go >> "$LOG" 2>&1 < /dev/null
+    vertebra run --model "script:$ROOT/script.jsonl" --no-journal --output stream-json --include-hooks "$@" go >> "$LOG" 2>&1 < /dev/null
     # A run that does not start holds everything, and proves nothing.
     if [ $? = 2 ]; then
         cat "$LOG"

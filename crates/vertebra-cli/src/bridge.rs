@@ -1,6 +1,6 @@
 //! `vertebra bridge`: forwards a local socket to a server inside a VM.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context as _, ensure};
 use tokio::signal::unix::{SignalKind, signal};
@@ -43,7 +43,8 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let machine =
         vm_socket.map(Machine::Socket).or(cid.map(Machine::Cid)).context("name the VM with --vm-socket or --cid")?;
     let listener = Listener::bind(&listen).await.with_context(|| format!("cannot listen on {listen}"))?;
-    println!("listening on {listen}");
+    // The bridge also forwards if no one reads this.
+    let _ = writeln!(std::io::stdout(), "listening on {listen}");
     let (mut interrupted, mut terminated) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let told = |error: std::io::Error| eprintln!("warning: {}", visible(&error.to_string()));
     tokio::select! {

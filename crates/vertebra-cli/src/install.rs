@@ -1,6 +1,6 @@
 //! `vertebra install` and `vertebra uninstall`: add the policy to another coding agent, and remove it.
 
-use std::process::ExitCode;
+use std::{fmt::Write as _, io::Write as _, process::ExitCode};
 
 use anyhow::{Context as _, ensure};
 use vertebra_bridge::{
@@ -75,6 +75,20 @@ pub(crate) fn place<'a>(world: &'a World, environment: host::Environment<'a>) ->
 
 /// Installs the policy.
 pub(crate) fn install(options: &Options) -> anyhow::Result<ExitCode> {
+    printed(|out| install_all(options, out))
+}
+
+/// Prints what was done when all is done: a reader that stops early must not keep the policy from being installed.
+fn printed(work: impl FnOnce(&mut String) -> anyhow::Result<()>) -> anyhow::Result<ExitCode> {
+    let mut out = String::new();
+    let done = work(&mut out);
+    let printed = std::io::stdout().write_all(out.as_bytes());
+    done?;
+    printed?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn install_all(options: &Options, out: &mut String) -> anyhow::Result<()> {
     let world = World::of_process();
     let variable = |name: &str| world.variables.get(name).cloned();
     let place = place(&world, &variable)?;
@@ -87,28 +101,29 @@ pub(crate) fn install(options: &Options) -> anyhow::Result<ExitCode> {
         // Versions of the agent differ in how they treat such a file, so a person has to check.
         if let Some(rival) = install::rival(host, options.scope(), &place) {
             let rival = shown(&rival.to_string_lossy());
-            println!("{rival} exists, and {} may read it instead of the file that vertebra writes.", host.title);
-            println!("Check that a call is denied, or move its content into the other file and delete it.");
+            writeln!(out, "{rival} exists, and {} may read it instead of the file that vertebra writes.", host.title)?;
+            writeln!(out, "Check that a call is denied, or move its content into the other file and delete it.")?;
         }
         if let Some(file) = install::off_in(host, options.scope(), &place)? {
             let file = shown(&file.to_string_lossy());
-            println!(
+            writeln!(
+                out,
                 "All hooks of {} are switched off in {file}. The policy has no effect until you switch them on.",
                 host.title
-            );
+            )?;
         }
         let edits = install::plan(host, options.scope(), &place, &program)?;
         if edits.is_empty() {
-            println!("The policy is already installed in {}.", host.title);
+            writeln!(out, "The policy is already installed in {}.", host.title)?;
             continue;
         }
-        show(&edits, options.dry_run);
+        show(&edits, options.dry_run, out)?;
         if !options.dry_run {
             install::apply(&edits, &place)?;
-            println!("The policy is now installed in {}.", host.title);
+            writeln!(out, "The policy is now installed in {}.", host.title)?;
         }
         if !host.remark.is_empty() {
-            println!("{}", host.remark);
+            writeln!(out, "{}", host.remark)?;
         }
     }
     if let Some(store) = world.store().filter(|_| !options.dry_run && options.scope() == Scope::User) {
@@ -117,32 +132,36 @@ pub(crate) fn install(options: &Options) -> anyhow::Result<ExitCode> {
     let others = [world.managed.clone(), place.project.join(FILE_NAME)];
     let own = world.user_settings().filter(|own| !own.is_file());
     if let Some(own) = own.filter(|_| !others.iter().any(|file| file.is_file())) {
-        println!("There is no policy yet: create {}.", shown(&own.to_string_lossy()));
+        writeln!(out, "There is no policy yet: create {}.", shown(&own.to_string_lossy()))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Removes the policy.
 pub(crate) fn uninstall(options: &Options) -> anyhow::Result<ExitCode> {
+    printed(|out| uninstall_all(options, out))
+}
+
+fn uninstall_all(options: &Options, out: &mut String) -> anyhow::Result<()> {
     let world = World::of_process();
     let variable = |name: &str| world.variables.get(name).cloned();
     let place = place(&world, &variable)?;
     for host in options.hosts()? {
         let edits = install::unplan(host, options.scope(), &place)?;
         if edits.is_empty() {
-            println!("The policy is not installed in {}.", host.title);
+            writeln!(out, "The policy is not installed in {}.", host.title)?;
             continue;
         }
-        show(&edits, options.dry_run);
+        show(&edits, options.dry_run, out)?;
         if !options.dry_run {
             install::take_back(&edits, &place)?;
-            println!("The policy is removed from {}.", host.title);
+            writeln!(out, "The policy is removed from {}.", host.title)?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn show(edits: &[Edit], only: bool) {
+fn show(edits: &[Edit], only: bool, out: &mut String) -> std::fmt::Result {
     for edit in edits {
         let path = shown(&edit.path.to_string_lossy());
         let verb = match (&edit.before, &edit.after) {
@@ -150,13 +169,14 @@ fn show(edits: &[Edit], only: bool) {
             (None, Some(_)) => "created",
             (Some(_), Some(_)) => "changed",
         };
-        println!("{} {path}", if only { format!("would be {verb}:") } else { format!("{verb}:") });
+        writeln!(out, "{} {path}", if only { format!("would be {verb}:") } else { format!("{verb}:") })?;
         if only {
             let (before, after) =
                 (edit.before.as_deref().unwrap_or_default(), edit.after.as_deref().unwrap_or_default());
             for change in similar::TextDiff::from_lines(before, after).unified_diff().context_radius(1).iter_hunks() {
-                print!("{}", visible(&change.to_string()));
+                write!(out, "{}", visible(&change.to_string()))?;
             }
         }
     }
+    Ok(())
 }

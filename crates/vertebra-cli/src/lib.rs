@@ -2,6 +2,9 @@
 //!
 //! This is a library so that Cargo can compile it before the machine code of its dependencies is ready.
 
+// `println!` panics when its reader is gone: write with `writeln!(stdout)?`, which `told` understands.
+#![warn(clippy::print_stdout)]
+
 mod assembly;
 mod backtest;
 mod bridge;
@@ -34,7 +37,11 @@ mod tree;
 mod trust;
 mod view;
 
-use std::{pin::Pin, process::ExitCode};
+use std::{
+    io::{self, IsTerminal as _},
+    pin::Pin,
+    process::ExitCode,
+};
 
 use clap::{
     CommandFactory, Parser,
@@ -49,6 +56,8 @@ use vertebra::nearest;
     version,
     arg_required_else_help = true,
     after_help = "\
+Without a command, `vertebra` starts a chat on a terminal.
+
 Examples:
   vertebra demo                              See an agent at work (no API key)
   vertebra run \"make the failing test pass\"  Run an agent in this folder
@@ -122,7 +131,10 @@ pub fn main() -> ExitCode {
 /// All commands together need a large stack frame. `vertebra hook` is called often and does not wait for it.
 #[inline(never)]
 fn any_command() -> anyhow::Result<ExitCode> {
-    match Command::try_parse().unwrap_or_else(|error| suggested(error).exit()) {
+    // Without arguments: a person wants to talk, a program gets the help.
+    let alone = std::env::args_os().nth(1).is_none() && io::stdin().is_terminal() && io::stdout().is_terminal();
+    let parsed = if alone { Command::try_parse_from(["vertebra", "chat"]) } else { Command::try_parse() };
+    match parsed.unwrap_or_else(|error| suggested(error).exit()) {
         Command::Run(options) => asynchronously(run::run(*options)),
         Command::Chat(options) => asynchronously(chat::run(*options)),
         Command::Sessions(options) => asynchronously(sessions::run(*options)),

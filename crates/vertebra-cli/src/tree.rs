@@ -57,6 +57,7 @@ impl Tree {
             }
             News::Delta { .. } | News::Decided { .. } | News::Used { .. } => {}
             News::Notice { message, .. } => line(out, 1, &format!("{DIM}note     {}{DIM:#}", cut(message)))?,
+            News::Retry { message, .. } => line(out, 1, &format!("{YELLOW}↻ again{YELLOW:#}  {}", cut(message)))?,
             News::Missed { events } => line(out, 1, &format!("{DIM}… {events} events were missed{DIM:#}"))?,
             News::Ended { report } => end(out, report)?,
         }

@@ -5,8 +5,8 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use futures_util::FutureExt;
 
 use crate::{
-    AgentState, Args, Checkpoint, Invocation, Meter, Reconciled, Run, RunReport, ToolResult, ToolSpec, ToolStatus,
-    Used,
+    AgentState, Args, Checkpoint, Invocation, Meter, Reconciled, Run, RunReport, RunStatus, ToolResult, ToolSpec,
+    ToolStatus, Used,
     clock::millis,
     events::ToolAsked,
     front::News,
@@ -162,10 +162,16 @@ impl Loop {
         Memory { before: self.before, continuations: self.continuations, failures: self.failures }
     }
 
+    /// A run that was cancelled because its process ends has not ended.
+    pub(crate) fn unless_abandoned(&self, report: RunReport) -> RunReport {
+        let is_left = report.status == RunStatus::Cancelled && self.run.is_suspended();
+        if is_left { self.report(self.run.interrupted().into()) } else { report }
+    }
+
     /// Leaves the run as it is, for whoever resumes it.
     pub(crate) async fn suspend(self, mut report: RunReport) -> (AgentState, RunReport) {
         self.run.children_ended().await;
-        if self.run.is_cancelled() {
+        if self.run.is_cancelled() && !self.run.is_suspended() {
             let report = self.report(Interrupted::Cancelled.into());
             return self.end(report).await;
         }

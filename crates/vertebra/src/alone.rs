@@ -27,6 +27,7 @@ impl Alone {
             budget: Budget::new(core.name.clone(), core.limits.clone()),
             cancel: CancellationToken::new(),
             rest: CancellationToken::new(),
+            abandoned: std::sync::Arc::default(),
             front: Front::default(),
             system_prompt: core.system_prompt.clone(),
             tape: None,

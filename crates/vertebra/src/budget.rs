@@ -20,7 +20,7 @@ pub struct Limits {
     pub steps: Option<u64>,
     /// Tokens, read and written.
     pub tokens: Option<u64>,
-    /// Active time: waiting for a person does not count.
+    /// Active time: waiting for a person, or for a provider that cannot be reached, does not count.
     pub time: Option<Duration>,
     /// Money, in millionths of a dollar.
     pub cost_micros: Option<u64>,
@@ -73,7 +73,7 @@ struct Node {
     watch: Mutex<Stopwatch>,
 }
 
-/// Runs while somebody below works; stands while all of them wait for a person.
+/// Runs while somebody below works; stands while all of them wait for a person or a provider.
 #[derive(Debug, Default)]
 struct Stopwatch {
     active: Duration,
@@ -174,13 +174,27 @@ impl Budget {
         self.path().for_each(|node| node.watch(|watch| watch.active += time));
     }
 
+    /// Takes time back that counted as worked.
+    pub(crate) fn idled(&self, clock: &dyn Clock, time: Duration) {
+        let now = clock.elapsed();
+        self.path().for_each(|node| {
+            node.watch(|watch| {
+                if let Some(since) = &mut watch.since {
+                    watch.active += now.saturating_sub(*since);
+                    *since = now;
+                }
+                watch.active = watch.active.saturating_sub(time);
+            });
+        });
+    }
+
     /// The limit, here or further up, that forbids another step; of several the strongest reason.
     pub fn exhausted(&self, clock: &dyn Clock) -> Option<Stop> {
         strongest(self.path().flat_map(|node| node.exhausted(clock)))
     }
 
     /// The limit that forbids going on with a step that is already paid for.
-    pub(crate) fn overrun(&self, clock: &dyn Clock) -> Option<Stop> {
+    pub fn overrun(&self, clock: &dyn Clock) -> Option<Stop> {
         let exhausted = self.path().flat_map(|node| node.exhausted(clock));
         strongest(exhausted.filter(|stop| stop.reason != StopReason::Steps))
     }
@@ -349,7 +363,7 @@ pub struct Working {
 }
 
 impl Working {
-    /// Runs a wait for a person: its time does not count, here and all the way up, unless somebody else there works.
+    /// Runs a wait for somebody outside: its time does not count, here and all the way up, unless somebody else there works.
     pub async fn paused<T>(&self, wait: impl Future<Output = T>) -> T {
         struct Resume<'a>(&'a Working);
         impl Drop for Resume<'_> {

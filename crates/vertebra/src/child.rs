@@ -147,6 +147,7 @@ impl Child {
             budget: budget.clone(),
             cancel: cancel.clone(),
             rest: parent.0.rest.clone(),
+            abandoned: parent.0.abandoned.clone(),
             front: parent.front().clone(),
             system_prompt: core.system_prompt.clone(),
             tape: parent.tape().cloned(),

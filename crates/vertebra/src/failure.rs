@@ -15,6 +15,10 @@ impl Loop {
             Ok(outcome) => outcome,
             Err(interrupted) => return Some(interrupted.into()),
         };
+        // Whoever was told may have suspended the run.
+        if self.run.is_suspended() {
+            return Some(self.run.interrupted().into());
+        }
         let by = outcome.record.decided_by.as_deref().unwrap_or("a hook").to_owned();
         match outcome.verdict() {
             // Nothing goes on unrecorded, whatever a hook says.

@@ -100,6 +100,17 @@ pub enum News {
         /// What.
         message: String,
     },
+    /// A model call failed and is made again after a wait.
+    Retry {
+        /// Why it failed.
+        message: String,
+        /// Which retry this will be, from 1.
+        retry: u32,
+        /// How long the wait is.
+        wait_ms: u64,
+        /// Whether a part of the failed answer was shown. It does not count: the next answer replaces it.
+        cut_off: bool,
+    },
     /// The front end was too slow and missed this many events.
     Missed {
         /// How many.

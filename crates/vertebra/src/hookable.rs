@@ -81,6 +81,7 @@ impl HookableAgent {
             budget: Budget::new(core.name.clone(), core.limits.clone()),
             cancel: CancellationToken::new(),
             rest: CancellationToken::new(),
+            abandoned: std::sync::Arc::default(),
             front: Front::default(),
             system_prompt: session.system_prompt().clone(),
             tape: None,

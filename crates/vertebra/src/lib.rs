@@ -120,6 +120,7 @@ pub use points::*;
 pub use prompt::Prompt;
 pub use replay::Replay;
 pub use report::{RunFailed, RunReport, RunStatus, SessionReport, StepReport};
+pub use rest::RetryNotice;
 pub use result::{ToolResult, ToolStatus};
 pub use run_stream::RunStream;
 pub use scope::{Interrupted, Run};

@@ -12,6 +12,7 @@ use crate::{
     events::{Notified, PermissionAsked, ToolAsked},
     front::News,
     journal::{Question, What},
+    rest::APPROVER,
     scope::{Desk, Interrupted, Leave},
 };
 
@@ -181,7 +182,7 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
         Decision::Edit { args } => Answer::Instead(args),
         Decision::Later => {
             let message = format!("{} waits for approval of {call_id}: {}", approval.tool, approval.reason);
-            return Err(run.suspend("approver", message));
+            return Err(run.wait_for(APPROVER, message));
         }
     })
 }
@@ -191,7 +192,7 @@ async fn asked_before(run: &Run, approval: &Approval) -> Result<Option<Question>
     let Some(tape) = run.tape() else { return Ok(None) };
     // In a replay it is as late afterwards as it was then, and nobody worked meanwhile.
     let asked = async { tape.question(run.place(), &approval.call_id, &approval.digest) };
-    let question = run.wait_for_person(asked).await?;
+    let question = run.unpaid(asked).await?;
     let what = What::Asked { approval: Box::new(approval.clone()), until: jiff::Timestamp::MAX };
     run.happens(question.as_ref().map(|question| &question.line), what);
     let answered = question.as_ref().is_some_and(|question| question.decision.is_some());
@@ -215,7 +216,7 @@ async fn put(
         Ok(left) if !left.is_zero() => {
             let patience = left.min(run.core().approval_timeout);
             let answer = std::panic::AssertUnwindSafe(async { approver.decide(approval).await }).catch_unwind();
-            let decided = run.wait_for_person(run.within(Some(patience), answer));
+            let decided = run.unpaid(run.within(Some(patience), answer));
             match run.until_resting(decided).await.transpose()? {
                 // The question stays.
                 None => Decision::Later,

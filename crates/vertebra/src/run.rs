@@ -50,6 +50,7 @@ pub(crate) async fn execute(run: Run, state: AgentState, known: AgentState, prom
             run_loop.report(Stop::hard(StopReason::Error, "runtime", "the runtime panicked"))
         }
     };
+    let report = run_loop.unless_abandoned(report);
     if report.status == RunStatus::Suspended { run_loop.suspend(report).await } else { run_loop.end(report).await }
 }
 

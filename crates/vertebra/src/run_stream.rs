@@ -72,6 +72,13 @@ impl RunStream {
         self.reins.rest.cancel();
     }
 
+    /// Ends the work of this process on the run at once, because the process has to end: running tools are cancelled, and
+    /// the run is left unfinished. [`Session::go_on`](crate::Session::go_on) finishes it after [`Agent::resume`]; the model
+    /// then reads which calls were cancelled. A run without a journal is cancelled.
+    pub fn abandon(&self) {
+        self.reins.abandon();
+    }
+
     /// A token that suspends the run, for a signal handler.
     pub fn suspend_token(&self) -> CancellationToken {
         self.reins.rest.clone()

@@ -85,6 +85,8 @@ pub(crate) struct Inner {
     pub(crate) suspended: Arc<OnceLock<(String, String)>>,
     /// Asks it to come to rest.
     pub(crate) rest: CancellationToken,
+    /// Whether the run, once cancelled, is left unfinished.
+    pub(crate) abandoned: Arc<AtomicBool>,
     /// Whether the loop is not ours.
     pub(crate) foreign: bool,
     /// Whether the run may be suspended: all that stands above it can be entered again.
@@ -127,6 +129,7 @@ pub(crate) struct Parts {
     pub(crate) budget: Budget,
     pub(crate) cancel: CancellationToken,
     pub(crate) rest: CancellationToken,
+    pub(crate) abandoned: Arc<AtomicBool>,
     pub(crate) front: Front,
     pub(crate) system_prompt: Arc<str>,
     pub(crate) tape: Option<Arc<Tape>>,
@@ -173,7 +176,7 @@ pub(crate) enum Leave {
 
 impl Run {
     pub(crate) fn new(parts: Parts, above: Option<&Run>) -> Self {
-        let Parts { info, core, hooks, budget, cancel, rest, front, system_prompt, tape, foreign } = parts;
+        let Parts { info, core, hooks, budget, cancel, rest, abandoned, front, system_prompt, tape, foreign } = parts;
         let parent = above.filter(|above| above.info().run_id != info.session_id);
         let working = Arc::new(budget.work(core.clock.clone(), above.map(|run| run.0.working.clone())));
         let inner = Inner {
@@ -201,6 +204,7 @@ impl Run {
             tape,
             suspended: parent.map(|run| run.0.suspended.clone()).unwrap_or_default(),
             rest,
+            abandoned,
             may_wait: !foreign && parent.is_none_or(|run| run.0.may_wait && run.can_be_entered_again()),
             foreign,
             veiled: AtomicBool::default(),
@@ -325,24 +329,22 @@ impl Run {
         kind: impl Into<String>,
         message: impl Into<String>,
     ) -> BoxFuture<'a, Result<(), RunError>> {
-        self.notify_of(state, kind.into(), message.into())
+        let (kind, message) = (kind.into(), message.into());
+        Box::pin(self.notified(state, kind, message, |kind, message| News::Notice { kind, message }))
     }
 
-    fn notify_of<'a>(
-        &'a self,
-        state: &'a mut AgentState,
+    pub(crate) async fn notified(
+        &self,
+        state: &mut AgentState,
         kind: String,
         message: String,
-    ) -> BoxFuture<'a, Result<(), RunError>> {
-        Box::pin(self.notified(state, kind, message))
-    }
-
-    async fn notified(&self, state: &mut AgentState, kind: String, message: String) -> Result<(), RunError> {
+        news: impl FnOnce(String, String) -> News,
+    ) -> Result<(), RunError> {
         let Some(_nested) = self.nest() else { return Err(RunError::Internal { message: NESTED.to_owned() }) };
         let at = self.at(Notification::NAME);
         let mut event = Notified { at, kind, message, data: Value::Null };
         let outcome = self.fire(Notification, &mut event, state, Retries::Allowed, Leave::OnCancel).await;
-        self.tell(|| News::Notice { kind: event.kind, message: event.message });
+        self.tell(|| news(event.kind, event.message));
         match outcome {
             Ok(_) | Err(Interrupted::Cancelled | Interrupted::Suspended { .. }) => Ok(()),
             Err(Interrupted::Failed(error)) => Err(error),
@@ -541,8 +543,8 @@ impl Run {
         self.unless_cancelled(self.clock().sleep(duration.min(left))).await
     }
 
-    /// Waits for a person. Does not count as time worked.
-    pub(crate) async fn wait_for_person<T>(&self, answer: impl Future<Output = T>) -> Result<T, Interrupted> {
+    /// Waits for somebody outside: a person, or a provider that is not there. Does not count as time worked.
+    pub(crate) async fn unpaid<T>(&self, answer: impl Future<Output = T>) -> Result<T, Interrupted> {
         self.0.working.paused(self.unless_cancelled(answer)).await
     }
 

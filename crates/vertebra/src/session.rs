@@ -335,7 +335,7 @@ impl Session {
     fn parts(&self, run_id: Option<Arc<str>>, front: Front, reins: Reins, more: Option<&Hooks>) -> Parts {
         let inner = self.inner();
         let core = inner.agent.core().clone();
-        let Reins { cancel, rest } = reins;
+        let Reins { cancel, rest, abandoned, .. } = reins;
         Parts {
             info: RunInfo {
                 run_id: run_id.unwrap_or_else(|| core.ids.fresh(IdFor::Run)),
@@ -345,6 +345,7 @@ impl Session {
             budget: Budget::new(core.name.clone(), core.limits.clone()),
             cancel,
             rest,
+            abandoned,
             front,
             system_prompt: inner.system_prompt.clone(),
             tape: inner.tape.clone(),
@@ -473,6 +474,7 @@ fn scope(agent: &Agent, session_id: &Arc<str>, tape: Option<Arc<Tape>>) -> Run {
         budget: Budget::new(core.name.clone(), Limits::none()),
         cancel: CancellationToken::new(),
         rest: CancellationToken::new(),
+        abandoned: Arc::default(),
         front: Front::default(),
         system_prompt: core.system_prompt.clone(),
         tape,

@@ -183,11 +183,13 @@ async fn try_hooked(
         let admission = {
             // First the state, which a call that already runs may hold for long: the run may be cancelled meanwhile.
             let mut desk = floor.desk.lock().await;
-            if floor.closing.load(Ordering::Acquire) || run.is_cancelled() {
+            if run.is_cancelled() || floor.closing.load(Ordering::Acquire) && !run.still_asks() {
                 floor.turns.passed(index);
                 return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
             }
-            if let Err(interrupt) = run.may_begin() {
+            if !run.still_asks()
+                && let Err(interrupt) = run.may_begin()
+            {
                 floor.turns.passed(index);
                 return Err(interrupt);
             }
@@ -208,6 +210,10 @@ async fn try_hooked(
             continue;
         }
         floor.turns.passed(index);
+        // While a part of the run waits, the other calls of the answer are asked about, and none begins.
+        if admission.is_ok() && run.is_suspended() {
+            return Err(run.interrupted());
+        }
         progress.reached.store(matches!(admission, Ok(Admission::Run)), Ordering::Relaxed);
         let (result, blocked_by) = match admission? {
             Admission::Retry(_) => continue,

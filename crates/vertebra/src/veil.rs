@@ -96,7 +96,7 @@ impl Veils {
                 self.text(&mut approval.reason);
             }
             News::Decided { decision, .. } => self.decision(decision),
-            News::Notice { message, .. } => self.text(message),
+            News::Notice { message, .. } | News::Retry { message, .. } => self.text(message),
             News::Ended { report } => self.report(report),
             News::Step { .. } | News::Used { .. } | News::Missed { .. } => {}
         }

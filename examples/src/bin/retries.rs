@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .ids(SequentialIds::default())
         .tool(flaky_search())
         .tool(dream)
-        .with(ModelRetry::default())
+        .with(ModelRetry { patience: Duration::from_secs(30), ..ModelRetry::default() })
         .with(ModelFallback::to([ModelId::new("south", "small")]))
         .with(ToolRetry::default())
         .with(ToolTimeout::all(Duration::from_secs(30)))
@@ -59,6 +59,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut stream = agent.stream("Search, then dream.");
     while let Some(event) = stream.next().await {
         match event.news {
+            News::Retry { message, wait_ms, .. } => println!("retry in {wait_ms} ms: {message}"),
             News::Notice { kind, message } => println!("{kind}: {message}"),
             News::ToolEnded { call, result } => println!("{} {}: {}", call.tool, result.status, result.output),
             News::Ended { report } => println!("{}: {}", report.status, report.text),

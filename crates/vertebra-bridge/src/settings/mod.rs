@@ -67,6 +67,8 @@ pub struct ModelSettings {
     pub name: Option<Said<String>>,
     /// `driver`.
     pub driver: Option<Said<Driver>>,
+    /// `retry`: how long to retry a provider that cannot be reached.
+    pub retry: Option<Said<Duration>>,
     /// `[model.provider.NAME]`.
     pub providers: BTreeMap<String, Said<ProviderSettings>>,
     /// Why the address of a provider is not known, if a file with an address could not be read as a whole. No provider is

@@ -123,6 +123,7 @@ fn model(section: &mut Section<'_>) -> Result<ModelSettings, SettingsError> {
     Ok(ModelSettings {
         name: section.text("name", "PROVIDER:NAME")?,
         driver: section.word("driver", &drivers)?,
+        retry: time(section, "retry", ["30s", "10m", "1h"])?,
         providers: section.each("provider", provider)?.into_iter().collect(),
         unknown_address: None,
     })

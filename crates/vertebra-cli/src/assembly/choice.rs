@@ -123,6 +123,11 @@ impl<'s> Places<'s> {
         self.search.look().await
     }
 
+    /// Returns the models that this provider lists, or none if it does not say.
+    pub(crate) async fn models_of(&self, provider: &'static Provider) -> Vec<String> {
+        self.search.at(provider).await.usable.map(|usable| usable.models).unwrap_or_default()
+    }
+
     /// Chooses the model. If none is named, checks all providers, unless `looked` has the result already.
     pub(crate) async fn pick(&self, looked: Option<&Found>) -> anyhow::Result<Picked> {
         if let Some(name) = &self.settings.name {

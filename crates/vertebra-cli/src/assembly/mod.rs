@@ -235,7 +235,7 @@ fn build<A: Approver>(
         .with(skills)
         .with(agents)
         .with(rights::redaction(&settings.model, world)?)
-        .with(ModelRetry::default())
+        .with(retry(&settings.model))
         .with(Summarisation::default())
         .with(steering.clone());
     for server in servers {
@@ -345,6 +345,11 @@ fn told(folder: &Path, settings: &Settings, project: &[String], system: Option<&
     let prompt = prompt::prompt(folder);
     let parts = std::iter::once(&*prompt).chain(of_settings).chain(of_project).chain(system);
     parts.map(str::trim_end).collect::<Vec<_>>().join("\n\n")
+}
+
+fn retry(settings: &ModelSettings) -> ModelRetry {
+    let patience = settings.retry.as_ref().map(|said| said.value);
+    ModelRetry { patience: patience.unwrap_or(ModelRetry::default().patience), ..ModelRetry::default() }
 }
 
 fn limits(settings: &LimitSettings) -> Limits {

@@ -7,11 +7,17 @@ use std::{
 
 use anyhow::bail;
 use vertebra::{Deltas, Model, ModelError, ModelId, Request, Response, SharedModel};
-use vertebra_bridge::settings::{Level, ModelSettings, Origin};
+use vertebra_bridge::{
+    settings::{Level, ModelSettings, Origin},
+    shown,
+};
 use vertebra_kit::resilience::Router;
 use vertebra_models::Provider;
 
 use super::{Places, World};
+
+/// How many models of a provider an error names.
+const MAX_LISTED: usize = 8;
 
 /// Routes each request to the model of its provider. Clones share the same models.
 #[derive(Clone)]
@@ -45,17 +51,46 @@ impl Models {
         places.open(&places.pick(None).await?.pick, folder, None).map(Some)
     }
 
+    /// Checks a model of the current provider: by the provider's list, if it has one, else by the look of its name.
+    async fn check(&self, model: &str, now: &ModelId, is_explicit: bool) -> anyhow::Result<()> {
+        let Inner { settings, world, .. } = &*self.0;
+        let listed = match Provider::find(&now.provider) {
+            Ok(provider) => Places::new(settings, world)?.models_of(provider).await,
+            Err(_) => Vec::new(),
+        };
+        if !listed.is_empty() {
+            // Ollama's names have a tag, which may be left out.
+            if listed.iter().any(|known| known == model || known.strip_suffix(":latest") == Some(model)) {
+                return Ok(());
+            }
+            let names: Vec<String> = listed.iter().take(MAX_LISTED).map(|name| shown(name)).collect();
+            let more = if listed.len() > MAX_LISTED { ", …" } else { "" };
+            bail!("{} has no model `{}`; it has {}{more}", now.provider, shown(model), names.join(", "));
+        }
+        let prefix = model.split_once(':').map(|(prefix, _)| prefix);
+        if let Some(error) = prefix.and_then(|prefix| Provider::find(prefix).err()).filter(|_| !is_explicit) {
+            let name = format!("{}:{model}", now.provider);
+            bail!("{error}; for a model of {} with this name, write `/model {}`", now.provider, shown(&name));
+        }
+        Ok(())
+    }
+
     /// Prepares the model of this name: `PROVIDER:NAME`, or a name of the current provider.
     pub(crate) async fn choose(&self, name: &str, now: &ModelId) -> anyhow::Result<ModelId> {
         let Inner { settings, world, folder, .. } = &*self.0;
         if let Some(named) = settings.name.as_ref().filter(|named| named.origin.level == Level::Managed) {
             bail!("the model cannot be changed: {} sets it", named.origin);
         }
+        if Provider::find(name).is_ok_and(|provider| *provider.name == *now.provider) {
+            bail!("`{name}` is the current provider: name a model, as in `/model {name}:NAME` (see `vertebra models`)");
+        }
         let own = format!("{}:", now.provider);
         let known = Provider::parse(name).ok().filter(|choice| *choice.provider.name != *now.provider);
-        let other = known.is_some_and(|_| name.contains([':', '/']));
+        let other = known.is_some_and(|choice| choice.model.is_none() || name.contains([':', '/']));
         if !other {
-            return Ok(ModelId::new(now.provider.clone(), name.strip_prefix(&own).unwrap_or(name)));
+            let model = name.strip_prefix(&own);
+            self.check(model.unwrap_or(name), now, model.is_some()).await?;
+            return Ok(ModelId::new(now.provider.clone(), model.unwrap_or(name)));
         }
         let name = Some(Origin::command_line().said(name.to_owned()));
         let settings = ModelSettings { name, ..settings.clone() };

@@ -13,6 +13,10 @@ pub(super) enum Command {
     Hooks,
     /// Restores the files that the last prompt changed.
     Undo,
+    /// Applies what the last `/undo` took back.
+    Redo,
+    /// Continues a suspended run.
+    Continue,
     /// Compacts the conversation. The text says what to keep.
     Compact(String),
     Clear,
@@ -21,11 +25,13 @@ pub(super) enum Command {
 }
 
 /// The commands, their arguments and what they do.
-const COMMANDS: [(&str, &str, &str); 8] = [
+const COMMANDS: [(&str, &str, &str); 10] = [
     ("help", "", "show commands and keys"),
     ("model", "[NAME]", "show the model, or switch to another one"),
     ("hooks", "", "list the hooks in the order in which they run"),
     ("undo", "", "restore the files that the last prompt changed"),
+    ("redo", "", "apply again what the last /undo took back"),
+    ("continue", "", "continue a suspended run"),
     ("compact", "[WHAT TO KEEP]", "compact the conversation"),
     ("clear", "", "start a new session"),
     ("cost", "", "show steps, tokens and cost so far"),
@@ -47,6 +53,8 @@ impl Command {
             "model" => Self::Model((!rest.is_empty()).then(|| rest.to_owned())),
             "hooks" => Self::Hooks,
             "undo" => Self::Undo,
+            "redo" => Self::Redo,
+            "continue" => Self::Continue,
             "compact" => return Some(Ok(Self::Compact(rest.to_owned()))),
             "clear" | "new" => Self::Clear,
             "cost" => Self::Cost,

@@ -3,10 +3,11 @@
 mod command;
 mod hooks;
 mod model;
+mod undo;
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
-use vertebra::{Agent, RunStatus, Session, SessionReport, Usage};
+use vertebra::{Agent, Prompt, RunReport, RunStatus, RunStream, Session, SessionReport, Usage};
 use vertebra_bridge::policy::Reload;
 use vertebra_kit::files::Undo;
 
@@ -28,6 +29,10 @@ use crate::{
 const HINT: &str = "/help · alt-enter: new line · ctrl-d to quit";
 /// The hint after a run was stopped.
 const STOPPED: &str = "stopped, the session is kept · /help · ctrl-c again to quit";
+/// The hint while a question waits for an answer.
+const PUT_OFF: &str = "the question waits · /continue to answer it · /help · ctrl-d to quit";
+/// The hint while a run is suspended.
+const SUSPENDED: &str = "suspended · /continue to try again · /help · ctrl-d to quit";
 
 /// The options of `vertebra chat`.
 #[derive(clap::Args)]
@@ -66,9 +71,14 @@ pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
         if let Some(past) = &wanted {
             past.prepare(&mut options.agent);
         }
-        let (desk, assembled) = Desk::open(&options.agent, &Show { output: Output::Text, quiet: false }).await?;
+        let (mut desk, assembled) =
+            Desk::open(&options.agent, &Show { output: Output::Text, quiet: false, include_hooks: false }).await?;
         let session = match wanted {
-            Some(past) => past.resume(&assembled.agent).await?,
+            Some(past) => {
+                let session = past.resume(&assembled.agent).await?;
+                past.recap(&session, &mut desk);
+                session
+            }
             None => assembled.agent.session().await,
         };
         anyhow::Ok((desk, assembled, session))
@@ -79,18 +89,32 @@ pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
     };
     let model = ModelSwitch::new(&assembled.agent, assembled.models)?;
     let (agent, undo, policy) = (assembled.agent, assembled.undo, assembled.policy);
-    let mut chat = Chat { desk, agent, session, model, undo, policy, before: Totals::default() };
+    let folder = options.agent.folder().to_owned();
+    let (asleep, notes, before) = (false, Vec::new(), Totals::default());
+    let mut chat = Chat { desk, agent, session, asleep, model, undo, folder, notes, policy, before };
     let first = options.prompt.join(" ");
     let code = chat.talk((!first.trim().is_empty()).then_some(first)).await;
     Ok(chat.close(code).await.into())
+}
+
+/// What runs next.
+enum Turn {
+    Prompt(Prompt),
+    /// The run that has not ended.
+    Continue,
 }
 
 struct Chat {
     desk: Desk,
     agent: Agent,
     session: Session,
+    /// Whether its run is suspended; then it is resumed when it is needed.
+    asleep: bool,
     model: ModelSwitch,
     undo: Undo,
+    folder: PathBuf,
+    /// What the model reads with the next prompt.
+    notes: Vec<String>,
     policy: Reload,
     /// What the sessions before the last `/clear` used.
     before: Totals,
@@ -102,6 +126,11 @@ struct Totals {
     usage: Usage,
     steps: u64,
     tool_calls: u64,
+}
+
+/// Whether a suspended run waits for an answer of a person.
+fn is_question(report: &RunReport) -> bool {
+    report.stop.source == "approver"
 }
 
 impl Totals {
@@ -129,47 +158,103 @@ impl Totals {
 impl Chat {
     /// Runs one prompt after another. Returns the exit code.
     async fn talk(&mut self, first: Option<String>) -> u8 {
-        let (mut next, mut hint) = (first.map(Into::into), HINT);
-        if let Some(left) = self.session.stream_on() {
-            match self.desk.drive(left).await {
-                Left::Ended(report) if report.status == RunStatus::Suspended => return WAITS,
-                Left::Ended(_) => {}
-                Left::Exit(code) => return code,
-            }
-        }
+        let is_unfinished = self.session.unfinished().is_some();
+        // A prompt also finishes the run before it.
+        let mut next = first.map(|text| Turn::Prompt(text.into())).or(is_unfinished.then_some(Turn::Continue));
+        let mut hint = HINT;
         loop {
-            let prompt = match next.take() {
-                Some(prompt) => prompt,
-                None => match self.desk.ask(std::mem::replace(&mut hint, HINT)).await {
-                    Said::Text(text) => match Command::parse(&text) {
-                        None => text.into(),
-                        Some(Ok(Command::Quit)) => return 0,
-                        Some(Ok(command)) => {
-                            self.obey(command).await;
-                            continue;
-                        }
-                        Some(Err(complaint)) => {
-                            self.desk.complain(&complaint);
-                            continue;
-                        }
-                    },
-                    Said::Finished => return 0,
-                    Said::Exit(code) => return code,
+            let turn = match next.take() {
+                Some(turn) => turn,
+                None => match self.read(std::mem::replace(&mut hint, HINT)).await {
+                    Ok(turn) => turn,
+                    Err(code) => return code,
                 },
             };
-            // Hooks are reloaded when a step begins, so this prompt already sees the current files.
-            for news in self.policy.look() {
-                self.desk.tell(&news);
-            }
-            match self.desk.drive(self.session.stream(prompt)).await {
-                Left::Ended(report) if report.status == RunStatus::Suspended => return WAITS,
+            let Some(stream) = self.begin(turn).await else { continue };
+            match self.desk.drive(stream).await {
+                Left::Ended(report) if report.status == RunStatus::Suspended => {
+                    self.asleep = true;
+                    // No one can type `/continue`.
+                    if !self.desk.is_live() {
+                        return WAITS;
+                    }
+                    hint = if is_question(&report) { PUT_OFF } else { SUSPENDED };
+                }
                 Left::Ended(report) => {
-                    next = self.desk.unheard();
+                    next = self.desk.unheard().map(Turn::Prompt);
                     hint = if report.status == RunStatus::Cancelled { STOPPED } else { HINT };
                 }
                 Left::Exit(code) => return code,
             }
         }
+    }
+
+    /// Reads the next prompt and obeys commands. Returns the exit code if the user quits.
+    async fn read(&mut self, hint: &str) -> Result<Turn, u8> {
+        let mut hint = hint;
+        loop {
+            let text = match self.desk.ask(hint).await {
+                Said::Text(text) => text,
+                Said::Finished => return Err(self.quits()),
+                Said::Exit(code) => return Err(code),
+            };
+            if !self.asleep {
+                hint = HINT;
+            }
+            match Command::parse(&text) {
+                None => return Ok(Turn::Prompt(text.into())),
+                Some(Ok(Command::Quit)) => return Err(self.quits()),
+                Some(Ok(Command::Continue)) => return Ok(Turn::Continue),
+                Some(Ok(command)) => self.obey(command).await,
+                Some(Err(complaint)) => self.desk.complain(&complaint),
+            }
+        }
+    }
+
+    /// The exit code of a user who quits.
+    fn quits(&self) -> u8 {
+        if self.asleep { WAITS } else { 0 }
+    }
+
+    /// Starts a run.
+    async fn begin(&mut self, turn: Turn) -> Option<RunStream> {
+        if !self.wake().await {
+            return None;
+        }
+        // Hooks are reloaded when a step begins, so this prompt already sees the current files.
+        for news in self.policy.look() {
+            self.desk.tell(&news);
+        }
+        match turn {
+            Turn::Prompt(mut prompt) => {
+                for note in self.notes.drain(..) {
+                    prompt.text = format!("{}\n\n<note>\n{note}\n</note>", prompt.text);
+                }
+                Some(self.session.stream(prompt))
+            }
+            Turn::Continue => {
+                let stream = self.session.stream_on();
+                if stream.is_none() {
+                    self.desk.note("nothing to continue: the last run has ended; type the next prompt");
+                }
+                stream
+            }
+        }
+    }
+
+    /// Resumes the session if its run is suspended. Returns whether the session can be used.
+    async fn wake(&mut self) -> bool {
+        if !self.asleep {
+            return true;
+        }
+        match self.agent.resume(self.session.id()).await {
+            Ok(session) => {
+                std::mem::replace(&mut self.session, session).close().await;
+                self.asleep = false;
+            }
+            Err(error) => self.desk.complain(&error.to_string()),
+        }
+        !self.asleep
     }
 
     async fn obey(&mut self, command: Command) {
@@ -184,25 +269,21 @@ impl Chat {
             },
             Command::Hooks => self.desk.say(&hooks::table(&self.agent, &self.policy.policy())),
             Command::Undo => self.undo().await,
+            Command::Redo => self.redo().await,
             Command::Compact(keep) => self.compact(&keep).await,
             Command::Clear => self.clear().await,
             Command::Cost => {
                 let totals = self.totals().await;
                 self.desk.say(&[totals.row()]);
             }
-            Command::Quit => {}
-        }
-    }
-
-    async fn undo(&mut self) {
-        let (undo, session) = (self.undo.clone(), self.session.id().to_owned());
-        match tokio::task::spawn_blocking(move || undo.undo(&session)).await {
-            Ok(undone) => self.desk.tell(&undone.to_string()),
-            Err(error) => self.desk.complain(&error.to_string()),
+            Command::Continue | Command::Quit => {}
         }
     }
 
     async fn compact(&mut self, keep: &str) {
+        if !self.wake().await {
+            return;
+        }
         let before = self.session.state().await.messages().estimated_tokens();
         let done = self.desk.wait("compacting the conversation", self.session.compact(keep)).await;
         match done {
@@ -225,6 +306,8 @@ impl Chat {
     async fn clear(&mut self) {
         let old = std::mem::replace(&mut self.session, self.agent.session().await);
         self.before = self.before.with(&old.close().await);
+        self.asleep = false;
+        self.notes.clear();
         self.desk.note("new session: the model no longer sees the conversation so far");
     }
 
@@ -238,7 +321,7 @@ impl Chat {
             let totals = self.totals().await;
             self.desk.say(&[Row::default(), Row::default().with(BOLD, "total: ").then(totals.row())]);
         }
-        self.desk.name_session(self.session.id());
+        self.desk.name_session(self.session.id(), "chat --resume", code);
         let telemetry = self.desk.leave();
         drive::leave(self.session, telemetry, code).await;
         code

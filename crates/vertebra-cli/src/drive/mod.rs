@@ -4,7 +4,7 @@ mod person;
 mod typing;
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     future::pending,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -16,7 +16,7 @@ use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
-use vertebra::{Model as _, Prompt, RunReport, RunStream, Session, SystemClock};
+use vertebra::{Model as _, News, Prompt, RunEvent, RunReport, RunStream, Session, SystemClock};
 use vertebra_journal::telemetry::Telemetry;
 use vertebra_kit::steering::{Full, Steering};
 
@@ -30,7 +30,7 @@ use crate::{
     surface::Surface,
     terminal::{self, Asked, Asking, Editor, History, Inline, Key, Step, Terminal},
     view::{
-        self, About, Aside, Canvas, Output, Showing, Unapproved, View,
+        self, About, Aside, Canvas, Events, Output, Showing, Unapproved, View,
         rows::{BOLD, DIM, RED, Row, lines},
         text,
     },
@@ -68,10 +68,19 @@ pub(crate) struct Desk {
     queued: VecDeque<String>,
     interrupted: Option<Instant>,
     unapproved: Unapproved,
-    /// Whether the session ID is shown at the end.
-    names_session: bool,
+    /// When the command that continues the session is shown at the end.
+    names_session: Naming,
     /// The telemetry exporter, if telemetry is on.
     telemetry: Option<Telemetry>,
+}
+
+/// When the command that continues the session is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    Always,
+    /// If the task was not finished and the closing line does not say it.
+    OnFailure,
+    Never,
 }
 
 /// How driving a run ended.
@@ -85,7 +94,8 @@ pub(crate) enum Left {
 impl Desk {
     /// Assembles the agent and takes over the terminal.
     pub(crate) async fn open(options: &AgentOptions, show: &Show) -> anyhow::Result<(Self, Assembled)> {
-        let &Show { output, quiet } = show;
+        let &Show { output, quiet, include_hooks } = show;
+        let events = if include_hooks { Events::All } else { Events::WithoutHooks };
         let world = World::of_process();
         let canvas = match output {
             Output::Text => terminal::canvas(&world.variables),
@@ -108,7 +118,16 @@ impl Desk {
         let clock = Arc::new(SystemClock::default());
         let mut desk = Self {
             terminal: Terminal::open(canvas)?,
-            view: view::for_output(&Showing { output, quiet, canvas, colour, clock, unapproved: unapproved.clone() }),
+            view: view::for_output(&Showing {
+                output,
+                quiet,
+                events,
+                resumable: assembled.journal.is_some(),
+                canvas,
+                colour,
+                clock,
+                unapproved: unapproved.clone(),
+            }),
             steering: assembled.steering.clone(),
             questions,
             history: History::open(world.state.as_deref().map(history_file)),
@@ -118,7 +137,11 @@ impl Desk {
             queued: VecDeque::new(),
             interrupted: None,
             unapproved,
-            names_session: canvas != Canvas::Pipe && !quiet && assembled.journal.is_some(),
+            names_session: match (&assembled.journal, output) {
+                (Some(_), Output::Text) if canvas == Canvas::Pipe || quiet => Naming::OnFailure,
+                (Some(_), Output::Text) => Naming::Always,
+                (None, _) | (_, Output::Json | Output::StreamJson) => Naming::Never,
+            },
             telemetry: assembled.telemetry.take(),
         };
         let folder = options.folder().canonicalize().unwrap_or_else(|_| options.folder().to_owned());
@@ -146,15 +169,31 @@ impl Desk {
         self.terminal.is_live()
     }
 
+    /// Returns whether a user reads the output.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.canvas != Canvas::Pipe
+    }
+
+    /// Returns the width of text.
+    pub(crate) fn text_width(&self) -> usize {
+        self.terminal.width().saturating_sub(1).min(view::MAX_TEXT)
+    }
+
     /// Returns whether a call was denied because no one could approve it.
     pub(crate) fn denied_without_approval(&self) -> bool {
         self.unapproved.count() > 0
     }
 
-    /// Prints the session ID, so that the user can resume the session.
-    pub(crate) fn name_session(&mut self, session_id: &str) {
-        if self.names_session {
-            self.note(&format!("session {}", text::short_id(session_id)));
+    /// Prints the command that continues the session. `command` is the part before the session ID.
+    pub(crate) fn name_session(&mut self, session_id: &str, command: &str, code: u8) {
+        let is_named = match self.names_session {
+            Naming::Always => true,
+            // After a denial, the run has ended all the same.
+            Naming::OnFailure => !matches!(code, 0 | 4 | WAITS),
+            Naming::Never => false,
+        };
+        if is_named {
+            self.note(&format!("continue with: vertebra {command} {}", text::short_id(session_id)));
         }
     }
 
@@ -175,12 +214,17 @@ impl Desk {
                 biased;
                 key = self.terminal.key() => {
                     if let Some(code) = self.pressed(key, &mut driving, &stream).await {
+                        // The user did not stop the run: the terminal was closed, or the process was told to end.
+                        if code != INTERRUPTED {
+                            stream.abandon();
+                        }
                         break Left::Exit(code);
                     }
                 }
                 event = stream.next() => match event {
                     Some(event) => {
                         self.heard();
+                        driving.sees(&event);
                         self.view.show(&event, &mut self.terminal);
                     }
                     None => break Left::Ended(Box::new(stream.finish().await.unwrap_or_else(|failed| *failed.0))),
@@ -190,7 +234,9 @@ impl Desk {
                         asking.take_back(&mut self.terminal);
                     }
                 }
-                Some(asked) = self.questions.recv() => driving.asked.push_back(asked),
+                Some(asked) = self.questions.recv() => {
+                    if driving.put_off { asked.put_off() } else { driving.asked.push_back(asked) }
+                }
                 _ = ticks.tick() => self.view.tick(&mut self.terminal),
             }
             if driving.asking.is_none() {
@@ -243,6 +289,12 @@ impl Desk {
                     key
                 }
                 Step::Answered => return None,
+                Step::PutOff => {
+                    // So are the other questions of this answer.
+                    driving.put_off = true;
+                    driving.asked.drain(..).for_each(Asked::put_off);
+                    return None;
+                }
                 Step::Stop => Key::Interrupt,
             },
         };
@@ -250,7 +302,12 @@ impl Desk {
             Key::Interrupt if driving.stopping || self.interrupts_again() => return Some(INTERRUPTED),
             Key::Interrupt | Key::Escape if !driving.stopping => {
                 driving.stopping = true;
-                stream.cancel();
+                // A run that waits for its provider has done nothing wrong, so the task stays unfinished.
+                if driving.retrying.is_empty() {
+                    stream.cancel();
+                } else {
+                    stream.suspend();
+                }
                 if !self.terminal.is_live() {
                     self.note("stopping; press Ctrl-C again to quit at once");
                 }
@@ -298,7 +355,8 @@ impl Desk {
         let keys = match (driving.stopping, &driving.asking) {
             (true, _) => "stopping, the session is kept · ctrl-c again to quit",
             (false, Some(_)) => "",
-            (false, None) => "esc to stop · type to steer",
+            (false, None) if driving.retrying.is_empty() => "esc to stop · type to steer",
+            (false, None) => "esc to suspend",
         };
         self.view
             .aside(Aside { keys: keys.to_owned(), waiting: self.queued.iter().cloned().collect() }, &mut self.terminal);
@@ -407,6 +465,19 @@ struct Driving {
     /// The questions after it.
     asked: VecDeque<Asked>,
     stopping: bool,
+    /// Whether the user answers the questions of this run later.
+    put_off: bool,
+    /// The runs that wait before they ask their model again.
+    retrying: BTreeSet<Arc<str>>,
+}
+
+impl Driving {
+    fn sees(&mut self, event: &RunEvent) {
+        match event.news {
+            News::Retry { .. } => self.retrying.insert(event.run_id.clone()),
+            _ => self.retrying.remove(&event.run_id),
+        };
+    }
 }
 
 async fn still_waiting(asking: &mut Option<Asking>) -> bool {

@@ -3,10 +3,10 @@
 use super::{Desk, INTERRUPTED, MARK};
 use crate::{
     surface::Surface as _,
-    terminal::{Editor, Key},
+    terminal::{Editor, Entry, Key},
     view::{
         Canvas,
-        rows::{DIM, Row},
+        rows::{BOLD, DIM, Row},
     },
 };
 
@@ -24,6 +24,26 @@ impl Desk {
     /// Asks the user for the next prompt.
     pub(crate) async fn ask(&mut self, hint: &str) -> Said {
         if self.terminal.is_live() { self.ask_keys(hint).await } else { self.ask_lines().await }
+    }
+
+    /// Asks a question that only `y` answers with yes.
+    pub(crate) async fn confirm(&mut self, question: &str) -> bool {
+        self.tell(question);
+        if !self.terminal.is_live() {
+            self.terminal.write("y/n?\n");
+            return matches!(self.terminal.line().await, Ok(Some(line)) if line.trim().eq_ignore_ascii_case("y"));
+        }
+        let keys = Row::default().with(BOLD, "y").with(DIM, " yes   any other key: no").paint(self.colour);
+        self.terminal.entry(Some(Entry { rows: vec![keys], ..Entry::default() }));
+        self.terminal.flush();
+        let key = loop {
+            match self.terminal.key().await {
+                Key::Resized => {}
+                key => break key,
+            }
+        };
+        self.terminal.entry(None);
+        matches!(key, Key::Char('y' | 'Y'))
     }
 
     async fn ask_keys(&mut self, hint: &str) -> Said {

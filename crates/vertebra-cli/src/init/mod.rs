@@ -47,8 +47,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     };
     match write() {
         Ok(()) => {
-            println!("Wrote {}. All settings are commented out; remove a `#` to enable one.", path.display());
-            println!("To check the file: vertebra doctor");
+            let mut out = std::io::stdout();
+            writeln!(out, "Wrote {}. All settings are commented out; remove a `#` to enable one.", path.display())?;
+            writeln!(out, "To check the file: vertebra doctor")?;
             Ok(ExitCode::SUCCESS)
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {

@@ -16,7 +16,8 @@ use crate::{
 /// The options of `vertebra run`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Standard input can supply the task, or context for the task in the arguments.
+Standard input can supply the task (`vertebra run -`, or no task at all), or context
+for the task in the arguments.
 
 In a terminal, the agent asks before every change that no rule allows. Type while
 it works to steer it: it reads your message at the next step. Esc or Ctrl-C stops
@@ -24,6 +25,9 @@ the run and keeps the session; press Ctrl-C twice to quit.
 
 In a pipe, the agent never asks: it denies every call that needs approval. The
 answer goes to standard output, everything else to standard error.
+
+If the provider cannot be reached, the agent retries for ten minutes. Then the run
+is suspended, and the last line is the command that continues it.
 
 Every run is recorded in a journal. See `vertebra sessions` to show, resume or
 fork it, and `vertebra replay` to replay it.
@@ -34,7 +38,7 @@ Exit codes:
   2    wrong usage, or the run could not start
   3    stopped by a limit or a hook
   4    a call was denied because no one could approve it, or a hook denied the task
-  5    suspended: waiting for an answer
+  5    suspended: waiting for an answer, or the provider could not be reached
   130  cancelled
 
 Examples:
@@ -42,7 +46,7 @@ Examples:
   git diff | vertebra run \"review this\" --mode plan
   vertebra run --allow 'Bash(cargo *)' --max-cost 0.50 --output json \"update the dependencies\"")]
 pub(crate) struct Options {
-    /// Task to run on; several words need no quotes
+    /// Task to run on, or `-` for standard input; several words need no quotes
     #[arg(value_name = "TASK")]
     task: Vec<String>,
     #[command(flatten)]
@@ -66,6 +70,9 @@ pub(crate) struct Show {
     /// Print only the answer
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Include the events of hooks in stream-json
+    #[arg(long)]
+    pub(crate) include_hooks: bool,
 }
 
 /// What a session starts with.
@@ -132,7 +139,12 @@ pub(crate) async fn work(mut desk: Desk, mut session: Session, first: First) -> 
             Said::Exit(code) => break code,
         }
     };
-    desk.name_session(session.id());
+    // The closing line of a suspended run says it already.
+    if code != WAITS {
+        // A run that is done has nothing to resume, but its session can go on.
+        let command = if code == 0 { "chat --resume" } else { "sessions resume" };
+        desk.name_session(session.id(), command, code);
+    }
     let telemetry = desk.leave();
     drive::leave(session, telemetry, code).await;
     code

@@ -22,9 +22,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Builds the prompt from the task, standard input and the attached files.
 pub(super) fn prompt(task: &[String], files: &[PathBuf], images: &[PathBuf]) -> anyhow::Result<Prompt> {
-    let piped = if io::stdin().is_terminal() { String::new() } else { piped()? };
-    let task = task.join(" ");
+    let is_dash = matches!(task, [dash] if dash == "-");
+    let piped = if io::stdin().is_terminal() && !is_dash { String::new() } else { piped()? };
+    let task = if is_dash { String::new() } else { task.join(" ") };
     let mut text = match (task.trim(), piped.trim()) {
+        ("", "") if is_dash => bail!("no task given: `-` reads it from standard input, which is empty"),
         ("", "") => bail!(
             "no task given; pass one, as in `vertebra run \"fix the failing test\"`, or pipe it to standard input"
         ),

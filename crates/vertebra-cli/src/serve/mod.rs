@@ -3,7 +3,7 @@
 mod agents;
 mod doors;
 
-use std::process::ExitCode;
+use std::{io::Write as _, process::ExitCode};
 
 use futures_util::{FutureExt as _, future::try_join_all};
 use tokio::signal::unix::{SignalKind, signal};
@@ -48,10 +48,11 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let world = World::of_process();
     let doors = options.doors.open(&world).await?;
     for (listener, _) in &doors.open {
-        println!("listening on {}", listener.address()?);
+        // The server also serves if no one reads this.
+        let _ = writeln!(std::io::stdout(), "listening on {}", listener.address()?);
     }
     if let Some(metrics) = &doors.metrics {
-        println!("metrics at http://{}/metrics", metrics.local_addr()?);
+        let _ = writeln!(std::io::stdout(), "metrics at http://{}/metrics", metrics.local_addr()?);
     }
     let (journal, warnings) = open_journal(&options.agent, &world)?;
     for warning in &warnings {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use vertebra::Session;
 
-use super::Past;
+use super::{Past, recap::Left};
 use crate::{
     assembly::Assembled,
     drive::{self, Desk},
@@ -29,6 +29,8 @@ pub(super) struct Going {
 Finished calls are not repeated. A call that had started and has no result is reported
 as unknown to you and the model; it is repeated only if its tool says that this is safe.
 Calls that had not started are judged by the current hooks and rules.
+
+A run that failed, was stopped or was cancelled is continued with a prompt that says so.
 
 The session keeps its model and folder unless you name others. Permissions from the
 command line are not recorded, so repeat --mode and --allow. Exit codes are those of
@@ -82,15 +84,21 @@ pub(super) async fn go_on(past: Past, prompt: &[String], going: Going) -> anyhow
         Ok(opened) => opened,
         Err(error) => return Ok(drive::cannot_begin(&error, "sessions resume SESSION")),
     };
-    if session.unfinished().is_none() && prompt.trim().is_empty() && !desk.is_live() {
-        let telemetry = desk.leave();
-        drive::leave(session, telemetry, 0).await;
-        bail!("session {} has no unfinished run; pass a prompt to continue it", short_id(&past.row.session_id));
-    }
-    if session.unfinished().is_some() {
-        desk.note(&format!("resuming session {}", short_id(session.id())));
-    }
-    let next = (!prompt.trim().is_empty()).then(|| prompt.into());
+    let left = past.left(&session, &mut desk);
+    let next = match (left, prompt.trim()) {
+        (Left::Undone { prompt }, "") => Some(prompt.into()),
+        (Left::Unfinished, "") => None,
+        (Left::Nothing, "") => {
+            if !desk.is_live() {
+                let telemetry = desk.leave();
+                drive::leave(session, telemetry, 0).await;
+                let session = short_id(&past.row.session_id);
+                bail!("session {session} has no unfinished run; pass a prompt to continue it");
+            }
+            None
+        }
+        (_, _) => Some(prompt.into()),
+    };
     Ok(run::work(desk, session, First::GoOn(next)).await.into())
 }
 

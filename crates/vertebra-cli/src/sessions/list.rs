@@ -48,12 +48,10 @@ pub(super) struct Options {
 enum StatusChoice {
     /// A process is running the session
     Running,
-    /// The session waits for an answer
-    #[value(alias = "waiting")]
+    /// The session waits for an answer or for its provider
     Suspended,
     /// The process ended before the run did; resume the session to continue
-    #[value(alias = "unfinished")]
-    Left,
+    Unfinished,
     /// The session has ended
     Ended,
 }
@@ -63,7 +61,7 @@ impl From<StatusChoice> for Status {
         match choice {
             StatusChoice::Running => Self::Running,
             StatusChoice::Suspended => Self::Suspended,
-            StatusChoice::Left => Self::Left,
+            StatusChoice::Unfinished => Self::Unfinished,
             StatusChoice::Ended => Self::Ended,
         }
     }
@@ -104,11 +102,11 @@ fn row(session: &SessionRow, with_folder: bool, now: Timestamp) -> Row {
     let style = match session.status {
         Status::Running => GREEN,
         Status::Suspended => YELLOW,
-        Status::Left => RED,
+        Status::Unfinished => RED,
         Status::Ended => PLAIN,
     };
-    let status = status_word(session.status);
-    let status = session.held_by.as_ref().map_or(status.to_owned(), |by| format!("{status}, {by}"));
+    let status = session.status;
+    let status = session.held_by.as_ref().map_or(status.to_string(), |by| format!("{status}, {by}"));
     let mut facts = vec![counted(session.steps, "step"), counted(session.tool_calls, "call")];
     if session.usage.total_tokens() > 0 {
         facts.push(format!("{} tokens", tokens(session.usage.total_tokens())));
@@ -123,16 +121,6 @@ fn row(session: &SessionRow, with_folder: bool, now: Timestamp) -> Row {
         .with(DIM, format!("  {}  ", facts.join(", ")));
     let row = if with_folder { row.with(DIM, format!("{}  ", on_one_line(&session.working_directory))) } else { row };
     row.with(PLAIN, cut(&on_one_line(session.prompt.as_deref().unwrap_or_default()), 200))
-}
-
-/// Returns the status in the words of the `list` and `show` pages.
-pub(super) fn status_word(status: Status) -> &'static str {
-    match status {
-        Status::Running => "running",
-        Status::Suspended => "waiting",
-        Status::Left => "unfinished",
-        Status::Ended => "ended",
-    }
 }
 
 /// Formats how long ago a time is, in its largest unit.

@@ -5,6 +5,7 @@ mod export;
 mod going_on;
 mod list;
 mod past;
+mod recap;
 mod remove;
 mod show;
 mod story;

@@ -8,7 +8,6 @@ use vertebra_journal::SessionRow;
 
 use super::{
     Past,
-    list::status_word,
     story::{CallState, CallStory, HookStory, RunStory, StepStory, Story},
 };
 use crate::view::{
@@ -74,7 +73,7 @@ impl Page {
     fn session(&self, row: &SessionRow, story: &Story) -> String {
         let mut page = String::new();
         let held = row.held_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
-        let _ = writeln!(page, "{BOLD}{}{BOLD:#}  {}{held}", visible(&row.session_id), status_word(row.status));
+        let _ = writeln!(page, "{BOLD}{}{BOLD:#}  {}{held}", visible(&row.session_id), row.status);
         let (folder, model) = (on_one_line(&row.working_directory), on_one_line(&row.model.name));
         let _ = writeln!(
             page,
@@ -114,7 +113,9 @@ impl Page {
     }
 
     fn step(&self, page: &mut String, step: &StepStory, margin: &str) {
-        let _ = writeln!(page, "{margin}{DIM}step {}{DIM:#}", step.step);
+        if step.step > 0 {
+            let _ = writeln!(page, "{margin}{DIM}step {}{DIM:#}", step.step);
+        }
         self.hooks(page, &step.hooks, &format!("{margin}  "));
         if !step.said.trim().is_empty() {
             let _ = writeln!(page, "{margin}  {}", self.text(&step.said));

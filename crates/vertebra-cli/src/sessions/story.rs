@@ -132,8 +132,11 @@ impl Story {
             }
             what => {
                 let Some(run) = self.run(&run_id) else { return };
-                if run.status.is_none() {
-                    run.resumed.extend(resumed.take());
+                if run.status.is_none()
+                    && let Some(time) = resumed.take()
+                {
+                    run.resumed.push(time);
+                    run.waits_for = None;
                 }
                 run.read(what);
             }
@@ -149,6 +152,11 @@ impl RunStory {
     fn read(&mut self, what: What) {
         match what {
             What::StepBegan { step } => {
+                // What came before the first step belongs to it.
+                if let Some(first @ StepStory { step: 0, .. }) = self.steps.last_mut() {
+                    first.step = step;
+                    return;
+                }
                 // A step that was under way when its process ended starts again.
                 if self.steps.last().is_none_or(|last| last.step != step) {
                     self.steps.push(StepStory { step, ..StepStory::default() });
@@ -216,10 +224,10 @@ impl RunStory {
         }
     }
 
-    /// Returns the current step. What happens before the first step belongs to it.
+    /// Returns the current step. Before the first one, it has the number 0 until the step begins.
     fn step(&mut self) -> &mut StepStory {
         if self.steps.is_empty() {
-            self.steps.push(StepStory { step: 1, ..StepStory::default() });
+            self.steps.push(StepStory::default());
         }
         let last = self.steps.len() - 1;
         &mut self.steps[last]

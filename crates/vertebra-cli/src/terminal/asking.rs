@@ -47,6 +47,14 @@ pub(crate) struct Asked {
     may_wait: bool,
 }
 
+impl Asked {
+    /// Answers the question later, without showing it.
+    pub(crate) fn put_off(self) {
+        // If the question was withdrawn, the answer has no effect.
+        let _ = self.answer.send(Decision::Later);
+    }
+}
+
 impl Inline {
     /// Sends questions through this channel. An "always" answer adds to these rules.
     pub(crate) fn new(desk: mpsc::Sender<Asked>, rules: Rules, colour: bool, may_wait: bool) -> Self {
@@ -98,6 +106,8 @@ pub(crate) enum Step {
     NotForIt(Asking, Key),
     /// The question is answered.
     Answered,
+    /// The user answers it later.
+    PutOff,
     /// The call is denied, and the user stops the run.
     Stop,
 }
@@ -210,7 +220,7 @@ impl Asking {
     fn put_off(self, surface: &mut dyn Surface) -> Step {
         close(surface, self.colour, "later");
         let _ = self.answer.send(Decision::Later);
-        Step::Answered
+        Step::PutOff
     }
 
     async fn reply(mut self, reply: Reply, surface: &mut dyn Surface) -> Step {

@@ -88,7 +88,6 @@ fn pressed(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
         KeyCode::End => Key::End,
         KeyCode::Up => Key::Up,
         KeyCode::Down => Key::Down,
-        KeyCode::Tab => Key::Char('\t'),
         KeyCode::Esc => Key::Escape,
         KeyCode::Char(letter) if control => return with_control(letter),
         KeyCode::Char('b') if alt => Key::WordLeft,

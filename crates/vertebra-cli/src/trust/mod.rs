@@ -109,7 +109,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             if options.yes {
                 show(&mut std::io::stdout().lock(), &project, &standing)?;
             }
-            println!("{}", if agreed { "Trusted as it is now." } else { "Not trusted." });
+            // Whether anyone reads it or not, the exit code says it.
+            let _ = writeln!(std::io::stdout(), "{}", if agreed { "Trusted as it is now." } else { "Not trusted." });
             return Ok(if agreed { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
     }

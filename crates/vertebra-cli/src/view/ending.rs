@@ -38,6 +38,17 @@ pub(crate) fn notice_rows(notice: &str, width: usize) -> Vec<Row> {
     behind(&Row::default().with(CYAN, "• "), wrap(&text.0, width.saturating_sub(2)))
 }
 
+/// Returns the line about a model call that failed and is made again.
+pub(crate) fn retry_rows(message: &str, wait: Duration, width: usize) -> Vec<Row> {
+    let text = Row::default().with(DIM, format!("{}; trying again in {}", visible(message), duration(wait)));
+    behind(&Row::default().with(YELLOW, "↻ "), wrap(&text.0, width.saturating_sub(2)))
+}
+
+/// Returns the command that continues a session.
+pub(crate) fn resume_command(session_id: &str) -> String {
+    format!("vertebra sessions resume {}", short_id(session_id))
+}
+
 /// Returns the closing line: how the run ended, why, what to do next, and what it used. `unapproved` calls were denied
 /// because no one could approve them; then the exit code is 4, and the line says so.
 pub(crate) fn rows(report: &RunReport, spent: Usage, unapproved: u32, width: usize) -> Vec<Row> {
@@ -97,6 +108,9 @@ fn advice(report: &RunReport) -> Option<String> {
         StopReason::Time | StopReason::Deadline => Some("raise the limit with --timeout"),
         StopReason::Error if report.stop.source == "model" => {
             Some("run `vertebra doctor` to check the model and the setup")
+        }
+        StopReason::Suspended if report.stop.source != "approver" => {
+            return Some(format!("continue with: {}", resume_command(&report.session_id)));
         }
         StopReason::Suspended => {
             let session = short_id(&report.session_id);

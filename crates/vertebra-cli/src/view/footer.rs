@@ -46,8 +46,9 @@ impl People {
         if self.stands_apart() || !rows.is_empty() {
             rows.push(Row::default());
         }
-        rows.push(self.status(now.saturating_sub(since)));
-        rows.extend(self.waiting());
+        rows.extend(self.retrying(now));
+        rows.push(self.status(now, now.saturating_sub(since)));
+        rows.extend(self.waiting(width));
         rows
     }
 
@@ -83,7 +84,22 @@ impl People {
         rows
     }
 
-    fn status(&self, elapsed: Duration) -> Row {
+    /// Returns why the model call is made again.
+    fn retrying(&self, now: Duration) -> Option<Row> {
+        let retry = self.retry.as_ref().filter(|retry| retry.at > now)?;
+        Some(Row::default().with(YELLOW, "↻ ").with(PLAIN, on_one_line(&retry.message)))
+    }
+
+    fn status(&self, now: Duration, elapsed: Duration) -> Row {
+        if let Some(retry) = self.retry.as_ref().filter(|retry| retry.at > now) {
+            // Rounded up: it never says that it is over before it is.
+            let left = retry.at.saturating_sub(now).as_millis().div_ceil(1000);
+            let left = seconds(Duration::from_secs(u64::try_from(left).unwrap_or(u64::MAX)));
+            let mut facts = vec![format!("retry {}", retry.number)];
+            facts.extend((!self.aside.keys.is_empty()).then(|| self.aside.keys.clone()));
+            let doing = format!(" trying again in {left}");
+            return Row::default().with(CYAN, frame(now)).with(BOLD, doing).with(DIM, dotted(&facts));
+        }
         let doing = if self.calls.is_asking() {
             return Row::default().with(YELLOW, "? waiting for your answer");
         } else if self.calls.running().next().is_some() {
@@ -99,14 +115,16 @@ impl People {
         facts.extend(ending::usage(self.spent));
         facts.extend((!self.aside.keys.is_empty()).then(|| self.aside.keys.clone()));
         let facts = dotted(&facts);
-        Row::default().with(CYAN, frame(self.clock.elapsed())).with(BOLD, format!(" {doing}")).with(DIM, facts)
+        Row::default().with(CYAN, frame(now)).with(BOLD, format!(" {doing}")).with(DIM, facts)
     }
 
     /// Returns the messages that the model has not read yet.
-    fn waiting(&self) -> Vec<Row> {
+    fn waiting(&self, width: usize) -> Vec<Row> {
         let waiting = &self.aside.waiting;
+        let when = Row::default().with(DIM, " (sent at the next step)");
         let row = |text: &String| {
-            Row::default().with(DIM, "› ").with(PLAIN, on_one_line(text)).with(DIM, " (sent at the next step)")
+            let row = Row::default().with(DIM, "› ").with(PLAIN, on_one_line(text));
+            row.cut(width.saturating_sub(when.width())).then(when.clone())
         };
         let mut rows: Vec<Row> = waiting.iter().take(MAX_WAITING).map(row).collect();
         if let missing @ 1.. = waiting.len().saturating_sub(MAX_WAITING) {

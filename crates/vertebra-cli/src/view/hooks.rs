@@ -72,6 +72,9 @@ enum Refusals {
     WithTheOutcome,
 }
 
+/// Built-in hooks that fill in a default or shorten a result: the call and its result show that already.
+const SILENT: [&str; 2] = ["files/here", "summary/"];
+
 /// The hooks of capabilities are named after them, as in `files/seen`.
 fn is_built_in(trace: &Trace) -> bool {
     trace.hook.contains('/')
@@ -88,7 +91,8 @@ fn of_hook(trace: &Trace, refusals: Refusals) -> Vec<Note> {
         is_built_in(trace) && ["/metadata/", "/notes/"].iter().any(|books| change.path.starts_with(books))
     };
     let changed: Vec<&Change> = trace.changes.iter().filter(|change| !is_own(change)).collect();
-    if !changed.is_empty() {
+    let is_silent = SILENT.iter().any(|name| trace.hook.starts_with(name));
+    if !changed.is_empty() && !is_silent {
         notes.push(note(YELLOW, "✎", format!("changed by {name}: {}", changes(&changed))));
     }
     notes.extend(match &trace.ran {
@@ -206,6 +210,16 @@ mod tests {
             let seen = told(&mut Told::default(), "mine", ran.clone(), Vec::new());
             assert_eq!(seen.first().map(String::as_str), expected, "{ran:?}");
         }
+    }
+
+    #[test]
+    fn a_default_that_a_built_in_hook_fills_in_is_not_reported() {
+        let changes = |hook: &str, path: &str| {
+            let change = Change { path: path.to_owned(), before: None, after: Some(".".into()) };
+            of_hook(&trace(hook, answered(Kind::Proceed), vec![change]), Refusals::WithTheOutcome).len()
+        };
+        assert_eq!((changes("files/here", "/args/path"), changes("summary/offload", "/result/output")), (0, 0));
+        assert_eq!((changes("mine", "/args/path"), changes("pack/rewrites", "/args/path")), (1, 1));
     }
 
     #[test]

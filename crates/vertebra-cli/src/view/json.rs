@@ -5,15 +5,25 @@
 use serde::Serialize;
 use vertebra::{News, RunEvent, RunReport, RunStatus, Stop, StopReason, ToolStatus, Usage};
 
-use super::{About, Aside, View};
+use super::{About, Aside, View, ending::resume_command};
 use crate::surface::Surface;
 
 /// How many denied calls are listed. The others are only counted.
 const MAX_DENIED: usize = 100;
 
+/// Which events are printed before the object at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Events {
+    None,
+    /// All but those of hooks, which are most of the bytes.
+    WithoutHooks,
+    All,
+}
+
 /// Prints a run as JSON objects.
 pub(crate) struct Json {
-    events: bool,
+    events: Events,
+    resumable: bool,
     model: String,
     warnings: Vec<String>,
     denied: Vec<Denied>,
@@ -22,21 +32,17 @@ pub(crate) struct Json {
 }
 
 impl Json {
-    /// Prints one object at the end.
-    pub(crate) fn at_the_end() -> Self {
+    /// Prints these events, then one object. `resumable`: the session is recorded.
+    pub(crate) fn new(events: Events, resumable: bool) -> Self {
         Self {
-            events: false,
+            events,
+            resumable,
             model: String::new(),
             warnings: Vec::new(),
             denied: Vec::new(),
             denied_calls: 0,
             report: None,
         }
-    }
-
-    /// Prints one object per event, then the one at the end.
-    pub(crate) fn streaming() -> Self {
-        Self { events: true, ..Self::at_the_end() }
     }
 
     fn note(&mut self, event: &RunEvent) {
@@ -58,14 +64,19 @@ impl View for Json {
     fn begin(&mut self, about: &About<'_>, surface: &mut dyn Surface) {
         self.model = about.model();
         self.warnings = about.warnings.to_vec();
-        for message in about.warnings.iter().filter(|_| self.events) {
+        for message in about.warnings.iter().filter(|_| self.events != Events::None) {
             line(&Warning { event: "warning", message }, surface);
         }
     }
 
     fn show(&mut self, event: &RunEvent, surface: &mut dyn Surface) {
         self.note(event);
-        if self.events {
+        let is_shown = match self.events {
+            Events::None => false,
+            Events::WithoutHooks => !matches!(event.news, News::Hooks { .. }),
+            Events::All => true,
+        };
+        if is_shown {
             line(event, surface);
         }
     }
@@ -93,6 +104,8 @@ impl View for Json {
             model: &self.model,
             session_id: &report.session_id,
             run_id: &report.run_id,
+            resume: (self.resumable && report.status != RunStatus::Completed)
+                .then(|| resume_command(&report.session_id)),
         };
         line(&result, surface);
         self.denied_calls = 0;
@@ -117,6 +130,7 @@ struct Outcome<'a> {
     model: &'a str,
     session_id: &'a str,
     run_id: &'a str,
+    resume: Option<String>,
 }
 
 /// A warning.

@@ -27,7 +27,7 @@ use std::{
 
 use vertebra::{Clock, ModelId, RunEvent};
 
-pub(crate) use self::{call::on_one_row as call_row, hooks::changed};
+pub(crate) use self::{call::on_one_row as call_row, hooks::changed, json::Events, people::MAX_TEXT};
 use crate::surface::Surface;
 
 /// One way to show runs. A view receives all events and draws on a surface. It uses only the clock and the surface that it
@@ -110,6 +110,10 @@ pub(crate) struct Showing {
     pub(crate) output: Output,
     /// Whether only the answer is printed.
     pub(crate) quiet: bool,
+    /// Which events are printed in `stream-json`.
+    pub(crate) events: Events,
+    /// Whether the session is recorded, so that it can be resumed.
+    pub(crate) resumable: bool,
     /// The output device.
     pub(crate) canvas: Canvas,
     /// Whether to use colours and bold text.
@@ -139,8 +143,8 @@ impl Unapproved {
 /// Creates the view for an output format and device.
 pub(crate) fn for_output(showing: &Showing) -> Box<dyn View> {
     match (showing.output, showing.canvas) {
-        (Output::Json, _) => Box::new(json::Json::at_the_end()),
-        (Output::StreamJson, _) => Box::new(json::Json::streaming()),
+        (Output::Json, _) => Box::new(json::Json::new(Events::None, showing.resumable)),
+        (Output::StreamJson, _) => Box::new(json::Json::new(showing.events, showing.resumable)),
         (Output::Text, _) if showing.quiet => Box::new(quiet::Quiet::new(showing)),
         (Output::Text, Canvas::Terminal) => Box::new(people::People::new(showing)),
         (Output::Text, Canvas::Dumb | Canvas::Pipe) => Box::new(plain::Plain::new(showing)),

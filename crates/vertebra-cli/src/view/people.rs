@@ -13,15 +13,17 @@ use super::{
     footer::usable,
     hooks::{Told, of_call},
     result::Much,
-    rows::{DIM, Row, lines},
+    rows::{DIM, Row, YELLOW, lines},
     text::{counted, duration},
 };
 use crate::{markdown::Markdown, surface::Surface};
 
 /// The maximum width of text: longer lines are hard to read.
-pub(super) const MAX_TEXT: usize = 100;
+pub(crate) const MAX_TEXT: usize = 100;
 /// The shortest thought that is reported.
 const THOUGHT: Duration = Duration::from_secs(1);
+/// What stands below an answer that broke off.
+const CUT_OFF: &str = "✂ cut off here; the model is asked again, and its next answer replaces this one";
 /// How many bytes of a thought are kept.
 const MAX_THOUGHT: usize = 2 * 1024;
 
@@ -36,10 +38,21 @@ pub(crate) struct People {
     pub(super) spent: Usage,
     /// When the run started; `None` between runs.
     pub(super) since: Option<Duration>,
+    /// The model call that is made again after a wait.
+    pub(super) retry: Option<Retry>,
     pub(super) aside: Aside,
     /// What was written last.
     above: Above,
     told: Told,
+}
+
+/// A model call that failed and is made again.
+pub(super) struct Retry {
+    run_id: Arc<str>,
+    pub(super) message: String,
+    pub(super) number: u32,
+    /// When it is made.
+    pub(super) at: Duration,
 }
 
 /// A thought of the model.
@@ -70,6 +83,7 @@ impl People {
             calls: Calls::default(),
             spent: Usage::default(),
             since: None,
+            retry: None,
             aside: Aside::default(),
             above: Above::Nothing,
             told: Told::default(),
@@ -122,6 +136,15 @@ impl People {
             News::Notice { message, .. } => {
                 let rows = ending::notice_rows(message, surface.width());
                 self.write(&rows, surface);
+            }
+            News::Retry { message, retry, wait_ms, cut_off } => {
+                self.settle(surface);
+                if *cut_off && event.depth == 0 {
+                    self.write(&[Row::default().with(YELLOW, CUT_OFF)], surface);
+                }
+                let (run_id, message, number) = (event.run_id.clone(), message.clone(), *retry);
+                let at = self.clock.elapsed() + Duration::from_millis(*wait_ms);
+                self.retry = Some(Retry { run_id, message, number, at });
             }
             News::Missed { events } => {
                 let text = format!("… {} not shown", counted(*events, "event"));
@@ -268,6 +291,8 @@ impl View for People {
 
     fn show(&mut self, event: &RunEvent, surface: &mut dyn Surface) {
         self.since.get_or_insert(self.clock.elapsed());
+        // Whatever a run does next, it does not wait any more.
+        self.retry.take_if(|retry| retry.run_id == event.run_id);
         self.take(event, surface);
         self.draw(surface);
     }
@@ -285,6 +310,7 @@ impl View for People {
         self.settle(surface);
         self.calls.clear();
         self.since = None;
+        self.retry = None;
         self.above = Above::Rows;
         self.draw(surface);
     }

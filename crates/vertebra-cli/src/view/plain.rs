@@ -2,7 +2,7 @@
 //!
 //! The answer is printed at the end of a step, as the model wrote it, with invisible characters spelled out.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use vertebra::{Channel, Clock, News, RunEvent, ToolCall, ToolResult, Usage};
 
@@ -113,6 +113,13 @@ impl View for Plain {
             News::Decided { call_id, decision } => self.calls.decided(event, call_id, decision),
             News::Used { usage } => self.spent += *usage,
             News::Notice { message, .. } => write(&ending::notice_rows(message, WIDTH), surface),
+            News::Retry { message, wait_ms, cut_off, .. } => {
+                // The next answer replaces what came of this one.
+                if *cut_off && event.depth == 0 {
+                    self.said.clear();
+                }
+                write(&ending::retry_rows(message, Duration::from_millis(*wait_ms), WIDTH), surface);
+            }
             News::Missed { events } => surface.write(&format!("… {} not shown\n", counted(*events, "event"))),
             News::Ended { report } if event.depth == 0 => {
                 self.said.clear();

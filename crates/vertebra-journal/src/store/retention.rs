@@ -82,7 +82,7 @@ impl Store {
 }
 
 fn may_go(session: &SessionRow) -> bool {
-    session.questions == 0 && matches!(session.status, Status::Ended | Status::Left)
+    session.questions == 0 && matches!(session.status, Status::Ended | Status::Unfinished)
 }
 
 fn unless_busy(trouble: Trouble) -> Result<Option<SessionRow>, Trouble> {

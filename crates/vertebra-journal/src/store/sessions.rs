@@ -71,10 +71,10 @@ pub struct SessionRow {
 pub enum Status {
     /// A process runs it.
     Running,
-    /// It waits for somebody, without a process.
+    /// It waits for somebody's answer, or for its provider, without a process.
     Suspended,
     /// It has not ended, and nobody runs it: its process let it go, or died.
-    Left,
+    Unfinished,
     /// It has ended. It can be taken up again all the same.
     Ended,
 }
@@ -84,7 +84,7 @@ impl fmt::Display for Status {
         f.pad(match self {
             Self::Running => "running",
             Self::Suspended => "suspended",
-            Self::Left => "left",
+            Self::Unfinished => "unfinished",
             Self::Ended => "ended",
         })
     }
@@ -180,7 +180,7 @@ impl<'a> Look<'a> {
             _ if held_by.is_some() => Status::Running,
             "suspended" => Status::Suspended,
             "ended" => Status::Ended,
-            _ => Status::Left,
+            _ => Status::Unfinished,
         };
         Ok(SessionRow {
             session_id: row.get("session_id")?,

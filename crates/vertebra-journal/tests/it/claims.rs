@@ -33,7 +33,7 @@ async fn a_process_that_runs_a_session_is_named_and_one_that_died_is_not_waited_
     assert_eq!(store.find("s").expect("a session").status, Status::Running);
 
     other.kill();
-    assert_eq!(store.find("s").expect("a session").status, Status::Left);
+    assert_eq!(store.find("s").expect("a session").status, Status::Unfinished);
     assert_eq!(store.claim("s").await.expect("its process is dead").len(), 2);
     assert_eq!(store.find("s").expect("a session").epoch, 3, "begun, taken by the other, taken back");
 }
@@ -114,7 +114,7 @@ async fn a_dropped_handle_writes_what_it_was_given_and_lets_go() {
     write(&store, (0..200).map(|n| step("s", n))).await;
     drop(store);
     let store = area.open();
-    assert_eq!(store.find("s").expect("a session").status, Status::Left);
+    assert_eq!(store.find("s").expect("a session").status, Status::Unfinished);
     assert_eq!(store.claim("s").await.expect("it is free").len(), 201);
 }
 

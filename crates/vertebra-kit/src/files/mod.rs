@@ -62,7 +62,7 @@ use crate::{invisible::is_joiner, is_invisible};
 
 pub use bounds::Bounds;
 pub use error::FilesError;
-pub use undo::{Changed, MAX_KEPT_BYTES, MAX_PROMPTS, Undo, Undone};
+pub use undo::{Changed, Latest, MAX_KEPT_BYTES, MAX_PROMPTS, Undo, Undone};
 
 use self::{
     access::Access,
@@ -210,7 +210,7 @@ impl Capability for Files {
             let ending = undo.clone();
             // A subagent works for the prompt that started it.
             kit.on(ExecutionStart, async move |cx| {
-                undo.begin(&cx.at.run.session_id);
+                undo.begin(&cx.at.run.session_id, &cx.prompt);
                 proceed()
             })
             .named("files/prompt")

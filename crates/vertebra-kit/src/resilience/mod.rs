@@ -35,7 +35,7 @@ pub use backoff::Backoff;
 pub use finish_guard::FinishGuard;
 pub use model_call_limit::ModelCallLimit;
 pub use model_fallback::{ModelFallback, Stay};
-pub use model_retry::{ModelRetry, Replay};
+pub use model_retry::ModelRetry;
 pub use response_cache::{CachePolicy, CacheScope, ResponseCache, ToolCalls};
 pub use router::Router;
 pub use tally::{AtLimit, Ending};

@@ -1,37 +1,42 @@
 //! A failing model is asked again.
 
+use std::time::Duration;
+
 use vertebra::{
-    Around, ErrorClass, HookError, Inference, InferenceReport, ModelError, Next, OpCx, RunError, prelude::*,
+    Around, ErrorClass, HookError, Inference, InferenceReport, ModelError, Next, OpCx, Purpose, RetryNotice, RunError,
+    prelude::*,
 };
 
 use super::Backoff;
 
-/// Asks a model again that was busy, was not reached or broke off, after a wait. A wait that the provider names is kept.
+const NAME: &str = "model-retry";
+
+/// How long the model call of a hook or a tool is retried at most: these have time limits of their own.
+const ASIDE: Duration = Duration::from_secs(10);
+
+/// Asks a model again that was busy, could not be reached or broke off, after a wait. The waits are not active time. A wait
+/// that the provider names is kept.
 ///
-/// Nothing is asked again once a part of the answer was shown, unless [`Replay::Allowed`]. What this gives up on ends the
-/// run, unless a hook at [`OnError`] makes it good: the retries of the agent's error policy do not come on top.
+/// An answer that broke off begins again: nothing of it has been executed, and front ends are told that what they have
+/// shown of it is cut off ([`News::Retry`](vertebra::News::Retry)).
+///
+/// When the patience is over and no hook at [`OnError`] recovers, the run is suspended, so that resuming its session
+/// continues the task. A run that cannot be resumed fails. The retries of the agent's error policy do not come on top.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelRetry {
-    /// How often.
-    pub retries: u32,
+    /// How long the waits for one answer may be together.
+    pub patience: Duration,
     /// After which waits.
     pub backoff: Backoff,
-    /// Whether an answer may begin anew before everybody's eyes.
-    pub replay: Replay,
-}
-
-/// Whether a model is asked again when a part of its answer was shown already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replay {
-    /// It is not.
-    Never,
-    /// It is: front ends see the answer begin again.
-    Allowed,
+    /// How often one answer may break off after it began. Each of these attempts costs tokens.
+    pub broken: u32,
 }
 
 impl Default for ModelRetry {
+    /// Ten minutes, with waits from one second to half a minute, and five answers that break off.
     fn default() -> Self {
-        Self { retries: 2, backoff: Backoff::default(), replay: Replay::Never }
+        let backoff = Backoff { longest: Duration::from_secs(30), ..Backoff::default() };
+        Self { patience: Duration::from_mins(10), backoff, broken: 5 }
     }
 }
 
@@ -47,11 +52,39 @@ impl Capability for ModelRetry {
             if cx.record().gave(Kind::Recover) {
                 return proceed();
             }
-            stop("it is not asked again")
+            let message = format!("{}; gave up retrying", cx.message);
+            // If the run cannot be suspended, it fails.
+            cx.scope().suspend(NAME, message);
+            stop("gave up retrying")
         })
         .named("model-retry/enough")
         .priority(1000);
     }
+}
+
+impl ModelRetry {
+    /// The wait before this retry, or `None` if there is none.
+    fn wait(&self, error: &ModelError, tried: &Tried, purpose: &Purpose, who: &str) -> Option<Duration> {
+        let patience = match purpose {
+            Purpose::Step => self.patience,
+            Purpose::Capability(_) => self.patience.min(ASIDE),
+        };
+        let wait = match error {
+            ModelError::Busy { wait: Some(wait), .. } => *wait,
+            _ => self.backoff.wait(tried.retries + 1, who),
+        };
+        let is_worth_it = is_passing(error.class()) && tried.broken <= self.broken;
+        (is_worth_it && tried.waited.saturating_add(wait) <= patience).then_some(wait)
+    }
+}
+
+/// What was done so far to get one answer.
+#[derive(Default)]
+struct Tried {
+    retries: u32,
+    waited: Duration,
+    /// Answers that broke off.
+    broken: u32,
 }
 
 impl Around<Inference> for ModelRetry {
@@ -61,24 +94,25 @@ impl Around<Inference> for ModelRetry {
         next: Next<'_, Inference>,
     ) -> Result<InferenceReport, HookError> {
         let run = cx.scope().clone();
-        let mut retries = 0;
+        let mut tried = Tried::default();
         loop {
-            let shown = run.shown_bytes();
+            let (shown, began) = (run.shown_bytes(), run.clock().elapsed());
             let report = next.run(cx).await?;
             let InferenceReport::Failed(RunError::Model(error)) = &report else { return Ok(report) };
-            let replays = self.replay == Replay::Allowed || run.shown_bytes() == shown;
-            let time_is_up = run.budget().exhausted(&**run.clock()).is_some();
-            if retries == self.retries || !is_passing(error.class()) || !replays || time_is_up {
-                return Ok(report);
+            match error.class() {
+                ErrorClass::Network => run.was_idle(run.clock().elapsed().saturating_sub(began)),
+                ErrorClass::Broken => tried.broken += 1,
+                _ => {}
             }
-            retries += 1;
-            let wait = match error {
-                ModelError::Busy { wait: Some(wait), .. } => *wait,
-                _ => self.backoff.wait(retries, &run.info().run_id),
-            };
-            let message = format!("{error}; retry {retries} of {} in {} ms", self.retries, wait.as_millis());
-            run.notify(&mut cx.state().clone(), "model-retry", message).await?;
-            if let Err(interrupted) = run.wait_to_ask(&cx.purpose, wait).await {
+            let budget_is_spent = run.budget().overrun(&**run.clock()).is_some();
+            let wait = self.wait(error, &tried, &cx.purpose, &run.info().run_id);
+            let Some(wait) = wait.filter(|_| !budget_is_spent) else { return Ok(report) };
+            tried.retries += 1;
+            tried.waited += wait;
+            let cut_off = run.shown_bytes() > shown;
+            let notice = RetryNotice { message: error.to_string(), retry: tried.retries, wait, cut_off };
+            run.notify_retry(&mut cx.state().clone(), NAME, notice).await?;
+            if let Err(interrupted) = run.wait_for_provider(&cx.purpose, wait).await {
                 return Ok(interrupted.into());
             }
         }

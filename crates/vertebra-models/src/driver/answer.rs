@@ -38,7 +38,7 @@ pub(super) async fn read(
             return Ok(answer.response);
         }
     }
-    Err(failure::broken("it ended without its end".to_owned()))
+    Err(failure::broken("the stream ended before the answer was complete".to_owned()))
 }
 
 /// `genai` writes providers' events and errors to its log. They may hold anything, so it has none here.

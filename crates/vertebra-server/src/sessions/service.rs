@@ -112,7 +112,7 @@ impl Sessions for Server {
         // Who opened a session is not in the journal: only who may see all of them sees those that wait there.
         if let (Some(journal), true) = (&inner.journal, principal.sees_all()) {
             let rows = journal.sessions(&Rows::default()).map_err(failed)?;
-            let waits = |row: &SessionRow| matches!(row.status, Kept::Suspended | Kept::Left);
+            let waits = |row: &SessionRow| matches!(row.status, Kept::Suspended | Kept::Unfinished);
             let known = |row: &SessionRow| open.iter().any(|live| live.id == row.session_id);
             sessions.extend(rows.iter().filter(|row| waits(row) && !known(row)).map(of_row));
         }

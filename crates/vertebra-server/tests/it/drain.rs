@@ -232,7 +232,7 @@ async fn a_session_without_a_run_is_left_and_has_not_ended() {
     let journal = first.journal.clone();
     assert_eq!(first.ends().await, 0);
     let rows = journal.sessions(&Rows::default()).expect("the journal");
-    assert_eq!(rows.iter().map(|row| row.status).collect::<Vec<_>>(), [Status::Left]);
+    assert_eq!(rows.iter().map(|row| row.status).collect::<Vec<_>>(), [Status::Unfinished]);
     let second = Process::start(folder.path(), &outside, is_done, Limits::default()).await;
     assert_eq!(second.resume(&id).await.message().await.expect("the end"), None, "nothing is to be done");
     assert_eq!(ended(second.prompt(&id).await).await["status"], "completed", "it is open again");

@@ -236,7 +236,7 @@ async fn a_front_end_sees_steps_tools_hooks_questions_and_the_end_also_of_childr
             News::Used { usage } => format!("used {}", usage.total_tokens()),
             News::Asked { approval } => format!("asks: {}", approval.reason),
             News::Decided { .. } => "decided".to_owned(),
-            News::Notice { message, .. } => message,
+            News::Notice { message, .. } | News::Retry { message, .. } => message,
             News::Missed { events } => format!("missed {events}"),
             News::Ended { report } => format!("ended {}", report.status),
         };

@@ -134,6 +134,16 @@ class NoticeNews(_News):
     message: str
 
 
+class RetryNews(_News):
+    """A model call failed and is made again after a wait."""
+
+    event: Literal["retry"]
+    message: str
+    retry: int
+    wait_ms: int
+    cut_off: bool
+
+
 class MissedNews(_News):
     """The reader was too slow and missed events."""
 
@@ -159,6 +169,7 @@ News = (
     | AskedNews
     | DecidedNews
     | NoticeNews
+    | RetryNews
     | MissedNews
     | EndedNews
 )

@@ -89,6 +89,16 @@ export type News =
   | { readonly event: "asked"; readonly approval: Json }
   | { readonly event: "decided"; readonly call_id: string; readonly decision: Json }
   | { readonly event: "notice"; readonly kind: string; readonly message: string }
+  | {
+      readonly event: "retry";
+      /** Why the model call failed. */
+      readonly message: string;
+      /** Which retry follows the wait, from 1. */
+      readonly retry: number;
+      readonly wait_ms: number;
+      /** Whether a part of the failed answer was shown. The next answer replaces it. */
+      readonly cut_off: boolean;
+    }
   | { readonly event: "missed"; readonly events: number }
   | { readonly event: "ended"; readonly report: RunReport };
 

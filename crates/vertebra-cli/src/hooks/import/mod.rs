@@ -6,6 +6,7 @@ mod reading;
 mod writing;
 
 use std::{
+    io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -72,7 +73,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     made.left.extend(moved(options, &world));
     tell(&made);
     if options.dry_run {
-        print!("{}", made.text);
+        std::io::stdout().write_all(made.text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     if made.carried.is_empty() {

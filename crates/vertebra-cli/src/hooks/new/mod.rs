@@ -1,6 +1,7 @@
 //! `vertebra hooks new`: creates a hook, its entry in vertebra.toml, and a test case that passes.
 
 use std::{
+    io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -95,23 +96,26 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     replace(&settings, &written)?;
     replace(&cases, &with_block(&tested, &case(name, point, refuses)))?;
+    let mut out = std::io::stdout();
     for (file, _) in &scripts {
-        println!("Created {}", shown(dir, file));
+        writeln!(out, "Created {}", shown(dir, file))?;
     }
-    println!("Added   [[hook]] {name} to {}", shown(dir, FILE_NAME));
-    println!("Added   a test case to {}\n", shown(dir, CASES));
+    writeln!(out, "Added   [[hook]] {name} to {}", shown(dir, FILE_NAME))?;
+    writeln!(out, "Added   a test case to {}\n", shown(dir, CASES))?;
     if *lang == Lang::RustWasm {
-        println!(
+        writeln!(
+            out,
             "Build it: cargo build --release --target wasm32-unknown-unknown --manifest-path {}",
             shown(dir, &format!("{MODULES_FOLDER}/{name}/Cargo.toml"))
-        );
+        )?;
     }
-    println!(
+    writeln!(
+        out,
         "Test it:  vertebra hooks test --config {}{}",
         shown(dir, FILE_NAME),
         if dir == Path::new(".") { String::new() } else { format!(" {}", shown(dir, CASES)) }
-    );
-    println!("Trust it: vertebra trust");
+    )?;
+    writeln!(out, "Trust it: vertebra trust")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -56,7 +56,8 @@ fn people(colour: bool) -> (Showing, FakeClock) {
     let clock = FakeClock::by_hand();
     let clock_of_view: Arc<dyn Clock> = Arc::new(clock.clone());
     let (output, quiet, canvas, unapproved) = (Output::Text, false, Canvas::Terminal, Unapproved::default());
-    let showing = Showing { output, quiet, canvas, colour, clock: clock_of_view, unapproved };
+    let (events, resumable) = (Events::All, true);
+    let showing = Showing { output, quiet, events, resumable, canvas, colour, clock: clock_of_view, unapproved };
     (showing, clock)
 }
 

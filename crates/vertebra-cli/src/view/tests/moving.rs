@@ -68,6 +68,32 @@ fn the_footer_shows_the_work_its_duration_and_its_cost() {
 }
 
 #[test]
+fn a_wait_for_the_provider_is_counted_down() {
+    let retry = News::Retry {
+        message: "the provider was not reached: connection refused".to_owned(),
+        retry: 3,
+        wait_ms: 3_500,
+        cut_off: false,
+    };
+    let (seen, paper) = footers(80, [(1, News::Step { step: 1 }), (1, retry.clone()), (4, retry)]);
+    assert!(seen.contains("↻ the provider was not reached: connection refused"), "{seen}");
+    assert!(seen.contains("trying again in 3 s · retry 3"), "{seen}");
+    // When the wait is over, the model is asked.
+    assert!(paper.footer.concat().contains("waiting for the model"), "{seen}");
+    assert!(!paper.written().contains("connection refused"), "nothing of it stays: {}", paper.written());
+}
+
+#[test]
+fn a_long_message_that_waits_still_says_when_it_is_sent() {
+    let (showing, _) = people(false);
+    let (mut view, mut paper) = (for_output(&showing), Paper::of_width(50));
+    view.show(&event(News::Step { step: 1 }), &mut paper);
+    view.aside(Aside { keys: String::new(), waiting: vec!["and then ".repeat(20)] }, &mut paper);
+    let last = paper.footer.last().expect("a footer");
+    assert!(last.starts_with("› and then") && last.ends_with("… (sent at the next step)"), "{last}");
+}
+
+#[test]
 fn several_calls_run_side_by_side() {
     let call = |id: &str, command: &str| News::ToolBegan {
         call: ToolCall::from_text(id, "bash", &format!(r#"{{"command": "{command}"}}"#)),

@@ -50,7 +50,7 @@ async fn the_object_at_the_end_has_the_fields_of_the_page_and_no_others() {
 #[tokio::test]
 async fn events_come_as_the_page_says_and_the_object_last() {
     let mut seen: Vec<String> = Vec::new();
-    for events in [scenes::task().await, scenes::trouble().await] {
+    for events in [scenes::task().await, scenes::trouble().await, scenes::away().await] {
         let objects = objects(Output::StreamJson, &events);
         assert_eq!(objects.last().expect("objects")["event"], "result");
         for object in &objects[..objects.len() - 1] {

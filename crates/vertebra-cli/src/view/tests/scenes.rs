@@ -6,12 +6,13 @@ use serde_json::json;
 use vertebra::{
     Agent, AgentBuilder, Limits, ModelError, RunEvent, Usage,
     prelude::*,
-    testing::{FixedApprover, Script, SequentialIds},
+    testing::{FakeClock, FixedApprover, Script, SequentialIds},
 };
 use vertebra_kit::{
     bash::Bash,
     files::Files,
     planning::TaskPlanning,
+    resilience::ModelRetry,
     subagents::{Subagent, Subagents},
 };
 
@@ -145,4 +146,18 @@ pub(super) async fn delegation() -> Vec<RunEvent> {
 pub(super) async fn failure() -> Vec<RunEvent> {
     let error = ModelError::Unauthorised { message: "no such key".to_owned() };
     play(Script::new().fail(error), |_, _| {}).await
+}
+
+/// A provider that breaks off in the middle of an answer, is away, and comes back.
+pub(super) async fn away() -> Vec<RunEvent> {
+    let broken = ModelError::Broken { message: "connection reset".to_owned() };
+    let model = Script::new()
+        .stream(["The greeting is"])
+        .breaking_off(broken)
+        .fail(ModelError::Network { message: "connection refused".to_owned() })
+        .say("The greeting is fine.");
+    play(model, |builder, _| {
+        builder.clock(FakeClock::new()).with(ModelRetry::default());
+    })
+    .await
 }

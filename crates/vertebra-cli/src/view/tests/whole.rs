@@ -32,6 +32,15 @@ async fn questions_failures_notices_and_limits_are_told() {
 }
 
 #[tokio::test]
+async fn an_answer_that_broke_off_is_marked_and_replaced() {
+    let events = scenes::away().await;
+    insta::assert_snapshot!("away-80", shown(&events, &people(false).0, 80).written());
+    let paper = shown(&events, &plain(Canvas::Pipe), 80);
+    assert_eq!(paper.answer, "The greeting is fine.\n");
+    insta::assert_snapshot!("away-plain", paper.written());
+}
+
+#[tokio::test]
 async fn children_stand_under_the_call_they_work_for() {
     let events = scenes::delegation().await;
     insta::assert_snapshot!("delegation-100", shown(&events, &people(false).0, 100).written());

@@ -34,6 +34,34 @@ fn init_writes_a_file_without_effects_and_never_overwrites_one_unasked() {
 }
 
 #[test]
+fn a_reader_that_is_gone_is_no_error_and_keeps_nothing_from_being_done() {
+    let machine = Machine::new();
+    machine.write("settings.json", r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}"#);
+    for arguments in [
+        &["install", "--host", "claude-code", "--dry-run"][..],
+        &["install", "--host", "claude-code", "--host", "codex"],
+        &["uninstall", "--host", "codex"],
+        &["hosts"],
+        &["init"],
+        &["hooks", "new", "mine", "--lang", "sh"],
+        &["hooks", "import", "--from", "../settings.json", "--dry-run"],
+        &["trust", "--yes"],
+        &["sessions", "list"],
+        &["models", "--all", "--json"],
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let child = machine.command(arguments).stdout(writer).stderr(Stdio::piped()).spawn().expect("it starts");
+        let output = child.wait_with_output().expect("it ends");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!told.contains("panicked") && !told.contains("error"), "{arguments:?}: {told}");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {told}");
+    }
+    assert!(machine.read("home/.claude/settings.json").contains("vertebra"), "it was installed all the same");
+    assert!(machine.read("project/vertebra.toml").contains("mine"), "and the hook was made");
+}
+
+#[test]
 fn the_doctor_reports_what_works_and_suggests_fixes() {
     let machine = Machine::without_servers();
     machine.write("project/AGENTS.md", "Be kind.\n");

@@ -84,7 +84,8 @@ fn a_trusted_folder_takes_effect_until_one_byte_changes() {
 fn no_request_and_no_key_goes_to_an_address_from_an_untrusted_folder() {
     let listener = Listener::new();
     let machine = hostile(&listener);
-    machine.user_settings("[model.provider.vllm]\nbase_url = \"http://127.0.0.1:1/v1/\"\n");
+    let settings = "[model]\nretry = \"100ms\"\n[model.provider.vllm]\nbase_url = \"http://127.0.0.1:1/v1/\"\n";
+    machine.user_settings(settings);
     let command = |arguments: &[&str]| -> Command {
         let mut command = machine.command(arguments);
         command.env("CANARY_KEY", "sk-canary-0123456789");

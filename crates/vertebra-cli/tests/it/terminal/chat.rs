@@ -89,6 +89,10 @@ fn another_model_is_truly_asked() {
     // One of a provider that there is no key for is told, and nothing changes.
     ask(&mut person, "/model anthropic:claude-x", "ANTHROPIC_API_KEY");
     ask(&mut person, "/model", "script:larger-2");
+    // A provider that there is not, or one alone, is not taken for the name of a model.
+    ask(&mut person, "/model nope:x", "unknown provider `nope`");
+    ask(&mut person, "/model openai", "OPENAI_API_KEY");
+    ask(&mut person, "/model", "script:larger-2");
     leave(person);
 }
 
@@ -120,6 +124,94 @@ fn files_come_back_as_they_were() {
     ask(&mut person, "/undo", "nothing to undo");
     insta::assert_snapshot!("undone", place.anywhere(&person.sees()));
     leave(person);
+}
+
+fn writes(path: &str, content: &str) -> serde_json::Value {
+    json!({"call": {"tool": "write_file", "args": {"path": path, "content": content}}})
+}
+
+#[test]
+fn an_undo_can_be_taken_back_and_the_model_is_told() {
+    let place = Place::new();
+    let turns = [
+        writes("new.txt", "hello\n"),
+        say("It is written."),
+        json!({"expect": "The user undid the file changes of the prompt “write a file”", "say": "I see."}),
+    ];
+    let mut person = place.sits("chat", &turns, &["--mode=accept-edits"]);
+    ask(&mut person, "write a file", "It is written.");
+    ask(&mut person, "/undo", "undid the changes of “write a file”");
+    assert!(!place.path("new.txt").exists());
+    ask(&mut person, "/redo", "redid the changes of “write a file”");
+    assert_eq!(place.read("new.txt"), "hello\n");
+    ask(&mut person, "/redo", "nothing to redo");
+    ask(&mut person, "/undo", "deleted `new.txt`, which was new");
+    ask(&mut person, "what now?", "I see.");
+    leave(person);
+}
+
+#[test]
+fn an_undo_that_reaches_further_back_asks_first() {
+    let place = Place::new();
+    let git = |words: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=me", "-c", "user.email=me@example.org"]).args(words);
+        let done = git.env("HOME", place.path("")).current_dir(place.path("")).status().expect("git");
+        assert!(done.success(), "{words:?}");
+    };
+    git(&["init", "-q"]);
+    let turns = [writes("a.txt", "a\n"), say("Written."), say("Nothing to do.")];
+    let mut person = place.sits("chat", &turns, &["--mode=accept-edits"]);
+    ask(&mut person, "write a", "Written.");
+    git(&["add", "a.txt"]);
+    git(&["commit", "-qm", "a"]);
+    person.types("/undo\r");
+    person.waits_for("undo the changes of “write a” (committed since)?");
+    person.waits_for("any other key: no");
+    person.types("n");
+    person.waits_for("nothing was undone");
+    assert_eq!(place.read("a.txt"), "a\n");
+    ask(&mut person, "and?", "Nothing to do.");
+    person.types("/undo\r");
+    person.waits_for("(1 prompt ago, committed since)?");
+    person.waits_for("any other key: no");
+    person.types("y");
+    person.waits_for("deleted `a.txt`, which was new");
+    assert!(!place.path("a.txt").exists());
+    leave(person);
+}
+
+#[test]
+fn a_tab_does_not_get_into_the_prompt() {
+    let place = Place::new();
+    let mut person = place.sits("chat", &[json!({"expect": "one two", "say": "No tab."})], &[]);
+    person.waits_for(READY);
+    person.types("one\t two");
+    person.waits_for("❯ one two");
+    ask(&mut person, "", "No tab.");
+    leave(person);
+}
+
+#[test]
+fn a_continued_chat_shows_what_was_said_and_how_to_continue_again() {
+    let place = Place::new();
+    let mut person = place.sits("chat", &[say("The word is **swordfish**."), say("Two.")], &[]);
+    ask(&mut person, "tell me a word", "swordfish");
+    ask(&mut person, "count", "Two.");
+    person.types("\x04");
+    assert_eq!(person.waits_for_the_end(), 0);
+    let seen = person.sees();
+    let (_, id) = seen.split_once("continue with: vertebra chat --resume ").expect("a command");
+    let id = id.split_whitespace().next().expect("a name").to_owned();
+    for options in [&["--continue"][..], &["--resume", &id]] {
+        let person = place.sits("chat", &[say("unused")], options);
+        person.waits_for(READY);
+        let seen = person.sees();
+        for words in ["❯ tell me a word", "swordfish", "❯ count", "Two.", "“count” is finished", &id] {
+            assert!(seen.contains(words), "{words}: {seen}");
+        }
+        leave(person);
+    }
 }
 
 #[test]

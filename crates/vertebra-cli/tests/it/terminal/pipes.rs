@@ -38,6 +38,41 @@ fn a_pipe_gets_the_answer_alone_and_gives_context() {
 }
 
 #[test]
+fn a_dash_reads_the_task_from_standard_input() {
+    let place = Place::new();
+    let turns = [json!({"expect": "all of it", "say": "Done."})];
+    let output = piped(place.command("run", &turns, &["-"]), "all of it\n");
+    assert_eq!(out(&output), "Done.\n", "{}", err(&output));
+    let output = piped(place.command("run", &turns, &["-"]), "");
+    assert!(output.status.code() == Some(2) && err(&output).contains("standard input, which is empty"));
+}
+
+#[test]
+fn the_program_alone_starts_a_chat_on_a_terminal_and_prints_help_in_a_pipe() {
+    let place = Place::new();
+    let script = place.command("run", &[say("Hello!")], &[]);
+    let alone = || {
+        let mut command = Command::new(script.get_program());
+        command.env_clear().envs(script.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(place.path("."));
+        command
+    };
+    let output = piped(alone(), "");
+    assert!(output.status.code() == Some(2) && err(&output).contains("Usage: vertebra"), "{}", err(&output));
+    let file = script.get_args().next().expect("a command").to_owned();
+    assert_eq!(file, "run");
+    let model = script.get_args().find_map(|word| word.to_str()?.strip_prefix("--model=")).expect("a model").to_owned();
+    place.settings(&format!("[model]\nname = \"{model}\"\n"));
+    let mut person = Person::sit(&alone());
+    person.waits_for("/help");
+    person.types("hi\r");
+    person.waits_for("Hello!");
+    person.waits_for("/help");
+    person.types("\x04");
+    assert_eq!(person.waits_for_the_end(), 0);
+}
+
+#[test]
 fn files_and_pictures_go_with_the_task() {
     let place = Place::new();
     place.write("notes.txt", "buy milk\n");

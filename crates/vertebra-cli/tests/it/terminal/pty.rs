@@ -88,12 +88,11 @@ fn env_path() -> String {
     std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".into())
 }
 
-/// `session 0197a3b2c4d5` becomes `session [name]`.
+/// `resume 0197a3b2c4d5` becomes `resume [name]`.
 fn without_names(text: &str) -> String {
-    let line = |line: &str| match line.split_once("session ") {
-        Some(("", name)) if name.len() == 12 && name.chars().all(|c| c.is_ascii_hexdigit()) => {
-            "session [name]".to_owned()
-        }
+    let is_name = |name: &str| name.len() == 12 && name.chars().all(|c| c.is_ascii_hexdigit());
+    let line = |line: &str| match line.rsplit_once("resume ") {
+        Some((before, name)) if is_name(name) => format!("{before}resume [name]"),
         _ => line.to_owned(),
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")

@@ -57,6 +57,40 @@ async fn the_latest_prompt_is_undone_and_then_the_one_before() {
 }
 
 #[tokio::test]
+async fn what_was_undone_can_be_done_again_until_something_else_is_changed() {
+    let (world, undo) = (World::with("one\n"), Undo::default());
+    let mut talk = talk(&world, &undo).await;
+    talk.calls(&[
+        ("write_file", json!({ "path": "a.txt", "content": "two\n" })),
+        ("write_file", json!({ "path": "new.txt", "content": "new" })),
+    ])
+    .await;
+    talk.ok("read_file", json!({ "path": "a.txt" })).await;
+    let latest = undo.latest(talk.session.id()).expect("a prompt that changed files");
+    assert_eq!(latest.prompts_ago, 1);
+    assert_eq!(latest.files.len(), 2);
+
+    talk.undo(&undo);
+    assert_eq!((world.text("a.txt").as_str(), world.root().join("new.txt").exists()), ("one\n", false));
+    let redone = undo.redo(talk.session.id());
+    assert_eq!(redone.refused, paths(&[]));
+    assert_eq!((world.text("a.txt").as_str(), world.text("new.txt").as_str()), ("two\n", "new"));
+    assert_eq!(undo.redo(talk.session.id()), Undone::default());
+
+    // Undone again, it is not done again over what came since: by a person, or by the agent.
+    talk.undo(&undo);
+    world.put("new.txt", "a person's");
+    let redone = undo.redo(talk.session.id());
+    assert_eq!(redone.restored, paths(&["a.txt"]));
+    assert!(redone.refused[0].contains("`new.txt` was not restored: it has changed since"), "{redone:?}");
+    assert_eq!(world.text("new.txt"), "a person's");
+    talk.undo(&undo);
+    talk.write("b.txt", "else").await;
+    assert_eq!(undo.redo(talk.session.id()), Undone::default());
+    assert_eq!(world.text("a.txt"), "one\n");
+}
+
+#[tokio::test]
 async fn several_changes_of_one_prompt_are_undone_as_one() {
     let (world, undo) = (World::with("0"), Undo::default());
     let mut talk = talk(&world, &undo).await;

@@ -50,8 +50,11 @@ pub(crate) fn sheets() -> Vec<Sheet> {
     let retry = ModelRetry::default();
     let calls = ModelCallLimit::default();
     let cache = CachePolicy::default();
-    let Backoff { first, factor, longest, jitter_percent } = retry.backoff;
-    let backoff = format!("{first:?}, times {factor}, at most {longest:?}, up to {jitter_percent} % less");
+    let told = |backoff: Backoff| {
+        let Backoff { first, factor, longest, jitter_percent } = backoff;
+        format!("{first:?}, times {factor}, at most {longest:?}, up to {jitter_percent} % less")
+    };
+    let (backoff, tool_backoff) = (told(retry.backoff), told(ToolRetry::default().backoff));
     vec![
         Sheet {
             name: "ToolCallLimit",
@@ -87,14 +90,14 @@ pub(crate) fn sheets() -> Vec<Sheet> {
         },
         Sheet {
             name: "ModelRetry",
-            purpose: "Retries a model that was busy, unreachable or broke off, unless part of its answer was already shown.",
+            purpose: "Retries a model that was busy, unreachable or broke off; then suspends the run, so that it can be resumed.",
             install: |b| {
                 b.with(ModelRetry::default());
             },
             knobs: vec![
-                ("retries", retry.retries.to_string()),
+                ("patience", format!("{:?}", retry.patience)),
                 ("backoff", backoff),
-                ("replay", format!("{:?}", retry.replay)),
+                ("broken", retry.broken.to_string()),
             ],
         },
         Sheet {
@@ -118,7 +121,7 @@ pub(crate) fn sheets() -> Vec<Sheet> {
             knobs: vec![
                 ("retries", ToolRetry::default().retries.to_string()),
                 ("tools", format!("{:?}", ToolRetry::default().tools)),
-                ("backoff", "the same as for ModelRetry".into()),
+                ("backoff", tool_backoff),
             ],
         },
         Sheet {

@@ -17,7 +17,7 @@ use vertebra::{
     testing::{FakeClock, RecordingTool},
 };
 use vertebra_kit::{
-    resilience::{ModelFallback, ModelRetry, Replay},
+    resilience::{ModelFallback, ModelRetry},
     skills::Skills,
 };
 use vertebra_models::{Drivers, Secret};
@@ -82,17 +82,13 @@ fn half(wire: Wire) -> Reply {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_again_after_the_first_piece_unless_the_run_allows_it() {
+async fn an_answer_whose_connection_breaks_begins_again() {
     for wire in formats() {
-        for (replay, asked, text) in [(Replay::Never, 1, None), (Replay::Allowed, 2, Some("Hello."))] {
-            let server = Server::start([half(wire), wire.reply(HELLO)]).await;
-            let (mut builder, _) = agent(wire, &server);
-            let report = run(builder.with(ModelRetry { replay, ..ModelRetry::default() })).await;
-            assert_eq!(server.received().len(), asked, "{} {replay:?}", wire.name);
-            if let Some(text) = text {
-                assert_eq!(report.text, text, "{}", wire.name);
-            }
-        }
+        let server = Server::start([half(wire), Reply::nothing(), wire.reply(HELLO)]).await;
+        let (mut builder, clock) = agent(wire, &server);
+        let report = run(builder.with(ModelRetry::default())).await;
+        assert_eq!((server.received().len(), report.text.as_str()), (3, "Hello."), "{}", wire.name);
+        assert_eq!(clock.sleeps().len(), 2, "{}", wire.name);
     }
 }
 
@@ -280,7 +276,8 @@ fn a_key_is_in_no_error_record_log_or_debug_output() {
                 let server = Server::start([reply]).await;
                 let journal = MemoryJournal::default();
                 let (mut builder, _) = agent(wire, &server);
-                let report = run(builder.journal(journal.clone()).with(ModelRetry::default())).await;
+                let retry = ModelRetry { patience: Duration::from_secs(3), ..ModelRetry::default() };
+                let report = run(builder.journal(journal.clone()).with(retry)).await;
                 let told = format!("{report:?} {:?} {:?}", journal.entries(), wire.driver(&server));
                 assert!(!told.contains(KEY), "{}: {told}", wire.name);
                 assert!(!serde_json::to_string(&journal.entries()).expect("a record").contains(KEY), "{}", wire.name);

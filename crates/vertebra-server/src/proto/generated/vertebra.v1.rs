@@ -63,7 +63,7 @@ pub struct SessionEvent {
     #[prost(string, tag = "2")]
     pub run_id: ::prost::alloc::string::String,
     /// What happened: `step`, `delta`, `tool_began`, `tool_says`, `tool_ended`, `hooks`, `used`, `asked`, `decided`,
-    /// `notice`, `missed`, `ended`.
+    /// `notice`, `retry`, `missed`, `ended`.
     #[prost(string, tag = "3")]
     pub kind: ::prost::alloc::string::String,
     /// All of it, as JSON: a line as `vertebra run --output jsonl` prints it.

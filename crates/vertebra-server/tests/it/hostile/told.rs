@@ -216,6 +216,6 @@ async fn a_server_that_goes_down_says_so_to_everybody_and_begins_nothing() {
     unavailable(soon(waits).await.expect("it ends").expect_err("it waited in vain"));
     assert_eq!(soon(going_down).await.ok(), Some(0));
     let mut kept: Vec<_> = world.journal.sessions(&Rows::default()).expect("the journal");
-    kept.retain(|row| row.status != Kept::Left);
+    kept.retain(|row| row.status != Kept::Unfinished);
     assert_eq!(kept.iter().map(|row| row.status).collect::<Vec<_>>(), [Kept::Suspended], "all others were left");
 }

@@ -94,6 +94,59 @@ fn suspended_at_any_line_a_run_ends_as_if_it_never_had_been() {
     assert!(suspended > 40, "{suspended}");
 }
 
+/// A process that has to end as it writes a line: its run is abandoned.
+fn abandoned_at(world: &World, line: usize) -> (MemoryJournal, RunReport) {
+    let (has_to_end, lines) = (Arc::new(Notify::new()), AtomicUsize::new(0));
+    let ends = has_to_end.clone();
+    let (mortal, journal) = Mortal::until(move |_| {
+        if lines.fetch_add(1, Ordering::AcqRel) == line {
+            ends.notify_one();
+        }
+        false
+    });
+    let agent = world.agent(mortal);
+    let report = runtime().block_on(async {
+        let mut session = agent.session().await;
+        let mut stream = session.stream("go");
+        loop {
+            tokio::select! {
+                biased;
+                () = has_to_end.notified() => stream.abandon(),
+                event = stream.next() => if event.is_none() { break },
+            }
+        }
+        let report = stream.finish().await.expect("a run that does not fail");
+        session.close().await;
+        report
+    });
+    (journal, report)
+}
+
+#[test]
+fn abandoned_at_any_line_a_run_is_finished_later_and_nothing_happens_twice() {
+    let undisturbed = whole(&World::default());
+    let mut abandoned = 0;
+    for line in 1..undisturbed.lines.len() {
+        let world = World::default();
+        let (journal, report) = abandoned_at(&world, line);
+        if report.status == RunStatus::Completed {
+            continue;
+        }
+        abandoned += 1;
+        assert_eq!(report.status, RunStatus::Suspended, "at line {line}: {report:?}");
+        let lines = journal.entries();
+        assert!(matches!(lines.last().map(|line| &line.what), Some(What::Suspended { .. })), "at line {line}");
+        let ends = |lines: &[Entry], kind: &str| lines.iter().filter(|line| line.what.kind() == kind).count();
+        let fired = |lines: &[Entry]| done(lines).get(ExecutionEnd::NAME).copied().unwrap_or_default();
+        assert_eq!((ends(&lines, "session_ended"), fired(&lines)), (0, 0), "at line {line}");
+        let after = world.resumed(&journal);
+        assert_eq!(ends(&after.lines, "session_ended"), 1, "at line {line}");
+        assert_eq!(fired(&after.lines), fired(&undisturbed.lines), "at line {line}");
+        assert!(world.effects().values().all(|times| *times == 1), "at line {line}: {:?}", world.effects());
+    }
+    assert!(abandoned > 20, "{abandoned}");
+}
+
 /// A moment that a test waits for, and lets pass.
 #[derive(Clone, Default)]
 struct Moment {

@@ -1,5 +1,6 @@
 //! What is recorded, and what can be done with it: by real processes that die, wait and come back.
 
+mod away;
 mod keeping;
 mod recorded;
 mod replay;

@@ -68,7 +68,7 @@ fn lists_are_narrowed_by_folder_time_and_state() {
     assert_eq!(prompts(&["--all"]), ["there", "here"]);
     assert_eq!(prompts(&["--all", "--since", "1h", "--status", "ended"]).len(), 2);
     assert_eq!(prompts(&["--all", "--since", "2999-01-01"]).len(), 0);
-    assert_eq!(prompts(&["--all", "--status", "waiting"]).len(), 0);
+    assert_eq!(prompts(&["--all", "--status", "suspended"]).len(), 0);
     assert_eq!(prompts(&["--all", "-n", "1"]), ["there"]);
 }
 
@@ -135,7 +135,7 @@ fn people_get_pages_and_the_name_of_their_session() {
     let seen = at_terminal(&["run", &model, "say hello"]);
     let id = machine.sessions()[0]["session_id"].as_str().expect("a name").to_owned();
     let short = &id["session-".len()..][..12];
-    assert!(seen.contains(&format!("session {short}")), "{seen}");
+    assert!(seen.contains(&format!("continue with: vertebra chat --resume {short}")), "{seen}");
     let seen = at_terminal(&["sessions", "list"]);
     assert!(seen.contains(short) && seen.contains("ended") && seen.contains("2 steps, 1 call"), "{seen}");
     let seen = at_terminal(&["sessions", "show", short]);

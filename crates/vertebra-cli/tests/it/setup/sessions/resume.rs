@@ -1,5 +1,6 @@
 //! Sessions go on after their process died, and nothing is done twice.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::{Gate, Machine, ended, kill, say};
@@ -12,7 +13,7 @@ fn a_killed_run_is_left_and_goes_on_without_doing_again_what_had_begun() {
     let gate = machine.gate();
     kill(machine.starts(&gate, &[Gate::command(), say("never")], &["run", BYPASS, "go"]));
     let listed = machine.sessions();
-    assert_eq!((&listed[0]["status"], &listed[0]["tool_calls"]), (&json!("left"), &json!(1)));
+    assert_eq!((&listed[0]["status"], &listed[0]["tool_calls"]), (&json!("unfinished"), &json!(1)));
     let shown = machine.json(&["sessions", "show", "last"]);
     assert_eq!(shown["runs"][0]["steps"][0]["calls"][0]["state"], "begun");
 
@@ -44,6 +45,55 @@ fn a_session_that_has_ended_goes_on_with_a_prompt_and_knows_what_was_said() {
         (&json!("Still swordfish."), &machine.sessions()[0]["session_id"])
     );
     assert_eq!((machine.sessions().len(), &machine.sessions()[0]["runs"]), (1, &json!(3)));
+}
+
+#[test]
+fn a_run_that_is_told_to_end_is_left_unfinished_and_goes_on() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
+        let machine = Machine::new();
+        let gate = machine.gate();
+        let child = machine.starts(&gate, &[Gate::command(), say("never")], &["run", BYPASS, "work"]);
+        kill_process(Pid::from_child(&child), signal).expect("a process");
+        let told = ended(child);
+        assert_eq!(told.code, code, "{}", told.err);
+        assert!(told.err.contains("continue with: vertebra sessions resume"), "{}", told.err);
+        assert_eq!(machine.sessions()[0]["status"], "suspended");
+        let turns = [json!({ "expect": "cancelled", "say": "I was told to end, and go on." })];
+        let told = machine.on(&turns, &["sessions", "resume", "last", BYPASS]);
+        assert_eq!((told.code, &*told.out), (0, "I was told to end, and go on.\n"), "{}", told.err);
+        assert!(told.err.contains("“work” is not finished"), "{}", told.err);
+        assert_eq!(machine.read("project/effects"), "once\n");
+        assert_eq!(machine.json(&["replay", "last", BYPASS])["identical"], true);
+    }
+}
+
+#[test]
+fn a_task_that_failed_is_continued_and_named() {
+    let machine = Machine::new();
+    let wrong = [super::bash("echo once >> effects"), json!({ "expect": "never said", "say": "unused" })];
+    let told = machine.on(&wrong, &["run", BYPASS, "make", "it"]);
+    assert!(told.code == 1 && told.err.contains("continue with: vertebra sessions resume"), "{}", told.err);
+    let turns =
+        [json!({ "expect": "Continue with the task. The run before this one ended early", "say": "Done now." })];
+    let told = machine.on(&turns, &["sessions", "resume", "last", BYPASS]);
+    assert_eq!((told.code, &*told.out), (0, "Done now.\n"), "{}", told.err);
+    assert!(told.err.contains("“make it” failed"), "{}", told.err);
+    assert_eq!(machine.read("project/effects"), "once\n");
+    let told = machine.on(&[say("unused")], &["sessions", "resume", "last"]);
+    assert!(told.code == 1 && told.err.contains("has no unfinished run"), "{}", told.err);
+}
+
+#[test]
+fn steps_are_shown_once_and_by_the_number_that_a_fork_takes() {
+    let machine = Machine::new();
+    assert_eq!(machine.on(&[say("One.")], &["run", "first"]).code, 0);
+    assert_eq!(machine.on(&[say("Two.")], &["sessions", "resume", "last", "second"]).code, 0);
+    let shown = machine.json(&["sessions", "show", "last"]);
+    let steps = |run: usize| {
+        let steps = shown["runs"][run]["steps"].as_array().expect("steps").iter();
+        steps.map(|step| step["step"].as_u64().expect("a number")).collect::<Vec<_>>()
+    };
+    assert_eq!((steps(0), steps(1)), (vec![1], vec![2]));
 }
 
 #[test]

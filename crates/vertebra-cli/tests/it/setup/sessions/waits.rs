@@ -58,6 +58,28 @@ fn an_answer_from_another_process_lets_exactly_the_approved_call_happen() {
 }
 
 #[test]
+fn all_questions_of_one_answer_wait_together() {
+    let machine = Machine::new();
+    let call = |name: &str| json!({ "tool": "bash", "args": { "command": format!("touch {name}.txt") } });
+    let calls = json!({ "calls": [call("one"), json!({ "tool": "bash", "args": { "command": "ls" } }), call("two")] });
+    let told = machine.on(&[calls], &["run", "--wait", "make them"]);
+    assert_eq!(told.code, 5, "{}", told.err);
+    let questions = machine.json(&["sessions", "questions"]);
+    let asked: Vec<&Value> = questions.as_array().expect("a list").iter().map(|one| &one["approval"]).collect();
+    let commands: Vec<&str> = asked.iter().map(|one| text(&one["args"], "command")).collect();
+    assert_eq!(commands, ["touch one.txt", "touch two.txt"], "{questions:#}");
+    for approval in asked {
+        let told = machine.runs(&["sessions", "answer", "last", text(approval, "call_id"), "--approve"]);
+        assert_eq!(told.code, 0, "{}", told.err);
+    }
+    assert!(!machine.path("project/one.txt").exists() && !machine.path("project/two.txt").exists());
+    let told = machine.on(&[say("Both are made.")], &["sessions", "resume", "last", "--wait"]);
+    assert_eq!((told.code, &*told.out), (0, "Both are made.\n"), "{}", told.err);
+    assert!(machine.path("project/one.txt").exists() && machine.path("project/two.txt").exists());
+    assert_eq!(machine.json(&["replay", "last"])["identical"], true);
+}
+
+#[test]
 fn a_no_is_read_by_the_model_and_a_change_is_what_happens() {
     let machine = Machine::new();
     waits(&machine, "--wait");
@@ -100,7 +122,7 @@ fn a_person_may_answer_later_and_the_question_comes_again() {
         let model = machine.model(turns);
         Person::sit(machine.command(&[arguments, &[&model]].concat()).env("TERM", "xterm-256color"))
     };
-    let mut person = sits(&[bash("touch made.txt")], &["chat", "make it"]);
+    let mut person = sits(&[bash("touch made.txt")], &["run", "make it"]);
     person.is_asked();
     person.types("l");
     assert_eq!(person.waits_for_the_end(), 5, "{}", person.sees());
@@ -109,6 +131,7 @@ fn a_person_may_answer_later_and_the_question_comes_again() {
 
     let mut person = sits(&[say("It is made.")], &["chat", "--continue"]);
     person.is_asked();
+    assert!(person.sees().contains("“make it” is not finished"), "{}", person.sees());
     person.types("y");
     person.waits_for("It is made.");
     person.waits_for("/help");
@@ -116,6 +139,32 @@ fn a_person_may_answer_later_and_the_question_comes_again() {
     assert_eq!(person.waits_for_the_end(), 0);
     assert!(machine.path("project/made.txt").exists());
     assert_eq!(machine.sessions().len(), 1);
+}
+
+#[test]
+fn a_chat_stays_open_when_its_question_is_put_off_and_keeps_what_was_typed() {
+    let machine = Machine::new();
+    let turns = [bash("touch made.txt"), say("It is made.")];
+    let model = machine.model(&turns);
+    let mut person = Person::sit(machine.command(&["chat", &model, "make it"]).env("TERM", "xterm-256color"));
+    person.is_asked();
+    person.types("half");
+    person.waits_for("❯ half");
+    person.is_asked();
+    person.types("l");
+    person.waits_for("the question waits");
+    person.waits_for("❯ half");
+    assert_eq!(machine.sessions()[0]["status"], "suspended");
+    person.types("\x15/continue\r");
+    person.is_asked();
+    person.types("l");
+    person.waits_for("the question waits");
+    // Whoever leaves now is told how to go on.
+    person.types("\x04");
+    assert_eq!(person.waits_for_the_end(), 5, "{}", person.sees());
+    assert!(person.sees().contains("continue with: vertebra chat --resume"), "{}", person.sees());
+    assert_eq!(machine.sessions()[0]["status"], "suspended");
+    assert_eq!(machine.json(&["sessions", "questions"]).as_array().map(Vec::len), Some(1));
 }
 
 #[test]

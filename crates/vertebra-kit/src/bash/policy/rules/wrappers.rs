@@ -275,7 +275,13 @@ pub(super) fn elevate(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     {
         return UNKNOWN.to_string();
     }
-    judge.deny(Class::PrivilegeEscalation, format!("`{}` runs commands with the rights of another user", call.name));
+    judge.deny(
+        Class::PrivilegeEscalation,
+        format!(
+            "`{}` runs commands with the rights of another user; a person can run it in another terminal",
+            call.name
+        ),
+    );
     let parsed = options::split(
         call.args(),
         |name| matches!(name, "-u" | "-g" | "-c" | "-C" | "-p" | "-s" | "--user" | "--command"),

@@ -171,7 +171,7 @@ export type SessionEvent = Message<"vertebra.v1.SessionEvent"> & {
 
   /**
    * What happened: `step`, `delta`, `tool_began`, `tool_says`, `tool_ended`, `hooks`, `used`, `asked`, `decided`,
-   * `notice`, `missed`, `ended`.
+   * `notice`, `retry`, `missed`, `ended`.
    *
    * @generated from field: string kind = 3;
    */
