@@ -211,6 +211,7 @@ impl RunStory {
             | What::SessionResumed { .. }
             | What::RunBegan { .. }
             | What::ModelAsked { .. }
+            | What::ToolChecked { .. }
             | What::Checkpoint(_)
             | What::SessionEnded => {}
         }

@@ -162,7 +162,9 @@ impl History {
         if std::mem::take(&mut self.fresh) || self.prompts.is_empty() {
             self.prompts.push_back(Vec::new());
         }
-        if let Some(file) = self.prompts.back_mut().and_then(|files| files.iter_mut().find(|file| file.path == path)) {
+        if let Some(file) =
+            self.prompts.back_mut().and_then(|files| files.iter_mut().find(|file| file.is_at(root, path)))
+        {
             // What somebody else made of it in between would be lost.
             if was.is_some_and(|was| hash(was) != file.now.hash) {
                 self.bytes -= file.bytes();
@@ -196,6 +198,10 @@ impl History {
 }
 
 impl Before {
+    fn is_at(&self, root: &Root, path: &Path) -> bool {
+        self.path == path && self.root.real() == root.real()
+    }
+
     fn bytes(&self) -> usize {
         match &self.was {
             Was::Content(bytes) => bytes.len(),
