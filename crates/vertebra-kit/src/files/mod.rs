@@ -277,7 +277,7 @@ impl Capability for Files {
             let (false, Some(folder)) = (paths.is_empty(), folder) else { return Ok(()) };
             let names = vec!["read_file".to_owned(), "Read".to_owned()];
             let (left, consent) = (CancellationToken::new(), Consent::Given(None));
-            let mut job = showing.job(cx.scope(), cx.state(), left, (names, consent)).map_err(told)?;
+            let mut job = showing.job(cx.scope(), cx.state(), left, (names, consent)).map_err(|error| told(&error))?;
             job.working_directory = folder.into();
             // A file that cannot be remembered has to be read again, with read_file.
             tokio::task::spawn_blocking(move || paths.iter().for_each(|path| drop(job.was_shown(path)))).await?;
@@ -325,7 +325,7 @@ fn is_respelled(args: &Args, other: &str, name: &str) -> bool {
     args.get(other).is_some() && args.get(name).is_none()
 }
 
-fn told(error: ToolError) -> HookError {
+fn told(error: &ToolError) -> HookError {
     HookError::new(error.to_string())
 }
 

@@ -61,12 +61,11 @@ impl Text {
                 if let Some(kind) = kind_of(&rest[..rest.len().min(HEAD)]) {
                     return Err(NotText::Binary(kind));
                 }
-                match std::str::from_utf8(rest) {
-                    Ok(text) => text.to_owned(),
-                    Err(_) => {
-                        encoding = Encoding::Windows1252;
-                        bytes.iter().copied().map(from_windows_1252).collect()
-                    }
+                if let Ok(text) = std::str::from_utf8(rest) {
+                    text.to_owned()
+                } else {
+                    encoding = Encoding::Windows1252;
+                    bytes.iter().copied().map(from_windows_1252).collect()
                 }
             }
             Encoding::Utf16Le => from_utf16(rest, u16::from_le_bytes)?,

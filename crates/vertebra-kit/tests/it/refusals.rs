@@ -164,8 +164,8 @@ async fn each_mode_means_the_same_to_all_tools() {
     ];
     let in_mode = |mode| Permissions::default().mode(mode).expect("a mode");
     let cases = [
-        (in_mode(Mode::Ask), ["done", "blocked", "blocked", "blocked"]),
-        (in_mode(Mode::AcceptEdits), ["done", "done", "blocked", "blocked"]),
+        (in_mode(Mode::Ask), ["done", "blocked", "failed", "blocked"]),
+        (in_mode(Mode::AcceptEdits), ["done", "done", "failed", "blocked"]),
         (in_mode(Mode::Plan), ["done", "blocked", "blocked", "blocked"]),
         (Permissions::bypassing_questions(), ["done", "done", "failed", "done"]),
     ];
