@@ -23,8 +23,14 @@ pub struct Approval {
     pub digest: String,
     /// Why somebody has to decide.
     pub reason: String,
-    /// Which hook asked.
+    /// Which hook asked, or the tool itself.
     pub asked_by: Name,
+    /// What the call would change, as a unified diff that hides what redaction hides, if its tool says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    /// Whether only a person can allow such a call: no rule that a person adds now allows the next one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_once: bool,
 }
 
 impl Approval {

@@ -13,11 +13,17 @@ pub struct Invocation {
     desk: Arc<Mutex<Desk>>,
     call_id: Arc<str>,
     key: Arc<str>,
+    approved: Option<Arc<str>>,
 }
 
 impl Invocation {
     pub(crate) fn new(run: Run, desk: Arc<Mutex<Desk>>, call_id: Arc<str>, key: String) -> Self {
-        Self { run, desk, call_id, key: key.into() }
+        Self { run, desk, call_id, key: key.into(), approved: None }
+    }
+
+    pub(crate) fn approved_for(mut self, ask: Option<Arc<str>>) -> Self {
+        self.approved = ask;
+        self
     }
 
     /// The call; the same for its retries.
@@ -28,6 +34,11 @@ impl Invocation {
     /// Names this very attempt. Pass it on as an idempotency key.
     pub fn key(&self) -> &str {
         &self.key
+    }
+
+    /// The text of [`Checked::ask`](crate::Checked::ask) that a person said yes to, for exactly this call.
+    pub fn approved(&self) -> Option<&str> {
+        self.approved.as_deref()
     }
 
     /// The run.

@@ -58,6 +58,7 @@ mod report;
 mod stop;
 
 mod again;
+mod check;
 mod ending;
 mod failure;
 mod run;
@@ -99,6 +100,7 @@ pub use budget::{Budget, Limits, Meter, Reservation, Working};
 pub use builder::AgentBuilder;
 pub use call::Call;
 pub use capability::{Capability, Kit};
+pub use check::{CheckCx, Checked};
 pub use child::AgentTool;
 pub use clock::{Clock, IdFor, Ids, RandomIds, SystemClock};
 pub use compact::Compactor;

@@ -1,14 +1,15 @@
 //! Whether a call may happen: hooks and guards first, then whoever has to decide.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use vertebra_hooks::{Kind, Name, Outcome, Point, Retries};
 
 use crate::{
-    Approval, Args, BeforeToolUse, Decision, Notification, PermissionRequest, PermissionVerdict, Run, ToolResult,
-    ToolVerdict,
+    Approval, Args, BeforeToolUse, Checked, Decision, Notification, PermissionRequest, PermissionVerdict, Run,
+    ToolCall, ToolResult, ToolVerdict,
     approver::ErasedApprover,
+    check::check,
     events::{Notified, PermissionAsked, ToolAsked},
     front::News,
     journal::{Question, What},
@@ -21,8 +22,8 @@ const MAX_EDITS: u32 = 8;
 
 /// What becomes of a call before its tool.
 pub(crate) enum Admission {
-    /// It runs.
-    Run,
+    /// It runs. What its tool wants a person to agree to, a person has agreed to.
+    Run { approved: Option<Arc<str>> },
     /// Here is its result.
     Replaced(ToolResult),
     /// It was refused.
@@ -35,12 +36,14 @@ pub(crate) enum Admission {
     Stopped { reason: String },
 }
 
-/// Runs the hooks and guards of a call; asks, if one of them asked.
+/// Runs the hooks and guards of a call, then the check of its tool; asks, if one of them asked. `earlier` are the calls of
+/// the same answer that have not ended.
 pub(crate) async fn admit(
     run: &Run,
     desk: &mut Desk,
     asked: &mut ToolAsked,
     retries: Retries,
+    earlier: &Arc<[ToolCall]>,
 ) -> Result<Admission, Interrupted> {
     let mut approved: Option<String> = None;
     for _ in 0..MAX_EDITS {
@@ -68,9 +71,18 @@ pub(crate) async fn admit(
         if let Err(problem) = run.core().tools.check(&asked.call) {
             return Ok(Admission::Invalid(problem));
         }
-        let Some(reason) = reason else { return Ok(Admission::Run) };
+        let checked = match check(run, desk, asked, earlier.clone()).await? {
+            Ok(checked) => checked,
+            Err(problem) => return Ok(Admission::Invalid(problem)),
+        };
+        let reason = match (&checked.ask, reason) {
+            (None, None) => return Ok(Admission::Run { approved: None }),
+            (None, Some(reason)) => reason,
+            (Some(ask), None) => ask.clone(),
+            (Some(ask), Some(reason)) => format!("{ask}; {reason}"),
+        };
         if approved.as_deref() != Some(&*asked.args.digest()) {
-            match put_question(run, desk, asked, &outcome, reason).await? {
+            match put_question(run, desk, asked, &outcome, reason, &checked).await? {
                 Answer::Yes => {}
                 Answer::No { by, reason } => return Ok(Admission::Blocked { by, reason }),
                 Answer::Instead(args) => {
@@ -85,7 +97,7 @@ pub(crate) async fn admit(
         }
         return Ok(match first_of(&outcome, Kind::Replace) {
             Some(ToolVerdict::Replace { with }) => Admission::Replaced(*with),
-            _ => Admission::Run,
+            _ => Admission::Run { approved: checked.ask.map(Arc::from) },
         });
     }
     Ok(Admission::Blocked { by: "approver".into(), reason: "the arguments were changed too often".to_owned() })
@@ -127,12 +139,16 @@ async fn put_question(
     asked: &ToolAsked,
     outcome: &Outcome<BeforeToolUse>,
     reason: String,
+    checked: &Checked,
 ) -> Result<Answer, Interrupted> {
-    let asked_by = outcome.record.decided_by.clone().unwrap_or_default();
+    let decided_by = outcome.record.decided_by.clone().filter(|_| outcome.record.verdict == Kind::Ask);
+    let asked_by = decided_by.unwrap_or_else(|| asked.call.tool.clone());
     let at = run.at(PermissionRequest::NAME);
     let mut event = PermissionAsked { at, call: asked.call.clone(), reason, asked_by };
     let answered = run.fire(PermissionRequest, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
     match answered.verdict() {
+        // What a tool wants a person to agree to, no hook agrees to.
+        PermissionVerdict::Allow if checked.ask.is_some() => {}
         PermissionVerdict::Allow => return Ok(Answer::Yes),
         PermissionVerdict::Deny { reason } => {
             let by = answered.record.decided_by.unwrap_or_default();
@@ -148,6 +164,8 @@ async fn put_question(
         digest: asked.call.args.digest(),
         reason: event.reason,
         asked_by: event.asked_by,
+        preview: checked.preview.clone(),
+        only_once: checked.ask.is_some(),
     };
     ask_person(run, desk, approval).await
 }

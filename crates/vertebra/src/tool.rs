@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use vertebra_hooks::SendFn2;
 
-use crate::{Args, Invocation};
+use crate::{Args, CheckCx, Checked, Invocation};
 
 /// What is known of a tool before it is used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,6 +32,9 @@ pub struct ToolSpec {
     /// tools leaves it in, or the model would lose what it has read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recalls: bool,
+    /// Whether it puts back what redaction has hidden from the model, where the model writes the mark of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restores: bool,
 }
 
 impl ToolSpec {
@@ -46,6 +49,7 @@ impl ToolSpec {
             idempotent: false,
             delegates: false,
             recalls: false,
+            restores: false,
         }
     }
 
@@ -92,6 +96,13 @@ impl ToolSpec {
         self
     }
 
+    /// Puts back what redaction has hidden from the model, where the model writes the mark of it.
+    #[must_use]
+    pub fn restores(mut self) -> Self {
+        self.restores = true;
+        self
+    }
+
     /// Only gives back what the runtime itself took out of the conversation.
     #[must_use]
     pub fn recalls(mut self) -> Self {
@@ -109,6 +120,16 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Does it. The arguments fit the schema. When the future is dropped, the use is cancelled.
     fn call(&self, args: Args, invocation: Invocation) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+
+    /// Finds out whether a call can succeed, without changing anything. It runs after hooks and guards have let the call
+    /// pass and before anyone is asked about it. If it fails, nobody is asked: the call has failed, and the model reads
+    /// the error. `None` means that the tool has no check.
+    ///
+    /// The answer is a forecast: when the tool is called, it looks again.
+    fn check(&self, args: Args, cx: CheckCx) -> impl Future<Output = Result<Option<Checked>, ToolError>> + Send {
+        let _ = (args, cx);
+        async { Ok(None) }
+    }
 
     /// Finds out what came of a use that had begun when its process ended; [`Invocation::key`] names it. Something in the
     /// arguments may be hidden, if the agent hides things from its journal.
@@ -257,6 +278,10 @@ impl Tool for SharedTool {
         self.0.call(args, invocation)
     }
 
+    fn check(&self, args: Args, cx: CheckCx) -> impl Future<Output = Result<Option<Checked>, ToolError>> + Send {
+        self.0.check(args, cx)
+    }
+
     fn reconcile(
         &self,
         args: Args,
@@ -274,6 +299,11 @@ pub(crate) trait ErasedTool: Send + Sync {
         args: Args,
         invocation: Invocation,
     ) -> Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+    fn check<'a>(
+        &'a self,
+        args: Args,
+        cx: CheckCx,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Checked>, ToolError>> + Send + 'a>>;
     fn reconcile<'a>(
         &'a self,
         args: Args,
@@ -292,6 +322,14 @@ impl<T: Tool> ErasedTool for T {
         invocation: Invocation,
     ) -> Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>> {
         Box::pin(Tool::call(self, args, invocation))
+    }
+
+    fn check<'a>(
+        &'a self,
+        args: Args,
+        cx: CheckCx,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Checked>, ToolError>> + Send + 'a>> {
+        Box::pin(Tool::check(self, args, cx))
     }
 
     fn reconcile<'a>(

@@ -32,6 +32,7 @@ use crate::{
 struct Floor {
     desk: Arc<Mutex<Desk>>,
     turns: Turns,
+    calls: Vec<ToolCall>,
     /// Nothing more may begin.
     closing: AtomicBool,
     interrupted: Mutex<Option<Interrupted>>,
@@ -47,6 +48,7 @@ pub(crate) async fn use_tools(
         // A copy: if the step is dropped half way, the conversation is still there.
         desk: Arc::new(Mutex::new(desk.clone())),
         turns: Turns::new(calls.len()),
+        calls: calls.clone(),
         closing: AtomicBool::new(false),
         interrupted: Mutex::default(),
     };
@@ -195,7 +197,8 @@ async fn try_hooked(
             }
             run.open_call(progress.number, &asked);
             let stops = desk.pending.stops().len();
-            let admission = admit(run, &mut desk, &mut asked, run.retries(attempt)).await;
+            let earlier = floor.earlier(index);
+            let admission = admit(run, &mut desk, &mut asked, run.retries(attempt), &earlier).await;
             if attempt == 1 {
                 desk.state.used_tool(&asked.call.tool);
                 run.count_call();
@@ -214,10 +217,10 @@ async fn try_hooked(
         if admission.is_ok() && run.is_suspended() {
             return Err(run.interrupted());
         }
-        progress.reached.store(matches!(admission, Ok(Admission::Run)), Ordering::Relaxed);
+        progress.reached.store(matches!(admission, Ok(Admission::Run { .. })), Ordering::Relaxed);
         let (result, blocked_by) = match admission? {
             Admission::Retry(_) => continue,
-            Admission::Run => (use_once(run, floor, progress.number, &asked).await?, None),
+            Admission::Run { approved } => (use_once(run, floor, progress.number, &asked, approved).await?, None),
             Admission::Replaced(result) => (result, None),
             Admission::Invalid(problem) => (ToolResult::ended(ToolStatus::Failed, problem), None),
             Admission::Stopped { reason } => {
@@ -241,6 +244,11 @@ async fn try_hooked(
 }
 
 impl Floor {
+    /// The calls before this one that have not ended.
+    fn earlier(&self, index: usize) -> Arc<[ToolCall]> {
+        self.calls.get(self.turns.ended()..index).unwrap_or_default().into()
+    }
+
     fn close_if(&self, ending: bool) {
         self.closing.fetch_or(ending, Ordering::AcqRel);
     }
@@ -303,7 +311,13 @@ async fn conclude(
 }
 
 /// The tool itself: recorded before and after, cancellable, behind a panic barrier.
-async fn use_once(run: &Run, floor: &Floor, number: u64, asked: &ToolAsked) -> Result<ToolResult, Interrupted> {
+async fn use_once(
+    run: &Run,
+    floor: &Floor,
+    number: u64,
+    asked: &ToolAsked,
+    approved: Option<Arc<str>>,
+) -> Result<ToolResult, Interrupted> {
     let Call { call_id, tool, args, time_limit, .. } = &asked.call;
     let tools = &run.core().tools;
     let (Some(found), Some(spec)) = (tools.get(tool), tools.spec(tool)) else {
@@ -327,7 +341,7 @@ async fn use_once(run: &Run, floor: &Floor, number: u64, asked: &ToolAsked) -> R
     run.at_work(number, Some(AtWork { key: key.clone(), children }));
     run.tell(|| News::ToolBegan { call: as_run(asked) });
     let began = run.clock().elapsed();
-    let invocation = invoked(key.clone());
+    let invocation = invoked(key.clone()).approved_for(approved);
     // Called inside the barrier: a tool may panic before it returns a future.
     let work = AssertUnwindSafe(async { found.call(args.clone(), invocation).await }).catch_unwind();
     let ended = run.unless_cancelled(run.within(*time_limit, work)).await;

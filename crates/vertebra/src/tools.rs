@@ -78,6 +78,8 @@ impl Tools {
     pub(crate) fn canonical(&self, name: &Arc<str>) -> Arc<str> {
         let held = self.by_name.get(name);
         let held = held.or_else(|| self.by_name.values().find(|held| held.spec.name.eq_ignore_ascii_case(name)));
+        let known = |held: &&Held| held.spec.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name));
+        let held = held.or_else(|| self.by_name.values().find(known));
         held.map_or_else(|| name.clone(), |held| held.spec.name.clone())
     }
 

@@ -37,6 +37,11 @@ impl Turns {
         self.done.reach(call).await;
     }
 
+    /// How many calls, from the first, are done.
+    pub(crate) fn ended(&self) -> usize {
+        self.done.reached.load(Ordering::Acquire)
+    }
+
     /// Waits for this call's turn after the tool, whether or not it ever passed its hooks before it.
     pub(crate) async fn cut_short(&self, call: usize) {
         self.before_tool(call).await;

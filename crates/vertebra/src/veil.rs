@@ -6,8 +6,8 @@ use serde_json::Value;
 use vertebra_hooks::{Failure, Ran, Record};
 
 use crate::{
-    Args, Decision, JournalError, Left, Message, ModelError, Response, RunError, RunReport, StateChange, Stop,
-    ToolCall, ToolResult, front::News, journal::What,
+    Approval, Args, Decision, JournalError, Left, Message, ModelError, Response, RunError, RunReport, StateChange,
+    Stop, ToolCall, ToolResult, front::News, journal::What,
 };
 
 /// Hides things in a text.
@@ -55,11 +55,12 @@ impl Veils {
                 *digest = args.digest();
                 self.args(args);
             }
-            What::ToolEnded { result, .. } | What::ToolLeftOut { result, .. } => self.result(result),
-            What::Asked { approval, .. } => {
-                self.args(&mut approval.args);
-                self.text(&mut approval.reason);
+            What::ToolChecked { ask, problem, .. } => {
+                self.maybe(ask);
+                self.maybe(problem);
             }
+            What::ToolEnded { result, .. } | What::ToolLeftOut { result, .. } => self.result(result),
+            What::Asked { approval, .. } => self.approval(approval),
             What::Answered { decision, .. } => self.decision(decision),
             What::Checkpoint(checkpoint) => self.change(&mut checkpoint.state),
             What::Suspended { message } => self.text(message),
@@ -91,10 +92,7 @@ impl Veils {
                 self.record(record);
                 self.text(subject);
             }
-            News::Asked { approval } => {
-                self.args(&mut approval.args);
-                self.text(&mut approval.reason);
-            }
+            News::Asked { approval } => self.approval(approval),
             News::Decided { decision, .. } => self.decision(decision),
             News::Notice { message, .. } | News::Retry { message, .. } => self.text(message),
             News::Ended { report } => self.report(report),
@@ -143,6 +141,12 @@ impl Veils {
             | RunError::Journal(JournalError { message, .. })
             | RunError::Internal { message } => message,
         });
+    }
+
+    fn approval(&self, approval: &mut Approval) {
+        self.args(&mut approval.args);
+        self.text(&mut approval.reason);
+        self.maybe(&mut approval.preview);
     }
 
     fn decision(&self, decision: &mut Decision) {

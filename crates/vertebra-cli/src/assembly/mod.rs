@@ -213,7 +213,10 @@ fn build<A: Approver>(
     let mut own = rights::own_folders(&folder, world)?;
     own.extend(rights::hook_folders(&folder, &brought));
     let below = |own: &PathBuf| format!("{}/**", rights::glob(own));
-    let files = own.iter().try_fold(Files::new(&folder)?.undo(&undo), |files, own| files.protect(below(own)))?;
+    let redaction = rights::redaction(&settings.model, world)?;
+    let files = Files::new(&folder)?.undo(&undo).redaction(&redaction).ask_people();
+    let files = rights::closed(&folder, &settings, &brought, world).iter().fold(files, Files::close);
+    let files = own.iter().try_fold(files, |files, own| files.protect(below(own)))?;
     let mut sandbox = rights::sandbox(&settings.sandbox);
     sandbox.protect.extend(own);
 
@@ -234,7 +237,7 @@ fn build<A: Approver>(
         .with(TaskPlanning::default())
         .with(skills)
         .with(agents)
-        .with(rights::redaction(&settings.model, world)?)
+        .with(redaction)
         .with(retry(&settings.model))
         .with(Summarisation::default())
         .with(steering.clone());

@@ -74,6 +74,18 @@ pub(super) fn hook_folders(folder: &Path, brought: &Brought) -> Vec<PathBuf> {
     all.iter().filter_map(|hooks| Some(hooks.strip_prefix(folder).ok()?.to_owned())).collect()
 }
 
+/// Returns what the file tools neither read nor write, even if a person says yes: the settings and the trust store of this
+/// program, its journal, and trusted scripts outside of the folder.
+pub(super) fn closed(folder: &Path, settings: &Settings, brought: &Brought, world: &World) -> Vec<PathBuf> {
+    let own = [&world.config, &world.state].into_iter().flatten().cloned();
+    let journal = super::journal_path(&settings.journal, world).into_iter().flat_map(|path| {
+        // The database has two more files beside it.
+        ["", "-wal", "-shm"].map(|ending| PathBuf::from(format!("{}{ending}", path.display())))
+    });
+    let all = own.chain([world.managed.clone()]).chain(journal).chain(brought.seals.folders());
+    all.filter(|path| !path.starts_with(folder) && !folder.starts_with(path)).collect()
+}
+
 /// Returns a glob that matches only this path.
 pub(super) fn glob(path: &Path) -> String {
     let plain = |letter: char| if "*?[]{}".contains(letter) { format!("[{letter}]") } else { letter.to_string() };

@@ -219,6 +219,7 @@ impl RunStory {
             | What::SessionResumed { .. }
             | What::RunBegan { .. }
             | What::ModelAsked { .. }
+            | What::ToolChecked { .. }
             | What::Checkpoint(_)
             | What::SessionEnded => {}
         }

@@ -179,6 +179,7 @@ impl Account {
             What::RunBegan { .. }
             | What::Dispatched { .. }
             | What::ModelAsked { .. }
+            | What::ToolChecked { .. }
             | What::ToolStarted { .. }
             | What::ToolEnded { .. }
             | What::Checkpoint(_)

@@ -93,6 +93,7 @@ impl Track {
             What::SessionBegan { .. }
             | What::SessionResumed { .. }
             | What::RunBegan { .. }
+            | What::ToolChecked { .. }
             | What::Suspended { .. }
             | What::RunEnded { .. }
             | What::SessionEnded => {}

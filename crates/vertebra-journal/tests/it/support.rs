@@ -138,6 +138,8 @@ pub(crate) fn approval(session: &str, call: &str, digest: &str) -> Approval {
         digest: digest.to_owned(),
         reason: "sure?".to_owned(),
         asked_by: "careful".into(),
+        preview: None,
+        only_once: false,
     }
 }
 

@@ -4,7 +4,10 @@ use std::{
     fs::{File, Metadata as FileFacts},
     os::fd::OwnedFd,
     path::{Component, Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use vertebra::{Metadata, ToolError};
@@ -16,12 +19,15 @@ use super::{
     judge::look_for,
     place::Place,
     root::{May, Root},
-    seen::{Writes, hash},
+    seen::{ShownByCommands, Writes, hash},
     show,
     text::{NotText, Text},
     undo::Undo,
 };
-use crate::permissions::opened::{Refusals, Use};
+use crate::{
+    permissions::opened::{Refusals, Use},
+    redaction::marks::{HiddenFile, Marks},
+};
 
 /// The folders, and the rules over what is in them.
 #[derive(Debug)]
@@ -33,11 +39,18 @@ pub(super) struct Access {
     pub(super) denied: PathRules,
     /// Whether the names that [`PROTECTED`](crate::PROTECTED) lists are not written.
     pub(super) protects_names: bool,
-    /// What else is not written.
+    /// What else is not written, whatever anyone says.
     pub(super) protected: PathRules,
+    /// Absolute paths that are neither read nor written, whatever anyone says.
+    pub(super) closed: Vec<PathBuf>,
+    /// Whether a person is asked about what lies outside or is protected by its name. Otherwise it is refused.
+    pub(super) asks: bool,
+    /// What hides the secrets of files, if anything does.
+    pub(super) marks: Option<Marks>,
     pub(super) bounds: Bounds,
     pub(super) write_unread: bool,
     pub(super) writes: Writes,
+    pub(super) shown: ShownByCommands,
     pub(super) undo: Option<Undo>,
     /// Set when what is denied was looked for.
     pub(super) looked: OnceLock<()>,
@@ -71,17 +84,60 @@ pub(super) struct Job {
     pub(super) refusals: Arc<Refusals>,
     /// What the configuration of git makes it start, once it was looked for.
     pub(super) git_targets: OnceLock<Vec<PathBuf>>,
+    pub(super) consent: Consent,
+    /// Whether it has left the folders, as a person agreed.
+    pub(super) is_outside: AtomicBool,
+}
+
+/// What a person has to agree to, and what one has agreed to.
+pub(super) enum Consent {
+    /// The call is only looked at: these are the questions that it raises.
+    Wanted(Mutex<Vec<String>>),
+    /// The call is made, and a person has said yes to this.
+    Given(Option<String>),
+}
+
+/// Between the questions that one call raises.
+const AND: &str = "; ";
+
+impl Consent {
+    /// Goes on if a person has agreed to this, or will be asked.
+    pub(super) fn needs(&self, question: &str) -> Result<(), String> {
+        match self {
+            Self::Wanted(wanted) => {
+                let mut wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner);
+                if !wanted.iter().any(|other| other == question) {
+                    wanted.push(question.to_owned());
+                }
+                Ok(())
+            }
+            Self::Given(Some(yes)) if yes.split(AND).any(|part| part == question) => Ok(()),
+            Self::Given(_) => Err(question.to_owned()),
+        }
+    }
+
+    /// What a person has to be asked, if anything.
+    pub(super) fn question(&self) -> Option<String> {
+        let Self::Wanted(wanted) = self else { return None };
+        let wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        (!wanted.is_empty()).then(|| wanted.join(AND))
+    }
 }
 
 /// A place, and the root it is below.
-pub(super) struct Target<'a> {
-    pub(super) root: &'a Root,
+pub(super) struct Target {
+    pub(super) root: Root,
     pub(super) place: Place,
     /// The path as it was asked for: where a link leads is not told.
     asked: PathBuf,
 }
 
-impl Target<'_> {
+impl Target {
+    /// The absolute path, without links.
+    pub(super) fn real(&self) -> PathBuf {
+        self.root.real().join(self.place.path())
+    }
+
     /// Opens the file to read it, if no rule denies the very file that was opened.
     pub(super) fn open(&self, job: &Job) -> Result<(File, FileFacts), ToolError> {
         let (file, facts) = self.place.open()?;
@@ -116,28 +172,60 @@ impl Job {
     /// The place that a path of the model means. Outside of the folders there is none, and no denied one inside.
     ///
     /// What lies there is judged when it is opened: until then it may become something else.
-    pub(super) fn target(&self, path: &str) -> Result<Target<'_>, ToolError> {
+    pub(super) fn target(&self, path: &str) -> Result<Target, ToolError> {
         if path.is_empty() || path.contains('\0') {
             return Err(ToolError::new(format!("{path:?} is not a path")));
         }
         // By the letters first, as guards read it; from the folder on, by handles.
         let absolute = plain(&Path::new(&*self.working_directory).join(path));
         let found = self.access.roots().find_map(|root| Some((root, root.below(&absolute)?)));
-        let Some((root, way)) = found else {
-            let roots: Vec<String> = self.access.roots().map(|root| show(root.name())).collect();
-            return Err(ToolError::new(format!("`{}` is outside of {}", show(&absolute), roots.join(" and "))));
-        };
-        let asked = way.to_owned();
+        let Some((root, way)) = found else { return self.outside(&absolute) };
+        let (root, asked) = (root.clone(), way.to_owned());
         if self.access.denied.hold(way) {
             return Err(ToolError::new(format!("`{}` is off limits: a rule of this agent denies it", show(asked))));
         }
-        let target = Target { root, place: root.go(way)?, asked };
+        let place = root.go(&asked)?;
+        let target = Target { root, place, asked };
         target.check(self, None, Use::Read)?;
         Ok(target)
     }
 
+    /// A place outside of the folders, if a person agrees to it: the question names what the path leads to.
+    fn outside(&self, absolute: &Path) -> Result<Target, ToolError> {
+        let roots: Vec<String> = self.access.roots().map(|root| show(root.name())).collect();
+        let real = resolved(absolute);
+        let leads = if real == absolute { String::new() } else { format!(", leads to `{}`,", show(&real)) };
+        let question = format!("`{}`{leads} is outside of {}", show(absolute), roots.join(" and "));
+        if !self.access.asks {
+            return Err(ToolError::new(question));
+        }
+        if self.is_closed(&real) {
+            return Err(ToolError::new(format!(
+                "{question}, and stays closed: it holds rules or records of this agent"
+            )));
+        }
+        self.consent.needs(&question).map_err(ToolError::new)?;
+        let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else {
+            return Err(ToolError::new(format!("`{}` is not a file", show(absolute))));
+        };
+        let root = Root::open(folder, May::Write)?;
+        if root.real() != folder {
+            return Err(ToolError::new(format!("`{}` leads to another place now: try again", show(absolute))));
+        }
+        self.is_outside.store(true, Ordering::Relaxed);
+        let place = root.go(Path::new(name))?;
+        let target = Target { root, place, asked: absolute.to_owned() };
+        target.check(self, None, Use::Read)?;
+        Ok(target)
+    }
+
+    /// The text of a file as the model reads it.
+    pub(super) fn hidden(&self, file: &Path, body: &str) -> HiddenFile {
+        self.access.marks.as_ref().map_or_else(|| HiddenFile::open(body), |marks| marks.hide(&self.session, file, body))
+    }
+
     /// The place that a path means, to write there: the open folder, which is the one that was judged, and a name.
-    pub(super) fn target_to_write(&self, path: &str) -> Result<Target<'_>, ToolError> {
+    pub(super) fn target_to_write(&self, path: &str) -> Result<Target, ToolError> {
         let target = self.target(path)?;
         if target.root.may() == May::Read {
             return Err(target.place.says("may be read, not written"));
@@ -147,11 +235,11 @@ impl Job {
     }
 
     /// The place with the folders made that were missing, if it may still be written.
-    pub(super) fn with_folders(&self, target: &Target<'_>) -> Result<Place, ToolError> {
+    pub(super) fn with_folders(&self, target: &Target) -> Result<Target, ToolError> {
         let place = target.place.clone().with_folders()?;
-        let made = Target { root: target.root, place, asked: target.asked.clone() };
+        let made = Target { root: target.root.clone(), place, asked: target.asked.clone() };
         made.check(self, None, Use::Change)?;
-        Ok(made.place)
+        Ok(made)
     }
 
     /// A path below a root as the model may write it: relative to where the agent works, if it is there.
@@ -175,7 +263,7 @@ impl Job {
     }
 
     /// A file that is there, to be changed.
-    pub(super) fn known(&self, target: &Target<'_>) -> Result<Known, ToolError> {
+    pub(super) fn known(&self, target: &Target) -> Result<Known, ToolError> {
         let place = &target.place;
         let (file, facts) = target.open(self)?;
         target.check(self, Some(&file), Use::Change)?;
@@ -185,16 +273,37 @@ impl Job {
         }
         let bytes = self.read_whole(file, place)?;
         let text = Text::decode(&bytes).map_err(|reason| not_text(place, reason, bytes.len() as u64))?;
-        Ok(Known { text, bytes, facts })
+        let shown = self.hidden(&target.real(), &text.body);
+        Ok(Known { text, bytes, facts, shown })
     }
 
     /// Refuses to change what the model has not seen as it is now.
-    pub(super) fn check_known(&self, place: &Place, bytes: &[u8]) -> Result<(), ToolError> {
+    pub(super) fn check_known(&self, target: &Target, known: &Known) -> Result<(), ToolError> {
         if self.access.write_unread {
             return Ok(());
         }
-        let path = place.path().to_string_lossy();
-        self.access.writes.check_known((&self.run, &path, &hash(bytes)), &self.kept, place)
+        let (path, now) = (self.key(target), known.hash());
+        if self.access.shown.has(&self.session, &path, &now) {
+            return Ok(());
+        }
+        self.access.writes.check_known((&self.run, &path, &now), &self.kept, &target.place)
+    }
+
+    /// Remembers a file that a command has shown, if it is one that could be read.
+    pub(super) fn was_shown(&self, path: &str) -> Result<(), ToolError> {
+        let target = self.target(path)?;
+        let (file, _) = target.open(self)?;
+        let bytes = self.read_whole(file, &target.place)?;
+        let text = Text::decode(&bytes).map_err(|reason| not_text(&target.place, reason, bytes.len() as u64))?;
+        let shown = self.hidden(&target.real(), &text.body);
+        self.access.shown.add(&self.session, self.key(&target), fingerprint(&shown, &bytes));
+        Ok(())
+    }
+
+    /// The name under which a session remembers a file: its path from the folder, or an absolute one outside.
+    pub(super) fn key(&self, target: &Target) -> String {
+        let real = target.real();
+        real.strip_prefix(self.access.home.real()).unwrap_or(&real).to_string_lossy().into_owned()
     }
 }
 
@@ -203,13 +312,34 @@ pub(super) struct Known {
     pub(super) text: Text,
     pub(super) bytes: Vec<u8>,
     pub(super) facts: FileFacts,
+    /// What the model sees of it.
+    pub(super) shown: HiddenFile,
+}
+
+impl Known {
+    /// A fingerprint of the file that tells nothing about its secrets.
+    pub(super) fn hash(&self) -> String {
+        fingerprint(&self.shown, &self.bytes)
+    }
+}
+
+/// A fingerprint of a whole file, without its secrets: it is kept with the session, where anyone could try values.
+pub(super) fn fingerprint(shown: &HiddenFile, bytes: &[u8]) -> String {
+    hash(shown.without_secrets().map_or(bytes, str::as_bytes))
 }
 
 pub(super) fn not_text(place: &Place, reason: NotText, size: u64) -> ToolError {
     match reason {
         NotText::Binary(kind) => place.says(&format!("is {kind} of {size} bytes, not text")),
-        NotText::Unknown => place.says("is in an encoding other than UTF-8 and UTF-16: it can be read, not changed"),
     }
+}
+
+/// Where a path leads: all links resolved, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    let mut above =
+        path.ancestors().filter_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
+    let found = above.next().map(|(above, rest)| if rest.as_os_str().is_empty() { above } else { above.join(rest) });
+    found.unwrap_or_else(|| path.to_owned())
 }
 
 /// The path without `.` and `..`, by its letters.

@@ -36,9 +36,9 @@ pub struct Bounds {
 impl Default for Bounds {
     fn default() -> Self {
         Self {
-            read_lines: 200,
-            max_read_lines: 2000,
-            output_bytes: 32 * 1024,
+            read_lines: 2000,
+            max_read_lines: 4000,
+            output_bytes: 48 * 1024,
             max_output_bytes: 64 * 1024,
             file_bytes: 16 * 1024 * 1024,
             search_bytes: 10 * 1024 * 1024,

@@ -5,12 +5,13 @@ use serde::Deserialize;
 use vertebra::{ToolError, ToolOutput};
 
 use super::{
-    access::{Job, Known},
-    commit::{Onto, alone},
+    access::{Job, Known, Target},
+    commit::alone,
     nearest,
     text::Text,
-    write::Change,
+    write::{Change, hides},
 };
+use crate::redaction::marks::HiddenFile;
 
 /// How many places of a text that is there too often are told.
 const TOLD: usize = 10;
@@ -35,16 +36,35 @@ pub(super) fn edit_file(job: &Job, input: &EditFile) -> Result<ToolOutput, ToolE
     let place = &target.place;
     // The second of two edits at the same time sees what the first has done.
     alone(place, || {
-        let Known { text, bytes, facts } = job.known(&target)?;
-        job.check_known(place, &bytes)?;
-        let edit = Edit { old: &input.old_string, new: &input.new_string, all: input.replace_all };
-        let Edited { body, first_line, places } = edit.apply(&text).map_err(|problem| place.says(&problem))?;
-        let change = Change { place, was: Some(&bytes), before: &text, after: &body, onto: Onto::This(facts) };
+        let (known, Edited { body, first_line, places }) = plan(job, &target, input)?;
+        let change = Change { target: &target, was: Some(&known), after: &body };
         change.make(job, |_| match places {
             1 => format!("edited at line {first_line}"),
             _ => format!("edited in {places} places, the first at line {first_line}"),
         })
     })
+}
+
+/// Finds out whether the file can be edited, and what would change.
+pub(super) fn look(job: &Job, input: &EditFile) -> Result<Option<String>, ToolError> {
+    let target = job.target_to_write(&input.path)?;
+    let (known, edited) = plan(job, &target, input)?;
+    Change { target: &target, was: Some(&known), after: &edited.body }.preview(job)
+}
+
+/// The file, and what it becomes. The model edits what it sees: then the secrets come back in the place of their marks.
+fn plan(job: &Job, target: &Target, input: &EditFile) -> Result<(Known, Edited), ToolError> {
+    let place = &target.place;
+    let known = job.known(target)?;
+    job.check_known(target, &known)?;
+    let (body, shown) = (&known.text.body, &known.shown);
+    for text in [&input.old_string, &input.new_string] {
+        shown.check(body, text).map_err(|mark| hides(place, &mark))?;
+    }
+    let edit = Edit { old: &input.old_string, new: &input.new_string, all: input.replace_all };
+    let edited = edit.apply(&known.text, shown).map_err(|problem| place.says(&problem))?;
+    let body = shown.restore(body, &edited.body).map_err(|mark| hides(place, &mark))?;
+    Ok((known, Edited { body, ..edited }))
 }
 
 struct Edit<'a> {
@@ -61,9 +81,9 @@ struct Edited {
 
 impl Edit<'_> {
     /// The new body, or what is wrong, as a sentence about the file.
-    fn apply(&self, text: &Text) -> Result<Edited, String> {
+    fn apply(&self, text: &Text, shown: &HiddenFile) -> Result<Edited, String> {
         let (old, new) = (text.in_my_lines(self.old), text.in_my_lines(self.new));
-        let body = text.body.as_str();
+        let body = shown.text.as_str();
         if old.is_empty() {
             return Err("was not edited: old_string is empty; to make a file, use write_file".to_owned());
         }
@@ -71,19 +91,25 @@ impl Edit<'_> {
             return Err("was not edited: old_string and new_string are the same".to_owned());
         }
         let line_of = |at: usize| body[..at].matches('\n').count() + 1;
+        // A part of a mark is no text of the file.
+        let is_text = |at: &usize| !shown.is_cut_by(&(*at..*at + old.len()));
         let places: Vec<usize> = if self.all {
-            body.match_indices(&*old).map(|(at, _)| at).collect()
+            body.match_indices(&*old).map(|(at, _)| at).filter(is_text).collect()
         } else {
-            overlapping(body, &old).take(TOLD + 1).collect()
-        };
-        let done = |body: String| {
-            let first_line = places.first().map_or(1, |at| line_of(*at));
-            Ok(Edited { body, first_line, places: places.len() })
+            overlapping(body, &old).filter(is_text).take(TOLD + 1).collect()
         };
         match places[..] {
             [] => Err(format!("does not contain old_string; {}", nearest::hint(body, &old))),
-            [_] => done(body.replacen(&*old, &new, 1)),
-            _ if self.all => done(body.replace(&*old, &new)),
+            [first, ..] if self.all || places.len() == 1 => {
+                let (mut changed, mut from) = (String::with_capacity(body.len()), 0);
+                for at in &places {
+                    changed.push_str(&body[from..*at]);
+                    changed.push_str(&new);
+                    from = at + old.len();
+                }
+                changed.push_str(&body[from..]);
+                Ok(Edited { body: changed, first_line: line_of(first), places: places.len() })
+            }
             _ => {
                 let times = if places.len() > TOLD { format!("more than {TOLD}") } else { places.len().to_string() };
                 let lines: Vec<String> = places.iter().take(TOLD).map(|at| line_of(*at).to_string()).collect();
@@ -115,7 +141,8 @@ mod tests {
     use super::*;
 
     fn edited(body: &str, old: &str, new: &str, all: bool) -> Result<String, String> {
-        Edit { old, new, all }.apply(&Text::decode(body.as_bytes()).expect("text")).map(|edited| edited.body)
+        let text = Text::decode(body.as_bytes()).expect("text");
+        Edit { old, new, all }.apply(&text, &HiddenFile::open(&text.body)).map(|edited| edited.body)
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::{
     list::here,
     place::Place,
     push_line,
+    root::Root,
     text::{NotText, Text},
     walk::{Walked, walk},
 };
@@ -71,7 +72,7 @@ pub(super) fn grep(job: &Job, input: &Grep) -> Result<ToolOutput, ToolError> {
         more: false,
     };
     let glob = input.glob.clone().map(|glob| compile(&[glob], Case::Matters)).transpose()?;
-    let shown = |place: &Place| job.shown(target.root, place.path());
+    let shown = |place: &Place| job.shown(&target.root, place.path());
     let walked = match target.place.kind()? {
         None => return Err(target.place.says("is not there")),
         Some(FileType::Directory) => walk(job, &target, input.hidden.into(), |place, kind| {
@@ -79,15 +80,20 @@ pub(super) fn grep(job: &Job, input: &Grep) -> Result<ToolOutput, ToolError> {
             if kind != FileType::RegularFile || !glob.as_ref().is_none_or(|glob: &GlobSet| glob.is_match(inside)) {
                 return Ok(ControlFlow::Continue(()));
             }
-            Ok(search.file(place, &shown(place)))
+            Ok(search.file(&target.root, place, &shown(place)))
         })?,
         Some(_) => {
             target.open(job)?;
-            let _ = search.file(&target.place, &shown(&target.place));
+            let _ = search.file(&target.root, &target.place, &shown(&target.place));
             Walked::default()
         }
     };
     Ok(search.report(&walked).into())
+}
+
+/// Finds out whether a person has to be asked.
+pub(super) fn look(job: &Job, input: &Grep) -> Result<Option<String>, ToolError> {
+    job.target(&input.path).map(|_| None)
 }
 
 fn expression(pattern: &str, ignore_case: bool) -> Result<Regex, ToolError> {
@@ -123,9 +129,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn file(&mut self, place: &Place, name: &str) -> ControlFlow<()> {
+    fn file(&mut self, root: &Root, place: &Place, name: &str) -> ControlFlow<()> {
         let Some(text) = self.read(place) else { return ControlFlow::Continue(()) };
-        let lines: Vec<&str> = text.lines().collect();
+        let mut lines: Vec<&str> = text.lines().collect();
         let fits = |at: &usize| self.expression.is_match(lines[*at]);
         let wanted = if self.files_only { 1 } else { self.left + 1 };
         let hits: Vec<usize> = (0..lines.len()).filter(fits).take(wanted).collect();
@@ -141,6 +147,9 @@ impl Search<'_> {
             self.count();
             return ControlFlow::Continue(());
         }
+        // What is hidden has the same lines.
+        let shown = self.job.hidden(&root.real().join(place.path()), &text);
+        lines = shown.text.lines().collect();
         let mut told = 0;
         for (index, hit) in hits.iter().enumerate() {
             if self.is_full() {
@@ -198,7 +207,6 @@ impl Search<'_> {
         }
         match Text::decode(&bytes) {
             Ok(text) => Some(text.body),
-            Err(NotText::Unknown) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             Err(NotText::Binary(_)) => {
                 self.skipped.binary += 1;
                 None

@@ -4,13 +4,14 @@
 use std::{
     fs::{self, File},
     path::{Path, PathBuf},
+    sync::atomic::Ordering,
 };
 
-use super::{access::Job, globs::PathRules, place::Place, root::Root};
+use super::{access::Job, globs::PathRules, place::Place, root::Root, show};
 use crate::{
     denied::former,
     permissions::opened::Use,
-    protected::{Protection, git, is_protected, protection_below},
+    protected::{Protection, git, is_policy, is_protected, protection_below},
 };
 
 /// How many names are looked at to find what is denied.
@@ -18,6 +19,7 @@ const MAX_NAMES: usize = 50_000;
 
 const OFF_LIMITS: &str = "is off limits: a rule of this agent denies it";
 const PROTECTED: &str = "is protected: it decides what programs do here, so it is for people to change";
+const CLOSED: &str = "stays closed whatever a person says: it holds rules, hooks or records of agents";
 
 impl Job {
     /// Refuses what rules deny, as a sentence about the file, and what rules ask about if the call named another path.
@@ -39,15 +41,38 @@ impl Job {
                 "is a file that rule `{rule}` asks about: name the file itself, so that a person can be asked"
             ));
         }
-        if done == Use::Change && paths.iter().any(|path| self.is_protected(place, path)) {
-            return Err(PROTECTED.to_owned());
+        if done == Use::Read {
+            return Ok(());
         }
-        Ok(())
+        if paths.iter().any(|path| self.is_kept(path)) {
+            return Err(if self.access.asks { CLOSED } else { PROTECTED }.to_owned());
+        }
+        match paths.iter().find(|path| self.is_protected(place, path)) {
+            None => Ok(()),
+            Some(path) if self.access.asks => {
+                self.consent.needs(&format!("`{}` {PROTECTED}", show(path))).map_err(|_| PROTECTED.to_owned())
+            }
+            Some(_) => Err(PROTECTED.to_owned()),
+        }
+    }
+
+    /// Whether an absolute path is neither read nor written, whatever anyone says.
+    pub(super) fn is_closed(&self, path: &Path) -> bool {
+        self.access.closed.iter().any(|closed| path.starts_with(closed))
+    }
+
+    /// Whether an absolute path is not written, whatever anyone says: what the program protects, and policies.
+    fn is_kept(&self, path: &Path) -> bool {
+        let home = &self.access.home;
+        home.ways(path).any(|way| self.access.protected.hold(way))
+            || (self.access.protects_names && is_policy(path.strip_prefix(home.real()).unwrap_or(path)))
     }
 
     /// Whether anything is denied to tools that read.
     pub(super) fn has_denials(&self) -> bool {
-        !self.access.denied.patterns().is_empty() || !self.refusals.is_empty()
+        !self.access.denied.patterns().is_empty()
+            || !self.refusals.is_empty()
+            || self.is_outside.load(Ordering::Relaxed)
     }
 
     /// Whether rules deny reading what has one of these paths, for a walk that opens it later or never. The rules of the
@@ -64,6 +89,9 @@ impl Job {
     }
 
     fn judge_paths(&self, paths: &[PathBuf]) -> Result<(), String> {
+        if paths.iter().any(|path| self.is_closed(path)) {
+            return Err(CLOSED.to_owned());
+        }
         if self.access.denied.patterns().is_empty() {
             return Ok(());
         }
@@ -80,9 +108,6 @@ impl Job {
 
     fn is_protected(&self, place: &Place, path: &Path) -> bool {
         let home = &self.access.home;
-        if home.ways(path).any(|way| self.access.protected.hold(way)) {
-            return true;
-        }
         if !self.access.protects_names {
             return false;
         }

@@ -33,6 +33,11 @@ pub(super) fn here() -> String {
     ".".to_owned()
 }
 
+/// Finds out whether a person has to be asked.
+pub(super) fn look(job: &Job, input: &ListDir) -> Result<Option<String>, ToolError> {
+    job.target(&input.path).map(|_| None)
+}
+
 pub(super) fn list_dir(job: &Job, input: &ListDir) -> Result<ToolOutput, ToolError> {
     let bounds = job.bounds();
     let target = job.target(&input.path)?;
@@ -59,7 +64,7 @@ pub(super) fn list_dir(job: &Job, input: &ListDir) -> Result<ToolOutput, ToolErr
     if found.is_empty() {
         push_line(&mut text, format_args!("(empty folder)"));
     } else if shown == 0 {
-        let (path, names) = (job.shown(root, place.path()), found.len());
+        let (path, names) = (job.shown(&root, place.path()), found.len());
         return Err(ToolError::new(format!("`{path}` has {names} names: offset {} is behind the last", input.offset)));
     } else if next < found.len() {
         push_line(&mut text, format_args!("[{shown} of {} names; read on with offset={next}]", found.len()));

@@ -35,6 +35,7 @@ mod page;
 mod read;
 mod text;
 
+mod commands;
 mod commit;
 mod diff;
 mod edit;
@@ -56,19 +57,27 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use vertebra::{Reach, ToolSpec, prelude::*};
+use vertebra::{
+    CancellationToken, Reach, ToolSpec, ToolStatus,
+    events::{ToolAsked, ToolUsed},
+    prelude::*,
+};
 
-use crate::{invisible::is_joiner, is_invisible};
+use crate::{
+    invisible::is_joiner,
+    is_invisible,
+    redaction::{Redaction, marks::Marks},
+};
 
 pub use bounds::Bounds;
 pub use error::FilesError;
 pub use undo::{Changed, Latest, MAX_KEPT_BYTES, MAX_PROMPTS, Undo, Undone};
 
 use self::{
-    access::Access,
+    access::{Access, Consent},
     globs::PathRules,
     root::{May, Root},
-    seen::Writes,
+    seen::{ShownByCommands, Writes},
     tool::FileTool,
 };
 
@@ -91,9 +100,13 @@ impl Files {
             denied: PathRules::default(),
             protects_names: true,
             protected: PathRules::default(),
+            closed: Vec::new(),
+            asks: false,
+            marks: None,
             bounds: Bounds::default(),
             write_unread: false,
             writes: Writes::default(),
+            shown: ShownByCommands::default(),
             undo: None,
             looked: OnceLock::new(),
         };
@@ -128,6 +141,40 @@ impl Files {
     pub fn unprotected(mut self) -> Self {
         self.access.protected = PathRules::default();
         self.access.protects_names = false;
+        self
+    }
+
+    /// Asks a person about what lies outside of the folders, and about what is protected by its name, instead of refusing
+    /// it. A person's yes counts for that call alone; no rule and no hook can give it. What [`protect`](Self::protect) and
+    /// [`close`](Self::close) name, and the policies of agents, stay as they are.
+    #[must_use]
+    pub fn ask_people(mut self) -> Self {
+        self.access.asks = true;
+        self
+    }
+
+    /// Closes this file or folder to all tools, wherever it lies and whatever a person says.
+    #[must_use]
+    pub fn close(mut self, path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref();
+        self.access.closed.extend(path.canonicalize().ok());
+        self.access.closed.push(path.to_owned());
+        self
+    }
+
+    /// Hides the secrets of files behind marks, and puts them back where the model writes a mark into the file that it
+    /// read the mark in. Give it the same redaction as the agent.
+    ///
+    /// ```
+    /// # use vertebra_kit::{files::Files, redaction::Redaction};
+    /// # let folder = tempfile::tempdir()?;
+    /// let redaction = Redaction::default();
+    /// let files = Files::new(folder.path())?.redaction(&redaction);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn redaction(mut self, redaction: &Redaction) -> Self {
+        self.access.marks = Some(Marks::new(redaction));
         self
     }
 
@@ -180,10 +227,27 @@ impl Capability for Files {
         let search =
             spec("search_files", "Finds files by name. What git ignores is passed over.").alias("Glob").read_only();
         let grep = spec("grep", "Finds lines in files by a regular expression. What git ignores is passed over.");
-        kit.tool(FileTool::new(read, &access, read::read_file))
-            .tool(FileTool::new(list, &access, list::list_dir))
-            .tool(FileTool::new(search, &access, search::search_files))
-            .tool(FileTool::new(grep.read_only(), &access, grep::grep));
+        kit.tool(FileTool::new(read, &access, read::read_file, read::look))
+            .tool(FileTool::new(list, &access, list::list_dir, list::look))
+            .tool(FileTool::new(search, &access, search::search_files, search::look))
+            .tool(FileTool::new(grep.read_only(), &access, grep::grep, grep::look));
+        let respelled = |asked: &ToolAsked| {
+            let args = &asked.call.args;
+            asked.call.malformed.is_none() && SPELLINGS.iter().any(|(other, name)| is_respelled(args, other, name))
+        };
+        kit.on(BeforeToolUse.tool("read_file|write_file|edit_file").when(respelled), async |cx| {
+            let args = cx.args_mut();
+            for (other, name) in SPELLINGS {
+                if is_respelled(args, other, name)
+                    && let Some(value) = args.remove(other)
+                {
+                    args.set(*name, value);
+                }
+            }
+            proceed()
+        })
+        .named("files/arguments")
+        .priority(-2000);
         // Guards match by path: where a search begins must be there for them to see.
         kit.on(BeforeToolUse.tool("list_dir|search_files|grep"), async |cx| {
             if cx.malformed.is_none() && cx.args.get("path").is_none() {
@@ -199,7 +263,33 @@ impl Capability for Files {
         let write = ToolSpec { idempotent: true, ..spec("write_file", write).alias("Write") };
         let edit = "Replaces a text in a file that was read before. The text must be there exactly once.";
         let edit = spec("edit_file", edit).alias("Edit");
-        kit.tool(FileTool::new(write, &access, write::write_file)).tool(FileTool::new(edit, &access, edit::edit_file));
+        let (write, edit) = if access.marks.is_some() { (write.restores(), edit.restores()) } else { (write, edit) };
+        kit.tool(FileTool::new(write, &access, write::write_file, write::look)).tool(FileTool::new(
+            edit,
+            &access,
+            edit::edit_file,
+            edit::look,
+        ));
+        let showing = access.clone();
+        // What it keeps is in memory, so a replay finds the same state.
+        let showed = |used: &ToolUsed| {
+            used.result.status == ToolStatus::Done
+                && used.result.exit_code == Some(0)
+                && !commands::shown_by(used.call.command().unwrap_or_default()).is_empty()
+        };
+        kit.watch(AfterToolUse.tool("bash").when(showed), async move |cx| {
+            let paths = commands::shown_by(cx.command().unwrap_or_default());
+            let folder = cx.result.data.get("cwd").and_then(serde_json::Value::as_str);
+            let Some(folder) = folder else { return Ok(()) };
+            let names = vec!["read_file".to_owned(), "Read".to_owned()];
+            let (left, consent) = (CancellationToken::new(), Consent::Given(None));
+            let mut job = showing.job(cx.scope(), cx.state(), left, (names, consent)).map_err(|error| told(&error))?;
+            job.working_directory = folder.into();
+            // A file that cannot be remembered has to be read again, with read_file.
+            tokio::task::spawn_blocking(move || paths.iter().for_each(|path| drop(job.was_shown(path)))).await?;
+            Ok(())
+        })
+        .named("files/commands");
         kit.on(AfterToolUse.tool("read_file|write_file|edit_file"), async move |cx| {
             let (run, result) = (cx.at.run.run_id.clone(), cx.result.clone());
             seen::remember(cx.state_mut(), &run, &result, seen)?;
@@ -223,6 +313,26 @@ impl Capability for Files {
             .reach(Reach::Own);
         }
     }
+}
+
+/// How models spell the arguments that other agents call otherwise.
+const SPELLINGS: &[(&str, &str)] = &[
+    ("file_path", "path"),
+    ("filepath", "path"),
+    ("filename", "path"),
+    ("file", "path"),
+    ("old_str", "old_string"),
+    ("new_str", "new_string"),
+    ("file_text", "content"),
+    ("contents", "content"),
+];
+
+fn is_respelled(args: &Args, other: &str, name: &str) -> bool {
+    args.get(other).is_some() && args.get(name).is_none()
+}
+
+fn told(error: &ToolError) -> HookError {
+    HookError::new(error.to_string())
 }
 
 /// A name or path for people and models to read: one that would break a line or hide something is quoted.

@@ -33,13 +33,15 @@ pub(super) enum Next {
 pub(super) struct Page {
     pub(super) text: String,
     pub(super) lines: usize,
+    /// How many bytes of the text it shows: the numbers do not count.
+    bytes: usize,
     pub(super) next: Next,
     /// How many lines the text has, known when the page would begin behind its end.
     pub(super) behind: Option<usize>,
 }
 
 pub(super) fn page(mut reader: impl BufRead, wanted: Wanted) -> io::Result<Page> {
-    let mut page = Page { text: String::new(), lines: 0, next: Next::End, behind: None };
+    let mut page = Page { text: String::new(), lines: 0, bytes: 0, next: Next::End, behind: None };
     for passed in 0..wanted.offset {
         if reader.skip_until(b'\n')? == 0 {
             page.behind = Some(passed);
@@ -59,7 +61,7 @@ pub(super) fn page(mut reader: impl BufRead, wanted: Wanted) -> io::Result<Page>
             page.next = Next::Column { line: number, column: column + size, left: left - size };
             return Ok(page);
         }
-        if page.lines > 0 && page.text.len() + left > wanted.bytes {
+        if page.lines > 0 && page.bytes + left > wanted.bytes {
             page.next = Next::Line(number);
             return Ok(page);
         }
@@ -75,6 +77,7 @@ pub(super) fn page(mut reader: impl BufRead, wanted: Wanted) -> io::Result<Page>
 
 impl Page {
     fn push(&mut self, number: usize, line: &[u8]) {
+        self.bytes += line.len() + 1;
         let line = String::from_utf8_lossy(line);
         push_line(&mut self.text, format_args!("{:>6}\t{line}", number + 1));
         self.lines += 1;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use vertebra::{ToolError, ToolOutput};
 
 use super::{
-    access::{Job, Target, not_text},
+    access::{Job, Target, fingerprint, not_text},
     page::{Next, Page, Wanted, page},
     root::May,
     seen,
@@ -16,6 +16,9 @@ use super::{
 
 /// A page has room for a line of some length.
 const MIN_BYTES: usize = 256;
+
+/// What is said of a file that is not Unicode.
+const LEGACY: &str = "[not UTF-8: shown as Windows-1252 (Latin-1), and written back so]\n";
 
 /// The arguments of `read_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -26,9 +29,9 @@ pub(super) struct ReadFile {
     /// The line to begin with; the first is 0.
     #[serde(default)]
     offset: usize,
-    /// How many lines, 200 unless said otherwise.
+    /// How many lines, 2000 unless said otherwise.
     limit: Option<usize>,
-    /// How many bytes, 32768 unless said otherwise.
+    /// How many bytes, 49152 unless said otherwise.
     max_bytes: Option<usize>,
     /// Where in the first line to begin, in bytes: to read on in a very long line.
     #[serde(default)]
@@ -46,31 +49,24 @@ pub(super) fn read_file(job: &Job, input: &ReadFile) -> Result<ToolOutput, ToolE
     let target = job.target(&input.path)?;
     let order = job.access.writes.next();
     let (file, facts) = target.open(job)?;
-    let Target { root, place, .. } = target;
+    let Target { root, place, .. } = &target;
     let failed = |error| place.failed("read", error);
     let (page, size, seen, notice) = if facts.len() > bounds.file_bytes {
         let mut reader = BufReader::with_capacity(64 * 1024, job.effort.reading(file));
         let mut head = Vec::new();
         reader.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(failed)?;
         if let Some(kind) = kind_of(&head) {
-            return Err(not_text(&place, NotText::Binary(kind), facts.len()));
+            return Err(not_text(place, NotText::Binary(kind), facts.len()));
         }
         let page = page(BufReader::new(head.chain(reader)), wanted).map_err(failed)?;
         (page, Size::Bytes(facts.len()), None, "[too large to be changed]\n")
     } else {
-        let bytes = job.read_whole(file, &place)?;
-        match Text::decode(&bytes) {
-            Ok(text) => {
-                let page = page(text.body.as_bytes(), wanted).map_err(failed)?;
-                (page, Size::Lines(text.body.lines().count()), Some(seen::hash(&bytes)), "")
-            }
-            Err(NotText::Unknown) => {
-                let page = page(&bytes[..], wanted).map_err(failed)?;
-                let notice = "[not UTF-8: bytes that are not text are shown as \u{fffd}, and it cannot be changed]\n";
-                (page, Size::Bytes(facts.len()), None, notice)
-            }
-            Err(binary) => return Err(not_text(&place, binary, bytes.len() as u64)),
-        }
+        let bytes = job.read_whole(file, place)?;
+        let text = Text::decode(&bytes).map_err(|binary| not_text(place, binary, bytes.len() as u64))?;
+        let shown = job.hidden(&target.real(), &text.body);
+        let page = page(shown.text.as_bytes(), wanted).map_err(failed)?;
+        let notice = if text.is_legacy() { LEGACY } else { "" };
+        (page, Size::Lines(text.body.lines().count()), Some(fingerprint(&shown, &bytes)), notice)
     };
     let text = match page.behind {
         Some(0) if wanted.offset == 0 => "(empty file)".to_owned(),
@@ -79,10 +75,15 @@ pub(super) fn read_file(job: &Job, input: &ReadFile) -> Result<ToolOutput, ToolE
         }
         None => format!("{}{notice}{}", page.text, on(&page, wanted, size)),
     };
-    let path = place.path().to_string_lossy();
+    let path = job.key(&target);
     let data =
         seen.filter(|_| root.may() == May::Write).map(|hash| seen::data(&path, &hash, order)).unwrap_or_default();
     Ok(ToolOutput { text, data, exit_code: None })
+}
+
+/// Finds out whether a person has to be asked.
+pub(super) fn look(job: &Job, input: &ReadFile) -> Result<Option<String>, ToolError> {
+    job.target(&input.path).map(|_| None)
 }
 
 /// How large a file is, as far as that is known.

@@ -36,6 +36,11 @@ pub(super) struct SearchFiles {
     max_results: Option<usize>,
 }
 
+/// Finds out whether a person has to be asked.
+pub(super) fn look(job: &Job, input: &SearchFiles) -> Result<Option<String>, ToolError> {
+    job.target(&input.path).map(|_| None)
+}
+
 pub(super) fn search_files(job: &Job, input: &SearchFiles) -> Result<ToolOutput, ToolError> {
     let patterns: Vec<String> = input.pattern.iter().chain(&input.patterns).cloned().collect();
     if patterns.is_empty() || patterns.len() > MAX_PATTERNS {
@@ -57,7 +62,7 @@ pub(super) fn search_files(job: &Job, input: &SearchFiles) -> Result<ToolOutput,
             return Ok(ControlFlow::Break(()));
         }
         found += 1;
-        push_line(&mut text, format_args!("{}", job.shown(target.root, place.path())));
+        push_line(&mut text, format_args!("{}", job.shown(&target.root, place.path())));
         Ok(ControlFlow::Continue(()))
     })?;
     if found == 0 {

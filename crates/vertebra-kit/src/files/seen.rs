@@ -75,6 +75,29 @@ pub(super) fn remember(
     Ok(())
 }
 
+/// How many files that commands have shown are known.
+const MAX_SHOWN: usize = 512;
+
+/// Which files commands have shown, by session: each as a fingerprint that is kept in memory only.
+#[derive(Debug, Default)]
+pub(super) struct ShownByCommands(Mutex<VecDeque<(Arc<str>, String, String)>>);
+
+impl ShownByCommands {
+    pub(super) fn add(&self, session: &Arc<str>, path: String, hash: String) {
+        let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.retain(|(of, other, _)| of != session || *other != path);
+        if shown.len() == MAX_SHOWN {
+            shown.pop_front();
+        }
+        shown.push_back((session.clone(), path, hash));
+    }
+
+    pub(super) fn has(&self, session: &Arc<str>, path: &str, hash: &str) -> bool {
+        let shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.iter().any(|(of, other, seen)| of == session && other == path && seen == hash)
+    }
+}
+
 /// What runs have written that their hooks may not have kept yet: calls of one step run at the same time, and the hooks
 /// come after them.
 #[derive(Debug, Default)]

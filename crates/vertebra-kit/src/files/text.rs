@@ -11,6 +11,8 @@ enum Encoding {
     Utf8WithMark,
     Utf16Le,
     Utf16Be,
+    /// What is not UTF-8 and has no mark: one character for each byte, so nothing is lost.
+    Windows1252,
 }
 
 impl Encoding {
@@ -18,7 +20,7 @@ impl Encoding {
 
     fn mark(self) -> &'static [u8] {
         match self {
-            Self::Utf8 => &[],
+            Self::Utf8 | Self::Windows1252 => &[],
             Self::Utf8WithMark => &[0xef, 0xbb, 0xbf],
             Self::Utf16Le => &[0xff, 0xfe],
             Self::Utf16Be => &[0xfe, 0xff],
@@ -40,20 +42,32 @@ pub(super) struct Text {
 pub(super) enum NotText {
     /// They are something else.
     Binary(&'static str),
-    /// They look like text in an encoding that does not name itself.
-    Unknown,
+}
+
+/// A character that the encoding of a file does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NotInEncoding {
+    pub(super) letter: char,
+    pub(super) line: usize,
 }
 
 impl Text {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, NotText> {
         let marked = Encoding::ALL.into_iter().find(|encoding| bytes.starts_with(encoding.mark()));
-        let encoding = marked.unwrap_or(Encoding::Utf8);
+        let mut encoding = marked.unwrap_or(Encoding::Utf8);
         let rest = &bytes[encoding.mark().len()..];
         let body = match encoding {
-            Encoding::Utf8 | Encoding::Utf8WithMark => match kind_of(&rest[..rest.len().min(HEAD)]) {
-                Some(kind) => return Err(NotText::Binary(kind)),
-                None => std::str::from_utf8(rest).map_err(|_| NotText::Unknown)?.to_owned(),
-            },
+            Encoding::Utf8 | Encoding::Utf8WithMark | Encoding::Windows1252 => {
+                if let Some(kind) = kind_of(&rest[..rest.len().min(HEAD)]) {
+                    return Err(NotText::Binary(kind));
+                }
+                if let Ok(text) = std::str::from_utf8(rest) {
+                    text.to_owned()
+                } else {
+                    encoding = Encoding::Windows1252;
+                    bytes.iter().copied().map(from_windows_1252).collect()
+                }
+            }
             Encoding::Utf16Le => from_utf16(rest, u16::from_le_bytes)?,
             Encoding::Utf16Be => from_utf16(rest, u16::from_be_bytes)?,
         };
@@ -75,16 +89,46 @@ impl Text {
         }
     }
 
+    /// Whether it is not Unicode: then it is shown as Windows-1252, of which Latin-1 is a part.
+    pub(super) fn is_legacy(&self) -> bool {
+        self.encoding == Encoding::Windows1252
+    }
+
     /// Another body in the encoding of this file.
-    pub(super) fn encode(&self, body: &str) -> Vec<u8> {
+    pub(super) fn encode(&self, body: &str) -> Result<Vec<u8>, NotInEncoding> {
         let mut bytes = self.encoding.mark().to_vec();
         match self.encoding {
             Encoding::Utf8 | Encoding::Utf8WithMark => bytes.extend(body.as_bytes()),
             Encoding::Utf16Le => bytes.extend(body.encode_utf16().flat_map(u16::to_le_bytes)),
             Encoding::Utf16Be => bytes.extend(body.encode_utf16().flat_map(u16::to_be_bytes)),
+            Encoding::Windows1252 => {
+                for (at, letter) in body.char_indices() {
+                    let line = || body[..at].matches('\n').count() + 1;
+                    bytes.push(to_windows_1252(letter).ok_or_else(|| NotInEncoding { letter, line: line() })?);
+                }
+            }
         }
-        bytes
+        Ok(bytes)
     }
+}
+
+/// The characters of the bytes from 0x80 to 0x9f. Five of these bytes mean nothing and stand for themselves.
+const WINDOWS_1252: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘', '’',
+    '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+];
+
+fn from_windows_1252(byte: u8) -> char {
+    match byte {
+        0x80..=0x9f => WINDOWS_1252[usize::from(byte - 0x80)],
+        _ => char::from(byte),
+    }
+}
+
+fn to_windows_1252(letter: char) -> Option<u8> {
+    let special = WINDOWS_1252.iter().position(|other| *other == letter);
+    let special = special.and_then(|at| u8::try_from(at + 0x80).ok());
+    special.or_else(|| u8::try_from(u32::from(letter)).ok().filter(|byte| !(0x80..=0x9f).contains(byte)))
 }
 
 /// What these first bytes of a file are, if they are not text.
@@ -132,25 +176,34 @@ mod tests {
             utf16([0xff, 0xfe], u16::to_le_bytes),
             utf16([0xfe, 0xff], u16::to_be_bytes),
             Vec::new(),
+            b"caf\xe9 \x80 \x81\xff\r\n".to_vec(),
+            (1..=255).collect(),
         ];
         for bytes in cases {
             let text = Text::decode(&bytes).expect("text");
-            assert_eq!(text.encode(&text.body), bytes, "{:?}", text.body);
+            assert_eq!(text.encode(&text.body).as_ref(), Ok(&bytes), "{:?}", text.body);
         }
     }
 
     #[test]
     fn what_is_not_text_is_told_by_kind() {
-        let cases: [(&[u8], NotText); 5] = [
+        let cases: [(&[u8], NotText); 4] = [
             (b"\x89PNG\r\n", NotText::Binary("a PNG image")),
             (b"a\0b", NotText::Binary("binary data")),
-            (b"caf\xe9", NotText::Unknown),
             (b"\xff\xfeodd", NotText::Binary("binary data")),
             (b"\xff\xfe\0\0a\0\0\0", NotText::Binary("binary data")),
         ];
         for (bytes, expected) in cases {
             assert_eq!(Text::decode(bytes), Err(expected), "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn a_letter_that_an_old_encoding_does_not_have_is_named() {
+        let text = Text::decode(b"caf\xe9\n").expect("text");
+        assert_eq!((text.body.as_str(), text.is_legacy()), ("café\n", true));
+        assert_eq!(text.encode("né €\n"), Ok(b"n\xe9 \x80\n".to_vec()));
+        assert_eq!(text.encode("a\n日"), Err(NotInEncoding { letter: '日', line: 2 }));
     }
 
     #[test]

@@ -1,22 +1,30 @@
 //! One shape for the six tools: arguments in, work on a blocking thread, within its time.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, atomic::AtomicBool};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use vertebra::{Args, CancellationToken, Invocation, Tool, ToolError, ToolOutput, ToolSpec};
+use vertebra::{
+    AgentState, Args, CancellationToken, CheckCx, Checked, Invocation, Run, Tool, ToolCall, ToolError, ToolOutput,
+    ToolSpec,
+};
 
 use super::{
-    access::{Access, Job},
+    access::{Access, Consent, Job},
     effort::Effort,
 };
 use crate::{denied::DeniedReads, permissions::opened::Refusals};
+
+/// What a call would do.
+pub(super) type Look<I> = fn(&Job, &I) -> Result<Option<String>, ToolError>;
 
 /// A tool made of a function over files.
 pub(super) struct FileTool<I> {
     spec: ToolSpec,
     access: Arc<Access>,
     work: fn(&Job, &I) -> Result<ToolOutput, ToolError>,
+    /// Finds out whether a call can succeed, and what it would change.
+    look: Look<I>,
 }
 
 impl<I: JsonSchema> FileTool<I> {
@@ -24,8 +32,43 @@ impl<I: JsonSchema> FileTool<I> {
         spec: ToolSpec,
         access: &Arc<Access>,
         work: fn(&Job, &I) -> Result<ToolOutput, ToolError>,
+        look: Look<I>,
     ) -> Self {
-        Self { spec: spec.input::<I>(), access: access.clone(), work }
+        Self { spec: spec.input::<I>(), access: access.clone(), work, look }
+    }
+}
+
+impl<I> FileTool<I> {
+    fn job(&self, run: &Run, state: &AgentState, left: CancellationToken, consent: Consent) -> Result<Job, ToolError> {
+        let names = std::iter::once(&self.spec.name).chain(self.spec.aliases.iter());
+        self.access.job(run, state, left, (names.map(ToString::to_string).collect(), consent))
+    }
+}
+
+impl Access {
+    /// One call of a tool with these names.
+    pub(super) fn job(
+        self: &Arc<Self>,
+        run: &Run,
+        state: &AgentState,
+        left: CancellationToken,
+        (names, consent): (Vec<String>, Consent),
+    ) -> Result<Job, ToolError> {
+        let unknown = |error: String| ToolError::new(format!("the rules about files are not known: {error}"));
+        let noted = DeniedReads::noted(state).map_err(|error| unknown(error.to_string()))?;
+        Ok(Job {
+            names,
+            refusals: Refusals::of(&noted.rules).map_err(unknown)?,
+            effort: Effort::new(run.clock().clone(), self.bounds.time, left),
+            access: self.clone(),
+            working_directory: run.info().working_directory.clone(),
+            run: run.info().run_id.clone(),
+            session: run.info().session_id.clone(),
+            kept: state.metadata().clone(),
+            consent,
+            is_outside: AtomicBool::new(false),
+            git_targets: OnceLock::new(),
+        })
     }
 }
 
@@ -36,25 +79,11 @@ impl<I: DeserializeOwned + Send + 'static> Tool for FileTool<I> {
 
     async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {
         let input: I = args.parse()?;
-        let run = invocation.run();
         let left = CancellationToken::new();
         // When nobody waits for this any more, the thread hears of it and ends.
         let _left = left.clone().drop_guard();
-        let state = invocation.state().await;
-        let unknown = |error: String| ToolError::new(format!("the rules about files are not known: {error}"));
-        let noted = DeniedReads::noted(&state).map_err(|error| unknown(error.to_string()))?;
-        let names = std::iter::once(&self.spec.name).chain(self.spec.aliases.iter());
-        let job = Job {
-            names: names.map(ToString::to_string).collect(),
-            refusals: Refusals::of(&noted.rules).map_err(unknown)?,
-            effort: Effort::new(run.clock().clone(), self.access.bounds.time, left),
-            access: self.access.clone(),
-            working_directory: run.info().working_directory.clone(),
-            run: run.info().run_id.clone(),
-            session: run.info().session_id.clone(),
-            kept: state.metadata().clone(),
-            git_targets: OnceLock::new(),
-        };
+        let consent = Consent::Given(invocation.approved().map(str::to_owned));
+        let job = self.job(invocation.run(), &invocation.state().await, left, consent)?;
         let work = self.work;
         let work = move || {
             job.access.look_for_denied();
@@ -62,4 +91,32 @@ impl<I: DeserializeOwned + Send + 'static> Tool for FileTool<I> {
         };
         tokio::task::spawn_blocking(work).await?
     }
+
+    async fn check(&self, args: Args, cx: CheckCx) -> Result<Option<Checked>, ToolError> {
+        let input: I = args.parse()?;
+        let left = CancellationToken::new();
+        let _left = left.clone().drop_guard();
+        let job = self.job(cx.run(), cx.state(), left, Consent::Wanted(Mutex::default()))?;
+        let look = self.look;
+        let looked = tokio::task::spawn_blocking(move || {
+            job.access.look_for_denied();
+            let found = look(&job, &input);
+            (found, job.consent.question())
+        });
+        let (found, ask) = looked.await?;
+        match found {
+            Ok(preview) => Ok(Some(Checked { ask, preview })),
+            // What comes before it may make it possible.
+            Err(_) if cx.earlier().iter().any(|call| may_change(call, &args)) => {
+                Ok(Some(Checked { ask, preview: None }))
+            }
+            Err(problem) => Err(problem),
+        }
+    }
+}
+
+/// Whether an earlier call of the same answer may change what this one finds: anything but the reading of another file.
+fn may_change(earlier: &ToolCall, args: &Args) -> bool {
+    let ours = ["read_file", "write_file", "edit_file", "list_dir", "search_files", "grep"];
+    !ours.contains(&&*earlier.tool) || earlier.args.text("path") == args.text("path")
 }

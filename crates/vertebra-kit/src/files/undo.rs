@@ -224,7 +224,8 @@ impl History {
             let (number, text) = (self.begun, self.text.clone());
             self.prompts.push_back(Prompt { number, text, files: Vec::new() });
         }
-        let known = self.prompts.back_mut().and_then(|prompt| prompt.files.iter_mut().find(|file| file.path == path));
+        let known =
+            self.prompts.back_mut().and_then(|prompt| prompt.files.iter_mut().find(|file| file.is_at(root, path)));
         if let Some(file) = known {
             // What somebody else made of it in between would be lost.
             if was.is_some_and(|was| file.now.as_ref().is_none_or(|now| hash(was) != now.hash)) {
@@ -301,6 +302,10 @@ impl Prompt {
 }
 
 impl Before {
+    fn is_at(&self, root: &Root, path: &Path) -> bool {
+        self.path == path && self.root.real() == root.real()
+    }
+
     fn bytes(&self) -> usize {
         match &self.was {
             Was::Content(bytes) => bytes.len(),

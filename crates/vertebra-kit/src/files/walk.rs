@@ -49,7 +49,7 @@ pub(super) struct Walked {
 /// Shows every file and link below a folder, in order, until it is told to break off.
 pub(super) fn walk(
     job: &Job,
-    target: &Target<'_>,
+    target: &Target,
     hidden: Hidden,
     mut visit: impl FnMut(&Place, FileType) -> Result<ControlFlow<()>, ToolError>,
 ) -> Result<Walked, ToolError> {

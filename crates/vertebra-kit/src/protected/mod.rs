@@ -75,6 +75,13 @@ pub fn is_protected(path: &str) -> bool {
     names.iter().any(|name| name == ".git") || fit(&names) == Fit::Inside
 }
 
+/// Returns whether a path within a folder is a policy: rules, hooks or servers of this agent or another. No file tool
+/// writes it, whatever a person says; a person edits it.
+pub(crate) fn is_policy(path: &Path) -> bool {
+    let names: Vec<String> = path.components().map(|part| names::folded(part.as_os_str())).collect();
+    names::is_policy(&names)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Protection::*, *};
@@ -102,6 +109,16 @@ mod tests {
         let page = include_str!("../../../../docs/sandbox.md");
         let missing: Vec<_> = PROTECTED.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
         assert!(missing.is_empty(), "docs/sandbox.md lists them: {missing:?}");
+    }
+
+    #[test]
+    fn policies_are_told_from_what_a_person_may_let_an_agent_write() {
+        for path in ["vertebra.toml", ".vertebra/x", "a/.Claude/settings.json", ".cursor/hooks.json", ".mcp.json"] {
+            assert!(is_policy(Path::new(path)), "{path}");
+        }
+        for path in [".vscode/settings.json", ".claude/commands/x.md", ".git/config", ".husky/pre-commit", "hooks/x"] {
+            assert!(!is_policy(Path::new(path)), "{path}");
+        }
     }
 
     #[test]

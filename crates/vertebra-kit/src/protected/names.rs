@@ -100,6 +100,75 @@ pub const PROTECTED: &[&str] = &[
     ".pre-commit-config.yaml",
 ];
 
+/// The files of Vertebra itself.
+const OWN: &[&str] = &[".vertebra", "vertebra.toml", "vertebra.local.toml"];
+
+/// Files, outside of folders of their own, in which coding agents keep rules, hooks and servers.
+const AGENT_FILES: &[&str] = &[
+    ".aider.conf.yml",
+    ".claude.json",
+    ".crush.json",
+    "crush.json",
+    ".mcp.json",
+    "opencode.json",
+    "opencode.jsonc",
+    ".roomodes",
+];
+
+/// The folders of coding agents.
+const AGENT_FOLDERS: &[&str] = &[
+    ".agents",
+    ".amp",
+    ".augment",
+    ".claude",
+    ".cline",
+    ".codeium",
+    ".codex",
+    "amp",
+    ".continue",
+    ".copilot",
+    ".cursor",
+    ".factory",
+    ".gemini",
+    ".goose",
+    ".junie",
+    ".kilocode",
+    ".kiro",
+    ".opencode",
+    "opencode",
+    ".qwen",
+    ".roo",
+    ".trae",
+    ".windsurf",
+];
+
+/// What such a folder calls its rules, hooks and servers. The rest of it is text for the model: skills, commands, notes.
+const AGENT_RULES: &[&str] = &[
+    "config.json",
+    "config.toml",
+    "config.yaml",
+    "config.yml",
+    "hooks",
+    "hooks.json",
+    "mcp.json",
+    "mcp_config.json",
+    "permissions.json",
+    "plugins",
+    "settings.json",
+    "settings.local.json",
+    "settings.toml",
+    "trustedfolders.json",
+];
+
+/// Returns whether folded names are those of a policy: of rules, hooks or servers of an agent.
+pub(super) fn is_policy(names: &[String]) -> bool {
+    let is_in = |list: &[&str], name: &str| list.contains(&name);
+    let hooks = names.windows(2).any(|pair| is_in(&[".github", "cline"], &pair[0]) && pair[1] == "hooks");
+    let folder = names.iter().position(|name| is_in(AGENT_FOLDERS, name));
+    let rules = folder.is_some_and(|at| names[at..].iter().any(|name| is_in(AGENT_RULES, name)));
+    hooks || rules || names.iter().any(|name| is_in(OWN, name) || is_in(AGENT_FILES, name))
+}
+
 /// How a path fits the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {

@@ -43,6 +43,39 @@ pub(crate) fn random(text: &str) -> bool {
     has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && entropy(text) >= 3.0
 }
 
+/// Returns whether a value looks random and is no name of something, such as `auth_token_v2`.
+pub(crate) fn random_value(text: &str) -> bool {
+    random(text) && !is_name(text)
+}
+
+/// Returns whether a text is an identifier made of words: at least two of them, all in one case, each with at most a
+/// version number behind it. A hyphen does not count: people put hyphens between the words of a pass phrase.
+fn is_name(text: &str) -> bool {
+    let word = |part: &str| {
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let one_case = |test: fn(&u8) -> bool| letters.bytes().all(|byte| test(&byte));
+        (1..=20).contains(&letters.len())
+            && part.len() - letters.len() <= 3
+            && (one_case(u8::is_ascii_lowercase) || one_case(u8::is_ascii_uppercase))
+    };
+    let parts: Vec<&str> = text.split(['_', '.']).collect();
+    // A name has more letters than separators: `a_b_c_d_e_f_g1` is none.
+    parts.len() > 1 && parts.iter().all(|part| word(part)) && text.len() >= parts.len() * 4
+}
+
+/// Returns whether a text is plain words, as an example in source code has them: `correct-horse-battery`.
+pub(crate) fn words(text: &str) -> bool {
+    let word = |part: &str| (1..=16).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_lowercase());
+    text.split(['-', '_', ' ']).all(word)
+}
+
+/// Returns whether the value of something called `pwd` is a password: in an environment, `PWD` is a folder.
+pub(crate) fn not_a_folder(text: &str) -> bool {
+    let drive =
+        text.as_bytes().get(1) == Some(&b':') && text.as_bytes().get(2).is_some_and(|byte| b"/\\".contains(byte));
+    a_value(text) && !drive && !text.starts_with(['/', '~', '.', '`'])
+}
+
 /// Whether a value is one, and not what is written where one was or will be.
 pub(crate) fn a_value(text: &str) -> bool {
     let placeholder = ["[REDACTED", "<", "{", "$", "%"].iter().any(|begin| text.starts_with(begin));
@@ -80,5 +113,15 @@ mod tests {
     fn what_looks_random_has_letters_and_digits_and_many_of_them() {
         assert!(random("wJalrXUtnFEMI7K7MDENGbPxRfiCYEXAMPLEKEY"));
         assert!(!random("parse_token_from_header") && !random("a1a1a1a1a1a1a1a1"));
+    }
+
+    #[test]
+    fn the_name_of_something_is_no_secret_and_a_pass_phrase_is() {
+        for name in ["auth_token_v2", "crypto.hash.sha256", "OPENAI_API_KEY_V2"] {
+            assert!(is_name(name), "{name}");
+        }
+        for value in ["test-abcdef0123456789", "my-secret-key-v2", "my_secret_key_2024", "a1_b2_c3_d4_e5", "hunter2"] {
+            assert!(!is_name(value), "{value}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use vertebra::{Request, prelude::*};
 
 use super::{
     Invisible,
+    marks::first_mark,
     redactor::{More, Redactor},
 };
 
@@ -60,6 +61,19 @@ pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
     })
     .named("redaction/arguments")
     .priority(FIRST);
+
+    let here = places.clone();
+    kit.guard(BeforeToolUse, async move |cx| {
+        let spec = cx.scope().tool_spec(&cx.tool);
+        let is_harmless = spec.is_some_and(|spec| spec.restores || spec.read_only || spec.delegates);
+        let folder = &cx.at.run.working_directory;
+        let acts = cx.command().is_some() || cx.call.paths(folder).next().is_some();
+        match in_args(&here.results, &cx.args.to_value()) {
+            Some(mark) if acts && !is_harmless => deny(marked(&mark)),
+            Some(_) | None => proceed(),
+        }
+    })
+    .named("redaction/marks");
 
     let here = places.clone();
     kit.on(AfterToolUse, async move |cx| {
@@ -116,6 +130,24 @@ pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
 
     let here = places.clone();
     kit.veil(move |text| here.record.veil(text));
+}
+
+/// The first mark among the arguments of a call.
+fn in_args(redactor: &Redactor, value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => first_mark(redactor, text).map(str::to_owned),
+        Value::Array(items) => items.iter().find_map(|item| in_args(redactor, item)),
+        Value::Object(map) => map.values().find_map(|value| in_args(redactor, value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+fn marked(mark: &str) -> String {
+    format!(
+        "`{mark}` stands for a secret that is hidden from you, and only write_file and edit_file put it back, into the file \
+         that read_file showed it in. Edit that file with edit_file, or write the command so that it does not need the \
+         secret, for example with `sed -i` on other lines"
+    )
 }
 
 fn found(kind: &Refused) -> String {

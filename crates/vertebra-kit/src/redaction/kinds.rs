@@ -137,17 +137,16 @@ impl Sensitive {
             ],
             Self::Password => vec![
                 value(
-                    r#"(?i:password|passwd|passphrase|pwd)["']?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}["']([^"'\s]{3,})"#,
+                    r#"(?i:password|passwd|passphrase)["']?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}["']([^"'\s]{3,})"#,
                     checks::a_value,
                 ),
-                value(
-                    r#"(?i:password|passwd|passphrase|pwd)=([^\s"'&;,(){}<>\[$*][^\s"'&;,(){}<>]{2,})"#,
-                    checks::a_value,
-                ),
+                value(r#"(?i:password|passwd|passphrase)=([^\s"'&;,(){}<>\[$*][^\s"'&;,(){}<>]{2,})"#, checks::a_value),
+                value(r#"(?i:pwd)["']?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}["']([^"'\s]{3,})"#, checks::not_a_folder),
+                value(r#"(?i:pwd)=([^\s"'&;,(){}<>\[$*][^\s"'&;,(){}<>]{2,})"#, checks::not_a_folder),
             ],
             Self::NamedSecret => vec![value(
                 r#"(?i:key|token|secret)[A-Za-z0-9_]{0,24}["']?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}["']?([A-Za-z0-9+/_.~-]{12,}={0,2})"#,
-                checks::random,
+                checks::random_value,
             )],
             Self::UrlPassword => vec![value(r"://[^\s:/@]{0,100}:([^\s/@]{1,200})@", checks::a_value)],
             Self::Email => vec![Rule {
@@ -172,6 +171,18 @@ impl Sensitive {
         }
     }
 }
+
+/// A variable of a program that is given a plain text, as tests and examples do: `let password = "correct-horse-battery"`.
+/// What a rule finds by the name of the variable is shown.
+pub(crate) const DECLARED: Rule = Rule {
+    pattern: concat!(
+        r"(?:let|const|var|val|static|final)[ \t]{1,3}(?:mut[ \t]{1,3})?",
+        r"[A-Za-z0-9_]{0,24}(?i:password|passwd|passphrase|pwd)[A-Za-z0-9_]{0,24}",
+        r#"(?:[ \t]{0,3}:[ \t]{0,3}&?[A-Za-z0-9_']{1,24})?[ \t]{0,3}=[ \t]{0,3}["']([a-z_ -]{3,64})["']"#,
+    ),
+    edge: Edge::Word,
+    check: checks::words,
+};
 
 /// The first line, headers, lines of at least twenty characters, one that may be shorter, the last line. All but the first
 /// may be missing, so that a block that was cut off is hidden, too. Line ends may be written as `\n`.

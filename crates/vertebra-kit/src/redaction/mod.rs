@@ -24,6 +24,7 @@ mod checks;
 mod hooks;
 mod invisible;
 mod kinds;
+pub(crate) mod marks;
 mod prefix;
 mod redactor;
 #[cfg(test)]
@@ -42,7 +43,7 @@ use vertebra::{Capability, Kit};
 
 use self::{
     hooks::Places,
-    kinds::Edge,
+    kinds::{Edge, Rule},
     redactor::{Finder, Redactor},
 };
 pub use self::{invisible::Invisible, kinds::Sensitive, redactor::Strategy};
@@ -193,7 +194,7 @@ impl Redaction {
             return Err(RedactionError::Endless { kind: kind_of() });
         }
         let regex = Regex::new(pattern).map_err(|error| wrong(error.to_string()))?;
-        let (kind, strategy) = (kind.into(), Strategy::Redact);
+        let (kind, strategy) = (kind.into(), Some(Strategy::Redact));
         self.own.push(Finder { kind, strategy, regex, hir, edge: Edge::Any, check: |_| true });
         Ok(self)
     }
@@ -255,23 +256,12 @@ impl Redaction {
     fn redactor(&self, (secrets, personal): (bool, bool)) -> Redactor {
         let own = self.own.iter().filter(|_| secrets).cloned();
         let kinds = self.kinds.iter().filter(|(kind, _)| if kind.is_secret() { secrets } else { personal });
-        let built_in = kinds.flat_map(|(kind, strategy)| {
-            kind.rules().into_iter().map(|rule| {
-                let pattern = match rule.edge {
-                    Edge::Any => rule.pattern.to_owned(),
-                    Edge::Word => format!(r"(?-u:\b{{start-half}})(?:{})", rule.pattern),
-                };
-                Finder {
-                    kind: kind.to_string().into(),
-                    strategy: *strategy,
-                    regex: Regex::new(&pattern).expect("the built-in patterns are regular expressions"),
-                    hir: regex_syntax::parse(&pattern).expect("the built-in patterns are regular expressions"),
-                    edge: rule.edge,
-                    check: rule.check,
-                }
-            })
-        });
-        Redactor::new(own.chain(built_in).collect(), self.key).expect("beginnings of regular expressions are such")
+        let built_in = kinds
+            .flat_map(|(kind, strategy)| kind.rules().into_iter().map(|rule| finder(*kind, Some(*strategy), &rule)));
+        let shown = (secrets && self.kinds.contains_key(&Sensitive::Password))
+            .then(|| finder(Sensitive::Password, None, &kinds::DECLARED));
+        Redactor::new(own.chain(built_in).chain(shown).collect(), self.key)
+            .expect("beginnings of regular expressions are such")
     }
 }
 
@@ -292,6 +282,21 @@ impl Capability for Redaction {
             invisible: self.invisible,
         };
         hooks::install(kit, &Arc::new(places));
+    }
+}
+
+fn finder(kind: Sensitive, strategy: Option<Strategy>, rule: &Rule) -> Finder {
+    let pattern = match rule.edge {
+        Edge::Any => rule.pattern.to_owned(),
+        Edge::Word => format!(r"(?-u:\b{{start-half}})(?:{})", rule.pattern),
+    };
+    Finder {
+        kind: kind.to_string().into(),
+        strategy,
+        regex: Regex::new(&pattern).expect("the built-in patterns are regular expressions"),
+        hir: regex_syntax::parse(&pattern).expect("the built-in patterns are regular expressions"),
+        edge: rule.edge,
+        check: rule.check,
     }
 }
 

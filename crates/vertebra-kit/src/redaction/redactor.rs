@@ -25,7 +25,8 @@ pub enum Strategy {
 #[derive(Debug, Clone)]
 pub(crate) struct Finder {
     pub(crate) kind: Arc<str>,
-    pub(crate) strategy: Strategy,
+    /// What is put in its place. `None` shows it: no rule that looks at the name before it finds it.
+    pub(crate) strategy: Option<Strategy>,
     pub(crate) regex: Regex,
     pub(crate) hir: Hir,
     pub(crate) edge: Edge,
@@ -63,6 +64,14 @@ struct Found {
     hidden: Range<usize>,
 }
 
+/// A part of a text that is not told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Secret {
+    pub(crate) range: Range<usize>,
+    pub(crate) kind: Arc<str>,
+    pub(crate) strategy: Strategy,
+}
+
 impl Redactor {
     pub(crate) fn new(finders: Vec<Finder>, key: [u8; 32]) -> Result<Self, Box<meta::BuildError>> {
         let any = Hir::alternation(finders.iter().map(|finder| beginnings(&finder.hir)).collect());
@@ -87,6 +96,29 @@ impl Redactor {
         if redacted.text == text { Cow::Borrowed(text) } else { Cow::Owned(redacted.text) }
     }
 
+    /// The parts of a whole text that are not told, from left to right.
+    pub(crate) fn secrets(&self, text: &str) -> Vec<Secret> {
+        let mut next: Vec<Next> = self.finders.iter().map(|_| Next::Unknown).collect();
+        let (mut at, mut before, mut secrets) = (0, None, Vec::new());
+        while let Some((finder, Found { whole, hidden })) = self.leftmost(&mut next, text, at, before) {
+            at = whole.end;
+            if let Some(strategy) = finder.strategy {
+                secrets.push(Secret { range: hidden.clone(), kind: finder.kind.clone(), strategy });
+            } else {
+                at = hidden.start;
+            }
+            // A mark ends with a bracket.
+            let marked = finder.strategy.is_some() && hidden.end == at;
+            before = if marked { Some(']') } else { text[..at].chars().next_back() };
+        }
+        secrets
+    }
+
+    /// The kinds that are looked for.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.finders.iter().filter(|finder| finder.strategy.is_some()).map(|finder| &finder.kind)
+    }
+
     /// A piece of a text that comes after `follows`. However a text is cut: the pieces, each with what was open of the one
     /// before, become what the whole becomes, and nothing of what is hidden is among them at any time.
     pub(crate) fn piece(&self, follows: Option<char>, text: &str, more: More) -> Redacted {
@@ -99,12 +131,17 @@ impl Redactor {
             match found {
                 Some((finder, found)) if found.whole.start < open => {
                     out.text.push_str(&text[at..found.hidden.start]);
-                    out.text.push_str(&self.instead(finder, &text[found.hidden.clone()]));
-                    if finder.strategy == Strategy::Block {
-                        out.blocked.get_or_insert_with(|| finder.kind.clone());
+                    if let Some(strategy) = finder.strategy {
+                        out.text.push_str(&self.instead(&finder.kind, strategy, &text[found.hidden.clone()]));
+                        if strategy == Strategy::Block {
+                            out.blocked.get_or_insert_with(|| finder.kind.clone());
+                        }
+                        out.text.push_str(&text[found.hidden.end..found.whole.end]);
+                        at = found.whole.end;
+                    } else {
+                        // What is shown may still be hidden for what it is, and no more for what it is called.
+                        at = found.hidden.start;
                     }
-                    out.text.push_str(&text[found.hidden.end..found.whole.end]);
-                    at = found.whole.end;
                     if open < at {
                         open = self.open_from(text, at, more);
                     }
@@ -147,9 +184,8 @@ impl Redactor {
     }
 
     /// What is put in the place of a value.
-    fn instead(&self, finder: &Finder, value: &str) -> String {
-        let kind = &finder.kind;
-        match finder.strategy {
+    fn instead(&self, kind: &str, strategy: Strategy, value: &str) -> String {
+        match strategy {
             Strategy::Redact | Strategy::Block => format!("[REDACTED:{kind}]"),
             Strategy::Mask => {
                 let length = value.chars().count();

@@ -34,6 +34,11 @@ const SAMPLES: &[(&str, &str)] = &[
     ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmN", "[REDACTED:jwt]"),
     ("Authorization: Bearer abcdef0123456789abcdef", "Authorization: Bearer [REDACTED:authorization]"),
     ("authorization: basic dXNlcjpwYXNz", "authorization: basic [REDACTED:authorization]"),
+    (r#"let password = "hunter2";"#, r#"let password = "[REDACTED:password]";"#),
+    (r#"let password = "ann correct horse battery""#, r#"let password = "ann [REDACTED:DEPLOY]""#),
+    (r#"password: "correct-horse-battery""#, r#"password: "[REDACTED:password]""#),
+    ("UID=sa;PWD=Sup3r;", "UID=sa;PWD=[REDACTED:password];"),
+    (r#"api_key: "test-abcdef0123456789""#, r#"api_key: "[REDACTED:secret]""#),
     ("PGPASSWORD=hunter2 psql", "PGPASSWORD=[REDACTED:password] psql"),
     (r#"{"password": "hunter2"}"#, r#"{"password": "[REDACTED:password]"}"#),
     ("aws_secret_access_key = wJalrXUtnFEMI7K7MDENGbPxRfi", "aws_secret_access_key = [REDACTED:secret]"),
@@ -67,6 +72,10 @@ fn what_only_looks_alike_is_left_alone() {
     let redactor = redactor(&everything().off(Sensitive::Phone));
     for text in [
         "let password: String = read_password()?;",
+        "let password = \"correct-horse-battery\";",
+        "static TEST_PASSWORD: &str = 'swordfish';",
+        "PWD=/home/me/project OLDPWD=/home/me",
+        "token_key = 'auth_token_v2'",
         "let token = parse_token_from(header);",
         "monkey: banana; the secret is out; a key point",
         "xAKIAIOSFODNN7EXAMPLE and AKIAIOSFODNN7EXAMPLEX",

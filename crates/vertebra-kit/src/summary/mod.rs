@@ -25,6 +25,8 @@ use plan::{Room, transcript};
 
 /// After every other hook: they see results whole, and what a redaction takes out reaches no file.
 const LAST: i32 = 1000;
+/// Tools whose results are pages already: what they leave out is where it was, and they say how to read on.
+const PAGED: &[&str] = &["read_file", "list_dir", "search_files", "grep", READ];
 /// How many results were offloaded, so that a conversation that is taken up again gives no name twice.
 const OFFLOADED: &str = "summary/offloaded";
 /// No conversation is made shorter than this: the marks of what was left out take room too.
@@ -215,7 +217,7 @@ fn install_offload(offload: Offload, kit: &mut Kit) {
     kit.tool(ReadOffloaded(shelf));
     // If it cannot be kept, it stays in the conversation, as long as that lets it be.
     kit.on(
-        AfterToolUse.when(move |used| used.result.output.len() > over && *used.call.tool != *READ),
+        AfterToolUse.when(move |used| used.result.output.len() > over && !PAGED.contains(&&*used.call.tool)),
         async move |cx| {
             let before = cx.state().metadata().read(OFFLOADED)?.unwrap_or_default();
             if let Some((number, preview)) = keeping.put(&cx.at.run.session_id, before, &cx.result.output).await? {

@@ -131,6 +131,17 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<RunError>,
     },
+    /// A tool has looked at a call before anyone is asked about it.
+    ToolChecked {
+        /// Which call.
+        call_id: Arc<str>,
+        /// Why a person has to agree, whatever rules and hooks say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ask: Option<String>,
+        /// Why the call cannot succeed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
+    },
     /// A tool is about to run: hooks, guards and whoever was asked have let it through.
     ToolIntended {
         /// Which call.
@@ -226,6 +237,7 @@ impl What {
             Self::Dispatched { .. } => "dispatched",
             Self::ModelAsked { .. } => "model_asked",
             Self::ModelAnswered { .. } => "model_answered",
+            Self::ToolChecked { .. } => "tool_checked",
             Self::ToolIntended { .. } => "tool_intended",
             Self::ToolStarted { .. } => "tool_started",
             Self::ToolEnded { .. } => "tool_ended",

@@ -72,6 +72,7 @@ impl Past {
             | What::StepBegan { .. }
             | What::Dispatched { .. }
             | What::ModelAsked { .. }
+            | What::ToolChecked { .. }
             | What::ToolIntended { .. }
             | What::ToolStarted { .. }
             | What::ToolEnded { .. }

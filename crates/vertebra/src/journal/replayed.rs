@@ -183,6 +183,7 @@ impl Replayed {
             | What::SessionResumed { .. }
             | What::RunBegan { .. }
             | What::ModelAnswered { .. }
+            | What::ToolChecked { .. }
             | What::ToolStarted { .. }
             | What::ToolEnded { .. }
             | What::Answered { .. }

@@ -79,7 +79,7 @@ impl Gate {
             {
                 (call(id), Side::Before)
             }
-            What::ToolIntended { call_id, .. } => (call(call_id), Side::Before),
+            What::ToolChecked { call_id, .. } | What::ToolIntended { call_id, .. } => (call(call_id), Side::Before),
             What::ToolStarted { call_id, .. } => (call(call_id), Side::Behind),
             What::Dispatched { record, .. } if record.point == BeforeInference::NAME => {
                 ("model".to_owned(), Side::Before)

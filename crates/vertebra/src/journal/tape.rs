@@ -17,7 +17,9 @@ use super::{
     replayed::Replayed,
     settled::{settled, settled_before},
 };
-use crate::{Args, Decision, InferenceDelta, Purpose, Response, RunError, Stop, StopReason, ToolResult, Usage};
+use crate::{
+    Args, Checked, Decision, InferenceDelta, Purpose, Response, RunError, Stop, StopReason, ToolResult, Usage,
+};
 
 /// What a run is resumed or replayed from.
 #[derive(Debug)]
@@ -160,6 +162,22 @@ impl Tape {
                 return Some(Answer { line: asked, usage, said, halted, veiled });
             }
         }
+    }
+
+    /// What the tool found when it checked this call.
+    pub(crate) fn checked(&self, place: Place<'_>, call_id: &str) -> Option<Result<Checked, String>> {
+        match self.take(place, "tool_checked", call_id)?.what {
+            What::ToolChecked { problem: Some(problem), .. } => Some(Err(problem)),
+            What::ToolChecked { ask, problem: None, .. } => Some(Ok(Checked { ask, preview: None })),
+            _ => None,
+        }
+    }
+
+    /// Whether a use of a tool had begun for this call.
+    pub(crate) fn has_begun(&self, place: Place<'_>, call_id: &str) -> bool {
+        let (run_id, within) = (place.run_id.clone(), place.within.cloned());
+        let track = Track { run_id, within, kind: "tool_intended", about: call_id.to_owned() };
+        self.lock().get(&track).is_some_and(|lines| !lines.is_empty())
     }
 
     /// The use of a tool that had begun for this call, if one had.
@@ -394,9 +412,10 @@ impl Track {
             What::ModelAnswered { key, .. } | What::ToolStarted { key, .. } | What::ToolEnded { key, .. } => {
                 key.clone()
             }
-            What::ToolIntended { call_id, .. } | What::ToolLeftOut { call_id, .. } | What::Answered { call_id, .. } => {
-                call_id.to_string()
-            }
+            What::ToolChecked { call_id, .. }
+            | What::ToolIntended { call_id, .. }
+            | What::ToolLeftOut { call_id, .. }
+            | What::Answered { call_id, .. } => call_id.to_string(),
             What::Asked { approval, .. } => approval.call_id.to_string(),
             What::SessionBegan { .. }
             | What::SessionResumed { .. }

@@ -31,6 +31,7 @@ fn lines(journal: &MemoryJournal) -> Vec<String> {
             What::ModelAnswered { error, .. } => {
                 format!("model answered {}", error.as_ref().map_or("well".to_owned(), ToString::to_string))
             }
+            What::ToolChecked { call_id, .. } => format!("{call_id} checked"),
             What::ToolIntended { call_id, tool, args, .. } => format!("{call_id} intends {tool} {}", args.to_value()),
             What::ToolEnded { call_id, result, .. } => format!("{call_id} ended {}", status(result.status)),
             What::ToolLeftOut { call_id, result } => format!("{call_id} left out: {}", result.output),

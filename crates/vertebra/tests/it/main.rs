@@ -10,6 +10,7 @@ mod verdicts_on_tools;
 mod approvals;
 mod arounds;
 mod bad_input;
+mod checks;
 mod children;
 mod limits;
 mod matching;

@@ -3,6 +3,7 @@
 mod approval;
 mod chat;
 mod drawing;
+mod files;
 mod pipes;
 pub(crate) mod pty;
 mod steering;

@@ -63,8 +63,13 @@ impl Place {
         let script = self.home.path().join("script.jsonl");
         let text: String = turns.iter().map(|turn| turn.to_string() + "\n").collect();
         fs::write(&script, text).expect("a script");
+        self.command_on(command, &format!("script:{}", script.display()), options)
+    }
+
+    /// The command on a model of this name.
+    pub(crate) fn command_on(&self, command: &str, model: &str, options: &[&str]) -> Command {
         let mut words = Command::new(env!("CARGO_BIN_EXE_vertebra"));
-        words.arg(command).arg(format!("--model=script:{}", script.display())).args(options);
+        words.arg(command).arg(format!("--model={model}")).args(options);
         words.env_clear().envs([("PATH", env_path()), ("LANG", "C.UTF-8".into()), ("TERM", "xterm-256color".into())]);
         words.env("HOME", self.home.path()).current_dir(self.folder.path());
         words

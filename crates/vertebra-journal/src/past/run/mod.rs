@@ -206,6 +206,7 @@ impl RunPast {
             What::SessionBegan { .. }
             | What::SessionResumed { .. }
             | What::RunBegan { .. }
+            | What::ToolChecked { .. }
             | What::ToolStarted { .. }
             | What::Asked { .. }
             | What::Answered { .. }

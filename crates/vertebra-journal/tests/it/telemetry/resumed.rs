@@ -35,6 +35,8 @@ fn approval() -> Approval {
         args,
         reason: "it is Friday".to_owned(),
         asked_by: "careful".into(),
+        preview: None,
+        only_once: false,
     }
 }
 

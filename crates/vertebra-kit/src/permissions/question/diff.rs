@@ -32,6 +32,9 @@ pub(super) struct Change {
 /// Returns the change of a call, if it is an edit.
 pub(super) async fn of(approval: &Approval) -> Option<Change> {
     let args = &approval.args;
+    if let Some(preview) = &approval.preview {
+        return Some(Change { lines: unified(preview), shows: &["content", "old_string", "new_string"] });
+    }
     if let Some(pair) = replacement(args) {
         return Some(Change { lines: between(&pair.0, &pair.1), shows: &["old_string", "new_string"] });
     }
@@ -44,6 +47,19 @@ pub(super) async fn of(approval: &Approval) -> Option<Change> {
     let path = ["path", "file_path", "file"].iter().find_map(|name| args.text(name))?;
     let path = PathBuf::from(absolute(&approval.at.run.working_directory, path));
     Some(Change { lines: between(&text_of(path).await.unwrap_or_default(), new), shows: &["content"] })
+}
+
+/// The lines of the diff that the tool itself made: it hides what redaction hides.
+fn unified(preview: &str) -> Vec<Line> {
+    let lines = preview.lines().skip_while(|line| !line.starts_with("@@")).skip(1);
+    let line = |line: &str| match line.split_at_checked(1) {
+        Some(("@", _)) => Some(Line::Gap),
+        Some(("-", text)) => Some(Line::Gone(text.to_owned())),
+        Some(("+", text)) => Some(Line::Come(text.to_owned())),
+        Some((" ", text)) => Some(Line::Same(text.to_owned())),
+        Some(_) | None => None,
+    };
+    lines.filter_map(line).collect()
 }
 
 fn replacement(args: &Args) -> Option<(String, String)> {

@@ -86,6 +86,8 @@ impl Question {
     /// Creates the question from an approval and the current files. With `rules`, it offers to add some.
     pub async fn about(approval: &Approval, rules: Option<&Rules>) -> Self {
         let offer = rules.and_then(|rules| Some(Offer { rules: rules.suggestions(approval)?, file: rules.file() }));
+        // No rule allows what only a person can allow.
+        let offer = offer.filter(|_| !approval.only_once);
         let offer = offer.filter(|offer| screen::rules(&offer.rules).chars().count() <= MAX_OFFER);
         Self {
             change: diff::of(approval).await,

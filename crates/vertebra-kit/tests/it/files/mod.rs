@@ -1,8 +1,10 @@
 //! Files below one folder, through a handle to it: read, write, edit, list, find, search.
 
+mod asks;
 mod edit;
 mod escapes;
 mod find;
+mod marks;
 mod races;
 mod read;
 mod rules;
@@ -138,6 +140,7 @@ fn names(folder: &Path) -> Vec<String> {
 /// One session in which a scripted model uses the tools.
 struct Talk {
     script: Script,
+    agent: Agent,
     session: Session,
 }
 
@@ -147,8 +150,9 @@ impl Talk {
         let mut builder = Agent::builder(script.clone());
         builder.max_steps(1000).with(files);
         change(&mut builder);
-        let session = built(&mut builder).session().await;
-        Self { script, session }
+        let agent = built(&mut builder);
+        let session = agent.session().await;
+        Self { script, agent, session }
     }
 
     /// Uses these tools at once. A turn of its own each time, so that tests can do things in between.

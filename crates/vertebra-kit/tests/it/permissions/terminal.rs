@@ -430,6 +430,8 @@ async fn no_argument_leaves_the_margin_of_a_question() {
         args,
         reason: "no rule".to_owned(),
         asked_by: "permissions/rules".into(),
+        preview: None,
+        only_once: false,
     };
     let shown = Question::about(&approval, None).await.columns(40).whole();
     insta::assert_snapshot!(shown, @r"

@@ -64,7 +64,7 @@ async fn a_skill_that_narrows_the_tools_does_not_take_away_what_was_put_aside() 
     });
     run(&built(&mut builder), "go").await;
     let results = last_results(&model);
-    assert!(results[1].starts_with("done: [offloaded: "), "{results:?}");
+    assert!(results[0].starts_with("done: [offloaded: "), "{results:?}");
     assert!(results[2].starts_with("done: [bytes 0 to "), "{results:?}");
 }
 
