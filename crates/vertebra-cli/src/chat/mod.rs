@@ -65,6 +65,7 @@ pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
         };
         if let Some(past) = &wanted {
             past.prepare(&mut options.agent);
+            past.end_survivors()?;
         }
         let (desk, assembled) = Desk::open(&options.agent, &Show { output: Output::Text, quiet: false }).await?;
         let session = match wanted {

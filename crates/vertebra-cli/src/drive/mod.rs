@@ -85,6 +85,15 @@ pub(crate) enum Left {
 impl Desk {
     /// Assembles the agent and takes over the terminal.
     pub(crate) async fn open(options: &AgentOptions, show: &Show) -> anyhow::Result<(Self, Assembled)> {
+        Self::open_with(options, show, |_| Vec::new()).await
+    }
+
+    /// Assembles the agent and takes over the terminal. `warn` returns further warnings about what the agent is given.
+    pub(crate) async fn open_with(
+        options: &AgentOptions,
+        show: &Show,
+        warn: impl FnOnce(&Assembled) -> Vec<String>,
+    ) -> anyhow::Result<(Self, Assembled)> {
         let &Show { output, quiet } = show;
         let world = World::of_process();
         let canvas = match output {
@@ -105,6 +114,8 @@ impl Desk {
             Some(Person { inbox, here })
         })
         .await?;
+        let warnings = warn(&assembled);
+        assembled.warnings.extend(warnings);
         let clock = Arc::new(SystemClock::default());
         let mut desk = Self {
             terminal: Terminal::open(canvas)?,

@@ -114,9 +114,13 @@ impl Job {
         }
         // By the letters first, as guards read it; from the folder on, by handles.
         let absolute = plain(&Path::new(&*self.working_directory).join(path));
-        let found = self.access.roots().find_map(|root| Some((root, root.below(&absolute)?)));
+        let own = crate::bash::folder_name(&self.session);
+        let may = |root: &Root, way: &Path| root.may() != May::ReadOwn || way.starts_with(&own);
+        let found =
+            self.access.roots().find_map(|root| Some((root, root.below(&absolute).filter(|way| may(root, way))?)));
         let Some((root, way)) = found else {
-            let roots: Vec<String> = self.access.roots().map(|root| show(root.name())).collect();
+            let named = self.access.roots().filter(|root| root.may() != May::ReadOwn);
+            let roots: Vec<String> = named.map(|root| show(root.name())).collect();
             return Err(ToolError::new(format!("`{}` is outside of {}", show(&absolute), roots.join(" and "))));
         };
         let asked = way.to_owned();
@@ -131,7 +135,7 @@ impl Job {
     /// The place that a path means, to write there: the open folder, which is the one that was judged, and a name.
     pub(super) fn target_to_write(&self, path: &str) -> Result<Target<'_>, ToolError> {
         let target = self.target(path)?;
-        if target.root.may() == May::Read {
+        if target.root.may() != May::Write {
             return Err(target.place.says("may be read, not written"));
         }
         target.check(self, None, Use::Change)?;

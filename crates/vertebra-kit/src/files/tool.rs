@@ -40,9 +40,9 @@ impl<I: DeserializeOwned + Send + 'static> Tool for FileTool<I> {
         let left = CancellationToken::new();
         // When nobody waits for this any more, the thread hears of it and ends.
         let _left = left.clone().drop_guard();
-        let state = invocation.state().await;
+        let state = invocation.state();
         let unknown = |error: String| ToolError::new(format!("the rules about files are not known: {error}"));
-        let noted = DeniedReads::noted(&state).map_err(|error| unknown(error.to_string()))?;
+        let noted = DeniedReads::noted(state).map_err(|error| unknown(error.to_string()))?;
         let names = std::iter::once(&self.spec.name).chain(self.spec.aliases.iter());
         let job = Job {
             names: names.map(ToString::to_string).collect(),

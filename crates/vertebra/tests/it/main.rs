@@ -13,6 +13,7 @@ mod bad_input;
 mod children;
 mod limits;
 mod matching;
+mod order;
 mod parallel;
 mod replays;
 mod resume;

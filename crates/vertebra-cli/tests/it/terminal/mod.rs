@@ -7,3 +7,4 @@ mod pipes;
 pub(crate) mod pty;
 mod steering;
 mod stopping;
+mod surviving;

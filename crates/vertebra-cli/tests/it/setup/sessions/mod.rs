@@ -1,6 +1,7 @@
 //! What is recorded, and what can be done with it: by real processes that die, wait and come back.
 
 mod keeping;
+mod order;
 mod recorded;
 mod replay;
 mod resume;
