@@ -99,7 +99,7 @@ fn survivor(path: &Path) -> Option<Survivor> {
         return None;
     };
     // The agent that started it is still there, and takes care of it.
-    if agent.is_some_and(|agent| agent.is_alive()) {
+    if agent.is_some_and(Process::is_running) {
         return None;
     }
     let left = left(&mark, first);
@@ -113,7 +113,7 @@ fn survivor(path: &Path) -> Option<Survivor> {
 /// All processes of a command: those that have its variable, and the first one.
 fn left(mark: &str, first: Option<Process>) -> Vec<Process> {
     let mut left = process::with_variable(VARIABLE, mark);
-    left.extend(first.filter(|first| first.is_alive() && !left.contains(first)));
+    left.extend(first.filter(|first| first.is_running() && !left.contains(first)));
     left
 }
 

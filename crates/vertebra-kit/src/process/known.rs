@@ -34,6 +34,13 @@ impl Process {
         Self::at(self.pid) == Some(self)
     }
 
+    /// Whether it is there and has not ended: one that nobody has waited for yet keeps its number.
+    pub(crate) fn is_running(self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let has_ended = stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']));
+        self.is_alive() && !has_ended
+    }
+
     /// Kills it.
     pub(crate) fn kill(self) {
         self.signal(Signal::KILL);

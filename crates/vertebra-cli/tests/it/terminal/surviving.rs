@@ -29,6 +29,15 @@ fn waits_for(words: &[&str], some: bool) -> Vec<String> {
     }
 }
 
+/// Ends what a test that fails would leave behind.
+struct Gone(String);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-KILL", &self.0]).stderr(Stdio::null()).status();
+    }
+}
+
 #[test]
 fn a_command_that_outlived_its_agent_is_named_and_ended_after_a_yes() {
     let place = Place::new();
@@ -45,6 +54,7 @@ fn a_command_that_outlived_its_agent_is_named_and_ended_after_a_yes() {
         Command::new("kill").args([signal, process]).status().expect("kill runs");
     }
     agent.wait().expect("an end");
+    let _gone = Gone(pid.clone());
     assert_eq!(found(&sleeper), [pid.clone()], "the sleeper lives on");
 
     let turns = [json!({ "expect": "unknown", "say": "I will look." })];

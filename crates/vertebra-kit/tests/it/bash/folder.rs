@@ -57,7 +57,7 @@ async fn matchers_and_rules_resolve_relative_paths_against_the_folder_of_the_las
         ])
         .say("done");
     let (mut builder, results) = area.agent(script);
-    builder.with(Permissions::default().deny("Read(config/**)").expect("a rule"));
+    builder.with(Permissions::default().deny("Read(config/*.txt)").expect("a rule"));
     builder.guard(BeforeToolUse.path("config/run.sh"), async |_| deny("not this one")).named("no-run");
     builder.approver(vertebra::testing::FixedApprover::yes());
     run(&built(&mut builder), "go").await;
