@@ -170,6 +170,8 @@ fn bounded(from: impl Read, limit: u64) -> anyhow::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     fn with(texts: &[(&str, String)]) -> Given {
@@ -189,7 +191,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_loses_whole_lines_in_its_middle_and_the_numbers_are_true() {
-        let long: String = (0..10_000).map(|line| format!("line {line:05}\n")).collect();
+        let mut long = String::new();
+        (0..10_000).for_each(|line| writeln!(long, "line {line:05}").expect("a string takes everything"));
         let (prompt, left_out) = with(&[("short", "kept".to_owned()), ("long", long.clone())]).prompt(3000);
         let (_, rest) = prompt.text.split_once("<long>\nline 00000\n").expect("its beginning");
         let (head, rest) = rest.split_once("\n[").expect("a mark");

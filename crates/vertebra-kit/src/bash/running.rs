@@ -3,6 +3,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,9 @@ const ENDING: &str = ".running";
 
 /// How often what is left is looked for again while it is being ended.
 const ROUNDS: usize = 20;
+
+/// How long processes have to end between two looks.
+const MOMENT: Duration = Duration::from_millis(20);
 
 /// How long a note may be.
 const NOTE_BYTES: u64 = 1 << 20;
@@ -131,8 +135,10 @@ impl Survivor {
             if left.is_empty() {
                 return true;
             }
-            left.iter().for_each(|process| process.kill());
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            for process in left {
+                process.kill();
+            }
+            std::thread::park_timeout(MOMENT);
         }
         false
     }

@@ -1,6 +1,6 @@
 //! What the model, hooks and front ends read of a command.
 
-use std::time::Duration;
+use std::{os::unix::fs::PermissionsExt as _, time::Duration};
 
 use serde_json::json;
 use vertebra::{News, ToolStatus, testing::Script};
@@ -180,7 +180,6 @@ async fn the_whole_of_a_long_output_is_in_a_file_of_the_session_and_the_numbers_
     let remark = format!("\n[the whole output, {} bytes in 60001 lines, is in {}]", expected.len(), file.display());
     assert!(results[0].output.ends_with(&remark), "{}", &results[0].output[results[0].output.len() - 300..]);
     // Nobody else can enter, and a command cannot change it.
-    use std::os::unix::fs::PermissionsExt as _;
     let folder = file.parent().expect("a folder");
     assert_eq!(folder.metadata().expect("a folder").permissions().mode() & 0o777, 0o700);
     let tampered = area.bash(&format!("echo x >> {}; rm -f {}", file.display(), file.display())).await;

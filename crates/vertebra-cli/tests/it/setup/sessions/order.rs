@@ -1,15 +1,12 @@
 //! Calls of one answer in order, and what becomes of commands when the agent is killed.
 
-use std::{
-    fs,
-    process::Command,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fmt::Write as _, fs};
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{Machine, bash, kill, say};
+use crate::processes::{Gone, a_long_time, children, running, signal, waits_for};
 
 const BYPASS: &str = "--mode=bypass";
 
@@ -18,35 +15,6 @@ fn together(commands: &[&str]) -> Value {
     let calls: Vec<Value> =
         commands.iter().map(|command| json!({ "tool": "bash", "args": { "command": command } })).collect();
     json!({ "calls": calls })
-}
-
-/// Waits until nothing runs any more that has these words in its command line.
-fn waits_until_gone(words: &str) -> bool {
-    let until = Instant::now() + Duration::from_secs(20);
-    while Instant::now() < until {
-        let found = Command::new("pgrep").args(["-f", words]).output().expect("pgrep runs");
-        if found.stdout.is_empty() {
-            return true;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    false
-}
-
-/// Ends what a test that fails would leave behind.
-struct Gone(String);
-
-impl Drop for Gone {
-    fn drop(&mut self) {
-        let _ = Command::new("kill").args(["-KILL", &self.0]).stderr(std::process::Stdio::null()).status();
-    }
-}
-
-/// A number of seconds that no other sleeper has.
-fn unique() -> String {
-    let own = std::process::id();
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").subsec_nanos();
-    format!("9{own}.{now}")
 }
 
 #[test]
@@ -67,14 +35,14 @@ fn a_killed_agent_takes_its_commands_with_it_with_and_without_a_sandbox() {
         let settings = format!("[sandbox]\nneed = \"{sandbox}\"\n");
         machine.write("home/.config/vertebra/vertebra.toml", &settings);
         let gate = machine.gate();
-        let seconds = unique();
+        let seconds = a_long_time();
         // In the background, out of the group, and deaf to being asked.
         let command = format!(
             "sleep {seconds} & setsid sleep {seconds} & (trap '' TERM HUP; sleep {seconds}) & echo > begun; sleep {seconds}"
         );
         let child = machine.starts(&gate, &[bash(&command), say("never")], &["run", BYPASS, "go"]);
         kill(child);
-        assert!(waits_until_gone(&format!("sleep {seconds}")), "something is left with the sandbox {sandbox}");
+        waits_for(&format!("sleep {seconds}"), false);
     }
 }
 
@@ -82,31 +50,23 @@ fn a_killed_agent_takes_its_commands_with_it_with_and_without_a_sandbox() {
 fn a_command_that_outlived_its_agent_is_named_when_the_session_is_resumed() {
     let machine = Machine::new();
     let gate = machine.gate();
-    let seconds = unique();
+    let seconds = a_long_time();
     let command = format!("sleep {seconds} & echo > begun; wait");
     let agent = machine.starts(&gate, &[bash(&command), say("never")], &["run", BYPASS, "go"]);
-    let children = |pid: u32| -> Vec<u32> {
-        let found = Command::new("pgrep").args(["-P", &pid.to_string()]).output().expect("pgrep runs");
-        String::from_utf8_lossy(&found.stdout).lines().filter_map(|line| line.trim().parse().ok()).collect()
-    };
-    let stop = |pid: u32, signal: &str| {
-        Command::new("kill").args([signal, &pid.to_string()]).status().expect("kill runs");
-    };
+    let agent_pid = i32::try_from(agent.id()).expect("a number");
     // The agent must not notice. A shell dies with its parent; the sleeper it has started does not.
-    stop(agent.id(), "-STOP");
-    stop(children(agent.id())[0], "-KILL");
+    signal(agent_pid, Signal::STOP);
+    signal(children(agent.id())[0], Signal::KILL);
     kill(agent);
-    let found = Command::new("pgrep").args(["-f", "-x", &format!("sleep {seconds}")]).output().expect("pgrep runs");
-    let pid = String::from_utf8_lossy(&found.stdout).trim().to_owned();
-    assert!(!pid.is_empty(), "the sleeper lives on");
-    let _gone = Gone(pid.clone());
+    let pid = running(&format!("sleep {seconds}"))[0];
+    let _gone = Gone(pid);
     let turns = [json!({ "expect": "unknown", "say": "I will look." })];
     let told = machine.on(&turns, &["sessions", "resume", "last", BYPASS]);
     assert_eq!(told.code, 0, "{}", told.err);
     assert!(told.err.contains(&format!("`{command}` (pid {pid})")), "{}", told.err);
     assert!(told.err.contains(&format!("end it with `kill -9 {pid}`")), "{}", told.err);
-    stop(pid.parse().expect("a number"), "-KILL");
-    assert!(waits_until_gone(&format!("sleep {seconds}")));
+    signal(pid, Signal::KILL);
+    waits_for(&format!("sleep {seconds}"), false);
     let told = machine.on(&[say("Fine.")], &["sessions", "resume", "last", BYPASS, "and now?"]);
     assert!(!told.err.contains("still running"), "{}", told.err);
 }
@@ -158,7 +118,8 @@ fn the_whole_output_of_a_command_can_be_read_by_the_model_and_goes_with_its_sess
 #[test]
 fn an_attachment_that_is_too_long_for_the_model_is_announced() {
     let machine = Machine::new();
-    let long: String = (0..80_000).map(|line| format!("line {line:06}\n")).collect();
+    let mut long = String::new();
+    (0..80_000).for_each(|line| writeln!(long, "line {line:06}").expect("a string takes everything"));
     machine.write("project/big.log", &long);
     let turns = [json!({ "expect": "left out here", "say": "Long." })];
     let told = machine.on(&turns, &["run", "--file=big.log", "what is it?"]);
