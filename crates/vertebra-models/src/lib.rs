@@ -22,6 +22,7 @@ pub mod prices;
 mod provider;
 mod react;
 mod secret;
+pub mod windows;
 
 pub use cassette::{CassetteError, Player, Recorder};
 pub use driver::{Driver, DriverError, Drivers, RESPONSE_SCHEMA};

@@ -31,6 +31,9 @@ pub struct Call {
     /// The tools used before this call, the latest last.
     #[serde(default)]
     pub recent_tools: Arc<Vec<Arc<str>>>,
+    /// Where the call starts, if that is not the agent's working directory: see [`Tool::folder`](crate::Tool::folder).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<Arc<str>>,
 }
 
 impl Call {
@@ -47,14 +50,18 @@ impl Call {
 
     /// Every path among the arguments, absolute and without `.` or `..`. `~` is a name like any other here; to matchers it is the
     /// home of whoever runs this.
+    ///
+    /// A relative path belongs to the [folder](Self::folder) that the call starts in.
     pub fn paths(&self, working_directory: &str) -> impl Iterator<Item = String> {
-        paths::in_args(&self.args).map(move |path| paths::absolute(working_directory, path))
+        let folder = self.folder.as_deref().unwrap_or(working_directory).to_owned();
+        paths::in_args(&self.args).map(move |path| paths::absolute(&folder, path))
     }
 
     pub(crate) fn path_facts(&self, working_directory: &str) -> Vec<String> {
         let mut facts = Vec::new();
+        let folder = self.folder.as_deref().unwrap_or(working_directory);
         for path in paths::in_args(&self.args) {
-            let path = paths::from_home(path).unwrap_or_else(|| paths::absolute(working_directory, path));
+            let path = paths::from_home(path).unwrap_or_else(|| paths::absolute(folder, path));
             facts.extend(paths::relative(working_directory, &path).map(str::to_owned));
             facts.push(path);
         }
@@ -100,7 +107,10 @@ impl Call {
 
     /// Whether this is still the call that the other is, arguments aside.
     pub(crate) fn is_same_call(&self, other: &Self) -> bool {
-        self.call_id == other.call_id && self.tool == other.tool && self.aliases == other.aliases
+        self.call_id == other.call_id
+            && self.tool == other.tool
+            && self.aliases == other.aliases
+            && self.folder == other.folder
     }
 
     /// Takes back everything but the arguments.

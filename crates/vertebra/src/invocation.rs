@@ -4,26 +4,53 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use crate::{Agent, AgentState, InferenceReport, Request, Run, RunReport, ToolError, child, front::News, scope::Desk};
+use crate::{
+    Agent, AgentState, InferenceReport, Request, Run, RunReport, ToolError, ToolOutput, ToolResult, ToolStatus, child,
+    front::News,
+    scope::{Desk, lock},
+};
 
 /// One use of a tool. A clone is another handle to the same use.
 #[derive(Clone)]
 pub struct Invocation {
     run: Run,
     desk: Arc<Mutex<Desk>>,
+    known: AgentState,
     call_id: Arc<str>,
     key: Arc<str>,
     approved: Option<Arc<str>>,
+    remains: Remains,
+}
+
+/// What there is to say of a use that is cut short.
+#[derive(Clone, Default)]
+pub(crate) struct Remains(Arc<std::sync::Mutex<Option<Said>>>);
+
+type Said = Box<dyn FnOnce() -> ToolOutput + Send>;
+
+impl Remains {
+    /// The result of a use that was cut short: why, then what the tool left to say.
+    pub(crate) fn result(&self, status: ToolStatus, why: String) -> ToolResult {
+        let said = lock(&self.0).take();
+        let said = said.and_then(|said| std::panic::catch_unwind(std::panic::AssertUnwindSafe(said)).ok());
+        let Some(ToolOutput { text, exit_code, data }) = said else { return ToolResult::ended(status, why) };
+        let text = if text.is_empty() { why } else { format!("{why}\n{text}") };
+        ToolResult { exit_code, data, ..ToolResult::ended(status, text) }
+    }
 }
 
 impl Invocation {
-    pub(crate) fn new(run: Run, desk: Arc<Mutex<Desk>>, call_id: Arc<str>, key: String) -> Self {
-        Self { run, desk, call_id, key: key.into(), approved: None }
+    pub(crate) fn new(run: Run, desk: Arc<Mutex<Desk>>, known: AgentState, call_id: Arc<str>, key: String) -> Self {
+        Self { run, desk, known, call_id, key: key.into(), approved: None, remains: Remains::default() }
     }
 
     pub(crate) fn approved_for(mut self, ask: Option<Arc<str>>) -> Self {
         self.approved = ask;
         self
+    }
+
+    pub(crate) fn remains(&self) -> Remains {
+        self.remains.clone()
     }
 
     /// The call; the same for its retries.
@@ -62,9 +89,15 @@ impl Invocation {
         Ok(self.run.notify(&mut desk.state, kind, message).await?)
     }
 
-    /// What the agent knows now.
-    pub async fn state(&self) -> AgentState {
-        self.desk.lock().await.state.clone()
+    /// What the agent knew when the call was let through.
+    pub fn state(&self) -> &AgentState {
+        &self.known
+    }
+
+    /// Sets what the model reads if the use is cut short, by a person or because it takes too long: what the tool has found
+    /// so far. It is called after the tool's future was dropped.
+    pub fn if_cut_short(&self, said: impl FnOnce() -> ToolOutput + Send + 'static) {
+        *lock(&self.remains.0) = Some(Box::new(said));
     }
 
     /// Asks a model on behalf of the tool: the same points, the same budget. Hooks of other calls wait meanwhile, so that

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use vertebra_hooks::SendFn2;
 
-use crate::{Args, CheckCx, Checked, Invocation};
+use crate::{AgentState, Args, CheckCx, Checked, Invocation};
 
 /// What is known of a tool before it is used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -140,6 +140,20 @@ pub trait Tool: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Reconciled, ToolError>> + Send {
         let _ = (args, invocation);
         async { Ok(Reconciled::Unknown) }
+    }
+
+    /// Whether this very call changes nothing, although the tool may: then it runs at the same time as calls next to it that
+    /// only read. It must not do more than look at the arguments. A tool that never changes anything says so in its
+    /// [spec](ToolSpec::read_only).
+    fn only_reads(&self, args: &Args) -> bool {
+        let _ = args;
+        false
+    }
+
+    /// Where a call starts, if that is not the agent's working directory: relative paths among its arguments belong there.
+    fn folder(&self, state: &AgentState) -> Option<String> {
+        let _ = state;
+        None
     }
 }
 
@@ -289,6 +303,14 @@ impl Tool for SharedTool {
     ) -> impl Future<Output = Result<Reconciled, ToolError>> + Send {
         self.0.reconcile(args, invocation)
     }
+
+    fn only_reads(&self, args: &Args) -> bool {
+        self.0.only_reads(args)
+    }
+
+    fn folder(&self, state: &AgentState) -> Option<String> {
+        self.0.folder(state)
+    }
 }
 
 /// [`Tool`] with its future boxed, so that tools share a list.
@@ -309,6 +331,8 @@ pub(crate) trait ErasedTool: Send + Sync {
         args: Args,
         invocation: Invocation,
     ) -> Pin<Box<dyn Future<Output = Result<Reconciled, ToolError>> + Send + 'a>>;
+    fn only_reads(&self, args: &Args) -> bool;
+    fn folder(&self, state: &AgentState) -> Option<String>;
 }
 
 impl<T: Tool> ErasedTool for T {
@@ -338,5 +362,13 @@ impl<T: Tool> ErasedTool for T {
         invocation: Invocation,
     ) -> Pin<Box<dyn Future<Output = Result<Reconciled, ToolError>> + Send + 'a>> {
         Box::pin(Tool::reconcile(self, args, invocation))
+    }
+
+    fn only_reads(&self, args: &Args) -> bool {
+        Tool::only_reads(self, args)
+    }
+
+    fn folder(&self, state: &AgentState) -> Option<String> {
+        Tool::folder(self, state)
     }
 }

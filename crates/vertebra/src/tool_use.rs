@@ -15,8 +15,8 @@ use tokio_util::task::TaskTracker;
 use vertebra_hooks::{Name, Point, Retries};
 
 use crate::{
-    AfterToolUse, BeforeToolUse, Call, FailureVerdict, Invocation, RepeatVerdict, Run, ToolCall, ToolResult,
-    ToolStatus, ToolUse, ToolUseFailed,
+    AfterToolUse, AgentState, Args, BeforeToolUse, Call, FailureVerdict, Invocation, RepeatVerdict, Run, ToolCall,
+    ToolResult, ToolStatus, ToolUse, ToolUseFailed,
     again::{Use, intended, stands},
     clock::millis,
     events::{ToolAsked, ToolFailed, ToolUsed},
@@ -25,7 +25,8 @@ use crate::{
     open_calls::{AtWork, OpenCall},
     permission::{Admission, admit},
     scope::{Desk, Interrupted, Leave},
-    turns::Turns,
+    tool::ErasedTool,
+    turns::{Company, Turns},
 };
 
 /// What the calls of one step share.
@@ -47,7 +48,9 @@ pub(crate) async fn use_tools(
     let floor = Floor {
         // A copy: if the step is dropped half way, the conversation is still there.
         desk: Arc::new(Mutex::new(desk.clone())),
-        turns: Turns::new(calls.len()),
+        turns: Turns::new(
+            calls.iter().map(|call| company(run, &run.core().tools.canonical(&call.tool), &call.args)).collect(),
+        ),
         calls: calls.clone(),
         closing: AtomicBool::new(false),
         interrupted: Mutex::default(),
@@ -56,6 +59,21 @@ pub(crate) async fn use_tools(
     desk.clone_from(&*floor.desk.lock().await);
     let interrupted = floor.interrupted.into_inner().map_or(Ok(()), Err);
     (calls.into_iter().zip(results).collect(), interrupted)
+}
+
+/// How a call runs that has come so far: one that changes nothing has nothing to wait for, and neither has one that runs no
+/// tool. What other agents do for one that only delegates is in order for each of them.
+fn company(run: &Run, tool: &str, args: &Args) -> Company {
+    let tools = &run.core().tools;
+    match (tools.get(tool), tools.spec(tool)) {
+        (Some(tool), Some(spec)) if !(spec.read_only || spec.delegates || only_reads(&**tool, args)) => Company::Alone,
+        _ => Company::Together,
+    }
+}
+
+/// A tool that panics does not know.
+fn only_reads(tool: &dyn ErasedTool, args: &Args) -> bool {
+    std::panic::catch_unwind(AssertUnwindSafe(|| tool.only_reads(args))).unwrap_or(false)
 }
 
 /// One call, inside the arounds of [`ToolUse`].
@@ -68,11 +86,12 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
         call: Call {
             call_id: call.id.clone(),
             aliases: run.core().tools.aliases(&tool),
-            tool,
             args: call.args.clone(),
             malformed: call.malformed.clone(),
             time_limit: None,
             recent_tools: before.recent_tools().clone(),
+            folder: run.core().tools.folder(&tool, &before),
+            tool,
         },
     };
     let progress = Progress { number: event.at.number, attempts: AtomicU32::new(0), reached: AtomicBool::new(false) };
@@ -182,18 +201,14 @@ async fn try_hooked(
             asked.at = run.at(BeforeToolUse::NAME);
         }
         floor.turns.before_tool(index).await;
-        let admission = {
+        let (admission, known) = {
             // First the state, which a call that already runs may hold for long: the run may be cancelled meanwhile.
             let mut desk = floor.desk.lock().await;
             if run.is_cancelled() || floor.closing.load(Ordering::Acquire) && !run.still_asks() {
-                floor.turns.passed(index);
                 return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
             }
-            if !run.still_asks()
-                && let Err(interrupt) = run.may_begin()
-            {
-                floor.turns.passed(index);
-                return Err(interrupt);
+            if !run.still_asks() {
+                run.may_begin()?;
             }
             run.open_call(progress.number, &asked);
             let stops = desk.pending.stops().len();
@@ -204,7 +219,7 @@ async fn try_hooked(
                 run.count_call();
             }
             floor.close_if(admission.is_err() || desk.pending.stops().len() > stops);
-            admission
+            (admission, desk.state.clone())
         };
         run.open_call(progress.number, &asked);
         if let Ok(Admission::Retry(wait)) = admission {
@@ -212,15 +227,19 @@ async fn try_hooked(
             run.pause(wait).await?;
             continue;
         }
-        floor.turns.passed(index);
+        let runs = matches!(admission, Ok(Admission::Run { .. }));
+        let now = if runs { company(run, &asked.call.tool, &asked.call.args) } else { Company::Together };
+        floor.turns.passed(index, now).await;
         // While a part of the run waits, the other calls of the answer are asked about, and none begins.
         if admission.is_ok() && run.is_suspended() {
             return Err(run.interrupted());
         }
-        progress.reached.store(matches!(admission, Ok(Admission::Run { .. })), Ordering::Relaxed);
+        progress.reached.store(runs, Ordering::Relaxed);
         let (result, blocked_by) = match admission? {
             Admission::Retry(_) => continue,
-            Admission::Run { approved } => (use_once(run, floor, progress.number, &asked, approved).await?, None),
+            Admission::Run { approved } => {
+                (use_once(run, floor, progress.number, &asked, known, approved).await?, None)
+            }
             Admission::Replaced(result) => (result, None),
             Admission::Invalid(problem) => (ToolResult::ended(ToolStatus::Failed, problem), None),
             Admission::Stopped { reason } => {
@@ -311,11 +330,15 @@ async fn conclude(
 }
 
 /// The tool itself: recorded before and after, cancellable, behind a panic barrier.
+///
+/// `known` is what the agent knew when the call was let through. The tool works on that: what later calls wait for, a person
+/// for example, does not hold it up.
 async fn use_once(
     run: &Run,
     floor: &Floor,
     number: u64,
     asked: &ToolAsked,
+    known: AgentState,
     approved: Option<Arc<str>>,
 ) -> Result<ToolResult, Interrupted> {
     let Call { call_id, tool, args, time_limit, .. } = &asked.call;
@@ -326,7 +349,8 @@ async fn use_once(
     let again = spec.idempotent || spec.delegates;
     let children = TaskTracker::new();
     let inside = run.inside(call_id, again, children.clone());
-    let invoked = |key: String| Invocation::new(inside.clone(), floor.desk.clone(), call_id.clone(), key);
+    let invoked =
+        |key: String| Invocation::new(inside.clone(), floor.desk.clone(), known.clone(), call_id.clone(), key);
     let (key, then) = match stands(run, &**found, spec, asked, invoked).await? {
         Use::Over(result) => return Ok(result),
         Use::Again { key, then } => (key, then),
@@ -340,8 +364,9 @@ async fn use_once(
     };
     run.at_work(number, Some(AtWork { key: key.clone(), children }));
     run.tell(|| News::ToolBegan { call: as_run(asked) });
-    let began = run.clock().elapsed();
+    let (began, worked) = (run.clock().elapsed(), run.budget().active(&**run.clock()));
     let invocation = invoked(key.clone()).approved_for(approved);
+    let remains = invocation.remains();
     // Called inside the barrier: a tool may panic before it returns a future.
     let work = AssertUnwindSafe(async { found.call(args.clone(), invocation).await }).catch_unwind();
     let ended = run.unless_cancelled(run.within(*time_limit, work)).await;
@@ -353,13 +378,13 @@ async fn use_once(
         Ok(Some(Ok(Err(error)))) => ToolResult::ended(ToolStatus::Failed, error.into_message()),
         Ok(None) => {
             let limit = time_limit.unwrap_or_default();
-            ToolResult::ended(ToolStatus::Failed, format!("tool `{tool}` was stopped: it may take {limit:?}"))
+            remains.result(ToolStatus::Failed, format!("tool `{tool}` was stopped: it may take {limit:?}"))
         }
         Ok(Some(Err(panic))) => {
             let failure = vertebra_hooks::Failure::of_panic(panic);
             ToolResult::ended(ToolStatus::Failed, format!("tool `{tool}` {failure}"))
         }
-        Err(_) => ToolResult::ended(ToolStatus::Cancelled, "cancelled"),
+        Err(_) => remains.result(ToolStatus::Cancelled, "cancelled".to_owned()),
     };
     if let Some(then) = then {
         let result = run.as_it_was(then).await?;
@@ -369,7 +394,12 @@ async fn use_once(
     if run.is_suspended() && spec.delegates {
         return Err(run.interrupted());
     }
-    let took = run.clock().elapsed().saturating_sub(began);
+    let took = if spec.delegates {
+        // Agents that work for it may have asked a person, and that time is nobody's work.
+        run.budget().active(&**run.clock()).saturating_sub(worked)
+    } else {
+        run.clock().elapsed().saturating_sub(began)
+    };
     let result = result.took(millis(took));
     run.at_work(number, None);
     run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;

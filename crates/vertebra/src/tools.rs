@@ -2,12 +2,13 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
+    panic::AssertUnwindSafe,
     sync::Arc,
 };
 
 use jsonschema::Validator;
 
-use crate::{BuildError, Call, Offer, SharedTool, ToolSpec, tool::ErasedTool};
+use crate::{AgentState, BuildError, Call, Offer, SharedTool, ToolSpec, tool::ErasedTool};
 
 /// How long the arguments of one call may be.
 const MAX_ARGUMENT_BYTES: usize = 1 << 20;
@@ -85,6 +86,12 @@ impl Tools {
 
     pub(crate) fn aliases(&self, name: &Arc<str>) -> Arc<[Arc<str>]> {
         self.by_name.get(name).map(|held| held.spec.aliases.clone()).unwrap_or_default()
+    }
+
+    /// Where a call of the tool starts, if that is not the agent's working directory. A tool that panics does not know.
+    pub(crate) fn folder(&self, name: &str, state: &AgentState) -> Option<Arc<str>> {
+        let tool = self.get(name)?;
+        std::panic::catch_unwind(AssertUnwindSafe(|| tool.folder(state))).ok()?.map(Into::into)
     }
 
     /// Why a call cannot be made, in words the model can use.

@@ -1,4 +1,5 @@
-//! The order of parallel calls: hooks one call at a time, in call order; tools at the same time.
+//! The order of the calls of one answer: hooks one call at a time, in call order. A call that changes something runs alone;
+//! neighbours that only read, or only delegate, run at the same time.
 
 use std::{
     pin::pin,
@@ -7,33 +8,55 @@ use std::{
 
 use tokio::sync::Notify;
 
+/// How a call runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// After all earlier calls, and before all later ones.
+    Alone,
+    /// At the same time as its neighbours that may, too.
+    Together,
+}
+
 /// Lets the calls of one step pass their hooks in call order, so that state changes are ordered and a replay is exact.
 pub(crate) struct Turns {
-    calls: usize,
-    /// So many calls, from the first, have passed their hooks before the tool.
+    companies: Vec<Company>,
+    /// So many calls, from the first, have passed their hooks before the tool. One that runs alone has when it is done.
     passed: Counter,
+    /// The tools of so many calls, from the first, have ended.
+    ran: Counter,
     /// So many calls, from the first, are done.
     done: Counter,
 }
 
 impl Turns {
-    pub(crate) fn new(calls: usize) -> Self {
-        Self { calls, passed: Counter::default(), done: Counter::default() }
+    pub(crate) fn new(companies: Vec<Company>) -> Self {
+        Self { companies, passed: Counter::default(), ran: Counter::default(), done: Counter::default() }
     }
 
-    /// Waits until every earlier call has passed its hooks before the tool.
+    /// Waits until every earlier call has passed its hooks before the tool; one that runs alone, until every earlier call is
+    /// done.
     pub(crate) async fn before_tool(&self, call: usize) {
         self.passed.reach(call).await;
+        if self.company(call) == Company::Alone {
+            self.done.reach(call).await;
+        }
     }
 
-    /// This call has passed its hooks before the tool.
-    pub(crate) fn passed(&self, call: usize) {
-        self.passed.raise(call + 1);
+    /// This call has passed its hooks before the tool. They say how it runs now: they may have made one that reads into one
+    /// that changes something, and then it waits for the tools of earlier calls.
+    pub(crate) async fn passed(&self, call: usize, company: Company) {
+        match (self.company(call), company) {
+            (Company::Alone, _) => {}
+            (Company::Together, Company::Together) => self.passed.raise(call + 1),
+            (Company::Together, Company::Alone) => self.ran.reach(call).await,
+        }
     }
 
-    /// Waits until every call has passed its hooks before the tool, and every earlier call is done.
+    /// Waits until the neighbours of this call have passed their hooks before the tool, and every earlier call is done.
     pub(crate) async fn after_tool(&self, call: usize) {
-        self.passed.reach(self.calls).await;
+        self.tool_ended(call).await;
+        let neighbours = self.companies.iter().skip(call).take_while(|company| **company == Company::Together).count();
+        self.passed.reach(call + neighbours).await;
         self.done.reach(call).await;
     }
 
@@ -45,14 +68,27 @@ impl Turns {
     /// Waits for this call's turn after the tool, whether or not it ever passed its hooks before it.
     pub(crate) async fn cut_short(&self, call: usize) {
         self.before_tool(call).await;
-        self.passed(call);
         self.after_tool(call).await;
     }
 
     /// This call is done, whether or not it ever came to its hooks.
     pub(crate) async fn done(&self, call: usize) {
         self.cut_short(call).await;
+        self.passed.raise(call + 1);
         self.done.raise(call + 1);
+    }
+
+    /// The tool of this call has ended, or never ran; a neighbour may go on that waits for that.
+    async fn tool_ended(&self, call: usize) {
+        if self.company(call) == Company::Together {
+            self.passed.raise(call + 1);
+            self.ran.reach(call).await;
+        }
+        self.ran.raise(call + 1);
+    }
+
+    fn company(&self, call: usize) -> Company {
+        self.companies.get(call).copied().unwrap_or(Company::Alone)
     }
 }
 

@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use vertebra::{AgentBuilder, JournalError, NoJournal};
 use vertebra_bridge::settings::{self, JournalSettings, Settings, Sync};
 use vertebra_journal::{Options, Retention, Store, telemetry::Telemetry};
+use vertebra_kit::bash::Outputs;
 
-use super::{World, telemetry};
+use super::{World, outputs_folder, telemetry};
 
 /// The default file name.
 const FILE: &str = "journal.db";
@@ -67,10 +68,22 @@ pub(super) fn open(
     }
     let path = journal_path(settings, world).map_err(|error| anyhow!("{error:#}; {WITHOUT}"))?;
     let store = Store::open(&path, &journal_options(settings)).map_err(|error| anyhow!("{error}; {WITHOUT}"))?;
-    if let Some(retention) = retention(settings, Timestamp::now())
-        && let Err(JournalError { message, .. }) = store.prune(&retention)
-    {
-        warnings.push(format!("cannot delete old sessions from the journal: {message}"));
+    if let Some(retention) = retention(settings, Timestamp::now()) {
+        match store.prune(&retention) {
+            Ok(pruned) => {
+                let outputs = outputs_folder(world).map(Outputs::in_folder);
+                for (outputs, row) in
+                    outputs.iter().flat_map(|outputs| pruned.sessions.iter().map(move |row| (outputs, row)))
+                {
+                    if let Err(error) = outputs.forget(&row.session_id) {
+                        warnings.push(format!("cannot delete the outputs of an old session: {error}"));
+                    }
+                }
+            }
+            Err(JournalError { message, .. }) => {
+                warnings.push(format!("cannot delete old sessions from the journal: {message}"));
+            }
+        }
     }
     Ok(Some(store))
 }

@@ -33,7 +33,7 @@ use vertebra_bridge::{
 };
 use vertebra_journal::{Inbox, Store, telemetry::Telemetry};
 use vertebra_kit::{
-    bash::{Bash, policy::Ground},
+    bash::{Bash, Outputs, policy::Ground},
     files::{Files, Undo},
     mcp::Mcp,
     permissions::{Permissions, Rules},
@@ -42,7 +42,7 @@ use vertebra_kit::{
     skills::Skills,
     steering::Steering,
     subagents::Subagents,
-    summary::Summarisation,
+    summary::{Summarisation, Trigger},
 };
 
 pub(crate) use self::{
@@ -53,6 +53,7 @@ pub(crate) use self::{
     names::aliases,
     project::{Brought, Trust, agrees, agrees_to, show},
     recorded::{Recorded, replayed},
+    rights::outputs_folder,
     telemetry::settings as telemetry_settings,
     world::World,
 };
@@ -66,6 +67,9 @@ const STEPS: u64 = 100;
 
 /// The default time limit of a run.
 const TIME: Duration = Duration::from_hours(1);
+
+/// The share of the model's window that a conversation may fill.
+const FULL: f64 = 0.8;
 
 /// How long an approval may take in a terminal.
 const PATIENCE: Duration = Duration::from_hours(24);
@@ -155,8 +159,9 @@ pub(crate) async fn assemble_on<A: Approver>(
         // What counts is what was read, and not what is recorded.
         files.store = None;
     }
-    let parts =
-        Parts { folder, settled, permissions, files, with_claude: true, model, servers, stand_ins: vec![], journal };
+    let outputs = rights::outputs(world, journal.is_some(), &mut settled.warnings);
+    let (with_claude, stand_ins) = (true, Vec::new());
+    let parts = Parts { folder, settled, permissions, files, with_claude, model, servers, stand_ins, journal, outputs };
     build(parts, options, world, approver)
 }
 
@@ -180,6 +185,8 @@ struct Parts {
     /// Stand-ins for tools of MCP servers.
     stand_ins: Vec<recorded::StandIn>,
     journal: Option<Store>,
+    /// Where the whole output of commands is kept.
+    outputs: Option<Outputs>,
 }
 
 fn build<A: Approver>(
@@ -188,8 +195,8 @@ fn build<A: Approver>(
     world: &World,
     approver: impl FnOnce(&Rules, Option<Inbox>) -> Option<A>,
 ) -> anyhow::Result<Assembled> {
-    let Parts { folder, settled, permissions, files: policy_files, with_claude, model, servers, stand_ins, journal } =
-        parts;
+    let Parts { folder, settled, permissions, with_claude, model, servers, stand_ins, journal, outputs, .. } = parts;
+    let policy_files = parts.files;
     let Settled { settings, project, brought, broken, mut notices, mut warnings } = settled;
     let rules = permissions.rules();
     let models = Models::new(model, &settings.model, world, &folder);
@@ -216,11 +223,15 @@ fn build<A: Approver>(
     let redaction = rights::redaction(&settings.model, world)?;
     let files = Files::new(&folder)?.undo(&undo).redaction(&redaction).ask_people();
     let files = rights::closed(&folder, &settings, &brought, world).iter().fold(files, Files::close);
-    let files = own.iter().try_fold(files, |files, own| files.protect(below(own)))?;
+    let mut files = own.iter().try_fold(files, |files, own| files.protect(below(own)))?;
+    if let Some(outputs) = &outputs {
+        files = files.outputs(&outputs.folder)?;
+    }
     let mut sandbox = rights::sandbox(&settings.sandbox);
     sandbox.protect.extend(own);
 
     let home = world.variables.get("HOME").map_or("/", String::as_str);
+    let ground = Ground::new(folder.to_string_lossy(), home);
     let mut builder = Agent::builder(models.clone());
     builder
         .name("vertebra")
@@ -231,15 +242,15 @@ fn build<A: Approver>(
         .with(permissions)
         .with(policy.clone())
         .with(files)
-        .with(Bash { sandbox, ..Bash::in_dir(&folder) })
-        .with(reading::FreeReading { ground: Ground::new(folder.to_string_lossy(), home) })
+        .with(Bash { sandbox, outputs, reading: Some(reading::reading(&ground)), ..Bash::in_dir(&folder) })
+        .with(reading::FreeReading { ground })
         .with(OwnCommands { ground: Ground::new(folder.to_string_lossy(), home) })
         .with(TaskPlanning::default())
         .with(skills)
         .with(agents)
         .with(redaction)
         .with(retry(&settings.model))
-        .with(Summarisation::default())
+        .with(Summarisation { trigger: fills(&models), ..Summarisation::default() })
         .with(steering.clone());
     for server in servers {
         builder.with(server);
@@ -259,6 +270,11 @@ fn build<A: Approver>(
     policy.follow(&agent);
     notices.extend(policy::unknown_tools(&policy.policy(), &agent));
     Ok(Assembled { agent, models, steering, undo, rules, policy, telemetry, journal, notices, warnings })
+}
+
+/// Shortens the conversation when it fills most of what the model in use can read.
+fn fills(models: &Models) -> Trigger {
+    Trigger::InUse { window: models.window().clone(), share: FULL }
 }
 
 /// The merged settings of all levels.

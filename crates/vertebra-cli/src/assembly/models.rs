@@ -11,8 +11,8 @@ use vertebra_bridge::{
     settings::{Level, ModelSettings, Origin},
     shown,
 };
-use vertebra_kit::resilience::Router;
-use vertebra_models::Provider;
+use vertebra_kit::{resilience::Router, summary::Window};
+use vertebra_models::{Provider, windows};
 
 use super::{Places, World};
 
@@ -28,12 +28,24 @@ struct Inner {
     settings: ModelSettings,
     world: World,
     folder: PathBuf,
+    window: Window,
 }
 
 impl Models {
     pub(super) fn new(first: SharedModel, settings: &ModelSettings, world: &World, folder: &Path) -> Self {
+        let window = Window::new(tokens(&first.id()));
         let (router, settings) = (RwLock::new(Router::new(first)), settings.clone());
-        Self(Arc::new(Inner { router, settings, world: world.clone(), folder: folder.to_owned() }))
+        Self(Arc::new(Inner { router, settings, world: world.clone(), folder: folder.to_owned(), window }))
+    }
+
+    /// Returns what the model in use can read.
+    pub(crate) fn window(&self) -> &Window {
+        &self.0.window
+    }
+
+    /// Records that this model is in use from now on.
+    pub(crate) fn use_now(&self, model: &ModelId) {
+        self.0.window.set(tokens(model));
     }
 
     fn router(&self) -> Router {
@@ -101,6 +113,11 @@ impl Models {
         *router = router.clone().with(driver);
         Ok(id)
     }
+}
+
+/// Returns how many tokens a model can read at once, as far as is known.
+fn tokens(model: &ModelId) -> u64 {
+    windows::window(model).unwrap_or(windows::UNKNOWN)
 }
 
 impl Model for Models {

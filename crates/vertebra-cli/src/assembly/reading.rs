@@ -4,7 +4,7 @@ use vertebra::{Attach as _, BeforeToolUse, Capability, Kit, MatchCall as _, allo
 use vertebra_kit::{
     GitPaths,
     bash::{
-        CWD,
+        CWD, Reading,
         policy::{Decision, Ground, judge},
     },
 };
@@ -50,6 +50,12 @@ impl Capability for FreeReading {
         .priority(900)
         .fail_open();
     }
+}
+
+/// Returns which commands may run at the same time as others that only read.
+pub(super) fn reading(ground: &Ground) -> Reading {
+    let ground = ground.clone();
+    Reading::by(move |command| only_reads(command, &ground))
 }
 
 /// Returns whether a command is simple enough to analyse and only reads.

@@ -90,6 +90,7 @@ pub(crate) fn replayed(
         servers: Vec::new(),
         stand_ins: tools.into_iter().map(StandIn).collect(),
         journal: None,
+        outputs: None,
     };
     let assembled = build(parts, options, &world, |_, _| Some(Nobody))?;
     if chat {

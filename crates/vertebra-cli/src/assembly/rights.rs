@@ -1,6 +1,9 @@
 //! Permissions, sandbox and redaction, from settings and the environment.
 
-use std::path::{Path, PathBuf};
+use std::{
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, bail};
 use vertebra_bridge::{
@@ -8,7 +11,7 @@ use vertebra_bridge::{
     settings::{self, ModelSettings, SandboxSettings, Settings},
 };
 use vertebra_kit::{
-    bash::{Sandbox, sandbox},
+    bash::{Outputs, Sandbox, sandbox},
     permissions::{Permissions, PermissionsError, RuleTexts},
     redaction::{Redaction, RedactionError},
 };
@@ -43,6 +46,24 @@ pub(super) fn sandbox(settings: &SandboxSettings) -> Sandbox {
     sandbox.write.extend(write.iter().map(|said| said.value.clone().into()));
     sandbox.deny_read.extend(deny_read.iter().map(|said| said.value.clone().into()));
     sandbox
+}
+
+/// Returns where the whole output of commands is kept. It stays with the session, if that is recorded.
+pub(super) fn outputs(world: &World, keep: bool, warnings: &mut Vec<String>) -> Option<Outputs> {
+    let folder = outputs_folder(world)?;
+    match std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder) {
+        Ok(()) => Some(Outputs { keep, ..Outputs::in_folder(folder) }),
+        Err(error) => {
+            let why = format!("{}: {error}", folder.display());
+            warnings.push(format!("long outputs of commands are not kept whole: cannot create {why}"));
+            None
+        }
+    }
+}
+
+/// Returns the folder in which the output of commands is kept, in a folder for each session.
+pub(crate) fn outputs_folder(world: &World) -> Option<PathBuf> {
+    Some(world.state.as_ref()?.join("outputs"))
 }
 
 /// Returns the folders of this program that lie in the working folder, relative to it. An agent must not write its own

@@ -70,6 +70,7 @@ pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
         };
         if let Some(past) = &wanted {
             past.prepare(&mut options.agent);
+            past.end_survivors()?;
         }
         let (mut desk, assembled) =
             Desk::open(&options.agent, &Show { output: Output::Text, quiet: false, include_hooks: false }).await?;

@@ -37,6 +37,7 @@ impl ModelSwitch {
     /// Switches to this model.
     pub(super) async fn choose(&self, name: &str) -> anyhow::Result<()> {
         let chosen = self.models.choose(name, &self.now()).await?;
+        self.models.use_now(&chosen);
         *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = chosen;
         Ok(())
     }

@@ -94,6 +94,15 @@ pub(crate) enum Left {
 impl Desk {
     /// Assembles the agent and takes over the terminal.
     pub(crate) async fn open(options: &AgentOptions, show: &Show) -> anyhow::Result<(Self, Assembled)> {
+        Self::open_with(options, show, |_| Vec::new()).await
+    }
+
+    /// Assembles the agent and takes over the terminal. `warn` returns further warnings about what the agent is given.
+    pub(crate) async fn open_with(
+        options: &AgentOptions,
+        show: &Show,
+        warn: impl FnOnce(&Assembled) -> Vec<String>,
+    ) -> anyhow::Result<(Self, Assembled)> {
         let &Show { output, quiet, include_hooks } = show;
         let events = if include_hooks { Events::All } else { Events::WithoutHooks };
         let world = World::of_process();
@@ -115,6 +124,8 @@ impl Desk {
             Some(Person { inbox, here })
         })
         .await?;
+        let warnings = warn(&assembled);
+        assembled.warnings.extend(warnings);
         let clock = Arc::new(SystemClock::default());
         let mut desk = Self {
             terminal: Terminal::open(canvas)?,

@@ -151,8 +151,14 @@ pub(crate) async fn work(mut desk: Desk, mut session: Session, first: First) -> 
 }
 
 async fn begin(options: &Options) -> anyhow::Result<(Prompt, Desk, Assembled)> {
-    let prompt = prompt::prompt(&options.task, &options.file, &options.image)?;
-    let (desk, assembled) = Desk::open(&options.agent, &options.show).await?;
+    let given = prompt::given(&options.task, &options.file, &options.image)?;
+    let mut prompt = Prompt::default();
+    let (desk, assembled) = Desk::open_with(&options.agent, &options.show, |assembled| {
+        let left_out;
+        (prompt, left_out) = given.prompt(assembled.models.window().tokens());
+        left_out
+    })
+    .await?;
     Ok((prompt, desk, assembled))
 }
 

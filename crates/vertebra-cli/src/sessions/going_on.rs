@@ -129,6 +129,7 @@ async fn open(
         bail!("--no-journal cannot be used here: a session is continued in its journal");
     }
     past.prepare(&mut going.agent);
+    past.end_survivors()?;
     let (desk, assembled) = Desk::open(&going.agent, &going.show).await?;
     let session = begin(&assembled).await?;
     Ok((desk, session))

@@ -5,11 +5,13 @@ use std::path::Path;
 use anyhow::Context as _;
 use vertebra::{Agent, Entry, JournalError, JournalFault, Session};
 use vertebra_journal::{SessionRow, Store, Wanted};
+use vertebra_kit::bash::Outputs;
 use vertebra_models::Provider;
 
 use crate::{
-    assembly::{World, journal_options, journal_path, journal_settings},
+    assembly::{World, agrees_to, journal_options, journal_path, journal_settings, outputs_folder},
     options::AgentOptions,
+    view::text::on_one_line,
 };
 
 /// Opens the journal for reading. Returns `None` if nothing was ever recorded.
@@ -60,6 +62,23 @@ impl Past {
         }
     }
 
+    /// Names the commands that outlived the process that ran this session, and offers to end them.
+    pub(crate) fn end_survivors(&self) -> anyhow::Result<()> {
+        let world = World::of_process();
+        let Some(folder) = outputs_folder(&world) else { return Ok(()) };
+        for survivor in Outputs::in_folder(folder).survivors(&self.row.session_id) {
+            let pids = survivor.pids().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+            let command = on_one_line(&survivor.command);
+            eprintln!("still running from the process that was killed: `{command}` (pid {pids})");
+            if !world.is_interactive {
+                eprintln!("end it with `kill -9 {pids}`");
+            } else if agrees_to("End it?")? {
+                eprintln!("{}", if survivor.end() { "ended" } else { "it could not be ended" });
+            }
+        }
+        Ok(())
+    }
+
     /// Resumes it.
     pub(crate) async fn resume(&self, agent: &Agent) -> anyhow::Result<Session> {
         Ok(agent.resume(&self.row.session_id).await.map_err(explained)?)
@@ -68,6 +87,17 @@ impl Past {
     /// Reads all its facts.
     pub(crate) fn lines(&self) -> Result<Vec<Entry>, JournalError> {
         self.store.lines(&self.row.session_id)?.collect()
+    }
+}
+
+/// Deletes the outputs of commands that were kept for sessions that are deleted.
+pub(super) fn forget_outputs<'a>(sessions: impl IntoIterator<Item = &'a str>) {
+    let Some(folder) = outputs_folder(&World::of_process()) else { return };
+    let outputs = Outputs::in_folder(folder);
+    for session in sessions {
+        if let Err(error) = outputs.forget(session) {
+            eprintln!("cannot delete the outputs of session {}: {error}", on_one_line(session));
+        }
     }
 }
 

@@ -100,6 +100,7 @@ fn agreed(question: &str, yes: bool) -> anyhow::Result<bool> {
 }
 
 fn told(pruned: &Pruned, json: bool) -> anyhow::Result<ExitCode> {
+    past::forget_outputs(pruned.sessions.iter().map(|row| &*row.session_id));
     if crate::programs::read_it(json) {
         crate::programs::print(pruned)?;
     } else {

@@ -74,13 +74,14 @@ pub(crate) fn preview(call: &ToolCall, result: &ToolResult, much: Much) -> Vec<R
             let style = if result.status == ToolStatus::Blocked { RED } else { PLAIN };
             output(&result.output, style, 2, 4)
         }
-        (ToolStatus::Done, _) if !result.success => output(said(result), PLAIN, 2, 8),
+        (ToolStatus::Done, _) if !result.success => printed(result, PLAIN, 2, 8),
+        (ToolStatus::Cancelled, Much::Some) if &*call.tool == "bash" => printed(result, DIM, 2, 8),
         (ToolStatus::Cancelled | ToolStatus::NotRun, _) | (ToolStatus::Done, Much::Little) => Vec::new(),
         (ToolStatus::Done, Much::Some) => match &*call.tool {
             "todo_write" => checklist(&result.data).unwrap_or_default(),
             "read_file" => Vec::new(),
             "write_file" | "edit_file" => diff(result).map(|diff| diff.rows(MAX_DIFF)).unwrap_or_default(),
-            "bash" => output(said(result), DIM, 2, 3),
+            "bash" => printed(result, DIM, 2, 3),
             _ => output(said(result), DIM, 3, 0),
         },
     }
@@ -90,12 +91,39 @@ fn diff(result: &ToolResult) -> Option<Diff<'_>> {
     result.data.get("diff").and_then(Value::as_str).map(Diff::read)
 }
 
+/// Returns the first and last lines that a command printed, the number of lines between them, and where all of them are.
+fn printed(result: &ToolResult, style: Style, head: usize, tail: usize) -> Vec<Row> {
+    let about = &result.data["output"];
+    let notes: Vec<&str> = about["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let text = said(result);
+    if notes.is_empty() {
+        return output(text, style, head, tail);
+    }
+    let lines: Vec<&str> = text.lines().filter(|line| !notes.contains(line)).collect();
+    let shown = output(&lines.join("\n"), style, head, tail);
+    // What the model did not read counts, too.
+    let left_out = about["lines"].as_u64().and_then(|all| usize::try_from(all).ok()).unwrap_or(lines.len());
+    let shown = match lines.len().checked_sub(head + tail) {
+        Some(2..) => {
+            let missing = left_out.saturating_sub(head + tail);
+            let between = Row::default().with(DIM, more(missing, "line"));
+            let (before, after) = (shown[..head].to_vec(), shown[head + 1..].to_vec());
+            [before, vec![between], after].concat()
+        }
+        _ => shown,
+    };
+    let file = about["file"].as_str().map(|file| Row::default().with(DIM, format!("all of it: {}", visible(file))));
+    shown.into_iter().chain(file).collect()
+}
+
 /// Returns the output without the exit code, which the headline shows.
 fn said(result: &ToolResult) -> &str {
     let output = result.output.as_str();
     let output = match output.split_once('\n') {
         Some((first, rest)) if first.starts_with("exit code: ") => rest,
-        _ if output.starts_with("exit code: ") => "",
+        // Somebody stopped it.
+        Some(("cancelled", rest)) => rest.split_once('\n').map_or("", |(_ended, printed)| printed),
+        _ if output.starts_with("exit code: ") || output == "cancelled" => "",
         _ => output,
     };
     if output == "(no output)" { "" } else { output }

@@ -4,5 +4,6 @@ mod demo;
 mod explain;
 #[cfg(target_os = "linux")]
 mod hardening;
+mod processes;
 mod setup;
 mod terminal;

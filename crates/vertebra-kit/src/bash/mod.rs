@@ -18,27 +18,34 @@ mod capture;
 mod environment;
 mod folders;
 mod live;
+mod outputs;
 mod place;
 pub mod policy;
 mod process;
 mod report;
+mod running;
 pub mod sandbox;
 mod text;
 mod tool;
 
 use std::{
+    fmt,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
-use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _};
+use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _, Reach, SessionEnd};
 
 pub use environment::{Environment, PASSED, VARIABLES};
+pub use outputs::Outputs;
+pub(crate) use outputs::folder_name;
 pub use place::CWD;
 pub(crate) use place::here;
 pub use policy::BashPolicy;
 use policy::Ground;
 pub use report::STDERR;
+pub use running::Survivor;
 pub use sandbox::Sandbox;
 
 /// A tool `bash` that runs commands in one folder, in a sandbox where there is one.
@@ -66,6 +73,31 @@ pub struct Bash {
     pub judged: bool,
     /// What holds commands.
     pub sandbox: Sandbox,
+    /// Where the whole output of a command goes that is too long to show. Without it, what is not shown is lost.
+    pub outputs: Option<Outputs>,
+    /// Which commands only read: they run at the same time as calls next to them that only read, too. None, unless set.
+    pub reading: Option<Reading>,
+}
+
+/// Says which commands only read.
+#[derive(Clone)]
+pub struct Reading(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl Reading {
+    /// By a function of the command line. When in doubt, it says no.
+    pub fn by(only_reads: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(only_reads))
+    }
+
+    fn only_reads(&self, command: &str) -> bool {
+        (self.0)(command)
+    }
+}
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a function")
+    }
 }
 
 /// The name of the tool.
@@ -84,6 +116,8 @@ impl Default for Bash {
             environment: Environment::default(),
             judged: true,
             sandbox: Sandbox::default(),
+            outputs: None,
+            reading: None,
         }
     }
 }
@@ -120,6 +154,11 @@ impl Capability for Bash {
             self.policy().install(kit);
         }
         kit.add_hook(AfterToolUse.tool(TOOL), place::Remember).named("bash/cwd");
+        if let Some(outputs) = self.outputs.clone().filter(|outputs| !outputs.keep) {
+            kit.watch(SessionEnd, async move |cx| Ok(outputs.forget(&cx.at.run.session_id)?))
+                .named("bash/outputs")
+                .reach(Reach::Own);
+        }
         kit.tool(tool::BashTool::new(self));
     }
 }

@@ -83,30 +83,36 @@ impl Places {
         folders
     }
 
-    /// Where the next command of this session begins.
+    /// Where the next command of this session begins. With a remark it is not where the call was judged to begin.
     pub(super) fn begin(&self, state: &AgentState) -> Stand {
         match state.metadata().get(CWD).and_then(|cwd| cwd.as_str()) {
-            Some(cwd) => self.stand(Path::new(cwd)),
+            Some(cwd) if is_there(cwd) => self.stand(Path::new(cwd)),
+            Some(cwd) => self.back(Path::new(cwd), "is gone"),
             None => Stand { folder: self.home.path.clone(), remark: None },
         }
     }
 
+    fn back(&self, asked: &Path, why: &str) -> Stand {
+        let remark = format!("the folder {} {why}: commands go on in {}", asked.display(), self.home.path.display());
+        Stand { folder: self.home.path.clone(), remark: Some(remark) }
+    }
+
     /// A folder that was asked for, if commands may be there, and else the one they belong to.
     pub(super) fn stand(&self, asked: &Path) -> Stand {
-        let back = |why: &str| {
-            let remark =
-                format!("the folder {} {why}: commands go on in {}", asked.display(), self.home.path.display());
-            Stand { folder: self.home.path.clone(), remark: Some(remark) }
-        };
-        let Ok(folder) = asked.canonicalize() else { return back("is gone") };
+        let Ok(folder) = asked.canonicalize() else { return self.back(asked, "is gone") };
         if !folder.is_dir() {
-            back("is gone")
+            self.back(asked, "is gone")
         } else if self.writable().any(|place| folder.starts_with(place)) {
             Stand { folder, remark: None }
         } else {
-            back("is outside of what commands may write")
+            self.back(asked, "is outside of what commands may write")
         }
     }
+}
+
+/// Whether a folder that a command left is still there. A link in its place leads elsewhere.
+fn is_there(cwd: &str) -> bool {
+    Path::new(cwd).canonicalize().is_ok_and(|real| real == Path::new(cwd) && real.is_dir())
 }
 
 /// A file in which the shell notes its last folder. The command may write anything to it, so it is only a suggestion.
@@ -141,8 +147,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Keeps the folder for the next call of the session. A call that did not move leaves it, so parallel calls do not
-/// take back each other's `cd`.
+/// Keeps the folder for the next call of the agent.
 pub(super) struct Remember;
 
 impl Hook<AfterToolUse> for Remember {

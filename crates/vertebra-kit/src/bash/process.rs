@@ -14,7 +14,13 @@ use tokio::{
     time::Instant,
 };
 
-use super::{capture::Capture, live::Live, sandbox::Start, text};
+use super::{
+    capture::{Printed, Stream},
+    live::Live,
+    running::Running,
+    sandbox::Start,
+    text,
+};
 use crate::process::{Ending, Tree, attend};
 
 /// How long the word of a launcher may be.
@@ -26,8 +32,6 @@ pub(super) struct Ended {
     pub(super) took: Duration,
     /// What the launcher said first.
     pub(super) word: String,
-    pub(super) stdout: Capture,
-    pub(super) stderr: Capture,
 }
 
 pub(super) enum How {
@@ -49,14 +53,16 @@ impl How {
 pub(super) async fn run(
     command: &mut Command,
     limit: Duration,
-    (mut stdout, mut stderr): (Capture, Capture),
+    printed: &Printed,
     (live_out, live_err): (Live<'_>, Live<'_>),
     start: &Start,
+    running: &Running,
 ) -> io::Result<Ended> {
     let began = Instant::now();
     let input = if start.is_launched() { Stdio::piped() } else { Stdio::null() };
     let piped = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.process_group(0).spawn()?;
+    running.began(child.id());
     let (input, out, mut err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     // A supervisor lives until this end of its input is closed, and takes all that the command started with it.
     let tree = match input {
@@ -68,7 +74,7 @@ pub(super) async fn run(
         if let (Some(err), true) = (&mut err, start.is_launched()) {
             word = first_line(err).await;
         }
-        tokio::join!(pump(out, &mut stdout, live_out), pump(err, &mut stderr, live_err));
+        tokio::join!(pump(out, (printed, Stream::Stdout), live_out), pump(err, (printed, Stream::Stderr), live_err));
         Ok(())
     };
     let how = match attend::<Infallible>(&mut child, tree, limit, talk).await? {
@@ -76,7 +82,7 @@ pub(super) async fn run(
         Ending::TimedOut => How::TimedOut,
         Ending::Broken(never) => match never {},
     };
-    Ok(Ended { how, took: began.elapsed(), word, stdout, stderr })
+    Ok(Ended { how, took: began.elapsed(), word })
 }
 
 /// What comes before the first line end. Read byte by byte, because the rest belongs to the command.
@@ -92,14 +98,14 @@ async fn first_line(from: &mut (impl AsyncRead + Unpin)) -> String {
 }
 
 /// Reads until the end, in bounded memory. An error ends the stream like an end.
-async fn pump(from: Option<impl AsyncRead + Unpin>, into: &mut Capture, mut live: Live<'_>) {
+async fn pump(from: Option<impl AsyncRead + Unpin>, (printed, stream): (&Printed, Stream), mut live: Live<'_>) {
     let Some(mut from) = from else { return };
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(count) = from.read(&mut buffer).await {
         if count == 0 {
             break;
         }
-        into.push(&buffer[..count]);
+        printed.push(stream, &buffer[..count]);
         live.push(&buffer[..count]);
     }
     live.finish();

@@ -5,22 +5,27 @@ use std::{path::Path, time::Duration};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use vertebra::{Args, Invocation, Tool, ToolError, ToolOutput, ToolSpec};
+use vertebra::{AgentState, Args, Invocation, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::{
     Bash, TOOL,
-    capture::Capture,
+    capture::Printed,
     folders::Folders,
     live::Live,
-    place::{Note, Places},
+    outputs::Recorder,
+    place::{CWD, Note, Places},
     process::{self, How},
-    report,
+    report::{Why, report},
+    running::Running,
     sandbox::Tried,
 };
 use crate::denied::DeniedReads;
 
 /// How long a command may be. A program takes no longer argument than 128 KiB.
 const COMMAND_BYTES: usize = 100 * 1024;
+
+/// The exit code of a command that was not run, as shells use it.
+const NOT_RUN: i32 = 126;
 
 const DESCRIPTION: &str = "Runs a command in bash and returns its exit code, stdout and stderr. The folder that `cd` \
     leaves is where the next command begins; nothing else of the shell is kept. There is no input. Processes left in the \
@@ -59,6 +64,18 @@ impl Tool for BashTool {
         let Input { command, timeout_ms, .. } = args.parse()?;
         self.run(&command, timeout_ms.map(Duration::from_millis), &invocation).await
     }
+
+    fn folder(&self, state: &AgentState) -> Option<String> {
+        state.metadata().get(CWD)?.as_str().map(str::to_owned)
+    }
+
+    /// One that may go to another folder is not overlapped: the next command begins there.
+    fn only_reads(&self, args: &Args) -> bool {
+        let Some(command) = args.text("command") else { return false };
+        let moves = |word: &str| matches!(word, "cd" | "pushd" | "popd");
+        let reads = self.bash.reading.as_ref().is_some_and(|reading| reading.only_reads(command));
+        reads && !command.split(|letter: char| !letter.is_alphanumeric()).any(moves)
+    }
 }
 
 impl BashTool {
@@ -71,8 +88,8 @@ impl BashTool {
         let bash = &self.bash;
         check(text)?;
         let folder = bash.folder.as_deref().unwrap_or_else(|| Path::new(invocation.working_directory()));
-        let state = invocation.state().await;
-        let variables = bash.environment.variables().and_noted(&state);
+        let state = invocation.state();
+        let variables = bash.environment.variables().and_noted(state);
         let session = &invocation.run().info().session_id;
         let places = Places::new(&self.folders, session, folder, bash.sandbox.write_besides(&variables, folder));
         let places = places.map_err(|(path, error)| {
@@ -83,23 +100,31 @@ impl BashTool {
         let temporary = variables.temporary();
         let note = Note::in_folder(&temporary)
             .map_err(|error| ToolError::new(format!("nothing can be written to {}: {error}", temporary.display())))?;
-        let begin = places.begin(&state);
-        let denied = DeniedReads::noted(&state)
+        let begin = places.begin(state);
+        if let Some(why) = &begin.remark {
+            return Ok(not_run(why, &begin.folder));
+        }
+        let denied = DeniedReads::noted(state)
             .map_err(|error| ToolError::new(format!("what may not be read is not known: {error}")))?;
         let limit = timeout.unwrap_or(bash.timeout).min(bash.max_timeout);
+        let place = bash.outputs.as_ref().map(|outputs| outputs.open(session)).transpose();
+        let place = place.map_err(|error| ToolError::new(format!("there is no place to keep the output: {error}")))?;
         let mut tried = Tried::default();
-        let (start, ended) = loop {
+        let (start, printed, ended) = loop {
             let start = bash.sandbox.hold(&variables, &places, &denied, &tried)?;
+            let running = Running::new(place.as_deref(), invocation.key(), text);
             let mut command = start.command(&shell);
             command.args(["--noprofile", "--norc", "-c"]).arg(note.script(text)).current_dir(&begin.folder);
-            command.env_clear().envs(&variables.0);
-            let captures = (Capture::of(bash.stdout_bytes), Capture::of(bash.stderr_bytes));
+            command.env_clear().envs(&variables.0).envs(running.variable());
+            let record = Recorder::new(place.clone(), bash.head_bytes + bash.tail_bytes);
+            let printed = Printed::new(bash.stdout_bytes, bash.stderr_bytes, record);
+            self.if_cut_short(invocation, &printed, start.remark.as_slice());
             let live = (Live::new(invocation, bash.stdout_bytes), Live::new(invocation, bash.stderr_bytes));
-            let ended = process::run(&mut command, limit, captures, live, &start)
+            let ended = process::run(&mut command, limit, &printed, live, &start, &running)
                 .await
                 .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
             if !start.try_another(&ended.word, &mut tried) {
-                break (start, ended);
+                break (start, printed, ended);
             }
         };
         if let How::Exited(_) = ended.how {
@@ -107,24 +132,42 @@ impl BashTool {
         }
         let noted = note.read().unwrap_or_default();
         let end = places.stand(noted.strip_suffix('\n').map_or(&begin.folder, |noted| Path::new(noted)));
-        let before: Vec<String> = start.remark.clone().into_iter().chain(begin.remark.clone()).collect();
-        let text = report::text(bash, &ended, limit, &before, end.remark.as_slice());
+        let streams = printed.streams();
+        let said =
+            report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), end.remark.as_slice());
         match ended.how {
-            How::TimedOut => Err(ToolError::new(text)),
+            How::TimedOut => Err(ToolError::new(said.text)),
             How::Exited(_) => Ok(ToolOutput {
-                text,
+                text: said.text,
                 exit_code: ended.how.code(),
                 data: json!({
-                    "stdout_bytes": ended.stdout.total(),
-                    "stderr_bytes": ended.stderr.total(),
+                    "stdout_bytes": streams.stdout.total(),
+                    "stderr_bytes": streams.stderr.total(),
+                    "output": said.output,
                     "duration_ms": u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
                     "cwd": end.folder.to_string_lossy(),
-                    "moved": begin.remark.is_some() || end.folder != begin.folder,
+                    "moved": end.folder != begin.folder,
                     "sandbox": start.state,
                 }),
             }),
         }
     }
+
+    /// Whoever ends the run, or the call, still reads what the command has printed so far.
+    fn if_cut_short(&self, invocation: &Invocation, printed: &Printed, before: &[String]) {
+        let (bash, printed, before) = (self.bash.clone(), printed.clone(), before.to_vec());
+        invocation.if_cut_short(move || {
+            let said = report(&bash, &Why::CutShort, &printed.streams(), &before, &[]);
+            ToolOutput { text: said.text, exit_code: None, data: json!({ "output": said.output }) }
+        });
+    }
+}
+
+/// A command whose folder is gone is not run: it was judged there, and means something else where commands go on.
+fn not_run(why: &str, folder: &Path) -> ToolOutput {
+    let text = format!("exit code: {NOT_RUN}\n[{why}; the command was not run: run it again]");
+    let data = json!({ "cwd": folder.to_string_lossy(), "moved": true });
+    ToolOutput { text, exit_code: Some(NOT_RUN), data }
 }
 
 fn check(command: &str) -> Result<(), ToolError> {

@@ -178,7 +178,10 @@ impl Job {
         }
         // By the letters first, as guards read it; from the folder on, by handles.
         let absolute = plain(&Path::new(&*self.working_directory).join(path));
-        let found = self.access.roots().find_map(|root| Some((root, root.below(&absolute)?)));
+        let own = crate::bash::folder_name(&self.session);
+        let may = |root: &Root, way: &Path| root.may() != May::ReadOwn || way.starts_with(&own);
+        let found =
+            self.access.roots().find_map(|root| Some((root, root.below(&absolute).filter(|way| may(root, way))?)));
         let Some((root, way)) = found else { return self.outside(&absolute) };
         let (root, asked) = (root.clone(), way.to_owned());
         if self.access.denied.hold(way) {
@@ -227,7 +230,7 @@ impl Job {
     /// The place that a path means, to write there: the open folder, which is the one that was judged, and a name.
     pub(super) fn target_to_write(&self, path: &str) -> Result<Target, ToolError> {
         let target = self.target(path)?;
-        if target.root.may() == May::Read {
+        if target.root.may() != May::Write {
             return Err(target.place.says("may be read, not written"));
         }
         target.check(self, None, Use::Change)?;

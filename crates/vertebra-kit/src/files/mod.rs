@@ -119,6 +119,13 @@ impl Files {
         Ok(self)
     }
 
+    /// The folder where the whole [output of commands](crate::bash::Outputs) is kept: each session may read its own, by
+    /// absolute path.
+    pub fn outputs(mut self, folder: impl AsRef<Path>) -> Result<Self, FilesError> {
+        self.access.others.push(Root::open(folder.as_ref(), May::ReadOwn)?);
+        Ok(self)
+    }
+
     /// Takes what matches, and all that is in it, away from all six tools. It is judged by what a path leads to, so no
     /// link and no search leads there.
     ///
@@ -217,8 +224,10 @@ impl Capability for Files {
         let seen = self.access.bounds.seen;
         let access = Arc::new(self.access);
         kit.working_directory(access.home.name().to_string_lossy());
-        if !access.others.is_empty() {
-            let names: Vec<String> = access.others.iter().map(|root| show(root.name())).collect();
+        // A session that has something in a folder of its own is told so when it does.
+        let others: Vec<&Root> = access.others.iter().filter(|root| root.may() == May::Read).collect();
+        if !others.is_empty() {
+            let names: Vec<String> = others.iter().map(|root| show(root.name())).collect();
             kit.instruct(format!("Files in these folders can be read too, by absolute path: {}.", names.join(", ")));
         }
         let spec = ToolSpec::new;

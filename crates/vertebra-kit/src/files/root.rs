@@ -27,6 +27,8 @@ const MAX_LINKS: usize = 40;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum May {
     Read,
+    /// Read what is in the folder named after the session.
+    ReadOwn,
     Write,
 }
 

@@ -83,7 +83,7 @@ impl<I: DeserializeOwned + Send + 'static> Tool for FileTool<I> {
         // When nobody waits for this any more, the thread hears of it and ends.
         let _left = left.clone().drop_guard();
         let consent = Consent::Given(invocation.approved().map(str::to_owned));
-        let job = self.job(invocation.run(), &invocation.state().await, left, consent)?;
+        let job = self.job(invocation.run(), invocation.state(), left, consent)?;
         let work = self.work;
         let work = move || {
             job.access.look_for_denied();

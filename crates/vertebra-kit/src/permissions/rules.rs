@@ -395,6 +395,7 @@ fn call_of(spec: &ToolSpec, args: &Args) -> Call {
         malformed: None,
         time_limit: None,
         recent_tools: Arc::default(),
+        folder: None,
     }
 }
 

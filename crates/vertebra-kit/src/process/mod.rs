@@ -1,6 +1,7 @@
 //! Programs of others: found, started in a group of their own, and ended together with all that they started.
 
 mod attend;
+mod known;
 mod resident;
 mod tree;
 
@@ -15,6 +16,7 @@ pub use self::{
     tree::Tree,
 };
 
+pub(crate) use self::known::{Process, with_variable};
 #[cfg(target_os = "linux")]
 pub(crate) use self::tree::descendants;
 

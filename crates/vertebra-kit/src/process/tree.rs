@@ -1,8 +1,10 @@
 //! A process and everything it started, ended as one.
 
-use std::{any::Any, collections::HashSet, fs, time::Duration};
+use std::{any::Any, collections::HashSet, time::Duration};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::Process;
 
 /// How long processes may tidy up between being asked to end and being killed.
 const GRACE: Duration = Duration::from_millis(200);
@@ -52,7 +54,7 @@ impl Drop for Tree {
 /// Killed when dropped: also if the runtime goes down while a task waits.
 struct Doomed {
     leader: Pid,
-    strays: Vec<Stray>,
+    strays: Vec<Process>,
     lifeline: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -71,8 +73,8 @@ impl Doomed {
     /// What fails here is gone already.
     fn signal(&self, signal: Signal) {
         _ = kill_process_group(self.leader, signal);
-        for stray in self.strays.iter().filter(|stray| stray.is_alive()) {
-            _ = kill_process(stray.pid, signal);
+        for stray in &self.strays {
+            stray.signal(signal);
         }
     }
 }
@@ -86,46 +88,18 @@ impl Drop for Doomed {
     }
 }
 
-/// A process by its number and its start, because numbers are used again.
-#[derive(Clone, Copy, PartialEq)]
-struct Stray {
-    pid: Pid,
-    parent: i32,
-    started: u64,
-}
-
-impl Stray {
-    fn read(pid: i32) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name of the program is in brackets and may contain anything, brackets too.
-        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-        let (parent, started) = (fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?);
-        Some(Self { pid: Pid::from_raw(pid)?, parent, started })
-    }
-
-    fn is_alive(&self) -> bool {
-        Self::read(self.pid.as_raw_nonzero().get()).is_some_and(|now| now.started == self.started)
-    }
-}
-
-/// All processes. None where there is no `/proc`.
-fn everybody() -> impl Iterator<Item = Stray> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes.filter_map(|entry| Stray::read(entry.file_name().to_str()?.parse().ok()?))
-}
-
 /// Every process below this one, also those that left its group.
-fn family(leader: Pid) -> Vec<Stray> {
-    let mut others: Vec<Stray> = everybody().collect();
+fn family(leader: Pid) -> Vec<Process> {
+    let mut others: Vec<(Process, i32)> = Process::all().collect();
     let mut found = Vec::new();
     let mut family = HashSet::from([leader.as_raw_nonzero().get()]);
     loop {
-        let (children, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|stray| family.contains(&stray.parent));
+        let (children, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|(_, parent)| family.contains(parent));
         if children.is_empty() {
             return found;
         }
-        family.extend(children.iter().map(|child| child.pid.as_raw_nonzero().get()));
-        found.extend(children);
+        family.extend(children.iter().map(|(child, _)| child.pid()));
+        found.extend(children.into_iter().map(|(child, _)| child));
         others = rest;
     }
 }
@@ -133,5 +107,5 @@ fn family(leader: Pid) -> Vec<Stray> {
 /// Every process below this one.
 #[cfg(target_os = "linux")]
 pub(crate) fn descendants(of: Pid) -> Vec<Pid> {
-    family(of).into_iter().map(|stray| stray.pid).collect()
+    family(of).into_iter().filter_map(|process| Pid::from_raw(process.pid())).collect()
 }

@@ -11,6 +11,11 @@ mod offload;
 mod plan;
 mod summariser;
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
 pub(crate) use cut::head_and_tail;
 pub use offload::Offload;
 pub use plan::summary_in;
@@ -60,7 +65,7 @@ pub struct Summarisation {
 }
 
 /// When a conversation is made shorter. One of less than 1000 tokens never is.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Trigger {
     /// When it has more tokens than this.
     Tokens(u64),
@@ -71,6 +76,34 @@ pub enum Trigger {
         /// The share, from 0 to 1.
         share: f64,
     },
+    /// When it fills more than this share of what the model in use can read, which may change.
+    InUse {
+        /// What the model can read.
+        window: Window,
+        /// The share, from 0 to 1.
+        share: f64,
+    },
+}
+
+/// What the model in use can read, in tokens. A clone is another handle to the same number.
+#[derive(Debug, Clone)]
+pub struct Window(Arc<AtomicU64>);
+
+impl Window {
+    /// So many tokens, until it is set again.
+    pub fn new(tokens: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(tokens)))
+    }
+
+    /// Another model is in use.
+    pub fn set(&self, tokens: u64) {
+        self.0.store(tokens, Ordering::Relaxed);
+    }
+
+    /// How many tokens the model can read.
+    pub fn tokens(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// What becomes of results that were given twice.
@@ -111,9 +144,10 @@ impl Default for Summarisation {
 
 impl Summarisation {
     fn threshold(&self) -> u64 {
-        match self.trigger {
-            Trigger::Tokens(tokens) => tokens,
-            Trigger::Share { window, share } => part(window, share),
+        match &self.trigger {
+            Trigger::Tokens(tokens) => *tokens,
+            Trigger::Share { window, share } => part(*window, *share),
+            Trigger::InUse { window, share } => part(window.tokens(), *share),
         }
     }
 
@@ -137,6 +171,13 @@ impl Summarisation {
             return Ok(cheap);
         }
         let mut plan = room.plan(messages);
+        if plan.left_out > 0 {
+            let message = format!(
+                "the conversation is too long for the model: {} characters of your prompts were left out of what it reads",
+                plan.left_out
+            );
+            run.notify(state, "summary", message).await?;
+        }
         if plan.middle.is_empty() {
             let before = plan.before.take();
             return Ok(room.assemble(plan, before));
@@ -217,7 +258,11 @@ fn install_offload(offload: Offload, kit: &mut Kit) {
     kit.tool(ReadOffloaded(shelf));
     // If it cannot be kept, it stays in the conversation, as long as that lets it be.
     kit.on(
-        AfterToolUse.when(move |used| used.result.output.len() > over && !PAGED.contains(&&*used.call.tool)),
+        // What a tool has shortened itself says so.
+        AfterToolUse.when(move |used| {
+            let kept = used.result.data.get("output").is_some_and(serde_json::Value::is_object);
+            used.result.output.len() > over && !PAGED.contains(&&*used.call.tool) && !kept
+        }),
         async move |cx| {
             let before = cx.state().metadata().read(OFFLOADED)?.unwrap_or_default();
             if let Some((number, preview)) = keeping.put(&cx.at.run.session_id, before, &cx.result.output).await? {

@@ -26,6 +26,8 @@ pub(super) struct Plan {
     pub(super) latest: Option<Message>,
     /// What is recent.
     pub(super) tail: Vec<Message>,
+    /// How many characters of prompts do not fit.
+    pub(super) left_out: usize,
 }
 
 /// How much of each part stays. All parts together stay under the target, with room for what counting rounds off.
@@ -87,8 +89,13 @@ impl Room<'_> {
         {
             plan.latest = Some(plan.middle.remove(at));
         }
-        plan.first = plan.first.map(|first| self.fit(first, self.prompt()));
-        plan.latest = plan.latest.map(|latest| self.fit(latest, self.prompt()));
+        for prompt in [&mut plan.first, &mut plan.latest] {
+            let Some(whole) = prompt.take() else { continue };
+            let before = whole.text().chars().count();
+            let fitting = self.fit(whole, self.prompt());
+            plan.left_out += before.saturating_sub(fitting.text().chars().count());
+            *prompt = Some(fitting);
+        }
         plan
     }
 

@@ -78,6 +78,7 @@ fn sample_call(tool: &str, args: Value) -> Call {
         time_limit: None,
         malformed,
         recent_tools: Arc::default(),
+        folder: None,
     }
 }
 

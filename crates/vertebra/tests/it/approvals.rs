@@ -101,14 +101,14 @@ async fn a_fixed_approver_answers_in_turn() {
 async fn a_guard_knows_what_is_known_of_a_tool() {
     let told = story(&one_call(), |b| {
         b.guard(BeforeToolUse, async |cx| match cx.scope().tool_spec(&cx.tool) {
-            Some(spec) if spec.read_only => proceed(),
-            Some(_) => deny("it changes something"),
+            Some(spec) if spec.read_only => deny("it only reads"),
+            Some(_) => proceed(),
             None => deny("nobody has it"),
         })
         .named("reader");
     })
     .await;
-    assert_eq!(told[2], "ls: blocked by reader: it changes something");
+    assert_eq!(told[2], "ls: blocked by reader: it only reads");
 }
 
 #[tokio::test]

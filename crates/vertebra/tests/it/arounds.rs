@@ -293,5 +293,5 @@ async fn a_call_cut_short_by_its_around_still_ends_for_its_hooks() {
     })
     .await;
     assert_eq!(told[2..4], ["hang: `impatient` gave no answer within 60000 ms", "ls: files"]);
-    log.check(&["before hang", "before ls", "after hang: failed", "after ls: done"]);
+    log.check(&["before hang", "after hang: failed", "before ls", "after ls: done"]);
 }

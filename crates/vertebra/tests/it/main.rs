@@ -14,6 +14,7 @@ mod checks;
 mod children;
 mod limits;
 mod matching;
+mod order;
 mod parallel;
 mod replays;
 mod resume;

@@ -1,10 +1,10 @@
-//! Parallel calls: hooks one call at a time, in call order; tools at the same time.
+//! Calls that only read: hooks one call at a time, in call order; tools at the same time.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::{Barrier, Notify};
-use vertebra::{prelude::*, testing::Script};
+use vertebra::{ToolSpec, prelude::*, testing::Script};
 
 use super::support::*;
 
@@ -33,10 +33,13 @@ async fn tools_run_at_the_same_time_between_hooks_that_do_not() {
         log_hooks(b, &log);
         for name in ["a", "b", "c"] {
             let meeting = meeting.clone();
-            b.tool(tool(name, "meets the others", async move |_: Value, _| {
-                meeting.wait().await;
-                Ok("met")
-            }));
+            b.tool(
+                tool(name, "meets the others", async move |_: Value, _| {
+                    meeting.wait().await;
+                    Ok("met")
+                })
+                .with(ToolSpec::read_only),
+            );
         }
     })
     .await;
@@ -50,17 +53,23 @@ async fn results_and_hooks_after_come_in_call_order_even_if_a_later_tool_is_quic
     let told = story(&Script::new().calls([("slow", "{}"), ("quick", "{}")]).say("done"), |b| {
         log_hooks(b, &log);
         let (told, wait) = (log.clone(), slow.clone());
-        b.tool(tool("slow", "waits for the other", async move |_: Value, _| {
-            wait.notified().await;
-            told.add("slow ran");
-            Ok("late")
-        }));
+        b.tool(
+            tool("slow", "waits for the other", async move |_: Value, _| {
+                wait.notified().await;
+                told.add("slow ran");
+                Ok("late")
+            })
+            .with(ToolSpec::read_only),
+        );
         let told = log.clone();
-        b.tool(tool("quick", "is done first", async move |_: Value, _| {
-            told.add("quick ran");
-            slow.notify_one();
-            Ok("soon")
-        }));
+        b.tool(
+            tool("quick", "is done first", async move |_: Value, _| {
+                told.add("quick ran");
+                slow.notify_one();
+                Ok("soon")
+            })
+            .with(ToolSpec::read_only),
+        );
     })
     .await;
     assert_eq!(told[2..4], ["slow: late", "quick: soon"]);
@@ -72,10 +81,13 @@ async fn a_hook_after_a_call_runs_as_soon_as_those_of_earlier_calls_are_done() {
     let (log, last) = (Log::default(), Arc::new(Notify::new()));
     let go = last.clone();
     story(&Script::new().calls([("ls", "{}"), ("last", "{}")]).say("done"), |b| {
-        b.tool(tool("last", "ends when the first call has ended for its hooks", async move |_: Value, _| {
-            go.notified().await;
-            Ok("ok")
-        }));
+        b.tool(
+            tool("last", "ends when the first call has ended for its hooks", async move |_: Value, _| {
+                go.notified().await;
+                Ok("ok")
+            })
+            .with(ToolSpec::read_only),
+        );
         b.on(AfterToolUse.tool("ls"), async move |_| {
             last.notify_one();
             proceed()

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 use vertebra::{
-    AgentBuilder, Compactor, Kind, Messages, ModelError, Run, RunFailed, RunReport, StopReason, ToolStatus,
+    AgentBuilder, Compactor, Kind, Messages, ModelError, Run, RunFailed, RunReport, StopReason, ToolSpec, ToolStatus,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script, SequentialIds},
 };
@@ -229,7 +229,8 @@ pub(crate) async fn story(model: &Script, hooks: impl FnOnce(&mut AgentBuilder))
 pub(crate) async fn story_on(model: &Script, clock: &FakeClock, hooks: impl FnOnce(&mut AgentBuilder)) -> Vec<String> {
     let mut builder = agent_on(model, clock);
     let ran = Log::default();
-    builder.tool(logged("ls", "files", &ran)).tool(logged("cat", "meow", &ran));
+    let reading = |name, answer| logged(name, answer, &ran).with(ToolSpec::read_only);
+    builder.tool(reading("ls", "files")).tool(reading("cat", "meow"));
     builder.tool(RecordingTool::new("bad").failing("no luck"));
     hooks(&mut builder);
     let agent = builder.build().expect("an agent that fits together");

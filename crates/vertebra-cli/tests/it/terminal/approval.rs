@@ -20,6 +20,24 @@ fn one_key_says_yes() {
 }
 
 #[test]
+fn an_approved_command_runs_before_the_next_question_of_the_same_answer() {
+    let place = Place::new();
+    let call = |command: &str| json!({ "tool": "bash", "args": { "command": command } });
+    let turns = [json!({ "calls": [call("date +%s%N > one"), call("date +%s%N > two")] }), say("All done.")];
+    let mut person = place.sits("run", &turns, &["make both"]);
+    person.is_asked();
+    assert!(!place.path("one").exists());
+    person.types("y");
+    person.waits_for("> two");
+    person.is_asked();
+    // Nobody has answered the second question, and the first command is done.
+    assert!(!place.read("one").is_empty() && !place.path("two").exists(), "{}", person.sees());
+    person.types("y");
+    assert_eq!(person.waits_for_the_end(), 0);
+    assert!(place.read("one") < place.read("two"));
+}
+
+#[test]
 fn a_no_may_have_a_reason_that_the_model_reads() {
     let place = Place::new();
     let turns = [bash("touch made.txt"), json!({"expect": "rather not today", "say": "I left it."})];

@@ -159,3 +159,16 @@ fn without_colours_there_are_none() {
     assert!(!coloured, "{:?}", person.bytes());
     assert!(person.sees().contains("bold"), "{}", person.sees());
 }
+
+#[test]
+fn a_long_output_is_counted_whole_and_the_screen_says_where_it_is() {
+    let place = Place::new();
+    let mut person = place.sits("run", &[bash("seq 1 60000"), say("All counted.")], &["--mode=bypass", "count"]);
+    assert_eq!(person.waits_for_the_end(), 0);
+    let shown = person.sees();
+    assert!(shown.contains("… 59995 more lines"), "{shown}");
+    // A path that is wrapped is still one path.
+    let joined: String = shown.lines().map(str::trim).collect();
+    assert!(joined.contains("all of it: ") && joined.contains("/.local/state/vertebra/outputs/session-"), "{shown}");
+    assert!(!shown.contains("left out here") && !shown.contains("the whole output"), "{shown}");
+}

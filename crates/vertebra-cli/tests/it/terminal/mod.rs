@@ -8,3 +8,4 @@ mod pipes;
 pub(crate) mod pty;
 mod steering;
 mod stopping;
+mod surviving;

@@ -52,6 +52,25 @@ fn escape_stops_a_run_whose_person_can_say_what_to_do_instead() {
 }
 
 #[test]
+fn what_a_command_printed_before_escape_stays_and_the_model_reads_it() {
+    let place = Place::new();
+    let fifo = place.fifo("lives");
+    let turns = [
+        bash("echo found 3 of 9; sleep 300 > lives"),
+        json!({"expect": "found 3 of 9", "say": "Three of nine, then."}),
+    ];
+    let mut person = place.sits("chat", &turns, &["--mode=bypass", "search"]);
+    let lives = File::open(fifo).expect("the command runs");
+    person.waits_for("found 3 of 9");
+    person.types("\x1b");
+    waits_for_death(lives);
+    person.waits_for("stopped, the session is kept");
+    assert!(person.sees().contains("found 3 of 9"), "{}", person.sees());
+    person.types("what did you find?\r");
+    person.waits_for("Three of nine, then.");
+}
+
+#[test]
 fn ctrl_c_twice_leaves_and_gives_the_terminal_back() {
     let place = Place::new();
     let (mut person, lives) = at_work(&place, "run", &[]);

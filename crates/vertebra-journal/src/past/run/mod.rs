@@ -285,6 +285,9 @@ impl RunPast {
         let first = !std::mem::replace(&mut open.passed, true);
         if first {
             open.call.recent_tools = recent_tools;
+            // Where a tool keeps the folder that its calls start in, as `bash` does.
+            let folder = self.state.metadata().get(&format!("{}/cwd", open.call.tool));
+            open.call.folder = folder.and_then(|folder| folder.as_str()).map(Into::into);
         }
         let event = Event::BeforeToolUse(ToolAsked { at, call: open.call.clone() });
         let tool = open.call.tool.clone();
@@ -361,7 +364,7 @@ impl OpenCall {
         let ToolCall { id, tool, args, malformed } = call;
         let aliases = aliases.map(|of| of(&tool)).unwrap_or_default();
         let recent_tools = Arc::default();
-        let call = Call { call_id: id, tool, aliases, args, malformed, time_limit: None, recent_tools };
+        let call = Call { call_id: id, tool, aliases, args, malformed, time_limit: None, recent_tools, folder: None };
         Self { call, passed: false, attempts: 0, result: None }
     }
 }

@@ -45,10 +45,11 @@ fn busy(journal: impl Journal) -> AgentBuilder {
     builder.name("lead").journal(journal).approver(FixedApprover::yes());
     // Neither ends before both have begun.
     let both = std::sync::Arc::new(tokio::sync::Barrier::new(2));
-    builder.tool(tool("read", "reads", async move |_: serde_json::Value, _| {
+    let read = tool("read", "reads", async move |_: serde_json::Value, _| {
         both.wait().await;
         Ok("SECRET-OUTPUT")
-    }));
+    });
+    builder.tool(read.with(vertebra::ToolSpec::read_only));
     builder.tool(RecordingTool::new("rm"));
     builder.tool(RecordingTool::new("deploy").failing("no luck"));
     builder.tool(AgentTool::new("helper", "helps", helper));

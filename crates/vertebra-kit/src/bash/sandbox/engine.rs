@@ -46,6 +46,8 @@ pub(in crate::bash) struct Tried {
     pub(super) supervisor: Option<String>,
     /// Why bubblewrap could not begin.
     pub(super) bubblewrap: Option<String>,
+    /// Why nobody could see to the end of a command that nothing holds.
+    pub(super) attended: Option<String>,
 }
 
 impl Engine {

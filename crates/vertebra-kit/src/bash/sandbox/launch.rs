@@ -10,7 +10,7 @@ use std::{
     io::{IoSlice, Read as _, Write as _, stdin},
     mem::MaybeUninit,
     os::{
-        fd::{AsFd as _, RawFd},
+        fd::{AsFd as _, OwnedFd, RawFd},
         unix::process::CommandExt as _,
     },
     path::PathBuf,
@@ -165,6 +165,15 @@ fn become_command(
             answer => return Err(LaunchError::NoSupervisor(format!("it answered {answer:?}"))),
         }
     }
+    begin(supervisor, program, args)
+}
+
+/// Says that all is ready, and becomes the command.
+pub(super) fn begin(
+    supervisor: OwnedFd,
+    program: OsString,
+    args: impl Iterator<Item = OsString>,
+) -> Result<Infallible, LaunchError> {
     let mut supervisor = std::fs::File::from(supervisor);
     supervisor.write_all(HELD.as_bytes()).map_err(LaunchError::Supervisor)?;
     // Its word has to come before anything that the command prints.

@@ -10,6 +10,8 @@
 //! sandbox is [required](Sandbox::required). What the sandbox stops and what it does not: `docs/sandbox.md`.
 
 #[cfg(target_os = "linux")]
+mod attended;
+#[cfg(target_os = "linux")]
 mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod calls;
@@ -60,6 +62,12 @@ const ASKED: &str = "vertebra sandbox: launch";
 /// The first argument by which it knows that it is to become the command.
 const ENTER: &str = "vertebra sandbox: enter";
 
+/// The first argument by which a program knows that it is to see a command to its end, without any rules.
+const ATTEND: &str = "vertebra sandbox: attend";
+
+/// The first argument by which it knows that it is to become that command.
+const JOIN: &str = "vertebra sandbox: join";
+
 /// The line a launcher says once the rules hold. Any other says why they do not.
 const HELD: &str = "held";
 
@@ -82,6 +90,8 @@ pub fn launch_if_asked() {
         match args.nth(1) {
             Some(asked) if asked == ASKED => launch::launch(args),
             Some(asked) if asked == ENTER => launch::enter(args),
+            Some(asked) if asked == ATTEND => attended::attend(args),
+            Some(asked) if asked == JOIN => attended::join(args),
             _ => {}
         }
     }
@@ -166,7 +176,7 @@ impl Sandbox {
         tried: &Tried,
     ) -> Result<Start, ToolError> {
         if self.need == Need::Off {
-            return Ok(Start::bare("off".to_owned(), None));
+            return Ok(self.unheld("off".to_owned(), None, tried));
         }
         let way = self.way(variables, places, tried);
         let ((launcher, way), required) = match (way, self.need == Need::Required) {
@@ -174,7 +184,7 @@ impl Sandbox {
             (Err(NoWay::NotAsAsked(why)), _) => return Err(ToolError::new(format!("the command was not run: {why}"))),
             (Err(NoWay::Nothing(why)), true) => return Err(refusal(&why)),
             (Err(NoWay::Nothing(why)), false) => {
-                return Ok(Start::bare(format!("none: {why}"), Some(format!("no sandbox: {why}"))));
+                return Ok(self.unheld(format!("none: {why}"), Some(format!("no sandbox: {why}")), tried));
             }
         };
         if places.home().parent().is_none() {
@@ -214,8 +224,27 @@ impl Sandbox {
             let remark = format!("partial sandbox: it does not hold {lacking}");
             (format!("{held_by} without {lacking}"), Some(remark))
         };
-        let prefix = Prefix { launcher, rules: rules.to_text()?, minded: rules.minded, chance };
+        let words = vec![ASKED.into(), rules.to_text()?];
+        let prefix = Prefix { launcher, words, minded: rules.minded, chance };
         Ok(Start::held(prefix, state, remark))
+    }
+
+    /// How a program is started that nothing holds: it still ends when the agent does, if there is a launcher to see to that.
+    fn unheld(&self, state: String, remark: Option<String>, tried: &Tried) -> Start {
+        match self.launcher().filter(|_| cfg!(target_os = "linux") && tried.attended.is_none()) {
+            Some(launcher) => {
+                let words = vec![ATTEND.into()];
+                Start::held(Prefix { launcher, words, minded: false, chance: Chance::Attended }, state, remark)
+            }
+            None => Start::bare(state, remark),
+        }
+    }
+
+    /// The program that launches commands, if there is one.
+    fn launcher(&self) -> Option<PathBuf> {
+        // The very program that runs, even if its file was replaced meanwhile.
+        let own = || CAN_LAUNCH.load(Ordering::Acquire).then(|| PathBuf::from("/proc/self/exe"));
+        self.launcher.clone().or_else(own)
     }
 
     fn rules(&self, variables: &Variables, places: &Places, denied: &DeniedReads, way: &Way, minded: bool) -> Rules {
@@ -275,15 +304,10 @@ impl Sandbox {
 
     /// The launcher, and the way that is left to hold a command.
     fn way(&self, variables: &Variables, places: &Places, tried: &Tried) -> Result<(PathBuf, Way), NoWay> {
-        let launcher = match &self.launcher {
-            Some(launcher) => launcher.clone(),
-            // The very program that runs, even if its file was replaced meanwhile.
-            None if CAN_LAUNCH.load(Ordering::Acquire) => "/proc/self/exe".into(),
-            None => {
-                let why = "this program does not call `vertebra_kit::bash::sandbox::launch_if_asked()` in `main`";
-                return Err(NoWay::Nothing(why.to_owned()));
-            }
-        };
+        let launcher = self.launcher().ok_or_else(|| {
+            let why = "this program does not call `vertebra_kit::bash::sandbox::launch_if_asked()` in `main`";
+            NoWay::Nothing(why.to_owned())
+        })?;
         let way = self.engine.way(lacking(), bubblewrap(variables, places), tried)?;
         Ok((launcher, way))
     }

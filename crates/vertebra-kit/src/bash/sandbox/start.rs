@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::Path};
 
 use vertebra::ToolError;
 
-use super::{ASKED, HELD, NO_MOUNTS, NO_SUPERVISOR, engine::Tried};
+use super::{HELD, NO_MOUNTS, NO_SUPERVISOR, engine::Tried};
 
 /// How bubblewrap begins what it has to say.
 const BUBBLEWRAP: &str = "bwrap: ";
@@ -21,7 +21,8 @@ pub(in crate::bash) struct Start {
 /// What stands before the program.
 pub(super) struct Prefix {
     pub(super) launcher: std::path::PathBuf,
-    pub(super) rules: OsString,
+    /// What the launcher is asked to do.
+    pub(super) words: Vec<OsString>,
     /// Whether the rules ask for a supervisor of files.
     pub(super) minded: bool,
     /// What may fail to begin, and leave another way open.
@@ -35,6 +36,8 @@ pub(super) enum Chance {
     OwnMounts,
     /// Bubblewrap.
     Bubblewrap,
+    /// Seeing to the end of a command that nothing holds.
+    Attended,
     /// Nothing that there is another way for.
     None,
 }
@@ -52,9 +55,9 @@ impl Start {
     pub(in crate::bash) fn command(&self, program: &Path) -> tokio::process::Command {
         match &self.prefix {
             None => tokio::process::Command::new(program),
-            Some(Prefix { launcher, rules, .. }) => {
+            Some(Prefix { launcher, words, .. }) => {
                 let mut command = tokio::process::Command::new(launcher);
-                command.arg(ASKED).arg(rules).arg(program);
+                command.args(words).arg(program);
                 command
             }
         }
@@ -75,7 +78,8 @@ impl Start {
         match (chance, word.strip_prefix(NO_MOUNTS)) {
             (Chance::OwnMounts, Some(why)) => tried.own = Some(why.to_owned()),
             (Chance::Bubblewrap, _) if word.starts_with(BUBBLEWRAP) => tried.bubblewrap = Some(word.to_owned()),
-            (Chance::OwnMounts | Chance::Bubblewrap | Chance::None, _) => return false,
+            (Chance::Attended, _) if word != HELD => tried.attended = Some(word.to_owned()),
+            (Chance::OwnMounts | Chance::Bubblewrap | Chance::Attended | Chance::None, _) => return false,
         }
         true
     }

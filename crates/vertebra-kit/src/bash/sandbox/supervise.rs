@@ -54,6 +54,20 @@ pub(super) fn supervise(
     program: &OsStr,
     args: impl Iterator<Item = OsString>,
 ) -> Result<Infallible, LaunchError> {
+    let words = [ENTER.into(), serde_json::to_string(rules)?.into(), serde_json::to_string(top)?.into()];
+    see_to_end(&words, program, args, |ours| {
+        let listener = if rules.minded { received(ours)? } else { None };
+        Ok(listener.map(|listener| Minder::new(listener, rules, folders)))
+    })
+}
+
+/// Starts this program once more, with these words, as the process that becomes the command, and sees that to its end.
+pub(super) fn see_to_end(
+    words: &[OsString],
+    program: &OsStr,
+    args: impl Iterator<Item = OsString>,
+    minder: impl FnOnce(&OwnedFd) -> Result<Option<Minder>, LaunchError>,
+) -> Result<Infallible, LaunchError> {
     let supervisor = |error: Errno| LaunchError::Supervisor(error.into());
     // It is asked to end together with the command, and has to be there until that has ended.
     SigSet::all().thread_block().map_err(|errno| LaunchError::Supervisor(errno.into()))?;
@@ -63,21 +77,12 @@ pub(super) fn supervise(
         .map_err(|errno| LaunchError::Supervisor(errno.into()))?;
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(supervisor)?;
-    let text = serde_json::to_string(rules)?;
     let mut command = Command::new("/proc/self/exe");
-    command
-        .arg(ENTER)
-        .arg(text)
-        .arg(serde_json::to_string(top)?)
-        .arg(program)
-        .args(args)
-        .stdin(Stdio::from(theirs))
-        .process_group(0);
+    command.args(words).arg(program).args(args).stdin(Stdio::from(theirs)).process_group(0);
     let child = command.spawn().map_err(LaunchError::Supervisor)?;
     drop(command);
     let command = Pid::from_child(&child);
-    let minder =
-        if rules.minded { received(&ours)?.map(|listener| Minder::new(listener, rules, folders)) } else { None };
+    let minder = minder(&ours)?;
     let mut life = Life { command, minder, word: Some(ours), ended, status: None, since: None };
     life.attend()
 }

@@ -1,6 +1,7 @@
 //! Where commands run, from call to call.
 
-use vertebra::{Agent, AgentTool};
+use vertebra::{Agent, AgentTool, MatchCall as _};
+use vertebra_kit::permissions::Permissions;
 
 use super::*;
 
@@ -44,6 +45,28 @@ async fn a_command_is_judged_from_where_the_last_one_went() {
 }
 
 #[tokio::test]
+async fn matchers_and_rules_resolve_relative_paths_against_the_folder_of_the_last_cd() {
+    let area = Area::new();
+    fs::create_dir_all(area.path("work/config")).expect("a folder");
+    fs::write(area.path("work/config/secret.txt"), "hunter2").expect("a file");
+    let script = Script::new()
+        .calls([
+            ("bash", r#"{"command": "cd config"}"#),
+            ("bash", r#"{"command": "cat secret.txt"}"#),
+            ("bash", r#"{"command": "./run.sh"}"#),
+        ])
+        .say("done");
+    let (mut builder, results) = area.agent(script);
+    builder.with(Permissions::default().deny("Read(config/*.txt)").expect("a rule"));
+    builder.guard(BeforeToolUse.path("config/run.sh"), async |_| deny("not this one")).named("no-run");
+    builder.approver(vertebra::testing::FixedApprover::yes());
+    run(&built(&mut builder), "go").await;
+    let said: Vec<String> = results.lock().expect("no panic").iter().map(|result| result.output.clone()).collect();
+    assert!(said[1].contains("denied") && !said[1].contains("hunter2"), "{said:?}");
+    assert_eq!(said[2], "blocked by no-run: not this one");
+}
+
+#[tokio::test]
 async fn a_forged_note_leads_nowhere() {
     let outside = "$(dirname $PWD)/outside";
     let forgeries = [
@@ -66,20 +89,73 @@ async fn a_forged_note_leads_nowhere() {
 }
 
 #[tokio::test]
-async fn parallel_calls_begin_at_the_same_place_and_keep_each_others_cd() {
+async fn a_cd_holds_for_the_next_call_of_the_same_answer() {
     let area = Area::new();
     let script = Script::new()
         .calls([
-            ("bash", r#"{"command": "mkdir a; cd a; pwd; until [ -e ../second ]; do sleep 0.02; done"}"#),
-            ("bash", r#"{"command": "touch second; pwd"}"#),
+            ("bash", r#"{"command": "mkdir -p a/b; sleep 0.2; cd a"}"#),
+            ("bash", r#"{"command": "pwd; cd b"}"#),
+            ("bash", r#"{"command": "pwd"}"#),
         ])
-        .call("bash", r#"{"command": "pwd"}"#)
         .say("done");
     let (mut builder, results) = area.agent(script);
     run(&built(&mut builder), "go").await;
     let said: Vec<String> = results.lock().expect("no panic").iter().map(|result| result.output.clone()).collect();
     let work = real(&area.path("work"));
-    assert_eq!(said, [format!("{work}/a"), work.clone(), format!("{work}/a")]);
+    assert_eq!(said[1..], [format!("{work}/a"), format!("{work}/a/b")]);
+}
+
+#[tokio::test]
+async fn commands_run_one_after_another_and_those_that_only_read_may_overlap() {
+    // The first reader ends only once the second has begun.
+    let waits = "until [ -e ../tmp/second ]; do sleep 0.02; done; echo met";
+    let area = Area::new().with(|bash| bash.reading = Some(Reading::by(|command| !command.contains("echo new"))));
+    let script = Script::new()
+        .calls([
+            ("bash", &*json!({ "command": waits, "timeout_ms": 20_000 }).to_string()),
+            ("bash", r#"{"command": "touch ../tmp/second; cat file 2>&1"}"#),
+            ("bash", r#"{"command": "sleep 0.2; echo new > file"}"#),
+            ("bash", r#"{"command": "cat file"}"#),
+        ])
+        .say("done");
+    let (mut builder, results) = area.agent(script);
+    run(&built(&mut builder), "go").await;
+    let said: Vec<String> = results.lock().expect("no panic").iter().map(|result| result.output.clone()).collect();
+    assert_eq!(said[0], "met");
+    assert!(said[1].contains("No such file"), "{said:?}");
+    assert_eq!(said[3], "new");
+}
+
+#[tokio::test]
+async fn a_command_whose_folder_was_lost_is_not_run_elsewhere_and_the_next_one_runs_at_home() {
+    for put in ["", "link"] {
+        let area = Area::new();
+        fs::create_dir_all(area.path("work/d")).expect("a new folder");
+        let script = Script::new()
+            .call("bash", r#"{"command": "cd d"}"#)
+            .call("away", "{}")
+            .call("bash", r#"{"command": "touch made; pwd"}"#)
+            .call("bash", r#"{"command": "pwd"}"#)
+            .say("done");
+        let (mut builder, results) = area.agent(script);
+        let (folder, outside) = (area.path("work/d"), area.path("tmp"));
+        builder.tool(tool("away", "takes the folder away", async move |_: serde_json::Value, _| {
+            fs::remove_dir(&folder)?;
+            if put == "link" {
+                std::os::unix::fs::symlink(&outside, &folder)?;
+            }
+            Ok("gone")
+        }));
+        run(&built(&mut builder), "go").await;
+        let results = results.lock().expect("no panic");
+        let work = real(&area.path("work"));
+        let expected = format!(
+            "exit code: 126\n[the folder {work}/d is gone: commands go on in {work}; the command was not run: run it again]"
+        );
+        assert_eq!((&*results[2].output, results[2].success), (&*expected, false));
+        assert_eq!(results[3].output, work);
+        assert!(!area.path("work/made").exists() && !area.path("tmp/made").exists());
+    }
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use std::{
 use serde_json::json;
 use tempfile::TempDir;
 use vertebra::{Agent, AgentBuilder, ToolResult, prelude::*, testing::Script};
-use vertebra_kit::bash::{Bash, Environment, PASSED, Sandbox};
+use vertebra_kit::bash::{Bash, Environment, Outputs, PASSED, Reading, Sandbox};
 
 use crate::{
     sheet::Sheet,
@@ -53,6 +53,8 @@ pub(crate) fn sheet() -> Sheet {
             ("sandbox.write", "only the folder and `TMPDIR`".to_owned()),
             ("sandbox.deny_read", format!("{} paths", bash.sandbox.deny_read.len())),
             ("sandbox.protect", "none besides `PROTECTED` and what git executes".to_owned()),
+            ("outputs", "none: what is not shown is lost".to_owned()),
+            ("reading", "none: commands run one after another".to_owned()),
         ],
     }
 }

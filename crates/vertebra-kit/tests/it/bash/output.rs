@@ -1,6 +1,6 @@
 //! What the model, hooks and front ends read of a command.
 
-use std::time::Duration;
+use std::{os::unix::fs::PermissionsExt as _, time::Duration};
 
 use serde_json::json;
 use vertebra::{News, ToolStatus, testing::Script};
@@ -88,7 +88,11 @@ async fn much_output_is_shown_from_both_ends_and_counted() {
     let total: usize = (1..=20_000).map(|n: u32| n.to_string().len() + 1).sum();
     assert_eq!(results[0].data["stdout_bytes"], total);
     let (head, rest) = shown.split_once("\n[").expect("a notice");
-    let (cut, tail) = rest.split_once(" bytes cut here]\n").expect("a notice");
+    let (cut, rest) = rest.split_once(" bytes in ").expect("a notice");
+    let (lines, tail) = rest.split_once(" lines left out here]\n").expect("a notice");
+    let shown_lines = head.lines().count() + tail.lines().count() + lines.parse::<usize>().expect("a number");
+    // Lines are cut in two where the parts end.
+    assert!((20_000..=20_002).contains(&shown_lines), "{shown_lines} lines");
     assert!(head.len() <= 8 * 1024 && tail.len() <= 24 * 1024, "{} and {}", head.len(), tail.len());
     // The line ends before the notice and at the end are not shown.
     let shown_bytes = head.len() + tail.len() + cut.parse::<usize>().expect("a number");
@@ -155,4 +159,78 @@ async fn a_command_may_take_for_ever_if_somebody_says_so() {
     let area = Area::new().bare().with(|bash| (bash.timeout, bash.max_timeout) = (Duration::MAX, Duration::MAX));
     assert_eq!(area.bash("echo ran").await.output, "ran");
     assert_eq!(area.calls(&[json!({"command": "echo ran", "timeout_ms": u64::MAX})]).await[0].output, "ran");
+}
+
+#[tokio::test]
+async fn the_whole_of_a_long_output_is_in_a_file_of_the_session_and_the_numbers_are_true() {
+    let state = tempfile::tempdir().expect("a folder");
+    let area = Area::new().with(|bash| bash.outputs = Some(Outputs::in_folder(state.path())));
+    let results = area.commands(&["seq 1 60000; echo last >&2", "echo short"]).await;
+    let output = &results[0].data["output"];
+    let file = Path::new(output["file"].as_str().expect("a file"));
+    let whole = fs::read_to_string(file).expect("a text");
+    let expected: String = (1..=60_000).map(|n: u32| format!("{n}\n")).chain(["last\n".to_owned()]).collect();
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    assert_eq!(sorted(&whole), sorted(&expected));
+    assert_eq!((&output["bytes"], &output["lines"]), (&json!(expected.len()), &json!(60_001)));
+    let remark = format!("\n[the whole output, {} bytes in 60001 lines, is in {}]", expected.len(), file.display());
+    assert!(results[0].output.ends_with(&remark), "{}", &results[0].output[results[0].output.len() - 300..]);
+    // Nobody else can enter, and a command cannot change it.
+    let folder = file.parent().expect("a folder");
+    assert_eq!(folder.metadata().expect("a folder").permissions().mode() & 0o777, 0o700);
+    let tampered = area.bash(&format!("echo x >> {}; rm -f {}", file.display(), file.display())).await;
+    assert!(tampered.output.contains("denied"), "{}", tampered.output);
+    assert_eq!(fs::read_to_string(file).expect("a text"), whole);
+    assert_eq!((&results[1].data["output"]["file"], &*results[1].output), (&json!(null), "short"));
+}
+
+#[tokio::test]
+async fn outputs_that_are_not_kept_go_with_their_session() {
+    let state = tempfile::tempdir().expect("a folder");
+    let outputs = Outputs { keep: false, ..Outputs::in_folder(state.path()) };
+    let area = Area::new().with(|bash| bash.outputs = Some(outputs));
+    let script = Script::new().call("bash", r#"{"command": "seq 1 60000"}"#).say("done");
+    let (mut builder, results) = area.agent(script);
+    let agent = built(&mut builder);
+    let mut session = agent.session().await;
+    session.prompt("go").await.expect("a run");
+    let file = results.lock().expect("no panic")[0].data["output"]["file"].as_str().expect("a file").to_owned();
+    assert!(Path::new(&file).exists());
+    session.close().await;
+    assert!(!Path::new(&file).exists());
+}
+
+#[tokio::test]
+async fn a_command_that_is_stopped_keeps_what_it_has_printed_and_its_file() {
+    let state = tempfile::tempdir().expect("a folder");
+    let area = Area::new().with(|bash| {
+        bash.outputs = Some(Outputs::in_folder(state.path()));
+        // All of it is told live, so that the test knows how far the command is.
+        bash.stdout_bytes = 1 << 20;
+    });
+    let command = json!({ "command": "echo problem >&2; seq 1 60000; echo so far; sleep 1000" }).to_string();
+    let script = Script::new().call("bash", &command).may_end_early();
+    let (mut builder, results) = area.agent(script);
+    let mut stream = built(&mut builder).stream("go");
+    let token = stream.token();
+    let mut said = String::new();
+    while let Some(event) = stream.next().await {
+        if let News::ToolSays { text, .. } = event.news {
+            said.push_str(&text);
+            if said.contains("problem") && said.contains("so far") {
+                token.cancel();
+            }
+        }
+    }
+    let results = results.lock().expect("no panic");
+    let result = &results[0];
+    assert_eq!(result.status, ToolStatus::Cancelled);
+    assert!(result.output.starts_with("cancelled\nthe command and all it started were ended\n1\n2\n"), "{result:?}");
+    assert!(result.output.contains("\n60000\nso far\nSTDERR:\nproblem\n[the whole output, "), "{}", result.output);
+    let whole = fs::read_to_string(result.data["output"]["file"].as_str().expect("a file")).expect("a text");
+    assert!(whole.contains("60000\nso far\n") && whole.contains("problem\n"));
 }

@@ -126,11 +126,11 @@ async fn edits_at_the_same_time_all_count() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_read_and_edited_in_the_same_breath_was_not_read_before() {
+async fn a_file_may_be_read_and_edited_in_the_same_answer() {
     let world = World::with("one\n");
     let mut talk = world.talk().await;
     let edit = json!({"path": "a.txt", "old_string": "one", "new_string": "two"});
     let results = talk.calls(&[("read_file", json!({"path": "a.txt"})), ("edit_file", edit)]).await;
-    assert_eq!(results[1].output, "`a.txt` was not read yet: read it before you change it");
-    assert_eq!(world.text("a.txt"), "one\n");
+    assert_eq!(results[1].output, "`a.txt` edited at line 1");
+    assert_eq!(world.text("a.txt"), "two\n");
 }

@@ -5,6 +5,7 @@ mod budget;
 mod effects;
 mod ended;
 mod final_form;
+mod order;
 mod paired;
 mod plan;
 mod puppet;

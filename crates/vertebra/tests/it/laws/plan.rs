@@ -73,6 +73,8 @@ pub(crate) enum Call {
     Act(u8),
     /// Fails after its effect.
     Fail(u8),
+    /// Only looks.
+    Look(u8),
     /// Lets a child do something.
     Delegate,
     /// Has arguments that are not JSON.
@@ -146,6 +148,7 @@ fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
         6 => any::<u8>().prop_map(Call::Act),
         1 => any::<u8>().prop_map(Call::Fail),
+        3 => any::<u8>().prop_map(Call::Look),
         3 => Just(Call::Delegate),
         1 => prop::sample::select(vec![Call::Malformed, Call::Unknown, Call::NoAnswer]),
     ]

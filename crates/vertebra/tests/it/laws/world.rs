@@ -96,16 +96,16 @@ fn n_of(args: &Args) -> u64 {
     args.get("n").and_then(serde_json::Value::as_u64).unwrap_or_default()
 }
 
-/// The tool with an effect.
+/// A tool with an effect, or one that only looks.
 struct Act {
     trace: Trace,
-    fails: bool,
+    name: &'static str,
 }
 
 impl Tool for Act {
     fn spec(&self) -> ToolSpec {
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
-        ToolSpec::new(if self.fails { "fail" } else { "act" }, "has an effect").schema(schema)
+        ToolSpec::new(self.name, "leaves a trace").schema(schema)
     }
 
     async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {
@@ -118,7 +118,11 @@ impl Tool for Act {
             digest: args.digest(),
         });
         tokio::task::yield_now().await;
-        if self.fails { Err(ToolError::new("no luck")) } else { Ok("ok".into()) }
+        if self.name == "fail" { Err(ToolError::new("no luck")) } else { Ok("ok".into()) }
+    }
+
+    fn only_reads(&self, _args: &Args) -> bool {
+        self.name == "look"
     }
 }
 
@@ -213,6 +217,7 @@ fn written(call: Call) -> (&'static str, String) {
     match call {
         Call::Act(n) => ("act", json!({ "n": n }).to_string()),
         Call::Fail(n) => ("fail", json!({ "n": n }).to_string()),
+        Call::Look(n) => ("look", json!({ "n": n }).to_string()),
         Call::Delegate => ("helper", json!({"prompt": "look"}).to_string()),
         Call::Malformed => ("act", "{".to_owned()),
         Call::Unknown | Call::NoAnswer => ("nothing", "{}".to_owned()),
@@ -226,8 +231,8 @@ fn planned(plan: &Plan, depth: usize, clock: &FakeClock, trace: &Trace) -> Agent
         builder.max_time(secs(1_000_000_000));
     }
     builder.max_steps(plan.max_steps.max(20));
-    for fails in [false, true] {
-        builder.tool(Act { trace: trace.clone(), fails });
+    for name in ["act", "fail", "look"] {
+        builder.tool(Act { trace: trace.clone(), name });
     }
     for hook in &plan.hooks[depth] {
         attach(&mut builder, hook, plan.timed);
@@ -238,7 +243,7 @@ fn planned(plan: &Plan, depth: usize, clock: &FakeClock, trace: &Trace) -> Agent
     }
     if depth == 1 {
         let trace = trace.clone();
-        builder.guard(BeforeToolUse.tool("act|fail"), async move |cx| {
+        builder.guard(BeforeToolUse.tool("act|fail|look"), async move |cx| {
             if !child_fence(n_of(&cx.args)) {
                 return deny("fence");
             }
@@ -252,7 +257,7 @@ fn planned(plan: &Plan, depth: usize, clock: &FakeClock, trace: &Trace) -> Agent
 /// The fence, and the hooks that trace.
 fn traced(builder: &mut AgentBuilder, trace: &Trace, ended: &Arc<Notify>) {
     let told = trace.clone();
-    builder.guard(BeforeToolUse.tool("act|fail"), async move |cx| {
+    builder.guard(BeforeToolUse.tool("act|fail|look"), async move |cx| {
         let n = n_of(&cx.args);
         match n % 7 {
             0 => return deny("fence"),

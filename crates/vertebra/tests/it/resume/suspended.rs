@@ -187,6 +187,7 @@ fn slow(name: &'static str, moment: &Moment, log: &Log) -> impl Tool + use<> {
         log.add(name);
         Ok(format!("{name} is done"))
     })
+    .with(vertebra::ToolSpec::read_only)
 }
 
 /// Suspends a run, lets a moment pass, and waits until the run has come to rest.

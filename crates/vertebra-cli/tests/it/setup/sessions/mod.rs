@@ -2,6 +2,7 @@
 
 mod away;
 mod keeping;
+mod order;
 mod recorded;
 mod replay;
 mod resume;
