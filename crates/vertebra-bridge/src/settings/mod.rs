@@ -29,6 +29,7 @@ pub use self::{
     schema::{Salvaged, Sheet, duration, json_schema, micros, own, own_salvaged, parse, read, salvage},
     tools::check_rule_tool,
 };
+pub use vertebra_kit::bash::sandbox::Network;
 
 /// The largest size of a settings file, in bytes.
 pub const MAX_BYTES: u64 = 256 * 1024;
@@ -210,15 +211,6 @@ pub enum Need {
     IfAvailable,
     /// Commands run without a sandbox.
     Off,
-}
-
-/// Whether commands may use the network, strictest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Network {
-    /// No network.
-    Off,
-    /// Network access.
-    On,
 }
 
 /// A value and the place it was set.

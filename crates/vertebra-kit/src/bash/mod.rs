@@ -17,23 +17,33 @@
 mod capture;
 mod environment;
 mod folders;
+mod grants;
+mod lift;
 mod live;
+mod needs;
+mod packages;
 mod place;
 pub mod policy;
 mod process;
+mod proxy;
+mod refused;
 mod report;
+mod rights;
 pub mod sandbox;
 mod text;
 mod tool;
 
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
-use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _};
+use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _, SessionEnd};
 
 pub use environment::{Environment, PASSED, VARIABLES};
+pub use grants::{Granted, Grants};
+pub use lift::Lift;
 pub use place::CWD;
 pub(crate) use place::here;
 pub use policy::BashPolicy;
@@ -66,6 +76,8 @@ pub struct Bash {
     pub judged: bool,
     /// What holds commands.
     pub sandbox: Sandbox,
+    /// What people granted to sessions. Keep a clone to show and change it.
+    pub grants: Grants,
 }
 
 /// The name of the tool.
@@ -84,6 +96,7 @@ impl Default for Bash {
             environment: Environment::default(),
             judged: true,
             sandbox: Sandbox::default(),
+            grants: Grants::default(),
         }
     }
 }
@@ -120,6 +133,14 @@ impl Capability for Bash {
             self.policy().install(kit);
         }
         kit.add_hook(AfterToolUse.tool(TOOL), place::Remember).named("bash/cwd");
-        kit.tool(tool::BashTool::new(self));
+        let networks = Arc::new(sandbox::Networks::default());
+        let (kept, grants) = (networks.clone(), self.grants.clone());
+        kit.watch(SessionEnd, async move |cx| {
+            kept.forget(&cx.at.run.session_id);
+            grants.clear(&cx.at.run.session_id);
+            Ok(())
+        })
+        .named("bash/network");
+        kit.tool(tool::BashTool::new(self, networks));
     }
 }

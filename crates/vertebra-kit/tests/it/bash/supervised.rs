@@ -320,6 +320,7 @@ fn all_of_it_holds_for_an_ordinary_user_too() {
     fs::copy(std::env::current_exe().expect("this program"), &program).expect("a copy of this program");
     let mut command = Command::new(program);
     command.args(["bash::protected", "bash::everyday::everyday", "bash::escapes", "bash::supervised", "bash::sandbox"]);
+    command.args(["bash::network", "bash::proxy", "bash::needs", "bash::caches"]);
     command.args(["--test-threads=2", "--skip", "for_an_ordinary_user"]);
     std::os::unix::process::CommandExt::uid(&mut command, 65534);
     std::os::unix::process::CommandExt::gid(&mut command, 65534);
