@@ -57,7 +57,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use vertebra::{CancellationToken, Reach, ToolSpec, ToolStatus, events::ToolAsked, prelude::*};
+use vertebra::{
+    CancellationToken, Reach, ToolSpec, ToolStatus,
+    events::{ToolAsked, ToolUsed},
+    prelude::*,
+};
 
 use crate::{
     invisible::is_joiner,
@@ -268,13 +272,15 @@ impl Capability for Files {
         ));
         let showing = access.clone();
         // What it keeps is in memory, so a replay finds the same state.
-        kit.watch(AfterToolUse.tool("bash"), async move |cx| {
-            if cx.result.status != ToolStatus::Done || cx.result.exit_code != Some(0) {
-                return Ok(());
-            }
+        let showed = |used: &ToolUsed| {
+            used.result.status == ToolStatus::Done
+                && used.result.exit_code == Some(0)
+                && !commands::shown_by(used.call.command().unwrap_or_default()).is_empty()
+        };
+        kit.watch(AfterToolUse.tool("bash").when(showed), async move |cx| {
             let paths = commands::shown_by(cx.command().unwrap_or_default());
             let folder = cx.result.data.get("cwd").and_then(serde_json::Value::as_str);
-            let (false, Some(folder)) = (paths.is_empty(), folder) else { return Ok(()) };
+            let Some(folder) = folder else { return Ok(()) };
             let names = vec!["read_file".to_owned(), "Read".to_owned()];
             let (left, consent) = (CancellationToken::new(), Consent::Given(None));
             let mut job = showing.job(cx.scope(), cx.state(), left, (names, consent)).map_err(|error| told(&error))?;

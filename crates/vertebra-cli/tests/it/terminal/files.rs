@@ -128,12 +128,13 @@ fn a_session_that_goes_on_in_another_process_loses_no_secret() {
     let mut person = Person::sit(&place.command_on("run", model, &["look"]));
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     let mut person = Person::sit(&place.command_on("chat", model, &["--continue"]));
-    person.waits_for("❯");
+    person.waits_for("/help");
     person.types("turn it on\r");
     person.waits_for("I left it.");
+    person.waits_for("/help");
     assert!(!person.sees().contains("wants to use"), "nobody is asked: {}", person.sees());
     person.types("\x04");
-    person.waits_for_the_end();
+    assert_eq!(person.waits_for_the_end(), 0);
     assert_eq!(place.read("config.yml"), CONFIG);
     let said = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
     assert!(said.contains("read the file again with read_file"), "{said}");
