@@ -1,6 +1,9 @@
 //! What the sandbox forbids to the commands of a session, for front ends: they show it, and people lift it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::json;
 use vertebra::{Approval, Args};
@@ -14,12 +17,12 @@ use super::{
 
 /// A handle to the rights of commands. Get it from [`Bash::lift`] before the tool is installed.
 #[derive(Debug, Clone)]
-pub struct Lift(Bash);
+pub struct Lift(Arc<Bash>);
 
 impl Bash {
     /// Returns a handle to show and change what commands of a session can do.
     pub fn lift(&self) -> Lift {
-        Lift(self.clone())
+        Lift(Arc::new(self.clone()))
     }
 }
 
