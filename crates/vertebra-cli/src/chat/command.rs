@@ -140,8 +140,11 @@ mod tests {
         };
         assert_eq!(sandbox("/sandbox"), Sandbox::Show);
         assert_eq!(sandbox("/sandbox network on"), Sandbox::Network(Network::On));
-        let domains = ["crates.io", "pypi.org"].map(|domain| domain.parse().expect("a domain"));
-        assert_eq!(sandbox("/sandbox network crates.io, pypi.org"), Sandbox::Network(Network::Domains(domains.into())));
+        let domains = ["crates.io", "example.org"].map(|domain| domain.parse().expect("a domain"));
+        assert_eq!(
+            sandbox("/sandbox network crates.io, example.org"),
+            Sandbox::Network(Network::Domains(domains.into()))
+        );
         assert_eq!(sandbox("/sandbox write ../my files"), Sandbox::Write("../my files".to_owned()));
         assert!(wrong("/sandbox network https://crates.io").contains("is not a domain"));
         assert!(wrong("/sandbox off").contains("takes `network on`"));

@@ -278,7 +278,7 @@ fn options_open_the_network_and_further_folders_for_one_run() {
     let made = other.path().join("made");
     let turns = [bash(&format!("echo $HTTPS_PROXY > {}", made.display())), say("All done.")];
     let folder = other.path().display().to_string();
-    let options = ["--network", "crates.io,pypi.org", "--add-dir", &folder, "--allow", "Bash", "look"];
+    let options = ["--network", "crates.io,example.org", "--add-dir", &folder, "--allow", "Bash", "look"];
     let mut person = place.sits("run", &turns, &options);
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     let made = std::fs::read_to_string(made).expect("a file");

@@ -1,5 +1,7 @@
 //! The caches of package managers: commands read those of the person, and write to caches of their own.
 
+use vertebra_kit::bash::sandbox::{Engine, Network};
+
 use super::*;
 
 /// A home with a cache in it.
@@ -36,7 +38,7 @@ async fn a_manager_without_a_cache_is_led_to_one_of_commands() {
 #[tokio::test]
 async fn without_mounts_every_manager_is_led_to_a_cache_of_commands() {
     bubblewrap::refusing(&[libc::SYS_unshare, libc::SYS_mount], libc::EPERM);
-    let area = with_cache(".npm").with(|bash| bash.sandbox.engine = vertebra_kit::bash::sandbox::Engine::Own);
+    let area = with_cache(".npm").with(|bash| bash.sandbox.engine = Engine::Own);
     let result = area.bash("mkdir -p $npm_config_cache && echo x > $npm_config_cache/f && echo y > ~/.npm/mine").await;
     assert!(result.output.contains("the sandbox blocked a change of"), "{}", result.output);
     assert_eq!(fs::read_to_string(area.path("home/.npm/mine")).expect("a file"), "mine");
@@ -56,22 +58,22 @@ async fn commands_at_the_same_time_have_layers_of_their_own() {
 #[tokio::test]
 #[ignore = "it downloads packages from the registries of Rust, npm and Python"]
 async fn real_package_managers_install_through_the_proxy() {
-    let network =
-        ["crates.io", "npmjs.org", "pypi.org", "pythonhosted.org"].map(|name| name.parse().expect("a domain"));
-    let network = vertebra_kit::bash::sandbox::Network::Domains(network.into());
-    let area = held::at_home().with(|bash| bash.sandbox.network = network);
-    let installs = [
-        "cargo init -q --vcs none --name x c && cd c && cargo add itoa && \
-         printf 'fn main() { print!(\"{}\", itoa::Buffer::new().format(7)) }' > src/main.rs && \
-         CARGO_TARGET_DIR=$PWD/target cargo run -q",
+    let reaching = |network| held::at_home().with(|bash| bash.sandbox.network = network);
+    let rust = reaching(Network::Domains(["crates.io".parse().expect("a domain")].into()));
+    let build = "cd c && CARGO_TARGET_DIR=$PWD/target cargo run -q";
+    let add = "cargo init -q --vcs none --name x c && cd c && cargo add itoa && cd .. && \
+               printf 'fn main() { print!(\"{}\", itoa::Buffer::new().format(7)) }' > c/src/main.rs";
+    let others = [
         "mkdir n && cd n && npm init -y > /dev/null && npm install --no-audit --no-fund is-number && \
          node -e 'console.log(require(\"is-number\")(7))'",
-        "python3 -m venv v && v/bin/pip install -q --no-input idna && v/bin/python -c 'import idna; print(idna.__version__)'",
+        "python3 -m venv v && v/bin/pip install -q --no-input idna && \
+         v/bin/python -c 'import idna; print(idna.__version__)'",
     ];
-    for (command, result) in installs.iter().zip(area.commands(&installs).await) {
+    let results = [rust.commands(&[add, build]).await, reaching(Network::Public).commands(&others).await].concat();
+    for (command, result) in [add, build].iter().chain(&others).zip(results) {
         assert_eq!(result.exit_code, Some(0), "{command}\n{}", result.output);
     }
-    let offline = area.with(|bash| bash.sandbox.network = vertebra_kit::bash::sandbox::Network::Off);
-    let again = offline.bash("cd c && cargo clean -q && CARGO_TARGET_DIR=$PWD/target cargo run -q --offline").await;
+    let offline = rust.with(|bash| bash.sandbox.network = Network::Off);
+    let again = offline.bash(&format!("rm -r c/target; {build} --offline")).await;
     assert_eq!((again.exit_code, &*again.output), (Some(0), "7"), "what was downloaded is there again");
 }
