@@ -6,6 +6,7 @@ use std::{
 };
 
 use vertebra_bridge::settings;
+use vertebra_kit::bash::sandbox::{Domain, Network};
 
 /// The options of an agent.
 #[derive(clap::Args, Clone, Default)]
@@ -82,6 +83,12 @@ pub(crate) struct PolicyOptions {
     /// Decide what happens when no rule matches a call [default: ask]
     #[arg(long, value_enum, help_heading = "Permissions")]
     pub(crate) mode: Option<ModeChoice>,
+    /// Let commands reach the network: on, off, or only these domains (repeatable)
+    #[arg(long, value_name = "on|off|DOMAIN", value_delimiter = ',', value_parser = reach, help_heading = "Permissions")]
+    pub(crate) network: Vec<Network>,
+    /// Let commands write this folder too (repeatable)
+    #[arg(long, value_name = "FOLDER", help_heading = "Permissions")]
+    pub(crate) add_dir: Vec<PathBuf>,
     /// Trust the folder's settings and instructions, for this run only
     #[arg(long, help_heading = "Permissions")]
     pub(crate) trust: bool,
@@ -115,6 +122,33 @@ pub(crate) enum ModeChoice {
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     settings::duration(text)
         .ok_or_else(|| "expected a number and a unit, such as `90s`, `10m`, `1h` or `7d`".to_owned())
+}
+
+/// Parses `on`, `off` or a domain.
+fn reach(text: &str) -> Result<Network, String> {
+    match text {
+        "on" => Ok(Network::On),
+        "off" => Ok(Network::Off),
+        domain => {
+            let domain: Domain =
+                domain.parse().map_err(|error| format!("expected `on`, `off` or a domain: {error}"))?;
+            Ok(Network::Domains([domain].into()))
+        }
+    }
+}
+
+impl PolicyOptions {
+    /// Returns the network that the options choose, if they do.
+    pub(crate) fn network(&self) -> Result<Option<Network>, String> {
+        let (words, domains): (Vec<_>, Vec<_>) =
+            self.network.iter().cloned().partition(|network| matches!(network, Network::On | Network::Off));
+        match (&*words, &*domains) {
+            ([], []) => Ok(None),
+            ([], _) => Ok(domains.into_iter().reduce(Network::and)),
+            ([only], []) => Ok(Some(only.clone())),
+            _ => Err("--network takes either `on`, `off` or domains".to_owned()),
+        }
+    }
 }
 
 /// Parses an amount in dollars and returns it in millionths of a dollar.

@@ -23,6 +23,7 @@ pub mod structured;
 pub mod subagents;
 pub mod summary;
 
+mod address;
 mod denied;
 mod front_matter;
 mod invisible;
@@ -30,6 +31,7 @@ mod own;
 mod protected;
 mod tool_list;
 
+pub use address::is_public;
 pub use front_matter::{Brought, Problem, hooks_in};
 pub use invisible::{Detail, is_invisible, is_visible, spelled_out, visible};
 pub use protected::{GitPaths, PROTECTED, is_protected};

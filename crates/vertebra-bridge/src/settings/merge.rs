@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    AboutHooks, InstructionSettings, JournalSettings, LimitSettings, McpSettings, ModelSettings, PermissionSettings,
-    ProviderSettings, Said, SandboxSettings, Settings, ToolSettings,
+    AboutHooks, InstructionSettings, JournalSettings, LimitSettings, McpSettings, ModelSettings, Network,
+    PermissionSettings, ProviderSettings, Said, SandboxSettings, Settings, ToolSettings,
 };
 
 /// Merges all levels. Returns the result, and a line for each value that the managed level overruled. Pass the most
@@ -100,9 +100,20 @@ impl Join {
         };
         SandboxSettings {
             need: self.stricter("sandbox.need", lower.need, upper.need),
-            network: self.stricter("sandbox.network", lower.network, upper.network),
+            network: self.network(lower.network, upper.network),
             write,
             deny_read: added(lower.deny_read, upper.deny_read),
+        }
+    }
+
+    /// Returns the upper network, unless the lower one is a fence that does not allow all of it.
+    fn network(&mut self, lower: Option<Said<Network>>, upper: Option<Said<Network>>) -> Option<Said<Network>> {
+        match (lower, upper) {
+            (Some(fence), Some(nearer)) if self.fenced && !fence.value.includes(&nearer.value) => {
+                self.overrule("sandbox.network", &fence, &nearer);
+                Some(fence)
+            }
+            (lower, upper) => upper.or(lower),
         }
     }
 

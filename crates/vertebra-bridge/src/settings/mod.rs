@@ -31,6 +31,7 @@ pub use self::{
     schema::{Sheet, duration, json_schema, micros, parse, read},
     tools::check_rule_tool,
 };
+pub use vertebra_kit::bash::sandbox::Network;
 
 /// The largest size of a settings file, in bytes.
 pub const MAX_BYTES: u64 = 256 * 1024;
@@ -217,15 +218,6 @@ pub enum Need {
     IfAvailable,
     /// Commands run without a sandbox.
     Off,
-}
-
-/// Whether commands may use the network, strictest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Network {
-    /// No network.
-    Off,
-    /// Network access.
-    On,
 }
 
 /// A value and the place it was set.

@@ -4,6 +4,7 @@ use std::{cell::RefCell, io::Read as _, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use toml::de::DeTable;
+use vertebra_kit::bash::sandbox::Domain;
 
 use super::{
     AboutHooks, Driver, Entry, InstructionSettings, JournalSettings, Level, LimitSettings, MAX_BYTES, McpSettings,
@@ -177,7 +178,21 @@ fn sandbox(section: &mut Section<'_>) -> Result<SandboxSettings, SettingsError> 
     let needs = [("required", Need::Required), ("if_available", Need::IfAvailable), ("off", Need::Off)];
     Ok(SandboxSettings {
         need: section.word("need", &needs)?,
-        network: section.word("network", &[("off", Network::Off), ("on", Network::On)])?,
+        network: section.value(
+            "network",
+            || shape::either([shape::one_of(&["off", "on"]), shape::list(&shape::text("crates.io"))]),
+            |item| match (item.as_str(), item.as_array()) {
+                (Some("off"), _) => Ok(Network::Off),
+                (Some("on"), _) => Ok(Network::On),
+                (_, Some(domains)) => {
+                    let domains = domains.map(|item| item.as_str().unwrap_or_default().parse::<Domain>());
+                    let domains = domains.collect::<Result<_, _>>();
+                    domains.map(Network::Domains).map_err(|error| format!("`network`: {error}"))
+                }
+                _ => Err("`network` must be \"off\", \"on\" or a list of domains: write `network = [\"crates.io\"]`"
+                    .to_owned()),
+            },
+        )?,
         write: section.list("write", "~/.cache/pip")?,
         deny_read: section.list("deny_read", "~/private")?,
     })

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use vertebra_kit::bash::sandbox::Fixed;
+
 use super::remains::{By, refuses, refusing, unreadable};
 use crate::settings::{
     AboutHooks, InstructionSettings, JournalSettings, Level, McpSettings, Mode, Need, Network, PermissionSettings,
@@ -58,6 +60,16 @@ impl Own {
         match user.errors.into_iter().chain(managed.errors).next() {
             Some(error) => Err(error),
             None => Ok((managed.settings, user.settings)),
+        }
+    }
+
+    /// Returns what of the sandbox is the administrator's to decide. All of it, if the managed file is not whole.
+    pub fn fixed(&self) -> Fixed {
+        let Self { managed: Salvaged { settings, errors, .. }, .. } = self;
+        let is_broken = !errors.is_empty();
+        Fixed {
+            network: is_broken || settings.sandbox.network.is_some(),
+            write: is_broken || !settings.sandbox.write.is_empty(),
         }
     }
 

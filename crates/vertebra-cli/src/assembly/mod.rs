@@ -22,18 +22,18 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use vertebra::{Agent, Approver, Limits, SharedModel};
 use vertebra_bridge::{
     policy::{Files as PolicyFiles, Reload},
     settings::{
         Driver, InstructionSettings, JournalSettings, LimitSettings, Mode, ModelSettings, Origin, PermissionSettings,
-        Settings,
+        Said, SandboxSettings, Settings,
     },
 };
 use vertebra_journal::{Inbox, Store, telemetry::Telemetry};
 use vertebra_kit::{
-    bash::{Bash, Outputs, policy::Ground},
+    bash::{Bash, Lift, Outputs, policy::Ground, sandbox::Fixed},
     files::{Files, Undo},
     mcp::Mcp,
     permissions::{Permissions, Rules},
@@ -89,6 +89,8 @@ pub(crate) struct Assembled {
     pub(crate) undo: Undo,
     /// The permission rules. An "always" answer adds to them.
     pub(crate) rules: Rules,
+    /// What the sandbox forbids to commands, and how a person lifts it.
+    pub(crate) lift: Lift,
     /// The hooks from settings files, which are reloaded when the files change.
     pub(crate) policy: Reload,
     /// The telemetry exporter, if telemetry is on.
@@ -106,7 +108,7 @@ pub(crate) struct Assembled {
 pub(crate) async fn assemble<A: Approver>(
     options: &AgentOptions,
     world: &World,
-    approver: impl FnOnce(&Rules, Option<Inbox>) -> Option<A>,
+    approver: impl FnOnce(&Rules, &Lift, Option<Inbox>) -> Option<A>,
 ) -> anyhow::Result<Assembled> {
     assemble_on(options, world, Journal::Opened, approver).await
 }
@@ -122,7 +124,7 @@ pub(crate) enum Journal {
 /// Opens the journal that several agents share. Returns warnings with it.
 pub(crate) fn open_journal(options: &AgentOptions, world: &World) -> anyhow::Result<(Option<Store>, Vec<String>)> {
     let mut warnings = Vec::new();
-    let settled = Settled::read(&folder(options)?, Trust::Remembered, from_options(options), world)?;
+    let settled = Settled::read(&folder(options)?, Trust::Remembered, from_options(options)?, world)?;
     let journal = journal::open(&settled.settings.journal, world, &mut warnings)?;
     Ok((journal, warnings))
 }
@@ -132,11 +134,11 @@ pub(crate) async fn assemble_on<A: Approver>(
     options: &AgentOptions,
     world: &World,
     journal: Journal,
-    approver: impl FnOnce(&Rules, Option<Inbox>) -> Option<A>,
+    approver: impl FnOnce(&Rules, &Lift, Option<Inbox>) -> Option<A>,
 ) -> anyhow::Result<Assembled> {
     let folder = folder(options)?;
     let trust = if options.policy.trust { Trust::Once } else { Trust::Remembered };
-    let mut settled = Settled::read(&folder, trust, from_options(options), world)?;
+    let mut settled = Settled::read(&folder, trust, from_options(options)?, world)?;
     let settings = &settled.settings;
     let permissions = rights::permissions(settings, world.user_settings().as_deref())?;
     let places = Places::new(&settings.model, world)?;
@@ -193,11 +195,11 @@ fn build<A: Approver>(
     parts: Parts,
     options: &AgentOptions,
     world: &World,
-    approver: impl FnOnce(&Rules, Option<Inbox>) -> Option<A>,
+    approver: impl FnOnce(&Rules, &Lift, Option<Inbox>) -> Option<A>,
 ) -> anyhow::Result<Assembled> {
     let Parts { folder, settled, permissions, with_claude, model, servers, stand_ins, journal, outputs, .. } = parts;
     let policy_files = parts.files;
-    let Settled { settings, project, brought, broken, mut notices, mut warnings } = settled;
+    let Settled { settings, fixed, project, brought, broken, mut notices, mut warnings } = settled;
     let rules = permissions.rules();
     let models = Models::new(model, &settings.model, world, &folder);
     let (steering, undo) = (Steering::default(), Undo::default());
@@ -222,16 +224,19 @@ fn build<A: Approver>(
     let below = |own: &PathBuf| format!("{}/**", rights::glob(own));
     let redaction = rights::redaction(&settings.model, world)?;
     let files = Files::new(&folder)?.undo(&undo).redaction(&redaction).ask_people();
-    let files = rights::closed(&folder, &settings, &brought, world).iter().fold(files, Files::close);
+    let closed = rights::closed(&folder, &settings, &brought, world);
+    let files = closed.iter().fold(files, Files::close);
     let mut files = own.iter().try_fold(files, |files, own| files.protect(below(own)))?;
     if let Some(outputs) = &outputs {
         files = files.outputs(&outputs.folder)?;
     }
-    let mut sandbox = rights::sandbox(&settings.sandbox);
+    let mut sandbox = rights::sandbox(&settings.sandbox, fixed, closed);
     sandbox.protect.extend(own);
-
     let home = world.variables.get("HOME").map_or("/", String::as_str);
     let ground = Ground::new(folder.to_string_lossy(), home);
+    let bash = Bash { sandbox, outputs, reading: Some(reading::reading(&ground)), ..Bash::in_dir(&folder) };
+    let lift = bash.lift();
+
     let mut builder = Agent::builder(models.clone());
     builder
         .name("vertebra")
@@ -242,7 +247,7 @@ fn build<A: Approver>(
         .with(permissions)
         .with(policy.clone())
         .with(files)
-        .with(Bash { sandbox, outputs, reading: Some(reading::reading(&ground)), ..Bash::in_dir(&folder) })
+        .with(bash)
         .with(reading::FreeReading { ground })
         .with(OwnCommands { ground: Ground::new(folder.to_string_lossy(), home) })
         .with(TaskPlanning::default())
@@ -263,13 +268,13 @@ fn build<A: Approver>(
     }
     let telemetry = telemetry::start(options.otlp.as_deref(), world, &mut warnings)?;
     journal::keep(&mut builder, journal.as_ref(), telemetry.as_ref());
-    if let Some(approver) = approver(&rules, journal.as_ref().map(Store::inbox)) {
+    if let Some(approver) = approver(&rules, &lift, journal.as_ref().map(Store::inbox)) {
         builder.approver(approver);
     }
     let agent = builder.build()?;
     policy.follow(&agent);
     notices.extend(policy::unknown_tools(&policy.policy(), &agent));
-    Ok(Assembled { agent, models, steering, undo, rules, policy, telemetry, journal, notices, warnings })
+    Ok(Assembled { agent, models, steering, undo, rules, lift, policy, telemetry, journal, notices, warnings })
 }
 
 /// Shortens the conversation when it fills most of what the model in use can read.
@@ -281,6 +286,8 @@ fn fills(models: &Models) -> Trigger {
 pub(crate) struct Settled {
     /// The settings.
     pub(crate) settings: Settings,
+    /// What the managed settings fix for everyone.
+    pub(crate) fixed: Fixed,
     /// The settings of the project, if it is trusted.
     pub(crate) project: Vec<Settings>,
     /// Everything else from the folder, if it is trusted.
@@ -304,18 +311,19 @@ impl Settled {
     /// reported, and does not stop a run: see [`Own`](vertebra_bridge::trust::Own).
     pub(crate) fn read(folder: &Path, trust: Trust, nearest: Settings, world: &World) -> anyhow::Result<Self> {
         let own = world.own_settings();
+        let fixed = own.fixed();
         let mut brought = Brought::look(folder, trust, world)?;
         let project = std::mem::take(&mut brought.settings);
         let (broken, warnings) = (own.missing(), own.warnings());
         let (settings, overruled) = own.merge(project.iter().cloned().chain([nearest]));
         let notices = [overruled, std::mem::take(&mut brought.notices)].concat();
         let warnings = [warnings, std::mem::take(&mut brought.warnings)].concat();
-        Ok(Self { settings, project, brought, broken, notices, warnings })
+        Ok(Self { settings, fixed, project, brought, broken, notices, warnings })
     }
 }
 
 /// Converts command-line options to settings.
-fn from_options(options: &AgentOptions) -> Settings {
+fn from_options(options: &AgentOptions) -> anyhow::Result<Settings> {
     let origin = Origin::command_line();
     let rules = |rules: &[String]| rules.iter().map(|rule| origin.said(rule.clone())).collect();
     let mode = |mode| match mode {
@@ -329,7 +337,7 @@ fn from_options(options: &AgentOptions) -> Settings {
         DriverChoice::Native => Driver::Native,
         DriverChoice::React => Driver::React,
     };
-    Settings {
+    Ok(Settings {
         model: ModelSettings {
             name: options.model.clone().map(|name| origin.said(name)),
             driver: options.driver.map(|choice| origin.said(driver(choice))),
@@ -347,12 +355,32 @@ fn from_options(options: &AgentOptions) -> Settings {
             cost_micros: options.max_cost.map(|cost| origin.said(cost)),
             tokens: None,
         },
+        sandbox: SandboxSettings {
+            network: options.policy.network().map_err(anyhow::Error::msg)?.map(|network| origin.said(network)),
+            write: options
+                .policy
+                .add_dir
+                .iter()
+                .map(|folder| said_folder(folder, &origin))
+                .collect::<Result<_, _>>()?,
+            ..SandboxSettings::default()
+        },
         journal: JournalSettings {
             enabled: options.no_journal.then(|| origin.said(false)),
             ..JournalSettings::default()
         },
         ..Settings::default()
+    })
+}
+
+/// Returns a folder of `--add-dir` with its whole path.
+fn said_folder(folder: &Path, origin: &Origin) -> anyhow::Result<Said<String>> {
+    let whole = std::fs::canonicalize(folder).with_context(|| format!("--add-dir {}", folder.display()))?;
+    if !whole.is_dir() {
+        bail!("--add-dir {}: it is not a folder", folder.display());
     }
+    let whole = whole.into_os_string().into_string();
+    Ok(origin.said(whole.map_err(|_| anyhow!("--add-dir {}: its name is not text", folder.display()))?))
 }
 
 /// Builds the system prompt. Later parts are more specific.
@@ -420,7 +448,7 @@ mod tests {
         let model = format!("--model=script:{}", folder.join("script.jsonl").display());
         let dir = format!("--dir={}", folder.display());
         let line = Line::parse_from([&["vertebra", "--no-journal", &model, &dir], options].concat());
-        assemble(&line.options, &alone(folder), |_, _| None::<Nobody>).await
+        assemble(&line.options, &alone(folder), |_, _, _| None::<Nobody>).await
     }
 
     #[tokio::test]

@@ -11,6 +11,7 @@ use vertebra_bridge::{
     policy::Files,
     settings::{self, Level},
 };
+use vertebra_kit::bash::sandbox::Fixed;
 
 use super::{Brought, Parts, Settled, Trust, World, build, folder, from_options, policy, rights};
 use crate::{chat::ModelSwitch, options::AgentOptions};
@@ -55,7 +56,7 @@ pub(crate) fn replayed(
     world: &World,
 ) -> anyhow::Result<Agent> {
     let world = World { is_interactive: false, ..world.clone() };
-    let (folder, nearest) = (folder(options)?, from_options(options));
+    let (folder, nearest) = (folder(options)?, from_options(options)?);
     let (settled, files) = match file {
         None => {
             let trust = if options.policy.trust { Trust::Once } else { Trust::OnlyRemembered };
@@ -71,7 +72,8 @@ pub(crate) fn replayed(
             let said = settings::read(file, Level::User)?.settings;
             let settings = settings::merge(settings::Settings::default(), [said, nearest]).0;
             let (project, notices, warnings) = (Vec::new(), Vec::new(), Vec::new());
-            let settled = Settled { settings, project, brought: Brought::default(), broken: None, notices, warnings };
+            let (fixed, brought) = (Fixed::default(), Brought::default());
+            let settled = Settled { settings, fixed, project, brought, broken: None, notices, warnings };
             // No other file is read, now or on a reload.
             let files = Files { managed: "".into(), user: Some(file.into()), folder: folder.clone(), store: None };
             (settled, files)
@@ -92,7 +94,7 @@ pub(crate) fn replayed(
         journal: None,
         outputs: None,
     };
-    let assembled = build(parts, options, &world, |_, _| Some(Nobody))?;
+    let assembled = build(parts, options, &world, |_, _, _| Some(Nobody))?;
     if chat {
         ModelSwitch::new(&assembled.agent, assembled.models)?;
     }

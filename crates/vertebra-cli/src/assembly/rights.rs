@@ -11,7 +11,10 @@ use vertebra_bridge::{
     settings::{self, ModelSettings, SandboxSettings, Settings},
 };
 use vertebra_kit::{
-    bash::{Outputs, Sandbox, sandbox},
+    bash::{
+        Outputs, Sandbox,
+        sandbox::{self, Fixed},
+    },
     permissions::{Permissions, PermissionsError, RuleTexts},
     redaction::{Redaction, RedactionError},
 };
@@ -27,9 +30,9 @@ pub(super) fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Pe
 }
 
 /// Returns the sandbox for commands.
-pub(super) fn sandbox(settings: &SandboxSettings) -> Sandbox {
+pub(super) fn sandbox(settings: &SandboxSettings, fixed: Fixed, closed: Vec<PathBuf>) -> Sandbox {
     let SandboxSettings { need, network, write, deny_read } = settings;
-    let mut sandbox = Sandbox::default();
+    let mut sandbox = Sandbox { fixed, closed, ..Sandbox::default() };
     if let Some(need) = need {
         sandbox.need = match need.value {
             settings::Need::Required => sandbox::Need::Required,
@@ -38,10 +41,7 @@ pub(super) fn sandbox(settings: &SandboxSettings) -> Sandbox {
         };
     }
     if let Some(network) = network {
-        sandbox.network = match network.value {
-            settings::Network::Off => sandbox::Network::Off,
-            settings::Network::On => sandbox::Network::On,
-        };
+        sandbox.network = network.value.clone();
     }
     sandbox.write.extend(write.iter().map(|said| said.value.clone().into()));
     sandbox.deny_read.extend(deny_read.iter().map(|said| said.value.clone().into()));

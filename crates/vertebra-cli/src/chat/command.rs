@@ -1,6 +1,7 @@
 //! The slash commands of a chat.
 
 use vertebra::nearest;
+use vertebra_kit::bash::sandbox::{Network, NotADomain};
 
 use crate::view::rows::{BOLD, PLAIN, Row};
 
@@ -21,11 +22,43 @@ pub(super) enum Command {
     Compact(String),
     Clear,
     Cost,
+    /// Shows what commands can do, or changes it.
+    Sandbox(Sandbox),
     Quit,
 }
 
+/// What `/sandbox` does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Sandbox {
+    Show,
+    Network(Network),
+    Write(String),
+}
+
+impl Sandbox {
+    fn parse(rest: &str) -> Result<Self, String> {
+        let mut words = rest.split_whitespace();
+        match (words.next(), words.next()) {
+            (None, _) => Ok(Self::Show),
+            (Some("network"), Some("on")) if words.next().is_none() => Ok(Self::Network(Network::On)),
+            (Some("network"), Some("off")) if words.next().is_none() => Ok(Self::Network(Network::Off)),
+            (Some("network"), Some("public")) if words.next().is_none() => Ok(Self::Network(Network::Public)),
+            (Some("network"), Some(_)) => {
+                let domains = rest.split([' ', ',']).skip(1).filter(|word| !word.is_empty()).map(str::parse);
+                let domains = domains.collect::<Result<_, NotADomain>>();
+                domains.map(|domains| Self::Network(Network::Domains(domains))).map_err(|error| error.to_string())
+            }
+            (Some("write"), Some(_)) => Ok(Self::Write(rest["write".len()..].trim().to_owned())),
+            _ => {
+                Err("/sandbox takes `network on`, `network off`, `network public`, `network DOMAIN…` or `write FOLDER`"
+                    .to_owned())
+            }
+        }
+    }
+}
+
 /// The commands, their arguments and what they do.
-const COMMANDS: [(&str, &str, &str); 10] = [
+const COMMANDS: [(&str, &str, &str); 11] = [
     ("help", "", "show commands and keys"),
     ("model", "[NAME]", "show the model, or switch to another one"),
     ("hooks", "", "list the hooks in the order in which they run"),
@@ -35,6 +68,7 @@ const COMMANDS: [(&str, &str, &str); 10] = [
     ("compact", "[WHAT TO KEEP]", "compact the conversation"),
     ("clear", "", "start a new session"),
     ("cost", "", "show steps, tokens and cost so far"),
+    ("sandbox", "[network …|write …]", "show what commands can do, or change it in this session"),
     ("quit", "", "quit (or press Ctrl-D)"),
 ];
 
@@ -58,6 +92,7 @@ impl Command {
             "compact" => return Some(Ok(Self::Compact(rest.to_owned()))),
             "clear" | "new" => Self::Clear,
             "cost" => Self::Cost,
+            "sandbox" => return Some(Sandbox::parse(rest).map(Self::Sandbox)),
             "quit" | "exit" | "q" => Self::Quit,
             other => return Some(Err(unknown(other))),
         };
@@ -107,5 +142,19 @@ mod tests {
         assert_eq!(wrong("/hoks"), "unknown command /hoks; did you mean /hooks?");
         assert_eq!(wrong("/frobnicate"), "unknown command /frobnicate; type /help for a list");
         assert_eq!(wrong("/clear all"), "/clear takes no argument");
+        let sandbox = |typed| match Command::parse(typed) {
+            Some(Ok(Command::Sandbox(sandbox))) => sandbox,
+            other => panic!("{typed}: {other:?}"),
+        };
+        assert_eq!(sandbox("/sandbox"), Sandbox::Show);
+        assert_eq!(sandbox("/sandbox network on"), Sandbox::Network(Network::On));
+        let domains = ["crates.io", "example.org"].map(|domain| domain.parse().expect("a domain"));
+        assert_eq!(
+            sandbox("/sandbox network crates.io, example.org"),
+            Sandbox::Network(Network::Domains(domains.into()))
+        );
+        assert_eq!(sandbox("/sandbox write ../my files"), Sandbox::Write("../my files".to_owned()));
+        assert!(wrong("/sandbox network https://crates.io").contains("is not a domain"));
+        assert!(wrong("/sandbox off").contains("takes `network on`"));
     }
 }

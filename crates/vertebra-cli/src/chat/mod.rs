@@ -5,13 +5,16 @@ mod hooks;
 mod model;
 mod undo;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use vertebra::{Agent, Prompt, RunReport, RunStatus, RunStream, Session, SessionReport, Usage};
 use vertebra_bridge::policy::Reload;
-use vertebra_kit::files::Undo;
+use vertebra_kit::{bash::Lift, files::Undo};
 
-use self::command::Command;
+use self::command::{Command, Sandbox};
 pub(crate) use self::model::ModelSwitch;
 use crate::{
     drive::{self, Desk, Left, Said, WAITS},
@@ -20,7 +23,7 @@ use crate::{
     sessions::Past,
     view::{
         Output,
-        rows::{BOLD, DIM, Row},
+        rows::{BOLD, DIM, PLAIN, Row},
         text,
     },
 };
@@ -89,10 +92,10 @@ pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(drive::cannot_begin(&error, "chat")),
     };
     let model = ModelSwitch::new(&assembled.agent, assembled.models)?;
-    let (agent, undo, policy) = (assembled.agent, assembled.undo, assembled.policy);
+    let (agent, undo, policy, lift) = (assembled.agent, assembled.undo, assembled.policy, assembled.lift);
     let folder = options.agent.folder().to_owned();
     let (asleep, notes, before) = (false, Vec::new(), Totals::default());
-    let mut chat = Chat { desk, agent, session, asleep, model, undo, folder, notes, policy, before };
+    let mut chat = Chat { desk, agent, session, asleep, model, undo, folder, notes, policy, lift, before };
     let first = options.prompt.join(" ");
     let code = chat.talk((!first.trim().is_empty()).then_some(first)).await;
     Ok(chat.close(code).await.into())
@@ -117,6 +120,7 @@ struct Chat {
     /// What the model reads with the next prompt.
     notes: Vec<String>,
     policy: Reload,
+    lift: Lift,
     /// What the sessions before the last `/clear` used.
     before: Totals,
 }
@@ -277,7 +281,28 @@ impl Chat {
                 let totals = self.totals().await;
                 self.desk.say(&[totals.row()]);
             }
+            Command::Sandbox(wanted) => self.sandbox(wanted),
             Command::Continue | Command::Quit => {}
+        }
+    }
+
+    /// Shows what the sandbox lets commands do, after a change if one is wanted.
+    fn sandbox(&mut self, wanted: Sandbox) {
+        let session = self.session.id().to_owned();
+        let changed = match wanted {
+            Sandbox::Show => Ok(()),
+            Sandbox::Network(network) => self.lift.set_network(&session, network),
+            Sandbox::Write(folder) => self.lift.grant_write(&session, Path::new(&folder)).map(|_| ()),
+        };
+        match changed {
+            Ok(()) => {
+                let lines = self.lift.lines(&session);
+                let row = |(what, how): &(&str, String)| {
+                    Row::default().with(BOLD, format!("  {what:<23}")).with(PLAIN, text::on_one_line(how))
+                };
+                self.desk.say(&lines.iter().map(row).collect::<Vec<_>>());
+            }
+            Err(why) => self.desk.complain(&text::on_one_line(&why)),
         }
     }
 

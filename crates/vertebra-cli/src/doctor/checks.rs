@@ -79,7 +79,9 @@ async fn sandbox() -> Finding {
         return failed(result.output);
     }
     match result.data["sandbox"].as_str().unwrap_or_default() {
-        "landlock and seccomp and mounts" => Finding::good("sandbox", "Landlock, seccomp and namespaces"),
+        whole @ ("landlock and seccomp" | "landlock, seccomp and mounts" | "bubblewrap, landlock and seccomp") => {
+            Finding::good("sandbox", whole)
+        }
         part => Finding::lacking("sandbox", part, ADVICE),
     }
 }

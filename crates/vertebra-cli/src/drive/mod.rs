@@ -115,9 +115,11 @@ impl Desk {
         let (into, questions) = mpsc::channel(QUESTIONS);
         let unapproved = Unapproved::default();
         let nobody = Nobody { waits: options.wait.is_some(), unapproved: unapproved.clone() };
-        let mut assembled = assembly::assemble(options, &world, move |rules, inbox| {
+        let mut assembled = assembly::assemble(options, &world, move |rules, lift, inbox| {
             let here = match canvas {
-                Canvas::Terminal => Here::AtDesk(Inline::new(into, rules.clone(), colour, inbox.is_some())),
+                Canvas::Terminal => {
+                    Here::AtDesk(Inline::new(into, rules.clone(), lift.clone(), colour, inbox.is_some()))
+                }
                 Canvas::Dumb => Here::at_terminal(rules, nobody),
                 Canvas::Pipe => Here::Nobody(nobody),
             };

@@ -65,7 +65,7 @@ impl BuiltIn {
         let mut options = self.options.clone();
         options.policy.dir = Some(folder.clone());
         let journal = Journal::Shared(self.journal.clone());
-        let made = Arc::new(assemble_on(&options, &self.world, journal, |_, _| Some(questions)).await?);
+        let made = Arc::new(assemble_on(&options, &self.world, journal, |_, _, _| Some(questions)).await?);
         // No user sees these warnings, so they go to the log of the server.
         for warning in &made.warnings {
             eprintln!("{}", visible(&format!("warning: {}: {warning}", folder.display())));

@@ -7,7 +7,10 @@ use tokio::{
     time::Instant,
 };
 use vertebra::{Approval, Approver, Decision};
-use vertebra_kit::permissions::{Question, Reply, Rules};
+use vertebra_kit::{
+    bash::{Lift, sandbox::Network},
+    permissions::{Question, Reply, Rules},
+};
 
 use super::{
     editor::{Editor, Entry},
@@ -35,6 +38,7 @@ const MIN_PAGE: usize = 5;
 pub(crate) struct Inline {
     desk: mpsc::Sender<Asked>,
     rules: Rules,
+    lift: Lift,
     colour: bool,
     /// Whether the question can be answered later, after the program has exited.
     may_wait: bool,
@@ -43,6 +47,7 @@ pub(crate) struct Inline {
 /// A question and the channel for its answer.
 pub(crate) struct Asked {
     question: Question,
+    network: NetworkOffer,
     answer: oneshot::Sender<Decision>,
     may_wait: bool,
 }
@@ -55,10 +60,19 @@ impl Asked {
     }
 }
 
+/// The network that a question offers to open.
+struct NetworkOffer {
+    lift: Lift,
+    /// Whether the command would run without network.
+    once: bool,
+    /// What the session could be granted.
+    session: Option<Network>,
+}
+
 impl Inline {
     /// Sends questions through this channel. An "always" answer adds to these rules.
-    pub(crate) fn new(desk: mpsc::Sender<Asked>, rules: Rules, colour: bool, may_wait: bool) -> Self {
-        Self { desk, rules, colour, may_wait }
+    pub(crate) fn new(desk: mpsc::Sender<Asked>, rules: Rules, lift: Lift, colour: bool, may_wait: bool) -> Self {
+        Self { desk, rules, lift, colour, may_wait }
     }
 }
 
@@ -67,7 +81,9 @@ impl Approver for Inline {
         let gone = || Decision::Deny { reason: "the terminal was closed".to_owned() };
         let (answer, decided) = oneshot::channel();
         let question = Question::about(approval, Some(&self.rules)).await.colour(self.colour);
-        match self.desk.send(Asked { question, answer, may_wait: self.may_wait }).await {
+        let lift = self.lift.clone();
+        let network = NetworkOffer { once: lift.lacks_network(approval), session: lift.offered(approval), lift };
+        match self.desk.send(Asked { question, network, answer, may_wait: self.may_wait }).await {
             Ok(()) => decided.await.unwrap_or_else(|_| gone()),
             Err(_) => gone(),
         }
@@ -77,6 +93,7 @@ impl Approver for Inline {
 /// A question on the screen.
 pub(crate) struct Asking {
     question: Question,
+    network: NetworkOffer,
     answer: oneshot::Sender<Decision>,
     stage: Stage,
     /// When keys start to count as answers.
@@ -115,12 +132,12 @@ pub(crate) enum Step {
 impl Asking {
     /// Shows the question.
     pub(crate) fn begin(asked: Asked, colour: bool, surface: &mut dyn Surface) -> Self {
-        let Asked { question, answer, may_wait } = asked;
+        let Asked { question, network, answer, may_wait } = asked;
         let question = question.columns(surface.width());
         let mut unseen = VecDeque::from(question.pages(page(surface)));
         surface.write(&unseen.pop_front().unwrap_or_default());
         let answers_from = Instant::now() + QUIET;
-        Self { question, answer, stage: Stage::Key, answers_from, colour, may_wait, complaint: None, unseen }
+        Self { question, network, answer, stage: Stage::Key, answers_from, colour, may_wait, complaint: None, unseen }
     }
 
     /// Returns whether keys count as answers.
@@ -189,12 +206,22 @@ impl Asking {
                 // A key that is held down does not answer what it has just brought onto the screen.
                 self.answers_from = Instant::now() + QUIET;
             }
-            'y' | 'a' | 'f' | 'e' if !self.unseen.is_empty() => {
+            'y' | 'a' | 'f' | 'e' | '+' | '*' if !self.unseen.is_empty() => {
                 self.complaint = Some("view the rest first: press v".to_owned());
             }
             'y' => return self.reply(Reply::Yes, surface).await,
             'a' if self.question.offered().is_some() => return self.reply(Reply::Always { rule: None }, surface).await,
             'f' if self.question.file().is_some() => return self.reply(Reply::ForGood { rule: None }, surface).await,
+            // No letters: words that people begin to type must not open anything.
+            '+' if self.network.once => {
+                let args = Lift::with_network(&self.question.approval().args);
+                return self.reply_as(Reply::Edit { args }, "yes, with network", surface).await;
+            }
+            '*' if let Some(network) = self.network.session.clone() => {
+                let session = self.question.approval().at.run.session_id.clone();
+                self.network.lift.grant_network(&session, network);
+                return self.reply_as(Reply::Yes, "yes, with network in this session", surface).await;
+            }
             'n' => self.stage = Stage::Why(Editor::default()),
             'e' => self.stage = Stage::Edit(Editor::of(written(&self.question))),
             'l' if self.may_wait => return self.put_off(surface),
@@ -223,7 +250,7 @@ impl Asking {
         Step::PutOff
     }
 
-    async fn reply(mut self, reply: Reply, surface: &mut dyn Surface) -> Step {
+    async fn reply(self, reply: Reply, surface: &mut dyn Surface) -> Step {
         let words = match &reply {
             Reply::Yes => "yes".to_owned(),
             Reply::No { why } if why.is_empty() => "no".to_owned(),
@@ -234,9 +261,13 @@ impl Asking {
             }
             Reply::ForGood { .. } => format!("yes, from now on: {}", self.question.offered().unwrap_or_default()),
         };
+        self.reply_as(reply, &words, surface).await
+    }
+
+    async fn reply_as(mut self, reply: Reply, words: &str, surface: &mut dyn Surface) -> Step {
         match self.question.decide(reply).await {
             Ok(decision) => {
-                close(surface, self.colour, &words);
+                close(surface, self.colour, words);
                 // If the question was withdrawn, the answer has no effect.
                 let _ = self.answer.send(decision);
                 Step::Answered
@@ -287,6 +318,12 @@ impl Asking {
         let first = key(key(key(key(Row::default(), "y", "yes"), "n", "no"), "e", "edit"), "v", "view all");
         let first = if self.may_wait { key(first, "l", "later") } else { first };
         let mut rows = vec![first.with(DIM, "esc to stop")];
+        let with_network = Row::default().with(DIM, "runs without network   ");
+        if self.network.once {
+            rows.push(key(key(with_network, "+", "yes, with network"), "*", "yes, with network in this session"));
+        } else if let Some(network) = &self.network.session {
+            rows.push(key(Row::default(), "*", &format!("yes, in this session, for all commands: network {network}")));
+        }
         if let Some(rules) = self.question.offered() {
             rows.push(Row::default().with(BOLD, "a").with(PLAIN, " always in this session: ").with(BOLD, rules));
         }

@@ -68,6 +68,14 @@ pub const PASSED: &[&str] = &[
     "LDFLAGS",
     "RUSTFLAGS",
     "MAKEFLAGS",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT",
+    "GIT_SSL_CAINFO",
+    "CARGO_HTTP_CAINFO",
     "CI",
     "NO_COLOR",
     "FORCE_COLOR",
@@ -149,6 +157,17 @@ impl Environment {
         Variables(variables)
     }
 
+    /// The value of a variable where these come from, whether it passes or not.
+    pub(super) fn outside(&self, name: &str) -> Option<String> {
+        match &self.source {
+            Source::Process => std::env::var(name).ok(),
+            Source::Given(given) => {
+                let (_, value) = given.iter().find(|(known, _)| known == name)?;
+                value.to_str().map(str::to_owned)
+            }
+        }
+    }
+
     fn passing(&self, all: impl Iterator<Item = (OsString, OsString)>) -> impl Iterator<Item = (OsString, OsString)> {
         // A name that is not text is on no list.
         all.filter(|(name, value)| name.to_str().is_some_and(|name| self.passes(name, value)))
@@ -182,6 +201,7 @@ impl fmt::Debug for Environment {
 }
 
 /// The variables of one command.
+#[derive(Clone)]
 pub(super) struct Variables(pub(super) BTreeMap<OsString, OsString>);
 
 /// Where hooks note variables that every later command of a conversation gets: an object of texts.

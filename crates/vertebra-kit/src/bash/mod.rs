@@ -17,12 +17,19 @@
 mod capture;
 mod environment;
 mod folders;
+mod grants;
+mod lift;
 mod live;
+mod needs;
 mod outputs;
+mod packages;
 mod place;
 pub mod policy;
 mod process;
+mod proxy;
+mod refused;
 mod report;
+mod rights;
 mod running;
 pub mod sandbox;
 mod text;
@@ -38,6 +45,8 @@ use std::{
 use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _, Reach, SessionEnd};
 
 pub use environment::{Environment, PASSED, VARIABLES};
+pub use grants::{Granted, Grants};
+pub use lift::Lift;
 pub use outputs::Outputs;
 pub(crate) use outputs::folder_name;
 pub use place::CWD;
@@ -77,6 +86,8 @@ pub struct Bash {
     pub outputs: Option<Outputs>,
     /// Which commands only read: they run at the same time as calls next to them that only read, too. None, unless set.
     pub reading: Option<Reading>,
+    /// What people granted to sessions. Keep a clone to show and change it.
+    pub grants: Grants,
 }
 
 /// Says which commands only read.
@@ -118,6 +129,7 @@ impl Default for Bash {
             sandbox: Sandbox::default(),
             outputs: None,
             reading: None,
+            grants: Grants::default(),
         }
     }
 }
@@ -159,6 +171,14 @@ impl Capability for Bash {
                 .named("bash/outputs")
                 .reach(Reach::Own);
         }
-        kit.tool(tool::BashTool::new(self));
+        let networks = Arc::new(sandbox::Networks::default());
+        let (kept, grants) = (networks.clone(), self.grants.clone());
+        kit.watch(SessionEnd, async move |cx| {
+            kept.forget(&cx.at.run.session_id);
+            grants.clear(&cx.at.run.session_id);
+            Ok(())
+        })
+        .named("bash/network");
+        kit.tool(tool::BashTool::new(self, networks));
     }
 }

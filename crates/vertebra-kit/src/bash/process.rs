@@ -2,9 +2,14 @@
 
 use std::{
     convert::Infallible,
-    io,
-    os::unix::process::ExitStatusExt as _,
+    io::{self, Read as _},
+    net::Shutdown,
+    os::{
+        fd::OwnedFd,
+        unix::{net::UnixStream, process::ExitStatusExt as _},
+    },
     process::{ExitStatus, Stdio},
+    sync::Arc,
     time::Duration,
 };
 
@@ -18,7 +23,7 @@ use super::{
     capture::{Printed, Stream},
     live::Live,
     running::Running,
-    sandbox::Start,
+    sandbox::{Refusal, Start},
     text,
 };
 use crate::process::{Ending, Tree, attend};
@@ -26,12 +31,17 @@ use crate::process::{Ending, Tree, attend};
 /// How long the word of a launcher may be.
 const WORD: usize = 4096;
 
+/// How much a supervisor may tell.
+const TOLD: u64 = 256 * 1024;
+
 /// What came of a command.
 pub(super) struct Ended {
     pub(super) how: How,
     pub(super) took: Duration,
     /// What the launcher said first.
     pub(super) word: String,
+    /// What the supervisor refused.
+    pub(super) refused: Vec<Refusal>,
 }
 
 pub(super) enum How {
@@ -59,14 +69,19 @@ pub(super) async fn run(
     running: &Running,
 ) -> io::Result<Ended> {
     let began = Instant::now();
-    let input = if start.is_launched() { Stdio::piped() } else { Stdio::null() };
+    let (input, connection) = if start.is_launched() {
+        let (ours, theirs) = UnixStream::pair()?;
+        (Stdio::from(OwnedFd::from(theirs)), Some(Arc::new(ours)))
+    } else {
+        (Stdio::null(), None)
+    };
     let piped = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.process_group(0).spawn()?;
     running.began(child.id());
-    let (input, out, mut err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (out, mut err) = (child.stdout.take(), child.stderr.take());
     // A supervisor lives until this end of its input is closed, and takes all that the command started with it.
-    let tree = match input {
-        Some(input) => Tree::of(&child).supervised(input),
+    let tree = match connection.clone() {
+        Some(connection) => Tree::of(&child).supervised(Lifeline(connection)),
         None => Tree::of(&child),
     };
     let mut word = String::new();
@@ -82,7 +97,29 @@ pub(super) async fn run(
         Ending::TimedOut => How::TimedOut,
         Ending::Broken(never) => match never {},
     };
-    Ok(Ended { how, took: began.elapsed(), word })
+    let refused = connection.map(|connection| told(&connection)).unwrap_or_default();
+    Ok(Ended { how, took: began.elapsed(), word, refused })
+}
+
+/// The supervisor's input. Dropped, it is closed, though what the supervisor told can still be read.
+struct Lifeline(Arc<UnixStream>);
+
+impl Drop for Lifeline {
+    fn drop(&mut self) {
+        // A supervisor that is gone needs no end.
+        _ = self.0.shutdown(Shutdown::Write);
+    }
+}
+
+/// What a supervisor has told so far. It is there already, so nobody is waited for.
+fn told(connection: &UnixStream) -> Vec<Refusal> {
+    let mut text = Vec::new();
+    if connection.set_nonblocking(true).is_ok() {
+        // What came before it would block is in the text.
+        _ = connection.take(TOLD).read_to_end(&mut text);
+    }
+    let lines = text.split(|byte| *byte == b'\n');
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
 /// What comes before the first line end. Read byte by byte, because the rest belongs to the command.

@@ -1,23 +1,28 @@
 //! The tool itself: a command goes in, what it printed comes out.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use vertebra::{AgentState, Args, Invocation, Tool, ToolError, ToolOutput, ToolSpec};
+use vertebra::{AgentState, Args, CheckCx, Checked, Invocation, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::{
     Bash, TOOL,
     capture::Printed,
+    environment::Variables,
     folders::Folders,
     live::Live,
+    needs::{Needs, Wanted},
     outputs::Recorder,
+    packages::{self, Caches},
     place::{CWD, Note, Places},
     process::{self, How},
+    refused,
     report::{Why, report},
+    rights::Network as Way,
     running::Running,
-    sandbox::Tried,
+    sandbox::{Need, Networks, Rights, Tried, Use},
 };
 use crate::denied::DeniedReads;
 
@@ -29,7 +34,8 @@ const NOT_RUN: i32 = 126;
 
 const DESCRIPTION: &str = "Runs a command in bash and returns its exit code, stdout and stderr. The folder that `cd` \
     leaves is where the next command begins; nothing else of the shell is kept. There is no input. Processes left in the \
-    background end with the command.";
+    background end with the command. A sandbox holds the command: it writes the working folder and TMPDIR, has a loopback \
+    interface of its own, and no network. If it needs more, ask for it with `needs`.";
 
 /// What the model passes.
 #[derive(Deserialize, JsonSchema)]
@@ -42,16 +48,19 @@ struct Input {
     /// What it is for, in a few words, for the people who watch.
     #[serde(default, rename = "description")]
     _description: Option<String>,
+    /// What the command needs beyond what the sandbox gives. A person is asked, so leave it out if nothing was blocked.
+    needs: Option<Needs>,
 }
 
 pub(super) struct BashTool {
     bash: Bash,
     folders: Folders,
+    networks: Arc<Networks>,
 }
 
 impl BashTool {
-    pub(super) fn new(bash: Bash) -> Self {
-        Self { bash, folders: Folders::default() }
+    pub(super) fn new(bash: Bash, networks: Arc<Networks>) -> Self {
+        Self { bash, folders: Folders::default(), networks }
     }
 }
 
@@ -60,9 +69,16 @@ impl Tool for BashTool {
         ToolSpec::new(TOOL, DESCRIPTION).input::<Input>().alias("Bash")
     }
 
+    async fn check(&self, args: Args, cx: CheckCx) -> Result<Option<Checked>, ToolError> {
+        let Input { needs: Some(needs), .. } = args.parse()? else { return Ok(None) };
+        let (info, state) = (cx.run().info(), cx.state());
+        let wanted = self.wanted(&needs, &info.session_id, &info.working_directory, state)?;
+        Ok(Some(Checked { ask: wanted.question, ..Checked::default() }))
+    }
+
     async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {
-        let Input { command, timeout_ms, .. } = args.parse()?;
-        self.run(&command, timeout_ms.map(Duration::from_millis), &invocation).await
+        let input: Input = args.parse()?;
+        self.run(input, &invocation).await
     }
 
     fn folder(&self, state: &AgentState) -> Option<String> {
@@ -79,19 +95,38 @@ impl Tool for BashTool {
 }
 
 impl BashTool {
-    async fn run(
-        &self,
-        text: &str,
-        timeout: Option<Duration>,
-        invocation: &Invocation,
-    ) -> Result<ToolOutput, ToolError> {
+    fn wanted(&self, needs: &Needs, session: &str, agent: &str, state: &AgentState) -> Result<Wanted, ToolError> {
+        let folder = self.bash.folder.as_deref().unwrap_or_else(|| Path::new(agent));
+        let variables = self.variables(state);
+        needs.wanted(&self.bash, session, folder, (&variables, state))
+    }
+
+    fn variables(&self, state: &AgentState) -> Variables {
+        self.bash.environment.variables().and_noted(state)
+    }
+
+    async fn run(&self, input: Input, invocation: &Invocation) -> Result<ToolOutput, ToolError> {
         let bash = &self.bash;
+        let (text, timeout) = (&*input.command, input.timeout_ms.map(Duration::from_millis));
         check(text)?;
         let folder = bash.folder.as_deref().unwrap_or_else(|| Path::new(invocation.working_directory()));
         let state = invocation.state();
-        let variables = bash.environment.variables().and_noted(state);
+        let mut variables = self.variables(state);
         let session = &invocation.run().info().session_id;
-        let places = Places::new(&self.folders, session, folder, bash.sandbox.write_besides(&variables, folder));
+        let mut granted = bash.held(session);
+        if let Some(needs) = &input.needs {
+            let wanted = self.wanted(needs, session, invocation.working_directory(), state)?;
+            if let Some(question) = wanted.question.filter(|question| invocation.approved() != Some(&**question)) {
+                return Err(ToolError::new(format!("not run: {question}; no person said yes to this")));
+            }
+            granted = granted.and(wanted.all);
+        }
+        let (inside, outside) =
+            granted.write.iter().cloned().partition::<Vec<_>, _>(|path| bash.is_inside(path, folder, &variables));
+        let mut besides = bash.sandbox.write_besides(&variables, folder, &outside);
+        let caches = if bash.sandbox.need == Need::Off { None } else { Caches::prepare(&variables) };
+        besides.extend(caches.iter().map(|caches| (caches.own.clone(), Use::Temporary)));
+        let places = Places::new(&self.folders, session, folder, besides);
         let places = places.map_err(|(path, error)| {
             let what = if path == folder { "working directory" } else { "writable folder" };
             ToolError::new(format!("the {what} {} cannot be used: {error}", path.display()))
@@ -110,11 +145,26 @@ impl BashTool {
         let place = bash.outputs.as_ref().map(|outputs| outputs.open(session)).transpose();
         let place = place.map_err(|error| ToolError::new(format!("there is no place to keep the output: {error}")))?;
         let mut tried = Tried::default();
+        let way = Way::open(bash, &self.networks, session, &granted).await?;
+        tried.space.clone_from(&way.none);
+        packages::set(&mut variables, way.variables());
+        let rights = Rights {
+            denied: &denied,
+            network: &granted.network,
+            private: way.private.as_deref(),
+            allowed: &inside,
+            layers: caches.as_ref().map(|caches| &caches.layers),
+        };
         let (start, printed, ended) = loop {
-            let start = bash.sandbox.hold(&variables, &places, &denied, &tried)?;
+            let start = bash.sandbox.hold(&variables, &places, &rights, &tried)?;
             let running = Running::new(place.as_deref(), invocation.key(), text);
             let mut command = start.command(&shell);
             command.args(["--noprofile", "--norc", "-c"]).arg(note.script(text)).current_dir(&begin.folder);
+            let mut variables = variables.clone();
+            if let Some(caches) = &caches {
+                let own = caches.variables(&variables, start.has_layers());
+                packages::set(&mut variables, own);
+            }
             command.env_clear().envs(&variables.0).envs(running.variable());
             let record = Recorder::new(place.clone(), bash.head_bytes + bash.tail_bytes);
             let printed = Printed::new(bash.stdout_bytes, bash.stderr_bytes, record);
@@ -133,8 +183,9 @@ impl BashTool {
         let noted = note.read().unwrap_or_default();
         let end = places.stand(noted.strip_suffix('\n').map_or(&begin.folder, |noted| Path::new(noted)));
         let streams = printed.streams();
-        let said =
-            report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), end.remark.as_slice());
+        let blocked = refused::remarks(&ended, (text, places.home()), tried.space.as_deref(), &way.refused());
+        let after: Vec<String> = blocked.iter().cloned().chain(end.remark).collect();
+        let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
         match ended.how {
             How::TimedOut => Err(ToolError::new(said.text)),
             How::Exited(_) => Ok(ToolOutput {
@@ -148,6 +199,7 @@ impl BashTool {
                     "cwd": end.folder.to_string_lossy(),
                     "moved": end.folder != begin.folder,
                     "sandbox": start.state,
+                    "blocked": blocked,
                 }),
             }),
         }

@@ -53,7 +53,7 @@ impl Http {
         }
         let literal = parsed.host_str().map(|host| host.trim_matches(['[', ']'])).and_then(|host| host.parse().ok());
         if let (Some(literal), false) = (literal, private)
-            && !address::is_public(literal)
+            && !vertebra_kit::is_public(literal)
         {
             return Err(wrong("the address is private: set `private = true` to allow it"));
         }

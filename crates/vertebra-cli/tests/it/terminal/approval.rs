@@ -267,3 +267,64 @@ fn with_broken_settings_the_error_is_on_the_screen_and_every_change_is_asked_abo
         assert_eq!(person.waits_for_the_end(), 0);
     }
 }
+
+/// A command that shows whether it has a way to the network.
+fn look(file: &str) -> serde_json::Value {
+    bash(&format!("echo ${{HTTPS_PROXY-none}} > {file}"))
+}
+
+#[test]
+fn a_question_says_that_a_command_runs_without_network_and_offers_it_once_or_for_the_session() {
+    let place = Place::new();
+    let turns = [look("without"), look("once"), look("again"), look("session"), look("later"), say("All done.")];
+    let mut person = place.sits("run", &turns, &["look"]);
+    for (file, key, words) in [
+        ("without", "y", "└ yes"),
+        ("once", "+", "└ yes, with network"),
+        ("again", "y", "└ yes"),
+        ("session", "*", "└ yes, with network in this session"),
+    ] {
+        person.waits_for(&format!("> {file}"));
+        person.is_asked();
+        person.waits_for("runs without network");
+        person.types(key);
+        person.waits_for(words);
+    }
+    person.waits_for("> later");
+    person.is_asked();
+    person.types("y");
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    for (file, has_network) in
+        [("without", false), ("once", true), ("again", false), ("session", true), ("later", true)]
+    {
+        assert_eq!(place.read(file).starts_with("http://127.0.0.1:"), has_network, "{file}: {}", place.read(file));
+    }
+}
+
+#[test]
+fn a_command_that_asks_for_more_shows_what_and_why() {
+    let place = Place::new();
+    let needs = json!({"domains": ["crates.io"], "reason": "to fetch itoa"});
+    let call = json!({"call": {"tool": "bash", "args": {"command": "echo $HTTPS_PROXY > proxy", "needs": needs}}});
+    // Bypass mode never asks, except about this.
+    let mut person = place.sits("run", &[call, say("All done.")], &["--mode", "bypass", "fetch it"]);
+    person.waits_for("the command asks for network access to crates.io: to fetch itoa");
+    person.is_asked();
+    person.types("y");
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    assert!(place.read("proxy").starts_with("http://127.0.0.1:"), "{}", person.sees());
+}
+
+#[test]
+fn options_open_the_network_and_further_folders_for_one_run() {
+    let place = Place::new();
+    let other = tempfile::tempdir().expect("a folder");
+    let made = other.path().join("made");
+    let turns = [bash(&format!("echo $HTTPS_PROXY > {}", made.display())), say("All done.")];
+    let folder = other.path().display().to_string();
+    let options = ["--network", "crates.io,example.org", "--add-dir", &folder, "--allow", "Bash", "look"];
+    let mut person = place.sits("run", &turns, &options);
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    let made = std::fs::read_to_string(made).expect("a file");
+    assert!(made.starts_with("http://127.0.0.1:"), "{made}");
+}

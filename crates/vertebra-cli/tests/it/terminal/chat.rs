@@ -246,3 +246,17 @@ fn an_unknown_command_suggests_the_nearest() {
     assert_eq!(person.waits_for_the_end(), 0);
     insta::assert_snapshot!("help", place.anywhere(&person.sees()));
 }
+
+#[test]
+fn the_sandbox_is_shown_and_changed_for_the_session() {
+    let place = Place::new();
+    let look = json!({"call": {"tool": "bash", "args": {"command": "echo ${HTTPS_PROXY-none}"}}});
+    let mut person = place.sits("chat", &[look, say("Looked.")], &["--allow", "Bash"]);
+    ask(&mut person, "/sandbox", "off, but for a loopback interface of the session");
+    ask(&mut person, "/sandbox network crates.io", "crates.io (HTTP and HTTPS)");
+    ask(&mut person, "/sandbox network https://crates.io", "is not a domain");
+    ask(&mut person, "/sandbox write vertebra.toml", "vertebra.toml stays closed");
+    ask(&mut person, "look", "http://127.0.0.1:");
+    ask(&mut person, "/sandbox network off", "off, but for a loopback interface of the session");
+    leave(person);
+}

@@ -18,7 +18,7 @@ use super::{
     ASKED,
     files::DEVICES,
     launch::LaunchError,
-    rules::{Network, Rules, Use},
+    rules::{Reach, Rules, Use},
 };
 
 /// Names that lead to a process's own streams.
@@ -59,7 +59,7 @@ enum Shown {
 fn arguments(rules: &Rules) -> Vec<OsString> {
     let mut arguments = Arguments::default();
     arguments.add(&["--die-with-parent", "--unshare-pid", "--unshare-ipc"]);
-    if rules.network == Network::Off {
+    if rules.network != Reach::Machine {
         arguments.add(&["--unshare-net"]);
     }
     arguments.add(&["--ro-bind", "/", "/", "--proc", "/proc", "--tmpfs", "/dev"]);

@@ -44,6 +44,10 @@ pub(in crate::bash) struct Tried {
     pub(super) own: Option<String>,
     /// Why no supervisor could listen.
     pub(super) supervisor: Option<String>,
+    /// Why there are no layers.
+    pub(super) layers: Option<String>,
+    /// Why there is no private network.
+    pub(in crate::bash) space: Option<String>,
     /// Why bubblewrap could not begin.
     pub(super) bubblewrap: Option<String>,
     /// Why nobody could see to the end of a command that nothing holds.

@@ -17,7 +17,7 @@ use rustix::fs::{CWD as FROM_HERE, Dir, FileType, Mode, OFlags, fstat, openat};
 
 use super::{
     launch::LaunchError,
-    rules::{Network, Rules},
+    rules::{Reach, Rules},
 };
 
 /// The newest interface whose rights are understood here. Older kernels hold less: see [`lacking`].
@@ -114,7 +114,7 @@ struct Grants<'a> {
 impl<'a> Grants<'a> {
     fn new(rules: &'a Rules) -> Result<Self, LaunchError> {
         let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?;
-        if rules.network == Network::Off {
+        if rules.network == Reach::Closed {
             ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
         }
         let created = ruleset.scope(Scope::from_all(NEWEST))?.create()?;

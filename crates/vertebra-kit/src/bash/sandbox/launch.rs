@@ -27,12 +27,12 @@ use rustix::{
 };
 
 use super::{
-    HELD, NO_MOUNTS, NO_SUPERVISOR, bubblewrap,
+    HELD, NO_LAYERS, NO_MOUNTS, NO_SPACE, NO_SUPERVISOR, bubblewrap,
     calls::{self, Open},
     files,
     minder::{PROBE, PROBED},
     mounts,
-    rules::{Rules, UnixSockets},
+    rules::{Reach, Rules, UnixSockets},
     supervise::supervise,
 };
 
@@ -64,6 +64,10 @@ pub(super) enum LaunchError {
     Replaced(PathBuf),
     #[error("{NO_MOUNTS}{0}")]
     Mounts(std::io::Error),
+    #[error("{NO_LAYERS}{0}")]
+    Layers(std::io::Error),
+    #[error("{NO_SPACE}{0}")]
+    Space(std::io::Error),
     #[error("{NO_SUPERVISOR}{0}")]
     NoSupervisor(String),
     #[error("the command cannot be supervised: {0}")]
@@ -96,9 +100,12 @@ fn become_supervisor(mut rules: Rules, mut args: impl Iterator<Item = OsString>)
     if let Some(bubblewrap) = rules.bubblewrap.take() {
         return bubblewrap::enter(&bubblewrap, rules, &program, args);
     }
+    if let Reach::Private(space) = &rules.network {
+        space.join().map_err(LaunchError::Space)?;
+    }
     // Processes that lose their parent become children of this one: so all are found when the command ends.
     set_child_subreaper(Some(rustix::process::getpid()))?;
-    mounts::make(&rules).map_err(LaunchError::Mounts)?;
+    let _layers = mounts::make(&mut rules)?;
     let folders = files::open_folders(&rules)?;
     begins_inside(&rules)?;
     let top = files::top();
@@ -149,10 +156,11 @@ fn become_command(
         files::fence(rules, top, unix_sockets)?;
         changes_nothing(rules)?;
     }
-    calls::restrict(Open { network: rules.network, unix_sockets }, rules.minded)?;
+    let open = Open { network: &rules.network, unix_sockets };
+    calls::restrict(open, rules.minded)?;
     drop_capabilities(CapabilitySet::empty())?;
     if rules.minded {
-        let listener = calls::listen()?;
+        let listener = calls::listen(open)?;
         let handles = [listener.as_fd()];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut message = SendAncillaryBuffer::new(&mut space);
@@ -198,7 +206,7 @@ fn changes_nothing(rules: &Rules) -> Result<(), LaunchError> {
 }
 
 /// Closes all but the three streams. No rule holds for a file that is open already, and somebody above may have left one.
-fn close_inherited() -> Result<(), LaunchError> {
+pub(super) fn close_inherited() -> Result<(), LaunchError> {
     let open = fs::read_dir("/proc/self/fd").map_err(LaunchError::Inherited)?;
     let open: Vec<RawFd> = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
@@ -210,7 +218,15 @@ fn close_inherited() -> Result<(), LaunchError> {
 
 /// What is left to a superuser: what unpacking, building and testing need. With more, the kernel would show it the memory
 /// and the environment of others without asking Landlock. Since no privileges are gained any more, this is for ever.
+///
+/// Nothing is left to other users: in a user namespace they have all capabilities over their own files, and would write
+/// files that they made read-only.
 fn drop_capabilities(besides: CapabilitySet) -> rustix::io::Result<()> {
+    if !rustix::process::geteuid().is_root() {
+        let nothing = CapabilitySet::empty();
+        let sets = CapabilitySets { effective: nothing, permitted: nothing, inheritable: nothing };
+        return set_capabilities(None, sets);
+    }
     let kept = CapabilitySet::CHOWN
         | CapabilitySet::DAC_OVERRIDE
         | CapabilitySet::FOWNER

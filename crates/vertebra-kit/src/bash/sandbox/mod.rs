@@ -19,12 +19,19 @@ mod engine;
 #[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
 mod minder;
 #[cfg(target_os = "linux")]
 mod mounts;
+mod network;
+mod private;
+mod refusal;
 mod rules;
+#[cfg(target_os = "linux")]
+mod space;
 mod start;
 #[cfg(target_os = "linux")]
 mod supervise;
@@ -41,16 +48,19 @@ use vertebra::ToolError;
 use self::files::lacking;
 pub use self::{
     engine::Engine,
-    rules::{DENY_READ, Network, UnixSockets},
+    network::{Domain, Network, NotADomain},
+    rules::{DENY_READ, UnixSockets},
 };
 pub(super) use self::{
     engine::Tried,
-    rules::{Folder, Use},
+    private::{Networks, Private},
+    refusal::Refusal,
+    rules::{Folder, Layers, Over, Use, expanded, resolved},
     start::Start,
 };
 use self::{
     engine::{NoWay, Way, bubblewrap},
-    rules::{Rules, expanded, resolved},
+    rules::{Reach, Rules},
     start::{Chance, Prefix},
 };
 use super::{environment::Variables, place::Places};
@@ -68,11 +78,20 @@ const ATTEND: &str = "vertebra sandbox: attend";
 /// The first argument by which it knows that it is to become that command.
 const JOIN: &str = "vertebra sandbox: join";
 
+/// The first argument by which it knows that it is to keep the private network of a session.
+const KEEP: &str = "vertebra sandbox: keep a network";
+
 /// The line a launcher says once the rules hold. Any other says why they do not.
 const HELD: &str = "held";
 
 /// How a launcher begins that could not mount. Some systems give namespaces and then no rights in them.
 const NO_MOUNTS: &str = "no mounts: ";
+
+/// How a launcher begins that could not lay layers over caches.
+const NO_LAYERS: &str = "no layers: ";
+
+/// How a launcher begins that could not join the private network of its session.
+const NO_SPACE: &str = "no private network: ";
 
 /// How a launcher begins that could not listen to what the command does.
 const NO_SUPERVISOR: &str = "no supervisor: ";
@@ -92,6 +111,7 @@ pub fn launch_if_asked() {
             Some(asked) if asked == ENTER => launch::enter(args),
             Some(asked) if asked == ATTEND => attended::attend(args),
             Some(asked) if asked == JOIN => attended::join(args),
+            Some(asked) if asked == KEEP => keeper::keep(),
             _ => {}
         }
     }
@@ -127,10 +147,37 @@ pub struct Sandbox {
     /// Further paths that commands cannot change, whether they exist or not; relative paths belong to the commands'
     /// folder. The names in [`PROTECTED`](crate::PROTECTED) and what decides what git executes are protected in any case.
     pub protect: Vec<PathBuf>,
-    /// Whether commands may use the network.
+    /// How far commands reach through the network.
     pub network: Network,
     /// Whether commands may open Unix sockets by name.
     pub unix_sockets: UnixSockets,
+    /// Paths that stay closed to changes whatever a person answers, besides those in `protect` and `deny_read`: where trust
+    /// and the journal are kept.
+    pub closed: Vec<PathBuf>,
+    /// What no person can widen.
+    pub fixed: Fixed,
+}
+
+/// What no answer of a person widens, because whoever manages the machine decided it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Fixed {
+    /// How far commands reach through the network.
+    pub network: bool,
+    /// What commands can write.
+    pub write: bool,
+}
+
+/// What one command may reach, besides what holds for all of them.
+pub(super) struct Rights<'a> {
+    /// What rules deny.
+    pub(super) denied: &'a DeniedReads,
+    pub(super) network: &'a Network,
+    /// The private network of its session, if there is one.
+    pub(super) private: Option<&'a Private>,
+    /// Protected names that a person has allowed to change.
+    pub(super) allowed: &'a [PathBuf],
+    /// Layers over the caches of the person.
+    pub(super) layers: Option<&'a Layers>,
 }
 
 impl Default for Sandbox {
@@ -145,6 +192,8 @@ impl Default for Sandbox {
             protect: Vec::new(),
             network: Network::Off,
             unix_sockets: UnixSockets::Held,
+            closed: Vec::new(),
+            fixed: Fixed::default(),
         }
     }
 }
@@ -160,11 +209,26 @@ impl Sandbox {
         Self { need: Need::Off, ..Self::default() }
     }
 
-    /// Folders that may be written besides the commands' own.
-    pub(super) fn write_besides(&self, variables: &Variables, folder: &Path) -> Vec<(PathBuf, Use)> {
+    /// Folders that may be written besides the commands' own, and those that a person allowed.
+    pub(super) fn write_besides<'a>(
+        &'a self,
+        variables: &Variables,
+        folder: &Path,
+        allowed: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> Vec<(PathBuf, Use)> {
         let home = variables.folder("HOME");
         let named = self.write.iter().filter_map(|path| expanded(path, home.as_deref(), folder));
-        named.map(|path| (path, Use::Work)).chain([(variables.temporary(), Use::Temporary)]).collect()
+        named
+            .chain(allowed.into_iter().cloned())
+            .map(|path| (path, Use::Work))
+            .chain([(variables.temporary(), Use::Temporary)])
+            .collect()
+    }
+
+    /// The program that can keep private networks, if commands are held in a way that uses them.
+    pub(super) fn keeper(&self) -> Option<PathBuf> {
+        let is_used = self.need != Need::Off && self.engine != Engine::Bubblewrap;
+        self.launching().filter(|_| is_used)
     }
 
     /// How a program has to be started to be held, by a way that was not tried in vain.
@@ -172,9 +236,10 @@ impl Sandbox {
         &self,
         variables: &Variables,
         places: &Places,
-        denied: &DeniedReads,
+        rights: &Rights<'_>,
         tried: &Tried,
     ) -> Result<Start, ToolError> {
+        let denied = rights.denied;
         if self.need == Need::Off {
             return Ok(self.unheld("off".to_owned(), None, tried));
         }
@@ -197,10 +262,10 @@ impl Sandbox {
             (Way::Bubblewrap { landlock: false, .. }, _) => Some("the kernel has no Landlock"),
             (_, why) => why.as_deref(),
         };
-        let rules = self.rules(variables, places, denied, &way, unsupervised.is_none());
+        let rules = self.rules(variables, places, rights, &way, (tried, unsupervised.is_none()));
         let chance = match &way {
             Way::Bubblewrap { .. } if self.engine == Engine::Either => Chance::Bubblewrap,
-            Way::Own { .. } if rules.needs_mounts() => Chance::OwnMounts,
+            Way::Own { .. } if !rules.hide.is_empty() => Chance::OwnMounts,
             Way::Own { .. } | Way::NoMounts { .. } | Way::Bubblewrap { .. } => Chance::None,
         };
         let mut lacking: Vec<String> =
@@ -224,30 +289,37 @@ impl Sandbox {
             let remark = format!("partial sandbox: it does not hold {lacking}");
             (format!("{held_by} without {lacking}"), Some(remark))
         };
+        let private = matches!(rules.network, Reach::Private(_));
+        let layered = rules.layers.is_some();
         let words = vec![ASKED.into(), rules.to_text()?];
-        let prefix = Prefix { launcher, words, minded: rules.minded, chance };
+        let prefix = Prefix { launcher, words, minded: rules.minded, layered, private, chance };
         Ok(Start::held(prefix, state, remark))
     }
 
     /// How a program is started that nothing holds: it still ends when the agent does, if there is a launcher to see to that.
     fn unheld(&self, state: String, remark: Option<String>, tried: &Tried) -> Start {
-        match self.launcher().filter(|_| cfg!(target_os = "linux") && tried.attended.is_none()) {
+        match self.launching().filter(|_| cfg!(target_os = "linux") && tried.attended.is_none()) {
             Some(launcher) => {
                 let words = vec![ATTEND.into()];
-                Start::held(Prefix { launcher, words, minded: false, chance: Chance::Attended }, state, remark)
+                Start::held(
+                    Prefix { launcher, words, minded: false, layered: false, private: false, chance: Chance::Attended },
+                    state,
+                    remark,
+                )
             }
             None => Start::bare(state, remark),
         }
     }
 
-    /// The program that launches commands, if there is one.
-    fn launcher(&self) -> Option<PathBuf> {
-        // The very program that runs, even if its file was replaced meanwhile.
-        let own = || CAN_LAUNCH.load(Ordering::Acquire).then(|| PathBuf::from("/proc/self/exe"));
-        self.launcher.clone().or_else(own)
-    }
-
-    fn rules(&self, variables: &Variables, places: &Places, denied: &DeniedReads, way: &Way, minded: bool) -> Rules {
+    fn rules(
+        &self,
+        variables: &Variables,
+        places: &Places,
+        rights: &Rights<'_>,
+        way: &Way,
+        (tried, minded): (&Tried, bool),
+    ) -> Rules {
+        let denied = rights.denied;
         let home = variables.folder("HOME");
         let named = self.deny_read.iter().filter_map(|path| expanded(path, home.as_deref(), places.home()));
         // By the name it has and by the place it leads to.
@@ -270,15 +342,28 @@ impl Sandbox {
             Way::Own { .. } | Way::NoMounts { .. } => (true, None),
             Way::Bubblewrap { program, landlock } => (*landlock, Some(program.clone())),
         };
+        let network = match (rights.network, way, rights.private) {
+            (Network::On, ..) => Reach::Machine,
+            (_, Way::Own { .. } | Way::NoMounts { .. }, Some(private)) if tried.space.is_none() => {
+                Reach::Private(private.space.clone())
+            }
+            // Nobody else can tell what is public.
+            (Network::Public, ..) => Reach::Machine,
+            (Network::Off | Network::Domains(_), ..) => Reach::Closed,
+        };
+        let has_layers = matches!(way, Way::Own { .. }) && tried.layers.is_none();
+        let layers = rights.layers.filter(|layers| has_layers && !layers.over.is_empty()).cloned();
         let mut write = places.folders();
         write.extend(shared_memory().filter(|_| minded));
         Rules {
             deny_read,
             write,
             protect: self.protected(places, &denied.unchanged),
+            allowed: rights.allowed.to_vec(),
             hide,
-            network: self.network,
+            network,
             unix_sockets: self.unix_sockets,
+            layers,
             landlock,
             minded,
             bubblewrap,
@@ -304,12 +389,18 @@ impl Sandbox {
 
     /// The launcher, and the way that is left to hold a command.
     fn way(&self, variables: &Variables, places: &Places, tried: &Tried) -> Result<(PathBuf, Way), NoWay> {
-        let launcher = self.launcher().ok_or_else(|| {
+        let launcher = self.launching().ok_or_else(|| {
             let why = "this program does not call `vertebra_kit::bash::sandbox::launch_if_asked()` in `main`";
             NoWay::Nothing(why.to_owned())
         })?;
         let way = self.engine.way(lacking(), bubblewrap(variables, places), tried)?;
         Ok((launcher, way))
+    }
+
+    fn launching(&self) -> Option<PathBuf> {
+        // The very program that runs, even if its file was replaced meanwhile.
+        let own = || CAN_LAUNCH.load(Ordering::Acquire).then(|| "/proc/self/exe".into());
+        self.launcher.clone().or_else(own)
     }
 }
 

@@ -1,34 +1,93 @@
-//! Mounts: what is denied in a writable folder is empty. Landlock can say that only by closing the whole folder to new
-//! names.
+//! Mounts: what is denied in a writable folder is empty, and what is written to a cache of the person goes to a layer on
+//! top. Landlock can say the first only by closing the whole folder to new names, and the second not at all.
 //!
 //! It takes a mount namespace, and for everybody but the superuser a user namespace. Where the system gives none,
 //! commands run without this and say so, or do not run if the sandbox is required.
 
-use std::{env, fs, path::Path};
+use std::{
+    env,
+    fs::{self, File},
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
 
 use nix::{
     errno::Errno,
     mount::{MsFlags, mount},
-    sched::{CloneFlags, unshare},
+    sched::CloneFlags,
     sys::statvfs::{FsFlags, statvfs},
 };
 
-use super::rules::Rules;
+use super::{
+    launch::LaunchError,
+    rules::{Folder, Layers, Over, Rules, Use},
+};
 
-/// Hides what is to be hidden, in a namespace of this process and all that it will start. An error leaves it half way: it
-/// must not go on.
-pub(super) fn make(rules: &Rules) -> Result<(), std::io::Error> {
+/// How many commands can have layers at the same time.
+const SLOTS: usize = 16;
+
+/// Hides what is to be hidden and lays what is to be laid over, in a namespace of this process and all that it will start.
+/// An error leaves it half way: it must not go on. The layers belong to this process as long as it keeps what it gets.
+pub(super) fn make(rules: &mut Rules) -> Result<Option<File>, LaunchError> {
     if !rules.needs_mounts() {
-        return Ok(());
+        return Ok(None);
     }
-    enter_namespace()?;
+    // Who only wants layers can do without.
+    hide(rules).map_err(if rules.hide.is_empty() { LaunchError::Layers } else { LaunchError::Mounts })?;
+    let taken = rules.layers.take().map(|layers| lay(&layers, rules)).transpose().map_err(LaunchError::Layers)?;
+    // The folder this process is in was found before the mounts were there.
+    let again = env::current_dir().and_then(env::set_current_dir);
+    again.map_err(LaunchError::Mounts)?;
+    Ok(taken)
+}
+
+fn hide(rules: &Rules) -> Result<(), std::io::Error> {
+    super::space::enter(CloneFlags::CLONE_NEWNS)?;
     // What is mounted here is nobody else's business.
     bound(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_PRIVATE)?;
     for path in &rules.hide {
         emptied(path)?;
     }
-    // The folder this process is in was found before the mounts were there.
-    env::set_current_dir(env::current_dir()?)
+    Ok(())
+}
+
+/// Lays a layer over each folder. From then on it may be written like any other.
+fn lay(layers: &Layers, rules: &mut Rules) -> Result<File, std::io::Error> {
+    let (folder, taken) = free_slot(&layers.folder)?;
+    for Over { name, at } in &layers.over {
+        let (upper, work) = (folder.join(name).join("upper"), folder.join(name).join("work"));
+        fs::create_dir_all(&upper)?;
+        fs::create_dir_all(&work)?;
+        let mut options = format!("lowerdir={},upperdir={},workdir={}", plain(at)?, plain(&upper)?, plain(&work)?);
+        if !rustix::process::geteuid().is_root() {
+            options.push_str(",userxattr");
+        }
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+        mount(Some("overlay"), at, Some("overlay"), flags, Some(&*options))?;
+        let found = at.metadata()?;
+        let folder = Folder { path: at.clone(), device: found.dev(), inode: found.ino(), used: Use::Temporary };
+        rules.write.push(folder);
+    }
+    Ok(taken)
+}
+
+/// Layers that no other command uses now. Two at once would not see each other's changes.
+fn free_slot(folder: &Path) -> Result<(PathBuf, File), std::io::Error> {
+    for slot in 0..SLOTS {
+        let folder = folder.join(slot.to_string());
+        fs::create_dir_all(&folder)?;
+        let lock = File::create(folder.join("lock"))?;
+        if lock.try_lock().is_ok() {
+            return Ok((folder, lock));
+        }
+    }
+    Err(std::io::Error::other("too many commands use them"))
+}
+
+/// A path that stands in the options of a mount as it is.
+fn plain(path: &Path) -> Result<&str, std::io::Error> {
+    let plain = path.to_str().filter(|path| !path.contains([',', ':', '\\', '"']));
+    plain.ok_or_else(|| std::io::Error::other(format!("{} contains special characters", path.display())))
 }
 
 /// Puts nothing in the place of a path.
@@ -49,18 +108,6 @@ fn again(path: &Path, flags: MsFlags) -> Result<(), Errno> {
 
 fn bound(source: Option<&Path>, target: &Path, flags: MsFlags) -> Result<(), Errno> {
     mount(source, target, None::<&str>, flags, None::<&str>)
-}
-
-/// A mount namespace of one's own; for those who may not have one, in a user namespace in which they are who they were.
-fn enter_namespace() -> Result<(), std::io::Error> {
-    if unshare(CloneFlags::CLONE_NEWNS).is_ok() {
-        return Ok(());
-    }
-    let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS)?;
-    fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
 /// Flags that a mount has and that may not be taken off in a namespace.

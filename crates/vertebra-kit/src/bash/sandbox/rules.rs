@@ -60,14 +60,26 @@ pub const DENY_READ: &[&str] = &[
     "/var/run/secrets",
 ];
 
-/// Whether a command may use the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The network of a command, as the launcher arranges it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Network {
-    /// No sockets of the internet, of the kernel or of other machines: neither TCP nor UDP nor raw.
-    Off,
-    /// TCP and UDP. Raw sockets stay closed.
-    On,
+pub(super) enum Reach {
+    /// No sockets but connected pairs.
+    Closed,
+    /// The private network of a session, which has only a loopback interface.
+    Private(Space),
+    /// The network of this machine.
+    Machine,
+}
+
+/// The private network of a session: the namespace of the process that keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::bash) struct Space {
+    pub(super) keeper: u32,
+    /// The identity of the namespace: a process number can be used again.
+    pub(super) inode: u64,
+    /// Whether a user namespace has to be joined first.
+    pub(super) user: bool,
 }
 
 /// Whether a command may open Unix sockets by name. Docker, D-Bus and agents of keys listen on such sockets, and obey.
@@ -89,9 +101,13 @@ pub(super) struct Rules {
     pub(super) write: Vec<Folder>,
     /// Not changed all the same, besides the names that are protected everywhere.
     pub(super) protect: Vec<PathBuf>,
+    /// Protected names, with all below them, that a person has allowed to change.
+    pub(super) allowed: Vec<PathBuf>,
     /// Not readable either, in writable folders. They are there, and mounts hide them.
     pub(super) hide: Vec<PathBuf>,
-    pub(super) network: Network,
+    /// Layers over folders that may be read: what is written there goes to the layer.
+    pub(super) layers: Option<Layers>,
+    pub(super) network: Reach,
     pub(super) unix_sockets: UnixSockets,
     /// Whether the kernel has Landlock to hold files with.
     pub(super) landlock: bool,
@@ -99,6 +115,22 @@ pub(super) struct Rules {
     pub(super) minded: bool,
     /// The program that makes the mounts, if the launcher is not to make them itself.
     pub(super) bubblewrap: Option<PathBuf>,
+}
+
+/// Layers over folders of the person.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::bash) struct Layers {
+    /// Where the layers are kept.
+    pub(in crate::bash) folder: PathBuf,
+    pub(in crate::bash) over: Vec<Over>,
+}
+
+/// One folder that a layer lies over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::bash) struct Over {
+    /// The name of its layer.
+    pub(in crate::bash) name: String,
+    pub(in crate::bash) at: PathBuf,
 }
 
 /// A writable folder: the one that was opened when the session began, whatever stands at its path by now.
@@ -125,7 +157,7 @@ pub(in crate::bash) enum Use {
 impl Rules {
     /// Whether they take a mount namespace.
     pub(super) fn needs_mounts(&self) -> bool {
-        !self.hide.is_empty()
+        !self.hide.is_empty() || self.layers.is_some()
     }
 
     /// As a launcher reads them.
@@ -142,7 +174,7 @@ impl Rules {
 }
 
 /// A path as people write it, made absolute. Nothing if it needs a home folder and there is none.
-pub(super) fn expanded(path: &Path, home: Option<&Path>, folder: &Path) -> Option<PathBuf> {
+pub(in crate::bash) fn expanded(path: &Path, home: Option<&Path>, folder: &Path) -> Option<PathBuf> {
     match path.strip_prefix("~") {
         Ok(rest) => home.map(|home| home.join(rest)),
         Err(_) => Some(folder.join(path)),
@@ -150,7 +182,7 @@ pub(super) fn expanded(path: &Path, home: Option<&Path>, folder: &Path) -> Optio
 }
 
 /// A path with all of it that exists resolved. What does not exist yet keeps its name in the folder it would be in.
-pub(super) fn resolved(path: &Path) -> PathBuf {
+pub(in crate::bash) fn resolved(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut there = path;
     loop {

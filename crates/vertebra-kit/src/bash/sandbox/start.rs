@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::Path};
 
 use vertebra::ToolError;
 
-use super::{HELD, NO_MOUNTS, NO_SUPERVISOR, engine::Tried};
+use super::{HELD, NO_LAYERS, NO_MOUNTS, NO_SPACE, NO_SUPERVISOR, engine::Tried};
 
 /// How bubblewrap begins what it has to say.
 const BUBBLEWRAP: &str = "bwrap: ";
@@ -25,6 +25,10 @@ pub(super) struct Prefix {
     pub(super) words: Vec<OsString>,
     /// Whether the rules ask for a supervisor of files.
     pub(super) minded: bool,
+    /// Whether they ask for layers over caches.
+    pub(super) layered: bool,
+    /// Whether they ask for a private network.
+    pub(super) private: bool,
     /// What may fail to begin, and leave another way open.
     pub(super) chance: Chance,
 }
@@ -63,6 +67,11 @@ impl Start {
         }
     }
 
+    /// Whether the person's caches have layers.
+    pub(in crate::bash) fn has_layers(&self) -> bool {
+        self.prefix.as_ref().is_some_and(|prefix| prefix.layered)
+    }
+
     /// Whether a launcher speaks first.
     pub(in crate::bash) fn is_launched(&self) -> bool {
         self.prefix.is_some()
@@ -73,6 +82,14 @@ impl Start {
         let chance = self.prefix.as_ref().map_or(Chance::None, |prefix| prefix.chance);
         if let (Some(Prefix { minded: true, .. }), Some(why)) = (&self.prefix, word.strip_prefix(NO_SUPERVISOR)) {
             tried.supervisor = Some(why.to_owned());
+            return true;
+        }
+        if let (Some(Prefix { private: true, .. }), Some(why)) = (&self.prefix, word.strip_prefix(NO_SPACE)) {
+            tried.space = Some(why.to_owned());
+            return true;
+        }
+        if let (Some(Prefix { layered: true, .. }), Some(why)) = (&self.prefix, word.strip_prefix(NO_LAYERS)) {
+            tried.layers = Some(why.to_owned());
             return true;
         }
         match (chance, word.strip_prefix(NO_MOUNTS)) {

@@ -41,7 +41,7 @@ fn asked(area: Area) -> Area {
 }
 
 /// From now on this thread and all that it starts get this error from these calls.
-fn refusing(calls: &[i64], errno: i32) {
+pub(super) fn refusing(calls: &[i64], errno: i32) {
     let rules = calls.iter().map(|call| (*call, Vec::new())).collect();
     let action = SeccompAction::Errno(errno.cast_unsigned());
     let architecture = std::env::consts::ARCH.try_into().expect("a known architecture");

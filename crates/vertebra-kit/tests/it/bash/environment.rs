@@ -16,7 +16,9 @@ async fn of_fifty_secrets_a_command_sees_none() {
     let area = Area::new();
     let environment = area.bash.environment.clone().from(all.collect::<Vec<_>>()).pass("GITHUB_*").pass("AWS_AUTH");
     let output = area.with(|bash| bash.environment = environment).bash("env").await.output;
-    let mut names: Vec<&str> = output.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    // Package managers are led to a cache of commands.
+    let lines = output.lines().filter(|line| !line.contains("/home/.cache/vertebra/sandbox/own/"));
+    let mut names: Vec<&str> = lines.filter_map(|line| Some(line.split_once('=')?.0)).collect();
     names.retain(|name| !OWN.contains(name));
     names.sort_unstable();
     // `AWS_AUTH` was named in full.

@@ -83,7 +83,10 @@ async fn leaves(area: Area, case: &str) -> (Option<i32>, String, Vec<(String, St
     let left = contents(&work).into_iter().filter(|(path, _)| kept(path));
     // Objects and references are compared by their names and by what git says of them.
     let left = left.map(|(path, content)| (path.clone(), content.replace(&root, "ROOT")));
-    (result.exit_code, result.output.replace(&root, "ROOT"), left.collect())
+    // A program may look for news of itself on the network, and do without.
+    let said = result.output.lines().filter(|line| !line.starts_with("[the sandbox blocked a name lookup"));
+    let said = said.collect::<Vec<_>>().join("\n").replace(&root, "ROOT");
+    (result.exit_code, said, left.collect())
 }
 
 #[tokio::test]

@@ -1,13 +1,17 @@
 //! Shell commands: the tool, the policy that judges them, the sandbox that holds them.
 
 mod bubblewrap;
+mod caches;
 mod environment;
 mod escapes;
 mod everyday;
 mod folder;
 mod held;
+mod needs;
+mod network;
 mod output;
 mod protected;
+mod proxy;
 mod sandbox;
 mod supervised;
 mod trees;

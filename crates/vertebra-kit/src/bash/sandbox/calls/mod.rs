@@ -2,7 +2,9 @@
 //! other processes, and parts of the kernel that an agent's command never needs.
 //!
 //! Four filters hold at once, and the strictest answer counts: one knows the calls that there are, one says what files do not
-//! have here, one refuses what is closed, and one hands changes of files to the supervisor.
+//! have here, one refuses what is closed, and one hands changes of files to the supervisor. Where
+//! there is a supervisor, it also gets the calls that are refused whatever their arguments: it answers all of them with `EPERM`,
+//! and tells the agent.
 
 mod table;
 
@@ -15,7 +17,7 @@ use seccompiler::{
 use seccompy::{FilterWithListenerFlags, bpf::BpfInstruction, set_filter_with_listener};
 
 use self::table::{Limit, Rule, When, groups};
-use super::{launch::LaunchError, rules::Network};
+use super::{launch::LaunchError, refusal::Refusal, rules::Reach};
 
 /// Flags of `clone` that make namespaces.
 const NAMESPACES: &[i32] = &[
@@ -52,13 +54,13 @@ type Filter = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// What stays open of the network.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Open {
-    pub(super) network: Network,
+pub(super) struct Open<'a> {
+    pub(super) network: &'a Reach,
     pub(super) unix_sockets: bool,
 }
 
 /// Restricts this thread, and all that it will start, for ever.
-pub(super) fn restrict(open: Open, is_minded: bool) -> Result<(), LaunchError> {
+pub(super) fn restrict(open: Open<'_>, is_minded: bool) -> Result<(), LaunchError> {
     apply_filter(&program(known(), SeccompAction::Errno(libc::ENOSYS.cast_unsigned()), SeccompAction::Allow)?)?;
     let unsupported = SeccompAction::Errno(libc::EOPNOTSUPP.cast_unsigned());
     apply_filter(&program(missing_here(), SeccompAction::Allow, unsupported)?)?;
@@ -66,9 +68,9 @@ pub(super) fn restrict(open: Open, is_minded: bool) -> Result<(), LaunchError> {
     Ok(apply_filter(&program(closed, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM.cast_unsigned()))?)?)
 }
 
-/// Hands changes of files to whoever gets what this returns.
-pub(super) fn listen() -> Result<OwnedFd, LaunchError> {
-    let program = program(minded()?, SeccompAction::Allow, SeccompAction::Trace(MARK))?;
+/// Hands changes of files, and what is refused, to whoever gets what this returns.
+pub(super) fn listen(open: Open<'_>) -> Result<OwnedFd, LaunchError> {
+    let program = program(minded(open)?, SeccompAction::Allow, SeccompAction::Trace(MARK))?;
     let program: Vec<BpfInstruction> = program
         .iter()
         .map(|line| {
@@ -93,10 +95,26 @@ fn missing_here() -> Filter {
     calls.map(|(_, number)| (*number, Vec::new())).collect()
 }
 
+/// What a call that the supervisor always refuses is told as. Sockets are another matter: it depends on their family.
+pub(super) fn told(number: i64) -> Option<Refusal> {
+    let refused = groups().filter(|group| matches!(group.rule, Rule::Refused | Rule::Limited(Limit::Namespaces)));
+    let (name, _) = refused.flat_map(|group| group.calls).find(|(_, known)| *known == number)?;
+    Some(Refusal::Call(name.trim_start_matches("SYS_").to_owned()))
+}
+
+/// Whether the supervisor refuses this in place of the filter, so that it can tell.
+fn is_told(rule: Rule, open: Open<'_>) -> bool {
+    match rule {
+        Rule::Refused | Rule::Limited(Limit::Namespaces) => true,
+        Rule::Limited(Limit::Sockets) => *open.network == Reach::Closed,
+        Rule::Allowed | Rule::Limited(_) | Rule::Minded(_) | Rule::Unsupported | Rule::Missing => false,
+    }
+}
+
 /// What is refused, and with which arguments.
-fn closed(open: Open, is_minded: bool) -> Result<Filter, BackendError> {
+fn closed(open: Open<'_>, is_minded: bool) -> Result<Filter, BackendError> {
     let mut filter = Filter::new();
-    for group in groups() {
+    for group in groups().filter(|group| !(is_minded && is_told(group.rule, open))) {
         let rules = match group.rule {
             Rule::Allowed | Rule::Minded(_) | Rule::Unsupported | Rule::Missing => continue,
             Rule::Refused => Some(Vec::new()),
@@ -111,7 +129,7 @@ fn closed(open: Open, is_minded: bool) -> Result<Filter, BackendError> {
 
 /// The arguments that are refused; an empty list refuses all of them. Where there is a supervisor, it looks at the
 /// processes that are named.
-fn refused(limit: Limit, open: Open, is_minded: bool) -> Result<Option<Vec<SeccompRule>>, BackendError> {
+fn refused(limit: Limit, open: Open<'_>, is_minded: bool) -> Result<Option<Vec<SeccompRule>>, BackendError> {
     Ok(Some(match limit {
         Limit::Sockets => sockets(open)?,
         Limit::Pairs if open.unix_sockets => return Ok(None),
@@ -144,19 +162,29 @@ fn others(process: i32, is_minded: bool) -> Result<Vec<SeccompRule>, BackendErro
 }
 
 /// What the supervisor is asked about.
-fn minded() -> Result<Filter, BackendError> {
+fn minded(open: Open<'_>) -> Result<Filter, BackendError> {
     let mut filter = Filter::new();
+    if matches!(open.network, Reach::Private(_)) {
+        filter.insert(libc::SYS_connect, Vec::new());
+        // Most sends go to where the socket is connected, and name no address.
+        let address = SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0);
+        filter.insert(libc::SYS_sendto, vec![rule([address])?]);
+    }
     for group in groups() {
         let any_of = |argument: u8, bits_of: &[i32]| {
             let rules = bits_of.iter().map(|bit| rule([is(argument, SeccompCmpOp::MaskedEq(bits(*bit)), *bit)]));
             rules.collect::<Result<Vec<_>, _>>()
         };
         let rules = match group.rule {
-            Rule::Minded(When::Always) => Vec::new(),
+            Rule::Minded(When::Always) | Rule::Refused => Vec::new(),
             Rule::Minded(When::Opens(flags)) => any_of(flags, CHANGING)?,
             Rule::Limited(Limit::OtherProcess) => vec![rule([is(0, SeccompCmpOp::Ne, 0)])?],
             Rule::Limited(Limit::OtherTarget | Limit::OtherIoTarget) => vec![rule([is(1, SeccompCmpOp::Ne, 0)])?],
-            Rule::Limited(_) | Rule::Allowed | Rule::Refused | Rule::Unsupported | Rule::Missing => continue,
+            Rule::Limited(limit) if is_told(group.rule, open) => match refused(limit, open, true)? {
+                Some(rules) => rules,
+                None => continue,
+            },
+            Rule::Limited(_) | Rule::Allowed | Rule::Unsupported | Rule::Missing => continue,
         };
         filter.extend(group.calls.iter().map(|(_, number)| (*number, rules.clone())));
     }
@@ -164,10 +192,10 @@ fn minded() -> Result<Filter, BackendError> {
 }
 
 /// An empty list refuses every socket. Pairs are another call.
-fn sockets(Open { network, unix_sockets }: Open) -> Result<Vec<SeccompRule>, BackendError> {
+fn sockets(Open { network, unix_sockets }: Open<'_>) -> Result<Vec<SeccompRule>, BackendError> {
     let mut open = Vec::new();
     open.extend(unix_sockets.then_some(libc::AF_UNIX));
-    if network == Network::On {
+    if *network != Reach::Closed {
         // Names are looked up with the help of netlink.
         open.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
     }
@@ -215,6 +243,25 @@ mod tests {
     fn every_call_is_in_the_table_once() {
         let all: Vec<i64> = groups().flat_map(|group| group.calls).map(|(_, number)| *number).collect();
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+    }
+
+    #[test]
+    fn what_the_filter_does_not_refuse_itself_it_hands_to_a_supervisor_that_does() {
+        let closed_network = Open { network: &Reach::Closed, unix_sockets: false };
+        let machine = Open { network: &Reach::Machine, unix_sockets: false };
+        for (open, is_minded) in [(closed_network, true), (closed_network, false), (machine, true), (machine, false)] {
+            let (closed, minded) = (closed(open, is_minded).expect("a filter"), minded(open).expect("a filter"));
+            let refused = groups().filter(|group| group.rule == Rule::Refused).flat_map(|group| group.calls);
+            for (name, number) in refused.chain(&[("SYS_clone", libc::SYS_clone)]) {
+                let is_told = is_minded && minded.contains_key(number) && told(*number).is_some();
+                assert!(closed.contains_key(number) || is_told, "{name} {open:?} {is_minded}");
+            }
+            assert!(closed.contains_key(&libc::SYS_socket) || (is_minded && minded.contains_key(&libc::SYS_socket)));
+        }
+        let harmless = groups().filter(|group| matches!(group.rule, Rule::Allowed | Rule::Minded(_)));
+        for (name, number) in harmless.flat_map(|group| group.calls) {
+            assert_eq!(told(*number), None, "{name}");
+        }
     }
 
     #[cfg(target_arch = "x86_64")]

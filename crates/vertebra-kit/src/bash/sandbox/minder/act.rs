@@ -10,13 +10,14 @@ use std::{
 
 use rustix::{
     fs::{
-        AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fcntl_getfl, fcntl_setfl, fstat, ftruncate, linkat,
-        mkdirat, mknodat, openat, renameat_with, symlinkat, unlinkat,
+        Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, accessat, fcntl_getfl, fcntl_setfl, fstat,
+        ftruncate, linkat, mkdirat, mknodat, openat, renameat_with, symlinkat, unlinkat,
     },
     io::Errno,
 };
 
 use super::{
+    super::{calls, refusal::Refusal},
     Answer, Minder, PROBE, PROBED,
     checked::Checked,
     guard::{Change, Content, Verdict, is_in_submodules},
@@ -43,6 +44,10 @@ impl Minder {
     #[rustfmt::skip]
     fn made(&mut self, call: &Call) -> Step<Answer> {
         let here = libc::AT_FDCWD;
+        if let Some(refused) = calls::told(call.number()) {
+            self.refusals.tell(refused);
+            return Ok(Answer::Failed(Errno::PERM));
+        }
         match call.number() {
             libc::SYS_openat => self.open(call, call.descriptor(0), 1, call.small(2), call.small(3)),
             libc::SYS_mkdirat => self.make_folder(call, call.descriptor(0), 1, call.small(2)),
@@ -67,6 +72,15 @@ impl Minder {
             libc::SYS_setpriority | libc::SYS_ioprio_set => {
                 Ok(if is_ours(call.descriptor(1)) { Answer::Kernel } else { Answer::Failed(Errno::PERM) })
             }
+            libc::SYS_socket => {
+                // Only with a network that is closed. Others look here for services of the system, and do without.
+                if [libc::AF_INET, libc::AF_INET6].contains(&call.descriptor(0)) {
+                    self.refusals.tell(Refusal::Socket);
+                }
+                Ok(Answer::Failed(Errno::PERM))
+            }
+            libc::SYS_connect => Ok(self.connects(call, 1, call.small(2))),
+            libc::SYS_sendto => Ok(self.connects(call, 4, call.small(5))),
             #[cfg(target_arch = "x86_64")]
             number => match number {
                 libc::SYS_open => self.open(call, here, 0, call.small(1), call.small(2)),
@@ -115,8 +129,41 @@ impl Minder {
         let identity = self.identity(call)?;
         match self.place(call, identity, descriptor, path, Last::Keep) {
             Place::Name(name) if self.guard.zone(&name.path()).is_some() => Ok((name, identity)),
-            Place::Name(_) | Place::Open(..) | Place::Unknown => Err(Answer::Kernel),
+            Place::Name(name) => Err(self.outside(&name, identity)),
+            Place::Open(..) | Place::Unknown => Err(Answer::Kernel),
         }
+    }
+
+    /// A name outside of the writable folders is left to the kernel, where Landlock refuses the change. That is told, if
+    /// the change would be possible without the sandbox.
+    fn outside(&self, name: &Name, identity: Identity) -> Answer {
+        let path = name.path();
+        let is_system = ["/dev", "/proc", "/sys"].iter().any(|system| path.starts_with(system));
+        // Python tries to write these beside every module.
+        let is_usual = path.components().any(|part| part.as_os_str() == "__pycache__");
+        let folder = || accessat(&name.folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok();
+        let file = || {
+            name.kind() == Some(FileType::RegularFile)
+                && accessat(&name.folder, &name.last, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+        };
+        if !is_system && !is_usual && self.identities.acting(identity, || folder() || file()) {
+            self.refusals.tell_path(&path, Refusal::Outside);
+        }
+        Answer::Kernel
+    }
+
+    /// The answer to a change of a protected name.
+    fn protected(&self, path: &Path) -> Answer {
+        self.refusals.tell_path(path, Refusal::Protected);
+        Answer::Failed(Errno::ACCESS)
+    }
+
+    /// A connection is left to the kernel: the private network leads nowhere. Only what it cannot reach is told.
+    fn connects(&self, call: &Call, at: usize, length: u32) -> Answer {
+        if let Some(refusal) = call.address(at, length).and_then(super::address::unreachable) {
+            self.refusals.tell(refusal);
+        }
+        Answer::Kernel
     }
 
     /// Does it, if the process still waits: what was read of it then was its own.
@@ -131,7 +178,7 @@ impl Minder {
     fn allowed(&self, name: &Name, change: Change) -> Step<()> {
         match self.guard.judge(name, change) {
             Verdict::Yes => Ok(()),
-            Verdict::No | Verdict::IfHarmless(_) => Err(Answer::Failed(Errno::ACCESS)),
+            Verdict::No | Verdict::IfHarmless(_) => Err(self.protected(&name.path())),
         }
     }
 
@@ -151,6 +198,7 @@ impl Minder {
                 Place::Open(path, file) if self.guard.zone(&path).is_some() => {
                     return self.reopen(call, identity, &path, &file, asked);
                 }
+                Place::Name(name) if changes(&name, asked) => return Ok(self.outside(&name, identity)),
                 Place::Name(_) | Place::Open(..) | Place::Unknown => return Ok(Answer::Kernel),
             };
             if flags & TMPFILE != 0 {
@@ -168,7 +216,7 @@ impl Minder {
             };
             match self.guard.judge(&name, change) {
                 Verdict::Yes => {}
-                Verdict::No => return Ok(Answer::Failed(Errno::ACCESS)),
+                Verdict::No => return Ok(self.protected(&name.path())),
                 Verdict::IfHarmless(content) => return self.open_checked(call, identity, name, asked, mode, content),
             }
             // Never waits for the other end of a pipe, and never follows a link that appeared meanwhile.
@@ -200,7 +248,7 @@ impl Minder {
             return Ok(Answer::Kernel);
         }
         if !self.guard.judge_open(path, &found, Change::Write) {
-            return Ok(Answer::Failed(Errno::ACCESS));
+            return Ok(self.protected(path));
         }
         let opened = (asked | OFlags::CLOEXEC | OFlags::NONBLOCK) - OFlags::CREATE - OFlags::EXCL - OFlags::NOFOLLOW;
         let link = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -220,7 +268,7 @@ impl Minder {
     ) -> Step<Answer> {
         let starts_anew = name.found.is_none() || asked.contains(OFlags::TRUNC);
         if (asked & OFlags::RWMODE) != OFlags::WRONLY || asked.contains(OFlags::APPEND) || !starts_anew {
-            return Ok(Answer::Failed(Errno::ACCESS));
+            return Ok(self.protected(&name.path()));
         }
         let (path, folder) = (name.path(), name.folder);
         let mode = Identities::masked(identity, Mode::from_raw_mode(mode));
@@ -319,7 +367,7 @@ impl Minder {
         let content = match self.guard.judge(&new, if is_file { Change::ArriveFile } else { Change::Arrive }) {
             Verdict::Yes => None,
             Verdict::IfHarmless(content) if !exchanges && !is_folder(&old) => Some(content),
-            Verdict::No | Verdict::IfHarmless(_) => return Ok(Answer::Failed(Errno::ACCESS)),
+            Verdict::No | Verdict::IfHarmless(_) => return Ok(self.protected(&new.path())),
         };
         let moves = |old: &Name, new: &Name| !is_folder(old) || self.guard.may_move_folder(&old.path(), &new.path());
         if !moves(&old, &new) || (exchanges && !moves(&new, &old)) {
@@ -337,7 +385,7 @@ impl Minder {
 
     /// Puts a copy in the place of a file, if it is harmless: who has the original open could write to it afterwards.
     fn replace(&self, call: &Call, identity: Identity, from: &Name, to: &Name, content: Content) -> Step<()> {
-        let refused = || Answer::Failed(Errno::ACCESS);
+        let refused = || self.protected(&to.path());
         if from.kind() != Some(FileType::RegularFile) {
             return Err(refused());
         }
@@ -392,8 +440,11 @@ impl Minder {
         let Place::Name(name) = self.place(call, identity, libc::AT_FDCWD, path, Last::Follow) else {
             return Ok(Answer::Kernel);
         };
-        if self.guard.zone(&name.path()).is_none() || name.kind() != Some(FileType::RegularFile) {
+        if name.kind() != Some(FileType::RegularFile) {
             return Ok(Answer::Kernel);
+        }
+        if self.guard.zone(&name.path()).is_none() {
+            return Ok(self.outside(&name, identity));
         }
         self.allowed(&name, Change::Write)?;
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -449,7 +500,7 @@ impl Minder {
         match self.guard.zone(path) {
             None if has_name => return Ok(Answer::Failed(Errno::PERM)),
             Some(_) if !mode_changes(&found, mode).into_iter().all(allowed) => {
-                return Ok(Answer::Failed(Errno::ACCESS));
+                return Ok(self.protected(path));
             }
             None | Some(_) => {}
         }
@@ -470,6 +521,12 @@ fn mode_changes(found: &Stat, mode: u32) -> Vec<Change> {
     .into_iter()
     .filter_map(|(holds, change)| holds.then_some(change))
     .collect()
+}
+
+/// Whether an open would change what is there, or make it.
+fn changes(name: &Name, asked: OFlags) -> bool {
+    let writes = (asked & OFlags::RWMODE) != OFlags::RDONLY || asked.contains(OFlags::TRUNC);
+    if name.found.is_some() { writes && !asked.contains(OFlags::EXCL) } else { asked.contains(OFlags::CREATE) }
 }
 
 /// Changes the mode of what a handle leads to.

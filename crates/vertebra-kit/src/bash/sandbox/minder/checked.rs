@@ -4,7 +4,7 @@
 use std::{
     io::Write as _,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use rustix::{
@@ -25,6 +25,14 @@ pub(super) struct Checked {
     bytes: Vec<u8>,
 }
 
+/// How far such a file has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Finished {
+    NotYet,
+    Made,
+    Refused,
+}
+
 impl Checked {
     /// The end that the command writes to, and what waits for it.
     pub(super) fn begin(
@@ -38,8 +46,13 @@ impl Checked {
         Ok((to, Self { from, folder, path, mode, content, bytes: Vec::new() }))
     }
 
-    /// Reads on. True once everything has come, and the file was made or refused.
-    pub(super) fn finish(&mut self) -> bool {
+    /// Where it is made.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads on. Once everything has come, the file is made or refused.
+    pub(super) fn finish(&mut self) -> Finished {
         let mut buffer = [0; 16 * 1024];
         loop {
             match read(&self.from, &mut buffer) {
@@ -47,17 +60,18 @@ impl Checked {
                 Ok(count) if self.bytes.len() + count <= self.content.most_bytes() => {
                     self.bytes.extend(&buffer[..count]);
                 }
-                Err(Errno::AGAIN) => return false,
+                Err(Errno::AGAIN) => return Finished::NotYet,
                 Err(Errno::INTR) => {}
                 // Too long, or broken: whoever writes on gets an error.
-                Ok(_) | Err(_) => return true,
+                Ok(_) | Err(_) => return Finished::Refused,
             }
         }
-        if self.content.is_harmless(&self.path, b"", &self.bytes) {
-            // Nobody waits for an answer any more.
-            _ = self.make();
+        if !self.content.is_harmless(&self.path, b"", &self.bytes) {
+            return Finished::Refused;
         }
-        true
+        // Nobody waits for an answer any more.
+        _ = self.make();
+        Finished::Made
     }
 
     fn make(&self) -> Result<(), std::io::Error> {

@@ -15,7 +15,7 @@ use super::{
     super::rules::{Folder, Rules, Use},
     place::{Name, path_of},
 };
-use crate::protected::{Protection, git, protection_below};
+use crate::protected::{Protection, git, is_policy, protection_below};
 
 /// Folders in which package managers unpack what others wrote. Names that configure agents and editors are common there,
 /// and nobody works in them.
@@ -113,6 +113,8 @@ pub(super) struct Guard {
     refreshed: Option<Instant>,
     /// Paths that are not changed besides.
     protect: Vec<PathBuf>,
+    /// Protected names that a person has allowed to change.
+    allowed: Vec<PathBuf>,
     /// What is not renamed or removed: the writable folders, and the folders above what is hidden or protected.
     pinned: HashSet<Identity>,
     /// Files that are protected and have a second name, by which they could be written. They are looked for when a file
@@ -129,6 +131,7 @@ impl Guard {
             handles.into_iter().zip(&rules.write).map(|(handle, Folder { used, .. })| (handle, *used)).collect();
         let mut guard = Self {
             protect: rules.protect.clone(),
+            allowed: rules.allowed.clone(),
             pinned: HashSet::new(),
             shared_names: OnceCell::new(),
             made: HashSet::new(),
@@ -228,10 +231,27 @@ impl Guard {
         let is_git =
             |folder: &Path| self.roots.iter().any(|(root, _)| folder.starts_with(root)) && git::has_head(folder);
         match self.zone(path) {
+            // What git executes is guarded all the same.
+            Some(Zone::Work(root)) if self.is_allowed(&root, path) => git::protection(path, &is_git),
             Some(Zone::Work(root)) => protection_below(&root, path, &is_git),
             Some(Zone::Loose) => git::protection(path, &is_git),
             Some(Zone::Shared) | None => Protection::Free,
         }
+    }
+
+    /// Whether a person has allowed to change a path. Policies stay as they are, whatever the answer.
+    fn is_allowed(&self, root: &Path, path: &Path) -> bool {
+        let is_policy = is_policy(path.strip_prefix(root).unwrap_or(path));
+        !is_policy && self.allowed.iter().any(|allowed| path.starts_with(allowed))
+    }
+
+    fn is_above_allowed(&self, path: &Path) -> bool {
+        let is_protected = self.protect.iter().any(|protected| path.starts_with(protected));
+        let is_policy = match self.zone(path) {
+            Some(Zone::Work(root)) => is_policy(path.strip_prefix(root).unwrap_or(path)),
+            Some(Zone::Loose | Zone::Shared) | None => true,
+        };
+        !is_protected && !is_policy && self.allowed.iter().any(|allowed| allowed.starts_with(path))
     }
 
     /// Whether something may be done with a name in a writable folder.
@@ -247,6 +267,8 @@ impl Guard {
         let yes_if = |yes: bool| if yes { Verdict::Yes } else { Verdict::No };
         match self.protection(&path) {
             Protection::Free => Verdict::Yes,
+            // A folder on the way to what is allowed.
+            Protection::Denied if change == Change::MakeFolder => yes_if(self.is_above_allowed(&path)),
             Protection::Denied => Verdict::No,
             Protection::Kept => match change {
                 Change::MakeFolder => Verdict::Yes,

@@ -6,6 +6,7 @@
 //! goes back to the kernel, where Landlock refuses it: which calls are handed over decides what works, not what is safe.
 
 mod act;
+mod address;
 mod checked;
 mod guard;
 mod place;
@@ -23,11 +24,14 @@ use seccompy::{
 };
 
 use self::{
-    checked::Checked,
+    checked::{Checked, Finished},
     guard::Guard,
     task::{Call, Identities},
 };
-use super::rules::Rules;
+use super::{
+    refusal::{Refusal, Refusals},
+    rules::Rules,
+};
 
 /// A path that nothing is made at: the supervisor answers it with an error that the kernel never gives there.
 pub(super) const PROBE: &str = "/proc/vertebra sandbox: probe";
@@ -56,6 +60,8 @@ pub(super) struct Minder {
     waiting: Vec<SeccompNotif>,
     /// Files whose content is judged when it has been written.
     checked: Vec<Checked>,
+    /// What the command was refused.
+    refusals: Refusals,
 }
 
 impl Minder {
@@ -67,6 +73,7 @@ impl Minder {
             identities: Identities::new(),
             waiting: Vec::new(),
             checked: Vec::new(),
+            refusals: Refusals::default(),
         }
     }
 
@@ -101,7 +108,13 @@ impl Minder {
 
     /// Writes the files whose content is complete.
     pub(super) fn finish_checked(&mut self) {
-        self.checked.retain_mut(|checked| !checked.finish());
+        self.checked.retain_mut(|checked| {
+            let outcome = checked.finish();
+            if outcome == Finished::Refused {
+                self.refusals.tell_path(checked.path(), Refusal::Protected);
+            }
+            outcome == Finished::NotYet
+        });
     }
 
     fn is_valid(&self, notification: &SeccompNotif) -> bool {

@@ -6,6 +6,7 @@ use std::{
     collections::HashMap,
     fs,
     io::IoSliceMut,
+    net::SocketAddr,
     os::fd::OwnedFd,
     time::{Duration, Instant},
 };
@@ -81,6 +82,16 @@ impl Call {
             text.extend(&buffer[..read]);
         }
         Some(Err(Errno::NAMETOOLONG))
+    }
+
+    /// The network address that an argument points to, if it is one.
+    pub(super) fn address(&self, at: usize, length: u32) -> Option<SocketAddr> {
+        let mut buffer = [0; super::address::BYTES];
+        let wanted = usize::try_from(length).ok()?.min(buffer.len());
+        let remote = [RemoteIoVec { base: usize::try_from(self.argument(at)).ok()?, len: wanted }];
+        let mut local = [IoSliceMut::new(&mut buffer[..wanted])];
+        let read = process_vm_readv(Pid::from_raw(self.thread()), &mut local, &remote).ok()?;
+        super::address::parse(&buffer[..read])
     }
 
     /// The folder that relative paths begin in: the one that the process stands in, or one that it has open.

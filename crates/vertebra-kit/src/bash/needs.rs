@@ -1,0 +1,163 @@
+//! What a command asks for beyond what the sandbox gives: a person has to say yes to it.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use vertebra::{AgentState, ToolError};
+
+use super::{
+    Bash,
+    environment::Variables,
+    grants::Granted,
+    sandbox::{Need, Network, expanded, resolved},
+};
+use crate::protected::is_policy;
+
+/// How much can be asked for at once.
+const EACH: usize = 32;
+
+/// The longest reason that is shown.
+const REASON: usize = 300;
+
+/// What the model passes.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Needs {
+    /// True for HTTP and HTTPS to all public hosts.
+    network: bool,
+    /// Instead of `network`: the domains that are enough, such as `crates.io`.
+    domains: Vec<String>,
+    /// Ports of this machine's loopback interface to connect to, such as 5432.
+    ports: Vec<u16>,
+    /// Protected files, and folders outside of the working folder, to change.
+    write: Vec<String>,
+    /// Why, in a few words, for the person who is asked.
+    reason: String,
+}
+
+/// What a call needs.
+pub(super) struct Wanted {
+    /// All of it.
+    pub(super) all: Granted,
+    /// What a person has to say yes to, and why.
+    pub(super) question: Option<String>,
+}
+
+impl Needs {
+    /// Finds out what a person has to grant. The error says what nobody can.
+    pub(super) fn wanted(
+        &self,
+        bash: &Bash,
+        session: &str,
+        folder: &Path,
+        (variables, state): (&Variables, &AgentState),
+    ) -> Result<Wanted, ToolError> {
+        let held = bash.held(session);
+        let all = self.granted(bash, folder, variables, state)?;
+        let missing = all.beyond(&held);
+        if missing.is_empty() || bash.sandbox.need == Need::Off {
+            return Ok(Wanted { all, question: None });
+        }
+        let fixed = |is_fixed: bool, what: &str| {
+            let text = format!("`needs` asks for {missing}, but the settings of this machine fix {what} for everyone");
+            if is_fixed { Err(ToolError::new(text)) } else { Ok(()) }
+        };
+        let is_network = missing.network != Network::Off || !missing.ports.is_empty();
+        fixed(bash.sandbox.fixed.network && is_network, "the network")?;
+        fixed(bash.sandbox.fixed.write && !missing.write.is_empty(), "what commands can write")?;
+        let reason: String = self.reason.trim().chars().take(REASON).collect();
+        let why = if reason.is_empty() { "it gives no reason".to_owned() } else { reason };
+        Ok(Wanted { all, question: Some(format!("the command asks for {missing}: {why}")) })
+    }
+
+    /// The network that is asked for.
+    pub(super) fn network(&self) -> Result<Network, ToolError> {
+        let domains = self.domains.iter().map(|domain| domain.parse()).collect::<Result<_, _>>();
+        let domains = domains.map_err(|error| ToolError::new(format!("`domains` in `needs`: {error}")))?;
+        Ok(match (self.network, self.domains.is_empty()) {
+            (_, false) => Network::Domains(domains),
+            (true, true) => Network::Public,
+            (false, true) => Network::Off,
+        })
+    }
+
+    fn granted(
+        &self,
+        bash: &Bash,
+        folder: &Path,
+        variables: &Variables,
+        state: &AgentState,
+    ) -> Result<Granted, ToolError> {
+        let counts = [self.domains.len(), self.ports.len(), self.write.len()];
+        if counts.iter().any(|count| *count > EACH) {
+            return Err(ToolError::new(format!("`needs` may name at most {EACH} of each")));
+        }
+        if self.ports.contains(&0) {
+            return Err(ToolError::new("`ports` in `needs` names port 0, which nothing listens on"));
+        }
+        let network = self.network()?;
+        let here = state.metadata().get(super::CWD).and_then(|cwd| cwd.as_str()).map_or(folder, Path::new);
+        let home = variables.folder("HOME");
+        let mut write = std::collections::BTreeSet::new();
+        for text in &self.write {
+            let path = expanded(Path::new(text), home.as_deref(), here)
+                .ok_or_else(|| ToolError::new(format!("`write` in `needs`: there is no home folder for `{text}`")))?;
+            let path = resolved(&path);
+            may_be_granted(bash, &path, folder, variables)
+                .map_err(|why| ToolError::new(format!("`write` in `needs`: {} {why}", path.display())))?;
+            write.insert(path);
+        }
+        Ok(Granted { network, ports: self.ports.iter().copied().collect(), write })
+    }
+}
+
+/// Whether a person can grant changes of a path.
+pub(super) fn may_be_granted(
+    bash: &Bash,
+    path: &Path,
+    folder: &Path,
+    variables: &Variables,
+) -> Result<(), &'static str> {
+    const CLOSED: &str = "stays closed, whoever asks";
+    let home = variables.folder("HOME");
+    let named = |paths: &[PathBuf]| -> Vec<PathBuf> {
+        let all = paths.iter().filter_map(|path| expanded(path, home.as_deref(), folder));
+        all.map(|path| resolved(&path)).collect()
+    };
+    let sandbox = &bash.sandbox;
+    let closed = [named(&sandbox.protect), named(&sandbox.closed), named(&sandbox.deny_read)].concat();
+    let folder = resolved(folder);
+    let is_policy = is_policy(path.strip_prefix(&folder).unwrap_or(path));
+    if is_policy || closed.iter().any(|closed| path.starts_with(closed)) {
+        return Err(CLOSED);
+    }
+    if folder.starts_with(path) || home.as_ref().is_some_and(|home| resolved(home).starts_with(path)) {
+        return Err("is too much: name the file or folder that is to change");
+    }
+    if bash.is_inside(path, &folder, variables) {
+        return Ok(());
+    }
+    if named(&sandbox.closed).iter().any(|closed| closed.starts_with(path)) {
+        return Err(CLOSED);
+    }
+    if path.is_dir() {
+        Ok(())
+    } else {
+        Err("is outside of the working folder and not a folder: name a folder that exists")
+    }
+}
+
+impl Bash {
+    /// What all commands of a session may do without a question.
+    pub(super) fn held(&self, session: &str) -> Granted {
+        self.grants.held(session, &self.sandbox.network)
+    }
+
+    /// Whether a path lies in a folder that commands may write anyway.
+    pub(super) fn is_inside(&self, path: &Path, folder: &Path, variables: &Variables) -> bool {
+        let besides = self.sandbox.write_besides(variables, folder, &[]);
+        let writable = besides.iter().map(|(writable, _)| resolved(writable)).chain([resolved(folder)]);
+        writable.into_iter().any(|writable| path.starts_with(writable))
+    }
+}

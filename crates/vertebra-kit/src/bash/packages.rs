@@ -1,0 +1,151 @@
+//! Package managers: one table of where each of them keeps what it downloads, and how each of them is told of a proxy.
+//!
+//! What an agent's command writes into a cache would run in the person's next build. So commands see the person's caches
+//! with a layer of their own on top, where mounts are available: they read what is there, and what they write goes to the
+//! layer. Elsewhere, and where the person has no such cache, a variable leads to a cache of their own.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+    os::unix::fs::DirBuilderExt as _,
+    path::PathBuf,
+};
+
+use super::{
+    environment::Variables,
+    sandbox::{Layers, Over},
+};
+
+/// Hosts that are reached without the proxy.
+const LOCAL: &str = "localhost,127.0.0.1,::1,0.0.0.0";
+
+/// Where a package manager keeps what it downloads.
+struct Manager {
+    name: &'static str,
+    /// The variable that says where, and what stands before the folder in it.
+    variable: &'static str,
+    prefix: &'static str,
+    /// The usual folder, from the home folder or (`cache:`) from that of caches.
+    usual: &'static str,
+    /// What of the folder changes; all of it, if this is empty.
+    parts: &'static [&'static str],
+}
+
+const fn manager(name: &'static str, variable: &'static str, usual: &'static str) -> Manager {
+    Manager { name, variable, prefix: "", usual, parts: &[] }
+}
+
+const MANAGERS: &[Manager] = &[
+    Manager { parts: &["registry", "git"], ..manager("cargo", "CARGO_HOME", ".cargo") },
+    manager("npm", "npm_config_cache", ".npm"),
+    manager("node-gyp", "npm_config_devdir", "cache:node-gyp"),
+    manager("yarn", "YARN_CACHE_FOLDER", "cache:yarn"),
+    manager("yarn-berry", "YARN_GLOBAL_FOLDER", ".yarn/berry"),
+    manager("pnpm", "npm_config_store_dir", ".local/share/pnpm/store"),
+    manager("pnpm-cache", "npm_config_cache_dir", "cache:pnpm"),
+    manager("bun", "BUN_INSTALL_CACHE_DIR", ".bun/install/cache"),
+    manager("deno", "DENO_DIR", "cache:deno"),
+    manager("pip", "PIP_CACHE_DIR", "cache:pip"),
+    manager("uv", "UV_CACHE_DIR", "cache:uv"),
+    manager("poetry", "POETRY_CACHE_DIR", "cache:pypoetry"),
+    manager("pre-commit", "PRE_COMMIT_HOME", "cache:pre-commit"),
+    manager("go-build", "GOCACHE", "cache:go-build"),
+    manager("go-mod", "GOMODCACHE", "go/pkg/mod"),
+    manager("gradle", "GRADLE_USER_HOME", ".gradle"),
+    Manager { prefix: "-Dmaven.repo.local=", ..manager("maven", "MAVEN_OPTS", ".m2/repository") },
+    manager("nuget", "NUGET_PACKAGES", ".nuget/packages"),
+    manager("composer", "COMPOSER_CACHE_DIR", "cache:composer"),
+    manager("bundler", "BUNDLE_USER_CACHE", ".bundle/cache"),
+    manager("ccache", "CCACHE_DIR", "cache:ccache"),
+];
+
+/// The caches of commands.
+pub(super) struct Caches {
+    /// The folder of all that is not a layer.
+    pub(super) own: PathBuf,
+    /// Layers over the person's caches.
+    pub(super) layers: Layers,
+}
+
+impl Caches {
+    /// Makes the folders. Nothing, if there is no home folder or nothing can be made there.
+    pub(super) fn prepare(variables: &Variables) -> Option<Self> {
+        let cache = cache_home(variables)?;
+        let folder = cache.join("vertebra/sandbox");
+        let own = folder.join("own");
+        let layers = folder.join("layers");
+        let mut private = fs::DirBuilder::new();
+        private.recursive(true).mode(0o700);
+        private.create(&own).ok()?;
+        private.create(&layers).ok()?;
+        let over = MANAGERS.iter().flat_map(|manager| manager.over(variables));
+        Some(Self {
+            own: own.canonicalize().ok()?,
+            layers: Layers { over: over.collect(), folder: layers.canonicalize().ok()? },
+        })
+    }
+
+    /// The variables that lead to caches of commands, for what has no layer.
+    pub(super) fn variables(&self, variables: &Variables, has_layers: bool) -> Vec<(OsString, OsString)> {
+        let without = MANAGERS.iter().filter(|manager| !has_layers || manager.over(variables).next().is_none());
+        let value = |manager: &Manager| {
+            let folder = self.own.join(manager.name);
+            let text: OsString = [OsStr::new(manager.prefix), folder.as_os_str()].into_iter().collect();
+            (OsString::from(manager.variable), text)
+        };
+        without.map(value).collect()
+    }
+}
+
+/// The folder of caches.
+fn cache_home(variables: &Variables) -> Option<PathBuf> {
+    variables.folder("XDG_CACHE_HOME").or_else(|| Some(variables.folder("HOME")?.join(".cache")))
+}
+
+impl Manager {
+    /// The folders of the person that it would write to and that are there.
+    fn over(&self, variables: &Variables) -> impl Iterator<Item = Over> {
+        let named = variables.folder(self.variable).filter(|_| self.prefix.is_empty());
+        let usual = || match self.usual.strip_prefix("cache:") {
+            Some(below) => Some(cache_home(variables)?.join(below)),
+            None => Some(variables.folder("HOME")?.join(self.usual)),
+        };
+        let parts = if self.parts.is_empty() { &[""][..] } else { self.parts };
+        let folder = named.or_else(usual);
+        parts.iter().filter_map(move |part| {
+            let at = folder.as_ref()?.join(part).canonicalize().ok().filter(|at| at.is_dir())?;
+            let name = if part.is_empty() { self.name.to_owned() } else { format!("{}-{part}", self.name) };
+            Some(Over { name, at })
+        })
+    }
+}
+
+/// The variables that send programs through a proxy on a port of the loopback interface.
+pub(super) fn through(port: u16) -> Vec<(OsString, OsString)> {
+    let proxy = format!("http://127.0.0.1:{port}");
+    // Java reads no variables of this kind.
+    let java = format!(
+        "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort={port} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort={port} \
+         -Dhttp.nonProxyHosts=localhost|127.*|[::1]"
+    );
+    let for_all = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"];
+    let all = for_all.map(|name| (name, proxy.clone()));
+    let local = ["NO_PROXY", "no_proxy"].map(|name| (name, LOCAL.to_owned()));
+    let of_java = ["MAVEN_OPTS", "GRADLE_OPTS", "SBT_OPTS"].map(|name| (name, java.clone()));
+    let node = [("NODE_USE_ENV_PROXY", "1".to_owned())];
+    let pairs = all.into_iter().chain(local).chain(of_java).chain(node);
+    pairs.map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+/// Sets variables. Those that hold options of Java are added up.
+pub(super) fn set(variables: &mut Variables, more: impl IntoIterator<Item = (OsString, OsString)>) {
+    for (name, value) in more {
+        match variables.0.get_mut(&name).filter(|_| name.to_string_lossy().ends_with("_OPTS")) {
+            Some(options) => {
+                options.push(" ");
+                options.push(value);
+            }
+            None => _ = variables.0.insert(name, value),
+        }
+    }
+}

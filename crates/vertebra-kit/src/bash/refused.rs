@@ -1,0 +1,102 @@
+//! What the sandbox refused a command, in words for the model and for people.
+
+use std::{fs, path::Path};
+
+use super::{
+    process::{Ended, How},
+    sandbox::Refusal,
+    text,
+};
+
+/// How many refusals are shown.
+const SHOWN: usize = 5;
+
+/// The port that names are looked up at.
+const NAMES: u16 = 53;
+
+/// The refusals worth a remark: those of a command that failed, because programs try many things that they do not need. A
+/// network that was refused is also worth one if a part of the command may have failed.
+pub(super) fn remarks(
+    ended: &Ended,
+    (command, folder): (&str, &Path),
+    no_private_network: Option<&str>,
+    by_proxy: &[String],
+) -> Vec<String> {
+    let failed = match &ended.how {
+        How::Exited(status) => !status.success(),
+        How::TimedOut => true,
+    };
+    // After `&&` nothing runs if something has failed. After all else the exit code says only how the last part ended.
+    let may_have_failed = failed || command.replace("&&", "").contains(['|', ';', '&', '\n']);
+    let by_proxy = by_proxy
+        .iter()
+        .map(|host| format!("the sandbox blocked network access to {host}; ask for `network` or `domains` in `needs`"));
+    let mut remarks: Vec<String> = by_proxy.collect();
+    let said = ended.refused.iter().filter_map(|refusal| match refusal {
+        Refusal::Address(address) if address.port() == NAMES => may_have_failed.then(|| {
+            "the sandbox blocked a name lookup, because this command runs without network; ask for `network` in `needs`"
+                .to_owned()
+        }),
+        Refusal::Address(address) => may_have_failed
+            .then(|| format!("the sandbox blocked network access to {address}; ask for `network` in `needs`")),
+        Refusal::Port(port) => (failed && listens_here(*port)).then(|| {
+            format!(
+                "the sandbox blocked port {port} of this machine: commands have a loopback interface of their own, on \
+                 which nothing listens on that port; ask for `ports` in `needs`"
+            )
+        }),
+        Refusal::Socket => {
+            if !may_have_failed {
+                return None;
+            }
+            let why = no_private_network.filter(|why| !why.is_empty());
+            let why = why.map(|why| format!(" (no network namespace: {why})")).unwrap_or_default();
+            Some(format!(
+                "the sandbox blocked network access, the loopback interface included{why}; ask for `network` in `needs`"
+            ))
+        }
+        Refusal::Protected(path) => failed.then(|| {
+            format!(
+                "the sandbox blocked a change of {}, which is protected; ask for `write` in `needs`",
+                short(path, folder)
+            )
+        }),
+        Refusal::Outside(path) => failed.then(|| {
+            let path = short(path, folder);
+            format!(
+                "the sandbox blocked a change of {path}, outside of the writable folders; ask for `write` in `needs`"
+            )
+        }),
+        Refusal::Call(name) => failed.then(|| format!("the sandbox blocked the system call `{name}`")),
+    });
+    for remark in said {
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+    let more = remarks.len().saturating_sub(SHOWN);
+    remarks.truncate(SHOWN);
+    if more > 0 {
+        remarks.push(format!("the sandbox blocked {more} more"));
+    }
+    remarks
+}
+
+/// A path as the command would write it. It may contain anything, and people read it.
+fn short(path: &str, folder: &Path) -> String {
+    let short = Path::new(path).strip_prefix(folder).map_or(path.to_owned(), |below| below.display().to_string());
+    text::clean(short.replace(char::is_control, "?").as_bytes())
+}
+
+/// Whether a program on this machine listens on a port.
+fn listens_here(port: u16) -> bool {
+    const LISTENS: &str = "0A";
+    let ending = format!(":{port:04X}");
+    let tables = ["tcp", "tcp6"].iter().map(|table| fs::read_to_string(format!("/proc/net/{table}")));
+    tables.flatten().any(|table| {
+        table.lines().skip(1).any(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            fields.get(3) == Some(&LISTENS) && fields.get(1).is_some_and(|local| local.ends_with(&ending))
+        })
+    })
+}

@@ -1,0 +1,87 @@
+//! The network that one command gets: a private one, with a proxy and forwarded ports if people granted some, or that of
+//! this machine.
+
+use std::{ffi::OsString, sync::Arc};
+
+use vertebra::ToolError;
+
+use super::{
+    Bash,
+    grants::Granted,
+    packages,
+    proxy::{Forward, Proxy, Upstream},
+    sandbox::{Need, Network as Reached, Networks, Private},
+};
+
+/// The network of one command. What was opened for the command is closed when this is dropped.
+pub(super) struct Network {
+    /// The private network of the session, if the command is in it.
+    pub(super) private: Option<Arc<Private>>,
+    /// Why it is not, if it should be.
+    pub(super) none: Option<String>,
+    proxy: Option<Proxy>,
+    forwards: Vec<Forward>,
+}
+
+impl Network {
+    /// Opens what was granted.
+    pub(super) async fn open(
+        bash: &Bash,
+        networks: &Networks,
+        session: &str,
+        granted: &Granted,
+    ) -> Result<Self, ToolError> {
+        let mut opened = Self { private: None, none: None, proxy: None, forwards: Vec::new() };
+        if granted.network == Reached::On || bash.sandbox.need == Need::Off {
+            return Ok(opened);
+        }
+        let found = match bash.sandbox.keeper() {
+            Some(launcher) => networks.of(session, &launcher).await,
+            None => Err(String::new()),
+        };
+        let private = match found {
+            Ok(private) => private,
+            Err(why) => {
+                opened.none = Some(why.clone());
+                return opened.without(granted, &why);
+            }
+        };
+        let failed = |what: String| move |error| ToolError::new(format!("{what} cannot be opened: {error}"));
+        if let Reached::Domains(_) | Reached::Public = granted.network {
+            let upstream = Upstream::new(|name| bash.environment.outside(name));
+            let proxy = Proxy::start(&private, granted.network.clone(), upstream).await;
+            opened.proxy = Some(proxy.map_err(failed("the proxy of the sandbox".to_owned()))?);
+        }
+        for port in &granted.ports {
+            let forward = Forward::start(&private, *port).await;
+            opened.forwards.push(forward.map_err(failed(format!("port {port} of this machine")))?);
+        }
+        opened.private = Some(private);
+        Ok(opened)
+    }
+
+    /// What is left where there is no private network: the network is closed, or that of this machine.
+    fn without(self, granted: &Granted, why: &str) -> Result<Self, ToolError> {
+        let because = if why.is_empty() { String::new() } else { format!(" ({why})") };
+        let cannot = |what: &str| {
+            let text =
+                format!("{what} takes a network namespace, and there is none{because}; the network can be on or off");
+            Err(ToolError::new(text))
+        };
+        match &granted.network {
+            Reached::Domains(_) => cannot("a list of domains"),
+            _ if !granted.ports.is_empty() && granted.network == Reached::Off => cannot("a port of this machine"),
+            _ => Ok(self),
+        }
+    }
+
+    /// The variables by which programs find the way out.
+    pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
+        self.proxy.as_ref().map(|proxy| packages::through(proxy.port)).unwrap_or_default()
+    }
+
+    /// The hosts that were refused.
+    pub(super) fn refused(&self) -> Vec<String> {
+        self.proxy.as_ref().map(Proxy::refused).unwrap_or_default()
+    }
+}

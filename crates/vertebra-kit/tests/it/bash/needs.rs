@@ -1,0 +1,216 @@
+//! What a command asks for beyond the sandbox: a person decides, and what was granted holds for that call.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+};
+
+use vertebra::{Approval, Approver, Decision, ToolStatus};
+use vertebra_kit::{
+    bash::{Granted, sandbox::Network},
+    permissions::Permissions,
+};
+
+use super::*;
+
+/// A person who says the same to everything, and remembers why they were asked.
+#[derive(Clone)]
+struct Person {
+    yes: bool,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Person {
+    fn who_says(yes: bool) -> Self {
+        Self { yes, asked: Arc::default() }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().expect("no panic").clone()
+    }
+}
+
+impl Approver for Person {
+    async fn decide(&self, approval: &Approval) -> Decision {
+        self.asked.lock().expect("no panic").push(approval.reason.clone());
+        if self.yes { approval.approve() } else { Decision::Deny { reason: "not today".to_owned() } }
+    }
+}
+
+/// What comes of each call, if every rule and every hook says yes, and this person has the last word.
+async fn results(area: &Area, person: &Person, calls: &[serde_json::Value]) -> Vec<ToolResult> {
+    let script = calls.iter().fold(Script::new(), |script, call| script.call("bash", &call.to_string()));
+    let (mut builder, results) = area.agent(script.say("done").may_end_early());
+    builder.with(Permissions::bypassing_questions()).on(PermissionRequest, async |_| allow());
+    builder.approver(person.clone());
+    run(&built(&mut builder), "go").await;
+    Arc::into_inner(results).map_or_else(Vec::new, |results| results.into_inner().expect("no panic"))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is made for the call")]
+fn needing(command: &str, needs: serde_json::Value) -> serde_json::Value {
+    json!({ "command": command, "needs": needs })
+}
+
+#[tokio::test]
+async fn a_command_that_asks_for_more_is_put_to_a_person_whatever_rules_and_hooks_say() {
+    let person = Person::who_says(false);
+    let call = needing("echo ran > ran", json!({ "network": true, "reason": "to fetch crates" }));
+    let result = results(&Area::new(), &person, &[call]).await.remove(0);
+    assert_eq!((result.status, &*result.output), (ToolStatus::Blocked, "denied: not today"));
+    assert_eq!(person.asked(), ["the command asks for network access to all public hosts: to fetch crates"]);
+}
+
+#[tokio::test]
+async fn without_a_person_what_a_command_asks_for_is_denied_with_the_reason() {
+    let area = Area::new();
+    let call = needing("touch ran", json!({ "ports": [5432], "reason": "to migrate" })).to_string();
+    let (mut builder, results) = area.agent(Script::new().call("bash", &call).say("done"));
+    run(&built(builder.with(Permissions::bypassing_questions())), "go").await;
+    let result = results.lock().expect("no panic").remove(0);
+    assert_eq!(result.status, ToolStatus::Blocked);
+    assert!(result.output.contains("the command asks for port 5432 of this machine: to migrate"), "{}", result.output);
+    assert!(!area.path("work/ran").exists());
+}
+
+#[tokio::test]
+async fn what_the_settings_or_the_session_grant_already_is_not_asked_again() {
+    let person = Person::who_says(false);
+    let area = Area::new().with(|bash| bash.sandbox.network = Network::Public);
+    let call = needing("echo ran", json!({ "domains": ["crates.io"], "reason": "to fetch crates" }));
+    assert_eq!(results(&area, &person, &[call]).await.remove(0).output, "ran");
+    assert_eq!(person.asked(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_protected_file_that_a_person_allows_can_be_changed_by_that_command_only() {
+    let (area, person) = (Area::new(), Person::who_says(true));
+    let change = "mkdir -p .vscode && echo {} > .vscode/settings.json";
+    let calls = [
+        needing(change, json!({ "write": [".vscode/settings.json"], "reason": "the formatter" })),
+        json!({ "command": "echo x > .vscode/settings.json" }),
+        needing("echo x > .vscode/tasks.json", json!({ "write": [".vscode/settings.json"], "reason": "more" })),
+    ];
+    let results = results(&area, &person, &calls).await;
+    assert_eq!(results[0].exit_code, Some(0), "{}", results[0].output);
+    assert_eq!(fs::read_to_string(area.path("work/.vscode/settings.json")).expect("a file"), "{}\n");
+    assert!(
+        results[1].output.contains("the sandbox blocked a change of .vscode/settings.json"),
+        "{}",
+        results[1].output
+    );
+    assert!(results[2].output.contains("the sandbox blocked a change of .vscode/tasks.json"), "{}", results[2].output);
+    let path = real(&area.path("work/.vscode/settings.json"));
+    assert_eq!(person.asked()[0], format!("the command asks for changes of {path}: the formatter"));
+}
+
+#[tokio::test]
+async fn a_repository_with_editor_settings_can_be_cloned_after_a_yes() {
+    let (area, person) = (Area::new(), Person::who_says(true));
+    let script = "git init -q origin && cd origin && git config user.email a@b.c && git config user.name a && \
+                mkdir .vscode && echo x > .vscode/a && echo y > .npmrc && git add -A && git commit -qm x";
+    let origin = area.path("outside");
+    let made = std::process::Command::new("bash").args(["-c", script]).current_dir(&origin).status().expect("git");
+    assert!(made.success());
+    let clone = format!("git clone -q {}/origin here && cat here/.npmrc", real(&origin));
+    let call = needing(&clone, json!({ "write": ["here"], "reason": "a clone" }));
+    let result = results(&area, &person, &[call]).await.remove(0);
+    assert_eq!((result.exit_code, &*result.output), (Some(0), "y"));
+    // What git executes is guarded all the same.
+    let hook = needing("echo x > here/.git/hooks/pre-commit", json!({ "write": ["here"], "reason": "a hook" }));
+    assert_ne!(results(&area, &person, &[hook]).await[0].exit_code, Some(0));
+}
+
+#[tokio::test]
+async fn a_folder_outside_that_a_person_allows_can_be_written_by_that_command_only() {
+    let (area, person) = (Area::new(), Person::who_says(true));
+    let outside = real(&area.path("outside"));
+    let calls = [
+        needing("echo x > ../outside/new", json!({ "write": [outside], "reason": "the report" })),
+        json!({ "command": "echo x > ../outside/newer" }),
+    ];
+    let results = results(&area, &person, &calls).await;
+    assert_eq!((results[0].exit_code, results[1].exit_code), (Some(0), Some(1)), "{}", results[0].output);
+    assert!(area.path("outside/new").exists() && !area.path("outside/newer").exists());
+}
+
+#[tokio::test]
+async fn what_stays_closed_is_refused_before_anyone_is_asked() {
+    let person = Person::who_says(true);
+    let area = Area::new();
+    let trust = area.path("trust");
+    fs::create_dir_all(trust.join("store")).expect("a new folder");
+    let area = area.with(|bash| {
+        bash.sandbox.closed.push(trust);
+        bash.sandbox.protect.push("hooks".into());
+    });
+    let root = real(area.root.path());
+    for path in ["vertebra.toml", "sub/.vertebra/x", "hooks/a", "~/.ssh", "../trust/store", "/", "..", ".", "~", &root]
+    {
+        let call = needing("echo ran", json!({ "write": [path], "reason": "please" }));
+        let result = results(&area, &person, &[call]).await.remove(0);
+        assert_eq!(result.status, ToolStatus::Failed, "{path}: {}", result.output);
+        assert!(result.output.contains("`write` in `needs`"), "{path}: {}", result.output);
+    }
+    assert_eq!(person.asked(), [""; 0]);
+    for needs in [json!({ "domains": ["https://x.org"] }), json!({ "ports": [0] }), json!({ "sudo": true })] {
+        let result = results(&area, &person, &[needing("echo ran", needs.clone())]).await.remove(0);
+        assert_eq!(result.status, ToolStatus::Failed, "{needs}: {}", result.output);
+    }
+    assert_eq!(person.asked(), [""; 0]);
+}
+
+#[tokio::test]
+async fn what_is_fixed_for_everyone_is_refused_before_anyone_is_asked() {
+    let person = Person::who_says(true);
+    let area = Area::new().with(|bash| bash.sandbox.fixed.network = true);
+    let call = needing("echo ran", json!({ "network": true, "reason": "please" }));
+    let result = results(&area, &person, &[call]).await.remove(0);
+    assert!(result.output.contains("fix the network for everyone"), "{}", result.output);
+    assert_eq!(person.asked(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_port_of_the_machine_that_a_person_allows_is_reached_and_no_other() {
+    let (allowed, other) = (TcpListener::bind("127.0.0.1:0"), TcpListener::bind("127.0.0.1:0"));
+    let (allowed, other) = (allowed.expect("a port"), other.expect("a port"));
+    other.set_nonblocking(true).expect("a setting");
+    let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
+    let (port, closed) = (port(&allowed), port(&other));
+    let serving = std::thread::spawn(move || {
+        let (mut client, _) = allowed.accept().expect("a client");
+        let mut question = [0; 5];
+        client.read_exact(&mut question).expect("a question");
+        client.write_all(b"rows\n").expect("an answer");
+    });
+    let command = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/{port} && printf query >&3 && head -1 <&3; exec 4<>/dev/tcp/127.0.0.1/{closed}"
+    );
+    let call = needing(&command, json!({ "ports": [port], "reason": "the database" }));
+    let result = results(&Area::new(), &Person::who_says(true), &[call]).await.remove(0);
+    assert!(result.output.contains("rows"), "{}", result.output);
+    assert!(result.output.contains(&format!("the sandbox blocked port {closed} of this machine")), "{}", result.output);
+    serving.join().expect("no panic");
+    assert!(other.accept().is_err());
+}
+
+#[tokio::test]
+async fn a_grant_for_the_session_holds_until_the_session_ends() {
+    let area = Area::new();
+    let lift = area.bash.lift();
+    let script = Script::new().call("bash", &json!({ "command": "echo x > ../outside/new" }).to_string()).say("done");
+    let (mut builder, results) = area.agent(script);
+    let agent = built(&mut builder);
+    let mut session = agent.session().await;
+    let id = session.id().to_owned();
+    lift.grant_network(&id, Network::Public);
+    let outside = lift.grant_write(&id, &area.path("outside")).expect("a folder");
+    assert_eq!(lift.network(&id), Network::Public);
+    area.bash.grants.add("another", Granted::default());
+    session.prompt("go").await.expect("a report");
+    assert_eq!(results.lock().expect("no panic")[0].exit_code, Some(0));
+    assert!(outside.join("new").exists());
+    session.close().await;
+    assert_eq!(lift.network(&id), Network::Off);
+    assert!(lift.grant_write(&id, Path::new("vertebra.toml")).is_err_and(|why| why.contains("stays closed")));
+}

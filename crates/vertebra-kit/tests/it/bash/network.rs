@@ -1,0 +1,140 @@
+//! The private network of a session, and what is said about what the sandbox refused.
+
+use std::net::{TcpListener, UdpSocket};
+
+use vertebra_kit::bash::sandbox::Engine;
+
+use super::{bubblewrap::refusing, *};
+
+fn says(result: &ToolResult, remark: &str) {
+    assert!(result.output.contains(&format!("[{remark}")), "{remark}\n{}", result.output);
+    let told = result.data["blocked"].as_array().expect("a list");
+    assert!(told.iter().any(|told| told.as_str().is_some_and(|told| told.starts_with(remark))), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_command_listens_and_connects_on_its_loopback_interface() {
+    let code = "import socket
+for family, address in [(socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::1')]:
+    server = socket.socket(family); server.bind((address, 0)); server.listen()
+    client = socket.create_connection(server.getsockname()[:2])
+    there, _ = server.accept(); there.send(b'hello'); assert client.recv(5) == b'hello'
+    one, two = socket.socket(family, socket.SOCK_DGRAM), socket.socket(family, socket.SOCK_DGRAM)
+    two.bind((address, 0)); one.sendto(b'x', two.getsockname()[:2]); assert two.recv(1) == b'x'
+print('connected')";
+    let result = Area::new().bash(&python(code)).await;
+    assert_eq!((&*result.output, result.exit_code), ("connected", Some(0)));
+}
+
+#[tokio::test]
+async fn the_commands_of_a_session_share_one_network_and_sessions_do_not() {
+    let area = Area::new();
+    let network = "readlink /proc/self/ns/net";
+    let results = area.commands(&[network, network]).await;
+    let other = area.bash(network).await;
+    let machine = fs::read_link("/proc/self/ns/net").expect("a namespace").display().to_string();
+    assert_eq!(results[0].output, results[1].output);
+    assert!(results[0].output.starts_with("net:[") && results[0].output != machine, "{}", results[0].output);
+    assert_ne!(results[0].output, other.output);
+}
+
+#[tokio::test]
+async fn the_loopback_interface_of_the_machine_is_out_of_reach_and_the_result_says_so() {
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    server.set_nonblocking(true).expect("a setting");
+    let port = server.local_addr().expect("an address").port();
+    let result = Area::new().bash(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}")).await;
+    says(&result, &format!("the sandbox blocked port {port} of this machine: "));
+    assert!(server.accept().is_err());
+}
+
+#[tokio::test]
+async fn a_port_that_nobody_listens_on_is_no_matter_of_the_sandbox() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let result = Area::new().bash(&format!("exec 3<>/dev/tcp/127.0.0.1/{free}")).await;
+    assert!(result.output.contains("refused") && !result.output.contains("sandbox"), "{}", result.output);
+}
+
+#[tokio::test]
+async fn an_address_that_the_sandbox_refuses_is_named() {
+    // Nothing leaves the private network, so nobody is bothered.
+    let result = Area::new().bash("exec 3<>/dev/tcp/192.0.2.1/443").await;
+    assert_eq!(result.exit_code, Some(1));
+    says(&result, "the sandbox blocked network access to 192.0.2.1:443; ask for `network` in `needs`");
+    let fine = Area::new().bash("python3 -c '__import__(\"socket\").socket().connect_ex((\"192.0.2.1\", 443))'").await;
+    assert_eq!(fine.output, "(no output)", "a program that did without it");
+    let piped = Area::new().bash("(exec 3<>/dev/tcp/192.0.2.1/443) 2>&1 | tail -1").await;
+    assert_eq!(piped.exit_code, Some(0));
+    says(&piped, "the sandbox blocked network access to 192.0.2.1:443");
+    let datagram = "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 9))";
+    says(&Area::new().bash(&python(datagram)).await, "the sandbox blocked network access to 192.0.2.1:9");
+}
+
+#[tokio::test]
+async fn a_datagram_does_not_leave_the_private_network() {
+    let server = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    server.set_nonblocking(true).expect("a setting");
+    let address = server.local_addr().expect("an address");
+    let send = format!("echo x > /dev/udp/127.0.0.1/{}", address.port());
+    Area::new().bash(&send).await;
+    assert!(server.recv(&mut [0]).is_err());
+    Area::new().bare().bash(&send).await;
+    assert_eq!(server.recv(&mut [0; 8]).expect("a datagram"), 2);
+}
+
+#[tokio::test]
+async fn a_protected_name_that_the_sandbox_refuses_is_named_if_the_command_failed() {
+    let area = Area::new();
+    says(&area.bash("echo x > .envrc").await, "the sandbox blocked a change of .envrc, which is protected");
+    says(&area.bash("mkdir -p sub/.vscode").await, "the sandbox blocked a change of sub/.vscode, which is protected");
+    let git = "git init -q r && cd r && git config core.fsmonitor ./x";
+    says(&area.bash(git).await, "the sandbox blocked a change of r/.git/config, which is protected");
+    let fine = area.bash("echo x > .envrc; echo y > fine").await;
+    assert!(!fine.output.contains("[the sandbox"), "{}", fine.output);
+}
+
+#[tokio::test]
+async fn a_path_outside_that_the_sandbox_refuses_is_named() {
+    let area = Area::new();
+    let outside = real(&area.path("outside"));
+    for change in ["echo x > {}/new", "echo x >> {}/precious", "mkdir {}/new", "rm {}/precious", "ln -s x {}/new"] {
+        let result = area.bash(&change.replace("{}", &outside)).await;
+        says(&result, &format!("the sandbox blocked a change of {outside}/"));
+    }
+}
+
+#[tokio::test]
+async fn a_path_that_the_user_may_not_change_anyway_is_no_matter_of_the_sandbox() {
+    let result = Area::new().bash("echo x > /proc/version; echo x > /dev/full; false").await;
+    assert!(!result.output.contains("[the sandbox"), "{}", result.output);
+}
+
+#[tokio::test]
+async fn a_system_call_that_the_sandbox_refuses_is_named() {
+    let code = "import ctypes, sys\nsys.exit(ctypes.CDLL(None).unshare(0x10000000) == -1)";
+    says(&Area::new().bash(&python(code)).await, "the sandbox blocked the system call `unshare`");
+}
+
+#[tokio::test]
+async fn a_name_in_a_remark_cannot_draw_on_a_terminal() {
+    let result = Area::new().bash("mkdir .vscode$'\\e[2J\\n'x; mkdir -p .claude/$'a\\e[2J\\nb'").await;
+    says(&result, "the sandbox blocked a change of .claude");
+    assert!(!result.output.contains('\u{1b}'), "{}", result.output);
+}
+
+#[tokio::test]
+async fn without_network_namespaces_the_loopback_interface_is_closed_and_the_result_says_so() {
+    refusing(&[libc::SYS_unshare, libc::SYS_setns], libc::EPERM);
+    let area = Area::new().with(|bash| bash.sandbox.engine = Engine::Own);
+    let code = "import socket\nsocket.socket(socket.AF_INET).bind(('127.0.0.1', 0))";
+    let result = area.bash(&python(code)).await;
+    assert!(result.output.contains("PermissionError"), "{}", result.output);
+    says(&result, "the sandbox blocked network access, the loopback interface included (no network namespace: ");
+}
+
+#[tokio::test]
+async fn a_file_that_its_owner_made_read_only_stays_so() {
+    let result = Area::new().bash("echo x > f; chmod 444 f; echo y > f; cat f; id -u").await;
+    let expected = if rustix::process::geteuid().is_root() { "y\n0" } else { "x\n" };
+    assert!(result.output.contains(expected), "{}", result.output);
+}
