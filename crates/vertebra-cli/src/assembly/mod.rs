@@ -5,7 +5,6 @@ mod claude;
 mod journal;
 mod models;
 mod names;
-mod outside;
 mod policy;
 mod project;
 mod prompt;

@@ -47,7 +47,7 @@ pub(crate) use self::{
 pub use self::{
     file::FileError,
     judge::{Explanation, Listed},
-    question::{NotTaken, Question, Reply},
+    question::{Choice, NotTaken, Question, Reply},
     rule::{Effect, Rule, RuleError},
     rules::{For, LearnError, Mode, NoBypass, Rules},
     terminal::TerminalApprover,

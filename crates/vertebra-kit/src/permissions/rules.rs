@@ -247,6 +247,16 @@ impl Rules {
         judge(&subject, &rules, state.mode_of(session)).effect == Some(Effect::Allow)
     }
 
+    /// Returns whether the call is an edit that [`Mode::AcceptEdits`] would allow, and the session is in the mode that asks.
+    pub(super) fn is_acceptable_edit(&self, approval: &Approval) -> bool {
+        let Some(subject) = self.asked_about(approval) else { return false };
+        let session = &approval.at.run.session_id;
+        let state = self.read();
+        let rules: Vec<&Held> = state.of(session).collect();
+        state.mode_of(session) == Mode::Ask
+            && judge(&subject, &rules, Mode::AcceptEdits).effect == Some(Effect::Allow)
+    }
+
     /// Returns the call exactly as it was judged.
     fn asked_about(&self, approval: &Approval) -> Option<Arc<Subject>> {
         let key = (approval.at.run.run_id.clone(), approval.call_id.clone());
