@@ -32,7 +32,7 @@ use vertebra_bridge::{
 };
 use vertebra_journal::{Inbox, Store, telemetry::Telemetry};
 use vertebra_kit::{
-    bash::{Bash, policy::Ground},
+    bash::{Bash, Sandbox, policy::Ground},
     files::{Files, Undo},
     mcp::Mcp,
     permissions::{Permissions, Rules},
@@ -279,6 +279,23 @@ impl Settled {
         let notices = [overruled, std::mem::take(&mut brought.notices)].concat();
         let warnings = std::mem::take(&mut brought.warnings);
         Ok(Self { settings, project, brought, notices, warnings })
+    }
+}
+
+/// What applies to a command in a folder: the permission rules and the sandbox.
+pub(crate) struct InForce {
+    /// The rules and the mode.
+    pub(crate) rules: Rules,
+    /// The sandbox.
+    pub(crate) sandbox: Sandbox,
+}
+
+impl InForce {
+    /// Reads the settings of all levels, without asking for trust.
+    pub(crate) fn read(folder: &Path, world: &World) -> anyhow::Result<Self> {
+        let settings = Settled::read(folder, Trust::Remembered, Settings::default(), world)?.settings;
+        let rules = rights::permissions(&settings, world.user_settings().as_deref())?.rules();
+        Ok(Self { rules, sandbox: rights::sandbox(&settings.sandbox) })
     }
 }
 

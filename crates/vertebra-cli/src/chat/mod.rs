@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use vertebra::{Agent, RunStatus, Session, SessionReport, Usage};
 use vertebra_bridge::policy::Reload;
-use vertebra_kit::files::Undo;
+use vertebra_kit::{files::Undo, permissions::Rules};
 
 use self::command::Command;
 pub(crate) use self::model::ModelSwitch;
@@ -78,8 +78,9 @@ pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(drive::cannot_begin(&error, "chat")),
     };
     let model = ModelSwitch::new(&assembled.agent, assembled.models)?;
-    let (agent, undo, policy) = (assembled.agent, assembled.undo, assembled.policy);
-    let mut chat = Chat { desk, agent, session, model, undo, policy, before: Totals::default() };
+    let (agent, undo, policy, rules) = (assembled.agent, assembled.undo, assembled.policy, assembled.rules);
+    let mut chat = Chat { desk, agent, session, model, undo, policy, rules, before: Totals::default() };
+    chat.desk.follow_mode(&chat.rules, chat.session.id());
     let first = options.prompt.join(" ");
     let code = chat.talk((!first.trim().is_empty()).then_some(first)).await;
     Ok(chat.close(code).await.into())
@@ -92,6 +93,7 @@ struct Chat {
     model: ModelSwitch,
     undo: Undo,
     policy: Reload,
+    rules: Rules,
     /// What the sessions before the last `/clear` used.
     before: Totals,
 }
@@ -182,6 +184,7 @@ impl Chat {
                 Some(Err(error)) => self.desk.complain(&format!("{error:#}")),
                 None => {}
             },
+            Command::Mode(named) => self.desk.choose_mode(named.as_deref()),
             Command::Hooks => self.desk.say(&hooks::table(&self.agent, &self.policy.policy())),
             Command::Undo => self.undo().await,
             Command::Compact(keep) => self.compact(&keep).await,
@@ -224,7 +227,11 @@ impl Chat {
     /// Starts a new session. The usage of the old one still counts.
     async fn clear(&mut self) {
         let old = std::mem::replace(&mut self.session, self.agent.session().await);
+        let mode = self.rules.mode(old.id());
         self.before = self.before.with(&old.close().await);
+        // The user chose the mode, and not the old session.
+        let _ = self.rules.set_mode(self.session.id(), mode);
+        self.desk.follow_mode(&self.rules, self.session.id());
         self.desk.note("new session: the model no longer sees the conversation so far");
     }
 

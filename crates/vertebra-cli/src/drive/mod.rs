@@ -1,5 +1,6 @@
 //! Drives an agent from a terminal or a pipe: shows runs, steers and stops them, asks for approval and reads prompts.
 
+mod mode;
 mod person;
 mod typing;
 
@@ -20,7 +21,10 @@ use vertebra::{Model as _, Prompt, RunReport, RunStream, Session, SystemClock};
 use vertebra_journal::telemetry::Telemetry;
 use vertebra_kit::steering::{Full, Steering};
 
-use self::person::{Here, Nobody, Person};
+use self::{
+    mode::Modes,
+    person::{Here, Nobody, Person},
+};
 pub(crate) use self::typing::Said;
 use crate::{
     assembly::{self, Assembled, NoModel, World},
@@ -68,6 +72,8 @@ pub(crate) struct Desk {
     queued: VecDeque<String>,
     interrupted: Option<Instant>,
     unapproved: Unapproved,
+    /// The permission mode, if the user can change it here.
+    modes: Option<Modes>,
     /// Whether the session ID is shown at the end.
     names_session: bool,
     /// The telemetry exporter, if telemetry is on.
@@ -118,6 +124,7 @@ impl Desk {
             queued: VecDeque::new(),
             interrupted: None,
             unapproved,
+            modes: None,
             names_session: canvas != Canvas::Pipe && !quiet && assembled.journal.is_some(),
             telemetry: assembled.telemetry.take(),
         };
@@ -195,7 +202,10 @@ impl Desk {
             }
             if driving.asking.is_none() {
                 let next = driving.asked.pop_front();
-                driving.asking = next.map(|asked| Asking::begin(asked, self.colour, &mut self.terminal));
+                driving.asking = next.map(|asked| {
+                    self.view.asked(asked.approval());
+                    Asking::begin(asked, self.colour, &mut self.terminal)
+                });
             }
         };
         if let Some(asking) = driving.asking.take() {
@@ -255,6 +265,7 @@ impl Desk {
                     self.note("stopping; press Ctrl-C again to quit at once");
                 }
             }
+            Key::NextMode => self.next_mode(),
             Key::Enter if self.draft.continue_line() => {}
             Key::Enter => self.send(),
             Key::Resized => self.view.tick(&mut self.terminal),
@@ -300,8 +311,11 @@ impl Desk {
             (false, Some(_)) => "",
             (false, None) => "esc to stop · type to steer",
         };
-        self.view
-            .aside(Aside { keys: keys.to_owned(), waiting: self.queued.iter().cloned().collect() }, &mut self.terminal);
+        let keys = match self.mode_shown() {
+            Some(mode) if !keys.is_empty() && mode != "ask" => format!("{mode} · {keys}"),
+            _ => keys.to_owned(),
+        };
+        self.view.aside(Aside { keys, waiting: self.queued.iter().cloned().collect() }, &mut self.terminal);
         let (columns, height) = (self.terminal.width(), self.terminal.entry_rows());
         let draft = self.draft.shown(MARK, columns, height);
         let entry = match &driving.asking {

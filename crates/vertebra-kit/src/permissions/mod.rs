@@ -130,6 +130,14 @@ impl Permissions {
         Ok(self)
     }
 
+    /// Holds the mode: no question offers to accept all edits, and front ends offer no other mode. For settings that an
+    /// administrator made.
+    #[must_use]
+    pub fn hold_mode(self) -> Self {
+        self.rules.hold_mode();
+        self
+    }
+
     /// Allows the calls that the rule matches.
     pub fn allow(self, rule: &str) -> Result<Self, PermissionsError> {
         self.add(&PROGRAM.into(), Effect::Allow, rule)

@@ -90,6 +90,8 @@ struct State {
     mode: Mode,
     modes: HashMap<Arc<str>, Mode>,
     may_bypass: bool,
+    /// Whether a front end may not offer another mode.
+    holds_mode: bool,
     rules: Vec<Held>,
     file: Option<Arc<RuleFile>>,
     home: Option<String>,
@@ -129,6 +131,10 @@ impl Rules {
         Ok(())
     }
 
+    pub(super) fn hold_mode(&self) {
+        self.write().holds_mode = true;
+    }
+
     pub(super) fn set_home(&self, home: String) {
         self.write().home = Some(home);
     }
@@ -164,6 +170,11 @@ impl Rules {
     /// Returns the mode of a session.
     pub fn mode(&self, session: &str) -> Mode {
         self.read().mode_of(session)
+    }
+
+    /// Returns whether the mode is [held](super::Permissions::hold_mode), so that a front end offers no other one.
+    pub fn holds_mode(&self) -> bool {
+        self.read().holds_mode
     }
 
     /// Sets the mode of a session from its next call on. Tools and models cannot reach this.
@@ -253,7 +264,8 @@ impl Rules {
         let session = &approval.at.run.session_id;
         let state = self.read();
         let rules: Vec<&Held> = state.of(session).collect();
-        state.mode_of(session) == Mode::Ask
+        !state.holds_mode
+            && state.mode_of(session) == Mode::Ask
             && judge(&subject, &rules, Mode::AcceptEdits).effect == Some(Effect::Allow)
     }
 

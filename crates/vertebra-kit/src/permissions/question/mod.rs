@@ -66,7 +66,7 @@ pub enum Reply {
 pub struct Choice {
     /// The key that chooses it.
     pub key: char,
-    /// What it does, in a few words.
+    /// What is approved besides this call, in a few words.
     pub label: String,
     /// The rules that it adds, if it adds some.
     pub rules: Option<String>,
@@ -167,15 +167,15 @@ impl Question {
     pub fn choices(&self) -> Vec<Choice> {
         let mut choices = Vec::new();
         if self.allows_edits {
-            let label = "yes, and all edits in this session".to_owned();
+            let label = "all edits in this session".to_owned();
             choices.push(Choice { key: 's', label, rules: None, reply: Reply::AllEdits });
         }
         if let Some(rules) = self.offered() {
-            let label = "yes, and always in this session".to_owned();
+            let label = "always in this session".to_owned();
             choices.push(Choice { key: 'a', label, rules: Some(rules), reply: Reply::Always { rule: None } });
         }
         if let Some(file) = self.file() {
-            let label = format!("yes, and always, saved in {file}");
+            let label = format!("always, saved in {file}");
             choices.push(Choice { key: 'f', label, rules: None, reply: Reply::ForGood { rule: None } });
         }
         choices

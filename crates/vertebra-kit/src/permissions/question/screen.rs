@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthChar as _;
 use vertebra::Approval;
 
 use super::{
-    Choice,
+    Choice, Reply,
     diff::{Change, Line},
     escape::{as_lines, on_one_line},
     script,
@@ -133,8 +133,8 @@ impl Screen {
         }
         line(&mut shown, "└ y: yes    n [why]: no    e: edit the arguments");
         for choice in choices {
-            let rule = if choice.rules.is_some() { " [rule]" } else { "" };
-            line(&mut shown, &format!("  {}{rule}: {}", choice.key, choice.told(|rules| self.bold(rules))));
+            let rule = if matches!(choice.reply, Reply::Always { .. } | Reply::ForGood { .. }) { " [rule]" } else { "" };
+            line(&mut shown, &format!("  {}{rule}: yes, and {}", choice.key, choice.told(|rules| self.bold(rules))));
         }
         shown.push_str("> ");
         shown
