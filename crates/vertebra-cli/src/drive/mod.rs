@@ -21,11 +21,11 @@ use vertebra::{Model as _, Prompt, RunReport, RunStream, Session, SystemClock};
 use vertebra_journal::telemetry::Telemetry;
 use vertebra_kit::steering::{Full, Steering};
 
+pub(crate) use self::typing::Said;
 use self::{
     mode::Modes,
     person::{Here, Nobody, Person},
 };
-pub(crate) use self::typing::Said;
 use crate::{
     assembly::{self, Assembled, NoModel, World},
     interrupt::unless_interrupted,

@@ -33,7 +33,10 @@ impl Desk {
             let entry = self.draft.shown(MARK, columns, height);
             let mut entry = entry.under(vec![String::new()]);
             let mode = self.mode_shown().map(|mode| format!(" · {mode} (shift-tab)")).unwrap_or_default();
-            let told = Row::default().with(DIM, format!("  {hint}{mode}")).cut(columns.saturating_sub(1));
+            let told = Row::default().with(DIM, format!("  {hint}{mode}"));
+            // What the user has to know now comes first.
+            let told = if told.width() < columns { told } else { Row::default().with(DIM, format!("  {hint}")) };
+            let told = told.cut(columns.saturating_sub(1));
             entry.rows.push(told.paint(self.colour));
             self.terminal.entry(Some(entry));
             self.terminal.flush();

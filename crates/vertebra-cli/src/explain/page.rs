@@ -24,7 +24,11 @@ pub(crate) fn here(here: anyhow::Result<Here>) -> String {
     let told = match here {
         Ok(told) => told,
         Err(error) => {
-            let _ = writeln!(page, "{CAUSE}the settings of this folder cannot be read{CAUSE:#}: {}\n", escaped(&format!("{error:#}")));
+            let _ = writeln!(
+                page,
+                "{CAUSE}the settings of this folder cannot be read{CAUSE:#}: {}\n",
+                escaped(&format!("{error:#}"))
+            );
             return page;
         }
     };

@@ -270,10 +270,7 @@ impl Asking {
             ),
             Stage::Edit(editor) => {
                 let what = if command(&self.question).is_some() { "command: " } else { "arguments: " };
-                (
-                    told(what, "enter to run · alt-enter: new line · esc to go back"),
-                    editor.shown("  ", columns, height),
-                )
+                (told(what, "enter to run · alt-enter: new line · esc to go back"), editor.shown("  ", columns, height))
             }
             Stage::Rule(editor) => {
                 let saves = if self.question.file().is_some() { " · alt-enter: save it for good" } else { "" };

@@ -48,12 +48,7 @@ pub(crate) fn ended(call: &ToolCall, result: &ToolResult, notes: &[Note], much: 
 }
 
 /// Returns the result of a call whose arguments are on the screen already, because the user was asked about it.
-pub(crate) fn ended_after_question(
-    call: &ToolCall,
-    result: &ToolResult,
-    notes: &[Note],
-    place: Place<'_>,
-) -> Vec<Row> {
+pub(crate) fn ended_after_question(call: &ToolCall, result: &ToolResult, notes: &[Note], place: Place<'_>) -> Vec<Row> {
     let is_edit = matches!(&*call.tool, "write_file" | "edit_file") && result.success;
     // The question has shown the difference.
     let much = if is_edit { Much::Little } else { Much::Some };

@@ -39,9 +39,13 @@ impl Note {
     }
 }
 
+/// Hooks of capabilities that fill in what the model left out, or shorten what only the model reads.
+const SILENT: &[&str] = &["files/here", "summary/offload"];
+
 /// Returns what hooks did to a call. Denials and questions are shown with the result of the call.
 pub(crate) fn of_call(record: &Record) -> Vec<Note> {
-    record.hooks.iter().flat_map(|trace| of_hook(trace, Refusals::WithTheOutcome)).collect()
+    let told = |trace: &&Trace| trace.changes.is_empty() || !SILENT.contains(&&*trace.hook);
+    record.hooks.iter().filter(told).flat_map(|trace| of_hook(trace, Refusals::WithTheOutcome)).collect()
 }
 
 /// Which changes outside of tool calls have been shown.

@@ -126,7 +126,10 @@ fn it_says_what_would_happen_here_and_now_and_why() {
     let allowed = here(rules, "npm test 2>&1 | tail -5");
     assert_eq!(allowed["outcome"], "allowed");
     let file = settings.join("vertebra.toml").display().to_string();
-    assert!(allowed["rules"][0].as_str().is_some_and(|rule| rule.contains("Bash(npm test *)") && rule.contains(&file)), "{allowed}");
+    assert!(
+        allowed["rules"][0].as_str().is_some_and(|rule| rule.contains("Bash(npm test *)") && rule.contains(&file)),
+        "{allowed}"
+    );
     let denied = here(rules, "npm publish");
     assert_eq!(denied["outcome"], "denied");
     assert!(denied["reason"].as_str().is_some_and(|reason| reason.contains("Bash(npm publish *)")), "{denied}");

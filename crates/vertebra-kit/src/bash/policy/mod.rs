@@ -200,8 +200,10 @@ pub fn judge_by(clock: &dyn Clock, command: &str, ground: &Ground) -> Judgement 
 
 /// Returns whether a word names a command of the shell itself, such as `cd` or `set`, and no program.
 pub fn is_builtin(word: &str) -> bool {
-    const OTHERS: &[&str] =
-        &[":", "break", "continue", "exec", "exit", "false", "fg", "bg", "jobs", "kill", "pwd", "return", "shopt", "times", "true", "type", "ulimit", "umask"];
+    const OTHERS: &[&str] = &[
+        ":", "break", "continue", "exec", "exit", "false", "fg", "bg", "jobs", "kill", "pwd", "return", "shopt",
+        "times", "true", "type", "ulimit", "umask",
+    ];
     rules::SHELL.contains(&word) || OTHERS.contains(&word)
 }
 

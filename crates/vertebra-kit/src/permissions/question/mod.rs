@@ -202,10 +202,13 @@ impl Question {
             Reply::ForGood { rule } => self.learn(rule, For::Good).await,
             Reply::AllEdits => {
                 let rules = self.rules.as_ref().filter(|_| self.allows_edits);
-                let accepted = rules.is_some_and(|rules| {
-                    rules.set_mode(&self.approval.at.run.session_id, Mode::AcceptEdits).is_ok()
-                });
-                if accepted { Ok(self.approval.approve()) } else { Err(NotTaken::new("not accepted", "this is no edit in the working folder")) }
+                let accepted = rules
+                    .is_some_and(|rules| rules.set_mode(&self.approval.at.run.session_id, Mode::AcceptEdits).is_ok());
+                if accepted {
+                    Ok(self.approval.approve())
+                } else {
+                    Err(NotTaken::new("not accepted", "this is no edit in the working folder"))
+                }
             }
         }
     }

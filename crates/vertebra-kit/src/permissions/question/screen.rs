@@ -26,7 +26,8 @@ impl Screen {
     pub(super) fn question(self, approval: &Approval, change: Option<&Change>) -> String {
         let mut shown = String::from("\n");
         // Other agents are named: the person talks to only one.
-        let agent = if approval.at.run.depth > 0 { format!("{}: ", name(&approval.at.run.agent)) } else { String::new() };
+        let agent =
+            if approval.at.run.depth > 0 { format!("{}: ", name(&approval.at.run.agent)) } else { String::new() };
         let command = approval.args.text("command").filter(|_| &*approval.tool == "bash");
         let path = approval.args.text("path").filter(|_| change.is_some());
         let mut title = match (command, path) {
@@ -133,7 +134,8 @@ impl Screen {
         }
         line(&mut shown, "└ y: yes    n [why]: no    e: edit the arguments");
         for choice in choices {
-            let rule = if matches!(choice.reply, Reply::Always { .. } | Reply::ForGood { .. }) { " [rule]" } else { "" };
+            let rule =
+                if matches!(choice.reply, Reply::Always { .. } | Reply::ForGood { .. }) { " [rule]" } else { "" };
             line(&mut shown, &format!("  {}{rule}: yes, and {}", choice.key, choice.told(|rules| self.bold(rules))));
         }
         shown.push_str("> ");

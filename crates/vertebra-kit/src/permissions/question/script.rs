@@ -84,7 +84,8 @@ mod tests {
     #[test]
     fn a_script_is_summed_up_by_what_it_writes_deletes_and_reaches() {
         assert_eq!(effects("cargo test && ls"), None);
-        let script = "set -e\nmkdir -p out\ncurl -fsS https://x.org/a > out/a\nrm -rf old tmp\nnpm install\nsed -i s/a/b/ c\n";
+        let script =
+            "set -e\nmkdir -p out\ncurl -fsS https://x.org/a > out/a\nrm -rf old tmp\nnpm install\nsed -i s/a/b/ c\n";
         assert_eq!(
             effects(script).as_deref(),
             Some("6 commands: writes out, out/a, c · deletes old, tmp · network: curl -fsS, npm install")

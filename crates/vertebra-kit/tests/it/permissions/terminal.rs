@@ -323,7 +323,10 @@ async fn a_long_script_is_one_question_that_says_what_it_does() {
     let script: Vec<String> = (0..60).map(|n| format!("touch made-{n}")).collect();
     let script = format!("set -e\n{}\nrm -rf old\ncurl https://x.org > page.html\n", script.join("\n"));
     let (_, shown) = answered("v\nn no\n", "bash", command(&script)).await;
-    assert!(shown.contains("writes made-0, made-1, made-2, made-3 and 57 more · deletes old · network: curl"), "{shown}");
+    assert!(
+        shown.contains("writes made-0, made-1, made-2, made-3 and 57 more · deletes old · network: curl"),
+        "{shown}"
+    );
     assert!(!shown.contains("always"), "{shown}");
 }
 
@@ -358,8 +361,7 @@ async fn children_that_ask_at_once_are_answered_one_after_another() {
     builder.tool(AgentTool::new("right", "helps", child("righty")));
     built(&mut builder).run("go").await.expect("a run");
     let shown = shown.text();
-    let order: Vec<&str> =
-        shown.lines().filter(|line| line.starts_with('┌') || line.starts_with(">  ")).collect();
+    let order: Vec<&str> = shown.lines().filter(|line| line.starts_with('┌') || line.starts_with(">  ")).collect();
     assert_eq!(order.len(), 4, "{shown}");
     assert_eq!([order[1], order[3]], [">   yes", ">   no"]);
     let mut names = [order[0], order[2]];

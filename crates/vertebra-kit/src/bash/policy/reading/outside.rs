@@ -38,7 +38,10 @@ pub(super) fn stays_inside(walk: &Walk<'_>) -> bool {
     let leads_out = |path: PathBuf| path.canonicalize().is_ok_and(|real| !real.starts_with(&root));
     let everywhere = || folders.iter();
     !walk.paths.iter().any(|path| everywhere().any(|folder| leads_out(folder.join(path))))
-        && !walk.globs.iter().any(|pattern| everywhere().any(|folder| several_lead_out(&folder.join(pattern), &leads_out)))
+        && !walk
+            .globs
+            .iter()
+            .any(|pattern| everywhere().any(|folder| several_lead_out(&folder.join(pattern), &leads_out)))
         && (!walk.no_dashes || everywhere().all(|folder| has_no_dash(folder)))
         && (!walk.is_wide || is_plain_below(&root, &leads_out))
         && (!walk.uses_git || is_safe_for_git(&folders, &walk.git))

@@ -9,14 +9,66 @@ use super::{
 
 /// Tests and actions of `find` without a value, and those with one.
 const FIND_ALONE: &[&str] = &[
-    "-print", "-print0", "-ls", "-prune", "-quit", "-depth", "-d", "-mount", "-xdev", "-empty", "-not", "!", "(", ")", "-a", "-o",
-    "-and", "-or", "-true", "-false", "-readable", "-writable", "-executable", "-nouser", "-nogroup", "-daystart",
-    "-noleaf", "-P",
+    "-print",
+    "-print0",
+    "-ls",
+    "-prune",
+    "-quit",
+    "-depth",
+    "-d",
+    "-mount",
+    "-xdev",
+    "-empty",
+    "-not",
+    "!",
+    "(",
+    ")",
+    "-a",
+    "-o",
+    "-and",
+    "-or",
+    "-true",
+    "-false",
+    "-readable",
+    "-writable",
+    "-executable",
+    "-nouser",
+    "-nogroup",
+    "-daystart",
+    "-noleaf",
+    "-P",
 ];
 const FIND_TEXT: &[&str] = &[
-    "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-type", "-xtype",
-    "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-maxdepth", "-mindepth", "-perm", "-user", "-group",
-    "-uid", "-gid", "-links", "-inum", "-printf", "-newermt", "-used",
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-iwholename",
+    "-regex",
+    "-iregex",
+    "-regextype",
+    "-type",
+    "-xtype",
+    "-size",
+    "-mtime",
+    "-mmin",
+    "-atime",
+    "-amin",
+    "-ctime",
+    "-cmin",
+    "-maxdepth",
+    "-mindepth",
+    "-perm",
+    "-user",
+    "-group",
+    "-uid",
+    "-gid",
+    "-links",
+    "-inum",
+    "-printf",
+    "-newermt",
+    "-used",
 ];
 const FIND_PATH: &[&str] = &["-newer", "-anewer", "-cnewer", "-samefile"];
 
@@ -30,7 +82,10 @@ impl Walk<'_> {
             "set" => {
                 let options = known()?;
                 let is_harmless = |option: &&str| {
-                    *option == "pipefail" || option.strip_prefix(['-', '+']).is_some_and(|letters| !letters.is_empty() && letters.bytes().all(|letter| b"euxo".contains(&letter)))
+                    *option == "pipefail"
+                        || option.strip_prefix(['-', '+']).is_some_and(|letters| {
+                            !letters.is_empty() && letters.bytes().all(|letter| b"euxo".contains(&letter))
+                        })
                 };
                 let takes_name = options.last().is_some_and(|last| !last.ends_with('o'));
                 (takes_name && options.iter().all(is_harmless)).then_some(Flow::Any)
@@ -95,19 +150,25 @@ impl Walk<'_> {
         let lists = match name {
             "ls" => options().all(|option| *option == "-1"),
             "rg" => has(&["-l", "--files", "--files-with-matches"]) && !has(&["-0", "--null", "--json"]),
-            "grep" | "egrep" | "fgrep" => has(&["-l", "-rl", "-lr", "-rli", "-ril", "-rlE", "-rlF", "--files-with-matches"]),
-            "fd" | "fdfind" => options().all(|option| matches!(*option, "-e" | "-t" | "-H" | "-I" | "-g" | "-d" | "--type" | "--extension")),
+            "grep" | "egrep" | "fgrep" => {
+                has(&["-l", "-rl", "-lr", "-rli", "-ril", "-rlE", "-rlF", "--files-with-matches"])
+            }
+            "fd" | "fdfind" => options()
+                .all(|option| matches!(*option, "-e" | "-t" | "-H" | "-I" | "-g" | "-d" | "--type" | "--extension")),
             _ => false,
         };
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let passes_on = input == Flow::Names
             && match name {
-                "head" | "tail" => texts.iter().all(|text| matches!(*text, "-n") || is_number(text.trim_start_matches("-n").trim_start_matches('-'))),
+                "head" | "tail" => texts.iter().all(|text| {
+                    matches!(*text, "-n") || is_number(text.trim_start_matches("-n").trim_start_matches('-'))
+                }),
                 "sort" => texts.iter().all(|text| text.starts_with('-')),
                 "cat" | "tac" | "uniq" => texts.is_empty(),
                 "grep" | "egrep" | "fgrep" => {
-                    options().all(|option| matches!(*option, "-v" | "-i" | "-E" | "-F" | "-w" | "-vE" | "-Ev" | "-iv" | "-vi" | "-vF"))
-                        && texts.len() - options().count() == 1
+                    options().all(|option| {
+                        matches!(*option, "-v" | "-i" | "-E" | "-F" | "-w" | "-vE" | "-Ev" | "-iv" | "-vi" | "-vF")
+                    }) && texts.len() - options().count() == 1
                 }
                 _ => false,
             };
@@ -132,7 +193,8 @@ impl Walk<'_> {
         if matches!(path, "" | "-" | "/dev/null" | "/dev/stdin") {
             return true;
         }
-        let inside = path.strip_prefix(&self.ground.folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let inside =
+            path.strip_prefix(&self.ground.folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let stays = !path.split('/').any(|part| part == "..") && (!path.starts_with('/') || inside);
         if stays {
             self.paths.push(path.to_owned());
@@ -204,7 +266,10 @@ impl Walk<'_> {
         let (mut words, mut scripts, mut operands) = (words.iter(), Vec::new(), Vec::new());
         while let Some(word) = words.next() {
             match word.text() {
-                Some("-n" | "-E" | "-r" | "-s" | "-u" | "-z" | "-nE" | "-En" | "-nr" | "-rn" | "--quiet" | "--silent" | "--regexp-extended") => {}
+                Some(
+                    "-n" | "-E" | "-r" | "-s" | "-u" | "-z" | "-nE" | "-En" | "-nr" | "-rn" | "--quiet" | "--silent"
+                    | "--regexp-extended",
+                ) => {}
                 Some("-e" | "--expression" | "-ne" | "-nEe" | "-Ee") => scripts.push(words.next()?.text()?),
                 Some(text) if text.starts_with("--expression=") => scripts.push(&text["--expression=".len()..]),
                 Some(text) if text.starts_with('-') && text.len() > 1 => return None,
@@ -252,8 +317,20 @@ impl Walk<'_> {
                     words.next().filter(|value| value.is_one())?;
                 }
                 Some("--indent") => drop(words.next()?.text()?),
-                Some("--tab" | "--raw-output" | "--compact-output" | "--null-input" | "--slurp" | "--sort-keys" | "--exit-status"
-                | "--raw-input" | "--join-output" | "--ascii-output" | "--color-output" | "--monochrome-output") => {}
+                Some(
+                    "--tab"
+                    | "--raw-output"
+                    | "--compact-output"
+                    | "--null-input"
+                    | "--slurp"
+                    | "--sort-keys"
+                    | "--exit-status"
+                    | "--raw-input"
+                    | "--join-output"
+                    | "--ascii-output"
+                    | "--color-output"
+                    | "--monochrome-output",
+                ) => {}
                 Some(text) if text.starts_with('-') && text.len() > 1 => {
                     let plain = text[1..].bytes().all(|letter| b"rcnsSeRjaCM".contains(&letter));
                     plain.then_some(())?;
@@ -312,7 +389,9 @@ impl Walk<'_> {
 
     /// Accepts a command behind another one that only starts it.
     fn wrapped(&mut self, words: &[Word], skipped: usize, input: Flow) -> Option<Flow> {
-        let is_time = |word: &Word| word.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit() || b".smh".contains(&byte)));
+        let is_time = |word: &Word| {
+            word.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit() || b".smh".contains(&byte)))
+        };
         if !words.iter().take(skipped).all(is_time) {
             return None;
         }
@@ -354,7 +433,8 @@ impl Walk<'_> {
             ("worktree", Some("list")) => matches!(rest, [_] | [_, Word::Known(_)]).then_some(())?,
             ("remote", None) if rest.is_empty() => {}
             ("remote", Some("-v")) if rest.len() == 1 => {}
-            ("remote", Some("get-url")) if rest.len() == 2 && rest[1].text().is_some_and(|name| !name.starts_with('-')) => {}
+            ("remote", Some("get-url"))
+                if rest.len() == 2 && rest[1].text().is_some_and(|name| !name.starts_with('-')) => {}
             ("branch", _) => lists_branches(rest)?,
             ("tag", _) => lists_tags(rest)?,
             _ => self.listed(&format!("git {sub}"), rest)?,
@@ -374,10 +454,14 @@ fn lists_branches(words: &[Word]) -> Option<()> {
     for word in words {
         let text = word.text()?;
         match text {
-            "-a" | "-r" | "-v" | "-vv" | "-av" | "-avv" | "-rv" | "--all" | "--remotes" | "--verbose" | "--show-current" | "--no-color"
-            | "--ignore-case" => {}
-            "--list" | "-l" | "--contains" | "--no-contains" | "--merged" | "--no-merged" | "--points-at" => may_name = true,
-            _ if ["--sort=", "--format=", "--color=", "--contains=", "--merged=", "--no-merged="].iter().any(|start| text.starts_with(start)) => {}
+            "-a" | "-r" | "-v" | "-vv" | "-av" | "-avv" | "-rv" | "--all" | "--remotes" | "--verbose"
+            | "--show-current" | "--no-color" | "--ignore-case" => {}
+            "--list" | "-l" | "--contains" | "--no-contains" | "--merged" | "--no-merged" | "--points-at" => {
+                may_name = true
+            }
+            _ if ["--sort=", "--format=", "--color=", "--contains=", "--merged=", "--no-merged="]
+                .iter()
+                .any(|start| text.starts_with(start)) => {}
             _ if may_name && !text.starts_with('-') => {}
             _ => return None,
         }

@@ -9,13 +9,17 @@ pub(super) fn sed_only_prints(script: &str) -> bool {
         let Some(after) = (match command {
             '0'..='9' | '$' | ',' | '~' | '+' | '!' => Some(&rest[1..]),
             '/' => delimited(&rest[1..], '/').map(|(_, after)| after.trim_start_matches(['I', 'M'])),
-            '\\' => rest[1..].chars().next().filter(char::is_ascii_punctuation).and_then(|end| {
-                delimited(&rest[2..], end).map(|(_, after)| after.trim_start_matches(['I', 'M']))
-            }),
+            '\\' => rest[1..]
+                .chars()
+                .next()
+                .filter(char::is_ascii_punctuation)
+                .and_then(|end| delimited(&rest[2..], end).map(|(_, after)| after.trim_start_matches(['I', 'M']))),
             's' => substitution(&rest[1..]),
             'y' => twice(&rest[1..]),
             'p' | 'd' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x' | 'n' | 'N' | '=' => ends(&rest[1..]),
-            'q' | 'Q' | 'l' => ends(rest[1..].trim_start_matches([' ', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])),
+            'q' | 'Q' | 'l' => {
+                ends(rest[1..].trim_start_matches([' ', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']))
+            }
             _ => None,
         }) else {
             return false;
@@ -32,7 +36,11 @@ fn ends(rest: &str) -> Option<&str> {
 
 fn substitution(rest: &str) -> Option<&str> {
     let after = twice(rest)?;
-    ends(after.trim_start_matches(|flag: char| flag.is_ascii_digit() || matches!(flag, 'g' | 'p' | 'i' | 'I' | 'm' | 'M')))
+    ends(
+        after.trim_start_matches(|flag: char| {
+            flag.is_ascii_digit() || matches!(flag, 'g' | 'p' | 'i' | 'I' | 'm' | 'M')
+        }),
+    )
 }
 
 /// Passes two texts that end with the same character.
@@ -71,8 +79,20 @@ pub(super) fn awk_only_prints(script: &str) -> bool {
 pub(super) fn jq_only_filters(filter: &str) -> bool {
     let mut words = filter.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     !words.any(|word| {
-        matches!(word, "env" | "ENV" | "input" | "inputs" | "import" | "include" | "input_filename" | "modulemeta" | "debug" | "halt_error" | "get_search_list")
-            || word.starts_with("__")
+        matches!(
+            word,
+            "env"
+                | "ENV"
+                | "input"
+                | "inputs"
+                | "import"
+                | "include"
+                | "input_filename"
+                | "modulemeta"
+                | "debug"
+                | "halt_error"
+                | "get_search_list"
+        ) || word.starts_with("__")
     })
 }
 
@@ -83,14 +103,53 @@ mod tests {
     #[test]
     fn a_sed_script_that_writes_runs_or_reads_is_found() {
         for fine in [
-            "1,20p", "$p", "/fn main/,/^}/p", "s/a/b/g", "s|a/b|c|;p", "10q", "5d;6p", "/x/!d", "1~2p", "/a/{p;q}", "y/abc/ABC/",
-            "s/[0-9]*/n/2", "", "/x/I p", "\\,a/b,p", "/a/,+3p", "$=", "s/w/e/",
+            "1,20p",
+            "$p",
+            "/fn main/,/^}/p",
+            "s/a/b/g",
+            "s|a/b|c|;p",
+            "10q",
+            "5d;6p",
+            "/x/!d",
+            "1~2p",
+            "/a/{p;q}",
+            "y/abc/ABC/",
+            "s/[0-9]*/n/2",
+            "",
+            "/x/I p",
+            "\\,a/b,p",
+            "/a/,+3p",
+            "$=",
+            "s/w/e/",
         ] {
             assert!(sed_only_prints(fine), "{fine}");
         }
         for not in [
-            "w out", "1w out", "s/a/b/w out", "s/a/b/e", "s/a/id/ge", "e id", "1e", "r /etc/passwd", "R x", "W x", "a text", "i\\x",
-            "s/[/]/x/w out", "p w out", "b", "F", "/a/w x", "c\\x", "s/a/b", "#n", "s;a;b;w x", "{p}w x", "d;w x", "q5 w x", "z",
+            "w out",
+            "1w out",
+            "s/a/b/w out",
+            "s/a/b/e",
+            "s/a/id/ge",
+            "e id",
+            "1e",
+            "r /etc/passwd",
+            "R x",
+            "W x",
+            "a text",
+            "i\\x",
+            "s/[/]/x/w out",
+            "p w out",
+            "b",
+            "F",
+            "/a/w x",
+            "c\\x",
+            "s/a/b",
+            "#n",
+            "s;a;b;w x",
+            "{p}w x",
+            "d;w x",
+            "q5 w x",
+            "z",
         ] {
             assert!(!sed_only_prints(not), "{not}");
         }
@@ -98,13 +157,31 @@ mod tests {
 
     #[test]
     fn an_awk_script_that_writes_or_runs_is_found() {
-        for fine in ["{print}", "{print $1, $2}", "NR==1", "$3 > 100 {print $1}", "/a|b/ {print}", "NR>5 && NR<9", "BEGIN{FS=\":\"} {n+=$1} END{print n}"] {
+        for fine in [
+            "{print}",
+            "{print $1, $2}",
+            "NR==1",
+            "$3 > 100 {print $1}",
+            "/a|b/ {print}",
+            "NR>5 && NR<9",
+            "BEGIN{FS=\":\"} {n+=$1} END{print n}",
+        ] {
             assert!(awk_only_prints(fine), "{fine}");
         }
         for not in [
-            "{print > \"x\"}", "{print >> \"x\"}", "{print | \"sh\"}", "BEGIN{system(\"id\")}", "BEGIN{\"id\" | getline x}",
-            "\"id\" | getline", "/\"/ {print > \"x\"} /\"/", "BEGIN{while((getline l < \"/etc/passwd\")>0) print l}",
-            "BEGIN{ARGV[1]=\"/etc/passwd\"}", "BEGIN{print ENVIRON[\"K\"]}", "@load \"x\"", "{printf \"x\" > \"/dev/tcp\"}", "BEGIN { f=\"sys\" \"tem\"; @f(\"id\") }",
+            "{print > \"x\"}",
+            "{print >> \"x\"}",
+            "{print | \"sh\"}",
+            "BEGIN{system(\"id\")}",
+            "BEGIN{\"id\" | getline x}",
+            "\"id\" | getline",
+            "/\"/ {print > \"x\"} /\"/",
+            "BEGIN{while((getline l < \"/etc/passwd\")>0) print l}",
+            "BEGIN{ARGV[1]=\"/etc/passwd\"}",
+            "BEGIN{print ENVIRON[\"K\"]}",
+            "@load \"x\"",
+            "{printf \"x\" > \"/dev/tcp\"}",
+            "BEGIN { f=\"sys\" \"tem\"; @f(\"id\") }",
         ] {
             assert!(!awk_only_prints(not), "{not}");
         }
@@ -112,7 +189,9 @@ mod tests {
 
     #[test]
     fn a_jq_filter_that_reads_more_than_its_input_is_found() {
-        for fine in [".", ".a.b[0]", ".scripts | keys", "map(select(.name == \"x\"))", ".environment", "to_entries[] | .key"] {
+        for fine in
+            [".", ".a.b[0]", ".scripts | keys", "map(select(.name == \"x\"))", ".environment", "to_entries[] | .key"]
+        {
             assert!(jq_only_filters(fine), "{fine}");
         }
         for not in ["env", "$ENV.HOME", "env.KEY", "[inputs]", "input", "import \"x\" as x; .", "include \"x\"; ."] {

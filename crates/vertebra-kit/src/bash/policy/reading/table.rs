@@ -155,7 +155,9 @@ impl Reader {
         let mut operands = operands.into_iter();
         match self.operands {
             Operands::None if operands.len() > 0 => return None,
-            Operands::Path if operands.len() > 1 || operands.as_slice().iter().any(|word| !word.is_one()) => return None,
+            Operands::Path if operands.len() > 1 || operands.as_slice().iter().any(|word| !word.is_one()) => {
+                return None;
+            }
             Operands::Pattern if !has_pattern => match operands.next() {
                 Some(pattern) if pattern.is_one() => meanings.push(Meaning::Text(pattern)),
                 Some(_) => return None,

@@ -406,13 +406,33 @@ fn nothing_that_is_added_to_a_reading_command_stays_free() {
     for command in FREE {
         let command = command.split(" # ").next().unwrap_or_default();
         for more in [
-            " > x", " >> x", " 2> x", " &> x", "; rm x", " && rm x", " | rm x", " | tee x", "\nrm x", " & rm x", " &", " > ../x",
-            "; cat ~/.ssh/id_rsa", "; cat /etc/passwd", " | sh", " | xargs rm", "; f() { :; }", "; eval x",
+            " > x",
+            " >> x",
+            " 2> x",
+            " &> x",
+            "; rm x",
+            " && rm x",
+            " | rm x",
+            " | tee x",
+            "\nrm x",
+            " & rm x",
+            " &",
+            " > ../x",
+            "; cat ~/.ssh/id_rsa",
+            "; cat /etc/passwd",
+            " | sh",
+            " | xargs rm",
+            "; f() { :; }",
+            "; eval x",
         ] {
             let line = format!("{command}{more}");
             assert!(!only_reads(&line, &ground()), "{line}");
         }
-        for line in [format!("find . -name x -exec rm {{}} + ; {command}"), format!("X=$(rm x); {command}"), format!("rm x || {command}")] {
+        for line in [
+            format!("find . -name x -exec rm {{}} + ; {command}"),
+            format!("X=$(rm x); {command}"),
+            format!("rm x || {command}"),
+        ] {
             assert!(!only_reads(&line, &ground()), "{line}");
         }
     }
@@ -427,7 +447,13 @@ fn the_parts_that_do_more_are_found_between_those_that_read() {
     assert_eq!(more("FOO=1 npm test | tail"), ["FOO=1 npm test"]);
     assert_eq!(more("npm test | tail > x"), ["npm test | tail > x"]);
     assert_eq!(more("if [ -f a ]; then make; fi"), ["make"]);
-    for whole in ["PATH=.; npm test | tail", "export A=1; npm test", "cd ..; npm test | tail", "npm test &", "f() { ls; }; npm test"] {
+    for whole in [
+        "PATH=.; npm test | tail",
+        "export A=1; npm test",
+        "cd ..; npm test | tail",
+        "npm test &",
+        "f() { ls; }; npm test",
+    ] {
         assert_eq!(more(whole), [whole]);
     }
 }
@@ -447,7 +473,8 @@ fn project() -> (tempfile::TempDir, Ground) {
 fn a_link_that_leads_out_is_found_wherever_it_stands_in_a_command() {
     let (outer, ground) = project();
     let folder = Path::new(&ground.folder);
-    let commands = ["cat src/a.rs", "cd src && cat a.rs", "cat src/*.rs | head", "grep -rn 'fn *main' .", "ls *", "cat src/b.rs"];
+    let commands =
+        ["cat src/a.rs", "cd src && cat a.rs", "cat src/*.rs | head", "grep -rn 'fn *main' .", "ls *", "cat src/b.rs"];
     symlink("a.rs", folder.join("src/b.rs")).expect("a link");
     for fine in commands {
         assert!(only_reads(fine, &ground), "{fine}");
@@ -502,8 +529,15 @@ fn git_reads_only_where_the_folder_makes_it_start_nothing() {
     }
     fs::create_dir(root.join("src")).expect("a folder");
     let ground = Ground::new(root.to_string_lossy(), "/home/me");
-    let commands =
-        ["git status", "git diff", "git log -p | head", "git show HEAD", "git blame a", "cd src && git log", "git -C src log"];
+    let commands = [
+        "git status",
+        "git diff",
+        "git log -p | head",
+        "git show HEAD",
+        "git blame a",
+        "cd src && git log",
+        "git -C src log",
+    ];
     let free = || commands.iter().filter(|command| only_reads(command, &ground)).count();
     assert_eq!(free(), commands.len());
     // A hook that runs at a commit does not run here.

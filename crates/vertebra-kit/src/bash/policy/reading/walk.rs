@@ -113,7 +113,9 @@ impl<'t> Walk<'t> {
         let mut nodes = vec![root];
         while let Some(node) = nodes.pop() {
             let names: Vec<&str> = match node.kind() {
-                "variable_assignment" => node.child_by_field_name("name").map(|name| self.of(name)).into_iter().collect(),
+                "variable_assignment" => {
+                    node.child_by_field_name("name").map(|name| self.of(name)).into_iter().collect()
+                }
                 "for_statement" => node.child_by_field_name("variable").map(|name| self.of(name)).into_iter().collect(),
                 "command" if self.of(node).starts_with("read") => self.of(node).split_whitespace().skip(1).collect(),
                 _ => Vec::new(),
@@ -139,8 +141,8 @@ impl<'t> Walk<'t> {
             match node.kind() {
                 "comment" => {}
                 _ if node.is_named() => flows.push(self.statement(*node, input)),
-                ";" | "\n" | ";;" | "{" | "}" | "(" | ")" | "do" | "done" | "then" | "else" | "elif" | "if" | "fi" | "while"
-                | "until" | "!" | "$(" | "`" => {}
+                ";" | "\n" | ";;" | "{" | "}" | "(" | ")" | "do" | "done" | "then" | "else" | "elif" | "if" | "fi"
+                | "while" | "until" | "!" | "$(" | "`" => {}
                 // Whatever else stands between statements: `&` runs them in the background.
                 _ => return self.lose(),
             }
@@ -391,7 +393,8 @@ impl<'t> Walk<'t> {
         let name = node.child_by_field_name("name").map(|name| self.of(name))?;
         let value = node.child_by_field_name("value").map(|value| self.of(value))?;
         let is_plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
-        (matches!(name, "LC_ALL" | "LANG" | "LC_CTYPE" | "LC_COLLATE" | "NO_COLOR" | "COLUMNS") && is_plain).then_some(())
+        (matches!(name, "LC_ALL" | "LANG" | "LC_CTYPE" | "LC_COLLATE" | "NO_COLOR" | "COLUMNS") && is_plain)
+            .then_some(())
     }
 
     pub(super) fn substituted(&mut self, node: Node<'_>) -> Option<Flow> {
@@ -449,7 +452,8 @@ impl<'t> Walk<'t> {
 }
 
 fn is_plain_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':' | b'+'))
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':' | b'+'))
 }
 
 /// Returns whether a variable of this name means something only to the command itself.

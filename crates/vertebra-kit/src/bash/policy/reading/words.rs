@@ -9,8 +9,25 @@ use super::{
 
 /// Variables that hold no secret and that a command may show.
 const SHOWN: &[&str] = &[
-    "?", "#", "$", "BASH_VERSION", "COLUMNS", "EUID", "HOSTNAME", "HOSTTYPE", "LANG", "LINES", "LOGNAME", "OSTYPE", "PATH",
-    "RANDOM", "SECONDS", "SHELL", "TERM", "UID", "USER",
+    "?",
+    "#",
+    "$",
+    "BASH_VERSION",
+    "COLUMNS",
+    "EUID",
+    "HOSTNAME",
+    "HOSTTYPE",
+    "LANG",
+    "LINES",
+    "LOGNAME",
+    "OSTYPE",
+    "PATH",
+    "RANDOM",
+    "SECONDS",
+    "SHELL",
+    "TERM",
+    "UID",
+    "USER",
 ];
 
 /// Characters of a glob.
@@ -72,9 +89,16 @@ impl Word {
 /// A part of a word.
 enum Piece {
     /// Text without its quotes, and what the characters outside of quotes make of it.
-    Text { text: String, globs: bool, expands: bool, braces: bool },
+    Text {
+        text: String,
+        globs: bool,
+        expands: bool,
+        braces: bool,
+    },
     Names(Names),
-    Any { many: bool },
+    Any {
+        many: bool,
+    },
 }
 
 impl Walk<'_> {
@@ -95,7 +119,9 @@ impl Walk<'_> {
         }
         // `{a,b}` and `{1..3}` are several words, wherever the grammar cuts them.
         let text = self.of(node);
-        if (text.contains(',') || text.contains("..")) && pieces.iter().any(|piece| matches!(piece, Piece::Text { braces: true, .. })) {
+        if (text.contains(',') || text.contains(".."))
+            && pieces.iter().any(|piece| matches!(piece, Piece::Text { braces: true, .. }))
+        {
             return Some(Word::Any { many: true });
         }
         self.joined(pieces)
@@ -151,7 +177,9 @@ impl Walk<'_> {
                 Flow::Any => Piece::Any { many: true },
             }),
             "arithmetic_expansion" => pieces.push(self.sum(text).map(|()| Piece::Any { many: false })?),
-            "brace_expression" => pieces.push(Piece::Text { text: text.to_owned(), globs: false, expands: true, braces: false }),
+            "brace_expression" => {
+                pieces.push(Piece::Text { text: text.to_owned(), globs: false, expands: true, braces: false })
+            }
             _ => return None,
         }
         Some(())
@@ -160,11 +188,17 @@ impl Walk<'_> {
     /// The text in double quotes.
     fn string(&mut self, node: Node<'_>, pieces: &mut Vec<Piece>) -> Option<()> {
         let (begin, end) = (node.start_byte() + 1, node.end_byte() - 1);
-        let inner: Vec<Node<'_>> = children(node).filter(|part| part.is_named() && part.kind() != "string_content").collect();
+        let inner: Vec<Node<'_>> =
+            children(node).filter(|part| part.is_named() && part.kind() != "string_content").collect();
         let mut at = begin;
         pieces.push(Piece::Text { text: String::new(), globs: false, expands: false, braces: false });
         for part in inner {
-            pieces.push(Piece::Text { text: in_quotes(self.slice(at..part.start_byte()))?, globs: false, expands: false, braces: false });
+            pieces.push(Piece::Text {
+                text: in_quotes(self.slice(at..part.start_byte()))?,
+                globs: false,
+                expands: false,
+                braces: false,
+            });
             at = part.end_byte();
             let text = self.of(part);
             pieces.push(match part.kind() {
@@ -204,7 +238,8 @@ impl Walk<'_> {
             _ => self.variables.get(name).cloned()?,
         };
         // `${name%.rs}`, `${name##*/}`: what is taken away is a pattern, and not code.
-        let takes_away = operator.starts_with(['%', '#']) && operator.chars().all(|c| is_name(c) || "%#.*/-?".contains(c));
+        let takes_away =
+            operator.starts_with(['%', '#']) && operator.chars().all(|c| is_name(c) || "%#.*/-?".contains(c));
         match operator {
             "" => Some(value),
             _ if takes_away => Some(Word::Any { many: false }),
@@ -219,8 +254,7 @@ impl Walk<'_> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let is_sum = inner.chars().all(|c| is_name(c) || " +-*/%()<>!&|$".contains(c));
         let is_plain = |name: &str| {
-            is_number(name)
-                || matches!(self.variables.get(name), Some(Word::Known(value)) if is_number(value))
+            is_number(name) || matches!(self.variables.get(name), Some(Word::Known(value)) if is_number(value))
         };
         (is_sum && inner.split(|c| !is_name(c)).filter(|name| !name.is_empty()).all(is_plain)).then_some(())
     }
