@@ -4,7 +4,7 @@ use super::{
     scripts,
     table::{Meaning, reader},
     walk::{Flow, Walk},
-    words::{Names, Word},
+    words::{GLOB, Names, Word},
 };
 
 /// Tests and actions of `find` without a value, and those with one.
@@ -97,10 +97,14 @@ impl Walk<'_> {
             }
             "test" => {
                 let words = known()?;
-                (!words.iter().any(|word| matches!(*word, "-v" | "-R"))).then_some(Flow::Any)
+                let stays = words.iter().all(|word| self.stays(word));
+                (stays && !words.iter().any(|word| matches!(*word, "-v" | "-R"))).then_some(Flow::Any)
             }
             "printf" => words.first()?.text().is_some_and(|format| !format.starts_with('-')).then_some(Flow::Any),
-            "date" => self.date(words),
+            "date" => {
+                let has_pattern = words.iter().any(|word| !matches!(word.text(), Some(text) if !text.contains(GLOB)));
+                self.date(words).map(|flow| if has_pattern { flow } else { Flow::Plain })
+            }
             "find" => self.find(words),
             "sed" | "gsed" => self.sed(words),
             "awk" | "gawk" | "mawk" => self.awk(words),
@@ -172,7 +176,13 @@ impl Walk<'_> {
                 }
                 _ => false,
             };
-        if lists || passes_on { Flow::Names } else { Flow::Any }
+        let is_plain = matches!(name, "wc" | "pwd" | "whoami" | "nproc" | "uname" | "id" | "arch" | "hostname" | "seq")
+            && texts.iter().all(|text| !text.contains(GLOB));
+        match (lists || passes_on, is_plain) {
+            (true, _) => Flow::Names,
+            (false, true) => Flow::Plain,
+            (false, false) => Flow::Any,
+        }
     }
 
     /// Notes that a word is read as a path, and returns whether that stays in the folder.
@@ -195,7 +205,7 @@ impl Walk<'_> {
         }
         let inside =
             path.strip_prefix(&self.ground.folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        let stays = !path.split('/').any(|part| part == "..") && (!path.starts_with('/') || inside);
+        let stays = !path.split('/').any(|part| part == ".." || part.ends_with(":..")) && (!path.starts_with('/') || inside);
         if stays {
             self.paths.push(path.to_owned());
         }
@@ -301,8 +311,7 @@ impl Walk<'_> {
             }
         };
         let files = words.all(|word| match word {
-            // `name=value` sets a variable.
-            Word::Known(text) => !text.starts_with('-') && (text.contains('=') || self.stays(text)),
+            Word::Known(text) => !text.starts_with('-') && (sets_variable(text) || self.stays(text)),
             word => self.reads(word),
         });
         (files && scripts::awk_only_prints(script)).then_some(Flow::Any)
@@ -421,8 +430,9 @@ impl Walk<'_> {
         };
         let rest = &words[at + 1..];
         let first = rest.first().and_then(Word::text);
-        // Names of a pattern cannot be told from options here.
-        if rest.iter().any(|word| matches!(word.text(), Some(text) if text.contains("%G"))) {
+        // `%G` starts gpg, and `:/` is the top of the repository, which may be above the folder.
+        let leaves = |text: &str| text.contains("%G") || text.starts_with(":/") || text.starts_with(":(");
+        if rest.iter().filter_map(Word::text).any(leaves) {
             return None;
         }
         match (&*sub, first) {
@@ -444,8 +454,21 @@ impl Walk<'_> {
         let has = |option: &str| rest.iter().any(|word| word.text() == Some(option));
         let lists = sub == "ls-files" && !has("-s") && !has("--stage") && !has("-t") && !has("-v")
             || sub == "diff" && has("--name-only");
-        Some(if lists { Flow::Names } else { Flow::Any })
+        let is_plain = matches!(&*sub, "rev-parse" | "describe" | "rev-list" | "merge-base" | "count-objects") && !rest.iter().any(|word| word.text().is_none_or(|text| text.contains(GLOB)));
+        Some(match (lists, is_plain) {
+            (true, _) => Flow::Names,
+            (false, true) => Flow::Plain,
+            (false, false) => Flow::Any,
+        })
     }
+}
+
+/// Returns whether an operand of `awk` is `name=value`, and no file.
+fn sets_variable(operand: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.as_bytes()[0].is_ascii_digit()
+    };
+    operand.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
 /// Accepts `git branch` that lists: with a name and no option, it makes a branch.

@@ -24,6 +24,8 @@ const MAX_COMMANDS: usize = 400;
 pub(super) enum Flow {
     /// Names of files in the folder, one on each line.
     Names,
+    /// Numbers, hashes and words without characters of a glob.
+    Plain,
     Any,
 }
 
@@ -54,6 +56,8 @@ pub(super) struct Walk<'t> {
     pub(super) no_dashes: bool,
     /// Whether names from several folders are read.
     pub(super) is_wide: bool,
+    /// Whether a word is neither split nor expanded to names, because it is the value of a variable.
+    pub(super) keeps_whole: bool,
     /// How many conditions, loops and subshells are around what is being looked at.
     conditions: usize,
     depth: usize,
@@ -78,6 +82,7 @@ impl<'t> Walk<'t> {
             globs: Vec::new(),
             no_dashes: false,
             is_wide: false,
+            keeps_whole: false,
             conditions: 0,
             depth: 0,
             commands: 0,
@@ -237,14 +242,14 @@ impl<'t> Walk<'t> {
         self.conditional(|walk| {
             for value in values {
                 let value = match value {
-                    _ if walk.again.contains(&name) => Word::Any { many: true },
+                    _ if walk.again.contains(&name) => Word::Any { many: true, wild: true },
                     Word::Names(names) => Word::Names(Names { one: true, ..names }),
                     value => value,
                 };
                 walk.variables.insert(name.clone(), value);
                 walk.statement(body, input);
             }
-            walk.variables.insert(name.clone(), Word::Any { many: true });
+            walk.variables.insert(name.clone(), Word::Any { many: true, wild: true });
         });
         Flow::Any
     }
@@ -256,14 +261,20 @@ impl<'t> Walk<'t> {
         let name = self.of(name).to_owned();
         let value = match parts[..] {
             [_, equals] if equals.kind() == "=" => Word::Known(String::new()),
-            [_, equals, value] if equals.kind() == "=" => self.word(value)?,
+            [_, equals, value] if equals.kind() == "=" => {
+                self.keeps_whole = true;
+                let word = self.word(value);
+                self.keeps_whole = false;
+                word?
+            }
             _ => return None,
         };
         let is_certain = self.conditions == 0 && !self.again.contains(&name);
         let value = match value {
             // No splitting happens here, and no names are looked for.
             Word::Known(text) if is_certain => Word::Known(text),
-            _ => Word::Any { many: true },
+            Word::Any { wild: false, .. } if is_certain => Word::Any { many: true, wild: false },
+            _ => Word::Any { many: true, wild: true },
         };
         if !is_harmless(&name) {
             return None;
@@ -276,7 +287,7 @@ impl<'t> Walk<'t> {
     pub(super) fn reads_into(&mut self, name: &str, input: Flow) -> bool {
         let value = match input {
             Flow::Names if !self.again.contains(name) => Word::Names(Names { dash: true, wide: true, one: true }),
-            Flow::Names | Flow::Any => Word::Any { many: true },
+            Flow::Names | Flow::Plain | Flow::Any => Word::Any { many: true, wild: true },
         };
         self.variables.insert(name.to_owned(), value);
         is_harmless(name)
@@ -408,7 +419,9 @@ impl<'t> Walk<'t> {
         }
         let more = self.more.len();
         self.depth += 1;
+        let keeps_whole = std::mem::take(&mut self.keeps_whole);
         let flow = self.conditional(|walk| walk.statements(node, Flow::Any));
+        self.keeps_whole = keeps_whole;
         self.depth -= 1;
         // The command around it is then the part that does more.
         let only_reads = self.more.len() == more && !self.is_lost;
@@ -442,7 +455,12 @@ impl<'t> Walk<'t> {
                 }
                 _ if node.is_named() => {
                     leaves += 1;
-                    self.word(node)?;
+                    match self.word(node)? {
+                        Word::Known(text) => self.stays(&text).then_some(())?,
+                        // `~/x` is a path elsewhere.
+                        Word::Any { .. } if node.kind() != "string" => return None,
+                        Word::Names(_) | Word::Any { .. } => {}
+                    }
                 }
                 _ => return None,
             }

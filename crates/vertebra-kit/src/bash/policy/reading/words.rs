@@ -44,6 +44,8 @@ pub(super) enum Word {
     Any {
         /// Whether it may be several words, or none.
         many: bool,
+        /// Whether it may have characters of a glob, which list names of any folder outside of quotes.
+        wild: bool,
     },
 }
 
@@ -73,7 +75,7 @@ impl Word {
         match self {
             Self::Known(_) => true,
             Self::Names(names) => names.one,
-            Self::Any { many } => !many,
+            Self::Any { many, .. } => !many,
         }
     }
 
@@ -98,6 +100,7 @@ enum Piece {
     Names(Names),
     Any {
         many: bool,
+        wild: bool,
     },
 }
 
@@ -122,7 +125,8 @@ impl Walk<'_> {
         if (text.contains(',') || text.contains(".."))
             && pieces.iter().any(|piece| matches!(piece, Piece::Text { braces: true, .. }))
         {
-            return Some(Word::Any { many: true });
+            let globs = pieces.iter().any(|piece| matches!(piece, Piece::Text { globs: true, .. }));
+            return (!globs).then_some(Word::Any { many: true, wild: false });
         }
         self.joined(pieces)
     }
@@ -142,22 +146,28 @@ impl Walk<'_> {
                 (Piece::Names(names), None) if known.ends_with('/') && !globs && !expands && self.stays(&known) => {
                     rest = Some(Word::Names(Names { dash: false, wide: true, ..names }));
                 }
-                (Piece::Any { many }, None) if known.is_empty() => rest = Some(Word::Any { many }),
+                (Piece::Any { many, wild }, None) if known.is_empty() => rest = Some(Word::Any { many, wild }),
                 (Piece::Text { text, .. }, Some(_)) if text.is_empty() => {}
                 (piece, before) => {
                     let splits = match piece {
-                        Piece::Text { globs, expands, .. } => globs || expands,
+                        // What an unknown part is in front of a pattern is not known.
+                        Piece::Text { globs: true, .. } => return None,
+                        Piece::Text { expands, .. } => expands,
                         Piece::Names(names) => !names.one,
-                        Piece::Any { many } => many,
+                        Piece::Any { many, .. } => many,
                     };
-                    let many = splits || globs || expands || before.as_ref().is_some_and(|word| !word.is_one());
-                    rest = Some(Word::Any { many });
+                    if globs {
+                        return None;
+                    }
+                    let many = splits || expands || before.as_ref().is_some_and(|word| !word.is_one());
+                    rest = Some(Word::Any { many, wild: true });
                 }
             }
         }
         match rest {
             Some(word) => Some(word),
-            None if expands => Some(Word::Any { many: true }),
+            None if expands && globs => None,
+            None if expands => Some(Word::Any { many: true, wild: false }),
             None if globs => self.globbed(&known),
             None => Some(Word::Known(known)),
         }
@@ -171,12 +181,21 @@ impl Walk<'_> {
             "raw_string" => pieces.push(quoted(text.strip_prefix('\'')?.strip_suffix('\'')?.to_owned())),
             "ansi_c_string" => pieces.push(quoted(ansi(text.strip_prefix("$'")?.strip_suffix('\'')?))),
             "string" => self.string(node, pieces)?,
-            "simple_expansion" | "expansion" => pieces.push(unquoted(self.variable(text)?)),
+            "simple_expansion" | "expansion" => {
+                let value = self.variable(text)?;
+                pieces.push(match value {
+                    Word::Any { .. } if self.keeps_whole => Piece::Any { many: false, wild: true },
+                    value => unquoted(value)?,
+                });
+            }
             "command_substitution" => pieces.push(match self.substituted(node)? {
                 Flow::Names => Piece::Names(Names { dash: true, wide: true, one: false }),
-                Flow::Any => Piece::Any { many: true },
+                Flow::Plain => Piece::Any { many: true, wild: false },
+                Flow::Any if self.keeps_whole => Piece::Any { many: false, wild: true },
+                // What a file says may be a pattern.
+                Flow::Any => return None,
             }),
-            "arithmetic_expansion" => pieces.push(self.sum(text).map(|()| Piece::Any { many: false })?),
+            "arithmetic_expansion" => pieces.push(self.sum(text).map(|()| Piece::Any { many: false, wild: false })?),
             "brace_expression" => {
                 pieces.push(Piece::Text { text: text.to_owned(), globs: false, expands: true, braces: false })
             }
@@ -205,13 +224,13 @@ impl Walk<'_> {
                 "simple_expansion" | "expansion" => match self.variable(text)? {
                     Word::Known(text) => Piece::Text { text, globs: false, expands: false, braces: false },
                     Word::Names(names) if names.one => Piece::Names(names),
-                    Word::Names(_) | Word::Any { .. } => Piece::Any { many: false },
+                    Word::Names(_) | Word::Any { .. } => Piece::Any { many: false, wild: true },
                 },
                 "command_substitution" => {
                     self.substituted(part)?;
-                    Piece::Any { many: false }
+                    Piece::Any { many: false, wild: true }
                 }
-                "arithmetic_expansion" => self.sum(text).map(|()| Piece::Any { many: false })?,
+                "arithmetic_expansion" => self.sum(text).map(|()| Piece::Any { many: false, wild: false })?,
                 _ => return None,
             });
         }
@@ -225,16 +244,16 @@ impl Walk<'_> {
         let inner = inner.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(inner);
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if let Some(name) = inner.strip_prefix('#').filter(|name| !name.is_empty()) {
-            return name.chars().all(is_name).then_some(Word::Any { many: false });
+            return name.chars().all(is_name).then_some(Word::Any { many: false, wild: false });
         }
         let end = inner.find(|c: char| !is_name(c)).unwrap_or(inner.len());
         let (name, operator) = inner.split_at(end);
         let value = match name {
-            "" => return SHOWN.contains(&operator).then_some(Word::Any { many: false }),
+            "" => return SHOWN.contains(&operator).then_some(Word::Any { many: false, wild: false }),
             "HOME" => Word::Known(self.ground.home.clone()),
             "PWD" if !self.has_moved() => Word::Known(self.ground.here.clone()),
-            "PWD" | "OLDPWD" => Word::Any { many: false },
-            _ if SHOWN.contains(&name) => Word::Any { many: true },
+            "PWD" | "OLDPWD" => Word::Any { many: false, wild: false },
+            _ if SHOWN.contains(&name) => Word::Any { many: true, wild: false },
             _ => self.variables.get(name).cloned()?,
         };
         // `${name%.rs}`, `${name##*/}`: what is taken away is a pattern, and not code.
@@ -242,7 +261,7 @@ impl Walk<'_> {
             operator.starts_with(['%', '#']) && operator.chars().all(|c| is_name(c) || "%#.*/-?".contains(c));
         match operator {
             "" => Some(value),
-            _ if takes_away => Some(Word::Any { many: false }),
+            _ if takes_away => Some(Word::Any { many: false, wild: true }),
             _ => None,
         }
     }
@@ -264,7 +283,7 @@ impl Walk<'_> {
         // `.*` stands for the folder above, too.
         let may_leave = |part: &str| part == ".." || (part.starts_with('.') && part.contains(GLOB));
         if pattern.split('/').any(may_leave) || !self.stays(pattern.split(GLOB).next().unwrap_or_default()) {
-            return Some(Word::Any { many: true });
+            return None;
         }
         self.globs.push(pattern.to_owned());
         let folder = pattern.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -274,16 +293,16 @@ impl Walk<'_> {
 }
 
 /// What an expansion outside of quotes gives: its value is split into words, and these are patterns.
-fn unquoted(value: Word) -> Piece {
-    match value {
-        Word::Known(text) if text.is_empty() || text.contains(GLOB) || text.contains(char::is_whitespace) => {
-            Piece::Any { many: true }
-        }
+fn unquoted(value: Word) -> Option<Piece> {
+    Some(match value {
+        Word::Known(text) if text.contains(GLOB) => return None,
+        Word::Known(text) if text.is_empty() || text.contains(char::is_whitespace) => Piece::Any { many: true, wild: false },
         Word::Known(text) => Piece::Text { text, globs: false, expands: false, braces: false },
         // A name with a blank becomes several words.
         Word::Names(names) => Piece::Names(Names { dash: true, wide: true, ..names }),
-        Word::Any { .. } => Piece::Any { many: true },
-    }
+        Word::Any { wild: true, .. } => return None,
+        Word::Any { wild: false, .. } => Piece::Any { many: true, wild: false },
+    })
 }
 
 /// Text outside of quotes.
