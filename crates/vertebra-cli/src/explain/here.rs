@@ -56,7 +56,7 @@ impl Here {
         let told = rules.explain("", &ToolSpec::new("bash", ""), &args, &ground.folder);
         let more = does_more(command, ground);
         let (outcome, reason) = decided(&told, judgement, more.is_empty());
-        let mode = match rules.mode("") {
+        let named = match rules.mode("") {
             Mode::Ask => "ask",
             Mode::AcceptEdits => "accept-edits",
             Mode::Plan => "plan",
@@ -72,7 +72,7 @@ impl Here {
             let more = if more.is_empty() { String::new() } else { format!(", {}", more.join(", ")) };
             forbids.push(format!("writing outside of {} and temporary folders{more}", ground.folder));
         }
-        Ok(Self { outcome, reason, by, mode, more, forbids })
+        Ok(Self { outcome, reason, by, mode: named, more, forbids })
     }
 
     pub(super) fn object(&self) -> Value {

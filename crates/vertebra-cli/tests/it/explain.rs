@@ -113,7 +113,8 @@ fn it_says_what_would_happen_here_and_now_and_why() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vertebra"));
         command.args(["explain-command", "--json", "--folder"]).arg(folder.path()).arg(line);
         command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").env_remove("XDG_STATE_HOME");
-        let output = command.stdin(Stdio::null()).output().expect("it ends");
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let output = command.spawn().and_then(Child::wait_with_output).expect("it ends");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         objects(&output)[0]["here"].clone()
     };

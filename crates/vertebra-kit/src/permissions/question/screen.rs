@@ -36,7 +36,7 @@ impl Screen {
             (None, None) => vec![name(&approval.tool)],
         };
         if let Some(places @ 2..) = change.and_then(|change| change.places) {
-            title[0].push_str(&format!(" · {places} places"));
+            title[0] = format!("{} · {places} places", title[0]);
         }
         let first = if title.is_empty() { String::new() } else { title.remove(0) };
         let sign = if command.is_some() { "$ " } else { "" };

@@ -52,7 +52,7 @@ pub(super) fn effects(command: &str) -> Option<String> {
         } else if matches!(program, "mkdir" | "tee" | "touch") {
             writes.extend(operands());
         } else if WRITES.contains(&program) {
-            writes.extend(operands().last());
+            writes.extend(operands().next_back());
         } else if program == "sed" && rest.iter().any(|word| word.starts_with("-i")) {
             writes.extend(operands().skip(1));
         }

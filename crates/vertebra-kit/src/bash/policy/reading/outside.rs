@@ -42,9 +42,9 @@ pub(super) fn stays_inside(walk: &Walk<'_>) -> bool {
             .globs
             .iter()
             .any(|pattern| everywhere().any(|folder| several_lead_out(&folder.join(pattern), &leads_out)))
-        && (!walk.no_dashes || everywhere().all(|folder| has_no_dash(folder)))
-        && (!walk.is_wide || is_plain_below(&root, &leads_out))
-        && (!walk.uses_git || is_safe_for_git(&folders, &walk.git))
+        && (!walk.needs.no_dashes || everywhere().all(|folder| has_no_dash(folder)))
+        && (!walk.needs.is_wide || is_plain_below(&root, &leads_out))
+        && (!walk.needs.uses_git || is_safe_for_git(&folders, &walk.git))
 }
 
 /// Returns whether git starts no program of these folders when it only reads.

@@ -128,8 +128,8 @@ impl Walk<'_> {
             .map(|word| match word {
                 // That no name begins with a dash is looked at later.
                 Word::Names(names) if names.dash && !reader.any => {
-                    self.no_dashes = true;
-                    self.is_wide |= names.wide;
+                    self.needs.no_dashes = true;
+                    self.needs.is_wide |= names.wide;
                     Word::Names(Names { dash: false, ..*names })
                 }
                 word => word.clone(),
@@ -190,8 +190,8 @@ impl Walk<'_> {
         match word {
             Word::Known(text) => self.stays(text),
             Word::Names(names) => {
-                self.is_wide |= names.wide;
-                self.no_dashes |= names.dash;
+                self.needs.is_wide |= names.wide;
+                self.needs.no_dashes |= names.dash;
                 true
             }
             Word::Any { .. } => false,
@@ -205,7 +205,8 @@ impl Walk<'_> {
         }
         let inside =
             path.strip_prefix(&self.ground.folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        let stays = !path.split('/').any(|part| part == ".." || part.ends_with(":..")) && (!path.starts_with('/') || inside);
+        let stays =
+            !path.split('/').any(|part| part == ".." || part.ends_with(":..")) && (!path.starts_with('/') || inside);
         if stays {
             self.paths.push(path.to_owned());
         }
@@ -283,12 +284,11 @@ impl Walk<'_> {
                 Some("-e" | "--expression" | "-ne" | "-nEe" | "-Ee") => scripts.push(words.next()?.text()?),
                 Some(text) if text.starts_with("--expression=") => scripts.push(&text["--expression=".len()..]),
                 Some(text) if text.starts_with('-') && text.len() > 1 => return None,
-                Some(_) => operands.push(word),
                 None if word.may_be_option() => {
-                    self.no_dashes = true;
+                    self.needs.no_dashes = true;
                     operands.push(word);
                 }
-                None => operands.push(word),
+                Some(_) | None => operands.push(word),
             }
         }
         let mut operands = operands.into_iter();
@@ -449,12 +449,13 @@ impl Walk<'_> {
             ("tag", _) => lists_tags(rest)?,
             _ => self.listed(&format!("git {sub}"), rest)?,
         }
-        self.uses_git = true;
+        self.needs.uses_git = true;
         self.git.extend(folder);
         let has = |option: &str| rest.iter().any(|word| word.text() == Some(option));
         let lists = sub == "ls-files" && !has("-s") && !has("--stage") && !has("-t") && !has("-v")
             || sub == "diff" && has("--name-only");
-        let is_plain = matches!(&*sub, "rev-parse" | "describe" | "rev-list" | "merge-base" | "count-objects") && !rest.iter().any(|word| word.text().is_none_or(|text| text.contains(GLOB)));
+        let is_plain = matches!(&*sub, "rev-parse" | "describe" | "rev-list" | "merge-base" | "count-objects")
+            && !rest.iter().any(|word| word.text().is_none_or(|text| text.contains(GLOB)));
         Some(match (lists, is_plain) {
             (true, _) => Flow::Names,
             (false, true) => Flow::Plain,
@@ -466,7 +467,9 @@ impl Walk<'_> {
 /// Returns whether an operand of `awk` is `name=value`, and no file.
 fn sets_variable(operand: &str) -> bool {
     let is_name = |name: &str| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.as_bytes()[0].is_ascii_digit()
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !name.as_bytes()[0].is_ascii_digit()
     };
     operand.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
@@ -479,8 +482,8 @@ fn lists_branches(words: &[Word]) -> Option<()> {
         match text {
             "-a" | "-r" | "-v" | "-vv" | "-av" | "-avv" | "-rv" | "--all" | "--remotes" | "--verbose"
             | "--show-current" | "--no-color" | "--ignore-case" => {}
-            "--list" | "-l" | "--contains" | "--no-contains" | "--merged" | "--no-merged" | "--points-at" => {
-                may_name = true
+            "--list" | "--contains" | "--no-contains" | "--merged" | "--no-merged" | "--points-at" => {
+                may_name = true;
             }
             _ if ["--sort=", "--format=", "--color=", "--contains=", "--merged=", "--no-merged="]
                 .iter()

@@ -29,6 +29,17 @@ pub(super) enum Flow {
     Any,
 }
 
+/// What has to be looked at in the folder before a command counts as reading.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Needs {
+    /// A name that begins with a dash would be an option.
+    pub(super) no_dashes: bool,
+    /// Names from several folders are read.
+    pub(super) is_wide: bool,
+    /// Git runs, which may start programs.
+    pub(super) uses_git: bool,
+}
+
 /// A walk through one command line.
 pub(super) struct Walk<'t> {
     text: &'t str,
@@ -48,14 +59,11 @@ pub(super) struct Walk<'t> {
     pub(super) folders: Vec<String>,
     /// The folders that git works in.
     pub(super) git: Vec<String>,
-    pub(super) uses_git: bool,
     /// The paths that are read.
     pub(super) paths: Vec<String>,
     pub(super) globs: Vec<String>,
-    /// Whether a name that begins with a dash would be an option.
-    pub(super) no_dashes: bool,
-    /// Whether names from several folders are read.
-    pub(super) is_wide: bool,
+    /// What has to be looked at in the folder.
+    pub(super) needs: Needs,
     /// Whether a word is neither split nor expanded to names, because it is the value of a variable.
     pub(super) keeps_whole: bool,
     /// How many conditions, loops and subshells are around what is being looked at.
@@ -77,11 +85,9 @@ impl<'t> Walk<'t> {
             again: BTreeSet::new(),
             folders: Vec::new(),
             git: Vec::new(),
-            uses_git: false,
             paths: Vec::new(),
             globs: Vec::new(),
-            no_dashes: false,
-            is_wide: false,
+            needs: Needs::default(),
             keeps_whole: false,
             conditions: 0,
             depth: 0,
@@ -202,14 +208,13 @@ impl<'t> Walk<'t> {
                 }
                 flow
             }),
-            "negated_command" | "do_group" => self.statements(node, input),
+            "negated_command" | "do_group" | "variable_assignments" => self.statements(node, input),
             "compound_statement" if !self.of(node).starts_with("((") => self.statements(node, input),
             "subshell" => self.conditional(|walk| walk.statements(node, input)),
             "if_statement" | "elif_clause" | "else_clause" => self.conditional(|walk| walk.statements(node, input)),
             "for_statement" => self.for_each(node, input),
             "while_statement" => self.conditional(|walk| walk.statements(node, input)),
             "variable_assignment" => self.assign(node).unwrap_or_else(|| self.lose()),
-            "variable_assignments" => self.statements(node, input),
             "test_command" => self.test(node).unwrap_or_else(|| self.lose()),
             _ => self.lose(),
         }
@@ -384,14 +389,13 @@ impl<'t> Walk<'t> {
             }
             end = Some(part.end_byte());
             match part.kind() {
-                "command_name" => {}
+                "command_name" | "comment" => {}
                 "variable_assignment" => self.prefix(part)?,
                 "herestring_redirect" | "file_redirect" => {
                     if self.redirect(part)? {
                         input = Flow::Any;
                     }
                 }
-                "comment" => {}
                 _ if part.is_named() => words.push(self.word(part)?),
                 _ => return None,
             }
@@ -436,9 +440,8 @@ impl<'t> Walk<'t> {
         let mut nodes: Vec<Node<'_>> = children(node).collect();
         while let Some(node) = nodes.pop() {
             match node.kind() {
-                "[" | "]" | "[[" | "]]" | "!" | "(" | ")" => {}
-                "=" | "==" | "!=" | "=~" | "<" | ">" | "&&" | "||" if is_shell => {}
-                "=" | "==" | "!=" => {}
+                "[" | "]" | "[[" | "]]" | "!" | "(" | ")" | "=" | "==" | "!=" => {}
+                "=~" | "<" | ">" | "&&" | "||" if is_shell => {}
                 "unary_expression" | "binary_expression" | "parenthesized_expression" => nodes.extend(children(node)),
                 // Arithmetic in `[[ ]]` evaluates text, and `-v` does everywhere.
                 "test_operator" => {

@@ -197,7 +197,7 @@ impl Walk<'_> {
             }),
             "arithmetic_expansion" => pieces.push(self.sum(text).map(|()| Piece::Any { many: false, wild: false })?),
             "brace_expression" => {
-                pieces.push(Piece::Text { text: text.to_owned(), globs: false, expands: true, braces: false })
+                pieces.push(Piece::Text { text: text.to_owned(), globs: false, expands: true, braces: false });
             }
             _ => return None,
         }
@@ -296,7 +296,9 @@ impl Walk<'_> {
 fn unquoted(value: Word) -> Option<Piece> {
     Some(match value {
         Word::Known(text) if text.contains(GLOB) => return None,
-        Word::Known(text) if text.is_empty() || text.contains(char::is_whitespace) => Piece::Any { many: true, wild: false },
+        Word::Known(text) if text.is_empty() || text.contains(char::is_whitespace) => {
+            Piece::Any { many: true, wild: false }
+        }
         Word::Known(text) => Piece::Text { text, globs: false, expands: false, braces: false },
         // A name with a blank becomes several words.
         Word::Names(names) => Piece::Names(Names { dash: true, wide: true, ..names }),
