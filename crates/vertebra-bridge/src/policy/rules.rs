@@ -9,6 +9,7 @@ use crate::settings::{self, Level, PermissionSettings, Said, Settings};
 /// The rules of all levels. With a file, what a person allows for good goes there.
 pub fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissions, PermissionsError> {
     let PermissionSettings { mode, allow, ask, deny } = &settings.permissions;
+    let is_managed = mode.as_ref().is_some_and(|said| said.origin.level == Level::Managed);
     let mode = mode.as_ref().map_or(Mode::Ask, |said| match said.value {
         settings::Mode::Plan => Mode::Plan,
         settings::Mode::Ask => Mode::Ask,
@@ -47,5 +48,6 @@ pub fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissio
         let deny = vec![format!("Read({path})"), format!("Read({path}/**)")];
         permissions = permissions.texts(&denied.origin.to_string(), &RuleTexts { deny, ..RuleTexts::default() })?;
     }
+    let permissions = if is_managed { permissions.hold_mode() } else { permissions };
     Ok(permissions.mode(mode)?)
 }

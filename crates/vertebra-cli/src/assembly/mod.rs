@@ -5,7 +5,6 @@ mod claude;
 mod journal;
 mod models;
 mod names;
-mod outside;
 mod policy;
 mod project;
 mod prompt;
@@ -33,7 +32,7 @@ use vertebra_bridge::{
 };
 use vertebra_journal::{Inbox, Store, telemetry::Telemetry};
 use vertebra_kit::{
-    bash::{Bash, Lift, Outputs, policy::Ground, sandbox::Fixed},
+    bash::{Bash, Lift, Outputs, Sandbox, policy::Ground, sandbox::Fixed},
     files::{Files, Undo},
     mcp::Mcp,
     permissions::{Permissions, Rules},
@@ -319,6 +318,25 @@ impl Settled {
         let notices = [overruled, std::mem::take(&mut brought.notices)].concat();
         let warnings = [warnings, std::mem::take(&mut brought.warnings)].concat();
         Ok(Self { settings, fixed, project, brought, broken, notices, warnings })
+    }
+}
+
+/// What applies to a command in a folder: the permission rules and the sandbox.
+pub(crate) struct InForce {
+    /// The rules and the mode.
+    pub(crate) rules: Rules,
+    /// The sandbox.
+    pub(crate) sandbox: Sandbox,
+}
+
+impl InForce {
+    /// Reads the settings of all levels, without asking for trust.
+    pub(crate) fn read(folder: &Path, world: &World) -> anyhow::Result<Self> {
+        let settled = Settled::read(folder, Trust::Remembered, Settings::default(), world)?;
+        let Settled { settings, fixed, brought, .. } = settled;
+        let rules = rights::permissions(&settings, world.user_settings().as_deref())?.rules();
+        let closed = rights::closed(folder, &settings, &brought, world);
+        Ok(Self { rules, sandbox: rights::sandbox(&settings.sandbox, fixed, closed) })
     }
 }
 

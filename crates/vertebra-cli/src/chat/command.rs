@@ -11,6 +11,8 @@ pub(super) enum Command {
     Help,
     /// Shows the model, or switches to the one that is named.
     Model(Option<String>),
+    /// Shows the permission mode, or changes it to the one that is named.
+    Mode(Option<String>),
     Hooks,
     /// Restores the files that the last prompt changed.
     Undo,
@@ -58,9 +60,10 @@ impl Sandbox {
 }
 
 /// The commands, their arguments and what they do.
-const COMMANDS: [(&str, &str, &str); 11] = [
+const COMMANDS: [(&str, &str, &str); 12] = [
     ("help", "", "show commands and keys"),
     ("model", "[NAME]", "show the model, or switch to another one"),
+    ("mode", "[MODE]", "show the mode, or switch: ask, accept-edits, plan"),
     ("hooks", "", "list the hooks in the order in which they run"),
     ("undo", "", "restore the files that the last prompt changed"),
     ("redo", "", "apply again what the last /undo took back"),
@@ -85,6 +88,7 @@ impl Command {
         let command = match name {
             "help" | "?" => Self::Help,
             "model" => Self::Model((!rest.is_empty()).then(|| rest.to_owned())),
+            "mode" => Self::Mode((!rest.is_empty()).then(|| rest.to_owned())),
             "hooks" => Self::Hooks,
             "undo" => Self::Undo,
             "redo" => Self::Redo,
@@ -96,7 +100,7 @@ impl Command {
             "quit" | "exit" | "q" => Self::Quit,
             other => return Some(Err(unknown(other))),
         };
-        if !rest.is_empty() && !matches!(command, Self::Model(_)) {
+        if !rest.is_empty() && !matches!(command, Self::Model(_) | Self::Mode(_)) {
             return Some(Err(format!("/{name} takes no argument")));
         }
         Some(Ok(command))
@@ -121,6 +125,7 @@ pub(super) fn help() -> Vec<Row> {
         ("enter", "send; while the agent works, steer its next step"),
         ("alt-enter, \\ enter", "start a new line"),
         ("up, down", "show earlier prompts"),
+        ("shift-tab", "switch to the next permission mode"),
         ("esc, ctrl-c", "stop the run and keep the session"),
         ("ctrl-c ctrl-c, ctrl-d", "quit"),
     ];

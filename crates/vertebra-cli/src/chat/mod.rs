@@ -12,7 +12,7 @@ use std::{
 
 use vertebra::{Agent, Prompt, RunReport, RunStatus, RunStream, Session, SessionReport, Usage};
 use vertebra_bridge::policy::Reload;
-use vertebra_kit::{bash::Lift, files::Undo};
+use vertebra_kit::{bash::Lift, files::Undo, permissions::Rules};
 
 use self::command::{Command, Sandbox};
 pub(crate) use self::model::ModelSwitch;
@@ -93,9 +93,10 @@ pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
     };
     let model = ModelSwitch::new(&assembled.agent, assembled.models)?;
     let (agent, undo, policy, lift) = (assembled.agent, assembled.undo, assembled.policy, assembled.lift);
-    let folder = options.agent.folder().to_owned();
+    let (rules, folder) = (assembled.rules, options.agent.folder().to_owned());
     let (asleep, notes, before) = (false, Vec::new(), Totals::default());
-    let mut chat = Chat { desk, agent, session, asleep, model, undo, folder, notes, policy, lift, before };
+    let mut chat = Chat { desk, agent, session, asleep, model, undo, folder, notes, policy, lift, rules, before };
+    chat.desk.follow_mode(&chat.rules, chat.session.id());
     let first = options.prompt.join(" ");
     let code = chat.talk((!first.trim().is_empty()).then_some(first)).await;
     Ok(chat.close(code).await.into())
@@ -121,6 +122,7 @@ struct Chat {
     notes: Vec<String>,
     policy: Reload,
     lift: Lift,
+    rules: Rules,
     /// What the sessions before the last `/clear` used.
     before: Totals,
 }
@@ -272,6 +274,7 @@ impl Chat {
                 Some(Err(error)) => self.desk.complain(&format!("{error:#}")),
                 None => {}
             },
+            Command::Mode(named) => self.desk.choose_mode(named.as_deref()),
             Command::Hooks => self.desk.say(&hooks::table(&self.agent, &self.policy.policy())),
             Command::Undo => self.undo().await,
             Command::Redo => self.redo().await,
@@ -331,9 +334,13 @@ impl Chat {
     /// Starts a new session. The usage of the old one still counts.
     async fn clear(&mut self) {
         let old = std::mem::replace(&mut self.session, self.agent.session().await);
+        let mode = self.rules.mode(old.id());
         self.before = self.before.with(&old.close().await);
         self.asleep = false;
         self.notes.clear();
+        // The user chose the mode, and not the old session.
+        let _ = self.rules.set_mode(self.session.id(), mode);
+        self.desk.follow_mode(&self.rules, self.session.id());
         self.desk.note("new session: the model no longer sees the conversation so far");
     }
 

@@ -1,5 +1,6 @@
 //! Drives an agent from a terminal or a pipe: shows runs, steers and stops them, asks for approval and reads prompts.
 
+mod mode;
 mod person;
 mod typing;
 
@@ -20,8 +21,11 @@ use vertebra::{Model as _, News, Prompt, RunEvent, RunReport, RunStream, Session
 use vertebra_journal::telemetry::Telemetry;
 use vertebra_kit::steering::{Full, Steering};
 
-use self::person::{Here, Nobody, Person};
 pub(crate) use self::typing::Said;
+use self::{
+    mode::Modes,
+    person::{Here, Nobody, Person},
+};
 use crate::{
     assembly::{self, Assembled, NoModel, World},
     interrupt::unless_interrupted,
@@ -68,6 +72,8 @@ pub(crate) struct Desk {
     queued: VecDeque<String>,
     interrupted: Option<Instant>,
     unapproved: Unapproved,
+    /// The permission mode, if the user can change it here.
+    modes: Option<Modes>,
     /// When the command that continues the session is shown at the end.
     names_session: Naming,
     /// The telemetry exporter, if telemetry is on.
@@ -150,6 +156,7 @@ impl Desk {
             queued: VecDeque::new(),
             interrupted: None,
             unapproved,
+            modes: None,
             names_session: match (&assembled.journal, output) {
                 (Some(_), Output::Text) if canvas == Canvas::Pipe || quiet => Naming::OnFailure,
                 (Some(_), Output::Text) => Naming::Always,
@@ -254,7 +261,10 @@ impl Desk {
             }
             if driving.asking.is_none() {
                 let next = driving.asked.pop_front();
-                driving.asking = next.map(|asked| Asking::begin(asked, self.colour, &mut self.terminal));
+                driving.asking = next.map(|asked| {
+                    self.view.asked(asked.approval());
+                    Asking::begin(asked, self.colour, &mut self.terminal)
+                });
             }
         };
         if let Some(asking) = driving.asking.take() {
@@ -325,6 +335,7 @@ impl Desk {
                     self.note("stopping; press Ctrl-C again to quit at once");
                 }
             }
+            Key::NextMode => self.next_mode(),
             Key::Enter if self.draft.continue_line() => {}
             Key::Enter => self.send(),
             Key::Resized => self.view.tick(&mut self.terminal),
@@ -371,8 +382,11 @@ impl Desk {
             (false, None) if driving.retrying.is_empty() => "esc to stop · type to steer",
             (false, None) => "esc to suspend",
         };
-        self.view
-            .aside(Aside { keys: keys.to_owned(), waiting: self.queued.iter().cloned().collect() }, &mut self.terminal);
+        let keys = match self.mode_shown() {
+            Some(mode) if !keys.is_empty() && mode != "ask" => format!("{mode} · {keys}"),
+            _ => keys.to_owned(),
+        };
+        self.view.aside(Aside { keys, waiting: self.queued.iter().cloned().collect() }, &mut self.terminal);
         let (columns, height) = (self.terminal.width(), self.terminal.entry_rows());
         let draft = self.draft.shown(MARK, columns, height);
         let entry = match &driving.asking {

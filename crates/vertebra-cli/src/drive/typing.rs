@@ -52,7 +52,11 @@ impl Desk {
             let (columns, height) = (self.terminal.width(), self.terminal.entry_rows());
             let entry = self.draft.shown(MARK, columns, height);
             let mut entry = entry.under(vec![String::new()]);
-            let told = Row::default().with(DIM, format!("  {hint}")).cut(columns.saturating_sub(1));
+            let mode = self.mode_shown().map(|mode| format!(" · {mode} (shift-tab)")).unwrap_or_default();
+            let told = Row::default().with(DIM, format!("  {hint}{mode}"));
+            // What the user has to know now comes first.
+            let told = if told.width() < columns { told } else { Row::default().with(DIM, format!("  {hint}")) };
+            let told = told.cut(columns.saturating_sub(1));
             entry.rows.push(told.paint(self.colour));
             self.terminal.entry(Some(entry));
             self.terminal.flush();
@@ -67,6 +71,10 @@ impl Desk {
                 Key::Finish if self.draft.is_empty() => Some(Said::Finished),
                 Key::Finish => {
                     self.draft.press(&Key::Delete);
+                    None
+                }
+                Key::NextMode => {
+                    self.next_mode();
                     None
                 }
                 Key::Enter if self.draft.continue_line() || self.draft.text().trim().is_empty() => None,

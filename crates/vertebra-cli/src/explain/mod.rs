@@ -1,5 +1,6 @@
-//! `vertebra explain-command`: shows how the bash policy judges a command, for people and for programs.
+//! `vertebra explain-command`: shows what would happen to a command here and now, and how the bash policy judges it.
 
+mod here;
 mod page;
 
 use std::{
@@ -15,19 +16,25 @@ use serde_json::{Value, json};
 use vertebra_bridge::shell_word;
 use vertebra_kit::bash::policy::{Ground, Judgement, judge};
 
+use self::here::Here;
+
 /// A longer line is skipped and answered with an error.
 const MAX_LINE: u64 = 8 * 1024 * 1024;
 
 /// The options of `vertebra explain-command`.
 #[derive(Args)]
 #[command(after_help = "\
-In a terminal the command prints the parse, the decision, the reason and the risk classes, and underlines the part that
-decided. In a pipe, or with --json, it prints one object per command:
+In a terminal the command prints what an agent in this folder would do now, by your rules, the mode and the sandbox:
+run the command, ask you, or deny it. Then it prints how the bash policy alone judges the command: the parse, the
+decision, the reason and the risk classes. In a pipe, or with --json, it prints one object per command:
 
-  {\"decision\": \"allow\" | \"ask\" | \"deny\", \"classes\": [\"recursive_delete\", …], \"reason\": \"…\",
+  {\"here\": {\"outcome\": \"allowed\" | \"asked\" | \"denied\", \"reason\": \"…\", \"rules\": [\"…\"], \"mode\": \"ask\",
+            \"more_than_reads\": [\"npm test\"], \"sandbox_forbids\": [\"network\", …]},
+   \"decision\": \"allow\" | \"ask\" | \"deny\", \"classes\": [\"recursive_delete\", …], \"reason\": \"…\",
    \"span\": {\"start\": 9, \"end\": 24, \"text\": \"rm -rf ~/photos\"} | null, \"parse\": [{\"depth\": 0, \"what\": \"command\", \"text\": \"…\"}]}
 
-`start` and `end` are byte offsets in the command. The exit code is 0 if every command could be judged, whatever the decision.
+`decision` is that of the bash policy; with --stdin there is no `here`. `start` and `end` are byte offsets in the command.
+Hooks are not run: use `vertebra hooks fire`. The exit code is 0 if every command could be judged, whatever the decision.
 Quote the command if it contains pipes, variables or other shell syntax. Write options before the command.
 
 Examples:
@@ -63,11 +70,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     let command = command_line(&options.command);
     let judgement = judge(&command, &ground);
+    let here = Here::look(&command, &judgement, &ground);
     if crate::programs::read_it(options.json) {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "{}", object(&command, &judgement))?;
+        let mut object = object(&command, &judgement);
+        object["here"] = match here {
+            Ok(here) => here.object(),
+            Err(error) => json!({ "error": format!("{error:#}") }),
+        };
+        writeln!(std::io::stdout().lock(), "{object}")?;
     } else {
-        write!(anstream::stdout(), "{}", page::page(&command, &judgement))?;
+        write!(anstream::stdout(), "{}{}", page::here(here), page::page(&command, &judgement))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,12 +9,46 @@ use vertebra_kit::{
     visible,
 };
 
+use super::here::{Here, Outcome};
+
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 const CAUSE: Style = AnsiColor::Red.on_default().underline();
 
 /// How many bytes of one command are shown.
 const MAX_SHOWN: usize = 4000;
+
+/// Formats what would happen here and now.
+pub(crate) fn here(here: anyhow::Result<Here>) -> String {
+    let mut page = String::new();
+    let told = match here {
+        Ok(told) => told,
+        Err(error) => {
+            let _ = writeln!(
+                page,
+                "{CAUSE}the settings of this folder cannot be read{CAUSE:#}: {}\n",
+                escaped(&format!("{error:#}"))
+            );
+            return page;
+        }
+    };
+    let style = match told.outcome {
+        Outcome::Allowed => AnsiColor::Green.on_default().bold(),
+        Outcome::Asked => AnsiColor::Yellow.on_default().bold(),
+        Outcome::Denied => AnsiColor::Red.on_default().bold(),
+    };
+    let _ = writeln!(page, "{style}{}{style:#}  {}", told.outcome.name(), escaped(&told.reason));
+    let _ = writeln!(page, "{BOLD}mode{BOLD:#}  {}", told.mode);
+    if told.outcome == Outcome::Asked && !told.more.is_empty() {
+        let more: Vec<String> = told.more.iter().map(|part| escaped(part)).collect();
+        let _ = writeln!(page, "{BOLD}does more than read{BOLD:#}  {}", more.join(", "));
+    }
+    if !told.forbids.is_empty() {
+        let _ = writeln!(page, "{BOLD}the sandbox forbids{BOLD:#}  {}", escaped(&told.forbids.join("; ")));
+    }
+    let _ = writeln!(page, "\n{DIM}the bash policy alone:{DIM:#}");
+    page
+}
 
 /// Formats the command with the deciding part underlined, its parse, the decision and the classes.
 pub(crate) fn page(command: &str, judgement: &Judgement) -> String {

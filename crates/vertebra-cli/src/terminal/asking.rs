@@ -9,7 +9,7 @@ use tokio::{
 use vertebra::{Approval, Approver, Decision};
 use vertebra_kit::{
     bash::{Lift, sandbox::Network},
-    permissions::{Question, Reply, Rules},
+    permissions::{NotTaken, Question, Reply, Rules},
 };
 
 use super::{
@@ -53,6 +53,11 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// Returns what is asked about.
+    pub(crate) fn approval(&self) -> &Approval {
+        self.question.approval()
+    }
+
     /// Answers the question later, without showing it.
     pub(crate) fn put_off(self) {
         // If the question was withdrawn, the answer has no effect.
@@ -111,8 +116,10 @@ enum Stage {
     Key,
     /// The call is denied; the user types the reason.
     Why(Editor),
-    /// The call is approved with these arguments.
+    /// The call is approved with this command, or with these arguments.
     Edit(Editor),
+    /// The call is approved, and these rules are added.
+    Rule(Editor),
 }
 
 /// The state of a question after a key.
@@ -172,7 +179,7 @@ impl Asking {
         self.complaint = None;
         match (&mut self.stage, key) {
             (Stage::Key, key) => self.choose(key, surface).await,
-            (Stage::Why(_) | Stage::Edit(_), Key::Escape) => {
+            (Stage::Why(_) | Stage::Edit(_) | Stage::Rule(_), Key::Escape) => {
                 self.stage = Stage::Key;
                 Step::Open(self)
             }
@@ -180,14 +187,23 @@ impl Asking {
                 let why = editor.take().trim().to_owned();
                 self.reply(Reply::No { why }, surface).await
             }
-            (Stage::Edit(editor), Key::Enter) => match Reply::edited(editor.text()) {
+            (Stage::Edit(editor), Key::Enter) => match edited(&self.question, editor.text()) {
                 Ok(reply) => self.reply(reply, surface).await,
                 Err(complaint) => {
                     self.complaint = Some(complaint.to_string());
                     Step::Open(self)
                 }
             },
-            (Stage::Why(editor) | Stage::Edit(editor), key) => {
+            (Stage::Rule(editor), Key::Enter) => {
+                let rule = Some(editor.text().trim().to_owned());
+                self.reply(Reply::Always { rule }, surface).await
+            }
+            (Stage::Rule(editor), Key::NewLine) if self.question.file().is_some() => {
+                let rule = Some(editor.text().trim().to_owned());
+                self.reply(Reply::ForGood { rule }, surface).await
+            }
+            (Stage::Rule(_), Key::NewLine) => Step::Open(self),
+            (Stage::Why(editor) | Stage::Edit(editor) | Stage::Rule(editor), key) => {
                 editor.press(&key);
                 Step::Open(self)
             }
@@ -200,36 +216,35 @@ impl Asking {
             Key::Escape => return self.stop(surface).await,
             _ => return Step::Open(self),
         };
-        match letter {
-            'v' | ' ' if !self.unseen.is_empty() => {
+        let choice = self.question.choices().into_iter().find(|choice| choice.key == letter);
+        match (letter, choice) {
+            ('v' | ' ', _) if !self.unseen.is_empty() => {
                 surface.write(&self.unseen.pop_front().unwrap_or_default());
                 // A key that is held down does not answer what it has just brought onto the screen.
                 self.answers_from = Instant::now() + QUIET;
             }
-            'y' | 'a' | 'f' | 'e' | '+' | '*' if !self.unseen.is_empty() => {
+            ('y' | 'e' | 'r' | '+' | '*', _) | (_, Some(_)) if !self.unseen.is_empty() => {
                 self.complaint = Some("view the rest first: press v".to_owned());
             }
-            'y' => return self.reply(Reply::Yes, surface).await,
-            'a' if self.question.offered().is_some() => return self.reply(Reply::Always { rule: None }, surface).await,
-            'f' if self.question.file().is_some() => return self.reply(Reply::ForGood { rule: None }, surface).await,
+            ('y', _) => return self.reply(Reply::Yes, surface).await,
             // No letters: words that people begin to type must not open anything.
-            '+' if self.network.once => {
+            ('+', _) if self.network.once => {
                 let args = Lift::with_network(&self.question.approval().args);
                 return self.reply_as(Reply::Edit { args }, "yes, with network", surface).await;
             }
-            '*' if let Some(network) = self.network.session.clone() => {
+            ('*', _) if let Some(network) = self.network.session.clone() => {
                 let session = self.question.approval().at.run.session_id.clone();
                 self.network.lift.grant_network(&session, network);
                 return self.reply_as(Reply::Yes, "yes, with network in this session", surface).await;
             }
-            'n' => self.stage = Stage::Why(Editor::default()),
-            'e' => self.stage = Stage::Edit(Editor::of(written(&self.question))),
-            'l' if self.may_wait => return self.put_off(surface),
-            'v' => {
-                self.unseen = self.question.pages(page(surface)).into();
-                surface.write(&self.unseen.pop_front().unwrap_or_default());
+            ('n', _) => self.stage = Stage::Why(Editor::default()),
+            ('e', _) => self.stage = Stage::Edit(Editor::of(written(&self.question))),
+            ('r', _) if self.question.offered().is_some() => {
+                self.stage = Stage::Rule(Editor::of(self.question.offered().unwrap_or_default()));
             }
-            _ => {
+            ('l', _) if self.may_wait => return self.put_off(surface),
+            (_, Some(choice)) => return self.reply(choice.reply, surface).await,
+            (_, None) => {
                 // A word or a terminal response starts, so the next letters are not answers either.
                 self.answers_from = Instant::now() + QUIET;
                 return Step::NotForIt(self, key);
@@ -256,10 +271,9 @@ impl Asking {
             Reply::No { why } if why.is_empty() => "no".to_owned(),
             Reply::No { why } => format!("no: {}", crate::view::text::on_one_line(why)),
             Reply::Edit { .. } => "yes, with edited arguments".to_owned(),
-            Reply::Always { .. } => {
-                format!("yes, always in this session: {}", self.question.offered().unwrap_or_default())
-            }
-            Reply::ForGood { .. } => format!("yes, from now on: {}", self.question.offered().unwrap_or_default()),
+            Reply::Always { rule } => format!("yes, always in this session: {}", self.rules(rule.as_deref())),
+            Reply::ForGood { rule } => format!("yes, from now on: {}", self.rules(rule.as_deref())),
+            Reply::AllEdits => "yes, and all edits in this session".to_owned(),
         };
         self.reply_as(reply, &words, surface).await
     }
@@ -279,6 +293,11 @@ impl Asking {
         }
     }
 
+    /// Returns the rules that an answer adds.
+    fn rules(&self, typed: Option<&str>) -> String {
+        typed.map_or_else(|| self.question.offered().unwrap_or_default(), crate::view::text::on_one_line)
+    }
+
     /// Returns the possible answers and the text that is being typed.
     pub(crate) fn entry(&self, draft: Option<Entry>, columns: usize, height: usize) -> Entry {
         let told = |what: &str, how: &str| vec![Row::default().with(PLAIN, what).with(DIM, how)];
@@ -288,10 +307,17 @@ impl Asking {
                 told("reason: ", "the model reads it; may be empty · enter to deny · esc to go back"),
                 editor.shown("  ", columns, height),
             ),
-            Stage::Edit(editor) => (
-                told("arguments: ", "enter to run with these · alt-enter: new line · esc to go back"),
-                editor.shown("  ", columns, height),
-            ),
+            Stage::Edit(editor) => {
+                let what = if command(&self.question).is_some() { "command: " } else { "arguments: " };
+                (told(what, "enter to run · alt-enter: new line · esc to go back"), editor.shown("  ", columns, height))
+            }
+            Stage::Rule(editor) => {
+                let saves = if self.question.file().is_some() { " · alt-enter: save it for good" } else { "" };
+                (
+                    told("rule: ", &format!("enter: in this session{saves} · esc to go back")),
+                    editor.shown("  ", columns, height),
+                )
+            }
         };
         if let Some(complaint) = &self.complaint {
             rows.insert(0, Row::default().with(RED, complaint));
@@ -315,7 +341,8 @@ impl Asking {
             let row = if self.may_wait { key(row, "l", "later") } else { row };
             return vec![row.with(DIM, "esc to stop")];
         }
-        let first = key(key(key(key(Row::default(), "y", "yes"), "n", "no"), "e", "edit"), "v", "view all");
+        let first = key(key(key(Row::default(), "y", "yes"), "n", "no"), "e", "edit");
+        let first = if self.question.offered().is_some() { key(first, "r", "edit the rule") } else { first };
         let first = if self.may_wait { key(first, "l", "later") } else { first };
         let mut rows = vec![first.with(DIM, "esc to stop")];
         let with_network = Row::default().with(DIM, "runs without network   ");
@@ -324,11 +351,12 @@ impl Asking {
         } else if let Some(network) = &self.network.session {
             rows.push(key(Row::default(), "*", &format!("yes, in this session, for all commands: network {network}")));
         }
-        if let Some(rules) = self.question.offered() {
-            rows.push(Row::default().with(BOLD, "a").with(PLAIN, " always in this session: ").with(BOLD, rules));
-        }
-        if let Some(file) = self.question.file() {
-            rows.push(Row::default().with(BOLD, "f").with(PLAIN, format!(" always, saved in {file}")));
+        for choice in self.question.choices() {
+            let row = Row::default().with(BOLD, choice.key.to_string()).with(PLAIN, format!(" {}", choice.label));
+            rows.push(match choice.rules {
+                Some(rules) => row.with(PLAIN, ": ").with(BOLD, rules),
+                None => row,
+            });
         }
         rows
     }
@@ -344,7 +372,24 @@ fn close(surface: &mut dyn Surface, colour: bool, words: &str) {
     surface.write(&lines(&wrap(&spans, surface.width()), colour));
 }
 
-/// Returns the arguments as JSON to edit.
+/// Returns the command, if the call is nothing but one.
+fn command(question: &Question) -> Option<&str> {
+    let approval = question.approval();
+    approval.args.text("command").filter(|_| &*approval.tool == "bash")
+}
+
+/// Returns the text to edit: the command, or the arguments as JSON.
 fn written(question: &Question) -> String {
-    serde_json::to_string_pretty(&question.approval().args).unwrap_or_default()
+    let json = || serde_json::to_string_pretty(&question.approval().args).unwrap_or_default();
+    command(question).map_or_else(json, str::to_owned)
+}
+
+/// Returns the answer that approves an edited text.
+fn edited(question: &Question, text: &str) -> Result<Reply, NotTaken> {
+    if command(question).is_none() {
+        return Reply::edited(text);
+    }
+    let mut args = question.approval().args.clone();
+    args.set("command", text);
+    Ok(Reply::Edit { args })
 }

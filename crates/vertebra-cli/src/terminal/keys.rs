@@ -38,6 +38,8 @@ pub(crate) enum Key {
     Interrupt,
     /// Ctrl-D: the end of input.
     Finish,
+    /// Shift-Tab: the next permission mode.
+    NextMode,
     /// The window was resized.
     Resized,
     /// The program must exit with this code.
@@ -88,6 +90,7 @@ fn pressed(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
         KeyCode::End => Key::End,
         KeyCode::Up => Key::Up,
         KeyCode::Down => Key::Down,
+        KeyCode::BackTab => Key::NextMode,
         KeyCode::Esc => Key::Escape,
         KeyCode::Char(letter) if control => return with_control(letter),
         KeyCode::Char('b') if alt => Key::WordLeft,

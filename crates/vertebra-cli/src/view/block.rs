@@ -44,9 +44,28 @@ impl Place<'_> {
 
 /// Returns a call, what hooks did to it, and its result.
 pub(crate) fn ended(call: &ToolCall, result: &ToolResult, notes: &[Note], much: Much, place: Place<'_>) -> Vec<Row> {
+    block(call::rows(call), call, result, notes, much, place)
+}
+
+/// Returns the result of a call whose arguments are on the screen already, because the user was asked about it.
+pub(crate) fn ended_after_question(call: &ToolCall, result: &ToolResult, notes: &[Note], place: Place<'_>) -> Vec<Row> {
+    let is_edit = matches!(&*call.tool, "write_file" | "edit_file") && result.success;
+    // The question has shown the difference.
+    let much = if is_edit { Much::Little } else { Much::Some };
+    block(vec![call::name(call)], call, result, notes, much, place)
+}
+
+fn block(
+    head: Vec<Row>,
+    call: &ToolCall,
+    result: &ToolResult,
+    notes: &[Note],
+    much: Much,
+    place: Place<'_>,
+) -> Vec<Row> {
     let (style, mark) = result::mark(result);
     let facts = result::facts(call, result).then(place.agent());
-    let mut rows = headline(&Row::default().with(style, format!("{mark} ")), call::rows(call), facts, place);
+    let mut rows = headline(&Row::default().with(style, format!("{mark} ")), head, facts, place);
     rows.extend(notes.iter().flat_map(|note| noted(note, place)));
     let preview = result::preview(call, result, much);
     if result.status == ToolStatus::Blocked {

@@ -36,6 +36,15 @@ pub(crate) fn on_one_row(call: &ToolCall) -> Row {
     }
 }
 
+/// Formats a call whose arguments are on the screen: its tool, and its file.
+pub(crate) fn name(call: &ToolCall) -> Row {
+    match command(&call.tool, &call.args) {
+        Some(_) => Row::default().with(BOLD, "bash"),
+        None if call.args.text("path").is_some() => subject(call),
+        None => Row::default().with(BOLD, on_one_line(&call.tool)),
+    }
+}
+
 fn command<'a>(tool: &str, args: &'a Args) -> Option<&'a str> {
     args.text("command").filter(|_| tool == "bash")
 }

@@ -32,6 +32,8 @@ pub(crate) struct Open {
     /// Whether it is on the screen already, because its subagent is.
     pub(crate) announced: bool,
     question: Option<Approval>,
+    /// Whether the screen shows its arguments already, because the user was asked about them there.
+    pub(crate) is_shown: bool,
 }
 
 impl Calls {
@@ -65,6 +67,14 @@ impl Calls {
         self.of(event, &approval.call_id).question = Some(approval.clone());
     }
 
+    /// Records that the question about a call is on the screen.
+    pub(crate) fn shown(&mut self, approval: &Approval) {
+        let is_it = |open: &&mut Open| open.run == approval.at.run.run_id && open.id == approval.call_id;
+        if let Some(open) = self.0.iter_mut().find(is_it) {
+            open.is_shown = true;
+        }
+    }
+
     /// Records the answer.
     pub(crate) fn decided(&mut self, event: &RunEvent, id: &Arc<str>, decision: &Decision) {
         let open = self.of(event, id);
@@ -75,7 +85,12 @@ impl Calls {
             Decision::Edit { .. } => "yes, with edited arguments",
             Decision::Later => "later",
         };
-        open.notes.push(Note::answered(&approval.asked_by, &approval.reason, answer));
+        if open.is_shown {
+            // The screen has the question and the answer. Edited arguments are new.
+            open.is_shown = matches!(decision, Decision::Approve { .. } | Decision::Deny { .. });
+        } else {
+            open.notes.push(Note::answered(&approval.asked_by, &approval.reason, answer));
+        }
     }
 
     /// Returns whether a question is open.
@@ -125,6 +140,7 @@ impl Open {
             tail: VecDeque::new(),
             announced: false,
             question: None,
+            is_shown: false,
         }
     }
 

@@ -73,7 +73,7 @@ enum Refusals {
 }
 
 /// Built-in hooks that fill in a default or shorten a result: the call and its result show that already.
-const SILENT: [&str; 2] = ["files/here", "summary/"];
+const SILENT: [&str; 3] = ["files/arguments", "files/here", "summary/"];
 
 /// The hooks of capabilities are named after them, as in `files/seen`.
 fn is_built_in(trace: &Trace) -> bool {

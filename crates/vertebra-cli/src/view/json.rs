@@ -3,7 +3,7 @@
 //! The fields are stable: see `docs/output.md`.
 
 use serde::Serialize;
-use vertebra::{News, RunEvent, RunReport, RunStatus, Stop, StopReason, ToolStatus, Usage};
+use vertebra::{Approval, News, RunEvent, RunReport, RunStatus, Stop, StopReason, ToolStatus, Usage};
 
 use super::{About, Aside, View, ending::resume_command};
 use crate::surface::Surface;
@@ -80,6 +80,8 @@ impl View for Json {
             line(event, surface);
         }
     }
+
+    fn asked(&mut self, _: &Approval) {}
 
     fn tick(&mut self, _: &mut dyn Surface) {}
 

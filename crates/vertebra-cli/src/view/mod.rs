@@ -25,7 +25,7 @@ use std::{
     },
 };
 
-use vertebra::{Clock, ModelId, RunEvent};
+use vertebra::{Approval, Clock, ModelId, RunEvent};
 
 pub(crate) use self::{call::on_one_row as call_row, hooks::changed, json::Events, people::MAX_TEXT};
 use crate::surface::Surface;
@@ -38,6 +38,9 @@ pub(crate) trait View: Send {
 
     /// Shows one event.
     fn show(&mut self, event: &RunEvent, surface: &mut dyn Surface);
+
+    /// Tells that the question about a call is on the screen, so that the view need not show the call again.
+    fn asked(&mut self, approval: &Approval);
 
     /// Redraws the footer after time has passed or the width has changed.
     fn tick(&mut self, surface: &mut dyn Surface);

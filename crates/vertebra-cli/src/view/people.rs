@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vertebra::{Channel, Clock, News, Record, RunEvent, ToolCall, ToolResult, Usage};
+use vertebra::{Approval, Channel, Clock, News, Record, RunEvent, ToolCall, ToolResult, Usage};
 
 use super::{
     About, Aside, Showing, View,
@@ -192,13 +192,17 @@ impl People {
     fn ended(&mut self, event: &RunEvent, call: &ToolCall, result: &ToolResult, surface: &mut dyn Surface) {
         self.settle(surface);
         self.announce(event, surface);
-        let Open { notes, announced, .. } = self.calls.end(event, &call.id);
+        let Open { notes, announced, is_shown, .. } = self.calls.end(event, &call.id);
         let place = self.place(event, surface);
         if announced {
             self.write_under(&block::child_ended(call, result, place), surface);
             return;
         }
-        let rows = block::ended(call, result, &notes, Much::Some, place);
+        let rows = if is_shown {
+            block::ended_after_question(call, result, &notes, place)
+        } else {
+            block::ended(call, result, &notes, Much::Some, place)
+        };
         if event.depth > 0 { self.write_under(&rows, surface) } else { self.write(&rows, surface) }
     }
 
@@ -295,6 +299,10 @@ impl View for People {
         self.retry.take_if(|retry| retry.run_id == event.run_id);
         self.take(event, surface);
         self.draw(surface);
+    }
+
+    fn asked(&mut self, approval: &Approval) {
+        self.calls.shown(approval);
     }
 
     fn tick(&mut self, surface: &mut dyn Surface) {

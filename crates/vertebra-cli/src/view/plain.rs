@@ -4,7 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vertebra::{Channel, Clock, News, RunEvent, ToolCall, ToolResult, Usage};
+use vertebra::{Approval, Channel, Clock, News, RunEvent, ToolCall, ToolResult, Usage};
 
 use super::{
     About, Aside, Canvas, Showing, Unapproved, View,
@@ -135,6 +135,8 @@ impl View for Plain {
             News::Delta { .. } | News::ToolSays { .. } | News::Ended { .. } => {}
         }
     }
+
+    fn asked(&mut self, _: &Approval) {}
 
     fn tick(&mut self, _: &mut dyn Surface) {}
 

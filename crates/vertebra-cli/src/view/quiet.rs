@@ -1,6 +1,6 @@
 //! The view for `--quiet`: the answer, and the closing line if the run did not succeed.
 
-use vertebra::{News, RunEvent, RunStatus};
+use vertebra::{Approval, News, RunEvent, RunStatus};
 
 use super::{About, Aside, Canvas, Showing, Unapproved, View, ending, plain, rows::lines};
 use crate::{markdown::Markdown, surface::Surface};
@@ -41,6 +41,8 @@ impl View for Quiet {
             surface.write(&lines(&ending::rows(report, report.usage, unapproved, surface.width()), self.colour));
         }
     }
+
+    fn asked(&mut self, _: &Approval) {}
 
     fn tick(&mut self, _: &mut dyn Surface) {}
 

@@ -101,3 +101,42 @@ fn without_a_command_it_says_what_to_write() {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(words.contains("COMMAND") && words.contains("--help"), "{words}");
 }
+
+#[test]
+fn it_says_what_would_happen_here_and_now_and_why() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = home.path().join(".config/vertebra");
+    std::fs::create_dir_all(&settings).expect("folders");
+    let here = |settings_text: &str, line: &str| {
+        std::fs::write(settings.join("vertebra.toml"), settings_text).expect("settings");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vertebra"));
+        command.args(["explain-command", "--json", "--folder"]).arg(folder.path()).arg(line);
+        command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").env_remove("XDG_STATE_HOME");
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let output = command.spawn().and_then(Child::wait_with_output).expect("it ends");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        objects(&output)[0]["here"].clone()
+    };
+    let asked = here("", "npm test 2>&1 | tail -5");
+    assert_eq!((&asked["outcome"], &asked["mode"]), (&json!("asked"), &json!("ask")));
+    assert_eq!(asked["reason"], "no rule allows `npm test`");
+    assert_eq!(asked["more_than_reads"], json!(["npm test"]));
+    assert_eq!(asked["sandbox_forbids"][0], "network");
+    let rules = "[permissions]\nallow = [\"Bash(npm test *)\"]\ndeny = [\"Bash(npm publish *)\"]\n";
+    let allowed = here(rules, "npm test 2>&1 | tail -5");
+    assert_eq!(allowed["outcome"], "allowed");
+    let file = settings.join("vertebra.toml").display().to_string();
+    assert!(
+        allowed["rules"][0].as_str().is_some_and(|rule| rule.contains("Bash(npm test *)") && rule.contains(&file)),
+        "{allowed}"
+    );
+    let denied = here(rules, "npm publish");
+    assert_eq!(denied["outcome"], "denied");
+    assert!(denied["reason"].as_str().is_some_and(|reason| reason.contains("Bash(npm publish *)")), "{denied}");
+    assert_eq!(here(rules, "find . -name a | sort")["reason"], "the command only reads");
+    assert_eq!(here("[permissions]\nmode = \"plan\"\n", "npm test")["outcome"], "denied");
+    assert_eq!(here("[permissions]\nmode = \"plan\"\n", "ls | sort")["outcome"], "allowed");
+    assert_eq!(here("", "rm -rf ~/photos")["outcome"], "denied");
+    assert_eq!(here("[sandbox]\nnetwork = \"on\"\n", "npm test")["sandbox_forbids"].as_array().map(Vec::len), Some(1));
+}

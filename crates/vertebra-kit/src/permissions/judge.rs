@@ -1,6 +1,6 @@
 //! Judges a call by the rules, then by the mode.
 
-use std::{fmt, sync::Arc};
+use std::{cell::RefCell, fmt, sync::Arc};
 
 use serde::Serialize;
 
@@ -87,10 +87,11 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], mode: Mode) -> Explanati
         let reason = format!("denied by {first}{}", subject.broken_by(&first.rule));
         return Explanation { effect: Some(Effect::Deny), reason, rules: denied };
     }
-    if mode == Mode::Plan && !subject.read_only {
+    if mode == Mode::Plan && !subject.read_only && !subject.is_reading_command() {
+        let what = subject.more().first().filter(|_| subject.is_bash()).map_or(name, |command| command);
         let reason = format!(
-            "plan mode is on and `{name}` does not only read; describe what you would do with it, and let the user leave \
-             plan mode"
+            "plan mode is on and `{}` does more than read; describe what you would do, and let the user leave plan mode",
+            short(what)
         );
         return Explanation::by(Effect::Deny, reason);
     }
@@ -113,10 +114,29 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], mode: Mode) -> Explanati
         Mode::Ask | Mode::AcceptEdits | Mode::Plan if subject.read_only => {
             Explanation { effect: None, reason: format!("`{name}` only reads"), rules: Vec::new() }
         }
-        Mode::Ask | Mode::AcceptEdits | Mode::Plan => {
-            Explanation::by(Effect::Ask, format!("no rule allows this use of `{name}`"))
-        }
+        Mode::Plan => Explanation { effect: None, reason: "the command only reads".to_owned(), rules: Vec::new() },
+        Mode::Ask | Mode::AcceptEdits => Explanation::by(Effect::Ask, unanswered(subject, name)),
     }
+}
+
+/// Says why a call that no rule matches needs approval.
+fn unanswered(subject: &Subject, name: &str) -> String {
+    if subject.is_edit() {
+        return "no rule allows this edit".to_owned();
+    }
+    match subject.more() {
+        [command] if subject.is_bash() && subject.commands.len() > 1 => format!("no rule allows `{}`", short(command)),
+        _ if subject.is_bash() => "no rule allows this command".to_owned(),
+        _ => format!("no rule allows this use of `{name}`"),
+    }
+}
+
+/// Returns the start of a command, to name it in a sentence.
+fn short(command: &str) -> String {
+    const MOST: usize = 60;
+    let end = command.floor_char_boundary(MOST);
+    let more = if end < command.len() { "…" } else { "" };
+    format!("{}{more}", &command[..end])
 }
 
 impl Rule {
@@ -173,10 +193,14 @@ fn covering(subject: &Subject, allowing: &[&Held]) -> Option<Vec<Listed>> {
     if let Some(held) = whole {
         return Some(vec![held.listed()]);
     }
-    let mut used = Vec::new();
-    let mut allows = |fits: &dyn Fn(&Rule) -> bool| match allowing.iter().find(|held| fits(&held.rule)) {
+    if allowing.is_empty() {
+        return None;
+    }
+    let used = RefCell::new(Vec::new());
+    let allows = |fits: &dyn Fn(&Rule) -> bool| match allowing.iter().find(|held| fits(&held.rule)) {
         Some(held) => {
             let listed = held.listed();
+            let mut used = used.borrow_mut();
             if !used.contains(&listed) {
                 used.push(listed);
             }
@@ -184,23 +208,28 @@ fn covering(subject: &Subject, allowing: &[&Held]) -> Option<Vec<Listed>> {
         }
         None => false,
     };
-    let mut allows_place =
+    let allows_place =
         |place: &Place, access| place.all(|path| allows(&|rule| rule.allows_path(subject, path, access)));
     let covered = if subject.is_bash() {
         let at_home = subject.places.iter().all(|place| place.all(|path| is_below_folder(subject, path)));
-        let files = subject.commands.iter().all(|command| {
-            let (_, redirections) = parts(command);
-            redirections
-                .iter()
-                .filter(|redirection| !redirection.is_harmless())
-                .all(|redirection| subject.target(redirection).is_some_and(|place| allows_place(&place, Access::Edit)))
-        });
-        let commands = subject.commands.iter().all(|command| {
-            let words = parts(command).0.join(" ");
-            let fits = |rule: &Rule| matches!(&rule.part, Part::Command(pattern) if pattern.holds(&words));
-            words.is_empty() || allows(&fits) || only_wraps(&words, &bare(&subject.commands))
-        });
-        !subject.commands.is_empty() && at_home && files && commands
+        let all = |commands: &[String]| {
+            used.borrow_mut().clear();
+            let files = commands.iter().all(|command| {
+                let (_, redirections) = parts(command);
+                redirections.iter().filter(|redirection| !redirection.is_harmless()).all(|redirection| {
+                    subject.target(redirection).is_some_and(|place| allows_place(&place, Access::Edit))
+                })
+            });
+            let others = bare(commands);
+            !commands.is_empty()
+                && files
+                && others.iter().all(|words| {
+                    let fits = |rule: &Rule| matches!(&rule.part, Part::Command(pattern) if pattern.holds(words));
+                    words.is_empty() || allows(&fits) || only_wraps(words, &others) || subject.only_reads(words)
+                })
+        };
+        // Commands that only read need no rule.
+        at_home && (all(&subject.commands) || all(subject.more()))
     } else if !subject.hosts.is_empty() {
         let fits = |host: &str, rule: &Rule| match &rule.part {
             Part::Host(pattern) => subject.is_called(&rule.tool) && pattern.holds(host),
@@ -217,7 +246,8 @@ fn covering(subject: &Subject, allowing: &[&Held]) -> Option<Vec<Listed>> {
     } else {
         !subject.places.is_empty() && subject.places.iter().all(|place| allows_place(place, Access::Named))
     };
-    covered.then_some(used)
+    let used = used.into_inner();
+    (covered && !used.is_empty()).then_some(used)
 }
 
 fn bare(commands: &[String]) -> Vec<String> {

@@ -47,7 +47,7 @@ pub(crate) use self::{
 pub use self::{
     file::FileError,
     judge::{Explanation, Listed},
-    question::{NotTaken, Question, Reply},
+    question::{Choice, NotTaken, Question, Reply},
     rule::{Effect, Rule, RuleError},
     rules::{For, LearnError, Mode, NoBypass, Rules},
     terminal::TerminalApprover,
@@ -128,6 +128,14 @@ impl Permissions {
     pub fn mode(self, mode: Mode) -> Result<Self, NoBypass> {
         self.rules.begin_in(mode)?;
         Ok(self)
+    }
+
+    /// Holds the mode: no question offers to accept all edits, and front ends offer no other mode. For settings that an
+    /// administrator made.
+    #[must_use]
+    pub fn hold_mode(self) -> Self {
+        self.rules.hold_mode();
+        self
     }
 
     /// Allows the calls that the rule matches.

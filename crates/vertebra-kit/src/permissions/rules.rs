@@ -97,6 +97,8 @@ struct State {
     mode: Mode,
     modes: HashMap<Arc<str>, Mode>,
     may_bypass: bool,
+    /// Whether a front end may not offer another mode.
+    holds_mode: bool,
     rules: Vec<Held>,
     /// How many of them allow something.
     allowing: usize,
@@ -136,6 +138,10 @@ impl Rules {
         state.check(mode)?;
         state.mode = mode;
         Ok(())
+    }
+
+    pub(super) fn hold_mode(&self) {
+        self.write().holds_mode = true;
     }
 
     pub(super) fn set_home(&self, home: String) {
@@ -178,6 +184,11 @@ impl Rules {
     /// Returns the mode of a session.
     pub fn mode(&self, session: &str) -> Mode {
         self.read().mode_of(session)
+    }
+
+    /// Returns whether the mode is [held](super::Permissions::hold_mode), so that a front end offers no other one.
+    pub fn holds_mode(&self) -> bool {
+        self.read().holds_mode
     }
 
     /// Sets the mode of a session from its next call on. Tools and models cannot reach this.
@@ -259,6 +270,17 @@ impl Rules {
         let state = self.read();
         let rules: Vec<&Held> = state.of(session).chain(&more).collect();
         judge(&subject, &rules, state.mode_of(session)).effect == Some(Effect::Allow)
+    }
+
+    /// Returns whether the call is an edit that [`Mode::AcceptEdits`] would allow, and the session is in the mode that asks.
+    pub(super) fn is_acceptable_edit(&self, approval: &Approval) -> bool {
+        let Some(subject) = self.asked_about(approval) else { return false };
+        let session = &approval.at.run.session_id;
+        let state = self.read();
+        let rules: Vec<&Held> = state.of(session).collect();
+        !state.holds_mode
+            && state.mode_of(session) == Mode::Ask
+            && judge(&subject, &rules, Mode::AcceptEdits).effect == Some(Effect::Allow)
     }
 
     /// Returns the call exactly as it was judged.

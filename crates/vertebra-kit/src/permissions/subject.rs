@@ -1,6 +1,10 @@
 //! The properties of a call that rules match: commands, paths and hosts.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use serde_json::Value;
 use vertebra::{Args, Call, ToolSpec, paths::absolute, shell::simple_commands};
@@ -14,6 +18,7 @@ use super::{
     path::{Base, PathPattern, Place, real, relative},
     rule::{NamePattern, Rule, is_edit},
 };
+use crate::bash::policy::{Ground, does_more, only_reads};
 
 /// The maximum number of paths in one call.
 const MAX_PLACES: usize = 2000;
@@ -120,6 +125,10 @@ pub(super) struct Subject {
     folder: String,
     /// The folders in which its commands may run: that of the shell, and those that the line changes to.
     here: Vec<String>,
+    /// Where the line runs, if there is only one.
+    ground: Option<Ground>,
+    /// The simple commands that do more than read.
+    more: OnceLock<Vec<String>>,
 }
 
 /// A path in a command.
@@ -162,7 +171,7 @@ impl Subject {
     /// Analyses the call. May block, because it resolves links.
     pub(super) fn new(call: &Call, spec: Option<&ToolSpec>, standing: Standing) -> Result<Self, String> {
         let (base, wide_base) = standing.bases();
-        let Standing { folder, shell, refuses_paths, reads, .. } = standing;
+        let Standing { folder, shell, home, refuses_paths, reads, .. } = standing;
         let names: Vec<Arc<str>> = std::iter::once(&call.tool).chain(call.aliases.iter()).cloned().collect();
         let commands = commands(call);
         let mut subject = Self {
@@ -181,8 +190,10 @@ impl Subject {
             wide_base,
             git: Review::default(),
             refuses_paths,
+            ground: ground(call, &folder, shell.as_deref(), home.as_deref()),
             here: vec![shell.unwrap_or_else(|| folder.clone())],
             folder,
+            more: OnceLock::new(),
         };
         for path in call.paths(&subject.folder) {
             let written = relative(&subject.folder, &path).unwrap_or(&path);
@@ -208,6 +219,27 @@ impl Subject {
             subject.read_git(&reads);
         }
         Ok(subject)
+    }
+
+    /// Returns the simple commands that do more than read files of the folder. Those that only read need no rule.
+    ///
+    /// May block, because it looks for links.
+    pub(super) fn more(&self) -> &[String] {
+        self.more.get_or_init(|| match (&self.line, &self.ground) {
+            (Some(line), Some(ground)) => does_more(line, ground).iter().flat_map(|part| listed(part)).collect(),
+            _ => self.commands.clone(),
+        })
+    }
+
+    /// Returns whether the call is a command that only reads files of the folder.
+    pub(super) fn is_reading_command(&self) -> bool {
+        self.is_bash() && !self.commands.is_empty() && self.more().is_empty()
+    }
+
+    /// Returns whether these words of a command only read. Quotes are lost in them, so they must be plain.
+    pub(super) fn only_reads(&self, words: &str) -> bool {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" ._/-=,:+@%".contains(&byte);
+        words.bytes().all(is_plain) && self.ground.as_ref().is_some_and(|ground| only_reads(words, ground))
     }
 
     /// Returns the places that a path in a search result can mean: relative to the agent's folder or to the searched one.
@@ -481,9 +513,30 @@ fn spellings(folder: &str) -> Vec<String> {
 
 /// Returns the simple commands of a call.
 fn commands(call: &Call) -> Vec<String> {
-    let lines = ["command", "cmd"].iter().filter_map(|name| call.args.text(name));
-    let plain = lines.filter(|line| simple_commands(line).is_empty()).map(|line| line.trim().to_owned());
+    let plain = lines(call).filter(|line| simple_commands(line).is_empty()).map(|line| line.trim().to_owned());
     plain.chain(call.simple_commands()).collect()
+}
+
+fn lines(call: &Call) -> impl Iterator<Item = &str> {
+    ["command", "cmd"].iter().filter_map(|name| call.args.text(name))
+}
+
+/// Returns the simple commands of a line.
+fn listed(line: &str) -> Vec<String> {
+    let commands = simple_commands(line);
+    if commands.is_empty() { vec![line.trim().to_owned()] } else { commands }
+}
+
+/// Returns where the command line of a call runs, if it has exactly one.
+fn ground(call: &Call, folder: &str, shell: Option<&str>, home: Option<&str>) -> Option<Ground> {
+    if lines(call).count() != 1 {
+        return None;
+    }
+    let mut ground = Ground::new(folder, home.unwrap_or("/"));
+    if let Some(shell) = shell {
+        shell.clone_into(&mut ground.here);
+    }
+    Some(ground)
 }
 
 /// Returns the parts of a word that can be a path: `a`, `-o=a`, `of=a`, `@a`, `-I/a`.

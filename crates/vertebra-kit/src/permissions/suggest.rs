@@ -1,24 +1,126 @@
-//! Suggests the narrowest useful rules that would allow a call.
+//! Suggests the rules that a person most likely means by "always": by program and subcommand.
 
 use super::{
     command::{only_wraps, parts},
     host::host_of,
     subject::Subject,
 };
+use crate::bash::policy::is_builtin;
+
+/// The most rules that are suggested at once. A person reads no more.
+const MOST: usize = 3;
 
 /// Programs whose second word says what they do.
 const WITH_SUBCOMMANDS: &[&str] = &[
-    "bun", "cargo", "deno", "docker", "gh", "git", "go", "kubectl", "npm", "pip", "pnpm", "poetry", "rustup", "uv",
+    "bazel",
+    "bun",
+    "bundle",
+    "cargo",
+    "composer",
+    "deno",
+    "docker",
+    "dotnet",
+    "gh",
+    "git",
+    "go",
+    "gradle",
+    "helm",
+    "just",
+    "kubectl",
+    "make",
+    "mix",
+    "mvn",
+    "nox",
+    "npm",
+    "pip",
+    "pip3",
+    "pnpm",
+    "poetry",
+    "rake",
+    "rustup",
+    "stack",
+    "swift",
+    "task",
+    "terraform",
+    "tox",
+    "uv",
     "yarn",
 ];
 
 /// Subcommands whose next word says what they do: `npm run test`.
-const WITH_SCRIPTS: &[&str] = &["compose", "pr", "remote", "run", "stash", "workspace"];
+const WITH_SCRIPTS: &[&str] = &["compose", "pr", "remote", "run", "run-script", "stash", "workspace"];
 
-/// Returns rules that together allow this call and few others. Returns none if no rule can.
+/// Programs that check, build or format a project and have no subcommands.
+const TOOLS: &[&str] = &[
+    "black",
+    "clang-format",
+    "ctest",
+    "eslint",
+    "flake8",
+    "gofmt",
+    "isort",
+    "jest",
+    "mocha",
+    "mypy",
+    "ninja",
+    "phpunit",
+    "prettier",
+    "pylint",
+    "pyright",
+    "pytest",
+    "rspec",
+    "rubocop",
+    "ruff",
+    "rustfmt",
+    "shellcheck",
+    "tsc",
+    "vitest",
+];
+
+/// Subcommands that run whatever their arguments say. A rule for all of those would allow everything.
+const ARBITRARY: &[&str] = &[
+    "bun exec",
+    "bun run",
+    "bun x",
+    "bundle exec",
+    "cargo +nightly",
+    "deno eval",
+    "deno run",
+    "docker exec",
+    "docker run",
+    "gh api",
+    "gh extension",
+    "git bisect",
+    "git config",
+    "git filter-branch",
+    "git submodule",
+    "go generate",
+    "go run",
+    "helm plugin",
+    "kubectl exec",
+    "kubectl run",
+    "mix run",
+    "npm exec",
+    "npm x",
+    "pnpm dlx",
+    "pnpm exec",
+    "poetry run",
+    "rustup run",
+    "terraform console",
+    "uv run",
+    "uv tool",
+    "yarn dlx",
+    "yarn exec",
+];
+
+/// Modules of Python that run the file or the text that they are given.
+const RUNNING_MODULES: &[&str] =
+    &["cProfile", "code", "idlelib", "pdb", "profile", "runpy", "timeit", "trace", "zipapp"];
+
+/// Returns at most three rules that together allow this call and few others. Returns none if no rule can, or if it would take more.
 pub(super) fn suggest(subject: &Subject) -> Vec<String> {
     let mut rules: Vec<String> = if subject.is_bash() {
-        subject.commands.iter().flat_map(|command| for_command(subject, command)).collect()
+        subject.more().iter().flat_map(|command| for_command(subject, command)).collect()
     } else if !subject.hosts.is_empty() && subject.names.iter().any(|name| name.eq_ignore_ascii_case("WebFetch")) {
         subject.hosts.iter().flatten().map(|host| format!("WebFetch(domain:{host})")).collect()
     } else if (subject.read_only || subject.is_edit()) && !subject.places.is_empty() {
@@ -30,17 +132,18 @@ pub(super) fn suggest(subject: &Subject) -> Vec<String> {
     };
     let mut seen = std::collections::HashSet::new();
     rules.retain(|rule| seen.insert(rule.clone()));
-    rules
+    if rules.len() > MOST { Vec::new() } else { rules }
 }
 
 fn for_command(subject: &Subject, command: &str) -> Vec<String> {
     let (words, redirections) = parts(command);
     let mut rules = Vec::new();
     let text = words.join(" ");
-    if !words.is_empty() && !only_wraps(&text, &subject.commands) {
+    let is_program = words.first().is_some_and(|word| !word.contains('=') && !is_builtin(word));
+    if is_program && !only_wraps(&text, subject.more()) && !subject.only_reads(&text) {
         // A `*` or a parenthesis of the command's own would mean something else in a rule.
         let literal = |text: &str| !text.contains(['*', '(', ')', '\n']);
-        let known = subcommand(&words).filter(|start| literal(start));
+        let known = meant(&words).filter(|start| literal(start));
         let rule = known.map(|start| format!("Bash({start} *)"));
         rules.extend(rule.or_else(|| literal(&text).then(|| format!("Bash({text})"))));
     }
@@ -51,15 +154,28 @@ fn for_command(subject: &Subject, command: &str) -> Vec<String> {
     rules
 }
 
-/// Returns the words that name the action, such as `cargo test` or `npm run test`, or `None` if the program has none.
-fn subcommand(words: &[&str]) -> Option<String> {
-    let program = words.first().filter(|program| WITH_SUBCOMMANDS.contains(program))?;
+/// Returns the words that name the action, such as `cargo test`, `npm run test` or `python3 -m pytest`, or `None` if only the
+/// whole command does.
+fn meant(words: &[&str]) -> Option<String> {
+    let program = *words.first()?;
     let plain = |word: &&&str| word.starts_with(|c: char| c.is_ascii_alphabetic()) && host_of(word).is_none();
+    if TOOLS.contains(&program) {
+        return Some(program.to_owned());
+    }
+    if let ("python" | "python3", Some(&"-m")) = (program, words.get(1)) {
+        let module = words.get(2).filter(plain).filter(|module| !RUNNING_MODULES.contains(module))?;
+        return Some(format!("{program} -m {module}"));
+    }
+    if !WITH_SUBCOMMANDS.contains(&program) {
+        return None;
+    }
     let second = words.get(1).filter(plain)?;
-    let third = WITH_SCRIPTS.contains(second).then(|| words.get(2).filter(plain)).flatten();
-    Some(match third {
-        Some(third) => format!("{program} {second} {third}"),
-        None if WITH_SCRIPTS.contains(second) => return None,
-        None => format!("{program} {second}"),
-    })
+    let start = format!("{program} {second}");
+    if WITH_SCRIPTS.contains(second) && !matches!(program, "cargo" | "dotnet" | "mix" | "swift") {
+        // `deno run`, `uv run` and the like take any program.
+        let names_script = matches!(program, "npm" | "pnpm" | "yarn" | "gh" | "git" | "docker");
+        let third = words.get(2).filter(plain).filter(|_| names_script)?;
+        return Some(format!("{start} {third}")).filter(|_| !ARBITRARY.contains(&&*start));
+    }
+    (!ARBITRARY.contains(&&*start)).then_some(start)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::pty::{Person, Place, say};
+use super::pty::{Person, Place, bash, say};
 
 const READY: &str = "/help";
 
@@ -258,5 +258,39 @@ fn the_sandbox_is_shown_and_changed_for_the_session() {
     ask(&mut person, "/sandbox write vertebra.toml", "vertebra.toml stays closed");
     ask(&mut person, "look", "http://127.0.0.1:");
     ask(&mut person, "/sandbox network off", "off, but for a loopback interface of the session");
+    leave(person);
+}
+
+#[test]
+fn plan_mode_reads_freely_and_ends_by_a_command_or_a_key() {
+    let place = Place::new();
+    place.write("a.txt", "seen\n");
+    let turns = [
+        bash("ls | sort && cat a.txt"),
+        bash("touch made.txt"),
+        say("That is the plan."),
+        json!({"call": {"tool": "write_file", "args": {"path": "b.txt", "content": "x\n"}}}),
+        say("Written."),
+        bash("touch made.txt"),
+        say("Still planning."),
+    ];
+    let mut person = place.sits("chat", &turns, &["--mode", "plan"]);
+    person.waits_for("plan (shift-tab)");
+    ask(&mut person, "plan it", "That is the plan.");
+    assert!(person.sees().contains("seen") && person.sees().contains("plan mode is on"), "{}", person.sees());
+    assert!(!place.path("made.txt").exists());
+    person.types("/mode accept-edits\r");
+    person.waits_for("mode: accept-edits");
+    person.waits_for("accept-edits (shift-tab)");
+    ask(&mut person, "write it", "Written.");
+    assert!(place.path("b.txt").exists(), "{}", person.sees());
+    person.types("\x1b[Z");
+    person.waits_for("plan (shift-tab)");
+    ask(&mut person, "do it", "Still planning.");
+    assert!(!place.path("made.txt").exists());
+    person.types("\x1b[Z");
+    person.waits_for("ask (shift-tab)");
+    person.types("/mode nonsense\r");
+    person.waits_for("unknown mode `nonsense`");
     leave(person);
 }

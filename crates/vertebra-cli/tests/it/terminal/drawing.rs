@@ -67,8 +67,8 @@ fn no_surface_shows_what_a_person_cannot_see() {
     place.write("hidden.txt", &format!("output{UNSEEN}\n"));
     place.write("vertebra.toml", &settings);
     let mut person = place.sits("run", &turns(), &["--trust", "look"]);
-    for tool in ["bash", "write_file"] {
-        person.waits_for(&format!("wants to use {tool}"));
+    for tool in ["$ cat", "write_file"] {
+        person.waits_for(&format!("┌ {tool}"));
         person.is_asked();
         person.types("y");
     }

@@ -144,7 +144,7 @@ fn a_dumb_terminal_gets_lines_and_asks_by_lines() {
     let mut person = Person::sit(command.env("TERM", "dumb"));
     person.waits_for("> ");
     person.types("make it\n");
-    person.waits_for("v: view all");
+    person.waits_for("e: edit the arguments");
     person.types("y\n");
     person.waits_for("It is made.");
     person.waits_until("a prompt", |shown| shown.trim_end().ends_with('>'));

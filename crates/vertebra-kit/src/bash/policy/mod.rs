@@ -21,6 +21,7 @@ mod options;
 mod parse;
 mod places;
 mod produce;
+mod reading;
 mod redirect;
 mod rules;
 mod scope;
@@ -38,6 +39,7 @@ use tokio::{runtime::Handle, task::spawn_blocking};
 use vertebra::{Clock, SystemClock};
 
 pub use guard::BashPolicy;
+pub use reading::{does_more, only_reads};
 
 /// The place where a command would run: the folders that it may change and the hosts that it may reach.
 #[derive(Clone, Debug)]
@@ -194,6 +196,15 @@ pub fn judge(command: &str, ground: &Ground) -> Judgement {
 /// Judges a command by a clock that tells when a judgement takes too long.
 pub fn judge_by(clock: &dyn Clock, command: &str, ground: &Ground) -> Judgement {
     judge::judge(command, ground, clock)
+}
+
+/// Returns whether a word names a command of the shell itself, such as `cd` or `set`, and no program.
+pub fn is_builtin(word: &str) -> bool {
+    const OTHERS: &[&str] = &[
+        ":", "break", "continue", "exec", "exit", "false", "fg", "bg", "jobs", "kill", "pwd", "return", "shopt",
+        "times", "true", "type", "ulimit", "umask",
+    ];
+    rules::SHELL.contains(&word) || OTHERS.contains(&word)
 }
 
 /// Returns whether the text of a script, in any language, answers for a person (a denial) or changes the policy of the agent

@@ -3,13 +3,14 @@
 mod diff;
 mod escape;
 mod screen;
+mod script;
 
 use std::path::PathBuf;
 
 use vertebra::{Approval, Args, Decision};
 
 use self::{diff::Change, screen::Screen};
-use super::{For, Rule, Rules};
+use super::{For, Mode, Rule, Rules};
 
 /// The longest rules that are offered. Longer ones could not be read beside the keys.
 const MAX_OFFER: usize = 600;
@@ -26,6 +27,8 @@ pub struct Question {
     change: Option<Change>,
     rules: Option<Rules>,
     offer: Option<Offer>,
+    /// Whether it is about an edit that accepting all edits would allow.
+    allows_edits: bool,
     screen: Screen,
 }
 
@@ -44,16 +47,41 @@ pub enum Reply {
         /// The arguments.
         args: Args,
     },
-    /// Approves the call and adds a rule for this session.
+    /// Approves the call and adds rules for this session.
     Always {
-        /// The rule to add instead of the [offered](Question::offered) ones.
+        /// The rules to add instead of the [offered](Question::offered) ones, separated by commas.
         rule: Option<String>,
     },
-    /// Approves the call and adds a rule to the [file](Question::file).
+    /// Approves the call and adds rules to the [file](Question::file).
     ForGood {
-        /// The rule to add instead of the [offered](Question::offered) ones.
+        /// The rules to add instead of the [offered](Question::offered) ones, separated by commas.
         rule: Option<String>,
     },
+    /// Approves the call, and all edits of files in the working folder in this session.
+    AllEdits,
+}
+
+/// A way to approve a call that a question offers besides a plain yes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// The key that chooses it.
+    pub key: char,
+    /// What is approved besides this call, in a few words.
+    pub label: String,
+    /// The rules that it adds, if it adds some.
+    pub rules: Option<String>,
+    /// The answer.
+    pub reply: Reply,
+}
+
+impl Choice {
+    /// Returns what it does, with the rules that it adds.
+    pub(super) fn told(&self, emphasis: impl Fn(&str) -> String) -> String {
+        match &self.rules {
+            Some(rules) => format!("{}: {}", self.label, emphasis(rules)),
+            None => self.label.clone(),
+        }
+    }
 }
 
 /// Why an answer was rejected. The question stays open.
@@ -92,6 +120,7 @@ impl Question {
         Self {
             change: diff::of(approval).await,
             approval: approval.clone(),
+            allows_edits: rules.is_some_and(|rules| rules.is_acceptable_edit(approval)),
             rules: rules.cloned(),
             offer,
             screen: Screen { colour: false, columns: usize::MAX },
@@ -136,9 +165,27 @@ impl Question {
         Some(screen::file(file))
     }
 
+    /// Returns the ways to approve the call besides a plain yes, in the order in which a front end shows them.
+    pub fn choices(&self) -> Vec<Choice> {
+        let mut choices = Vec::new();
+        if self.allows_edits {
+            let label = "all edits in this session".to_owned();
+            choices.push(Choice { key: 's', label, rules: None, reply: Reply::AllEdits });
+        }
+        if let Some(rules) = self.offered() {
+            let label = "always in this session".to_owned();
+            choices.push(Choice { key: 'a', label, rules: Some(rules), reply: Reply::Always { rule: None } });
+        }
+        if let Some(file) = self.file() {
+            let label = format!("always, saved in {file}");
+            choices.push(Choice { key: 'f', label, rules: None, reply: Reply::ForGood { rule: None } });
+        }
+        choices
+    }
+
     /// Returns the possible answers for [`TerminalApprover`](super::TerminalApprover), if this many lines are still to be shown.
     pub(super) fn keys(&self, left: usize) -> String {
-        self.screen.keys(left, self.offered(), self.file())
+        self.screen.keys(left, &self.choices())
     }
 
     /// Returns the approval that is asked for.
@@ -155,6 +202,16 @@ impl Question {
             Reply::Edit { args } => Ok(Decision::Edit { args }),
             Reply::Always { rule } => self.learn(rule, For::Session(self.approval.at.run.session_id.clone())).await,
             Reply::ForGood { rule } => self.learn(rule, For::Good).await,
+            Reply::AllEdits => {
+                let rules = self.rules.as_ref().filter(|_| self.allows_edits);
+                let accepted = rules
+                    .is_some_and(|rules| rules.set_mode(&self.approval.at.run.session_id, Mode::AcceptEdits).is_ok());
+                if accepted {
+                    Ok(self.approval.approve())
+                } else {
+                    Err(NotTaken::new("not accepted", "this is no edit in the working folder"))
+                }
+            }
         }
     }
 
@@ -164,7 +221,7 @@ impl Question {
         let (Some(rules), Some(offer)) = (self.rules.clone(), &self.offer) else {
             return Err(complain(&"no rule can be added for this call"));
         };
-        let learned = typed.map_or_else(|| offer.rules.clone(), |rule| vec![rule]);
+        let learned = typed.map_or_else(|| offer.rules.clone(), |rules| separated(&rules));
         if let Some(error) = learned.iter().find_map(|rule| rule.parse::<Rule>().err()) {
             return Err(complain(&error));
         }
@@ -178,6 +235,25 @@ impl Question {
             Err(error) => Err(complain(&error)),
         }
     }
+}
+
+/// Returns the rules of a list. A comma within the parentheses of a rule belongs to the rule.
+fn separated(rules: &str) -> Vec<String> {
+    let (mut listed, mut rule, mut depth) = (Vec::new(), String::new(), 0_usize);
+    for c in rules.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                listed.push(std::mem::take(&mut rule));
+                continue;
+            }
+            _ => {}
+        }
+        rule.push(c);
+    }
+    listed.push(rule);
+    listed.iter().map(|rule| rule.trim().to_owned()).filter(|rule| !rule.is_empty()).collect()
 }
 
 pub(super) fn no(reason: &str) -> Decision {

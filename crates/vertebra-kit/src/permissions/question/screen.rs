@@ -7,8 +7,10 @@ use unicode_width::UnicodeWidthChar as _;
 use vertebra::Approval;
 
 use super::{
+    Choice, Reply,
     diff::{Change, Line},
     escape::{as_lines, on_one_line},
+    script,
 };
 
 /// How a question is formatted.
@@ -20,46 +22,87 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Formats the question: agent, tool, reason and arguments.
+    /// Formats the question: what would run or change, and then why it needs approval.
     pub(super) fn question(self, approval: &Approval, change: Option<&Change>) -> String {
-        let name = |text: &str| on_one_line(text, usize::MAX);
         let mut shown = String::from("\n");
-        let agent = name(&approval.at.run.agent);
-        let title = format!("{agent} wants to use {}", name(&approval.tool));
-        for (number, row) in wrapped(&title, self.columns.saturating_sub(2).max(8)).into_iter().enumerate() {
+        // Other agents are named: the person talks to only one.
+        let agent =
+            if approval.at.run.depth > 0 { format!("{}: ", name(&approval.at.run.agent)) } else { String::new() };
+        let command = approval.args.text("command").filter(|_| &*approval.tool == "bash");
+        let path = approval.args.text("path").filter(|_| change.is_some());
+        let mut title = match (command, path) {
+            (Some(command), _) => as_lines(command),
+            (None, Some(path)) => vec![format!("{} {}", name(&approval.tool), name(path))],
+            (None, None) => vec![name(&approval.tool)],
+        };
+        if let Some(places @ 2..) = change.and_then(|change| change.places) {
+            title[0] = format!("{} · {places} places", title[0]);
+        }
+        let first = if title.is_empty() { String::new() } else { title.remove(0) };
+        let sign = if command.is_some() { "$ " } else { "" };
+        let first = format!("{agent}{sign}{first}");
+        for (number, row) in wrapped(&first, self.columns.saturating_sub(2).max(8)).into_iter().enumerate() {
             line(&mut shown, &format!("{}{}", if number == 0 { "┌ " } else { "│ " }, self.bold(row)));
         }
-        self.within(&mut shown, "│ ", &format!("{} ({})", name(&approval.reason), name(&approval.asked_by)));
-        let is_in_diff = |arg: &str| change.is_some_and(|change| change.shows.contains(&arg));
-        for (arg, value) in approval.args.iter().filter(|(arg, _)| !is_in_diff(arg)) {
+        for text in &title {
+            self.painted(&mut shown, "│   ", text, Some("1"));
+        }
+        if let Some(change) = change {
+            self.change(&mut shown, change);
+        }
+        let is_shown = |arg: &str| {
+            change.is_some_and(|change| change.shows.contains(&arg))
+                || (arg == "command" && command.is_some())
+                || (arg == "path" && path.is_some())
+        };
+        self.arguments(&mut shown, approval, is_shown);
+        if let Some(effects) = command.and_then(script::effects) {
+            self.within(&mut shown, "│ ", &effects);
+        }
+        // The hooks of capabilities have a `/` in their names, which says nothing to a person.
+        let by = Some(&approval.asked_by).filter(|by| !by.contains('/'));
+        let by = by.map_or_else(String::new, |by| format!(" ({})", name(by)));
+        self.within(&mut shown, "│ ", &format!("{}{by}", name(&approval.reason)));
+        shown
+    }
+
+    fn arguments(self, shown: &mut String, approval: &Approval, is_shown: impl Fn(&str) -> bool) {
+        for (arg, value) in approval.args.iter().filter(|(arg, _)| !is_shown(arg)) {
             let text = match value {
                 Value::String(text) => text.clone(),
                 value => value.to_string(),
             };
             let lines = as_lines(&text);
             match &lines[..] {
-                [] => self.within(&mut shown, "│ ", &format!("{}: (empty)", name(arg))),
-                [only] => self.within(&mut shown, "│ ", &format!("{}: {only}", name(arg))),
+                [] => self.within(shown, "│ ", &format!("{}: (empty)", name(arg))),
+                [only] => self.within(shown, "│ ", &format!("{}: {only}", name(arg))),
                 lines => {
-                    self.within(&mut shown, "│ ", &format!("{}:", name(arg)));
+                    self.within(shown, "│ ", &format!("{}:", name(arg)));
                     for text in lines {
-                        self.within(&mut shown, "│   ", text);
+                        self.within(shown, "│   ", text);
                     }
                 }
             }
         }
-        if let Some(change) = change {
-            line(&mut shown, "│ change:");
-            for text in change.lines.iter().map(changed) {
-                let code = match text.chars().next() {
-                    Some('-') => Some("31"),
-                    Some('+') => Some("32"),
-                    _ => None,
-                };
-                self.painted(&mut shown, "│   ", &text, code);
-            }
+    }
+
+    fn change(self, shown: &mut String, change: &Change) {
+        let most = change.lines.iter().filter_map(Line::number).max().unwrap_or(0);
+        let width = if most == 0 { 0 } else { most.to_string().len() };
+        for line in &change.lines {
+            let (number, text) = changed(line);
+            let number = match (width, number) {
+                (0, _) => String::new(),
+                (width, Some(number)) => format!("{number:>width$} "),
+                (width, None) => " ".repeat(width + 1),
+            };
+            let code = match text.chars().next() {
+                Some('-') => Some("31"),
+                Some('+') => Some("32"),
+                _ => None,
+            };
+            self.painted(shown, &format!("│ {number}"), &text, code);
         }
-        shown
     }
 
     /// Writes text with a margin, wrapped.
@@ -78,7 +121,7 @@ impl Screen {
     }
 
     /// Formats the possible answers.
-    pub(super) fn keys(self, left: usize, offered: Option<String>, file: Option<String>) -> String {
+    pub(super) fn keys(self, left: usize, choices: &[Choice]) -> String {
         let mut shown = String::new();
         if left > 0 {
             let lines = if left == 1 { "line" } else { "lines" };
@@ -89,12 +132,11 @@ impl Screen {
             shown.push_str("> ");
             return shown;
         }
-        line(&mut shown, "└ y: yes    n [why]: no    e: edit the arguments    v: view all");
-        if let Some(rules) = offered {
-            line(&mut shown, &format!("  a [rule]: yes, and always in this session: {}", self.bold(&rules)));
-        }
-        if let Some(file) = file {
-            line(&mut shown, &format!("  f [rule]: yes, and always, saved in {file}"));
+        line(&mut shown, "└ y: yes    n [why]: no    e: edit the arguments");
+        for choice in choices {
+            let rule =
+                if matches!(choice.reply, Reply::Always { .. } | Reply::ForGood { .. }) { " [rule]" } else { "" };
+            line(&mut shown, &format!("  {}{rule}: yes, and {}", choice.key, choice.told(|rules| self.bold(rules))));
         }
         shown.push_str("> ");
         shown
@@ -123,15 +165,28 @@ fn line(shown: &mut String, text: &str) {
     writeln!(shown, "{text}").expect("a string takes everything");
 }
 
-/// Formats a line of a diff with its sign.
-fn changed(change: &Line) -> String {
-    let text = |text: &str| on_one_line(text, usize::MAX);
-    match change {
-        Line::Same(same) => format!("  {}", text(same)),
-        Line::Gone(gone) => format!("- {}", text(gone)),
-        Line::Come(come) => format!("+ {}", text(come)),
+/// Formats a line of a diff: its number, and its text with its sign.
+fn changed(change: &Line) -> (Option<usize>, String) {
+    let text = match change {
+        Line::Same(_, same) => format!("  {}", name(same)),
+        Line::Gone(_, gone) => format!("- {}", name(gone)),
+        Line::Come(_, come) => format!("+ {}", name(come)),
         Line::Gap => "  …".to_owned(),
+    };
+    (change.number(), text)
+}
+
+impl Line {
+    fn number(&self) -> Option<usize> {
+        match self {
+            Self::Same(number, _) | Self::Gone(number, _) | Self::Come(number, _) => *number,
+            Self::Gap => None,
+        }
     }
+}
+
+fn name(text: &str) -> String {
+    on_one_line(text, usize::MAX)
 }
 
 /// Wraps a text to this width.

@@ -147,6 +147,8 @@ impl Asking<'_> {
         let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         let rule = (!rest.is_empty()).then(|| rest.to_owned());
+        let chosen =
+            |key: char| self.question.choices().into_iter().find(|choice| choice.key == key).map(|choice| choice.reply);
         let (offers, has_file) = (self.question.offered().is_some(), self.question.file().is_some());
         Ok(match &*key.to_lowercase() {
             "y" | "yes" if rest.is_empty() => Some(Reply::Yes),
@@ -165,6 +167,7 @@ impl Asking<'_> {
                     None
                 }
             },
+            "s" if rest.is_empty() => chosen('s'),
             "a" | "always" if offers => Some(Reply::Always { rule }),
             "f" | "file" if has_file => Some(Reply::ForGood { rule }),
             "v" | "view" => {

@@ -21,7 +21,11 @@ async fn each_mode_leaves_open_what_it_leaves_open() {
         ("edit_file", path(".git/hooks/pre-commit"), ["asked", "asked", "denied", "ran"]),
         ("edit_file", path("sub/.vertebra/settings.toml"), ["asked", "asked", "denied", "ran"]),
         ("delete_file", path("src/a.rs"), ["asked", "asked", "denied", "ran"]),
-        ("bash", command("ls"), ["asked", "asked", "denied", "ran"]),
+        ("bash", command("cargo test"), ["asked", "asked", "denied", "ran"]),
+        // Reading is planning. Where commands that read are free anyway, another hook says so.
+        ("bash", command("git log --oneline | head -3"), ["asked", "asked", "ran", "ran"]),
+        ("bash", command("ls > a"), ["asked", "asked", "denied", "ran"]),
+        ("bash", command("cat ~/.ssh/id_rsa"), ["asked", "asked", "denied", "ran"]),
         ("mcp__mail__send", json!({}), ["asked", "asked", "denied", "ran"]),
     ];
     for (tool, args, expected) in calls {
@@ -46,8 +50,8 @@ async fn rules_that_deny_or_ask_hold_in_every_mode() {
     // A plan is a plan, whatever rules allow.
     let planning = in_mode(Mode::Plan).allow("Bash").expect("a rule");
     assert_eq!(
-        reads(planning, "bash", command("ls")).await,
-        "blocked by permissions/rules: plan mode is on and `bash` does not only read; describe what you would do with it, and let the user leave plan mode"
+        reads(planning, "bash", command("ls && make all")).await,
+        "blocked by permissions/rules: plan mode is on and `make all` does more than read; describe what you would do, and let the user leave plan mode"
     );
 }
 

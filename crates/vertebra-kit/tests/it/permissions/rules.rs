@@ -161,7 +161,7 @@ async fn a_refusal_names_the_rule_and_where_it_stands() {
     );
     assert_eq!(
         reads(Permissions::default(), "bash", command("ls")).await,
-        "denied: permissions/rules requires approval (no rule allows this use of `bash`), and no approver is configured"
+        "denied: permissions/rules requires approval (no rule allows this command), and no approver is configured"
     );
 }
 
@@ -178,7 +178,8 @@ async fn a_decision_can_be_explained_before_it_is_needed() {
     assert_eq!(both.rules.len(), 2);
     assert_eq!(both.to_string(), "allowed by rule `Bash(git *)` of the program, rule `Bash(cargo *)` of the program");
     assert_eq!(explain("git push -f; ls").to_string(), "denied by rule `Bash(git push *)` of the program");
-    assert_eq!(explain("ls").to_string(), "no rule allows this use of `bash`");
+    assert_eq!(explain("ls").to_string(), "no rule allows this command");
+    assert_eq!(explain("make all | tail -3").to_string(), "no rule allows `make all`");
 }
 
 #[test]
@@ -233,4 +234,33 @@ async fn rules_hold_in_children_and_mean_the_parents_folder() {
     assert_eq!(told(allowing(&["helper", "Edit(./lib.rs)"])).await, ["asked", "asked"]);
     // A refusal is: rather too much than too little.
     assert_eq!(told(allowing(&["*"]).deny("Edit(./lib.rs)").expect("a rule")).await, ["denied", "ran"]);
+}
+
+#[tokio::test]
+async fn commands_that_only_read_need_no_rule_beside_the_one_that_is_allowed() {
+    let cases = [
+        ("Bash(npm test *)", "npm test 2>&1 | tail -12", "ran"),
+        ("Bash(npm test *)", "cd web && npm test | grep -v 'a b' | head -5; ls", "ran"),
+        ("Bash(npm test *)", "for f in a b; do npm test \"$f\" | tail -1; done", "ran"),
+        ("Bash(npm test *)", "npm test | tee log", "asked"),
+        ("Bash(npm test *)", "npm test | tail > log", "asked"),
+        ("Bash(npm test *)", "npm test; rm x", "asked"),
+        ("Bash(npm test *)", "npm test; cat ~/.ssh/id_rsa", "asked"),
+        ("Bash(npm test *)", "npm test; cat /etc/passwd", "asked"),
+        ("Bash(npm test *)", "npm test | sort -o x", "asked"),
+        ("Bash(npm test *)", "PATH=.; npm test | tail", "asked"),
+        ("Bash(npm test *)", "tail() { rm x; }; npm test | tail", "asked"),
+        ("Bash(npm test *)", "cd ..; npm test | tail", "asked"),
+        ("Bash(npm test *)", "npm test $(rm x) | tail", "asked"),
+        ("Bash(npm test *)", "cat a", "asked"),
+        ("Edit(./notes.txt)", "cat > notes.txt <<EOF\na\nEOF", "ran"),
+    ];
+    for (rule, line, expected) in cases {
+        assert_eq!(comes_to(allowing(&[rule]), "bash", command(line)).await, expected, "{rule}: {line}");
+    }
+    // Deny and ask rules hold for commands that read, too.
+    for (deny, line) in [("Bash(tail *)", "npm test | tail -1"), ("Read(.env)", "npm test; cat .env")] {
+        let permissions = allowing(&["Bash(npm test *)"]).deny(deny).expect("a rule");
+        assert_eq!(comes_to(permissions, "bash", command(line)).await, "denied", "{line}");
+    }
 }

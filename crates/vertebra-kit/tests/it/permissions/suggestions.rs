@@ -29,7 +29,7 @@ async fn offered(permissions: Permissions, tool: &str, args: Value) -> Vec<Strin
 
 #[tokio::test]
 async fn the_narrowest_sensible_rule_is_offered() {
-    let cases: [(&str, Value, &[&str]); 21] = [
+    let cases: [(&str, Value, &[&str]); 45] = [
         ("bash", command("cargo test -p a"), &["Bash(cargo test *)"]),
         ("bash", command("cargo test"), &["Bash(cargo test *)"]),
         ("bash", command("npm run test -- -u"), &["Bash(npm run test *)"]),
@@ -38,7 +38,34 @@ async fn the_narrowest_sensible_rule_is_offered() {
         // The pager is a program that the line would start.
         ("bash", command("git -c core.pager=x log"), &["nothing"]),
         ("bash", command("timeout 5 cargo test"), &["Bash(cargo test *)"]),
-        ("bash", command("make all"), &["Bash(make all)"]),
+        ("bash", command("make all"), &["Bash(make all *)"]),
+        ("bash", command("npm test 2>&1 | tail -12"), &["Bash(npm test *)"]),
+        ("bash", command("cd web && npm test | grep -v x | head"), &["Bash(npm test *)"]),
+        ("bash", command("python3 -m pytest -x -q | tail -30"), &["Bash(python3 -m pytest *)"]),
+        ("bash", command("pytest -x tests"), &["Bash(pytest *)"]),
+        ("bash", command("git diff --output=x"), &["Bash(git diff *)"]),
+        // A rule for every use of these would allow everything.
+        ("bash", command("bash build.sh"), &["Bash(bash build.sh)"]),
+        ("bash", command("python3 x.py a"), &["Bash(python3 x.py a)"]),
+        ("bash", command("python3 -m timeit pass"), &["Bash(python3 -m timeit pass)"]),
+        ("bash", command("node x.js"), &["Bash(node x.js)"]),
+        ("bash", command("npx tsc"), &["Bash(npx tsc)"]),
+        ("bash", command("npm exec tsc"), &["Bash(npm exec tsc)"]),
+        ("bash", command("docker run alpine id"), &["Bash(docker run alpine id)"]),
+        ("bash", command("uv run x.py"), &["Bash(uv run x.py)"]),
+        ("bash", command("deno run x.ts"), &["Bash(deno run x.ts)"]),
+        ("bash", command("go run ."), &["Bash(go run .)"]),
+        ("bash", command("touch a"), &["Bash(touch a)"]),
+        // Commands of the shell, and such that only read, are no rules.
+        ("bash", command("set -e; npm test"), &["Bash(npm test *)"]),
+        ("bash", command("cat > a.txt <<EOF\nx\nEOF"), &["Edit(./a.txt)"]),
+        ("bash", command("npm start & PID=$!; kill $PID"), &["nothing"]),
+        ("bash", command("export A=1; npm test"), &["nothing"]),
+        ("bash", command("trap 'x' EXIT; npm test"), &["nothing"]),
+        // More than three rules are nothing that a person reads.
+        ("bash", command("touch a; touch b; touch c"), &["Bash(touch a)", "Bash(touch b)", "Bash(touch c)"]),
+        ("bash", command("touch a; touch b; touch c; touch d"), &["nothing"]),
+        ("bash", command("ls && cargo build && cargo test"), &["Bash(cargo build *)", "Bash(cargo test *)"]),
         ("bash", command("python -c 'print(1)'"), &["nothing"]),
         ("bash", command("rm *.o"), &["nothing"]),
         ("bash", command("cargo test > out/log"), &["Bash(cargo test *)", "Edit(out/log)"]),

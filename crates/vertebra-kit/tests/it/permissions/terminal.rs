@@ -93,13 +93,11 @@ async fn a_question_shows_who_what_and_why() {
     let (_, shown) = answered("n no\n", "bash", json!({"command": "cargo test\ncargo fmt", "timeout": 5})).await;
     insta::assert_snapshot!(shown, @r"
 
-    ┌ agent wants to use bash
-    │ no rule allows this use of `bash` (permissions/rules)
-    │ command:
-    │   cargo test
+    ┌ $ cargo test
     │   cargo fmt
     │ timeout: 5
-    └ y: yes    n [why]: no    e: edit the arguments    v: view all
+    │ no rule allows this command
+    └ y: yes    n [why]: no    e: edit the arguments
       a [rule]: yes, and always in this session: Bash(cargo test *), Bash(cargo fmt *)
     >   no
     ");
@@ -185,24 +183,43 @@ async fn an_edit_is_shown_as_a_difference() {
     let text = shown(json!({"path": "a.txt", "content": "one\n2\nthree\n\x1b[2J\n"}), false).await;
     insta::assert_snapshot!(text, @r"
 
-    ┌ agent wants to use write_file
-    │ no rule allows this use of `write_file` (permissions/rules)
-    │ path: a.txt
-    │ change:
-    │     one
-    │   - two
-    │   + 2
-    │     three
-    │   + ⟨U+001B⟩[2J
-    └ y: yes    n [why]: no    e: edit the arguments    v: view all
+    ┌ write_file a.txt
+    │ 1   one
+    │ 2 - two
+    │ 2 + 2
+    │ 3   three
+    │ 4 + ⟨U+001B⟩[2J
+    │ no rule allows this edit
+    └ y: yes    n [why]: no    e: edit the arguments
     >   no
     ");
     let text = shown(json!({"path": "new.txt", "old_string": "a\nb", "new_string": "a\nc"}), true).await;
-    assert!(text.contains("\x1b[31m- b\x1b[0m\n│   \x1b[32m+ c\x1b[0m\n"), "{text}");
+    assert!(text.contains("\x1b[31m- b\x1b[0m\n│ \x1b[32m+ c\x1b[0m\n"), "{text}");
+    fs::write(folder.path().join("b.txt"), "a\nx = 1\nb\nc\nd\ne\nf\ng\nh\nx = 1\n").expect("a file");
+    let replaced = json!({"path": "b.txt", "old_string": "x = 1", "new_string": "x = 2", "replace_all": true});
+    insta::assert_snapshot!(shown(replaced, false).await, @r"
+
+    ┌ write_file b.txt · 2 places
+    │  1   a
+    │  2 - x = 1
+    │  2 + x = 2
+    │  3   b
+    │  4   c
+    │  5   d
+    │      …
+    │  7   f
+    │  8   g
+    │  9   h
+    │ 10 - x = 1
+    │ 10 + x = 2
+    │ no rule allows this edit
+    └ y: yes    n [why]: no    e: edit the arguments
+    >   no
+    ");
     let edits =
         json!({"path": "x", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]});
     let text = shown(edits, false).await;
-    assert!(text.contains("│   - a\n│   + b\n│     …\n│   - c\n│   + d\n"), "{text}");
+    assert!(text.contains("│ - a\n│ + b\n│   …\n│ - c\n│ + d\n"), "{text}");
 }
 
 #[tokio::test]
@@ -267,11 +284,50 @@ async fn always_adds_the_rule_that_was_shown_or_one_that_fits() {
     assert_eq!(read, "ok");
     assert!(
         shown.contains(
-            "a [rule]: yes, and always in this session: Edit(./a.rs)\n  f [rule]: yes, and always, saved in "
+            "s: yes, and all edits in this session\n  a [rule]: yes, and always in this session: Edit(./a.rs)\n  f [rule]: yes, and always, saved in "
         ),
         "{shown}"
     );
     assert_eq!(fs::read_to_string(&file).expect("the file"), "[permissions]\nallow = [\"Edit(./a.rs)\"]\n");
+}
+
+#[tokio::test]
+async fn one_answer_accepts_all_edits_of_the_session_and_nothing_else() {
+    let run = |answers: &'static str, permissions: Permissions| async move {
+        let rules = permissions.rules();
+        let (terminal, shown) = typed(answers);
+        let model = Script::new()
+            .call("write_file", r#"{"path": "a.rs"}"#)
+            .call("edit_file", r#"{"path": "b.rs"}"#)
+            .call("bash", r#"{"command": "cargo test"}"#)
+            .call("write_file", r#"{"path": "../c.rs"}"#)
+            .say("done");
+        let mut builder = agent(&model, permissions);
+        builder.clock(FakeClock::by_hand()).approver(terminal.learning(rules));
+        let told = Told::results(&mut builder);
+        built(&mut builder).run("go").await.expect("a run");
+        (told.lines(), shown.text())
+    };
+    let (read, shown) = run("s\n", Permissions::default()).await;
+    let closed = "denied: the terminal was closed";
+    assert_eq!(read, ["ok", "ok", closed, closed], "{shown}");
+    assert_eq!(shown.matches("all edits in this session").count(), 1, "{shown}");
+    // An administrator's mode is not changed by an answer.
+    let (read, shown) = run("s\ny\n", Permissions::default().hold_mode()).await;
+    assert_eq!(read, ["ok", closed, closed, closed], "{shown}");
+    assert!(!shown.contains("all edits"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_long_script_is_one_question_that_says_what_it_does() {
+    let script: Vec<String> = (0..60).map(|n| format!("touch made-{n}")).collect();
+    let script = format!("set -e\n{}\nrm -rf old\ncurl https://x.org > page.html\n", script.join("\n"));
+    let (_, shown) = answered("v\nn no\n", "bash", command(&script)).await;
+    assert!(
+        shown.contains("writes made-0, made-1, made-2, made-3 and 57 more · deletes old · network: curl"),
+        "{shown}"
+    );
+    assert!(!shown.contains("always"), "{shown}");
 }
 
 #[tokio::test]
@@ -285,7 +341,7 @@ async fn a_question_whose_time_is_over_is_taken_back() {
     .await;
     assert_eq!(read, "denied: no one answered in time");
     let shown = shown.text();
-    assert!(shown.contains("┌ agent wants to use bash\n"), "{shown}");
+    assert!(shown.contains("┌ $ ls\n"), "{shown}");
     assert!(shown.ends_with("> \n  no answer: the question timed out, or the run has ended\n"), "{shown}");
 }
 
@@ -305,13 +361,12 @@ async fn children_that_ask_at_once_are_answered_one_after_another() {
     builder.tool(AgentTool::new("right", "helps", child("righty")));
     built(&mut builder).run("go").await.expect("a run");
     let shown = shown.text();
-    let order: Vec<&str> =
-        shown.lines().filter(|line| line.contains("wants to use") || line.starts_with(">  ")).collect();
+    let order: Vec<&str> = shown.lines().filter(|line| line.starts_with('┌') || line.starts_with(">  ")).collect();
     assert_eq!(order.len(), 4, "{shown}");
     assert_eq!([order[1], order[3]], [">   yes", ">   no"]);
     let mut names = [order[0], order[2]];
     names.sort_unstable();
-    assert_eq!(names, ["┌ lefty wants to use bash", "┌ righty wants to use bash"]);
+    assert_eq!(names, ["┌ lefty: $ ls", "┌ righty: $ ls"]);
 }
 
 /// A pseudo-terminal: what a program has, and what a person sees and types.
@@ -436,13 +491,12 @@ async fn no_argument_leaves_the_margin_of_a_question() {
     let shown = Question::about(&approval, None).await.columns(40).whole();
     insta::assert_snapshot!(shown, @r"
 
-    ┌ agent wants to use bash
-    │ no rule (permissions/rules)
-    │ command: echo 你你你你你你你你你你你你
+    ┌ $ echo 你你你你你你你你你你你你你你你
     │ 你你你你你你你你你你你你你你你你你你你
-    │ 你你你你你你你你你└ y yes
+    │ 你你你你你你└ y yes
     │ lines:
     │   one
     │   two
+    │ no rule
     ");
 }

@@ -1,0 +1,489 @@
+//! Walks the syntax tree of a command that may only read. Whatever it does not know, it does not accept.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::Range,
+};
+
+use tree_sitter::Node;
+
+use super::{
+    super::{Ground, rules, walk::children},
+    words::{Names, Word},
+};
+
+/// How many values of a loop are tried one by one.
+const MAX_TURNS: usize = 32;
+/// How deep substitutions and compound commands are followed.
+const MAX_DEPTH: usize = 24;
+/// How many commands are looked at.
+const MAX_COMMANDS: usize = 400;
+
+/// What a command prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// Names of files in the folder, one on each line.
+    Names,
+    /// Numbers, hashes and words without characters of a glob.
+    Plain,
+    Any,
+}
+
+/// What has to be looked at in the folder before a command counts as reading.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Needs {
+    /// A name that begins with a dash would be an option.
+    pub(super) no_dashes: bool,
+    /// Names from several folders are read.
+    pub(super) is_wide: bool,
+    /// Git runs, which may start programs.
+    pub(super) uses_git: bool,
+}
+
+/// A walk through one command line.
+pub(super) struct Walk<'t> {
+    text: &'t str,
+    pub(super) ground: &'t Ground,
+    /// The parts that do more than read.
+    pub(super) more: Vec<Range<usize>>,
+    /// The simple commands that only read.
+    pub(super) readers: Vec<Range<usize>>,
+    /// The programs of those.
+    pub(super) programs: BTreeSet<String>,
+    /// Whether something was found after which nothing is certain any more.
+    pub(super) is_lost: bool,
+    pub(super) variables: HashMap<String, Word>,
+    /// Names that are assigned more than once.
+    again: BTreeSet<String>,
+    /// The folders that the line changes to.
+    pub(super) folders: Vec<String>,
+    /// The folders that git works in.
+    pub(super) git: Vec<String>,
+    /// The paths that are read.
+    pub(super) paths: Vec<String>,
+    pub(super) globs: Vec<String>,
+    /// What has to be looked at in the folder.
+    pub(super) needs: Needs,
+    /// Whether a word is neither split nor expanded to names, because it is the value of a variable.
+    pub(super) keeps_whole: bool,
+    /// How many conditions, loops and subshells are around what is being looked at.
+    conditions: usize,
+    depth: usize,
+    commands: usize,
+}
+
+impl<'t> Walk<'t> {
+    pub(super) fn new(text: &'t str, ground: &'t Ground) -> Self {
+        Self {
+            text,
+            ground,
+            more: Vec::new(),
+            readers: Vec::new(),
+            programs: BTreeSet::new(),
+            is_lost: false,
+            variables: HashMap::new(),
+            again: BTreeSet::new(),
+            folders: Vec::new(),
+            git: Vec::new(),
+            paths: Vec::new(),
+            globs: Vec::new(),
+            needs: Needs::default(),
+            keeps_whole: false,
+            conditions: 0,
+            depth: 0,
+            commands: 0,
+        }
+    }
+
+    pub(super) fn of(&self, node: Node<'_>) -> &'t str {
+        self.slice(node.byte_range())
+    }
+
+    pub(super) fn slice(&self, range: Range<usize>) -> &'t str {
+        self.text.get(range).unwrap_or_default()
+    }
+
+    pub(super) fn has_moved(&self) -> bool {
+        !self.folders.is_empty()
+    }
+
+    /// Gives up: the whole line is one part that does more than read.
+    fn lose(&mut self) -> Flow {
+        self.is_lost = true;
+        Flow::Any
+    }
+
+    /// Walks all of a line.
+    pub(super) fn line(&mut self, root: Node<'_>) {
+        self.find_assigned(root, &mut BTreeSet::new());
+        self.statements(root, Flow::Any);
+    }
+
+    /// Notes names that are assigned more than once: which value they have depends on what runs.
+    fn find_assigned(&mut self, root: Node<'_>, seen: &mut BTreeSet<String>) {
+        let mut nodes = vec![root];
+        while let Some(node) = nodes.pop() {
+            let names: Vec<&str> = match node.kind() {
+                "variable_assignment" => {
+                    node.child_by_field_name("name").map(|name| self.of(name)).into_iter().collect()
+                }
+                "for_statement" => node.child_by_field_name("variable").map(|name| self.of(name)).into_iter().collect(),
+                "command" if self.of(node).starts_with("read") => self.of(node).split_whitespace().skip(1).collect(),
+                _ => Vec::new(),
+            };
+            for name in names {
+                if !seen.insert(name.to_owned()) {
+                    self.again.insert(name.to_owned());
+                }
+            }
+            nodes.extend(children(node));
+        }
+    }
+
+    /// Walks every statement below a node. Returns what the last one prints.
+    fn statements(&mut self, node: Node<'_>, input: Flow) -> Flow {
+        let all: Vec<Node<'_>> = children(node).collect();
+        self.sequence(&all, input)
+    }
+
+    fn sequence(&mut self, nodes: &[Node<'_>], input: Flow) -> Flow {
+        let mut flows = Vec::new();
+        for node in nodes {
+            match node.kind() {
+                "comment" => {}
+                _ if node.is_named() => flows.push(self.statement(*node, input)),
+                ";" | "\n" | ";;" | "{" | "}" | "(" | ")" | "do" | "done" | "then" | "else" | "elif" | "if" | "fi"
+                | "while" | "until" | "!" | "$(" | "`" => {}
+                // Whatever else stands between statements: `&` runs them in the background.
+                _ => return self.lose(),
+            }
+        }
+        match flows[..] {
+            [flow] => flow,
+            _ => Flow::Any,
+        }
+    }
+
+    fn conditional<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+        self.conditions += 1;
+        let value = body(self);
+        self.conditions -= 1;
+        value
+    }
+
+    pub(super) fn statement(&mut self, node: Node<'_>, input: Flow) -> Flow {
+        if self.is_lost || self.depth >= MAX_DEPTH || node.has_error() {
+            return self.lose();
+        }
+        self.depth += 1;
+        let flow = self.of_kind(node, input);
+        self.depth -= 1;
+        flow
+    }
+
+    fn of_kind(&mut self, node: Node<'_>, input: Flow) -> Flow {
+        match node.kind() {
+            "command" => self.command(node, input),
+            "redirected_statement" => self.redirected(node, input),
+            "list" => {
+                let parts: Vec<Node<'_>> = children(node).collect();
+                let [left, operator, right] = parts[..] else { return self.lose() };
+                if !matches!(operator.kind(), "&&" | "||") {
+                    return self.lose();
+                }
+                let first = self.statement(left, input);
+                let second = self.conditional(|walk| walk.statement(right, input));
+                // `a || true`, `cd a && b`: both print.
+                let both = |one: Flow, other: Flow| if one == other { one } else { Flow::Any };
+                if self.prints_nothing(left) { second } else { both(first, second) }
+            }
+            "pipeline" => self.conditional(|walk| {
+                let mut flow = input;
+                for part in children(node) {
+                    match part.kind() {
+                        "|" | "|&" | "comment" => {}
+                        _ if part.is_named() => flow = walk.statement(part, flow),
+                        _ => return walk.lose(),
+                    }
+                }
+                flow
+            }),
+            "negated_command" | "do_group" | "variable_assignments" => self.statements(node, input),
+            "compound_statement" if !self.of(node).starts_with("((") => self.statements(node, input),
+            "subshell" => self.conditional(|walk| walk.statements(node, input)),
+            "if_statement" | "elif_clause" | "else_clause" => self.conditional(|walk| walk.statements(node, input)),
+            "for_statement" => self.for_each(node, input),
+            "while_statement" => self.conditional(|walk| walk.statements(node, input)),
+            "variable_assignment" => self.assign(node).unwrap_or_else(|| self.lose()),
+            "test_command" => self.test(node).unwrap_or_else(|| self.lose()),
+            _ => self.lose(),
+        }
+    }
+
+    fn prints_nothing(&self, node: Node<'_>) -> bool {
+        let text = self.of(node);
+        node.kind() == "variable_assignment"
+            || node.kind() == "command" && ["cd ", "set ", "true"].iter().any(|start| text.starts_with(start))
+    }
+
+    fn for_each(&mut self, node: Node<'_>, input: Flow) -> Flow {
+        let parts: Vec<Node<'_>> = children(node).collect();
+        let is_for = parts.first().is_some_and(|first| first.kind() == "for");
+        let (Some(name), Some(body)) = (node.child_by_field_name("variable"), node.child_by_field_name("body")) else {
+            return self.lose();
+        };
+        let name = self.of(name).to_owned();
+        let mut values = Vec::new();
+        for part in &parts {
+            let is_value = part.is_named() && part.start_byte() > parts[1].start_byte() && part.id() != body.id();
+            if is_value && part.kind() != "comment" {
+                let Some(word) = self.word(*part) else { return self.lose() };
+                values.push(word);
+            }
+        }
+        if !is_for || values.is_empty() || values.len() > MAX_TURNS || !is_harmless(&name) {
+            return self.lose();
+        }
+        self.conditional(|walk| {
+            for value in values {
+                let value = match value {
+                    _ if walk.again.contains(&name) => Word::Any { many: true, wild: true },
+                    Word::Names(names) => Word::Names(Names { one: true, ..names }),
+                    value => value,
+                };
+                walk.variables.insert(name.clone(), value);
+                walk.statement(body, input);
+            }
+            walk.variables.insert(name.clone(), Word::Any { many: true, wild: true });
+        });
+        Flow::Any
+    }
+
+    /// `name=value`, where the name means nothing to any program.
+    fn assign(&mut self, node: Node<'_>) -> Option<Flow> {
+        let parts: Vec<Node<'_>> = children(node).collect();
+        let name = node.child_by_field_name("name").filter(|name| name.kind() == "variable_name")?;
+        let name = self.of(name).to_owned();
+        let value = match parts[..] {
+            [_, equals] if equals.kind() == "=" => Word::Known(String::new()),
+            [_, equals, value] if equals.kind() == "=" => {
+                self.keeps_whole = true;
+                let word = self.word(value);
+                self.keeps_whole = false;
+                word?
+            }
+            _ => return None,
+        };
+        let is_certain = self.conditions == 0 && !self.again.contains(&name);
+        let value = match value {
+            // No splitting happens here, and no names are looked for.
+            Word::Known(text) if is_certain => Word::Known(text),
+            Word::Any { wild: false, .. } if is_certain => Word::Any { many: true, wild: false },
+            _ => Word::Any { many: true, wild: true },
+        };
+        if !is_harmless(&name) {
+            return None;
+        }
+        self.variables.insert(name, value);
+        Some(Flow::Any)
+    }
+
+    /// Sets a variable to what `read` reads.
+    pub(super) fn reads_into(&mut self, name: &str, input: Flow) -> bool {
+        let value = match input {
+            Flow::Names if !self.again.contains(name) => Word::Names(Names { dash: true, wide: true, one: true }),
+            Flow::Names | Flow::Plain | Flow::Any => Word::Any { many: true, wild: true },
+        };
+        self.variables.insert(name.to_owned(), value);
+        is_harmless(name)
+    }
+
+    fn redirected(&mut self, node: Node<'_>, input: Flow) -> Flow {
+        let Some(body) = node.child_by_field_name("body") else { return self.lose() };
+        let mut input = input;
+        for part in children(node).filter(|part| part.id() != body.id()) {
+            match self.redirect(part) {
+                Some(true) => input = Flow::Any,
+                Some(false) => {}
+                None => return self.does_more(node, body),
+            }
+        }
+        self.statement(body, input)
+    }
+
+    /// Returns whether a redirection gives a command its input, or `None` if it does more than read.
+    fn redirect(&mut self, node: Node<'_>) -> Option<bool> {
+        if node.kind() == "herestring_redirect" {
+            let text = children(node).find(Node::is_named)?;
+            return self.word(text).map(|_| true);
+        }
+        if node.kind() != "file_redirect" {
+            return None;
+        }
+        let parts: Vec<Node<'_>> = children(node).filter(|part| part.kind() != "file_descriptor").collect();
+        let [operator, target] = parts[..] else { return None };
+        let target = self.word(target)?;
+        let text = target.text();
+        match operator.kind() {
+            ">" | ">>" | "&>" | "&>>" | ">|" if text == Some("/dev/null") => Some(false),
+            ">&" if matches!(text, Some("1" | "2")) => Some(false),
+            "<" => self.reads(&target).then_some(true),
+            _ => None,
+        }
+    }
+
+    /// Notes a part that does more than read. After a builtin that changes the shell, nothing is certain.
+    fn does_more(&mut self, whole: Node<'_>, command: Node<'_>) -> Flow {
+        let mut nodes = vec![command];
+        while let Some(node) = nodes.pop() {
+            match node.kind() {
+                "command" => {
+                    let name = node.child_by_field_name("name").map_or("", |name| self.of(name));
+                    let prints = matches!(name, "echo" | "printf" | "test" | "[");
+                    if !is_plain_name(name) || (rules::SHELL.contains(&name) && !prints) || name == "exec" {
+                        return self.lose();
+                    }
+                }
+                "variable_assignment" | "declaration_command" | "unset_command" | "function_definition" => {
+                    let is_before_command = node.parent().is_some_and(|parent| parent.kind() == "command");
+                    if !is_before_command {
+                        return self.lose();
+                    }
+                }
+                _ => {}
+            }
+            nodes.extend(children(node));
+        }
+        self.more.push(whole.byte_range());
+        Flow::Any
+    }
+
+    fn command(&mut self, node: Node<'_>, input: Flow) -> Flow {
+        self.commands += 1;
+        if self.commands > MAX_COMMANDS {
+            return self.lose();
+        }
+        let Some(name) = node.child_by_field_name("name").map(|name| self.of(name)) else { return self.lose() };
+        let Some((words, input)) = self.words_of(node, input) else { return self.does_more(node, node) };
+        if !is_plain_name(name) {
+            return self.lose();
+        }
+        match self.program(name, &words, input) {
+            Some(flow) => {
+                self.programs.insert(name.to_owned());
+                self.readers.push(node.byte_range());
+                flow
+            }
+            None => self.does_more(node, node),
+        }
+    }
+
+    /// Returns the words of a command after its name, and its input.
+    fn words_of(&mut self, node: Node<'_>, input: Flow) -> Option<(Vec<Word>, Flow)> {
+        let (mut words, mut input, mut end) = (Vec::new(), input, None);
+        for part in children(node) {
+            // The grammar takes a line that begins with a backslash for more words of the line before it.
+            let gap = self.slice(end.unwrap_or(part.start_byte())..part.start_byte()).replace("\\\n", "");
+            if !gap.bytes().all(|byte| matches!(byte, b' ' | b'\t')) {
+                return None;
+            }
+            end = Some(part.end_byte());
+            match part.kind() {
+                "command_name" | "comment" => {}
+                "variable_assignment" => self.prefix(part)?,
+                "herestring_redirect" | "file_redirect" => {
+                    if self.redirect(part)? {
+                        input = Flow::Any;
+                    }
+                }
+                _ if part.is_named() => words.push(self.word(part)?),
+                _ => return None,
+            }
+        }
+        Some((words, input))
+    }
+
+    /// Accepts a variable before a command that only changes how it prints.
+    fn prefix(&mut self, node: Node<'_>) -> Option<()> {
+        let name = node.child_by_field_name("name").map(|name| self.of(name))?;
+        let value = node.child_by_field_name("value").map(|value| self.of(value))?;
+        let is_plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
+        (matches!(name, "LC_ALL" | "LANG" | "LC_CTYPE" | "LC_COLLATE" | "NO_COLOR" | "COLUMNS") && is_plain)
+            .then_some(())
+    }
+
+    pub(super) fn substituted(&mut self, node: Node<'_>) -> Option<Flow> {
+        let text = self.of(node);
+        // In backquotes, a backslash changes what the text is.
+        if text.starts_with('`') && text.contains('\\') {
+            return None;
+        }
+        if self.depth >= MAX_DEPTH {
+            return None;
+        }
+        let more = self.more.len();
+        self.depth += 1;
+        let keeps_whole = std::mem::take(&mut self.keeps_whole);
+        let flow = self.conditional(|walk| walk.statements(node, Flow::Any));
+        self.keeps_whole = keeps_whole;
+        self.depth -= 1;
+        // The command around it is then the part that does more.
+        let only_reads = self.more.len() == more && !self.is_lost;
+        self.more.truncate(more);
+        only_reads.then_some(flow)
+    }
+
+    /// `[ … ]` and `[[ … ]]`.
+    fn test(&mut self, node: Node<'_>) -> Option<Flow> {
+        let is_shell = self.of(node).starts_with("[[");
+        let mut leaves = 0;
+        let mut nodes: Vec<Node<'_>> = children(node).collect();
+        while let Some(node) = nodes.pop() {
+            match node.kind() {
+                "[" | "]" | "[[" | "]]" | "!" | "(" | ")" | "=" | "==" | "!=" => {}
+                "=~" | "<" | ">" | "&&" | "||" if is_shell => {}
+                "unary_expression" | "binary_expression" | "parenthesized_expression" => nodes.extend(children(node)),
+                // Arithmetic in `[[ ]]` evaluates text, and `-v` does everywhere.
+                "test_operator" => {
+                    let operator = self.of(node);
+                    let evaluates = matches!(operator, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge");
+                    if matches!(operator, "-v" | "-R" | "-o" | "-a") || (evaluates && is_shell) {
+                        return None;
+                    }
+                }
+                "regex" => {
+                    if self.of(node).contains(['$', '`']) {
+                        return None;
+                    }
+                }
+                _ if node.is_named() => {
+                    leaves += 1;
+                    match self.word(node)? {
+                        Word::Known(text) => self.stays(&text).then_some(())?,
+                        // `~/x` is a path elsewhere.
+                        Word::Any { .. } if node.kind() != "string" => return None,
+                        Word::Names(_) | Word::Any { .. } => {}
+                    }
+                }
+                _ => return None,
+            }
+        }
+        (is_shell || leaves <= 2).then_some(Flow::Any)
+    }
+}
+
+fn is_plain_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':' | b'+'))
+}
+
+/// Returns whether a variable of this name means something only to the command itself.
+fn is_harmless(name: &str) -> bool {
+    let is_lower = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    let is_letter = name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let means_something = name.ends_with("_proxy")
+        || name.starts_with("npm_")
+        || name.starts_with("cargo_")
+        || matches!(name, "path" | "cdpath" | "fpath" | "histchars" | "auto_resume" | "_" | "prompt");
+    (is_lower || is_letter) && !means_something
+}
