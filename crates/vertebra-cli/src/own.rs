@@ -2,6 +2,7 @@
 //! script files that it runs. Both the built-in agent and `vertebra hook` ask here.
 
 use std::{
+    collections::HashMap,
     fs::{self, File},
     io::Read as _,
     path::{Path, PathBuf},
@@ -65,12 +66,19 @@ const CHANGES: &str = "only a person may change what is trusted, or install or u
 /// Returns what a command decides on in place of a person: a denial if it answers for them, a question if it changes what is
 /// trusted or installed. A command whose script cannot be read is not detected.
 pub(crate) fn judged(command: &str, ground: &Ground) -> Option<(Decision, &'static str)> {
-    let mut left = MAX_SCRIPTS;
+    let mut left = Left { scripts: MAX_SCRIPTS, judged: MAX_JUDGED, words: MAX_WORDS };
     let found = in_command(command, ground, &mut left)?;
     Some((found, if found == Decision::Deny { ANSWERS } else { CHANGES }))
 }
 
-fn in_command(command: &str, ground: &Ground, scripts_left: &mut usize) -> Option<Decision> {
+/// What may still be looked at for one command.
+struct Left {
+    scripts: usize,
+    judged: usize,
+    words: usize,
+}
+
+fn in_command(command: &str, ground: &Ground, left: &mut Left) -> Option<Decision> {
     let judgement = judge(command, ground);
     let mut worst = judgement.classes.contains(&Class::OwnPolicy).then_some(judgement.decision);
     let lines = judgement.outline.iter().filter(|line| line.what == "command").map(|line| line.text.as_str());
@@ -81,15 +89,15 @@ fn in_command(command: &str, ground: &Ground, scripts_left: &mut usize) -> Optio
         lines.push(whole.clone());
     }
     for line in &lines {
-        worst = worst.max(in_disguise(line, ground));
+        worst = worst.max(in_disguise(line, ground, left));
         for (path, counts) in scripts(line, &whole, Path::new(&ground.here)) {
-            if worst == Some(Decision::Deny) || *scripts_left == 0 {
+            if worst == Some(Decision::Deny) || left.scripts == 0 {
                 return worst;
             }
             let Some(text) = text_of(&path) else { continue };
-            *scripts_left -= 1;
+            left.scripts -= 1;
             let inner = judge_script(&text).map(|(decision, _)| decision);
-            let shell = if is_shell_script(&path, &text) { in_command(&text, ground, scripts_left) } else { None };
+            let shell = if is_shell_script(&path, &text) { in_command(&text, ground, left) } else { None };
             worst = worst.max(inner.max(shell).filter(|found| counts == Counts::All || *found == Decision::Deny));
         }
     }
@@ -98,30 +106,44 @@ fn in_command(command: &str, ground: &Ground, scripts_left: &mut usize) -> Optio
 
 /// Returns what a line decides on if one of its words is this program under another name: a copy, a link, or a program that
 /// cannot be read and is told the same words.
-fn in_disguise(line: &[String], ground: &Ground) -> Option<Decision> {
-    let mut worst = None;
-    for (at, program) in line.iter().enumerate() {
-        let said = &line[at + 1..];
-        // Other programs have a command `install` or `trust` too, so what counts is which program it is.
-        let is_telling = |word: &String| DECIDE.contains(&word.as_str()) || word.starts_with("--trust");
-        if !said.iter().any(is_telling) || worst == Some(Decision::Deny) {
+fn in_disguise(line: &[String], ground: &Ground, left: &mut Left) -> Option<Decision> {
+    // Other programs have a command `install` or `trust` too, so what counts is which program it is.
+    let is_telling = |word: &String| DECIDE.contains(&word.as_str()) || word.starts_with("--trust");
+    let last = line.iter().rposition(is_telling)?;
+    let (mut known, mut worst) = (HashMap::new(), None);
+    for (at, program) in line[..last].iter().enumerate() {
+        if left.words == 0 || left.judged == 0 {
+            return worst.max(Some(Decision::Ask));
+        }
+        let identity = *known.entry(program.as_str()).or_insert_with(|| {
+            left.words -= 1;
+            identity(program, Path::new(&ground.here))
+        });
+        if identity == Identity::Other {
             continue;
         }
+        let said = &line[at + 1..];
         let quoted = said.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''")));
         let told = judge(&format!("vertebra {}", quoted.collect::<Vec<_>>().join(" ")), ground);
-        if !told.classes.contains(&Class::OwnPolicy) {
-            continue;
-        }
-        let counts = match identity(program, Path::new(&ground.here)) {
+        left.judged -= 1;
+        let counts = match identity {
             Identity::Ours => true,
             Identity::Other => false,
             // Nobody else has such a command. For the rest, a person says which program it is.
             Identity::Unknown => told.decision == Decision::Deny || said.first().is_some_and(|word| word == "trust"),
         };
-        worst = worst.max(counts.then_some(told.decision));
+        worst = worst.max((counts && told.classes.contains(&Class::OwnPolicy)).then_some(told.decision));
+        if worst == Some(Decision::Deny) {
+            break;
+        }
     }
     worst
 }
+
+/// How many different words are looked up as programs. A person is asked about a line that has more.
+const MAX_WORDS: usize = 1_000;
+/// How many words are judged as this program. A person is asked about a line that has more.
+const MAX_JUDGED: usize = 16;
 
 /// Words by which this program decides something in place of a person.
 const DECIDE: &[&str] =

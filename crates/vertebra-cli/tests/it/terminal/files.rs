@@ -154,7 +154,7 @@ fn only_calls_that_can_succeed_are_asked_about_and_a_yes_counts() {
     let mut person = place.sits("run", &turns, &["set it up"]);
     person.is_asked();
     let seen = person.sees();
-    assert!(seen.contains("settings.json") && seen.matches("wants to use").count() == 1, "{seen}");
+    assert!(seen.contains("settings.json") && seen.matches("┌ ").count() == 1, "{seen}");
     assert!(!seen.contains("always"), "no rule would allow it: {seen}");
     person.types("y");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());

@@ -21,7 +21,9 @@ fn a_command_that_outlived_its_agent_is_named_and_ended_after_a_yes() {
     let _gone = Gone(pid);
     // The agent must not notice. A shell dies with its supervisor; what it has started does not.
     signal(i32::try_from(agent.id()).expect("a number"), Signal::STOP);
-    signal(children(agent.id())[0], Signal::KILL);
+    for child in children(agent.id()) {
+        signal(child, Signal::KILL);
+    }
     agent.kill().and_then(|()| agent.wait()).expect("an end");
     assert_eq!(running(&sleeper), [pid], "the sleeper lives on");
 

@@ -97,7 +97,7 @@ async fn all_is_held(change: impl Fn(Area) -> Area, held_by: &str) {
 #[tokio::test]
 async fn all_is_held_where_it_is_asked_for() {
     all_is_held(asked, WITH_LANDLOCK).await;
-    protected::works_not_in(asked, WITH_LANDLOCK).await;
+    protected::works_not_in(asked, &[WITH_LANDLOCK]).await;
 }
 
 #[tokio::test]

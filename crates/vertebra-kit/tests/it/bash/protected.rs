@@ -135,16 +135,17 @@ async fn no_command_changes_what_is_protected_present_or_absent() {
         let bare = area().bare().bash(attack).await;
         assert!(bare.output.contains("ESCAPED"), "without a sandbox: {attack}\n{}", bare.output);
     }
-    works_not_in(|area| area, "landlock and seccomp").await;
+    // With mounts where there are caches to lay over.
+    works_not_in(|area| area, &["landlock and seccomp", "landlock, seccomp and mounts"]).await;
 }
 
 /// Tries all of them, each in a new area that is changed to be held like this.
-pub(super) async fn works_not_in(change: impl Fn(Area) -> Area, held_by: &str) {
+pub(super) async fn works_not_in(change: impl Fn(Area) -> Area, held_by: &[&str]) {
     for attack in ATTACKS {
         let area = change(area());
         let before = guarded(&area);
         let held = area.bash(attack).await;
-        assert_eq!(held.data["sandbox"], held_by, "{attack}\n{}", held.output);
+        assert!(held_by.iter().any(|name| held.data["sandbox"] == *name), "{attack}\n{:?}", held.data);
         assert!(!held.output.contains("ESCAPED"), "{attack}\n{}", held.output);
         assert_eq!(guarded(&area), before, "{attack}\n{}", held.output);
     }

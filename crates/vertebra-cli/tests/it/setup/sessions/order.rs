@@ -56,7 +56,9 @@ fn a_command_that_outlived_its_agent_is_named_when_the_session_is_resumed() {
     let agent_pid = i32::try_from(agent.id()).expect("a number");
     // The agent must not notice. A shell dies with its parent; the sleeper it has started does not.
     signal(agent_pid, Signal::STOP);
-    signal(children(agent.id())[0], Signal::KILL);
+    for child in children(agent.id()) {
+        signal(child, Signal::KILL);
+    }
     kill(agent);
     let pid = running(&format!("sleep {seconds}"))[0];
     let _gone = Gone(pid);
