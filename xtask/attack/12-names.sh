@@ -12,7 +12,7 @@ mistyped_rule() {
     printf '[permissions]\ndeny = ["Raed(**/.env)"]\n' > "$HOME/.config/vertebra/vertebra.toml"
     echo '{"say": "done"}' > "$ROOT/s.jsonl"
     vertebra run --model "script:$ROOT/s.jsonl" --no-journal go > "$ROOT/out" 2>&1 < /dev/null
-    broken_if test "$(grep -c 'Raed.*Read' "$ROOT/out")" = 0
+    broken_if test "$(tr '\n' ' ' < "$ROOT/out" | grep -c 'Raed.*Read')" = 0
 }
 
 # A mistyped rule switches off the rule beside it
@@ -30,7 +30,7 @@ mistyped_matcher() {
     printf '[[hook]]\npoint = "BeforeToolUse"\nmatch = { tool = "write_flie" }\ndeny = "no"\n' > "$HOME/.config/vertebra/vertebra.toml"
     echo '{"say": "done"}' > "$ROOT/s.jsonl"
     vertebra run --model "script:$ROOT/s.jsonl" --no-journal go > "$ROOT/out" 2>&1 < /dev/null
-    broken_if test "$(grep -c 'write_flie.*write_file' "$ROOT/out")" = 0
+    broken_if test "$(tr '\n' ' ' < "$ROOT/out" | grep -c 'write_flie.*write_file')" = 0
 }
 
 # A mistyped rule on the command line is not noticed
@@ -38,7 +38,7 @@ mistyped_rule_on_the_command_line() {
     no_control && return
     echo '{"say": "done"}' > "$ROOT/s.jsonl"
     vertebra run --model "script:$ROOT/s.jsonl" --no-journal --deny 'Raed(**/.env)' go > "$ROOT/out" 2>&1 < /dev/null
-    broken_if test "$(grep -c 'Raed.*Read' "$ROOT/out")" = 0
+    broken_if test "$(tr '\n' ' ' < "$ROOT/out" | grep -c 'Raed.*Read')" = 0
 }
 
 # A mistyped rule in Claude Code's settings is not noticed by vertebra hook
