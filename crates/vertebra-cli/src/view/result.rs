@@ -69,6 +69,21 @@ pub(crate) enum Much {
 
 /// Returns the rows under the headline of a call.
 pub(crate) fn preview(call: &ToolCall, result: &ToolResult, much: Much) -> Vec<Row> {
+    let mut rows = summary(call, result, much);
+    rows.extend(blocked(result).map(|what| {
+        // The rest tells the model what to ask for.
+        let what = what.split("; ask for").next().unwrap_or(what);
+        Row::default().with(YELLOW, "! ").with(YELLOW, visible(what.trim_matches(['[', ']'])))
+    }));
+    rows
+}
+
+/// Returns what the sandbox refused to a command.
+fn blocked(result: &ToolResult) -> impl Iterator<Item = &str> {
+    result.data["blocked"].as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn summary(call: &ToolCall, result: &ToolResult, much: Much) -> Vec<Row> {
     match (result.status, much) {
         (ToolStatus::Blocked | ToolStatus::Failed | ToolStatus::Unknown, _) => {
             let style = if result.status == ToolStatus::Blocked { RED } else { PLAIN };

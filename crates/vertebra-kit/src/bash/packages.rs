@@ -137,6 +137,12 @@ pub(super) fn through(port: u16) -> Vec<(OsString, OsString)> {
     pairs.map(|(name, value)| (name.into(), value.into())).collect()
 }
 
+/// How package managers are told not to try again, for a command without network: npm would for more than a minute.
+pub(super) fn without_network() -> Vec<(OsString, OsString)> {
+    let names = ["npm_config_fetch_retries", "PIP_RETRIES", "CARGO_NET_RETRY", "UV_HTTP_RETRIES", "YARN_HTTP_RETRY"];
+    names.map(|name| (name.into(), "0".into())).into()
+}
+
 /// Sets variables. Those that hold options of Java are added up.
 pub(super) fn set(variables: &mut Variables, more: impl IntoIterator<Item = (OsString, OsString)>) {
     for (name, value) in more {

@@ -75,9 +75,13 @@ impl Network {
         }
     }
 
-    /// The variables by which programs find the way out.
-    pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
-        self.proxy.as_ref().map(|proxy| packages::through(proxy.port)).unwrap_or_default()
+    /// The variables by which package managers find the way out, or give up at once if there is none.
+    pub(super) fn variables(&self, bash: &Bash, granted: &Granted) -> Vec<(OsString, OsString)> {
+        match &self.proxy {
+            Some(proxy) => packages::through(proxy.port),
+            None if granted.network == Reached::Off && bash.sandbox.need != Need::Off => packages::without_network(),
+            None => Vec::new(),
+        }
     }
 
     /// The hosts that were refused.

@@ -147,7 +147,7 @@ impl BashTool {
         let mut tried = Tried::default();
         let way = Way::open(bash, &self.networks, session, &granted).await?;
         tried.space.clone_from(&way.none);
-        packages::set(&mut variables, way.variables());
+        packages::set(&mut variables, way.variables(bash, &granted));
         let rights = Rights {
             denied: &denied,
             network: &granted.network,

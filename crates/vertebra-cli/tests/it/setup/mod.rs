@@ -1,6 +1,7 @@
 //! Settings, trust, the choice of a model and the commands around them, as a person or a pipe sees them.
 
 mod backtest;
+mod blocked;
 mod broken;
 mod claude;
 mod commands;
