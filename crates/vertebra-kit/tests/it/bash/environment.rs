@@ -16,8 +16,12 @@ async fn of_fifty_secrets_a_command_sees_none() {
     let area = Area::new();
     let environment = area.bash.environment.clone().from(all.collect::<Vec<_>>()).pass("GITHUB_*").pass("AWS_AUTH");
     let output = area.with(|bash| bash.environment = environment).bash("env").await.output;
-    // Package managers are led to a cache of commands.
-    let lines = output.lines().filter(|line| !line.contains("/home/.cache/vertebra/sandbox/own/"));
+    // Package managers are led to a cache of commands, and do not try again without network.
+    let for_packages = |line: &str| {
+        line.contains("/home/.cache/vertebra/sandbox/own/")
+            || ["RETRIES=0", "RETRY=0", "retries=0"].iter().any(|end| line.ends_with(end))
+    };
+    let lines = output.lines().filter(|line| !for_packages(line));
     let mut names: Vec<&str> = lines.filter_map(|line| Some(line.split_once('=')?.0)).collect();
     names.retain(|name| !OWN.contains(name));
     names.sort_unstable();
