@@ -253,7 +253,7 @@ overBoth("an event can be tried without anything happening", async (transport) =
 
 overBoth("a command that is too complex to judge is denied", async (transport) => {
   const line = Array.from({ length: 1200 }, (_, number) => `echo {a,b} ${number}`).join("; ");
-  const turns = [{ ...bash(line), expect: "too complex to judge" }, { say: "done" }];
+  const turns = [bash(line), { expect: "too complex to judge", say: "done" }];
   await serving({ turns, args: FREE }, async (server) => {
     const client = await server.client(transport);
     await client.guard("BeforeToolUse", { tool: "bash", command: "^frobnicate" }, () => deny("x"), { name: "no" });
