@@ -145,7 +145,7 @@ pub struct Sandbox {
     /// commands' folder. [`DENY_READ`], unless set.
     pub deny_read: Vec<PathBuf>,
     /// Further paths that commands cannot change, whether they exist or not; relative paths belong to the commands'
-    /// folder. The names in [`PROTECTED`](crate::PROTECTED) and what decides what git executes are protected in any case.
+    /// folder. The names in [`PROTECTED`] and what decides what git executes are protected in any case.
     pub protect: Vec<PathBuf>,
     /// How far commands reach through the network.
     pub network: Network,
