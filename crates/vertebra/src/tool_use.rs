@@ -48,9 +48,13 @@ pub(crate) async fn use_tools(
     let floor = Floor {
         // A copy: if the step is dropped half way, the conversation is still there.
         desk: Arc::new(Mutex::new(desk.clone())),
-        turns: Turns::new(
-            calls.iter().map(|call| company(run, &run.core().tools.canonical(&call.tool), &call.args)).collect(),
-        ),
+        turns: Turns::new(match &*calls {
+            // It has no neighbours, so there is nothing to find out.
+            [_] => vec![Company::Alone],
+            calls => {
+                calls.iter().map(|call| company(run, &run.core().tools.canonical(&call.tool), &call.args)).collect()
+            }
+        }),
         calls: calls.clone(),
         closing: AtomicBool::new(false),
         interrupted: Mutex::default(),
@@ -228,7 +232,11 @@ async fn try_hooked(
             continue;
         }
         let runs = matches!(admission, Ok(Admission::Run { .. }));
-        let now = if runs { company(run, &asked.call.tool, &asked.call.args) } else { Company::Together };
+        let now = match &*floor.calls {
+            [_] => Company::Alone,
+            _ if runs => company(run, &asked.call.tool, &asked.call.args),
+            _ => Company::Together,
+        };
         floor.turns.passed(index, now).await;
         // While a part of the run waits, the other calls of the answer are asked about, and none begins.
         if admission.is_ok() && run.is_suspended() {

@@ -3,7 +3,7 @@
 use std::{
     fs::{File, Metadata as FileFacts},
     os::fd::OwnedFd,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -26,6 +26,7 @@ use super::{
 };
 use crate::{
     permissions::opened::{Refusals, Use},
+    protected::plain,
     redaction::marks::{HiddenFile, Marks},
 };
 
@@ -343,17 +344,4 @@ fn resolved(path: &Path) -> PathBuf {
         path.ancestors().filter_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
     let found = above.next().map(|(above, rest)| if rest.as_os_str().is_empty() { above } else { above.join(rest) });
     found.unwrap_or_else(|| path.to_owned())
-}
-
-/// The path without `.` and `..`, by its letters.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
-        }
-    }
-    plain
 }

@@ -5,7 +5,7 @@
 pub(crate) mod git;
 mod names;
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 pub use git::GitPaths;
 pub use names::PROTECTED;
@@ -80,6 +80,19 @@ pub fn is_protected(path: &str) -> bool {
 pub(crate) fn is_policy(path: &Path) -> bool {
     let names: Vec<String> = path.components().map(|part| names::folded(part.as_os_str())).collect();
     names::is_policy(&names)
+}
+
+/// A path without `.` and `..`, by its letters.
+pub(crate) fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+    }
+    plain
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@
 use std::{
     ffi::OsString,
     fs,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
+
+use crate::protected::plain;
 
 use super::{
     GitPaths, MAX_BYTES,
@@ -235,19 +237,6 @@ fn lines(bytes: &[u8]) -> Vec<Entry> {
         }
     }
     entries
-}
-
-/// A path without `.` and `..`, by its letters.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
-        }
-    }
-    plain
 }
 
 #[cfg(test)]
