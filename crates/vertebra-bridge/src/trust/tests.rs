@@ -323,6 +323,22 @@ fn merged(managed: &str, user: &str, project: &str) -> (Settings, Option<String>
     (own.merge([project.settings]).0, missing)
 }
 
+#[test]
+fn the_sandbox_is_the_administrators_to_decide_if_their_file_says_so_or_is_broken() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("managed.toml");
+    for (text, network, write) in [
+        ("", false, false),
+        ("[sandbox]\nnetwork = \"off\"\n", true, false),
+        ("[sandbox]\nwrite = [\"/srv\"]\n", false, true),
+        ("[sandbox]\nnetwrok = \"off\"\n", true, true),
+    ] {
+        fs::write(&path, text).expect("written");
+        let fixed = Own::read(&path, None).fixed();
+        assert_eq!((fixed.network, fixed.write), (network, write), "{text}");
+    }
+}
+
 /// All that one level could widen.
 const WIDE: &str = r#"
 [permissions]
