@@ -12,6 +12,7 @@ mod loads;
 mod own;
 mod programs;
 mod project;
+mod record;
 mod remains;
 mod scan;
 mod scripts;
