@@ -443,11 +443,27 @@ mod tests {
 
     #[test]
     fn many_patterns_at_once_match_what_each_of_them_matches() {
-        let texts = ["src/**", "*.rs", ".env", "**/.env", "/etc/**", "~/.ssh", "a\\*b", "docs/", "s?c/*.txt", "**", "~"];
+        let texts =
+            ["src/**", "*.rs", ".env", "**/.env", "/etc/**", "~/.ssh", "a\\*b", "docs/", "s?c/*.txt", "**", "~"];
         let paths = [
-            "/repo", "/repo/src", "/repo/src/a/b.rs", "/repo/x.rs", "/other/x.rs", "/repo/.env", "/srv/.env", "/srv/.env/x",
-            "/etc/passwd", "/etcetera", "/home/me/.ssh/id", "/home/you/.ssh/id", "/repo/a*b", "/repo/axb", "/repo/docs/x",
-            "/repo/sac/y.txt", "/home/me", "/",
+            "/repo",
+            "/repo/src",
+            "/repo/src/a/b.rs",
+            "/repo/x.rs",
+            "/other/x.rs",
+            "/repo/.env",
+            "/srv/.env",
+            "/srv/.env/x",
+            "/etc/passwd",
+            "/etcetera",
+            "/home/me/.ssh/id",
+            "/home/you/.ssh/id",
+            "/repo/a*b",
+            "/repo/axb",
+            "/repo/docs/x",
+            "/repo/sac/y.txt",
+            "/home/me",
+            "/",
         ];
         let patterns: Vec<PathPattern> =
             texts.iter().map(|text| PathPattern::new("Read", text).unwrap_or_else(|_| panic!("{text}"))).collect();

@@ -178,7 +178,8 @@ fn found(rules: &[Arc<Rule>], compiled: &Compiled, base: &Base) -> DeniedReads {
     }
     reading.look_outside(&compiled.distant, base);
     let mut paths = reading.paths;
-    let refused = |path: &Path| patterns(rules, is_reading).any(|(_, pattern)| pattern.refuses(&path.to_string_lossy(), base));
+    let refused =
+        |path: &Path| patterns(rules, is_reading).any(|(_, pattern)| pattern.refuses(&path.to_string_lossy(), base));
     for (before, now) in former::moved() {
         if refused(&before) && !paths.contains(&now) {
             paths.push(now);
