@@ -7,6 +7,13 @@ _python_hook() {
     trusted
 }
 
+# A hook that a person trusts without consent to what cannot be known, if it can be: `_hook INTERPRETER FILE TEXT`
+_hook() {
+    mkdir -p .vertebra/hooks; printf "$3" > ".vertebra/hooks/$2"
+    guard "[\"$1\", \".vertebra/hooks/$2\"]"
+    is_control || vertebra trust --yes > /dev/null 2>&1
+}
+
 # A json.py beside a Python hook
 python_module_beside() {
     _python_hook
@@ -175,9 +182,7 @@ python_path_in_first_line() {
 # The first line of a Perl hook names a folder of modules
 perl_folder_in_first_line() {
     lacks perl && return
-    mkdir -p .vertebra/hooks; printf '#!/usr/bin/perl -I.\nuse Helper;\n' > .vertebra/hooks/check.pl
-    guard '["perl", ".vertebra/hooks/check.pl"]'
-    is_control || vertebra trust --yes > /dev/null 2>&1
+    _hook perl check.pl '#!/usr/bin/perl -I.\nuse Helper;\n'
     agent "echo 'open(F, q{>}, q{$MARK}); 1;' > Helper.pm"
     hook_runs 'perl .vertebra/hooks/check.pl'
     broken_if_marked
@@ -185,10 +190,8 @@ perl_folder_in_first_line() {
 
 # A shell hook sets PYTHONPATH for a script beside it
 python_path_in_script() {
-    mkdir -p .vertebra/hooks; printf 'export PYTHONPATH=.\npython3 "$(dirname "$0")/x.py"\n' > .vertebra/hooks/check.sh
-    echo 'import helper' > .vertebra/hooks/x.py
-    guard '["sh", ".vertebra/hooks/check.sh"]'
-    is_control || vertebra trust --yes > /dev/null 2>&1
+    mkdir -p .vertebra/hooks; echo 'import helper' > .vertebra/hooks/x.py
+    _hook sh check.sh 'export PYTHONPATH=.\npython3 "$(dirname "$0")/x.py"\n'
     agent "echo 'open(\"$MARK\", \"w\")' > helper.py"
     hook_runs 'sh .vertebra/hooks/check.sh'
     broken_if_marked
@@ -196,9 +199,7 @@ python_path_in_script() {
 
 # A shell hook reads the commands that it runs
 commands_that_are_read() {
-    mkdir -p .vertebra/hooks; printf 'eval "$(cat rules.txt)"; sh < rules.txt; cat rules.txt | sh\n' > .vertebra/hooks/check.sh
-    guard '["sh", ".vertebra/hooks/check.sh"]'
-    is_control || vertebra trust --yes > /dev/null 2>&1
+    _hook sh check.sh 'eval "$(cat rules.txt)"; sh < rules.txt; cat rules.txt | sh\n'
     agent "echo 'touch $MARK' > rules.txt"
     hook_runs 'sh .vertebra/hooks/check.sh'
     broken_if_marked
@@ -206,9 +207,118 @@ commands_that_are_read() {
 
 # A shell hook looks for programs in the project
 path_in_script() {
-    mkdir -p .vertebra/hooks; printf 'PATH=.:$PATH\ncheck-it\n' > .vertebra/hooks/check.sh
-    guard '["sh", ".vertebra/hooks/check.sh"]'
-    is_control || vertebra trust --yes > /dev/null 2>&1
+    _hook sh check.sh 'PATH=.:$PATH\ncheck-it\n'
+    agent "printf '#!/bin/sh\ntouch $MARK\n' > check-it; chmod +x check-it"
+    hook_runs 'sh .vertebra/hooks/check.sh'
+    broken_if_marked
+}
+
+# A Python hook puts the working folder on its search path, as an empty text
+python_empty_entry() {
+    _hook python3 check.py 'import sys\nsys.path.insert(0, "")\nimport json\n'
+    agent "echo 'open(\"$MARK\", \"w\")' > json.py"
+    hook_runs 'python3 .vertebra/hooks/check.py'
+    broken_if_marked
+}
+
+# A Python hook puts the working folder on its search path, as os.getcwd()
+python_working_folder() {
+    touch helper.py
+    _hook python3 check.py 'import os, sys\nhere = os.getcwd()\nsys.path[:0] = [here]\nimport helper\n'
+    agent "echo 'open(\"$MARK\", \"w\")' > helper.py"
+    hook_runs 'python3 .vertebra/hooks/check.py'
+    broken_if_marked
+}
+
+# A Python hook runs a file of the project
+python_runs_work_file() {
+    touch rules.py
+    _hook python3 check.py 'import os\nexec(open(os.path.join(os.environ.get("CLAUDE_PROJECT_DIR", "."), "rules.py")).read())\n'
+    agent "echo 'open(\"$MARK\", \"w\")' > rules.py"
+    hook_runs 'python3 .vertebra/hooks/check.py'
+    broken_if_marked
+}
+
+# A Python hook starts a build tool
+python_starts_make() {
+    lacks make && return
+    _hook python3 check.py 'import subprocess\nsubprocess.run(["make", "-s", "lint"])\n'
+    agent "printf 'lint:\n\ttouch $MARK\n' > Makefile"
+    hook_runs 'python3 .vertebra/hooks/check.py'
+    broken_if_marked
+}
+
+# A Node hook requires a file of the working folder
+node_requires_work_file() {
+    lacks node && return
+    _hook node check.js 'try { require(process.cwd() + "/rules.js") } catch {}\nprocess.stdin.resume()\n'
+    agent "echo 'require(\"fs\").writeFileSync(\"$MARK\", \"\")' > rules.js"
+    hook_runs 'node .vertebra/hooks/check.js'
+    broken_if_marked
+}
+
+# A Node hook imports a file of the working folder
+node_imports_work_file() {
+    lacks node && return
+    touch rules.mjs
+    _hook node check.mjs 'import path from "node:path"\nconst file = path.resolve("rules.mjs")\nawait import(file)\n'
+    agent "echo 'import fs from \"fs\"; fs.writeFileSync(\"$MARK\", \"\")' > rules.mjs"
+    hook_runs 'node .vertebra/hooks/check.mjs'
+    broken_if_marked
+}
+
+# A Node hook looks for modules in the working folder
+node_module_paths() {
+    lacks node && return
+    _hook node check.js 'module.paths.push(process.cwd() + "/lib")\ntry { require("rules") } catch {}\nprocess.stdin.resume()\n'
+    agent "mkdir -p lib/rules; echo 'require(\"fs\").writeFileSync(\"$MARK\", \"\")' > lib/rules/index.js"
+    hook_runs 'node .vertebra/hooks/check.js'
+    broken_if_marked
+}
+
+# A Ruby hook puts the working folder on its search path
+ruby_working_folder() {
+    lacks ruby && return
+    touch rules.rb
+    _hook ruby check.rb '$:.unshift "."\nrequire "rules"\n'
+    agent "echo 'File.write(\"$MARK\", \"\")' > rules.rb"
+    hook_runs 'ruby .vertebra/hooks/check.rb'
+    broken_if_marked
+}
+
+# A Perl hook puts the working folder on its search path
+perl_working_folder() {
+    lacks perl && return
+    echo '1;' > Rules.pm
+    _hook perl check.pl 'use lib ".";\nuse Rules;\n'
+    agent "echo 'open(F, q{>}, q{$MARK}); 1;' > Rules.pm"
+    hook_runs 'perl .vertebra/hooks/check.pl'
+    broken_if_marked
+}
+
+# A Perl hook runs a file of the project
+perl_runs_work_file() {
+    lacks perl && return
+    _hook perl check.pl 'my $f = "rules.pl";\ndo "./$f";\n'
+    agent "echo 'open(F, q{>}, q{$MARK}); 1;' > rules.pl"
+    hook_runs 'perl .vertebra/hooks/check.pl'
+    broken_if_marked
+}
+
+# A shell hook sources a file of the working folder, through a variable
+shell_source_by_variable() {
+    touch lib.sh
+    _hook sh check.sh 'cat > /dev/null\nd=$(pwd)\n. "$d/lib.sh"\n'
+    agent "echo 'touch $MARK' > lib.sh"
+    hook_runs 'sh .vertebra/hooks/check.sh'
+    broken_if_marked
+}
+
+# A shell hook starts a program of the project, through git
+shell_program_by_git() {
+    repository
+    printf '#!/bin/sh\n' > check-it; chmod +x check-it
+    _hook sh check.sh 'cat > /dev/null\n"$(git rev-parse --show-toplevel)/check-it"\n'
     agent "printf '#!/bin/sh\ntouch $MARK\n' > check-it; chmod +x check-it"
     hook_runs 'sh .vertebra/hooks/check.sh'
     broken_if_marked

@@ -376,3 +376,16 @@ deep_hard_link() {
     (cd a/b/c && git status) > /dev/null 2>&1
     broken_if_marked
 }
+
+# Without a sandbox, commands that change what the configuration of git names
+configured_targets_without_sandbox() {
+    repository; mkdir -p ci/hooks tools
+    touch tools/watch tools/clean tools/conv tools/alias.sh more.inc
+    git config core.hooksPath ci/hooks; git config core.fsmonitor tools/watch; git config include.path ../more.inc
+    git config filter.x.clean 'tools/clean %f'; git config diff.x.textconv ./tools/conv; git config alias.go '!sh tools/alias.sh'
+    for command in 'echo x > ci/hooks/pre-commit' 'echo x >> tools/watch' 'cp a more.inc' 'cp x/more.inc .' 'mv x/clean tools' \
+        'sed -i s/a/b/ tools/conv' 'cd tools && tee alias.sh' 'ln -sf ../x ci/hooks/pre-push' 'mv ci ci2'; do
+        [ "$(judged "$command")" = allow ] && passed=$command
+    done
+    broken_if test -n "${passed:-}"
+}

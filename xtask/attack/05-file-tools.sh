@@ -1,50 +1,53 @@
 # Point 5: Open, then judge. A link that is exchanged meanwhile leads past no deny rule.
 
+# Exchanges a link between two targets until `_settle`: `_swap LINK TARGET OTHER`
+_swap() {
+    while :; do
+        ln -sfn "$2" "$ROOT/l" && mv -fT "$ROOT/l" "$1"
+        ln -sfn "$3" "$ROOT/l" && mv -fT "$ROOT/l" "$1"
+    done 2> /dev/null &
+    swapper=$!
+    AGENT_OPTIONS+=(--max-steps 200)
+}
+
+_settle() { kill $swapper; wait $swapper 2> /dev/null; }
+
+# Makes a call eighty times in one run: `_eighty TOOL ARGUMENTS CONTROL`
+_eighty() {
+    if is_control; then
+        for _ in $(seq 80); do bash -c "$3" >> "$LOG" 2> /dev/null; done
+        return
+    fi
+    for _ in $(seq 80); do printf '{"call": {"tool": "%s", "args": %s}}\n' "$1" "$2"; done > "$ROOT/script.jsonl"
+    play "${AGENT_OPTIONS[@]}"
+}
+
 # A link is exchanged while read_file reads it, eighty times
 read_file_under_a_race() {
     echo "$SECRET" > secret.txt; echo harmless > open.txt; ln -s open.txt link.txt
-    AGENT_OPTIONS+=(--deny 'Read(secret.txt)' --max-steps 200)
-    while :; do ln -sfn secret.txt "$ROOT/l" && mv -fT "$ROOT/l" link.txt; ln -sfn open.txt "$ROOT/l" && mv -fT "$ROOT/l" link.txt; done 2> /dev/null &
-    swapper=$!
-    if is_control; then
-        for _ in $(seq 80); do cat link.txt >> "$LOG" 2> /dev/null; done
-    else
-        for _ in $(seq 80); do echo '{"call": {"tool": "read_file", "args": {"path": "link.txt"}}}'; done > "$ROOT/script.jsonl"
-        play "${AGENT_OPTIONS[@]}"
-    fi
-    kill $swapper; wait $swapper 2> /dev/null
+    AGENT_OPTIONS+=(--deny 'Read(secret.txt)')
+    _swap link.txt secret.txt open.txt
+    _eighty read_file '{"path": "link.txt"}' 'cat link.txt'
+    _settle
     broken_if_leaked
 }
 
 # A folder is exchanged with a link while read_file reads below it, eighty times
 read_file_under_a_folder_race() {
     mkdir private public; echo "$SECRET" > private/f; echo harmless > public/f; ln -s public way
-    AGENT_OPTIONS+=(--deny 'Read(private/**)' --max-steps 200)
-    while :; do ln -sfn private "$ROOT/l" && mv -fT "$ROOT/l" way; ln -sfn public "$ROOT/l" && mv -fT "$ROOT/l" way; done 2> /dev/null &
-    swapper=$!
-    if is_control; then
-        for _ in $(seq 80); do cat way/f >> "$LOG" 2> /dev/null; done
-    else
-        for _ in $(seq 80); do echo '{"call": {"tool": "read_file", "args": {"path": "way/f"}}}'; done > "$ROOT/script.jsonl"
-        play "${AGENT_OPTIONS[@]}"
-    fi
-    kill $swapper; wait $swapper 2> /dev/null
+    AGENT_OPTIONS+=(--deny 'Read(private/**)')
+    _swap way private public
+    _eighty read_file '{"path": "way/f"}' 'cat way/f'
+    _settle
     broken_if_leaked
 }
 
 # A folder is exchanged with a link while write_file writes below it, eighty times
 write_file_under_a_folder_race() {
     mkdir public; ln -s public way
-    AGENT_OPTIONS+=(--max-steps 200)
-    while :; do ln -sfn "$OUTSIDE" "$ROOT/l" && mv -fT "$ROOT/l" way; ln -sfn public "$ROOT/l" && mv -fT "$ROOT/l" way; done 2> /dev/null &
-    swapper=$!
-    if is_control; then
-        for _ in $(seq 80); do echo x > way/MARK; done 2> /dev/null
-    else
-        for n in $(seq 80); do echo "{\"call\": {\"tool\": \"write_file\", \"args\": {\"path\": \"way/MARK\", \"content\": \"$n\"}}}"; done > "$ROOT/script.jsonl"
-        play "${AGENT_OPTIONS[@]}"
-    fi
-    kill $swapper; wait $swapper 2> /dev/null
+    _swap way "$OUTSIDE" public
+    _eighty write_file '{"path": "way/MARK", "content": "x"}' 'echo x > way/MARK'
+    _settle
     broken_if_marked
 }
 
@@ -85,16 +88,9 @@ read_file_through_a_hard_link() {
 asked_file_under_a_race() {
     echo "$SECRET" > secret.txt; echo harmless > open.txt; ln -s open.txt link.txt
     printf '[permissions]\nask = ["Read(secret.txt)"]\n' > vertebra.toml; trusted
-    AGENT_OPTIONS+=(--max-steps 200)
-    while :; do ln -sfn secret.txt "$ROOT/l" && mv -fT "$ROOT/l" link.txt; ln -sfn open.txt "$ROOT/l" && mv -fT "$ROOT/l" link.txt; done 2> /dev/null &
-    swapper=$!
-    if is_control; then
-        for _ in $(seq 80); do cat link.txt >> "$LOG" 2> /dev/null; done
-    else
-        for _ in $(seq 80); do echo '{"call": {"tool": "read_file", "args": {"path": "link.txt"}}}'; done > "$ROOT/script.jsonl"
-        play "${AGENT_OPTIONS[@]}"
-    fi
-    kill $swapper; wait $swapper 2> /dev/null
+    _swap link.txt secret.txt open.txt
+    _eighty read_file '{"path": "link.txt"}' 'cat link.txt'
+    _settle
     broken_if_leaked
 }
 

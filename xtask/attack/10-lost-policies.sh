@@ -67,6 +67,111 @@ state_folder_elsewhere() {
     broken_if _passes
 }
 
+# Both records of trust are cut to nothing
+records_cut() {
+    _policy; mkdir -p "$HOME/.local/state/vertebra" "$HOME/.config/vertebra"
+    : > "$HOME/.local/state/vertebra/trust.json"; : > "$HOME/.config/vertebra/expected.json"
+    broken_if _passes
+}
+
+_empty_record() { mkdir -p "$(dirname "$1")"; printf '{"version": 1, "folders": {}}\n' > "$1"; }
+
+# Both records of trust are replaced by valid, empty ones
+records_replaced_by_empty_ones() {
+    _policy; _empty_record "$HOME/.local/state/vertebra/trust.json"; _empty_record "$HOME/.config/vertebra/expected.json"
+    broken_if _passes
+}
+
+# The records of trust are replaced by those of another home
+records_replaced_by_those_of_another_home() {
+    mkdir -p "$ROOT/h2/.local/state/vertebra" "$ROOT/p2" "$HOME/.local/state/vertebra"; echo x > "$ROOT/p2/AGENTS.md"
+    _empty_record "$ROOT/h2/.local/state/vertebra/trust.json"
+    is_control || { rm -r "$ROOT/h2"; HOME=$ROOT/h2 vertebra trust --yes -C "$ROOT/p2" > /dev/null || exit 2; }
+    _policy
+    cp "$ROOT/h2/.local/state/vertebra/trust.json" "$HOME/.local/state/vertebra/"
+    rm -f "$HOME/.config/vertebra/expected.json"
+    broken_if _passes
+}
+
+# The folder is taken out of both records of trust
+folder_taken_out_of_the_records() {
+    lacks python3 && return
+    _policy
+    for file in "$HOME/.local/state/vertebra/trust.json" "$HOME/.config/vertebra/expected.json"; do
+        [ -e "$file" ] && python3 - "$file" << 'EOF'
+import json, sys
+file = json.load(open(sys.argv[1]))
+for part in (file, file.get("record", {})):
+    if "folders" in part:
+        part["folders"] = {}
+json.dump(file, open(sys.argv[1], "w"))
+EOF
+    done
+    broken_if _passes
+}
+
+# One record of trust is deleted and the other one emptied, in an unattended run
+run_after_records_deleted_and_emptied() {
+    _policy; rm -f "$HOME/.local/state/vertebra/trust.json"; _empty_record "$HOME/.config/vertebra/expected.json"
+    broken_if _passes_in_run
+}
+
+# A person's own settings that deny a command, seen by one event
+_own_policy() {
+    mkdir -p "$HOME/.config/vertebra"
+    printf '[permissions]\ndeny = ["Bash(touch *)"]\n' > "$HOME/.config/vertebra/vertebra.toml"
+    is_control || [ "$(verdict 'touch x')" = deny ] || { echo "the settings are not in force"; exit 2; }
+}
+
+# A person's own settings are deleted by another process
+own_settings_deleted() {
+    _own_policy; find "$HOME" -name 'vertebra.t*' -delete
+    broken_if _passes
+}
+
+# A person's own settings are emptied by another process
+own_settings_emptied() {
+    _own_policy; echo '# nothing' > "$HOME/.config/vertebra/vertebra.toml"
+    broken_if _passes
+}
+
+# A person's own settings are replaced by empty lists
+own_settings_with_empty_lists() {
+    _own_policy; printf '[permissions]\ndeny = []\nask = []\n' > "$HOME/.config/vertebra/vertebra.toml"
+    broken_if _passes
+}
+
+# The folder of a person's own settings is moved away
+own_settings_folder_moved() {
+    _own_policy; mv "$HOME/.config" "$HOME/c2"
+    broken_if _passes
+}
+
+# The folder of a person's own settings is elsewhere for the next event
+own_settings_elsewhere() {
+    _own_policy; export XDG_CONFIG_HOME=$ROOT/empty; mkdir -p "$XDG_CONFIG_HOME"
+    broken_if _passes
+}
+
+# An unattended run after a person's own settings were deleted
+run_after_own_settings_deleted() {
+    _own_policy; rm "$HOME/.config/vertebra/vertebra.toml"
+    broken_if _passes_in_run
+}
+
+# A sandboxed command removes a person's own settings by names that it does not spell
+own_settings_unspelled() {
+    mkdir -p "$HOME/.config/vertebra" "$PROJECT/sub"
+    printf '[permissions]\nask = ["Bash(reboot)"]\n' > "$HOME/.config/vertebra/vertebra.toml"
+    agent 'c=con; cd ~/.${c}fig/v*a && rm -f v*.toml' \
+        'find "$HOME" -name "v*.toml" -delete' \
+        'python3 -c "import os; os.truncate(os.path.join(os.environ[\"HOME\"], \".con\" + \"fig/verte\" + \"bra/vertebra.toml\"), 0)"' \
+        'ln -s "$HOME/.config" sub/way; : > sub/way/vertebra/vertebra.toml; mv sub/way/vertebra sub/v2' \
+        'printf "rm -rf %s/.config\n" "$HOME" > s.sh; sh s.sh; mv "$HOME/.config" "$HOME/c2"' \
+        'mkdir -p m; mount --bind m "$HOME/.config/vertebra"'
+    broken_if test ! -s "$HOME/.config/vertebra/vertebra.toml"
+}
+
 # An unattended run after the policy was removed
 run_after_policy_removed() {
     _policy; rm vertebra.toml

@@ -145,3 +145,55 @@ trusts_by_a_copy() {
     cp "$(command -v vertebra)" x
     broken_if _never './x trust --yes'
 }
+
+# Makes a copy of the program that no text in it gives away, as `x` in the project
+_altered_copy() {
+    cp "$(command -v vertebra)" x
+    LC_ALL=C sed -i 's/an agent cannot answer for a person; the person/the agent can answer for the person, the person/' x
+    printf x >> x; chmod +x x
+}
+
+# Leaves a question of an earlier session open
+_open_question() {
+    printf '{"call": {"tool": "bash", "args": {"command": "touch asked"}}}\n{"say": "done"}\n' > "$ROOT/question.jsonl"
+    vertebra run --model "script:$ROOT/question.jsonl" --mode ask --wait 1h -q go > "$ROOT/q.log" 2>&1 < /dev/null
+    [ "$(vertebra sessions questions --json | grep -c call_id)" != 0 ] || { cat "$ROOT/q.log"; exit 2; }
+}
+
+_is_answered() { [ "$(vertebra sessions questions --json | grep -c call_id)" = 0 ]; }
+
+# In the sandbox, an altered copy of the program answers for a person
+altered_copy_answers_in_sandbox() {
+    no_control && return
+    _open_question; _altered_copy
+    agent './x sessions answer last --approve'
+    broken_if _is_answered
+}
+
+# Without a sandbox, an altered copy of the program answers for a person
+altered_copy_answers_without_sandbox() {
+    no_control && return
+    _open_question; _altered_copy
+    mkdir -p "$HOME/.config/vertebra"; printf '[sandbox]\nneed = "off"\n' > "$HOME/.config/vertebra/vertebra.toml"
+    agent './x sessions answer last --approve' 'sh -c "./x sessions answer last --approve; true"' \
+        'python3 -c "import subprocess; subprocess.run([\"./x\", \"sessions\", \"ans\" + \"wer\", \"last\", \"--approve\"])"'
+    broken_if _is_answered
+}
+
+# In the sandbox, an altered copy of the program trusts the folder
+altered_copy_trusts_in_sandbox() {
+    no_control && return
+    printf '[permissions]\nallow = ["Bash(*)"]\n' > vertebra.toml; _altered_copy
+    agent './x trust --yes' "HOME=$HOME XDG_STATE_HOME=$HOME/.local/state ./x trust --yes"
+    broken_if grep -qs "$PROJECT" "$HOME/.local/state/vertebra/trust.json"
+}
+
+# In the sandbox, an altered copy of the program uninstalls the policy
+altered_copy_uninstalls_in_sandbox() {
+    no_control && return
+    mkdir -p "$HOME/.claude"; echo '{}' > "$HOME/.claude/settings.json"
+    vertebra install --host claude-code --user > "$ROOT/i.log" 2>&1 < /dev/null || { cat "$ROOT/i.log"; exit 2; }
+    _altered_copy; strip -o y x 2> /dev/null || cp x y; ln x z
+    agent './x uninstall --host claude-code' './y uninstall --host claude-code' './z uninstall --host claude-code'
+    broken_if test "$(grep -c vertebra "$HOME/.claude/settings.json")" = 0
+}

@@ -127,7 +127,7 @@ fn install_all(options: &Options, out: &mut String) -> anyhow::Result<()> {
         }
     }
     if let Some(store) = world.store().filter(|_| !options.dry_run && options.scope() == Scope::User) {
-        store.begin()?;
+        store.install()?;
     }
     let others = [world.managed.clone(), place.project.join(FILE_NAME)];
     let own = world.user_settings().filter(|own| !own.is_file());

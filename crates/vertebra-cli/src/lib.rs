@@ -5,6 +5,7 @@
 // `println!` panics when its reader is gone: write with `writeln!(stdout)?`, which `told` understands.
 #![warn(clippy::print_stdout)]
 
+mod above;
 mod assembly;
 mod backtest;
 mod bridge;

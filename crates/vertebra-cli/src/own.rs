@@ -182,7 +182,7 @@ fn identity(program: &str, here: &Path) -> Identity {
 }
 
 /// Returns whether a file is a copy of this program, also one of another version.
-fn is_ours(path: &Path) -> bool {
+pub(crate) fn is_ours(path: &Path) -> bool {
     /// The largest program that is searched.
     const MAX_PROGRAM_BYTES: u64 = 1024 * 1024 * 1024;
     /// How much is read at once.

@@ -33,6 +33,8 @@ const EMPTY_FOR: Duration = Duration::from_secs(1);
 pub(crate) struct Stamp {
     path: PathBuf,
     state: Option<State>,
+    /// Whether only this program writes it, and replaces it in one stroke.
+    is_record: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +53,7 @@ impl Stamp {
             written: file.modified().ok(),
             changed: (file.ctime(), file.ctime_nsec()),
         });
-        Self { path, state }
+        Self { path, state, is_record: false }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -60,7 +62,7 @@ impl Stamp {
 
     /// Whether it has just become empty: whoever writes a file in place empties it first.
     pub(crate) fn is_being_written(&self) -> bool {
-        self.state.as_ref().is_some_and(|state| {
+        self.state.as_ref().filter(|_| !self.is_record).is_some_and(|state| {
             let age = state.written.and_then(|written| SystemTime::now().duration_since(written).ok());
             state.bytes == 0 && age.is_none_or(|age| age < EMPTY_FOR)
         })
@@ -74,13 +76,13 @@ impl Files {
         let claude = CLAUDE.iter().filter_map(|name| project_file(&self.folder, name));
         let store = self.store.iter().flat_map(Store::files);
         let own = std::iter::once(self.managed.clone()).chain(self.user.clone());
-        let paths = own.chain(store).chain(project).chain(claude);
-        paths.map(Stamp::of).collect()
+        let records = store.map(|path| Stamp { is_record: true, ..Stamp::of(path) });
+        own.chain(project).chain(claude).map(Stamp::of).chain(records).collect()
     }
 
     /// The managed level and the user's.
     pub(super) fn own(&self) -> Own {
-        Own::read(&self.managed, self.user.as_deref())
+        Own::read(&self.managed, self.user.as_deref(), self.store.as_ref())
     }
 
     /// The standing of a policy together with Claude Code's settings of the project, which are part of it in our own agent.

@@ -33,6 +33,13 @@ pub struct Salvaged {
     pub errors: Vec<SettingsError>,
 }
 
+impl Salvaged {
+    /// Returns whether the file is missing, empty, or has nothing but comments and empty lists.
+    pub(crate) fn sets_nothing(&self) -> bool {
+        self.errors.is_empty() && self.settings == Settings::default()
+    }
+}
+
 /// Reads as much of a text as possible. Use it where [`parse`](super::parse) failed, to keep in force what refuses something.
 pub fn salvage(text: &str, level: Level, place: &str) -> Salvaged {
     let text = &*beginning(text);

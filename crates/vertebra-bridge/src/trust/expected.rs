@@ -6,20 +6,16 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{self, Read as _},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::kept::{keep, open};
+use super::{TrustError, record::Record};
 
 /// The name of the file.
 const FILE: &str = "expected.json";
-
-/// How large it may be.
-const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Where it is remembered which policies are expected.
 #[derive(Debug, Clone)]
@@ -40,13 +36,6 @@ pub(super) struct Place {
 /// All folders with a policy.
 pub(super) type Places = BTreeMap<String, Place>;
 
-#[derive(Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Content {
-    version: u32,
-    folders: Places,
-}
-
 impl Expected {
     pub(super) fn in_folder(folder: &Path) -> Self {
         Self { path: folder.join(FILE) }
@@ -57,32 +46,32 @@ impl Expected {
         &self.path
     }
 
-    pub(super) fn read(&self) -> io::Result<Places> {
-        let Some(file) = open(&self.path)? else { return Ok(Places::new()) };
-        let mut text = String::new();
-        file.take(MAX_BYTES).read_to_string(&mut text)?;
-        let content: Content = serde_json::from_str(&text).map_err(io::Error::other)?;
-        Ok(content.folders)
+    pub(super) fn read(&self) -> Result<Record<Place>, TrustError> {
+        Record::read(&self.path)
     }
 
-    /// Makes the file, if it is missing.
-    pub(super) fn begin(&self) -> io::Result<()> {
-        if self.path.exists() { Ok(()) } else { keep(&self.path, &Content { version: 1, folders: Places::new() }) }
+    /// Changes the record. One that somebody damaged is replaced.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Record<Place>)) -> Result<(), TrustError> {
+        let mut record = Record::read_or_new(&self.path)?;
+        change(&mut record);
+        record.keep(&self.path)
     }
 
     /// Remembers a folder with these settings, or forgets it if there are none.
-    pub(super) fn note(&self, root: &Path, settings: Vec<String>) -> io::Result<()> {
+    pub(super) fn note(&self, root: &Path, settings: Vec<String>) -> Result<(), TrustError> {
         let Some(name) = root.to_str() else { return Ok(()) };
-        let mut folders = self.read()?;
-        if settings.is_empty() {
-            if folders.remove(name).is_none() {
-                return Ok(());
-            }
-        } else {
-            let about = fs::metadata(root)?;
-            folders.insert(name.to_owned(), Place { device: about.dev(), inode: about.ino(), settings });
+        let is_settled = settings.is_empty() && self.read().is_ok_and(|record| !record.folders.contains_key(name));
+        if is_settled {
+            return Ok(());
         }
-        keep(&self.path, &Content { version: 1, folders })
+        let about = fs::metadata(root);
+        self.change(|record| {
+            drop(record.folders.remove(name));
+            if let Some(about) = about.ok().filter(|_| !settings.is_empty()) {
+                let place = Place { device: about.dev(), inode: about.ino(), settings };
+                record.folders.insert(name.to_owned(), place);
+            }
+        })
     }
 }
 

@@ -5,9 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use vertebra_kit::plain;
+
 use super::{
     programs::{Interpreter, Known, is_loading, known},
-    scripts::plain,
     shell::{Shell, Simple, Word},
 };
 use crate::settings::Words;

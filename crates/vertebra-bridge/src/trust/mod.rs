@@ -4,6 +4,7 @@
 //! request or reaches a model before a person trusts it. Trust covers exactly the bytes that the person was shown: each file,
 //! and each script that a hook names, is recorded with the hash of its content, so a change to one of them asks again.
 
+mod code;
 mod expected;
 mod folder;
 mod hooks;
@@ -11,6 +12,7 @@ mod loads;
 mod own;
 mod programs;
 mod project;
+mod record;
 mod remains;
 mod scan;
 mod scripts;

@@ -4,10 +4,16 @@ use std::path::Path;
 
 use vertebra_kit::bash::sandbox::Fixed;
 
-use super::remains::{By, refuses, refusing, unreadable};
-use crate::settings::{
-    AboutHooks, InstructionSettings, JournalSettings, Level, McpSettings, Mode, Need, Network, PermissionSettings,
-    Salvaged, SandboxSettings, Settings, SettingsError, merge, salvage_file,
+use super::{
+    Store,
+    remains::{By, refuses, refusing, unreadable},
+};
+use crate::{
+    settings::{
+        AboutHooks, InstructionSettings, JournalSettings, Level, McpSettings, Mode, Need, Network, PermissionSettings,
+        Salvaged, SandboxSettings, Settings, SettingsError, merge, salvage, salvage_file,
+    },
+    shown,
 };
 
 /// How many errors are reported one by one.
@@ -18,23 +24,53 @@ const MAX_ERRORS: usize = 10;
 /// If a file is not whole, what it refuses and what it chooses (the model, limits, instructions) still counts, and nothing
 /// that would allow more than by default. If the managed file is not whole, the same holds for every other level: the bound
 /// that the administrator set may be the part that is missing.
+///
+/// If the user's file set something when it was last read, and is deleted or sets nothing now, what it refused stays in force.
 #[derive(Debug, Default)]
 pub struct Own {
     managed: Salvaged,
     user: Salvaged,
+    /// Why the user's settings are those of an earlier time, if they are.
+    lost: Option<String>,
 }
 
 impl Own {
-    /// Reads the managed file and the user's file. A missing file sets nothing.
-    pub fn read(managed: &Path, user: Option<&Path>) -> Self {
-        let user = user.map(|path| salvage_file(path, Level::User)).unwrap_or_default();
-        Self { managed: salvage_file(managed, Level::Managed), user }
+    /// Reads the managed file and the user's file. A missing file sets nothing. The store tells whether the user's file set
+    /// something before.
+    pub fn read(managed: &Path, user: Option<&Path>, store: Option<&Store>) -> Self {
+        let managed = salvage_file(managed, Level::Managed);
+        let Some(path) = user else { return Self { managed, ..Self::default() } };
+        let user = salvage_file(path, Level::User);
+        let before = store.filter(|_| user.sets_nothing()).and_then(Store::own_settings);
+        let Some(before) = before else { return Self { managed, user, lost: None } };
+        let place = shown(&path.to_string_lossy());
+        let settings = refusing(&salvage(&before, Level::User, &place).settings, By::Trusted);
+        let lost = format!(
+            "your settings {place} were deleted or emptied. What they refused stays in force, and calls that change \
+             something need your approval. Restore them, or run `vertebra trust` to go on without them"
+        );
+        Self { managed, user: Salvaged { settings, errors: Vec::new() }, lost: Some(lost) }
+    }
+
+    /// Remembers what the user's file says, if it sets something, so that its loss is noticed.
+    pub fn remember(&self, user: &Path, store: &Store) {
+        if self.lost.is_some() || !self.user.errors.is_empty() || self.user.sets_nothing() {
+            return;
+        }
+        if let Ok(text) = std::fs::read_to_string(user) {
+            store.remember_own_settings(&text);
+        }
+    }
+
+    /// Returns whether a file cannot be read as a whole.
+    pub fn is_broken(&self) -> bool {
+        self.errors().next().is_some()
     }
 
     /// Returns why calls that may change something need a person's approval, if a file is not whole.
     pub fn missing(&self) -> Option<String> {
         let mut errors = self.errors();
-        let first = errors.next()?;
+        let Some(first) = errors.next() else { return self.lost.clone() };
         let more = match errors.count() {
             0 => String::new(),
             more => format!("\n(errors after this one: {more})"),
@@ -45,6 +81,9 @@ impl Own {
     /// Returns what to tell a person about files that are not whole: all errors, as far as they are few.
     pub fn warnings(&self) -> Vec<String> {
         let Some(missing) = self.missing() else { return Vec::new() };
+        if !self.is_broken() {
+            return vec![missing];
+        }
         let what = if self.managed.errors.is_empty() {
             "until your settings are fixed, rules that allow something, and what could not be read, do not count"
         } else {
@@ -56,7 +95,7 @@ impl Own {
 
     /// Returns the managed settings and the user's, or the first error.
     pub fn whole(self) -> Result<(Settings, Settings), SettingsError> {
-        let Self { managed, user } = self;
+        let Self { managed, user, lost: _ } = self;
         match user.errors.into_iter().chain(managed.errors).next() {
             Some(error) => Err(error),
             None => Ok((managed.settings, user.settings)),
@@ -75,7 +114,7 @@ impl Own {
 
     /// Merges them with more specific levels, the most specific last. Returns what [`merge`] does.
     pub fn merge(self, others: impl IntoIterator<Item = Settings>) -> (Settings, Vec<String>) {
-        let Self { managed, user } = self;
+        let Self { managed, user, lost: _ } = self;
         let levels = |user: Settings| std::iter::once(user).chain(others);
         match (managed.errors.is_empty(), user.errors.is_empty()) {
             (true, true) => merge(managed.settings, levels(user.settings)),

@@ -1,18 +1,34 @@
-//! Reads the shell scripts of a hook folder for what they load from outside it.
+//! Reads the scripts of a hook folder for what they load from outside it: shell scripts here, other languages in `code`.
 //!
 //! A person reviews these scripts before they trust them. This points at the lines that make the review worthless: a script
 //! that starts a build tool, or sources a work file, runs whatever an agent writes there.
 
 use std::path::Path;
 
+use vertebra_kit::plain;
+
 use super::{
+    code,
     loads::PROJECT,
     programs::{Interpreter, Known, is_loading, known},
-    scripts::plain,
     shell::{Shell, Word},
 };
 
-/// Returns what a script loads from the project outside its folder. A file that is not a shell script is not read.
+/// How many steps a variable is followed.
+const MAX_STEPS: usize = 4;
+
+/// A text of shell commands, in a script of a hook folder.
+#[derive(Clone, Copy)]
+struct Script<'s> {
+    /// The folder of the script.
+    folder: &'s Path,
+    /// The project's root.
+    root: &'s Path,
+    /// What the places of words refer to.
+    text: &'s str,
+}
+
+/// Returns what a script loads from the project outside its folder.
 pub(super) fn reported(folder: &Path, name: &Path, bytes: &[u8], root: &Path) -> Vec<String> {
     let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
     let first = text.lines().next().filter(|line| line.starts_with("#!")).unwrap_or_default();
@@ -23,15 +39,23 @@ pub(super) fn reported(folder: &Path, name: &Path, bytes: &[u8], root: &Path) ->
     }
     let of_first = first.trim_start_matches("#!").split(['/', ' ', '\t']).any(is_shell);
     let of_name = name.extension().is_some_and(|end| end == "sh" || end == "bash" || end == "zsh");
-    if !(of_first || first.is_empty() && of_name) {
-        return Vec::new();
-    }
     let value = |variable: &str| {
         let of_project = PROJECT.contains(&variable) || variable == "PWD";
         of_project.then(|| root.to_string_lossy().into_owned())
     };
+    let line = |text: &str| of_text(Script { folder, root, text }, &value, 0);
+    let command = |words: &[Word]| match code(words) {
+        Some(Code::Known(inner)) => line(&inner).into_iter().next(),
+        Some(Code::Unknown) => None,
+        None => loads(words, Script { folder, root, text: "" }, Unknown::Passes),
+    };
+    let reasons = if of_first || first.is_empty() && of_name {
+        line(text)
+    } else {
+        code::reported(name, text, root, &command, &line)
+    };
     let mut found = Vec::new();
-    for why in of_text(text, &value, folder, root, 0) {
+    for why in reasons {
         let why = format!("{shown} {why}");
         if !found.contains(&why) {
             found.push(why);
@@ -41,13 +65,8 @@ pub(super) fn reported(folder: &Path, name: &Path, bytes: &[u8], root: &Path) ->
 }
 
 /// Returns what the commands of a text load, if that is outside the folder.
-fn of_text(
-    text: &str,
-    value: &dyn Fn(&str) -> Option<String>,
-    folder: &Path,
-    root: &Path,
-    depth: usize,
-) -> Vec<String> {
+fn of_text(script: Script<'_>, value: &dyn Fn(&str) -> Option<String>, depth: usize) -> Vec<String> {
+    let Script { root, text, .. } = script;
     if depth == MAX_DEPTH {
         return vec!["nests commands too deeply to be read".to_owned()];
     }
@@ -60,9 +79,9 @@ fn of_text(
         let is_export = matches!(exports, Some("export" | "declare" | "typeset" | "readonly" | "local"));
         found.extend(by_hand.chain(exported.filter(|_| is_export)).filter(|name| is_loading(name)).map(sets));
         match code(&command.words) {
-            Some(Code::Known(inner)) => found.extend(of_text(&inner, value, folder, root, depth + 1)),
+            Some(Code::Known(inner)) => found.extend(of_text(Script { text: &inner, ..script }, value, depth + 1)),
             Some(Code::Unknown) => found.push("runs a text that is known only when it runs".to_owned()),
-            None => found.extend(loads(&command.words, folder, root, Unknown::Passes)),
+            None => found.extend(loads(&command.words, script, Unknown::Passes)),
         }
     }
     let paths = text.match_indices("PATH=").filter(|(at, _)| {
@@ -154,7 +173,7 @@ fn of_first_line(line: &str, folder: &Path, root: &Path) -> Option<String> {
     }
     // The script is the operand of its interpreter.
     words.push(Word { range: 0..0, text: None });
-    loads(&words, folder, root, Unknown::Loads)
+    loads(&words, Script { folder, root, text: "" }, Unknown::Loads)
 }
 
 fn is_shell(name: &str) -> bool {
@@ -162,9 +181,12 @@ fn is_shell(name: &str) -> bool {
 }
 
 /// Returns what a command of a script loads, if that is outside the folder.
-fn loads(words: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option<String> {
+fn loads(words: &[Word], script: Script<'_>, unknown: Unknown) -> Option<String> {
+    let Script { folder, root, .. } = script;
     let (word, rest) = words.split_first()?;
-    let name = word.text.as_deref()?;
+    let Some(name) = word.text.as_deref() else {
+        return script.is_elsewhere(word).then(|| "runs a program that is known only when it runs".to_owned());
+    };
     let base = name.rsplit('/').next().unwrap_or(name);
     let is_other = |text: &str| {
         let path = plain(&root.join(text));
@@ -176,14 +198,22 @@ fn loads(words: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option
     {
         return Some(why);
     }
-    let operand = rest.iter().find(|word| word.text.as_deref().is_none_or(|text| !text.starts_with('-')));
-    let operand = operand.and_then(|word| word.text.as_deref());
+    let given = rest.iter().find(|word| word.text.as_deref().is_none_or(|text| !text.starts_with('-')));
+    let operand = given.and_then(|word| word.text.as_deref());
+    let is_first = || rest.first().zip(given).is_some_and(|(first, given)| std::ptr::eq(first, given));
+    let is_interpreter = matches!(known(base), Known::Interpreter(kind) if kind != Interpreter::Filter);
+    if (matches!(base, "." | "source") || is_interpreter && is_first())
+        && let Some(word) = given.filter(|word| word.text.is_none() && script.is_elsewhere(word))
+    {
+        let raw = crate::shown(script.text.get(word.range.clone()).unwrap_or_default());
+        return Some(format!("runs `{base} {raw}`, a file that is known only when it runs"));
+    }
     let options = || rest.iter().filter_map(|word| word.text.as_deref()).filter(|text| text.starts_with('-'));
     match (base, known(base)) {
         ("." | "source", _) => {
             operand.filter(|text| is_other(text)).map(|text| format!("sources `{}` of the project", crate::shown(text)))
         }
-        ("find", _) => found_by(rest, folder, root, unknown),
+        ("find", _) => found_by(rest, script, unknown),
         (_, Known::Wrapper) | ("xargs" | "parallel" | "sudo" | "doas" | "setsid", _) => {
             let set = |word: &&Word| {
                 let name = word.text.as_deref().and_then(|text| text.split_once('=')).map(|(name, _)| name);
@@ -201,7 +231,7 @@ fn loads(words: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option
             let inner = &rest[inner?..];
             match code(inner) {
                 Some(Code::Unknown) if unknown == Unknown::Passes => Some(format!("runs what `{base}` is given")),
-                _ => loads(inner, folder, root, unknown),
+                _ => loads(inner, script, unknown),
             }
         }
         (_, Known::Open) => Some(format!("starts `{base}`, which loads what it finds in the project")),
@@ -257,8 +287,101 @@ fn loads(words: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option
     }
 }
 
+impl<'s> Script<'s> {
+    /// Returns whether a word that is known only when the script runs may name a file that an agent writes.
+    fn is_elsewhere(self, word: &Word) -> bool {
+        let Some(raw) = self.text.get(word.range.clone()).filter(|raw| !raw.is_empty()) else { return false };
+        if raw.contains('/') || raw.trim_start_matches('"').starts_with("$(") {
+            return !self.is_own(raw, MAX_STEPS);
+        }
+        // A name alone is found on the `PATH`.
+        let name = raw.trim_matches('"').trim_start_matches(['$', '{']).trim_end_matches('}');
+        let names_file = |value: &str| value.contains('/') || value.trim_start_matches('"').starts_with("$(");
+        self.assigned(name).any(|value| names_file(value) && !self.is_own(value, MAX_STEPS))
+    }
+
+    /// Returns whether a word begins with the place of the script itself, or with one that no agent writes.
+    fn is_own(self, raw: &str, steps: usize) -> bool {
+        let raw = raw.trim_start_matches('"');
+        let is_own_place = |text: &str| ["$0", "${0", "BASH_SOURCE", "$ZSH_"].iter().any(|own| text.contains(own));
+        if let Some(inner) = raw.strip_prefix("$(") {
+            let inner = inner[..raw_end(inner, true)].trim();
+            let program = inner.split_whitespace().next().unwrap_or_default();
+            let mut names = inner.split('$').skip(1).map(name_in).filter(|name| !name.is_empty());
+            return match program {
+                "mktemp" => !inner.contains("-p") && !inner.contains("--tmpdir"),
+                "cd" | "dirname" | "readlink" | "realpath" => {
+                    is_own_place(inner) || names.next().is_some_and(|name| self.is_own_variable(name, steps))
+                }
+                _ => false,
+            };
+        }
+        if raw.starts_with("$0")
+            || raw.starts_with("${0")
+            || raw.starts_with("${BASH_SOURCE")
+            || raw.starts_with("$BASH_SOURCE")
+        {
+            return true;
+        }
+        if ["$HOME/", "${HOME}/", "~/"].iter().any(|home| raw.starts_with(home)) {
+            return true;
+        }
+        match raw.strip_prefix('$') {
+            Some(rest) => self.is_own_variable(name_in(rest), steps),
+            None => raw.starts_with('/') && !raw.contains('$') && !plain(Path::new(raw)).starts_with(self.root),
+        }
+    }
+
+    fn is_own_variable(self, name: &str, steps: usize) -> bool {
+        let Some(steps) = steps.checked_sub(1) else { return false };
+        let mut assigned = self.assigned(name).peekable();
+        assigned.peek().is_some() && assigned.all(|value| self.is_own(value, steps))
+    }
+
+    /// Returns what is assigned to a variable.
+    fn assigned<'n>(self, name: &'n str) -> impl Iterator<Item = &'s str> + use<'s, 'n> {
+        let begins =
+            move |at: usize| self.text[..at].chars().next_back().is_none_or(|before| " \t\n;&|({".contains(before));
+        let places = self.text.match_indices(name).filter(move |(at, _)| !name.is_empty() && begins(*at));
+        places.filter_map(move |(at, _)| {
+            let value = self.text[at + name.len()..].strip_prefix('=')?;
+            Some(&value[..raw_end(value, false)])
+        })
+    }
+}
+
+/// Returns the name at the start of what follows a `$`.
+fn name_in(rest: &str) -> &str {
+    let rest = rest.strip_prefix('{').unwrap_or(rest);
+    let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(rest.len());
+    &rest[..end]
+}
+
+/// Returns where a word ends, or what is in a bracket.
+fn raw_end(text: &str, in_bracket: bool) -> usize {
+    let (mut depth, mut quote) = (0_usize, None);
+    let mut letters = text.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match (quote, letter) {
+            (_, '\\') => drop(letters.next()),
+            (Some('\''), '\'') => quote = None,
+            (Some('\''), _) => {}
+            (_, '(') => depth += 1,
+            (_, ')') => match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => return at,
+            },
+            (Some('"'), '"') if depth == 0 => quote = None,
+            (None, '"' | '\'') if depth == 0 => quote = Some(letter),
+            (None, _) if depth == 0 && !in_bracket && (letter.is_whitespace() || ";&|".contains(letter)) => return at,
+            (_, _) => {}
+        }
+    }
+    text.len()
+}
+
 /// Returns what `find` runs, if that is outside the folder.
-fn found_by(rest: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Option<String> {
+fn found_by(rest: &[Word], script: Script<'_>, unknown: Unknown) -> Option<String> {
     let begins =
         rest.iter().position(|word| matches!(word.text.as_deref(), Some("-exec" | "-execdir" | "-ok" | "-okdir")));
     let inner = &rest[begins? + 1..];
@@ -271,7 +394,7 @@ fn found_by(rest: &[Word], folder: &Path, root: &Path, unknown: Unknown) -> Opti
             Some("runs what `find` finds".to_owned())
         }
         _ if matches!(code(inner), Some(Code::Unknown)) => Some("runs what `find` finds".to_owned()),
-        _ => loads(inner, folder, root, unknown),
+        _ => loads(inner, script, unknown),
     }
 }
 
@@ -316,6 +439,13 @@ mod tests {
             ("c.sh", "ls tools/*.sh | xargs -n1 sh\n"),
             ("c.sh", "perl -I. -MFoo -e 1\n"),
             ("c.sh", "node -e 'require(1)'\n"),
+            ("c.sh", "d=$(pwd)\n. \"$d/lib.sh\"\n"),
+            ("c.sh", "d=.\nsource \"$d/lib.sh\"\n"),
+            ("c.sh", "d=$PWD; python3 \"$d/x.py\"\n"),
+            ("c.sh", ". \"$(git rev-parse --show-toplevel)/lib.sh\"\n"),
+            ("c.sh", "$(git rev-parse --show-toplevel)/check.sh\n"),
+            ("c.sh", "tool=./check.sh\n\"$tool\"\n"),
+            ("c.sh", "for f in *.sh; do . \"./$f\"; done\n"),
             (". lib", "#!/bin/sh\n. lib.sh\n"),
         ] {
             assert!(!found(name, text).is_empty(), "{text}");
@@ -334,7 +464,12 @@ mod tests {
             ("c.sh", "PATH=/usr/bin:/bin:$PATH\nexport PATH\njq -r .tool | grep -q x\n"),
             ("c.sh", "command=$(jq -r .args.command)\ncase $command in *rm*) exit 2 ;; esac\n"),
             ("c.sh", "find . -name '*.rs' -exec grep -l x {} +\necho a | xargs -n1 echo\n"),
-            ("c.sh", "sh -c 'echo x'\nbash --version\nbash \"$dir/x.sh\"\n"),
+            ("c.sh", "sh -c 'echo x'\nbash --version\ndir=${0%/*}\nbash \"$dir/x.sh\"\n"),
+            (
+                "c.sh",
+                "DIR=\"$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\"\nLIB=\"$DIR/lib\"\nsource \"$LIB/a.sh\"\n\"$DIR/x.sh\"\n",
+            ),
+            ("c.sh", ". /etc/profile\n. \"$HOME/.profile\"\ntmp=$(mktemp)\n\"$@\"\ngrep -q x \"$file\"\n"),
             ("c.awk", "#!/usr/bin/awk -f\n{ print }\n"),
         ] {
             assert_eq!(found(name, text), Vec::<String>::new(), "{text}");

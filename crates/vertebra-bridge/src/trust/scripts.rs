@@ -1,6 +1,8 @@
 //! Finds the project files that a command names, so that trust covers the scripts and not only their names.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use vertebra_kit::plain;
 
 /// How many folders of a command are searched for the words that follow them.
 const MAX_BASES: usize = 16;
@@ -119,20 +121,6 @@ impl Search<'_> {
             self.found.push(path);
         }
     }
-}
-
-/// Returns the path without `.` and `..`, without resolving links.
-pub(super) fn plain(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut plain, part| {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
-        }
-        plain
-    })
 }
 
 /// Returns the words of a line and the words inside them: `sh -c 'tools/check.sh'`, `--config=tools/check.toml`.

@@ -135,7 +135,7 @@ impl Seals {
             return Err(format!("it has more than {limit} bytes"));
         }
         let Some(trusted) = &self.trusted else { return Ok(bytes) };
-        let plain = scripts::plain(path);
+        let plain = vertebra_kit::plain(path);
         let real = path.canonicalize().map_err(told)?;
         if !plain.starts_with(&trusted.root) && !real.starts_with(&trusted.root) {
             return Ok(bytes);

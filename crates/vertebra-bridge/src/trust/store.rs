@@ -7,13 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
-
 use super::{
     CLAUDE, Kind, Project, Seals, Standing,
     expected::{self, Expected},
     folder,
     project::fingerprint,
+    record::Record,
 };
 use crate::{
     kept::{keep, open},
@@ -23,7 +22,7 @@ use crate::{
 /// The name of the file.
 const FILE: &str = "trust.json";
 
-/// How large it may be.
+/// How large a trusted text may be.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The reason why trust cannot be read or recorded.
@@ -38,7 +37,7 @@ pub enum TrustError {
         source: io::Error,
     },
     /// The file has unexpected content.
-    #[error("{}: {message}; if you delete this file, nothing is trusted and you are asked again", path.display())]
+    #[error("{}: {message}", path.display())]
     Content {
         /// The file.
         path: PathBuf,
@@ -77,19 +76,8 @@ pub struct Store {
     expected: Option<Expected>,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Content {
-    version: u32,
-    /// Files and their fingerprints, by folder.
-    folders: BTreeMap<String, BTreeMap<String, String>>,
-}
-
-impl Default for Content {
-    fn default() -> Self {
-        Self { version: 1, folders: BTreeMap::new() }
-    }
-}
+/// The files of each folder, and their fingerprints.
+type Content = Record<BTreeMap<String, String>>;
 
 impl Content {
     /// Returns the recorded files of a folder.
@@ -115,6 +103,14 @@ impl Content {
     }
 }
 
+/// Returns the standing of every folder while a record is damaged: what it said is not known any more.
+fn damaged(error: TrustError) -> Result<Standing, TrustError> {
+    match error {
+        TrustError::Content { .. } => Ok(Standing::Changed(vec![error.to_string()])),
+        TrustError::Io { .. } | TrustError::Name(_) => Err(error),
+    }
+}
+
 impl Store {
     /// Creates a store in this state folder. Nothing is read or written yet.
     pub fn in_folder(folder: &Path) -> Self {
@@ -128,23 +124,65 @@ impl Store {
         self
     }
 
-    /// Makes the records of what is trusted, if they are missing. From then on, [`is_recorded`](Self::is_recorded) tells
-    /// whether somebody deleted them.
-    pub fn begin(&self) -> Result<(), TrustError> {
-        if !self.path.exists() {
-            self.replace(&Content { version: 1, ..Content::default() })?;
-        }
+    /// Notes in the records that the policy is installed into another agent. From then on,
+    /// [`is_installed`](Self::is_installed) tells whether somebody deleted or replaced them.
+    pub fn install(&self) -> Result<(), TrustError> {
+        let mut content = Content::read_or_new(&self.path)?;
+        content.installed = true;
+        content.keep(&self.path)?;
         match &self.expected {
-            Some(expected) => {
-                expected.begin().map_err(|source| TrustError::Io { path: expected.path().to_owned(), source })
-            }
+            Some(expected) => expected.change(|record| record.installed = true),
             None => Ok(()),
         }
     }
 
-    /// Returns whether there is a record of what is trusted, even an empty one.
-    pub fn is_recorded(&self) -> bool {
-        self.files().any(|file| file.symlink_metadata().is_ok())
+    /// Returns whether the records say that the policy is installed into another agent.
+    pub fn is_installed(&self) -> bool {
+        let expected = self.expected.as_ref().and_then(|expected| expected.read().ok());
+        self.content().is_ok_and(|content| content.installed) || expected.is_some_and(|record| record.installed)
+    }
+
+    /// Returns the text of the user's own settings as they last set something, as far as it is known.
+    pub(super) fn own_settings(&self) -> Option<String> {
+        let expected = self.expected.as_ref().and_then(|expected| expected.read().ok()?.own);
+        let print = self.content().ok().and_then(|content| content.own).or(expected)?;
+        Some(self.text(Kind::Settings, &print).unwrap_or_default())
+    }
+
+    /// Remembers the text of the user's own settings. Where nothing can be written, their loss is not noticed.
+    pub(super) fn remember_own_settings(&self, text: &str) {
+        let print = fingerprint(Kind::Settings, text);
+        // A damaged record stays so until a person has seen it.
+        let content = self.content().ok().filter(|content| content.own.as_ref() != Some(&print));
+        let expected = self.expected.as_ref().and_then(|expected| Some((expected, expected.read().ok()?)));
+        let expected = expected.filter(|(_, record)| record.own.as_ref() != Some(&print));
+        if content.is_none() && expected.is_none() {
+            return;
+        }
+        let mut kept = keep(&self.copies().join(format!("{print}.json")), &text).is_ok();
+        if let Some(mut content) = content.filter(|_| kept) {
+            content.own = Some(print.clone());
+            kept = content.keep(&self.path).is_ok();
+        }
+        if let Some((expected, mut record)) = expected.filter(|_| kept) {
+            record.own = Some(print);
+            let _ = record.keep(expected.path());
+        }
+    }
+
+    /// Forgets the user's own settings, because a person has seen that they are gone. Returns whether they were known.
+    pub fn forget_own_settings(&self) -> Result<bool, TrustError> {
+        let mut content = Content::read_or_new(&self.path)?;
+        let mut was_known = content.own.take().is_some();
+        if was_known {
+            content.keep(&self.path)?;
+        }
+        let is_noted = |expected: &&Expected| expected.read().is_ok_and(|record| record.own.is_some());
+        if let Some(expected) = self.expected.as_ref().filter(is_noted) {
+            was_known = true;
+            expected.change(|record| record.own = None)?;
+        }
+        Ok(was_known)
     }
 
     /// Returns the files that trust depends on.
@@ -165,7 +203,10 @@ impl Store {
 
     /// Returns whether a project is trusted. A project without configuration, and without deleted settings, needs no trust.
     pub fn standing(&self, project: &Project) -> Result<Standing, TrustError> {
-        let standing = self.content()?.standing(project);
+        let standing = match self.content() {
+            Ok(content) => content.standing(project),
+            Err(error) => return damaged(error),
+        };
         match standing {
             Standing::Empty | Standing::Unknown => Ok(self.lost(&project.folder)?.unwrap_or(standing)),
             Standing::Trusted | Standing::Changed(_) => Ok(standing),
@@ -175,7 +216,10 @@ impl Store {
     /// Returns the standing of a folder whose policy is expected but not recorded any more.
     fn lost(&self, folder: &Path) -> Result<Option<Standing>, TrustError> {
         let Some(expected) = &self.expected else { return Ok(None) };
-        let places = expected.read().map_err(|source| TrustError::Io { path: expected.path().to_owned(), source })?;
+        let places = match expected.read() {
+            Ok(record) => record.folders,
+            Err(error) => return damaged(error).map(Some),
+        };
         let lost = expected::lost(&places, folder).map(|(_, how)| how);
         let unrecorded = || {
             let holds = |(root, place): &(&String, &expected::Place)| {
@@ -197,8 +241,11 @@ impl Store {
     /// A trusted policy applies until the person trusts a nearer one. A new file or repository inside or around the project
     /// does not replace it, because an agent may have created it.
     pub fn policy(&self, folder: &Path) -> Result<(Project, Standing), TrustError> {
-        let content = self.content()?;
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let content = match self.content() {
+            Ok(content) => content,
+            Err(error) => return Ok((Project::look_at_policy(&folder), damaged(error)?)),
+        };
         for root in folder.ancestors() {
             let Some(known) = content.of(root) else { continue };
             let is_above = |name: &&String| {
@@ -226,7 +273,7 @@ impl Store {
     /// Trusts a project with the content that was read, which is what the person has seen. Deleted files are forgotten.
     pub fn trust(&self, project: &Project) -> Result<(), TrustError> {
         let root = project.root.to_str().ok_or_else(|| TrustError::Name(project.root.clone()))?;
-        let mut content = self.content()?;
+        let mut content = Content::read_or_new(&self.path)?;
         let known = content.folders.entry(root.to_owned()).or_default();
         known.retain(|name, _| !project.misses(name));
         known.extend(project.files.iter().filter_map(|file| Some((file.name.clone(), file.fingerprint.clone()?))));
@@ -237,11 +284,11 @@ impl Store {
         let settings = known.keys().filter(is_policy).cloned().collect();
         // A person who trusts a folder that was moved, or that a link leads to now, has seen what became of the old one.
         let expected = self.expected.as_ref().and_then(|expected| expected.read().ok()).unwrap_or_default();
-        if let Some((root, _)) = expected::lost(&expected, &project.folder) {
+        if let Some((root, _)) = expected::lost(&expected.folders, &project.folder) {
             self.note(&root, Vec::new())?;
         }
         self.note(&project.root, settings)?;
-        self.replace(&content)?;
+        content.keep(&self.path)?;
         // Without the text that was trusted, less stays in force after a change.
         for file in project.of(Kind::Settings).chain(project.of(Kind::Claude)) {
             if let Some(print) = &file.fingerprint {
@@ -253,14 +300,14 @@ impl Store {
     }
 
     fn note(&self, root: &Path, settings: Vec<String>) -> Result<(), TrustError> {
-        let Some(expected) = &self.expected else { return Ok(()) };
-        let noted = expected.note(root, settings);
-        noted.map_err(|source| TrustError::Io { path: expected.path().to_owned(), source })
+        self.expected.as_ref().map_or(Ok(()), |expected| expected.note(root, settings))
     }
 
     /// Deletes copies that no trusted folder needs any more.
     fn prune(&self, content: &Content) {
-        let needed: BTreeSet<&String> = content.folders.values().flat_map(BTreeMap::values).collect();
+        let expected = self.expected.as_ref().and_then(|expected| expected.read().ok()).unwrap_or_default();
+        let own = content.own.iter().chain(&expected.own);
+        let needed: BTreeSet<&String> = content.folders.values().flat_map(BTreeMap::values).chain(own).collect();
         folder::prune(&self.copies(), |name| {
             needed.iter().any(|print| name.strip_suffix(".json").unwrap_or(name) == print.as_str())
         });
@@ -293,14 +340,16 @@ impl Store {
             Kind::Claude => CLAUDE.iter().any(|of| Path::new(name).ends_with(of)),
             _ => is_settings(Path::new(name)),
         };
-        let text = |print: &String| {
-            let file = open(&self.copies().join(format!("{print}.json"))).ok()??;
-            let text: String = serde_json::from_reader(file.take(MAX_BYTES)).ok()?;
-            (fingerprint(kind, &text) == *print).then_some(text)
-        };
         let known = content.of(&project.root).into_iter().flatten();
         let known = known.filter(|(name, _)| is_of_kind(name) && applies(name));
-        known.filter_map(|(name, print)| Some((name.clone(), text(print)?))).collect()
+        known.filter_map(|(name, print)| Some((name.clone(), self.text(kind, print)?))).collect()
+    }
+
+    /// Returns the text with this fingerprint, if it is kept.
+    fn text(&self, kind: Kind, print: &str) -> Option<String> {
+        let file = open(&self.copies().join(format!("{print}.json"))).ok()??;
+        let text: String = serde_json::from_reader(file.take(MAX_BYTES)).ok()?;
+        (fingerprint(kind, &text) == print).then_some(text)
     }
 
     /// Returns what is trusted of a project's scripts, whatever the folder holds now.
@@ -312,13 +361,14 @@ impl Store {
 
     /// Revokes the trust in a project. Returns whether it was trusted.
     pub fn forget(&self, root: &Path) -> Result<bool, TrustError> {
-        let mut content = self.content()?;
+        let is_damaged = matches!(self.content(), Err(TrustError::Content { .. }));
+        let mut content = Content::read_or_new(&self.path)?;
         let known = root.to_str().and_then(|root| content.folders.remove(root)).is_some();
         let expected = self.expected.as_ref().and_then(|expected| expected.read().ok()).unwrap_or_default();
-        let is_expected = root.to_str().is_some_and(|root| expected.contains_key(root));
+        let is_expected = root.to_str().is_some_and(|root| expected.folders.contains_key(root));
         self.note(root, Vec::new())?;
-        if known {
-            self.replace(&content)?;
+        if known || is_damaged {
+            content.keep(&self.path)?;
             self.prune(&content);
         }
         Ok(known || is_expected)
@@ -331,25 +381,6 @@ impl Store {
     }
 
     fn content(&self) -> Result<Content, TrustError> {
-        let Some(file) = open(&self.path).map_err(|error| self.io(error))? else { return Ok(Content::default()) };
-        let mut text = String::new();
-        file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| self.io(error))?;
-        let wrong = |message: String| TrustError::Content { path: self.path.clone(), message };
-        if text.len() as u64 > MAX_BYTES {
-            return Err(wrong(format!("it is larger than {MAX_BYTES} bytes")));
-        }
-        let content: Content = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        if content.version != 1 {
-            return Err(wrong(format!("unknown version {}", content.version)));
-        }
-        Ok(content)
-    }
-
-    fn replace(&self, content: &Content) -> Result<(), TrustError> {
-        keep(&self.path, content).map_err(|error| self.io(error))
-    }
-
-    fn io(&self, source: io::Error) -> TrustError {
-        TrustError::Io { path: self.path.clone(), source }
+        Content::read(&self.path)
     }
 }

@@ -163,16 +163,23 @@ fn links_out_of_the_project_and_special_files_are_ignored() {
 }
 
 #[test]
-fn only_the_owner_can_read_the_trust_file_and_an_invalid_one_is_an_error() {
+fn only_the_owner_can_read_the_trust_file_and_an_invalid_one_is_a_change() {
     let scene = Scene::new(&[("AGENTS.md", "a")]);
     scene.store.trust(&scene.look()).expect("kept");
     let mode = fs::metadata(scene.store.path()).expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    for text in ["{", "{\"version\": 2, \"folders\": {}}", "{\"version\": 1, \"folders\": {}, \"all\": true}"] {
+    let whole = fs::read_to_string(scene.store.path()).expect("a record");
+    let edited = whole.replace("\"installed\": false", "\"installed\": true");
+    assert_ne!(edited, whole);
+    for text in
+        ["", "{", "{\"version\": 1, \"folders\": {}}", &edited, &whole.replace("\"version\": 2", "\"version\": 3")]
+    {
         fs::write(scene.store.path(), text).expect("written");
-        let told = scene.store.standing(&scene.look()).expect_err(text).to_string();
-        assert!(told.contains("nothing is trusted"), "{told}");
+        let standing = scene.standing();
+        assert!(matches!(&standing, Standing::Changed(why) if why[0].contains("trust.json")), "{text}: {standing:?}");
     }
+    scene.store.trust(&scene.look()).expect("a person settles it");
+    assert_eq!(scene.standing(), Standing::Trusted);
 }
 
 #[test]
@@ -317,7 +324,7 @@ fn merged(managed: &str, user: &str, project: &str) -> (Settings, Option<String>
         fs::write(&path, text).expect("written");
         path
     };
-    let own = Own::read(&path("managed.toml", managed), Some(&path("user.toml", user)));
+    let own = Own::read(&path("managed.toml", managed), Some(&path("user.toml", user)), None);
     let missing = own.missing();
     let project = settings::salvage(project, settings::Level::Project, "project");
     (own.merge([project.settings]).0, missing)
@@ -334,7 +341,7 @@ fn the_sandbox_is_the_administrators_to_decide_if_their_file_says_so_or_is_broke
         ("[sandbox]\nnetwrok = \"off\"\n", true, true),
     ] {
         fs::write(&path, text).expect("written");
-        let fixed = Own::read(&path, None).fixed();
+        let fixed = Own::read(&path, None, None).fixed();
         assert_eq!((fixed.network, fixed.write), (network, write), "{text}");
     }
 }

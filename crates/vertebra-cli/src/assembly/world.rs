@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{self, IsTerminal as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use vertebra_bridge::{
@@ -46,9 +46,20 @@ impl World {
         }
     }
 
-    /// Reads the managed settings and the user's settings, as far as possible.
+    /// Reads the managed settings and the user's settings, as far as possible, and remembers that the user has some.
     pub(crate) fn own_settings(&self) -> Own {
-        Own::read(&self.managed, self.user_settings().as_deref())
+        let (user, store) = (self.user_settings(), self.store());
+        let own = Own::read(&self.managed, user.as_deref(), store.as_ref());
+        if let Some((user, store)) = user.zip(store) {
+            own.remember(&user, &store);
+        }
+        own
+    }
+
+    /// Returns whether the user's settings are missing or set nothing.
+    pub(crate) fn own_settings_are_gone(&self) -> bool {
+        let own = Own::read(Path::new(""), self.user_settings().as_deref(), None);
+        own.whole().is_ok_and(|(_, user)| user == settings::Settings::default())
     }
 
     /// Returns where trust in folders is recorded.

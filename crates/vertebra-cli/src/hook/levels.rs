@@ -11,7 +11,7 @@ use vertebra_bridge::{
 
 use crate::assembly::World;
 
-const LOST: &str = "the records of what you trust were deleted; check your settings, then run `vertebra install` again and \
+const LOST: &str = "the records of what you trust were deleted or replaced; check your settings, then run `vertebra install` again and \
                     `vertebra trust` in each project";
 
 /// The policy in force.
@@ -41,8 +41,8 @@ impl InForce {
             None => std::env::current_dir()?,
         };
         if let Some(config) = config {
-            let own = Own::read(&world.managed, None);
-            let (missing, is_broken) = (own.missing(), own.missing().is_some());
+            let own = Own::read(&world.managed, None, None);
+            let (missing, is_broken) = (own.missing(), own.is_broken());
             let named = config.metadata().and_then(|_| config.canonicalize());
             let named = named.with_context(|| format!("--config {}", config.display()))?;
             let sheet = settings::read(&named, Level::CommandLine)?;
@@ -53,9 +53,8 @@ impl InForce {
             return Ok(Self { settings, folder, base, notices, missing, is_broken, ..Self::default() });
         }
         let own = world.own_settings();
-        let broken = own.missing();
+        let (broken, is_broken) = (own.missing(), own.is_broken());
         let Brought { remains, base, left_out } = project(&folder, world);
-        let is_broken = broken.is_some();
         let missing = broken.or(remains.missing);
         let (settings, mut notices) = own.merge(remains.settings);
         notices.extend(left_out.or_else(|| missing.clone()));
@@ -66,7 +65,7 @@ impl InForce {
     /// Returns the same for a hook that was installed together with records of what is trusted. If they are gone, so is
     /// every policy that they named, and nothing else tells which.
     pub(super) fn recorded(mut self, world: &World) -> Self {
-        if world.store().is_none_or(|store| !store.is_recorded()) {
+        if world.store().is_none_or(|store| !store.is_installed()) {
             self.missing = self.missing.or_else(|| Some(LOST.to_owned()));
             self.notices.push(LOST.to_owned());
         }

@@ -17,6 +17,7 @@ use super::{
     past,
 };
 use crate::{
+    above,
     assembly::WAIT,
     options::AgentOptions,
     run::Show,
@@ -139,6 +140,10 @@ pub(super) async fn questions(options: &Questions) -> anyhow::Result<ExitCode> {
 }
 
 pub(super) async fn answer(options: Answer) -> anyhow::Result<ExitCode> {
+    ensure!(
+        !above::is_agent(),
+        "an agent cannot answer for a person, and an agent started this command; answer on your own terminal"
+    );
     let past = Past::find(&options.session)?;
     let question = the_question(&past, options.call.as_deref())?;
     let approval = &question.approval;

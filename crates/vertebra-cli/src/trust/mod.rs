@@ -68,6 +68,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if options.list {
         return list(&store, options.json);
     }
+    if !options.show && world.own_settings_are_gone() && store.forget_own_settings()? {
+        let gone = world.user_settings().map(|path| shown(&path.to_string_lossy())).unwrap_or_default();
+        eprintln!("Your settings {gone} set nothing any more. From now on, nothing of them applies.");
+    }
     if let Some(folder) = &options.revoke {
         let folder = if folder == Path::new(".") { &options.dir } else { folder };
         return revoke(&store, folder, options.json);

@@ -2,14 +2,25 @@
 
 use serde_json::Value;
 
-use crate::is_invisible;
+use crate::invisible::is_smuggled;
 
 /// How long a server's own words in an error may be.
 const MAX_TOLD_BYTES: usize = 4 * 1024;
 
-/// The text without control characters, tags, marks and changes of direction, and characters of no width.
+/// Returns the text without control characters and without what [`is_smuggled`] finds.
 pub(super) fn text(text: &str) -> String {
-    text.chars().filter(|c| is_visible(*c)).collect()
+    let mut before = '\n';
+    let mut letters = text.chars().peekable();
+    let mut shown = String::with_capacity(text.len());
+    while let Some(c) = letters.next() {
+        let after = letters.peek().copied().unwrap_or('\n');
+        let is_control = c.is_control() && !matches!(c, '\n' | '\t');
+        if !is_control && !is_smuggled(c, before, after) {
+            shown.push(c);
+        }
+        before = c;
+    }
+    shown
 }
 
 /// A JSON value whose texts, names included, are visible.
@@ -36,10 +47,6 @@ pub(super) fn cut(text: &str, bytes: usize) -> String {
     format!("{shown} [{} more bytes were cut]", text.len() - shown.len())
 }
 
-fn is_visible(c: char) -> bool {
-    !is_invisible(c) && (!c.is_control() || matches!(c, '\n' | '\t'))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -50,7 +57,9 @@ mod tests {
     fn hidden_words_are_taken_out_and_the_rest_stays() {
         let smuggled: String = "obey".chars().filter_map(|c| char::from_u32(0xe0000 + c as u32)).collect();
         assert_eq!(text(&format!("A clock{smuggled}.\u{202e}\u{200b}\u{1b}[31m\r\n\t")), "A clock.[31m\n\t");
-        assert_eq!(text("naïve 日本 👩\u{200d}🚀 نص"), "naïve 日本 👩\u{200d}🚀 نص");
+        assert_eq!(text("naïve 日本 👩\u{200d}🚀 نص ❤\u{fe0f}"), "naïve 日本 👩\u{200d}🚀 نص ❤\u{fe0f}");
+        // A byte for each selector, a bit for each joiner, and letters that look like nothing.
+        assert_eq!(text("a\u{fe00}\u{fe0f}\u{200c}\u{200d}b\u{3164}\u{2800}\u{115f}c\u{2028}"), "abc");
     }
 
     #[test]

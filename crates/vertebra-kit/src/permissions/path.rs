@@ -1,6 +1,9 @@
 //! `Read(…)`, `Edit(…)`: path patterns and the paths that a call names.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use vertebra::paths::absolute;
@@ -18,6 +21,15 @@ pub(super) struct PathPattern {
     led: GlobSet,
     /// For `**/…` and for a name alone: the pattern outside of the working folder. Only deny and ask rules hold there.
     outside: GlobSet,
+    /// The texts of these sets, for [`Fits`].
+    texts: Arc<Texts>,
+}
+
+#[derive(Debug)]
+struct Texts {
+    set: Vec<String>,
+    led: Vec<String>,
+    outside: Vec<String>,
 }
 
 /// Where a pattern starts.
@@ -81,12 +93,19 @@ impl PathPattern {
         };
         let led = if from == From::Root { led(&parts, &patterns) } else { Vec::new() };
         let parts = patterns[0].split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
-        Ok(Self { from, parts, set: set_of(&patterns)?, led: set_of(&led)?, outside: set_of(&outside)? })
+        let (set, led_set, outside_set) = (set_of(&patterns)?, set_of(&led)?, set_of(&outside)?);
+        let texts = Arc::new(Texts { set: patterns, led, outside });
+        Ok(Self { from, parts, set, led: led_set, outside: outside_set, texts })
     }
 
     /// Returns the folders that contain all matching paths, and how deep to look. The depth is 0 if the folders match
     /// themselves.
     pub(super) fn begins(&self, base: &Base) -> (Vec<PathBuf>, usize) {
+        self.begins_in(&Roots::of(base))
+    }
+
+    /// Like [`begins`](Self::begins), where many patterns begin in the same folders.
+    pub(super) fn begins_in(&self, roots: &Roots) -> (Vec<PathBuf>, usize) {
         let plain = self.parts.iter().take_while(|part| !is_glob(part)).count();
         let (names, rest) = self.parts.split_at(plain);
         let depth = match rest {
@@ -95,22 +114,13 @@ impl PathPattern {
             rest if rest.iter().any(|part| part.contains("**")) => usize::MAX,
             rest => rest.len(),
         };
-        let root = ["/".to_owned()];
         let from = match self.from {
-            From::Root => &root[..],
-            From::Home => &base.home,
-            From::Folder => &base.folders,
+            From::Root => &[PathBuf::from("/")],
+            From::Home => &roots.home[..],
+            From::Folder => &roots.folders[..],
         };
-        let mut begins = Vec::new();
-        for folder in from {
-            // One folder may have two spellings.
-            let folder = Path::new(folder).canonicalize().unwrap_or_else(|_| folder.into());
-            let begin = names.iter().fold(folder, |path, name| path.join(name));
-            if !begins.contains(&begin) {
-                begins.push(begin);
-            }
-        }
-        (begins, depth)
+        let begins = from.iter().map(|folder| names.iter().fold(folder.clone(), |path, name| path.join(name)));
+        (begins.collect(), depth)
     }
 
     /// Returns whether something that the pattern names is there, below this folder.
@@ -151,6 +161,122 @@ impl PathPattern {
     }
 }
 
+/// The folders that patterns begin in, with links resolved: one folder may have two spellings.
+pub(super) struct Roots {
+    folders: Vec<PathBuf>,
+    home: Vec<PathBuf>,
+}
+
+impl Roots {
+    pub(super) fn of(base: &Base) -> Self {
+        let real = |folders: &[String]| {
+            let mut all: Vec<PathBuf> = Vec::new();
+            for folder in folders {
+                let folder = Path::new(folder).canonicalize().unwrap_or_else(|_| folder.into());
+                if !all.contains(&folder) {
+                    all.push(folder);
+                }
+            }
+            all
+        };
+        Self { folders: real(&base.folders), home: real(&base.home) }
+    }
+}
+
+/// Many patterns as one: a path is compared with all of them at once, as [`PathPattern::refuses`] compares it with one.
+#[derive(Debug)]
+pub(super) struct Fits {
+    inside: Vec<Chunk>,
+    outside: Vec<Chunk>,
+    folders: Vec<String>,
+    /// Patterns that are too large together with their folder. Nothing is known of them.
+    pub(super) unknown: Vec<usize>,
+}
+
+/// As many patterns as one set can hold, and whose they are.
+#[derive(Debug)]
+struct Chunk {
+    set: GlobSet,
+    owners: Vec<usize>,
+}
+
+impl Fits {
+    /// Compiles patterns; the numbers are those of their owners.
+    pub(super) fn new<'p>(patterns: impl Iterator<Item = (usize, &'p PathPattern)>, base: &Base) -> Self {
+        let (mut inside, mut outside) = (Vec::new(), Vec::new());
+        for (owner, pattern) in patterns {
+            let Texts { set, led, outside: beyond } = &*pattern.texts;
+            let folders = match pattern.from {
+                From::Root => None,
+                From::Home => Some(&base.home),
+                From::Folder => Some(&base.folders),
+            };
+            match folders {
+                None => inside.extend(set.iter().map(|text| (text.clone(), owner))),
+                Some(folders) => {
+                    for folder in folders {
+                        let folder = globset::escape(folder.trim_matches('/'));
+                        let below = |text: &String| match text.as_str() {
+                            "" => folder.clone(),
+                            _ if folder.is_empty() => text.clone(),
+                            _ => format!("{folder}/{text}"),
+                        };
+                        inside.extend(set.iter().map(|text| (below(text), owner)));
+                    }
+                }
+            }
+            inside.extend(led.iter().map(|text| (text.clone(), owner)));
+            outside.extend(beyond.iter().map(|text| (text.clone(), owner)));
+        }
+        let mut unknown = Vec::new();
+        let (inside, outside) = (chunks(&inside, &mut unknown), chunks(&outside, &mut unknown));
+        Self { inside, outside, folders: base.folders.clone(), unknown }
+    }
+
+    /// Returns whether there is no pattern.
+    pub(super) fn is_empty(&self) -> bool {
+        self.inside.is_empty() && self.outside.is_empty()
+    }
+
+    /// Returns whether an absolute path matches one of the patterns.
+    pub(super) fn any(&self, path: &str) -> bool {
+        let from_root = path.trim_start_matches('/');
+        let is_match = |chunks: &[Chunk]| chunks.iter().any(|chunk| chunk.set.is_match(from_root));
+        is_match(&self.inside) || (!self.outside.is_empty() && self.is_outside(path) && is_match(&self.outside))
+    }
+
+    /// Returns the owners of all patterns that an absolute path matches.
+    pub(super) fn owners(&self, path: &str) -> Vec<usize> {
+        let from_root = path.trim_start_matches('/');
+        let outside = if self.is_outside(path) { &self.outside[..] } else { &[] };
+        let all = self.inside.iter().chain(outside);
+        all.flat_map(|chunk| chunk.set.matches(from_root).into_iter().map(|at| chunk.owners[at])).collect()
+    }
+
+    fn is_outside(&self, path: &str) -> bool {
+        self.folders.iter().all(|folder| relative(folder, path).is_none())
+    }
+}
+
+/// Compiles patterns into as few sets as possible.
+fn chunks(patterns: &[(String, usize)], unknown: &mut Vec<usize>) -> Vec<Chunk> {
+    if patterns.is_empty() {
+        return Vec::new();
+    }
+    let texts: Vec<&str> = patterns.iter().map(|(text, _)| text.as_str()).collect();
+    match set_of(&texts) {
+        Ok(set) => vec![Chunk { set, owners: patterns.iter().map(|(_, owner)| *owner).collect() }],
+        Err(_) if patterns.len() == 1 => {
+            unknown.push(patterns[0].1);
+            Vec::new()
+        }
+        Err(_) => {
+            let (one, other) = patterns.split_at(patterns.len() / 2);
+            [chunks(one, unknown), chunks(other, unknown)].into_iter().flatten().collect()
+        }
+    }
+}
+
 /// Returns the same patterns with links resolved.
 fn led(parts: &[&str], patterns: &[String]) -> Vec<String> {
     let names = parts.iter().copied().take_while(|part| !is_glob(part));
@@ -169,10 +295,10 @@ fn is_glob(part: &str) -> bool {
     part.contains(['*', '?', '[', '{', '\\'])
 }
 
-fn set_of(patterns: &[String]) -> Result<GlobSet, Wrong> {
+fn set_of(patterns: &[impl AsRef<str>]) -> Result<GlobSet, Wrong> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
-        let glob = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
+        let glob = GlobBuilder::new(pattern.as_ref()).literal_separator(true).backslash_escape(true).build();
         let wrong = |error: globset::Error| {
             Wrong::new(error.kind().to_string(), "write `*` within a folder, `**` across folders")
         };
@@ -313,6 +439,45 @@ mod tests {
         let in_tmp = Base { folders: vec!["/tmp/work".to_owned()], home: Vec::new() };
         let Ok(tmp) = PathPattern::new("Read", "**/tmp") else { panic!("a pattern") };
         assert!(!tmp.refuses("/tmp/work/a", &in_tmp), "the folders above the working folder do not count in it");
+    }
+
+    #[test]
+    fn many_patterns_at_once_match_what_each_of_them_matches() {
+        let texts =
+            ["src/**", "*.rs", ".env", "**/.env", "/etc/**", "~/.ssh", "a\\*b", "docs/", "s?c/*.txt", "**", "~"];
+        let paths = [
+            "/repo",
+            "/repo/src",
+            "/repo/src/a/b.rs",
+            "/repo/x.rs",
+            "/other/x.rs",
+            "/repo/.env",
+            "/srv/.env",
+            "/srv/.env/x",
+            "/etc/passwd",
+            "/etcetera",
+            "/home/me/.ssh/id",
+            "/home/you/.ssh/id",
+            "/repo/a*b",
+            "/repo/axb",
+            "/repo/docs/x",
+            "/repo/sac/y.txt",
+            "/home/me",
+            "/",
+        ];
+        let patterns: Vec<PathPattern> =
+            texts.iter().map(|text| PathPattern::new("Read", text).unwrap_or_else(|_| panic!("{text}"))).collect();
+        let fits = Fits::new(patterns.iter().enumerate(), &base());
+        assert!(fits.unknown.is_empty());
+        for path in paths {
+            let one_by_one: Vec<usize> =
+                (0..patterns.len()).filter(|at| patterns[*at].refuses(path, &base())).collect();
+            let mut at_once = fits.owners(path);
+            at_once.sort_unstable();
+            at_once.dedup();
+            assert_eq!(at_once, one_by_one, "{path}");
+            assert_eq!(fits.any(path), !one_by_one.is_empty(), "{path}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! path in more ways than can be analysed.
 
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -12,7 +12,7 @@ use vertebra::prelude::*;
 
 use super::{
     Rules,
-    path::{Base, PathPattern},
+    path::{Base, Fits, PathPattern, Roots},
     rule::{Access, Part, Rule},
     subject::Subject,
 };
@@ -47,11 +47,18 @@ pub(super) struct Reads {
     rules: Rules,
     /// The rules whose paths have been looked for, so that they are known if they are renamed later.
     searched: Mutex<HashSet<PathRules>>,
+    /// The last rules, compiled: they seldom change between two calls.
+    compiled: Mutex<Option<(PathRules, Arc<Compiled>)>>,
 }
 
 impl Reads {
     pub(super) fn new(rules: Rules) -> Self {
-        Self { rules, searched: Mutex::default() }
+        Self { rules, searched: Mutex::default(), compiled: Mutex::default() }
+    }
+
+    fn compiled(&self, noted: &PathRules) -> Option<Arc<Compiled>> {
+        let last = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().filter(|(rules, _)| rules == noted).map(|(_, compiled)| compiled.clone())
     }
 
     fn is_searched(&self, rules: &PathRules) -> bool {
@@ -93,18 +100,21 @@ impl Hook<BeforeToolUse> for Reads {
             standing.reads = rules.iter().filter(is_reading).cloned().collect();
             standing.shell = crate::bash::here(cx);
             let (call, spec) = (cx.call.clone(), cx.scope().tool_spec(&cx.tool).cloned());
+            let compiled = self.compiled(&denied.rules);
             // Walking folders may block on the disk, and git is asked about its history.
-            let (found, mixed_found) = tokio::task::spawn_blocking(move || {
-                let mut denied = found(&rules, &base);
+            let (compiled, found, mixed_found) = tokio::task::spawn_blocking(move || {
+                let compiled = compiled.unwrap_or_else(|| Arc::new(Compiled::new(&rules, &base)));
+                let mut denied = found(&rules, &compiled, &base);
                 if !is_command || standing.reads.is_empty() {
-                    return (denied, None);
+                    return (compiled, denied, None);
                 }
                 // A call that cannot be analysed is denied by the rules.
                 let git = Subject::new(&call, spec.as_ref(), standing).map(|subject| subject.git).unwrap_or_default();
                 denied.paths.extend(git.hide);
-                (denied, git.mixed)
+                (compiled, denied, git.mixed)
             })
             .await?;
+            *self.compiled.lock().unwrap_or_else(PoisonError::into_inner) = Some((denied.rules.clone(), compiled));
             self.set_searched(&denied.rules);
             if is_command {
                 denied = DeniedReads { rules: denied.rules, ..found };
@@ -118,46 +128,64 @@ impl Hook<BeforeToolUse> for Reads {
     }
 }
 
-/// Returns the existing paths that these rules deny reading or changing, wherever they are now, and remembers them.
-fn found(rules: &[Arc<Rule>], base: &Base) -> DeniedReads {
-    let (mut paths, mut unchanged, mut beyond) = (Vec::new(), Vec::new(), Vec::new());
-    let (reading, others): (Vec<_>, Vec<_>) =
-        rules.iter().partition(|rule| matches!(rule.part, Part::Path(Access::Read, _)));
-    for (rules, paths) in [(&reading, &mut paths), (&others, &mut unchanged)] {
-        let mut search = Search { paths: Vec::new(), names_left: MAX_NAMES };
-        for rule in rules {
-            let Part::Path(access, pattern) = &rule.part else { continue };
-            let is_beyond = search.look_for(pattern, base).is_none();
-            beyond.extend((is_beyond && *access != Access::Named).then(|| rule.text().to_string()));
+/// The patterns of rules that have to be looked for.
+struct Compiled {
+    /// Those of rules about reading.
+    reading: Fits,
+    /// Those of other rules.
+    others: Fits,
+    /// Those of rules about reading that hold outside of the working folder too.
+    distant: Fits,
+}
+
+impl Compiled {
+    fn new(rules: &[Arc<Rule>], base: &Base) -> Self {
+        let roots = Roots::of(base);
+        let is_sought = |(_, pattern): &(usize, &PathPattern)| pattern.begins_in(&roots).1 > 0;
+        let distant = patterns(rules, is_reading).filter(|(_, pattern)| pattern.holds_outside());
+        Self {
+            reading: Fits::new(patterns(rules, is_reading).filter(is_sought), base),
+            others: Fits::new(patterns(rules, |access| !is_reading(access)).filter(is_sought), base),
+            distant: Fits::new(distant, base),
         }
+    }
+}
+
+fn is_reading(access: Access) -> bool {
+    access == Access::Read
+}
+
+/// Returns the patterns of rules about paths, with the number of the rule.
+fn patterns(rules: &[Arc<Rule>], of: fn(Access) -> bool) -> impl Iterator<Item = (usize, &PathPattern)> {
+    rules.iter().enumerate().filter_map(move |(owner, rule)| match &rule.part {
+        Part::Path(access, pattern) if of(*access) => Some((owner, pattern)),
+        Part::All | Part::Command(_) | Part::Path(..) | Part::Host(_) => None,
+    })
+}
+
+/// Returns the existing paths that these rules deny reading or changing, wherever they are now, and remembers them.
+fn found(rules: &[Arc<Rule>], compiled: &Compiled, base: &Base) -> DeniedReads {
+    let roots = Roots::of(base);
+    let mut reading = Search::new(patterns(rules, is_reading), &compiled.reading, &roots);
+    let mut others = Search::new(patterns(rules, |access| !is_reading(access)), &compiled.others, &roots);
+    walk(&mut reading, &mut others);
+    let is_named = |owner: &usize| matches!(rules[*owner].part, Part::Path(Access::Named, _));
+    let beyond = reading.beyond.iter().chain(&others.beyond).filter(|owner| !is_named(owner));
+    let beyond = beyond.map(|owner| rules[*owner].text().to_string()).collect();
+    for search in [&reading, &others] {
         search.paths.iter().for_each(|path| former::remember(path));
         remember_inside(&search.paths);
-        *paths = search.paths;
     }
-    let distant: Vec<&PathPattern> = reading
-        .iter()
-        .filter_map(|rule| match &rule.part {
-            Part::Path(_, pattern) if pattern.holds_outside() => Some(pattern),
-            Part::All | Part::Command(_) | Part::Path(..) | Part::Host(_) => None,
-        })
-        .collect();
-    if !distant.is_empty() {
-        let mut outside = Search { paths: std::mem::take(&mut paths), names_left: MAX_NAMES };
-        outside.look_outside(&distant, base);
-        paths = outside.paths;
-    }
-    let refused = |path: &Path| {
-        reading.iter().any(|rule| match &rule.part {
-            Part::Path(_, pattern) => pattern.refuses(&path.to_string_lossy(), base),
-            Part::All | Part::Command(_) | Part::Host(_) => false,
-        })
-    };
+    reading.look_outside(&compiled.distant, base);
+    let mut paths = reading.paths;
+    let refused =
+        |path: &Path| patterns(rules, is_reading).any(|(_, pattern)| pattern.refuses(&path.to_string_lossy(), base));
     for (before, now) in former::moved() {
         if refused(&before) && !paths.contains(&now) {
             paths.push(now);
         }
     }
-    DeniedReads { paths, unchanged, beyond, rules: PathRules::default() }
+    DeniedReads { paths, unchanged: others.paths, beyond, rules: PathRules::default() }
 }
 
 /// Remembers what is in denied folders: a file may be moved out of one.
@@ -193,41 +221,69 @@ fn places_outside(base: &Base) -> Vec<PathBuf> {
     places
 }
 
-struct Search {
+/// The paths of some rules.
+struct Search<'f> {
     paths: Vec<PathBuf>,
-    names_left: usize,
+    known: HashSet<PathBuf>,
+    /// The patterns that have to be looked for.
+    fits: &'f Fits,
+    /// The folders in which they are looked for, and how deep.
+    begins: Vec<(PathBuf, usize)>,
+    /// The rules that have to be looked for.
+    sought: Vec<usize>,
+    /// The rules that fit more than can be listed.
+    beyond: BTreeSet<usize>,
 }
 
-impl Search {
-    /// Adds the paths of a pattern. Returns `None` if the limit was reached.
-    fn look_for(&mut self, pattern: &PathPattern, base: &Base) -> Option<()> {
-        let (begins, depth) = pattern.begins(base);
-        let mut folders: Vec<(PathBuf, usize)> = Vec::new();
-        for begin in begins {
+impl<'f> Search<'f> {
+    /// Adds the paths that rules name without a pattern. The rest is looked for by [`walk`].
+    fn new<'p>(rules: impl Iterator<Item = (usize, &'p PathPattern)>, fits: &'f Fits, roots: &Roots) -> Self {
+        let mut named = Vec::new();
+        let (mut begins, mut sought) = (BTreeMap::new(), Vec::new());
+        for (owner, pattern) in rules {
+            let (folders, depth) = pattern.begins_in(roots);
             if depth == 0 {
-                self.add(begin)?;
-            } else {
-                folders.push((begin, depth));
+                named.extend(folders.into_iter().map(|path| (owner, path)));
+                continue;
+            }
+            for folder in folders {
+                let deepest: &mut usize = begins.entry(folder).or_default();
+                *deepest = depth.max(*deepest);
+            }
+            sought.push(owner);
+        }
+        let mut search = Self {
+            paths: Vec::new(),
+            known: HashSet::new(),
+            beyond: fits.unknown.iter().copied().collect(),
+            fits,
+            begins: begins.into_iter().collect(),
+            sought,
+        };
+        for (owner, path) in named {
+            if search.add(path).is_none() {
+                search.beyond.insert(owner);
             }
         }
-        while let Some((folder, depth)) = folders.pop() {
-            // What cannot be listed here cannot be listed by a command either.
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                self.names_left = self.names_left.checked_sub(1)?;
-                let path = entry.path();
-                if pattern.refuses(&path.to_string_lossy(), base) {
-                    self.add(path)?;
-                } else if depth > 1 && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    folders.push((path, depth - 1));
-                }
-            }
+        search
+    }
+
+    /// Adds a path if it fits. Returns whether it does.
+    fn look_at(&mut self, path: &Path) -> bool {
+        let text = path.to_string_lossy();
+        let is_found = self.fits.any(&text);
+        if is_found && self.add(path.to_owned()).is_none() {
+            self.beyond.extend(self.fits.owners(&text));
         }
-        Some(())
+        is_found
     }
 
     /// Adds the denied paths near the working folder and in the usual places, the nearest first, as far as the limits go. A
     /// file far away is left to the rules, which match it by name.
-    fn look_outside(&mut self, patterns: &[&PathPattern], base: &Base) {
+    fn look_outside(&mut self, patterns: &Fits, base: &Base) {
+        if patterns.is_empty() {
+            return;
+        }
         let inside: Vec<PathBuf> =
             base.folders.iter().filter_map(|folder| Path::new(folder).canonicalize().ok()).collect();
         let mut seen: HashSet<PathBuf> = inside.into_iter().chain(OF_THE_SYSTEM.iter().map(PathBuf::from)).collect();
@@ -243,8 +299,7 @@ impl Search {
                     let Some(left) = names_left.checked_sub(1) else { break };
                     names_left = left;
                     let path = entry.path();
-                    let text = path.to_string_lossy();
-                    if patterns.iter().any(|pattern| pattern.refuses(&text, base)) {
+                    if patterns.any(&path.to_string_lossy()) {
                         let Some(left) = left_to_add.checked_sub(1) else { return };
                         left_to_add = left;
                         if self.add(path).is_none() {
@@ -261,18 +316,70 @@ impl Search {
         }
     }
 
+    /// Adds a path that is there. Returns `None` if there are too many.
     fn add(&mut self, path: PathBuf) -> Option<()> {
         // A link is refused with where it leads, also to nowhere.
-        if path.symlink_metadata().is_ok() && !self.paths.contains(&path) {
-            self.paths.push(path);
+        if self.known.contains(&path) || path.symlink_metadata().is_err() {
+            return Some(());
         }
+        if self.paths.len() > MAX_PATHS {
+            return None;
+        }
+        self.known.insert(path.clone());
+        self.paths.push(path);
         (self.paths.len() <= MAX_PATHS).then_some(())
+    }
+}
+
+/// Looks for the paths of both searches in one walk. A folder that is found stands for what is in it.
+fn walk(reading: &mut Search<'_>, others: &mut Search<'_>) {
+    // For each folder, how deep it is looked through, for either search.
+    let mut folders: BTreeMap<PathBuf, (usize, usize)> = BTreeMap::new();
+    for (folder, depth) in reading.begins.drain(..) {
+        folders.entry(folder).or_default().0 = depth;
+    }
+    for (folder, depth) in others.begins.drain(..) {
+        folders.entry(folder).or_default().1 = depth;
+    }
+    let mut seen: HashMap<PathBuf, (usize, usize)> = HashMap::new();
+    let mut names_left = MAX_NAMES;
+    // The outermost folders come first.
+    for (folder, depths) in folders {
+        let mut folders = vec![(folder, depths)];
+        while let Some((folder, depths)) = folders.pop() {
+            let before = seen.entry(folder.clone()).or_default();
+            if depths.0 <= before.0 && depths.1 <= before.1 {
+                continue;
+            }
+            *before = (depths.0.max(before.0), depths.1.max(before.1));
+            // What cannot be listed here cannot be listed by a command either.
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let Some(left) = names_left.checked_sub(1) else {
+                    reading.beyond.extend(reading.sought.iter().copied());
+                    others.beyond.extend(others.sought.iter().copied());
+                    return;
+                };
+                names_left = left;
+                let path = entry.path();
+                let below = |depth: usize, search: &mut Search<'_>| {
+                    if depth == 0 || search.look_at(&path) { 0 } else { depth - 1 }
+                };
+                let deeper = (below(depths.0, reading), below(depths.1, others));
+                if deeper != (0, 0) && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push((path, deeper));
+                }
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn found(rules: &[Arc<Rule>], base: &Base) -> DeniedReads {
+        super::found(rules, &Compiled::new(rules, base), base)
+    }
 
     #[test]
     fn what_is_there_is_found_and_a_folder_stands_for_what_is_in_it() {
@@ -327,12 +434,34 @@ mod tests {
         let base = Base { folders: vec![root.join("work").display().to_string()], home: Vec::new() };
         for rule in ["Read(**/.env)", "Read(.env)"] {
             let rule = Arc::new(rule.parse::<Rule>().expect("a rule"));
-            let DeniedReads { paths, beyond, .. } = super::found(&[rule], &base);
+            let DeniedReads { paths, beyond, .. } = found(&[rule], &base);
             assert_eq!(beyond, [""; 0]);
             for name in ["work/.env", "beside/app/.env", ".env"] {
                 assert!(paths.contains(&root.join(name)), "{name}: {paths:?}");
             }
         }
+    }
+
+    #[test]
+    fn five_thousand_rules_are_looked_for_in_one_walk() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder");
+        for number in 0..40 {
+            let inner = root.join(format!("folder{number}/deep"));
+            fs::create_dir_all(&inner).expect("a new folder");
+            (0..50).for_each(|file| fs::write(inner.join(format!("file{file}")), "").expect("a new file"));
+        }
+        fs::write(root.join("folder7/deep/secret4321"), "").expect("a new file");
+        fs::write(root.join("folder8/kept4321"), "").expect("a new file");
+        let base = Base { folders: vec![root.display().to_string()], home: Vec::new() };
+        let forms = ["Read(secret{})", "Read(**/x{}/*.key)", "Edit(kept{})", "Read(./a{}/**)", "Read(/nowhere/{}/*)"];
+        let rules = (0..5000).map(|at| forms[at % forms.len()].replace("{}", &at.to_string()));
+        let rules = rules.chain(["Read(secret4321)".to_owned(), "Edit(kept4321)".to_owned()]);
+        let rules: Vec<Arc<Rule>> = rules.map(|rule| Arc::new(rule.parse::<Rule>().expect("a rule"))).collect();
+        let DeniedReads { paths, unchanged, beyond, .. } = found(&rules, &base);
+        assert_eq!(beyond, [""; 0]);
+        assert_eq!(paths, [root.join("folder7/deep/secret4321")]);
+        assert_eq!(unchanged, [root.join("folder8/kept4321")]);
     }
 
     #[test]
@@ -343,6 +472,6 @@ mod tests {
         }
         let base = Base { folders: vec![folder.path().display().to_string()], home: Vec::new() };
         let rule = Arc::new("Read(./*)".parse::<Rule>().expect("a rule"));
-        assert_eq!(super::found(&[rule], &base).beyond, ["Read(./*)"]);
+        assert_eq!(found(&[rule], &base).beyond, ["Read(./*)"]);
     }
 }

@@ -82,8 +82,8 @@ pub(crate) fn is_policy(path: &Path) -> bool {
     names::is_policy(&names)
 }
 
-/// A path without `.` and `..`, by its letters.
-pub(crate) fn plain(path: &Path) -> PathBuf {
+/// Returns a path without `.` and `..`, by its letters. Links are not resolved.
+pub fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

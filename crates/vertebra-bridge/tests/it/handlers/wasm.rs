@@ -1,5 +1,11 @@
 //! Modules that answer, and modules that want more than they have.
 
+use vertebra_bridge::{
+    policy::Policy,
+    trust::{self, Own, Remains, Standing, Store},
+    wire::{Decision, Happened, Judgement},
+};
+
 use super::*;
 
 /// Denies events that contain `rm`, and has no opinion on others.
@@ -77,4 +83,49 @@ fn a_module_that_cannot_be_run_is_an_error_before_anything_happens() {
     }
     let missing = RunSettings::Wasm { file: "gone.wasm".to_owned(), fuel: 1, memory: 1 };
     assert!(build(&missing, &project.services).is_err());
+}
+
+/// What a trusted policy with the module as a guard decides about a command.
+async fn judged(root: &Path, store: &Store, command: &str) -> Judgement {
+    let (project, standing) = store.policy(root).expect("a policy");
+    let remains = Remains::of(&project, &standing, Some(store));
+    let (settings, _) = Own::default().merge(remains.settings);
+    let services = Services { folder: root.to_owned(), seals: remains.seals, ..Services::default() };
+    let (policy, error) = Policy::as_far_as_possible(&settings, &services, None).expect("a policy");
+    assert!(error.is_none(), "the rest of the policy stays in force: {error:?}");
+    let event = json!({ "point": "BeforeToolUse", "tool": "bash", "args": { "command": command } });
+    policy.judge(&Happened::read(&event).expect("an event")).await
+}
+
+#[tokio::test]
+async fn a_module_that_changed_after_it_was_trusted_does_not_run_and_its_guard_refuses() {
+    let project = Project::new();
+    let root = project.folder.path().canonicalize().expect("a path").join("project");
+    fs::create_dir_all(root.join(".git")).expect("a folder");
+    let settings = "[[hook]]\nname = \"no-rm\"\npoint = \"BeforeToolUse\"\nrole = \"guard\"\nrun = { wasm = \"no-rm.wasm\" }\n\
+                    [permissions]\ndeny = [\"Bash(reboot)\"]\n";
+    fs::write(root.join("vertebra.toml"), settings).expect("a file");
+    let write = |text: &str| {
+        fs::write(root.join("no-rm.wasm"), wat::parse_str(text).expect("a module")).expect("a file");
+    };
+    write(NO_RM);
+    let store = Store::in_folder(&project.path("state"));
+    store.trust(&trust::Project::look(&root).expect("a project")).expect("trusted");
+    assert_eq!(judged(&root, &store, "ls").await.decision, None);
+    assert_eq!(judged(&root, &store, "rm x").await.reason.as_deref(), Some("no rm"));
+
+    // It would let everything pass.
+    write(&answering("(i64.const 0)"));
+    assert!(matches!(store.policy(&root), Ok((_, Standing::Changed(files))) if files == ["no-rm.wasm"]));
+    for command in ["ls", "rm x"] {
+        let Judgement { decision, reason, decided_by, .. } = judged(&root, &store, command).await;
+        assert_eq!(decision, Some(Decision::Deny), "{command}: {reason:?}");
+        assert!(decided_by.is_some_and(|by| by.starts_with("no-rm")), "{command}");
+        assert!(reason.is_some_and(|why| why.contains("no-rm.wasm changed since it was trusted")), "{command}");
+    }
+
+    write(NO_RM);
+    assert_eq!(judged(&root, &store, "ls").await.decision, None, "it is as it was trusted");
+    fs::remove_file(root.join("no-rm.wasm")).expect("removed");
+    assert_eq!(judged(&root, &store, "ls").await.decision, Some(Decision::Deny), "a guard that is gone refuses");
 }

@@ -56,8 +56,26 @@ pub(super) fn ways() -> Vec<Way> {
         ("the state folder is removed", true, |machine| {
             fs::remove_dir_all(machine.path("home/.local/state/vertebra")).expect("removed");
         }),
+        ("both records are cut to nothing", true, |machine| RECORDS.iter().for_each(|name| machine.write(name, ""))),
+        ("both records are replaced by empty ones", true, |machine| {
+            RECORDS.iter().for_each(|name| machine.write(name, "{\"version\": 1, \"folders\": {}}\n"));
+        }),
+        ("the folder is taken out of both records", true, |machine| {
+            for name in RECORDS {
+                let mut record: Value = serde_json::from_str(&machine.read(name)).expect("a record");
+                record["record"]["folders"] = json!({});
+                machine.write(name, &record.to_string());
+            }
+        }),
+        ("one record is removed and the other one emptied", true, |machine| {
+            fs::remove_file(machine.path(RECORDS[0])).expect("removed");
+            machine.write(RECORDS[1], "{\"version\": 1, \"folders\": {}}\n");
+        }),
     ]
 }
+
+/// The records of what is trusted.
+const RECORDS: [&str; 2] = ["home/.local/state/vertebra/trust.json", "home/.config/vertebra/expected.json"];
 
 /// What `vertebra hook` answers in an agent that can ask.
 fn verdict(machine: &Machine, command: &str) -> String {
@@ -122,6 +140,43 @@ fn a_person_settles_a_lost_policy_by_trusting_or_revoking() {
             let expected = if way == "broken" && settle.len() == 2 && settle[1] == "--yes" { "ask" } else { "allow" };
             assert_eq!(verdict, expected, "{way} {settle:?}: {}{}", told.out, told.err);
         }
+    }
+}
+
+#[test]
+fn settings_of_the_user_that_are_deleted_or_emptied_still_refuse_until_a_person_has_seen_it() {
+    const OWN: &str = "home/.config/vertebra/vertebra.toml";
+    let ways: [(&str, fn(&Machine)); 4] = [
+        ("deleted", |machine| fs::remove_file(machine.path(OWN)).expect("removed")),
+        ("emptied", |machine| machine.write(OWN, "# nothing\n")),
+        ("replaced by empty lists", |machine| machine.write(OWN, "[permissions]\ndeny = []\nallow = []\n")),
+        ("the folder is moved", |machine| {
+            fs::rename(machine.path("home/.config"), machine.path("home/moved")).expect("moved");
+        }),
+    ];
+    for (way, lose) in ways {
+        let machine = Machine::new();
+        machine.write(OWN, POLICY);
+        assert_eq!(verdict(&machine, "touch made"), "allow", "{way}");
+        lose(&machine);
+        assert_eq!(verdict(&machine, "touch made"), "ask", "{way}");
+        assert_eq!(verdict(&machine, "touch refused"), "deny", "{way}");
+        let told = machine.plays_once(&[bash("touch made"), say("done")], &["--mode=bypass"]);
+        assert!(!machine.path("project/made").exists(), "{way}: {}", told.err);
+        assert!(told.err.contains("vertebra trust"), "{way}: {}", told.err);
+        let told = machine.runs(&["trust"]);
+        assert_eq!(told.code, 0, "{way}: {}", told.err);
+        assert!(told.err.contains("set nothing any more"), "{way}: {}", told.err);
+        assert_eq!(verdict(&machine, "touch refused"), "allow", "{way}: a person has seen it");
+    }
+}
+
+#[test]
+fn a_user_who_edits_their_own_settings_is_not_asked_about_it() {
+    let machine = Machine::new();
+    for text in [POLICY, "[permissions]\nallow = [\"Bash(touch *)\"]\n", "[limits]\nsteps = 3\n"] {
+        machine.write("home/.config/vertebra/vertebra.toml", text);
+        assert_eq!(verdict(&machine, "touch made"), "allow", "{text}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Collects findings, within limits on depth and work.
 
 use std::{
+    cell::OnceCell,
     collections::{BTreeSet, HashSet},
     ops::Range,
 };
@@ -85,6 +86,8 @@ pub(super) struct Judge<'g> {
     pub(super) budget: Budget<'g>,
     depth: usize,
     pub(super) commands: usize,
+    /// What git executes in the working folder, once a change to it has to be judged.
+    pub(super) git: OnceCell<Vec<String>>,
     /// The limit that was reached, in words for people.
     gave_up: Option<String>,
 }
@@ -141,6 +144,7 @@ impl<'g> Judge<'g> {
             budget,
             depth: 0,
             commands: 0,
+            git: OnceCell::new(),
             gave_up: None,
         }
     }

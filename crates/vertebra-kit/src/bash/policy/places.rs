@@ -1,5 +1,7 @@
 //! Classifies paths: inside the working folder, outside it, system files, devices.
 
+use std::path::Path;
+
 use super::{
     Class,
     fields::Field,
@@ -7,7 +9,7 @@ use super::{
     scope::Made,
     value::{ENDLESS, REMOTE, SECRET, UNKNOWN, is_known, shown},
 };
-use crate::protected::{Protection, is_protected, protection_below};
+use crate::protected::{Protection, git::targets, is_protected, protection_below};
 
 /// The place that a path belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,7 +225,7 @@ impl Judge<'_> {
             return;
         }
         match self.place(&target.text) {
-            Place::Inside | Place::Scratch => {}
+            Place::Inside | Place::Scratch => self.write_for_git(&target.text),
             Place::Later => {
                 self.ask(Class::WriteOutside, format!("changes {text}, which can make programs run something later"));
             }
@@ -240,6 +242,28 @@ impl Judge<'_> {
             Place::Device => self.deny(Class::SystemDestruction, format!("writes to the device {text}")),
             Place::Network => self.deny(Class::NetworkExfiltration, format!("writes to the network through {text}")),
             Place::Unknown => self.unknown("cannot tell which file this writes: the path is only known at run time"),
+        }
+    }
+
+    /// Judges a change to a path of the working folder that the configuration of git may name.
+    pub(super) fn write_for_git(&mut self, text: &str) {
+        let Some(path) = self.resolved(text) else { return };
+        let folder = self.ground.folder.as_str();
+        let found = |folder: &str| {
+            let found = targets(Path::new(folder), &|name| std::env::var_os(name));
+            found.into_iter().filter_map(|path| path.into_os_string().into_string().ok())
+        };
+        let executed = self.git.get_or_init(|| {
+            // The shell reports its folder with links resolved.
+            let real = Path::new(folder).canonicalize().ok().and_then(|real| real.into_os_string().into_string().ok());
+            let real = real.filter(|real| real != folder);
+            found(folder).chain(real.iter().flat_map(|real| found(real))).collect()
+        });
+        // Whoever replaces a folder replaces what is in it.
+        let holds = |target: &String| is_below(target, &path) && !is_below(folder, &path);
+        if executed.iter().any(|target| is_below(&path, target) || holds(target)) {
+            let text = shown(text);
+            self.ask(Class::WriteOutside, format!("changes {text}, which git runs or takes settings from"));
         }
     }
 
@@ -288,5 +312,51 @@ impl Judge<'_> {
     pub(super) fn is_private(&self, text: &str) -> bool {
         let Some(path) = self.resolved(text) else { return false };
         is_known(text) && self.is_secret(&path) && !is_below(&path, &self.ground.folder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::{Decision, Ground, judge};
+
+    #[test]
+    fn a_change_to_what_git_executes_in_the_folder_is_asked_about() {
+        let outer = tempfile::tempdir().expect("a folder");
+        let root = outer.path().canonicalize().expect("a path");
+        let project = root.join("project");
+        for folder in [".git/hooks", "ci/hooks", "tools", "src"] {
+            fs::create_dir_all(project.join(folder)).expect("a folder");
+        }
+        for file in ["tools/clean", "tools/conv", "tools/watch", "tools/alias.sh", "more.inc", "src/a"] {
+            fs::write(project.join(file), "").expect("a file");
+        }
+        fs::write(project.join(".git/HEAD"), "ref: refs/heads/main\n").expect("a file");
+        let config = "[core]\n\thooksPath = ci/hooks\n\tfsmonitor = tools/watch\n[include]\n\tpath = ../more.inc\n\
+                      [filter \"x\"]\n\tclean = tools/clean %f\n[diff \"x\"]\n\ttextconv = ./tools/conv\n\
+                      [alias]\n\tgo = \"!sh tools/alias.sh\"\n";
+        fs::write(project.join(".git/config"), config).expect("a file");
+        std::os::unix::fs::symlink(&project, root.join("link")).expect("a link");
+        for folder in ["project", "link"] {
+            let ground = Ground::new(root.join(folder).to_string_lossy(), "/home/me");
+            for (command, expected) in [
+                ("echo x > ci/hooks/pre-commit", Decision::Ask),
+                ("echo x >> tools/watch", Decision::Ask),
+                ("cp a more.inc", Decision::Ask),
+                ("cp x/more.inc .", Decision::Ask),
+                ("mv src/clean tools", Decision::Ask),
+                ("sed -i s/a/b/ tools/conv", Decision::Ask),
+                ("cd tools && tee alias.sh", Decision::Ask),
+                ("ln -sf ../src/a ci/hooks/pre-push", Decision::Ask),
+                ("mv ci ci2", Decision::Ask),
+                ("echo x > tools/other", Decision::Allow),
+                ("cp x/a .", Decision::Allow),
+                ("sh tools/alias.sh && cat ci/hooks/pre-commit > src/b", Decision::Allow),
+            ] {
+                let judgement = judge(command, &ground);
+                assert_eq!(judgement.decision, expected, "{folder}: {command}: {}", judgement.reason);
+            }
+        }
     }
 }

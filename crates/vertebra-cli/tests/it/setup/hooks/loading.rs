@@ -77,7 +77,7 @@ fn code_beside_a_trusted_script_that_was_not_trusted_never_runs() {
         (
             "perl hooks/x.pl",
             "hooks/x.pl",
-            "use lib 'x'; eval { require './hooks/y.pl' };\n",
+            "use FindBin; use lib $FindBin::Bin; eval { require 'y.pl' };\n",
             "hooks/y.pl",
             "open(my $f, '>', 'evil');\n",
         ),

@@ -134,6 +134,9 @@ fn follow_link(judge: &mut Judge<'_>, source: &Field, target: &Field) {
 fn follow_copies(judge: &mut Judge<'_>, sources: &[Field], target: &Field) {
     let Some(to) = judge.resolved(&target.text) else { return };
     for source in sources {
+        // The target may be a folder.
+        let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        judge.write_for_git(&format!("{to}/{name}"));
         let Some(from) = judge.resolved(&source.text) else { continue };
         let base = from.rsplit('/').next().unwrap_or_default().to_owned();
         let installed = from.starts_with("/bin/") || from.starts_with("/usr/") || from.starts_with("/sbin/");
