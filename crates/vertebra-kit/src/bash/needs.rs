@@ -23,6 +23,9 @@ const EACH: usize = 32;
 /// The longest reason that is shown.
 const REASON: usize = 300;
 
+/// How a question about more rights begins.
+pub(crate) const ASKS_FOR: &str = "the command asks for ";
+
 /// What the model passes.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -71,7 +74,7 @@ impl Needs {
         fixed(bash.sandbox.fixed.write && !missing.write.is_empty(), "what commands can write")?;
         let reason: String = self.reason.trim().chars().take(REASON).collect();
         let why = if reason.is_empty() { "it gives no reason".to_owned() } else { reason };
-        Ok(Wanted { all, question: Some(format!("the command asks for {missing}: {why}")) })
+        Ok(Wanted { all, question: Some(format!("{ASKS_FOR}{missing}: {why}")) })
     }
 
     /// The network that is asked for.
