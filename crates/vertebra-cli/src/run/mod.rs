@@ -85,11 +85,12 @@ pub(crate) enum First {
 
 /// Runs the command.
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
-    let (prompt, desk, assembled) = match begin(&options).await {
+    let (prompt, mut desk, assembled) = match begin(&options).await {
         Ok(begun) => begun,
         Err(error) => return Ok(drive::cannot_begin(&error, "run \"…\"")),
     };
     let session = assembled.agent.session().await;
+    desk.follow_mode(&assembled.rules, session.id());
     Ok(work(desk, session, First::Prompt(prompt)).await.into())
 }
 

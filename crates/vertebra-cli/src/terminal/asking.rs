@@ -214,6 +214,8 @@ impl Asking {
         let letter = match &key {
             Key::Char(letter) => letter.to_ascii_lowercase(),
             Key::Escape => return self.stop(surface).await,
+            // What was typed into the line below can be taken back.
+            Key::Backspace => return Step::NotForIt(self, key),
             _ => return Step::Open(self),
         };
         let choice = self.question.choices().into_iter().find(|choice| choice.key == letter);

@@ -3,7 +3,7 @@
 
 use std::{
     collections::VecDeque,
-    io,
+    fs, io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -88,10 +88,49 @@ impl Folders {
     }
 }
 
+/// Folders that were made because a person allowed a command to write there. Those that the command leaves empty are removed
+/// when this is dropped.
+pub(super) struct Made<'f> {
+    folders: &'f Folders,
+    session: &'f str,
+    paths: Vec<PathBuf>,
+}
+
+impl<'f> Made<'f> {
+    /// Makes those of the folders that do not exist.
+    pub(super) fn new(
+        folders: &'f Folders,
+        session: &'f str,
+        wanted: &[PathBuf],
+    ) -> Result<Self, (PathBuf, io::Error)> {
+        let mut made = Self { folders, session, paths: Vec::new() };
+        for path in wanted {
+            match fs::create_dir(path) {
+                Ok(()) => made.paths.push(path.clone()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                // A folder that was allowed before and is no longer there with all that was around it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err((path.clone(), error)),
+            }
+        }
+        Ok(made)
+    }
+}
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        for path in &self.paths {
+            // One that is not empty stays.
+            if fs::remove_dir(path).is_ok() {
+                let mut known = self.folders.0.lock().unwrap_or_else(PoisonError::into_inner);
+                known.retain(|(of, at, _)| !(of == self.session && at == path));
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]

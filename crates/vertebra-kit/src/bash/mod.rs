@@ -47,6 +47,7 @@ use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _, Reach
 pub use environment::{Environment, PASSED, VARIABLES};
 pub use grants::{Granted, Grants};
 pub use lift::Lift;
+pub(crate) use needs::ASKS_FOR;
 pub use outputs::Outputs;
 pub(crate) use outputs::folder_name;
 pub use place::CWD;

@@ -1,6 +1,9 @@
 //! What a command asks for beyond what the sandbox gives: a person has to say yes to it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,6 +23,9 @@ const EACH: usize = 32;
 /// The longest reason that is shown.
 const REASON: usize = 300;
 
+/// How a question about more rights begins.
+pub(crate) const ASKS_FOR: &str = "the command asks for ";
+
 /// What the model passes.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -30,7 +36,7 @@ pub(super) struct Needs {
     domains: Vec<String>,
     /// Ports of this machine's loopback interface to connect to, such as 5432.
     ports: Vec<u16>,
-    /// Protected files, and folders outside of the working folder, to change.
+    /// Protected files, and folders outside of the working folder, to change. A folder that does not exist is made.
     write: Vec<String>,
     /// Why, in a few words, for the person who is asked.
     reason: String,
@@ -68,7 +74,7 @@ impl Needs {
         fixed(bash.sandbox.fixed.write && !missing.write.is_empty(), "what commands can write")?;
         let reason: String = self.reason.trim().chars().take(REASON).collect();
         let why = if reason.is_empty() { "it gives no reason".to_owned() } else { reason };
-        Ok(Wanted { all, question: Some(format!("the command asks for {missing}: {why}")) })
+        Ok(Wanted { all, question: Some(format!("{ASKS_FOR}{missing}: {why}")) })
     }
 
     /// The network that is asked for.
@@ -141,11 +147,17 @@ pub(super) fn may_be_granted(
     if named(&sandbox.closed).iter().any(|closed| closed.starts_with(path)) {
         return Err(CLOSED);
     }
-    if path.is_dir() {
+    if path.is_dir() || is_new(path) {
         Ok(())
     } else {
-        Err("is outside of the working folder and not a folder: name a folder that exists")
+        Err("is outside of the working folder and not a folder: name a folder, or a new one in a folder that exists")
     }
+}
+
+/// Whether a folder can be made here.
+fn is_new(path: &Path) -> bool {
+    let is_free = path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    is_free && path.parent().is_some_and(Path::is_dir)
 }
 
 impl Bash {

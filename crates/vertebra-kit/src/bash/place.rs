@@ -98,11 +98,17 @@ impl Places {
     }
 
     /// A folder that was asked for, if commands may be there, and else the one they belong to.
-    pub(super) fn stand(&self, asked: &Path) -> Stand {
+    fn stand(&self, asked: &Path) -> Stand {
+        self.stand_after(asked, &[])
+    }
+
+    /// The same for the command after one that could write some folders only once.
+    pub(super) fn stand_after(&self, asked: &Path, once: &[PathBuf]) -> Stand {
         let Ok(folder) = asked.canonicalize() else { return self.back(asked, "is gone") };
+        let mut lasting = self.writable().filter(|place| !once.contains(place));
         if !folder.is_dir() {
             self.back(asked, "is gone")
-        } else if self.writable().any(|place| folder.starts_with(place)) {
+        } else if lasting.any(|place| folder.starts_with(place)) {
             Stand { folder, remark: None }
         } else {
             self.back(asked, "is outside of what commands may write")

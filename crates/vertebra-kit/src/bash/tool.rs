@@ -1,6 +1,10 @@
 //! The tool itself: a command goes in, what it printed comes out.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +15,7 @@ use super::{
     Bash, TOOL,
     capture::Printed,
     environment::Variables,
-    folders::Folders,
+    folders::{Folders, Made},
     live::Live,
     needs::{Needs, Wanted},
     outputs::Recorder,
@@ -123,6 +127,9 @@ impl BashTool {
         }
         let (inside, outside) =
             granted.write.iter().cloned().partition::<Vec<_>, _>(|path| bash.is_inside(path, folder, &variables));
+        let _made = Made::new(&self.folders, session, &outside).map_err(|(path, error)| {
+            ToolError::new(format!("the folder {} cannot be made: {error}", path.display()))
+        })?;
         let mut besides = bash.sandbox.write_besides(&variables, folder, &outside);
         let caches = if bash.sandbox.need == Need::Off { None } else { Caches::prepare(&variables) };
         besides.extend(caches.iter().map(|caches| (caches.own.clone(), Use::Temporary)));
@@ -181,7 +188,9 @@ impl BashTool {
             start.check(&ended.word)?;
         }
         let noted = note.read().unwrap_or_default();
-        let end = places.stand(noted.strip_suffix('\n').map_or(&begin.folder, |noted| Path::new(noted)));
+        let once: Vec<PathBuf> = granted.write.difference(&bash.held(session).write).cloned().collect();
+        let end = noted.strip_suffix('\n').map_or(&*begin.folder, Path::new);
+        let end = places.stand_after(end, &once);
         let streams = printed.streams();
         let blocked = refused::remarks(&ended, (text, places.home()), tried.space.as_deref(), &way.refused());
         let after: Vec<String> = blocked.iter().cloned().chain(end.remark).collect();

@@ -21,6 +21,7 @@ mod command;
 mod file;
 mod git;
 mod host;
+mod interpreters;
 mod judge;
 mod names;
 pub(crate) mod opened;

@@ -3,6 +3,7 @@
 use super::{
     command::{only_wraps, parts},
     host::host_of,
+    interpreters::runs_input,
     subject::Subject,
 };
 use crate::bash::policy::is_builtin;
@@ -145,7 +146,8 @@ fn for_command(subject: &Subject, command: &str) -> Vec<String> {
         let literal = |text: &str| !text.contains(['*', '(', ')', '\n']);
         let known = meant(&words).filter(|start| literal(start));
         let rule = known.map(|start| format!("Bash({start} *)"));
-        rules.extend(rule.or_else(|| literal(&text).then(|| format!("Bash({text})"))));
+        let exact = || (literal(&text) && !runs_input(&words)).then(|| format!("Bash({text})"));
+        rules.extend(rule.or_else(exact));
     }
     for redirection in redirections.iter().filter(|redirection| !redirection.is_harmless()) {
         let path = subject.target(redirection).and_then(|place| subject.as_rule(&place));

@@ -118,6 +118,10 @@ fn a_word_or_a_terminals_own_reply_at_a_question_is_no_answer_to_it() {
     person.types("\x1b]11;rgb:fafa/fafa/fafa\x1b\\");
     person.waits_for("❯ wait, why?11;rgb:fafa/fafa/fafa");
     person.is_asked();
+    // It can be taken back, also when keys count as answers again.
+    person.types(&"\x7f".repeat("?11;rgb:fafa/fafa/fafa".len()));
+    person.waits_until("the rest of the line", |screen| screen.lines().any(|line| line.trim_end() == "❯ wait, why"));
+    person.is_asked();
     assert!(!place.path("made.txt").exists(), "{}", person.sees());
     person.types("n");
     person.waits_for("reason: ");
@@ -306,6 +310,7 @@ fn a_command_that_asks_for_more_shows_what_and_why() {
     let mut person = place.sits("run", &[call, say("All done.")], &["--mode", "bypass", "fetch it"]);
     person.waits_for("the command asks for network access to crates.io: to fetch itoa");
     person.is_asked();
+    assert!(!person.sees().contains("\"domains\""), "it is said once, in words: {}", person.sees());
     person.types("y");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     assert!(place.read("proxy").starts_with("http://127.0.0.1:"), "{}", person.sees());
@@ -388,10 +393,12 @@ fn the_rule_that_always_adds_can_be_edited_at_the_question() {
 fn one_key_accepts_all_edits_of_the_session() {
     let place = Place::new();
     let write = |name: &str| json!({"call": {"tool": "write_file", "args": {"path": name, "content": "x\n"}}});
-    let turns = [write("one.txt"), write("two.txt"), bash("touch three.txt"), say("Done.")];
+    let slow = json!({"wait_ms": 1500, "call": {"tool": "bash", "args": {"command": "touch three.txt"}}});
+    let turns = [write("one.txt"), write("two.txt"), slow, say("Done.")];
     let mut person = place.sits("run", &turns, &["make them"]);
     person.is_asked();
     person.types("s");
+    person.waits_for("accept-edits · esc to stop");
     person.waits_for("┌ $ touch three.txt");
     assert!(place.path("one.txt").exists() && place.path("two.txt").exists(), "{}", person.sees());
     person.is_asked();

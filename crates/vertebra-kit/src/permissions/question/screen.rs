@@ -12,6 +12,7 @@ use super::{
     escape::{as_lines, on_one_line},
     script,
 };
+use crate::bash::ASKS_FOR;
 
 /// How a question is formatted.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +55,8 @@ impl Screen {
             change.is_some_and(|change| change.shows.contains(&arg))
                 || (arg == "command" && command.is_some())
                 || (arg == "path" && path.is_some())
+                // The reason says it in words.
+                || (arg == "needs" && command.is_some() && approval.reason.starts_with(ASKS_FOR))
         };
         self.arguments(&mut shown, approval, is_shown);
         if let Some(effects) = command.and_then(script::effects) {
@@ -189,16 +192,22 @@ fn name(text: &str) -> String {
     on_one_line(text, usize::MAX)
 }
 
-/// Wraps a text to this width.
+/// Wraps a text to this width, between two words if the line stays at least half full.
 fn wrapped(text: &str, columns: usize) -> Vec<&str> {
     let (mut pieces, mut begins, mut taken) = (Vec::new(), 0, 0);
+    // Where the last word begins, and how much is taken before it.
+    let (mut word, mut before) = (0, 0);
     for (at, c) in text.char_indices() {
         let width = c.width().unwrap_or(0);
         if taken + width > columns {
-            pieces.push(&text[begins..at]);
-            (begins, taken) = (at, 0);
+            let (end, left) = if before * 2 >= columns { (word, taken - before) } else { (at, 0) };
+            pieces.push(&text[begins..end]);
+            (begins, taken, before) = (end, left, 0);
         }
         taken += width;
+        if c == ' ' {
+            (word, before) = (at + 1, taken);
+        }
     }
     pieces.push(&text[begins..]);
     pieces

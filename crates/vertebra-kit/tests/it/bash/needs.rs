@@ -135,6 +135,35 @@ async fn a_folder_outside_that_a_person_allows_can_be_written_by_that_command_on
 }
 
 #[tokio::test]
+async fn a_worktree_beside_the_folder_can_be_made_after_a_yes() {
+    let (area, person) = (Area::new(), Person::who_says(true));
+    let script = "git init -q -b main && git config user.email a@b.c && git config user.name a && echo 1 > a && \
+                  git add -A && git commit -qm x && git branch topic && echo 2 > b && git add -A && git commit -qm y";
+    let made = std::process::Command::new("bash").args(["-c", script]).current_dir(area.path("work")).status();
+    assert!(made.expect("git").success());
+    let needs = json!({ "write": ["../beside"], "reason": "a worktree" });
+    let add = "git worktree add -q ../beside topic && cd ../beside && git rebase -q main && ls";
+    let calls = [
+        needing("git worktree add -q ../beside nowhere", needs.clone()),
+        json!({ "command": "ls -d ../beside" }),
+        needing(add, needs.clone()),
+        json!({ "command": "cd ..; git -C work worktree list | wc -l; echo x > beside/c" }),
+        needing("echo x > ../beside/c", needs),
+    ];
+    let results = results(&area, &person, &calls).await;
+    assert_ne!(results[0].exit_code, Some(0), "there is no such branch");
+    assert_ne!(results[1].exit_code, Some(0), "a folder that stays empty goes: {}", results[1].output);
+    let on = "outside of what commands may write: commands go on in";
+    assert_eq!(results[2].exit_code, Some(0), "{}", results[2].output);
+    assert!(results[2].output.starts_with("a\nb\n") && results[2].output.contains(on), "{}", results[2].output);
+    assert!(results[3].output.contains("beside/c: Permission denied"), "{}", results[3].output);
+    assert_eq!(results[4].exit_code, Some(0), "{}", results[4].output);
+    assert!(area.path("beside/c").exists());
+    let path = area.path("beside").canonicalize().expect("a path");
+    assert_eq!(person.asked(), vec![format!("the command asks for changes of {}: a worktree", path.display()); 3]);
+}
+
+#[tokio::test]
 async fn what_stays_closed_is_refused_before_anyone_is_asked() {
     let person = Person::who_says(true);
     let area = Area::new();
@@ -145,7 +174,9 @@ async fn what_stays_closed_is_refused_before_anyone_is_asked() {
         bash.sandbox.protect.push("hooks".into());
     });
     let root = real(area.root.path());
-    for path in ["vertebra.toml", "sub/.vertebra/x", "hooks/a", "~/.ssh", "../trust/store", "/", "..", ".", "~", &root]
+    let closed = ["vertebra.toml", "sub/.vertebra/x", "hooks/a", "~/.ssh", "../trust/store", "../trust/new"];
+    for path in
+        closed.into_iter().chain(["/", "..", ".", "~", &root, "../not/there", "../.vertebra", "../x/vertebra.toml"])
     {
         let call = needing("echo ran", json!({ "write": [path], "reason": "please" }));
         let result = results(&area, &person, &[call]).await.remove(0);

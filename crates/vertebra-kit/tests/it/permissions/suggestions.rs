@@ -29,7 +29,7 @@ async fn offered(permissions: Permissions, tool: &str, args: Value) -> Vec<Strin
 
 #[tokio::test]
 async fn the_narrowest_sensible_rule_is_offered() {
-    let cases: [(&str, Value, &[&str]); 45] = [
+    let cases: [(&str, Value, &[&str]); 49] = [
         ("bash", command("cargo test -p a"), &["Bash(cargo test *)"]),
         ("bash", command("cargo test"), &["Bash(cargo test *)"]),
         ("bash", command("npm run test -- -u"), &["Bash(npm run test *)"]),
@@ -56,6 +56,11 @@ async fn the_narrowest_sensible_rule_is_offered() {
         ("bash", command("deno run x.ts"), &["Bash(deno run x.ts)"]),
         ("bash", command("go run ."), &["Bash(go run .)"]),
         ("bash", command("touch a"), &["Bash(touch a)"]),
+        // A rule for these would allow every script that comes through standard input.
+        ("bash", command("python3 - <<'EOF'\nprint(1)\nEOF"), &["nothing"]),
+        ("bash", command("printf 'touch a' | bash"), &["nothing"]),
+        ("bash", command("bash -s a < build.sh"), &["nothing"]),
+        ("bash", command("echo 1 | node"), &["nothing"]),
         // Commands of the shell, and such that only read, are no rules.
         ("bash", command("set -e; npm test"), &["Bash(npm test *)"]),
         ("bash", command("cat > a.txt <<EOF\nx\nEOF"), &["Edit(./a.txt)"]),

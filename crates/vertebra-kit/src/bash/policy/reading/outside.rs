@@ -15,6 +15,31 @@ const MAX_ENTRIES: usize = 10_000;
 /// How many entries of the folder are checked where the command may read all of them.
 const MAX_LISTED: usize = 50_000;
 
+/// The files in which version managers look for the version of a tool.
+const VERSION_FILES: &[&str] = &[
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    ".tool-versions",
+    "mise.toml",
+    ".mise.toml",
+    "mise.local.toml",
+    ".mise.local.toml",
+    ".config/mise.toml",
+    ".config/mise/config.toml",
+    "mise/config.toml",
+    ".mise/config.toml",
+    ".python-version",
+    ".node-version",
+    ".nvmrc",
+    ".ruby-version",
+    ".java-version",
+    ".go-version",
+    ".php-version",
+    ".perl-version",
+];
+/// A longer file of this kind is not read.
+const MAX_VERSION_FILE: u64 = 64 * 1024;
+
 /// Returns whether everything that the command reads is in the folder.
 pub(super) fn stays_inside(walk: &Walk<'_>) -> bool {
     let here = PathBuf::from(&walk.ground.here);
@@ -45,6 +70,20 @@ pub(super) fn stays_inside(walk: &Walk<'_>) -> bool {
         && (!walk.needs.no_dashes || everywhere().all(|folder| has_no_dash(folder)))
         && (!walk.needs.is_wide || is_plain_below(&root, &leads_out))
         && (!walk.needs.uses_git || is_safe_for_git(&folders, &walk.git))
+        && (!walk.needs.picks_version || folders.iter().all(|folder| names_versions_only(folder, &root)))
+}
+
+/// Returns whether no file from a folder up to the root makes a version manager (rustup, asdf, mise, pyenv and so on) start a
+/// program of the folder: such a file may give a path in place of a version.
+fn names_versions_only(folder: &Path, root: &Path) -> bool {
+    let is_plain = |file: PathBuf| match fs::metadata(&file) {
+        Err(_) => true,
+        Ok(found) if !found.is_file() || found.len() > MAX_VERSION_FILE => false,
+        Ok(_) => fs::read_to_string(&file)
+            .is_ok_and(|text| !text.contains(['/', '\\', '{', '$', '`']) && !text.contains("path")),
+    };
+    let above = folder.ancestors().take_while(|above| above.starts_with(root));
+    above.into_iter().all(|above| VERSION_FILES.iter().all(|name| is_plain(above.join(name))))
 }
 
 /// Returns whether git starts no program of these folders when it only reads.

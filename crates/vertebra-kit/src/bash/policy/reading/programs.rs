@@ -2,7 +2,7 @@
 
 use super::{
     scripts,
-    table::{Meaning, reader},
+    table::{Meaning, Operands, reader},
     walk::{Flow, Walk},
     words::{GLOB, Names, Word},
 };
@@ -123,6 +123,7 @@ impl Walk<'_> {
     /// Accepts a program of the table.
     fn listed(&mut self, name: &str, words: &[Word]) -> Option<()> {
         let reader = reader(name)?;
+        self.needs.picks_version |= reader.operands == Operands::Version;
         let words: Vec<Word> = words
             .iter()
             .map(|word| match word {

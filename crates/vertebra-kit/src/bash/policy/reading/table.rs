@@ -15,6 +15,8 @@ pub(super) enum Operands {
     Path,
     /// A text, and then paths.
     Pattern,
+    /// None, and exactly one of the listed words, by which the program says its version.
+    Version,
 }
 
 /// What an option takes.
@@ -75,6 +77,7 @@ fn parsed(rest: &'static str) -> Option<Reader> {
         "paths" => Operands::Paths,
         "path" => Operands::Path,
         "pattern" => Operands::Pattern,
+        "version" => Operands::Version,
         _ => return None,
     };
     let mut reader = Reader { operands, options: Vec::new(), numbers: false, any: false };
@@ -114,6 +117,10 @@ impl Reader {
 
     /// Returns what the words mean, or `None` if one of them may be an option that is not listed.
     pub(super) fn read(&self, words: &[Word]) -> Option<Vec<Meaning>> {
+        if self.operands == Operands::Version {
+            let [only] = words else { return None };
+            return self.takes(only.text()?).map(|_| Vec::new());
+        }
         let mut meanings = Vec::new();
         let mut operands = Vec::new();
         let mut has_pattern = false;
@@ -163,7 +170,12 @@ impl Reader {
                 Some(_) => return None,
                 None => {}
             },
-            Operands::None | Operands::Path | Operands::Pattern | Operands::Text | Operands::Paths => {}
+            Operands::None
+            | Operands::Path
+            | Operands::Pattern
+            | Operands::Text
+            | Operands::Paths
+            | Operands::Version => {}
         }
         let is_text = self.operands == Operands::Text;
         meanings.extend(operands.map(if is_text { Meaning::Text } else { Meaning::Path }));

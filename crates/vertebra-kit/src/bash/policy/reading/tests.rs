@@ -1,5 +1,7 @@
 //! Long lists of commands that run without a question, and of such that must not.
 
+mod starting;
+
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use super::{super::Ground, does_more, only_reads};
@@ -76,6 +78,10 @@ const FREE: &[&str] = &[
     "ls a &> /dev/null",
     "printf '%s\\n' a b",
     "python3 --version; node -v",
+    "rustc --version && cargo --version",
+    "cargo -V; rustc -V",
+    "cargo-clippy --version 2>&1 | head -1",
+    "npm -v; go version; gcc --version | head -1; java -version 2>&1",
     "echo $((1 + 2))",
     "grep -E 'a|b' f | grep -v c",
 ];
@@ -361,7 +367,16 @@ const ASKED: &[&str] = &[
     "! rm x",
     "npm test",
     "npm test | tail -5",
-    "cargo --version",
+    "cargo --version --list",
+    "cargo +x --version",
+    "cargo",
+    "make",
+    "make -v all",
+    "yarn --version",
+    "./gradlew --version",
+    "cat a.js | node",
+    "cat a.py | python3",
+    "node < a.js",
     "python3 -c 'print(1)'",
     "node -e 1",
     "node -v x.js",
@@ -543,57 +558,4 @@ fn a_file_whose_name_is_an_option_is_not_given_to_a_program_that_would_obey_it()
     assert!(only_reads("cat $(git ls-files)", &ground));
     fs::create_dir_all(Path::new(&ground.folder).join("a /etc")).expect("folders");
     assert!(!only_reads("cat $(git ls-files)", &ground));
-}
-
-#[test]
-fn git_reads_only_where_the_folder_makes_it_start_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let root = folder.path();
-    for (name, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", "[core]\n\tbare = false\n")] {
-        fs::create_dir_all(root.join(".git/hooks")).expect("folders");
-        fs::write(root.join(".git").join(name), text).expect("a file");
-    }
-    fs::create_dir(root.join("src")).expect("a folder");
-    let ground = Ground::new(root.to_string_lossy(), "/home/me");
-    let commands = [
-        "git status",
-        "git diff",
-        "git log -p | head",
-        "git show HEAD",
-        "git blame a",
-        "cd src && git log",
-        "git -C src log",
-    ];
-    let free = || commands.iter().filter(|command| only_reads(command, &ground)).count();
-    assert_eq!(free(), commands.len());
-    // A hook that runs at a commit does not run here.
-    fs::write(root.join(".git/hooks/pre-commit"), "x").expect("a file");
-    assert_eq!(free(), commands.len());
-    let cases: &[(&str, &str)] = &[
-        (".git/hooks/post-index-change", "x"),
-        (".git/config", "[core]\n\tfsmonitor = ./x\n"),
-        (".git/config", "[diff \"x\"]\n\ttextconv = ./x\n"),
-        (".git/config.worktree", "[core]\n\thooksPath = x\n"),
-        (".git/modules/a/HEAD", "x"),
-        (".git/commondir", "../elsewhere\n"),
-    ];
-    for (name, text) in cases {
-        let path = root.join(name);
-        let before = fs::read(&path).ok();
-        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
-        fs::write(&path, text).expect("a file");
-        if name.ends_with("a/HEAD") {
-            fs::write(root.join(".git/modules/a/config"), "[core]\n\tfsmonitor = x\n").expect("a file");
-        }
-        if name.ends_with("commondir") {
-            fs::create_dir_all(root.join("elsewhere")).expect("a folder");
-            fs::write(root.join("elsewhere/config"), "[core]\n\tfsmonitor = x\n").expect("a file");
-        }
-        assert_eq!(free(), 0, "{name}: {text}");
-        match before {
-            Some(before) => fs::write(&path, before).expect("a file"),
-            None => fs::remove_file(&path).expect("gone"),
-        }
-    }
-    assert_eq!(free(), commands.len());
 }

@@ -38,6 +38,8 @@ pub(super) struct Needs {
     pub(super) is_wide: bool,
     /// Git runs, which may start programs.
     pub(super) uses_git: bool,
+    /// A tool runs whose version a file of the folder may choose.
+    pub(super) picks_version: bool,
 }
 
 /// A walk through one command line.
