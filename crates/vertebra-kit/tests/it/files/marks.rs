@@ -265,6 +265,34 @@ async fn a_session_with_marks_is_replayed_without_a_difference_and_without_the_f
 }
 
 #[tokio::test]
+async fn a_replay_tells_a_mark_that_the_model_wrote_from_a_secret_that_it_wrote() {
+    let world = world();
+    let sits = async |approver: FixedApprover, journal: &MemoryJournal| {
+        let redaction = Redaction::default();
+        let bash = RecordingTool::new("bash");
+        Talk::new(world.files().redaction(&redaction), |builder| {
+            builder.with(redaction).approver(approver).journal(journal.clone()).clock(FakeClock::new()).tool(bash);
+            builder.guard(BeforeToolUse.tool("bash"), async |_| ask("a command"));
+        })
+        .await
+    };
+    let journal = MemoryJournal::default();
+    let mut talk = sits(FixedApprover::yes(), &journal).await;
+    let marked = json!({"command": "curl -u 'me:[REDACTED:secret]' x"});
+    let refused = talk.call("bash", marked).await;
+    assert_eq!(refused.status, ToolStatus::Blocked, "{}", refused.output);
+    talk.ok("bash", json!({"command": format!("export API_KEY={VALUE}")})).await;
+    talk.session.close().await;
+    let told = format!("{:?}", journal.entries());
+    assert!(!told.contains(VALUE) && told.contains("API_KEY=[REDACTED:secret]"), "{told}");
+
+    let again = sits(FixedApprover::no("nobody is asked"), &MemoryJournal::default()).await;
+    let replay = again.agent.replay(journal.entries(), Likeness::Hooks).await.expect("a recording");
+    assert_eq!(replay.divergence, None);
+    assert_eq!(replay.runs, 2);
+}
+
+#[tokio::test]
 async fn another_session_cannot_write_the_marks_of_this_one() {
     let world = world();
     let mark = marks(&read(&mut talk(&world).await, "config.yml").await).remove(0);
