@@ -142,7 +142,7 @@ impl Board {
         let asked = {
             let mut open = self.lock();
             let Some(asked) = open.waiting.get(key) else { return Ok(None) };
-            if let Decision::Approve { digest } = decision
+            if let Decision::Approve { digest, .. } = decision
                 && *digest != asked.approval.digest
             {
                 return Err(Status::failed_precondition("the yes is to other arguments than those that were shown"));
@@ -291,7 +291,7 @@ fn decision_of(decision: Option<answer_approval_request::Decision>) -> Result<De
                 "an answer is one of `approve_digest`, `deny_reason`, `edit_args` and `later`".to_owned(),
             ));
         }
-        Some(Said::ApproveDigest(digest)) => Decision::Approve { digest },
+        Some(Said::ApproveDigest(digest)) => Decision::Approve { digest, grants: Vec::new() },
         Some(Said::DenyReason(reason)) => Decision::Deny { reason },
         Some(Said::Later(_)) => Decision::Later,
         Some(Said::EditArgs(args)) => {
@@ -324,5 +324,6 @@ fn told(approval: &Approval, suspended: bool) -> proto::Approval {
         reason: approval.reason.clone(),
         asked_by: approval.asked_by.to_string(),
         suspended,
+        preview: approval.preview.clone().unwrap_or_default(),
     }
 }

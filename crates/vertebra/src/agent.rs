@@ -6,7 +6,8 @@ use vertebra_hooks::{BoxFuture, Hooks};
 
 use crate::{
     AgentBuilder, Clock, ErrorPolicy, Ids, Limits, Model, Prompt, RunFailed, RunReport, RunStream, Session, ToolSpec,
-    approver::ErasedApprover, compact::ErasedCompactor, inference::ErasedModel, journal::ErasedJournal, tools::Tools,
+    approver::ErasedApprover, check::Checks, compact::ErasedCompactor, inference::ErasedModel,
+    journal::ErasedJournal, tools::Tools,
     veil::Veils,
 };
 
@@ -40,6 +41,7 @@ pub(crate) struct Core {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) veils: Veils,
+    pub(crate) checks: Checks,
 }
 
 impl fmt::Debug for Agent {
@@ -155,6 +157,7 @@ impl Core {
             approver: self.approver.clone().or_else(|| parent.approver.clone()),
             max_depth: self.max_depth.min(parent.max_depth),
             veils: parent.veils.and(&self.veils),
+            checks: parent.checks.and(&self.checks),
             ..self.clone()
         }
     }

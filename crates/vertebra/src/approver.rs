@@ -36,7 +36,7 @@ pub struct Approval {
 impl Approval {
     /// Yes, to exactly these arguments.
     pub fn approve(&self) -> Decision {
-        Decision::Approve { digest: self.digest.clone() }
+        Decision::Approve { digest: self.digest.clone(), grants: Vec::new() }
     }
 }
 
@@ -48,6 +48,10 @@ pub enum Decision {
     Approve {
         /// See [`Approval::digest`].
         digest: String,
+        /// What the person allowed besides this call, such as rules, in the words of whoever asked. It is recorded with the
+        /// answer, so that [`Approver::recall`] can take it from the record.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        grants: Vec<String>,
     },
     /// No.
     Deny {
@@ -67,15 +71,35 @@ pub enum Decision {
 pub trait Approver: Send + Sync + 'static {
     /// Decides. The time this takes does not count against the run's time.
     fn decide(&self, approval: &Approval) -> impl Future<Output = Decision> + Send;
+
+    /// Learns of a decision that comes from the record, in a run that is resumed or replayed. An approver that keeps what
+    /// people grant takes it from here, so that later calls are judged as they were. By default it does nothing.
+    fn recall(&self, _approval: &Approval, _decision: &Decision) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }
 
 /// [`Approver`] with its future boxed.
 pub(crate) trait ErasedApprover: Send + Sync {
     fn decide<'a>(&'a self, approval: &'a Approval) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
+
+    fn recall<'a>(
+        &'a self,
+        approval: &'a Approval,
+        decision: &'a Decision,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 }
 
 impl<A: Approver> ErasedApprover for A {
     fn decide<'a>(&'a self, approval: &'a Approval) -> Pin<Box<dyn Future<Output = Decision> + Send + 'a>> {
         Box::pin(Approver::decide(self, approval))
+    }
+
+    fn recall<'a>(
+        &'a self,
+        approval: &'a Approval,
+        decision: &'a Decision,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(Approver::recall(self, approval, decision))
     }
 }

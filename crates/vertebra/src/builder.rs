@@ -283,7 +283,7 @@ impl AgentBuilder {
         if std::mem::replace(&mut self.built, true) {
             return Err(BuildError::AlreadyBuilt);
         }
-        let Kit { tools, hooks, instructions, working_directory, approver, compactor, veils } =
+        let Kit { tools, hooks, instructions, working_directory, approver, compactor, veils, checks } =
             std::mem::take(&mut self.kit);
         let parts = std::iter::once(self.system_prompt.clone()).chain(instructions);
         let system_prompt: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
@@ -308,6 +308,7 @@ impl AgentBuilder {
             clock: self.clock.clone().unwrap_or_else(|| Arc::new(SystemClock::default())),
             ids: self.ids.clone(),
             veils,
+            checks,
         };
         let agent = Agent::new(core, Hooks::new(hooks)?);
         for unmatched in agent.unmatched_tools() {

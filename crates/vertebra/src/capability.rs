@@ -5,7 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use vertebra_hooks::{Attach, HookSet};
 
 use crate::{
-    Approver, Compactor, Tool, approver::ErasedApprover, compact::ErasedCompactor, tool::ErasedTool, veil::Veils,
+    Approver, Compactor, Tool, ToolSpec, approver::ErasedApprover, check::Checks, compact::ErasedCompactor, events::ToolAsked,
+    tool::ErasedTool, veil::Veils,
 };
 
 /// A bundle of tools and hooks, installed as one: `builder.with(TaskPlanning::default())`.
@@ -24,6 +25,7 @@ pub struct Kit {
     pub(crate) approver: Option<Arc<dyn ErasedApprover>>,
     pub(crate) compactor: Option<Arc<dyn ErasedCompactor>>,
     pub(crate) veils: Veils,
+    pub(crate) checks: Checks,
 }
 
 impl Kit {
@@ -63,6 +65,20 @@ impl Kit {
     /// Each text is veiled alone: what a tool says in two pieces is two texts.
     pub fn veil(&mut self, veil: impl for<'t> Fn(&'t str) -> Cow<'t, str> + Send + Sync + 'static) -> &mut Self {
         self.veils.add(Arc::new(veil));
+        self
+    }
+
+    /// Checks, under this name, every call that hooks and guards let pass, before its tool [does](Tool::check) and before anyone is asked. The
+    /// error says why the call cannot be made; the model reads it. Children are checked too.
+    ///
+    /// What it found is recorded, and a replay takes it from the record. Use it instead of a guard if the answer depends on
+    /// text that a [veil](Self::veil) hides in the journal.
+    pub fn check(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        check: impl Fn(&ToolAsked, Option<&ToolSpec>) -> Result<(), String> + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.checks.add(name.into(), Arc::new(check));
         self
     }
 }

@@ -5,7 +5,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use futures_util::FutureExt;
 
 use crate::{
-    AgentState, Run, ToolCall,
+    AgentState, Run, ToolCall, ToolSpec,
     events::ToolAsked,
     journal::What,
     scope::{Desk, Interrupted},
@@ -47,13 +47,48 @@ impl CheckCx {
     }
 }
 
+/// Why a call cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) text: String,
+    /// The capability that refuses it; `None`: its tool.
+    pub(crate) by: Option<Arc<str>>,
+}
+
+/// Says why a call cannot be made.
+pub(crate) type Check = dyn Fn(&ToolAsked, Option<&ToolSpec>) -> Result<(), String> + Send + Sync;
+
+/// The checks that capabilities brought, those of parents first.
+#[derive(Clone, Default)]
+pub(crate) struct Checks(Vec<(Arc<str>, Arc<Check>)>);
+
+impl Checks {
+    pub(crate) fn add(&mut self, name: Arc<str>, check: Arc<Check>) {
+        self.0.push((name, check));
+    }
+
+    /// These, then those of a child.
+    pub(crate) fn and(&self, own: &Self) -> Self {
+        Self(self.0.iter().chain(&own.0).cloned().collect())
+    }
+
+    fn check(&self, asked: &ToolAsked, spec: Option<&ToolSpec>) -> Result<(), Problem> {
+        self.0.iter().try_for_each(|(name, check)| {
+            let found = std::panic::catch_unwind(AssertUnwindSafe(|| check(asked, spec)));
+            let found =
+                found.unwrap_or_else(|panic| Err(format!("its check {}", vertebra_hooks::Failure::of_panic(panic))));
+            found.map_err(|text| Problem { text: format!("blocked by {name}: {text}"), by: Some(name.clone()) })
+        })
+    }
+}
+
 /// Checks a call that hooks and guards let pass. The inner error says why the call cannot succeed.
 pub(crate) async fn check(
     run: &Run,
     desk: &Desk,
     asked: &ToolAsked,
     earlier: Arc<[ToolCall]>,
-) -> Result<Result<Checked, String>, Interrupted> {
+) -> Result<Result<Checked, Problem>, Interrupted> {
     let call = &asked.call;
     if let Some(tape) = run.tape() {
         if let Some(found) = tape.checked(run.place(), &call.call_id) {
@@ -64,20 +99,29 @@ pub(crate) async fn check(
             return Ok(Ok(Checked::default()));
         }
     }
-    let Some(tool) = run.core().tools.get(&call.tool) else { return Ok(Ok(Checked::default())) };
-    let cx = CheckCx { run: run.clone(), state: desk.state.clone(), earlier };
-    // Called inside the barrier: a tool may panic before it returns a future.
-    let work = AssertUnwindSafe(async { tool.check(call.args.clone(), cx).await }).catch_unwind();
-    let found = match run.unless_cancelled(work).await? {
-        Ok(Ok(None)) => return Ok(Ok(Checked::default())),
-        Ok(Ok(Some(checked))) => Ok(checked),
-        Ok(Err(error)) => Err(error.into_message()),
-        Err(panic) => Err(format!("the check of tool `{}` {}", call.tool, vertebra_hooks::Failure::of_panic(panic))),
+    let tools = &run.core().tools;
+    let found = match (run.core().checks.check(asked, tools.spec(&call.tool)), tools.get(&call.tool)) {
+        (Err(problem), _) => Err(problem),
+        (Ok(()), None) => return Ok(Ok(Checked::default())),
+        (Ok(()), Some(tool)) => {
+            let cx = CheckCx { run: run.clone(), state: desk.state.clone(), earlier };
+            // Called inside the barrier: a tool may panic before it returns a future.
+            let work = AssertUnwindSafe(async { tool.check(call.args.clone(), cx).await }).catch_unwind();
+            match run.unless_cancelled(work).await? {
+                Ok(Ok(None)) => return Ok(Ok(Checked::default())),
+                Ok(Ok(Some(checked))) => Ok(checked),
+                Ok(Err(error)) => Err(Problem { text: error.into_message(), by: None }),
+                Err(panic) => {
+                    let failure = vertebra_hooks::Failure::of_panic(panic);
+                    Err(Problem { text: format!("the check of tool `{}` {failure}", call.tool), by: None })
+                }
+            }
+        }
     };
-    let (ask, problem) = match &found {
-        Ok(checked) => (checked.ask.clone(), None),
-        Err(problem) => (None, Some(problem.clone())),
+    let (ask, problem, by) = match &found {
+        Ok(checked) => (checked.ask.clone(), None, None),
+        Err(Problem { text, by }) => (None, Some(text.clone()), by.clone()),
     };
-    run.write(What::ToolChecked { call_id: call.call_id.clone(), ask, problem }).await?;
+    run.write(What::ToolChecked { call_id: call.call_id.clone(), ask, problem, by }).await?;
     Ok(found)
 }

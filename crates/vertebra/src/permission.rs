@@ -9,7 +9,7 @@ use crate::{
     Approval, Args, BeforeToolUse, Checked, Decision, Notification, PermissionRequest, PermissionVerdict, Run,
     ToolCall, ToolResult, ToolVerdict,
     approver::ErasedApprover,
-    check::check,
+    check::{Problem, check},
     events::{Notified, PermissionAsked, ToolAsked},
     front::News,
     journal::{Question, What},
@@ -73,7 +73,8 @@ pub(crate) async fn admit(
         }
         let checked = match check(run, desk, asked, earlier.clone()).await? {
             Ok(checked) => checked,
-            Err(problem) => return Ok(Admission::Invalid(problem)),
+            Err(Problem { text, by: None }) => return Ok(Admission::Invalid(text)),
+            Err(Problem { text, by: Some(by) }) => return Ok(Admission::Blocked { by, reason: text }),
         };
         let reason = match (&checked.ask, reason) {
             (None, None) => return Ok(Admission::Run { approved: None }),
@@ -183,9 +184,19 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
     let at = run.at(Notification::NAME);
     let mut news = Notified { at, kind: "permission".into(), message, data: serde_json::Value::Null };
     run.fire(Notification, &mut news, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
-    let (call_id, digest) = (approval.call_id.clone(), approval.digest.clone());
+    let (call_id, mut digest) = (approval.call_id.clone(), approval.digest.clone());
     let decision = match asked_before(run, &approval).await? {
-        Some(Question { decision: Some(decision), .. }) => decision,
+        Some(Question { decision: Some(decision), line, .. }) => {
+            // In a record, arguments may hide something that was there when they were approved.
+            if let (Some(_), What::Asked { approval, .. }) = (run.replayed(), line.what) {
+                digest = approval.digest;
+            }
+            // Whatever goes wrong in an approver, the answer stands.
+            let _ = std::panic::AssertUnwindSafe(async { approver.recall(&approval, &decision).await })
+                .catch_unwind()
+                .await;
+            decision
+        }
         Some(Question { until, .. }) => put(run, &**approver, &approval, until).await?,
         None => {
             let until = run.clock().now().saturating_add(run.core().wait_limit).unwrap_or(jiff::Timestamp::MAX);
@@ -194,7 +205,7 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
         }
     };
     Ok(match decision {
-        Decision::Approve { digest: of } if of == digest => Answer::Yes,
+        Decision::Approve { digest: of, .. } if of == digest => Answer::Yes,
         Decision::Approve { .. } => no("denied: the approval was for other arguments".to_owned()),
         Decision::Deny { reason } => no(format!("denied: {reason}")),
         Decision::Edit { args } => Answer::Instead(args),

@@ -248,11 +248,6 @@ impl Run {
         AgentBuilder::like(&self.0.core)
     }
 
-    /// Whether the run is replayed: what the model says comes from the journal, without what redaction hid there.
-    pub fn is_replayed(&self) -> bool {
-        self.replayed().is_some()
-    }
-
     /// What is known of the tool of this name, if the agent that runs has it.
     pub fn tool_spec(&self, name: &str) -> Option<&ToolSpec> {
         self.0.core.tools.spec(name)

@@ -151,7 +151,8 @@ impl Veils {
 
     fn decision(&self, decision: &mut Decision) {
         match decision {
-            Decision::Approve { .. } | Decision::Later => {}
+            Decision::Approve { grants, .. } => grants.iter_mut().for_each(|grant| self.text(grant)),
+            Decision::Later => {}
             Decision::Deny { reason } => self.text(reason),
             Decision::Edit { args } => self.args(args),
         }

@@ -24,6 +24,8 @@ export interface Approval {
   readonly askedBy: string;
   /** Whether the run waits in the journal, and not in the server. */
   readonly suspended: boolean;
+  /** What the call would change, as a unified diff in which secrets are hidden. Empty if its tool does not say. */
+  readonly preview: string;
 }
 
 /** An answer to a question: yes to exactly what was shown, no and why, yes with other arguments, or not now. */
@@ -124,7 +126,7 @@ function keyOf({ sessionId, callId }: Pick<Approval, "sessionId" | "callId">): s
 }
 
 function read(approval: WireApproval): Approval {
-  const { sessionId, runId, callId, agent, tool, digest, reason, askedBy, suspended } = approval;
+  const { sessionId, runId, callId, agent, tool, digest, reason, askedBy, suspended, preview } = approval;
   const args = JSON.parse(approval.argsJson || "{}") as Args;
-  return { sessionId, runId, callId, agent, tool, args, digest, reason, askedBy, suspended };
+  return { sessionId, runId, callId, agent, tool, args, digest, reason, askedBy, suspended, preview };
 }

@@ -8,7 +8,7 @@ use crate::settings::{self, Level, PermissionSettings, Said, Settings};
 
 /// The rules of all levels. With a file, what a person allows for good goes there.
 pub fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissions, PermissionsError> {
-    let PermissionSettings { mode, allow, ask, deny } = &settings.permissions;
+    let PermissionSettings { mode, allow, ask, deny, folders } = &settings.permissions;
     let is_managed = mode.as_ref().is_some_and(|said| said.origin.level == Level::Managed);
     let mode = mode.as_ref().map_or(Mode::Ask, |said| match said.value {
         settings::Mode::Plan => Mode::Plan,
@@ -40,6 +40,11 @@ pub fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissio
     for (effect, rules) in [(Effect::Allow, allow), (Effect::Ask, ask), (Effect::Deny, deny)] {
         for rule in rules {
             permissions = permissions.texts(&rule.origin.to_string(), &one(effect, rule))?;
+        }
+    }
+    for (folder, allow) in folders {
+        for rule in allow {
+            permissions = permissions.allow_in(folder, &rule.origin.to_string(), &rule.value)?;
         }
     }
     // What commands may not read, no other tool reads for them.

@@ -76,6 +76,7 @@ impl Join {
             allow: added(lower.allow, upper.allow),
             ask: added(lower.ask, upper.ask),
             deny: added(lower.deny, upper.deny),
+            folders: added(lower.folders, upper.folders),
         }
     }
 

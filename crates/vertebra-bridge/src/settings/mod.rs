@@ -97,6 +97,8 @@ pub struct PermissionSettings {
     pub ask: Vec<Said<String>>,
     /// `deny`.
     pub deny: Vec<Said<String>>,
+    /// `[permissions.folder."/PATH"]`: what is allowed in sessions that work in that folder.
+    pub folders: Vec<(String, Vec<Said<String>>)>,
 }
 
 /// `[limits]`.

@@ -49,8 +49,8 @@ pub fn salvage(text: &str, level: Level, place: &str) -> Salvaged {
     };
     let Salvaged { settings, errors } = &mut salvaged;
     // Rules are understood when they are used; one that is not would take the others with it.
-    let PermissionSettings { allow, ask, deny, .. } = &mut settings.permissions;
-    for rules in [allow, ask, deny] {
+    let PermissionSettings { allow, ask, deny, folders, .. } = &mut settings.permissions;
+    for rules in [allow, ask, deny].into_iter().chain(folders.iter_mut().map(|(_, allow)| allow)) {
         rules.retain(|said| match said.value.parse::<Rule>() {
             Ok(_) => true,
             Err(error) => {

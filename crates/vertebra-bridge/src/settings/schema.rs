@@ -16,7 +16,7 @@ use super::{
     reader::{File, Section},
     shape,
 };
-use crate::{kept::open, wholly_shown};
+use crate::{kept::open, shown, wholly_shown};
 
 /// The usual size of a file.
 const USUAL_BYTES: usize = 16 * 1024;
@@ -152,6 +152,18 @@ fn permissions(section: &mut Section<'_>) -> Result<PermissionSettings, Settings
         allow: section.checked_list("allow", "Bash(git *)", is_known)?,
         ask: section.checked_list("ask", "Bash(git push *)", is_known)?,
         deny: section.checked_list("deny", "Read(**/.env)", is_known)?,
+        folders: section.forgiven(|section| {
+            if section.has("folder") && matches!(section.level(), Level::Project | Level::Local) {
+                let message = "a project cannot allow anything by folder: put `[permissions.folder]` in your own settings";
+                return Err(section.wrong("folder", message));
+            }
+            let folders = section.each("folder", |folder| folder.checked_list("allow", "Bash(npm test *)", is_known))?;
+            if let Some((name, _)) = folders.iter().find(|(name, _)| !name.starts_with('/') && !name.starts_with("~/")) {
+                let message = format!("`{}` must start with `/` or `~/`: write the whole path of the folder", shown(name));
+                return Err(section.wrong("folder", message));
+            }
+            Ok(folders.into_iter().map(|(name, allow)| (name, allow.value)).collect())
+        })?,
     })
 }
 

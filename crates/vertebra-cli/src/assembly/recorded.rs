@@ -9,9 +9,9 @@ use vertebra::{
 };
 use vertebra_bridge::{
     policy::Files,
-    settings::{self, Level},
+    settings::{self, Level, PermissionSettings},
 };
-use vertebra_kit::bash::sandbox::Fixed;
+use vertebra_kit::{bash::sandbox::Fixed, permissions::Rules};
 
 use super::{Brought, Parts, Settled, Trust, World, build, folder, from_options, policy, rights};
 use crate::{chat::ModelSwitch, options::AgentOptions};
@@ -23,6 +23,8 @@ pub(crate) struct Recorded {
     tools: BTreeSet<Arc<str>>,
     /// Whether the session was a chat, in which `/model` can switch the model.
     chat: bool,
+    /// What people granted at questions, such as rules.
+    grants: BTreeSet<String>,
 }
 
 impl Recorded {
@@ -33,17 +35,20 @@ impl Recorded {
             _ => None,
         });
         let model = model.context("the start of this session is no longer in the journal")?;
-        let (mut tools, mut chat) = (BTreeSet::new(), false);
+        let (mut tools, mut chat, mut grants) = (BTreeSet::new(), false, BTreeSet::new());
         for line in lines {
             match &line.what {
                 What::ToolIntended { tool, .. } if tool.starts_with("mcp__") => drop(tools.insert(tool.clone())),
                 What::Dispatched { record, .. } => {
                     chat |= record.hooks.iter().any(|trace| &*trace.hook == ModelSwitch::HOOK);
                 }
+                What::Answered { decision: Decision::Approve { grants: more, .. }, .. } => {
+                    grants.extend(more.iter().cloned());
+                }
                 _ => {}
             }
         }
-        Ok(Self { model, tools, chat })
+        Ok(Self { model, tools, chat, grants })
     }
 }
 
@@ -57,7 +62,7 @@ pub(crate) fn replayed(
 ) -> anyhow::Result<Agent> {
     let world = World { is_interactive: false, ..world.clone() };
     let (folder, nearest) = (folder(options)?, from_options(options)?);
-    let (settled, files) = match file {
+    let (mut settled, files) = match file {
         None => {
             let trust = if options.policy.trust { Trust::Once } else { Trust::OnlyRemembered };
             let mut files = policy::files(&folder, &world);
@@ -79,11 +84,16 @@ pub(crate) fn replayed(
             (settled, files)
         }
     };
-    let Recorded { model, tools, chat } = recorded;
+    let Recorded { model, tools, chat, grants } = recorded;
+    let PermissionSettings { allow, folders, .. } = &mut settled.settings.permissions;
+    // A rule that was saved during the session was not in force before: it takes effect where it was added.
+    for rules in std::iter::once(allow).chain(folders.iter_mut().map(|(_, allow)| allow)) {
+        rules.retain(|said| said.origin.level != Level::User || !grants.contains(&said.value));
+    }
     let own = world.user_settings().filter(|_| file.is_none());
     let parts = Parts {
         folder,
-        // As in a run. No one is asked here, so no rule is added.
+        // As in a run. No one is asked here, so nothing is written.
         permissions: rights::permissions(&settled.settings, own.as_deref())?,
         settled,
         files,
@@ -94,7 +104,7 @@ pub(crate) fn replayed(
         journal: None,
         outputs: None,
     };
-    let assembled = build(parts, options, &world, |_, _, _| Some(Nobody))?;
+    let assembled = build(parts, options, &world, |rules, _, _| Some(Nobody(rules.clone())))?;
     if chat {
         ModelSwitch::new(&assembled.agent, assembled.models)?;
     }
@@ -114,12 +124,18 @@ impl Model for Silent {
     }
 }
 
-/// Never answers: the recorded answers are used.
-struct Nobody;
+/// Never answers: the recorded answers are used, and what they granted is in force from there on.
+struct Nobody(Rules);
 
 impl Approver for Nobody {
     async fn decide(&self, _: &Approval) -> Decision {
         Decision::Later
+    }
+
+    async fn recall(&self, approval: &Approval, decision: &Decision) {
+        if let Decision::Approve { grants, .. } = decision {
+            self.0.recall(&approval.at.run.session_id, grants);
+        }
     }
 }
 

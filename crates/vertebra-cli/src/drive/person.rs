@@ -64,4 +64,12 @@ impl Approver for Person {
             }
         }
     }
+
+    async fn recall(&self, approval: &Approval, decision: &Decision) {
+        match &self.here {
+            Here::AtDesk(desk) => desk.recall(approval, decision).await,
+            Here::AtTerminal(terminal) => terminal.recall(approval, decision).await,
+            Here::Nobody(_) => {}
+        }
+    }
 }

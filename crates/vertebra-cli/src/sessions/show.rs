@@ -8,7 +8,7 @@ use vertebra_journal::SessionRow;
 
 use super::{
     Past,
-    story::{CallState, CallStory, HookStory, RunStory, StepStory, Story},
+    story::{CallState, CallStory, CheckStory, HookStory, RunStory, StepStory, Story},
 };
 use crate::view::{
     call_row,
@@ -141,10 +141,23 @@ impl Page {
         let row = call_row(&ToolCall { id, tool, args, malformed: None }).cut(WIDTH).paint(true);
         let _ = writeln!(page, "{margin}  {style}{mark}{style:#} {row} {DIM}{}{DIM:#}", on_one_line(&call.call_id));
         let inner = format!("{margin}    ");
+        match &call.checked {
+            Some(CheckStory { problem: Some(problem), .. }) => {
+                let _ = writeln!(page, "{inner}{RED}✗ the check refused it: {}{RED:#}", self.text(problem));
+            }
+            Some(CheckStory { ask: Some(ask), .. }) => {
+                let _ = writeln!(page, "{inner}{DIM}the check needs a person's yes: {}{DIM:#}", self.text(ask));
+            }
+            // It had a preview for the question.
+            Some(CheckStory { ask: None, problem: None }) | None => {}
+        }
         if let Some(asked) = &call.asked {
             let answer = match &call.answered {
                 None => "no answer yet".to_owned(),
-                Some(Decision::Approve { .. }) => "yes".to_owned(),
+                Some(Decision::Approve { grants, .. }) if grants.is_empty() => "yes".to_owned(),
+                Some(Decision::Approve { grants, .. }) => {
+                    format!("yes, and always: {}", on_one_line(&grants.join(", ")))
+                }
                 Some(Decision::Edit { .. }) => "yes, with edited arguments".to_owned(),
                 Some(Decision::Deny { reason }) => format!("no: {}", on_one_line(reason)),
                 Some(Decision::Later) => "later".to_owned(),

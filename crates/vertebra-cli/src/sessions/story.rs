@@ -59,11 +59,22 @@ pub(super) struct CallStory {
     pub(super) state: CallState,
     /// Its result.
     pub(super) result: Option<ToolResult>,
+    /// What the tool found when it checked the call, before anyone was asked.
+    pub(super) checked: Option<CheckStory>,
     /// The question to a person.
     pub(super) asked: Option<String>,
     /// The answer.
     pub(super) answered: Option<Decision>,
     pub(super) hooks: Vec<HookStory>,
+}
+
+/// What a check found.
+#[derive(Debug, Serialize)]
+pub(super) struct CheckStory {
+    /// Why a person has to agree to the call, whatever rules and hooks say.
+    pub(super) ask: Option<String>,
+    /// Why the call cannot be made.
+    pub(super) problem: Option<String>,
 }
 
 /// The state of a call.
@@ -198,6 +209,9 @@ impl RunStory {
                 };
                 call.result = Some(result);
             }
+            What::ToolChecked { call_id, ask, problem, .. } => {
+                self.call_or(&call_id, &"".into()).checked = Some(CheckStory { ask, problem });
+            }
             What::Asked { approval, .. } => {
                 let call = self.call_or(&approval.call_id, &approval.tool);
                 call.asked = Some(format!("{}: {}", approval.asked_by, approval.reason));
@@ -219,7 +233,6 @@ impl RunStory {
             | What::SessionResumed { .. }
             | What::RunBegan { .. }
             | What::ModelAsked { .. }
-            | What::ToolChecked { .. }
             | What::Checkpoint(_)
             | What::SessionEnded => {}
         }
@@ -256,6 +269,7 @@ impl CallStory {
             args: call.args,
             state: CallState::Asked,
             result: None,
+            checked: None,
             asked: None,
             answered: None,
             hooks: Vec::new(),

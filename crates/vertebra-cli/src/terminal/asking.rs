@@ -29,7 +29,7 @@ use crate::{
 const QUIET: Duration = Duration::from_millis(400);
 
 /// The rows below a question: its keys, the rules that it offers, and the line that is being typed.
-const KEYS: usize = 10;
+const KEYS: usize = 11;
 
 /// How many lines of a question are shown at once on the smallest screen.
 const MIN_PAGE: usize = 5;
@@ -91,6 +91,12 @@ impl Approver for Inline {
         match self.desk.send(Asked { question, network, answer, may_wait: self.may_wait }).await {
             Ok(()) => decided.await.unwrap_or_else(|_| gone()),
             Err(_) => gone(),
+        }
+    }
+
+    async fn recall(&self, approval: &Approval, decision: &Decision) {
+        if let Decision::Approve { grants, .. } = decision {
+            self.rules.recall(&approval.at.run.session_id, grants);
         }
     }
 }
@@ -198,11 +204,15 @@ impl Asking {
                 let rule = Some(editor.text().trim().to_owned());
                 self.reply(Reply::Always { rule }, surface).await
             }
+            (Stage::Rule(editor), Key::Tab) if self.question.file().is_some() => {
+                let rule = Some(editor.text().trim().to_owned());
+                self.reply(Reply::ForFolder { rule }, surface).await
+            }
             (Stage::Rule(editor), Key::NewLine) if self.question.file().is_some() => {
                 let rule = Some(editor.text().trim().to_owned());
                 self.reply(Reply::ForGood { rule }, surface).await
             }
-            (Stage::Rule(_), Key::NewLine) => Step::Open(self),
+            (Stage::Rule(_), Key::NewLine | Key::Tab) => Step::Open(self),
             (Stage::Why(editor) | Stage::Edit(editor) | Stage::Rule(editor), key) => {
                 editor.press(&key);
                 Step::Open(self)
@@ -274,6 +284,9 @@ impl Asking {
             Reply::No { why } => format!("no: {}", crate::view::text::on_one_line(why)),
             Reply::Edit { .. } => "yes, with edited arguments".to_owned(),
             Reply::Always { rule } => format!("yes, always in this session: {}", self.rules(rule.as_deref())),
+            Reply::ForFolder { rule } => {
+                format!("yes, from now on in this folder: {}", self.rules(rule.as_deref()))
+            }
             Reply::ForGood { rule } => format!("yes, from now on: {}", self.rules(rule.as_deref())),
             Reply::AllEdits => "yes, and all edits in this session".to_owned(),
         };
@@ -314,7 +327,7 @@ impl Asking {
                 (told(what, "enter to run · alt-enter: new line · esc to go back"), editor.shown("  ", columns, height))
             }
             Stage::Rule(editor) => {
-                let saves = if self.question.file().is_some() { " · alt-enter: save it for good" } else { "" };
+                let saves = if self.question.file().is_some() { " · tab: in this folder · alt-enter: in all folders" } else { "" };
                 (
                     told("rule: ", &format!("enter: in this session{saves} · esc to go back")),
                     editor.shown("  ", columns, height),

@@ -68,7 +68,14 @@ impl Editor {
             Key::CutBefore => self.remove(self.line().start..self.cursor),
             Key::CutAfter => self.remove(self.cursor..self.line().end),
             Key::CutWord => self.remove(self.word_left()..self.cursor),
-            Key::Enter | Key::Escape | Key::Interrupt | Key::Finish | Key::NextMode | Key::Resized | Key::Leave(_) => {}
+            Key::Enter
+            | Key::Tab
+            | Key::Escape
+            | Key::Interrupt
+            | Key::Finish
+            | Key::NextMode
+            | Key::Resized
+            | Key::Leave(_) => {}
         }
         *self != before
     }

@@ -38,6 +38,7 @@ pub(crate) enum Key {
     Interrupt,
     /// Ctrl-D: the end of input.
     Finish,
+    Tab,
     /// Shift-Tab: the next permission mode.
     NextMode,
     /// The window was resized.
@@ -90,6 +91,7 @@ fn pressed(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
         KeyCode::End => Key::End,
         KeyCode::Up => Key::Up,
         KeyCode::Down => Key::Down,
+        KeyCode::Tab => Key::Tab,
         KeyCode::BackTab => Key::NextMode,
         KeyCode::Esc => Key::Escape,
         KeyCode::Char(letter) if control => return with_control(letter),

@@ -75,7 +75,7 @@ impl Store {
             |why: &str| Err(JournalError::new(JournalFault::Failed, format!("`{call_id}` of `{session_id}`: {why}")));
         match decision {
             Decision::Later => return refuse("`later` is not an answer"),
-            Decision::Approve { digest: meant } if meant != digest => {
+            Decision::Approve { digest: meant, .. } if meant != digest => {
                 return refuse("the yes is to other arguments than those that were shown");
             }
             Decision::Approve { .. } | Decision::Deny { .. } | Decision::Edit { .. } => {}

@@ -81,7 +81,7 @@ async fn an_answer_that_cannot_count_says_why() {
     write(&store, [began("s"), asked(&approval("s", "call-1", "d1"), soon())]).await;
     write(&store, [asked(&approval("s", "call-2", "d2"), soon()), asked(&late, past)]).await;
     store.answer("s", "call-2", "d2", &no()).expect("the first answer");
-    let yes = |digest: &str| Decision::Approve { digest: digest.to_owned() };
+    let yes = |digest: &str| Decision::Approve { digest: digest.to_owned(), grants: Vec::new() };
     let over =
         format!("its time was over at {}", Timestamp::from_microsecond(past.as_microsecond()).expect("a moment"));
     let cases = [

@@ -131,7 +131,9 @@ struct Search<'a> {
 impl Search<'_> {
     fn file(&mut self, root: &Root, place: &Place, name: &str) -> ControlFlow<()> {
         let Some(text) = self.read(place) else { return ControlFlow::Continue(()) };
-        let mut lines: Vec<&str> = text.lines().collect();
+        // A pattern is tried on what the model may read: what it finds tells nothing about what is hidden.
+        let text = self.job.hidden(&root.real().join(place.path()), &text).text;
+        let lines: Vec<&str> = text.lines().collect();
         let fits = |at: &usize| self.expression.is_match(lines[*at]);
         let wanted = if self.files_only { 1 } else { self.left + 1 };
         let hits: Vec<usize> = (0..lines.len()).filter(fits).take(wanted).collect();
@@ -147,9 +149,6 @@ impl Search<'_> {
             self.count();
             return ControlFlow::Continue(());
         }
-        // What is hidden has the same lines.
-        let shown = self.job.hidden(&root.real().join(place.path()), &text);
-        lines = shown.text.lines().collect();
         let mut told = 0;
         for (index, hit) in hits.iter().enumerate() {
             if self.is_full() {

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use toml_edit::{Array, Document, DocumentMut, Item, Table, Value};
+use toml_edit::{Array, Document, DocumentMut, Item, Table, TableLike, Value};
 
 use super::{
     Mode,
@@ -60,6 +60,8 @@ pub(super) struct RuleFile {
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) rules: Vec<(Effect, Rule)>,
+    /// What is allowed in sessions that work in a folder.
+    pub(super) in_folders: Vec<(String, Rule)>,
     pub(super) mode: Option<Mode>,
 }
 
@@ -93,6 +95,19 @@ impl RuleFile {
         let Some(table) = item.as_table_like() else {
             return Err(wrong(item.span(), "`permissions` is a table: write `[permissions]`".to_owned()));
         };
+        let listed = |key: &str, item: &Item| {
+            let not_texts = || format!("`{key}` is a list of rules: write `{key} = [\"Bash(git *)\"]`");
+            let list = item.as_array().ok_or_else(|| wrong(item.span(), not_texts()))?;
+            let rule = |value: &Value| {
+                let text = value.as_str().ok_or_else(|| wrong(value.span(), not_texts()))?;
+                text.parse::<Rule>().map_err(|error: RuleError| wrong(value.span(), error.to_string()))
+            };
+            list.iter().map(rule).collect::<Result<Vec<Rule>, _>>()
+        };
+        let unknown = |table: &dyn TableLike, key: &str, item: &Item, expected: &str| {
+            let span = table.key(key).and_then(toml_edit::Key::span).or(item.span());
+            wrong(span, format!("unknown key `{key}`; expected {expected}"))
+        };
         for (key, item) in table.iter() {
             let effect = match key {
                 "allow" => Effect::Allow,
@@ -102,32 +117,49 @@ impl RuleFile {
                     contents.mode = Some(mode(item).map_err(|message| wrong(item.span(), message))?);
                     continue;
                 }
-                other => {
-                    let message = format!("unknown key `{other}`; expected `allow`, `ask`, `deny` or `mode`");
-                    return Err(wrong(table.key(key).and_then(toml_edit::Key::span).or(item.span()), message));
+                "folder" => {
+                    let not_tables = "`folder` has a table for each folder: write `[permissions.folder.\"/a/folder\"]`";
+                    let tables = item.as_table_like().ok_or_else(|| wrong(item.span(), not_tables.to_owned()))?;
+                    for (folder, item) in tables.iter() {
+                        let table = item.as_table_like().ok_or_else(|| wrong(item.span(), not_tables.to_owned()))?;
+                        for (key, item) in table.iter() {
+                            if key != "allow" {
+                                return Err(unknown(table, key, item, "`allow`"));
+                            }
+                            let rules = listed(key, item)?.into_iter();
+                            contents.in_folders.extend(rules.map(|rule| (folder.to_owned(), rule)));
+                        }
+                    }
+                    continue;
                 }
+                _ => return Err(unknown(table, key, item, "`allow`, `ask`, `deny`, `folder` or `mode`")),
             };
-            let not_texts = || format!("`{key}` is a list of rules: write `{key} = [\"Bash(git *)\"]`");
-            let list = item.as_array().ok_or_else(|| wrong(item.span(), not_texts()))?;
-            for value in list {
-                let text = value.as_str().ok_or_else(|| wrong(value.span(), not_texts()))?;
-                let rule = text.parse().map_err(|error: RuleError| wrong(value.span(), error.to_string()))?;
-                contents.rules.push((effect, rule));
-            }
+            contents.rules.extend(listed(key, item)?.into_iter().map(|rule| (effect, rule)));
         }
         Ok(contents)
     }
 
-    /// Appends a rule to its list and keeps everything else in the file. The file is replaced atomically.
-    pub(super) fn append(&self, effect: Effect, rule: &str) -> Result<(), FileError> {
+    /// Appends a rule to its list, or to that of a folder, and keeps everything else in the file. The file is replaced
+    /// atomically.
+    pub(super) fn append(&self, folder: Option<&str>, effect: Effect, rule: &str) -> Result<(), FileError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let content =
             |message: &str| FileError::Content { path: self.path.clone(), line: 1, message: message.to_owned() };
         let mut document: DocumentMut = self.text()?.parse().map_err(|error: toml_edit::TomlError| {
             FileError::Toml { path: self.path.clone(), message: error.to_string() }
         })?;
-        let table = document.entry("permissions").or_insert_with(|| Item::Table(Table::new()));
-        let table = table.as_table_like_mut().ok_or_else(|| content("`permissions` is not a table"))?;
+        let table = document.entry("permissions").or_insert_with(|| tables(folder.is_some()));
+        let table = match folder {
+            None => table.as_table_like_mut().ok_or_else(|| content("`permissions` is not a table"))?,
+            Some(folder) => {
+                let inner = "`permissions.folder` is not a table with a header: write `[permissions.folder.\"/a/folder\"]`";
+                let table = table.as_table_mut().ok_or_else(|| content("`permissions` has no header: write `[permissions]`"))?;
+                let table = table.entry("folder").or_insert_with(|| tables(true));
+                let table = table.as_table_mut().ok_or_else(|| content(inner))?;
+                let table = table.entry(folder).or_insert_with(|| tables(false));
+                table.as_table_like_mut().ok_or_else(|| content(inner))?
+            }
+        };
         let key = match effect {
             Effect::Allow => "allow",
             Effect::Ask => "ask",
@@ -180,6 +212,13 @@ impl RuleFile {
     }
 }
 
+/// Returns a new table. Without a header, it holds only other tables.
+fn tables(without_header: bool) -> Item {
+    let mut table = Table::new();
+    table.set_implicit(without_header);
+    Item::Table(table)
+}
+
 /// Returns the line break and the indentation before a value on its own line.
 fn last_line(prefix: &str) -> Option<String> {
     prefix.rfind('\n').map(|at| prefix[at..].to_owned())
@@ -211,9 +250,9 @@ mod tests {
         let (_folder, file) = file(
             "# mine\n[other]\nx = 1 # one\n\n[permissions]\n# what is fine\nallow = [\n    \"Bash(git *)\", # always\n    \"Read\",\n]\ndeny = [\"Bash(rm *)\"]\n",
         );
-        file.append(Effect::Allow, "Bash(cargo test *)").expect("a rule more");
-        file.append(Effect::Allow, "Bash(cargo test *)").expect("nothing more");
-        file.append(Effect::Deny, "Read(~/.ssh/**)").expect("a rule more");
+        file.append(None, Effect::Allow, "Bash(cargo test *)").expect("a rule more");
+        file.append(None, Effect::Allow, "Bash(cargo test *)").expect("nothing more");
+        file.append(None, Effect::Deny, "Read(~/.ssh/**)").expect("a rule more");
         assert_eq!(
             fs::read_to_string(file.path()).expect("the file"),
             "# mine\n[other]\nx = 1 # one\n\n[permissions]\n# what is fine\nallow = [\n    \"Bash(git *)\", # always\n    \"Read\",\n    \"Bash(cargo test *)\",\n]\ndeny = [\"Bash(rm *)\", \"Read(~/.ssh/**)\"]\n"
@@ -226,8 +265,24 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = RuleFile::new(&folder.path().join("new/settings.toml")).expect("a path");
         assert!(file.read().expect("nothing").rules.is_empty());
-        file.append(Effect::Allow, "Bash(ls *)").expect("a file");
+        file.append(None, Effect::Allow, "Bash(ls *)").expect("a file");
         assert_eq!(fs::read_to_string(file.path()).expect("the file"), "[permissions]\nallow = [\"Bash(ls *)\"]\n");
+    }
+
+    #[test]
+    fn a_rule_for_a_folder_has_a_table_of_its_own() {
+        let (_folder, file) = file("[permissions]\nallow = [\"Read\"]\n\n[model]\nname = \"x:y\"\n");
+        let append = |folder, rule| file.append(Some(folder), Effect::Allow, rule).expect("a rule more");
+        append("/home/me/a \"b\"", "Bash(npm test *)");
+        append("/home/me/a \"b\"", "Bash(make)");
+        append("/srv", "Bash(make)");
+        let text = fs::read_to_string(file.path()).expect("the file");
+        assert!(text.contains("allow = [\"Bash(npm test *)\", \"Bash(make)\"]"), "{text}");
+        let Contents { rules, in_folders, .. } = file.read().expect("rules");
+        let read: Vec<(&str, &str)> = in_folders.iter().map(|(folder, rule)| (&**folder, &**rule.text())).collect();
+        let own = "/home/me/a \"b\"";
+        assert_eq!(read, [(own, "Bash(npm test *)"), (own, "Bash(make)"), ("/srv", "Bash(make)")], "{text}");
+        assert_eq!(rules.len(), 1, "{text}");
     }
 
     #[test]
@@ -239,6 +294,7 @@ mod tests {
             ),
             ("[permissions]\nalow = []\n", "line 2: unknown key `alow`"),
             ("[permissions]\nallow = \"Bash\"\n", "line 2: `allow` is a list of rules"),
+            ("[permissions.folder.\"/a\"]\ndeny = []\n", "line 2: unknown key `deny`; expected `allow`"),
             ("[permissions]\ndeny = [1]\n", "line 2: `deny` is a list of rules"),
             ("x = 1\npermissions = 3\n", "line 2: `permissions` is a table"),
             ("[permissions]\nmode = \"bypass\"\n", "line 2: a file cannot turn on bypass mode"),

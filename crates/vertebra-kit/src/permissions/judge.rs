@@ -64,8 +64,18 @@ pub(super) struct Held {
     pub(super) effect: Effect,
     pub(super) rule: Arc<Rule>,
     pub(super) source: Arc<str>,
-    /// The session in which it applies, or `None` for all sessions.
-    pub(super) session: Option<Arc<str>>,
+    pub(super) reach: Reach,
+}
+
+/// Where a rule applies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// In all sessions.
+    Everywhere,
+    /// In this session.
+    Session(Arc<str>),
+    /// In sessions that work in this folder.
+    Folder(Arc<str>),
 }
 
 impl Held {

@@ -53,7 +53,7 @@ pub use self::{
     rules::{For, LearnError, Mode, NoBypass, Rules},
     terminal::TerminalApprover,
 };
-use self::{file::RuleFile, reads::Reads, subject::Subject};
+use self::{file::RuleFile, judge::Reach, reads::Reads, subject::Subject};
 use crate::denied;
 
 /// The source of the rule that denies tools to edit the file of the rules.
@@ -166,6 +166,11 @@ impl Permissions {
         Ok(self)
     }
 
+    /// Allows what a rule matches in sessions that work in this folder: an absolute path, or one that starts with `~/`.
+    pub fn allow_in(self, folder: &str, source: &str, rule: &str) -> Result<Self, PermissionsError> {
+        self.add_for(&source.into(), Effect::Allow, rule, Reach::Folder(folder.into()))
+    }
+
     /// Adds the rules and the mode of a TOML file, and saves rules to it as [`saved_to`](Self::saved_to) does. A missing file
     /// has no rules.
     pub fn file(mut self, path: impl AsRef<Path>) -> Result<Self, PermissionsError> {
@@ -176,6 +181,9 @@ impl Permissions {
         }
         for (effect, rule) in contents.rules {
             self = self.add(&file.source(), effect, rule.text())?;
+        }
+        for (folder, rule) in contents.in_folders {
+            self = self.allow_in(&folder, &file.source(), rule.text())?;
         }
         self.saved_to(path)
     }
@@ -203,7 +211,11 @@ impl Permissions {
     }
 
     fn add(self, source: &Arc<str>, effect: Effect, rule: &str) -> Result<Self, PermissionsError> {
-        let added = self.rules.add(effect, rule, source.clone(), None);
+        self.add_for(source, effect, rule, Reach::Everywhere)
+    }
+
+    fn add_for(self, source: &Arc<str>, effect: Effect, rule: &str, reach: Reach) -> Result<Self, PermissionsError> {
+        let added = self.rules.add(effect, rule, source.clone(), reach);
         added.map_err(|error| PermissionsError::Rule { source_name: source.clone(), error })?;
         Ok(self)
     }

@@ -1,6 +1,7 @@
 //! The rules in force, shared by hooks, guards and approvers.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     fmt,
     path::PathBuf,
@@ -12,7 +13,7 @@ use vertebra::{Approval, Args, Call, RunInfo, ToolSpec, nearest};
 
 use super::{
     file::{FileError, RuleFile},
-    judge::{Explanation, Held, Listed, judge},
+    judge::{Explanation, Held, Listed, Reach, judge},
     path::{Base, PathPattern},
     results::without_refused,
     rule::{Access, Effect, Part, Rule, RuleError},
@@ -32,6 +33,9 @@ const MAX_PENDING: usize = 1024;
 
 /// The source of a rule that a person added at a question.
 const LEARNED: &str = "this session";
+
+/// The grant of [`Reply::AllEdits`](super::Reply::AllEdits), as it is recorded. No rule is written like this.
+pub(super) const ALL_EDITS: &str = "mode accept_edits";
 
 /// What happens to a call that no rule matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +62,9 @@ pub struct NoBypass;
 pub enum For {
     /// In this session, including its subagents.
     Session(Arc<str>),
+    /// Permanently, in sessions that work in the folder of this one: the rule is written to the settings file, under the
+    /// name of the folder.
+    Folder(Arc<str>),
     /// Permanently: the rule is written to the settings file.
     Good,
 }
@@ -74,6 +81,9 @@ pub enum LearnError {
     /// There is no settings file.
     #[error("there is no settings file to save the rule to")]
     NoFile,
+    /// It is not known which folder the session works in.
+    #[error("it is not known which folder this session works in")]
+    NoFolder,
     /// The rule uses `~`, and the home folder is not known.
     #[error("`{rule}` uses `~`, but the home folder is not known; write an absolute path")]
     NoHome {
@@ -157,7 +167,7 @@ impl Rules {
         effect: Effect,
         rule: &str,
         source: Arc<str>,
-        session: Option<Arc<str>>,
+        reach: Reach,
     ) -> Result<(), LearnError> {
         let rule: Rule = rule.parse()?;
         let mut state = self.write();
@@ -172,7 +182,7 @@ impl Rules {
             return Err(LearnError::NoHome { rule: rule.text().clone() });
         }
         state.allowing += usize::from(effect == Effect::Allow);
-        state.rules.push(Held { effect, rule: Arc::new(rule), source, session });
+        state.rules.push(Held { effect, rule: Arc::new(rule), source, reach });
         Ok(())
     }
 
@@ -201,16 +211,39 @@ impl Rules {
 
     /// Adds an allow rule of a person. May block, because a permanent rule is written to a file.
     pub fn learn(&self, rule: &str, hold: &For) -> Result<(), LearnError> {
-        let (source, session): (Arc<str>, _) = match hold {
-            For::Session(session) => (LEARNED.into(), Some(session.clone())),
-            For::Good => {
-                let file = self.read().file.clone().ok_or(LearnError::NoFile)?;
-                file.append(Effect::Allow, rule.parse::<Rule>()?.text())?;
-                (file.source(), None)
+        let saved = |folder: Option<&str>| {
+            let file = self.read().file.clone().ok_or(LearnError::NoFile)?;
+            file.append(folder, Effect::Allow, rule.parse::<Rule>()?.text())?;
+            Ok::<_, LearnError>(file.source())
+        };
+        let (source, reach): (Arc<str>, _) = match hold {
+            For::Session(session) => (LEARNED.into(), Reach::Session(session.clone())),
+            For::Folder(session) => {
+                let folder = self.folder(session).ok_or(LearnError::NoFolder)?;
+                (saved(Some(&folder))?, Reach::Folder(folder))
             }
+            For::Good => (saved(None)?, Reach::Everywhere),
         };
         tracing::info!(rule, %source, "a person allowed this from now on");
-        self.add(Effect::Allow, rule, source, session)
+        self.add(Effect::Allow, rule, source, reach)
+    }
+
+    /// Takes what a person granted from a record, for the session. Nothing is written.
+    pub fn recall(&self, session: &Arc<str>, grants: &[String]) {
+        for grant in grants {
+            let done = match grant.as_str() {
+                ALL_EDITS => self.set_mode(session, Mode::AcceptEdits).map_err(|error| error.to_string()),
+                rule => self.learn(rule, &For::Session(session.clone())).map_err(|error| error.to_string()),
+            };
+            if let Err(error) = done {
+                tracing::warn!(grant, error, "a recorded grant cannot be used");
+            }
+        }
+    }
+
+    /// Returns the folder that the first agent of a session works in, if it is known.
+    pub fn folder(&self, session: &str) -> Option<Arc<str>> {
+        self.read().anchors.get(session).cloned()
     }
 
     /// Returns the file for permanent rules, if there is one.
@@ -249,7 +282,8 @@ impl Rules {
         let (home, refuses_paths, reads) = (state.home.clone(), state.refuses_paths(), state.about_reading(session));
         drop(state);
         let standing = Standing { anchor: folder.clone(), folder, shell: None, home, refuses_paths, reads };
-        self.explained(session, Subject::new(&call, Some(spec), standing).as_ref())
+        let anchor = standing.anchor.clone();
+        self.explained(session, Some(&anchor), Subject::new(&call, Some(spec), standing).as_ref())
     }
 
     /// Returns the narrowest useful rules that would allow this call, for front ends that offer "always".
@@ -262,7 +296,7 @@ impl Rules {
     pub fn would_allow(&self, approval: &Approval, more: &[String]) -> bool {
         let held = |rule: &String| {
             let rule = Arc::new(rule.parse().ok()?);
-            Some(Held { effect: Effect::Allow, rule, source: LEARNED.into(), session: None })
+            Some(Held { effect: Effect::Allow, rule, source: LEARNED.into(), reach: Reach::Everywhere })
         };
         let Some(subject) = self.asked_about(approval) else { return false };
         let more: Vec<Held> = more.iter().filter_map(held).collect();
@@ -308,7 +342,7 @@ impl Rules {
         standing: Standing,
         subject: Result<Arc<Subject>, String>,
     ) -> Explanation {
-        let told = self.explained(&run.session_id, subject.as_deref());
+        let told = self.explained(&run.session_id, Some(&standing.anchor), subject.as_deref());
         if let (Ok(subject), true) = (subject, told.effect != Some(Effect::Deny)) {
             let mut state = self.write();
             let key = (run.run_id.clone(), call.call_id.clone());
@@ -362,10 +396,10 @@ impl Rules {
         self.write().pending.remove(&(run.run_id.clone(), call.call_id.clone()));
     }
 
-    fn explained(&self, session: &str, subject: Result<&Subject, &String>) -> Explanation {
+    fn explained(&self, session: &str, folder: Option<&str>, subject: Result<&Subject, &String>) -> Explanation {
         let state = self.read();
         match subject {
-            Ok(subject) => judge(subject, &state.of(session).collect::<Vec<_>>(), state.mode_of(session)),
+            Ok(subject) => judge(subject, &state.within(session, folder).collect::<Vec<_>>(), state.mode_of(session)),
             Err(reason) => refused(reason.clone()),
         }
     }
@@ -394,7 +428,7 @@ impl Rules {
         let mut state = self.write();
         state.modes.remove(session);
         state.anchors.remove(session);
-        state.rules.retain(|held| held.session.as_deref() != Some(session));
+        state.rules.retain(|held| !matches!(&held.reach, Reach::Session(of) if **of == *session));
         state.allowing = state.rules.iter().filter(|held| held.effect == Effect::Allow).count();
     }
 
@@ -455,8 +489,30 @@ impl State {
         if mode == Mode::Bypass && !self.may_bypass { Err(NoBypass) } else { Ok(()) }
     }
 
-    fn of(&self, session: &str) -> impl Iterator<Item = &Held> {
-        self.rules.iter().filter(move |held| held.session.as_deref().is_none_or(|of| of == session))
+    fn of<'s>(&'s self, session: &'s str) -> impl Iterator<Item = &'s Held> {
+        self.within(session, self.anchors.get(session).map(|folder| &**folder))
+    }
+
+    /// Returns the rules of a session that works in this folder.
+    fn within<'s>(&'s self, session: &'s str, folder: Option<&'s str>) -> impl Iterator<Item = &'s Held> {
+        let same = move |of: &str| folder == Some(&*self.plain_folder(of));
+        self.rules.iter().filter(move |held| match &held.reach {
+            Reach::Everywhere => true,
+            Reach::Session(of) => **of == *session,
+            Reach::Folder(of) => same(of),
+        })
+    }
+
+    /// Returns the folder of a rule without `~` and without a slash at its end.
+    fn plain_folder<'f>(&self, folder: &'f str) -> Cow<'f, str> {
+        let whole = match (folder.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => Cow::Owned(format!("{}/{rest}", home.trim_end_matches('/'))),
+            _ => Cow::Borrowed(folder),
+        };
+        match whole.trim_end_matches('/') {
+            "" => whole,
+            plain => Cow::Owned(plain.to_owned()),
+        }
     }
 
     fn refusals_to_read(&self, session: &str) -> Vec<Arc<Rule>> {

@@ -63,19 +63,16 @@ pub(crate) fn install(kit: &mut Kit, places: &Arc<Places>) {
     .priority(FIRST);
 
     let here = places.clone();
-    kit.guard(BeforeToolUse, async move |cx| {
-        let spec = cx.scope().tool_spec(&cx.tool);
+    // A check and no guard: in a record, the same mark may stand for a secret that the model wrote itself.
+    kit.check("redaction/marks", move |asked, spec| {
         let is_harmless = spec.is_some_and(|spec| spec.restores || spec.read_only || spec.delegates);
-        let folder = &cx.at.run.working_directory;
-        let acts = cx.command().is_some() || cx.call.paths(folder).next().is_some();
-        // In a record, a mark without an identifier stands for a secret that the model wrote itself.
-        let is_recorded = |mark: &String| cx.scope().is_replayed() && !mark.contains('#');
-        match in_args(&here.results, &cx.args.to_value()).filter(|mark| !is_recorded(mark)) {
-            Some(mark) if acts && !is_harmless => deny(marked(&mark)),
-            Some(_) | None => proceed(),
+        let folder = &asked.at.run.working_directory;
+        let acts = asked.call.command().is_some() || asked.call.paths(folder).next().is_some();
+        match in_args(&here.results, &asked.call.args.to_value()) {
+            Some(mark) if acts && !is_harmless => Err(marked(&mark)),
+            Some(_) | None => Ok(()),
         }
-    })
-    .named("redaction/marks");
+    });
 
     let here = places.clone();
     kit.on(AfterToolUse, async move |cx| {

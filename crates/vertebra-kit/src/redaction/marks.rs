@@ -16,9 +16,6 @@ use regex::Regex;
 
 use super::{Place, Redaction, Strategy, random_key, redactor::Redactor};
 
-/// The longest text in which secrets get marks with an id. In a longer one they get marks that cannot be resolved.
-const MAX_BYTES: usize = 2 * 1024 * 1024;
-
 /// How every mark begins.
 const BEGIN: &str = "[REDACTED:";
 
@@ -76,7 +73,7 @@ impl Marks {
 
     /// Hides the secrets of a file.
     pub(crate) fn hide(&self, session: &str, file: &Path, body: &str) -> HiddenFile {
-        let secrets = if body.len() > MAX_BYTES { Vec::new() } else { self.redactor.secrets(body) };
+        let secrets = self.redactor.secrets(body);
         let mut file_text = HiddenFile {
             text: String::with_capacity(body.len()),
             marks: Vec::new(),

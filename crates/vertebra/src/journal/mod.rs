@@ -141,6 +141,9 @@ pub enum What {
         /// Why the call cannot succeed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
+        /// The capability that refused it; `None`: its tool.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Arc<str>>,
     },
     /// A tool is about to run: hooks, guards and whoever was asked have let it through.
     ToolIntended {

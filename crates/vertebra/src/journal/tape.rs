@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     Args, Checked, Decision, InferenceDelta, Purpose, Response, RunError, Stop, StopReason, ToolResult, Usage,
+    check::Problem,
 };
 
 /// What a run is resumed or replayed from.
@@ -165,9 +166,9 @@ impl Tape {
     }
 
     /// What the tool found when it checked this call.
-    pub(crate) fn checked(&self, place: Place<'_>, call_id: &str) -> Option<Result<Checked, String>> {
+    pub(crate) fn checked(&self, place: Place<'_>, call_id: &str) -> Option<Result<Checked, Problem>> {
         match self.take(place, "tool_checked", call_id)?.what {
-            What::ToolChecked { problem: Some(problem), .. } => Some(Err(problem)),
+            What::ToolChecked { problem: Some(text), by, .. } => Some(Err(Problem { text, by })),
             What::ToolChecked { ask, problem: None, .. } => Some(Ok(Checked { ask, preview: None })),
             _ => None,
         }

@@ -45,7 +45,7 @@ async fn yes_no_nobody_and_something_else() {
 
 #[tokio::test]
 async fn an_approval_of_other_arguments_is_refused() {
-    let other = FixedApprover::by(|_| Decision::Approve { digest: Args::default().digest() });
+    let other = FixedApprover::by(|_| Decision::Approve { digest: Args::default().digest(), grants: Vec::new() });
     check(Some(other), &["ls: denied: the approval was for other arguments"]).await;
 }
 

@@ -37,6 +37,8 @@ class Approval:
     asked_by: str
     suspended: bool
     """Whether the run waits in the journal, and not in the server's memory."""
+    preview: str
+    """What the call would change, as a unified diff in which secrets are hidden. Empty if its tool does not say."""
 
     @staticmethod
     def read(wire: pb.Approval) -> Approval:
@@ -52,6 +54,7 @@ class Approval:
             reason=wire.reason,
             asked_by=wire.asked_by,
             suspended=wire.suspended,
+            preview=wire.preview,
         )
 
 

@@ -24,7 +24,7 @@ from vertebra import (
 from vertebra.approvals import Decision
 
 from .conftest import Serve
-from .turns import bash, is_named, say
+from .turns import bash, is_named, say, write
 
 
 async def asked(client: Client, decision: Decision) -> tuple[Session, Approval, RunReport]:
@@ -53,11 +53,30 @@ async def test_a_yes_is_to_exactly_what_was_shown(serve: Serve):
             "bash",
             {"command": "echo asked > file"},
         )
-        assert (question.reason, question.suspended) == ("is that wise?", False)
+        assert (question.reason, question.suspended, question.preview) == ("is that wise?", False, "")
         assert is_named(question.asked_by, "careful")
         assert report["status"] == "completed"
         assert (served.folder / "file").read_text() == "asked\n"
         assert await client.approvals.list() == []
+
+
+async def test_a_question_about_a_file_shows_what_would_change(serve: Serve):
+    served = serve(write("poem.txt", "roses are red\n"), say("done"), options=("--mode", "bypass"))
+    async with serve.client(served) as client:
+
+        @client.guard("BeforeToolUse", tool="write_file")
+        async def careful(event: BeforeToolUseEvent):
+            return ask("may it?")
+
+        session = await client.sessions.create()
+        run = asyncio.create_task(session.prompt("go").result())
+        async for question in client.approvals.watch(session.id):
+            if isinstance(question, Approval):
+                assert "+roses are red" in question.preview
+                await client.approvals.answer(question, approve())
+                break
+        await run
+        assert (served.folder / "poem.txt").read_text() == "roses are red\n"
 
 
 async def test_a_no_is_read_by_the_model(serve: Serve):

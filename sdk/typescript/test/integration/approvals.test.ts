@@ -47,6 +47,17 @@ overBoth("a person approves exactly what was shown", async (transport) => {
   });
 });
 
+test("a question about a file shows what would change", { timeout: 30_000 }, async () => {
+  const write = { call: { tool: "write_file", args: { path: "poem.txt", content: "roses are red\n" } } };
+  await serving({ turns: [write, { say: "done" }], args: ["--mode", "bypass"] }, async (server) => {
+    const client = await server.client();
+    await client.guard("BeforeToolUse", () => ask("may it?"));
+    const { question } = await answered(client, "approve");
+    assert.match(question.preview, /^\+roses are red$/m);
+    assert.ok(existsSync(join(server.folder, "poem.txt")));
+  });
+});
+
 test("a person says no, and why", { timeout: 30_000 }, async () => {
   await serving({ turns, args: ["--mode", "bypass"] }, async (server) => {
     const client = await server.client();

@@ -1,5 +1,6 @@
 //! `vertebra run` and `vertebra chat` at a real terminal.
 
+mod always;
 mod approval;
 mod chat;
 mod drawing;

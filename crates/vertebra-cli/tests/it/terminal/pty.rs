@@ -50,6 +50,11 @@ impl Place {
         fs::write(folder.join("vertebra.toml"), text).expect("a file");
     }
 
+    /// What the user's settings say now.
+    pub(crate) fn own_settings(&self) -> String {
+        fs::read_to_string(self.home.path().join(".config/vertebra/vertebra.toml")).unwrap_or_default()
+    }
+
     /// A pipe with a name: whoever opens one end waits for the other.
     pub(crate) fn fifo(&self, name: &str) -> PathBuf {
         let path = self.path(name);

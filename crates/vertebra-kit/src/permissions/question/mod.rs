@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use vertebra::{Approval, Args, Decision};
 
 use self::{diff::Change, screen::Screen};
-use super::{For, Mode, Rule, Rules};
+use super::{For, Mode, Rule, Rules, rules::ALL_EDITS};
 
 /// The longest rules that are offered. Longer ones could not be read beside the keys.
 const MAX_OFFER: usize = 600;
@@ -49,6 +49,11 @@ pub enum Reply {
     },
     /// Approves the call and adds rules for this session.
     Always {
+        /// The rules to add instead of the [offered](Question::offered) ones, separated by commas.
+        rule: Option<String>,
+    },
+    /// Approves the call and adds rules to the [file](Question::file), for sessions that work in the folder of this one.
+    ForFolder {
         /// The rules to add instead of the [offered](Question::offered) ones, separated by commas.
         rule: Option<String>,
     },
@@ -159,7 +164,7 @@ impl Question {
         self.offer.as_ref().map(|offer| screen::rules(&offer.rules))
     }
 
-    /// Returns the file that [`Reply::ForGood`] would add them to.
+    /// Returns the file that [`Reply::ForFolder`] and [`Reply::ForGood`] would add them to.
     pub fn file(&self) -> Option<String> {
         let file = self.offer.as_ref()?.file.as_ref()?;
         Some(screen::file(file))
@@ -177,7 +182,9 @@ impl Question {
             choices.push(Choice { key: 'a', label, rules: Some(rules), reply: Reply::Always { rule: None } });
         }
         if let Some(file) = self.file() {
-            let label = format!("always, saved in {file}");
+            let label = "always in this folder, saved in your settings".to_owned();
+            choices.push(Choice { key: '.', label, rules: None, reply: Reply::ForFolder { rule: None } });
+            let label = format!("always in all folders, saved in {file}");
             choices.push(Choice { key: 'f', label, rules: None, reply: Reply::ForGood { rule: None } });
         }
         choices
@@ -201,18 +208,24 @@ impl Question {
             Reply::No { why } => Ok(no(&why)),
             Reply::Edit { args } => Ok(Decision::Edit { args }),
             Reply::Always { rule } => self.learn(rule, For::Session(self.approval.at.run.session_id.clone())).await,
+            Reply::ForFolder { rule } => self.learn(rule, For::Folder(self.approval.at.run.session_id.clone())).await,
             Reply::ForGood { rule } => self.learn(rule, For::Good).await,
             Reply::AllEdits => {
                 let rules = self.rules.as_ref().filter(|_| self.allows_edits);
                 let accepted = rules
                     .is_some_and(|rules| rules.set_mode(&self.approval.at.run.session_id, Mode::AcceptEdits).is_ok());
                 if accepted {
-                    Ok(self.approval.approve())
+                    Ok(self.granting(vec![ALL_EDITS.to_owned()]))
                 } else {
                     Err(NotTaken::new("not accepted", "this is no edit in the working folder"))
                 }
             }
         }
+    }
+
+    /// Returns a yes that says what else it grants, for the record.
+    fn granting(&self, grants: Vec<String>) -> Decision {
+        Decision::Approve { digest: self.approval.digest.clone(), grants }
     }
 
     /// Adds the offered rules or the typed one, if they allow this call.
@@ -228,9 +241,10 @@ impl Question {
         if !rules.would_allow(&self.approval, &learned) {
             return Err(complain(&format!("`{}` would not allow this call", learned.join(", "))));
         }
+        let grants = learned.clone();
         let learning = move || learned.iter().try_for_each(|rule| rules.learn(rule, &hold));
         match tokio::task::spawn_blocking(learning).await {
-            Ok(Ok(())) => Ok(self.approval.approve()),
+            Ok(Ok(())) => Ok(self.granting(grants)),
             Ok(Err(error)) => Err(complain(&error)),
             Err(error) => Err(complain(&error)),
         }

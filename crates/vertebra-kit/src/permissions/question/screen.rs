@@ -137,8 +137,10 @@ impl Screen {
         }
         line(&mut shown, "└ y: yes    n [why]: no    e: edit the arguments");
         for choice in choices {
-            let rule =
-                if matches!(choice.reply, Reply::Always { .. } | Reply::ForGood { .. }) { " [rule]" } else { "" };
+            let rule = match choice.reply {
+                Reply::Always { .. } | Reply::ForFolder { .. } | Reply::ForGood { .. } => " [rule]",
+                Reply::Yes | Reply::No { .. } | Reply::Edit { .. } | Reply::AllEdits => "",
+            };
             line(&mut shown, &format!("  {}{rule}: yes, and {}", choice.key, choice.told(|rules| self.bold(rules))));
         }
         shown.push_str("> ");

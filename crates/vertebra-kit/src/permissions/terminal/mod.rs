@@ -31,8 +31,8 @@ const PAGE: usize = 40;
 /// An approver that asks a person on a terminal, one question at a time.
 ///
 /// Arguments are shown in full, a page at a time, and a yes counts only after the last page. Control characters, direction marks and invisible characters are spelled out. Edits
-/// are shown as a diff. `y` approves exactly the arguments shown, `n` denies, `e` edits the arguments, and `a` and `f` approve
-/// and add a rule. The end of input and Ctrl-C deny.
+/// are shown as a diff. `y` approves exactly the arguments shown, `n` denies, `e` edits the arguments, and `a`, `.` and `f`
+/// approve and add a rule. The end of input and Ctrl-C deny.
 pub struct TerminalApprover {
     /// The lock for one question at a time. Others wait in the order in which they came.
     desk: Mutex<Desk>,
@@ -90,6 +90,12 @@ impl Approver for TerminalApprover {
         let mut desk = self.desk.lock().await;
         let question = Question::about(approval, self.rules.as_ref()).await.colour(self.colour);
         Asking { question, editor: self.editor.as_ref() }.ask(&mut desk).await
+    }
+
+    async fn recall(&self, approval: &Approval, decision: &Decision) {
+        if let (Some(rules), Decision::Approve { grants, .. }) = (&self.rules, decision) {
+            rules.recall(&approval.at.run.session_id, grants);
+        }
     }
 }
 
@@ -169,6 +175,7 @@ impl Asking<'_> {
             },
             "s" if rest.is_empty() => chosen('s'),
             "a" | "always" if offers => Some(Reply::Always { rule }),
+            "." if has_file => Some(Reply::ForFolder { rule }),
             "f" | "file" if has_file => Some(Reply::ForGood { rule }),
             "v" | "view" => {
                 open.say(&self.question.whole());

@@ -246,6 +246,53 @@ async fn a_key_of_many_lines_keeps_its_lines() {
     assert_eq!(world.text("key.txt"), format!("before\n{pem}\nbehind\n"));
 }
 
+/// Guesses about the letters of a secret, in every form in which an answer could differ.
+fn guesses() -> Vec<String> {
+    let mut all: Vec<String> = ["^[^0]*$", "^[^1-]*$", "(?s).{30}"].map(str::to_owned).to_vec();
+    for known in ["", "test-", "test-abcdef012345678"] {
+        for letter in ['a', 't', '9'] {
+            all.push(format!("api_key: \"{known}{letter}"));
+            all.push(format!("REDACTED|{known}{letter}[a-z0-9-]{{4}}"));
+            all.push(format!("^name|(?i){known}{letter}[a-z0-9-]{{12}}"));
+        }
+    }
+    all
+}
+
+#[tokio::test]
+async fn a_search_does_not_tell_a_hidden_secret_letter_by_letter() {
+    let answers = async |secret: &str| {
+        let world = World::new();
+        world.put("config.yml", CONFIG.replace(VALUE, secret));
+        let mut talk = talk(&world).await;
+        let mut answers = Vec::new();
+        for pattern in guesses() {
+            for files_only in [false, true] {
+                let told =
+                    talk.ok("grep", json!({"pattern": pattern, "path": "config.yml", "files_only": files_only})).await;
+                let told = marks(&told).iter().fold(told.clone(), |told, mark| told.replace(&**mark, "[?]"));
+                answers.push(format!("{pattern}: {told}"));
+            }
+        }
+        answers
+    };
+    assert_eq!(answers(VALUE).await, answers("zzzz-9988776655443322").await);
+}
+
+#[tokio::test]
+async fn a_large_file_keeps_its_secret_too() {
+    let world = World::new();
+    let filler = "x = 1\n".repeat(600_000);
+    world.put("large.yml", format!("{CONFIG}{filler}"));
+    let mut talk = talk(&world).await;
+    let seen = read(&mut talk, "large.yml").await;
+    let line = seen.lines().nth(1).expect("a line").to_owned();
+    assert!(line.contains("[REDACTED:secret#"), "{line}");
+    let edit = json!({"path": "large.yml", "old_string": line, "new_string": format!("{line} # kept")});
+    talk.ok("edit_file", edit).await;
+    assert!(world.text("large.yml").starts_with(&CONFIG.replace("\"\ndebug", "\" # kept\ndebug")));
+}
+
 #[tokio::test]
 async fn a_session_with_marks_is_replayed_without_a_difference_and_without_the_files() {
     let world = world();
@@ -262,6 +309,34 @@ async fn a_session_with_marks_is_replayed_without_a_difference_and_without_the_f
     let replay = again.agent.replay(journal.entries(), Likeness::Hooks).await.expect("a recording");
     assert_eq!(replay.divergence, None);
     assert!(written.contains(VALUE) && !world.root().join("config.yml").exists(), "a replay writes nothing");
+}
+
+#[tokio::test]
+async fn a_replay_tells_a_mark_that_the_model_wrote_from_a_secret_that_it_wrote() {
+    let world = world();
+    let sits = async |approver: FixedApprover, journal: &MemoryJournal| {
+        let redaction = Redaction::default();
+        let bash = RecordingTool::new("bash");
+        Talk::new(world.files().redaction(&redaction), |builder| {
+            builder.with(redaction).approver(approver).journal(journal.clone()).clock(FakeClock::new()).tool(bash);
+            builder.guard(BeforeToolUse.tool("bash"), async |_| ask("a command"));
+        })
+        .await
+    };
+    let journal = MemoryJournal::default();
+    let mut talk = sits(FixedApprover::yes(), &journal).await;
+    let marked = json!({"command": "curl -u 'me:[REDACTED:secret]' x"});
+    let refused = talk.call("bash", marked).await;
+    assert_eq!(refused.status, ToolStatus::Blocked, "{}", refused.output);
+    talk.ok("bash", json!({"command": format!("export API_KEY={VALUE}")})).await;
+    talk.session.close().await;
+    let told = format!("{:?}", journal.entries());
+    assert!(!told.contains(VALUE) && told.contains("API_KEY=[REDACTED:secret]"), "{told}");
+
+    let again = sits(FixedApprover::no("nobody is asked"), &MemoryJournal::default()).await;
+    let replay = again.agent.replay(journal.entries(), Likeness::Hooks).await.expect("a recording");
+    assert_eq!(replay.divergence, None);
+    assert_eq!(replay.runs, 2);
 }
 
 #[tokio::test]

@@ -284,7 +284,9 @@ async fn always_adds_the_rule_that_was_shown_or_one_that_fits() {
     assert_eq!(read, "ok");
     assert!(
         shown.contains(
-            "s: yes, and all edits in this session\n  a [rule]: yes, and always in this session: Edit(./a.rs)\n  f [rule]: yes, and always, saved in "
+            "s: yes, and all edits in this session\n  a [rule]: yes, and always in this session: Edit(./a.rs)\n  \
+             . [rule]: yes, and always in this folder, saved in your settings\n  \
+             f [rule]: yes, and always in all folders, saved in "
         ),
         "{shown}"
     );

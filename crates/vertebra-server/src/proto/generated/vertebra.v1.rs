@@ -1852,6 +1852,9 @@ pub struct Approval {
     /// Whether the run waits in the journal, and not in this process.
     #[prost(bool, tag = "10")]
     pub suspended: bool,
+    /// What the call would change, as a unified diff in which secrets are hidden. Empty if its tool does not say.
+    #[prost(string, tag = "11")]
+    pub preview: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ApprovalEvent {

@@ -183,7 +183,7 @@ impl Approver for Person {
             Person::Yes => approval.approve(),
             Person::No | Person::Nobody => Decision::Deny { reason: "no".to_owned() },
             Person::Edit(n) => Decision::Edit { args: Args::try_from(json!({"n": n})).expect("an object") },
-            Person::OtherArguments => Decision::Approve { digest: Args::default().digest() },
+            Person::OtherArguments => Decision::Approve { digest: Args::default().digest(), grants: Vec::new() },
             Person::Sleeps => pending().await,
             Person::Panics => resume_unwind(Box::new("puppet")),
         }

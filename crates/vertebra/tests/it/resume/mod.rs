@@ -173,7 +173,7 @@ fn a_run_waits_for_a_person_across_processes_and_the_answer_is_for_what_was_show
         let answer = match decision {
             None => None,
             Some("no") => Some(Decision::Deny { reason: "no".to_owned() }),
-            Some(_) => Some(Decision::Approve { digest: "of something else".to_owned() }),
+            Some(_) => Some(Decision::Approve { digest: "of something else".to_owned(), grants: Vec::new() }),
         };
         let world = World { later: false, answer, ..world };
         let after = world.resumed(&journal);

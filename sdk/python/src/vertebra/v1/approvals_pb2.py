@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bvertebra/v1/approvals.proto\x12\x0bvertebra.v1\x1a\x1cgoogle/protobuf/struct.proto\"*\n\x14ListApprovalsRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"A\n\x15ListApprovalsResponse\x12(\n\tapprovals\x18\x01 \x03(\x0b\x32\x15.vertebra.v1.Approval\"\xba\x01\n\x08\x41pproval\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x03 \x01(\t\x12\r\n\x05\x61gent\x18\x04 \x01(\t\x12\x0c\n\x04tool\x18\x05 \x01(\t\x12\x11\n\targs_json\x18\x06 \x01(\t\x12\x0e\n\x06\x64igest\x18\x07 \x01(\t\x12\x0e\n\x06reason\x18\x08 \x01(\t\x12\x10\n\x08\x61sked_by\x18\t \x01(\t\x12\x11\n\tsuspended\x18\n \x01(\x08J\x04\x08\x0b\x10\x15\"\xb9\x01\n\rApprovalEvent\x12&\n\x05\x61sked\x18\x01 \x01(\x0b\x32\x15.vertebra.v1.ApprovalH\x00\x12\x35\n\x07settled\x18\x02 \x01(\x0b\x32\".vertebra.v1.ApprovalEvent.SettledH\x00\x1a@\n\x07Settled\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x02 \x01(\t\x12\x10\n\x08\x64\x65\x63ision\x18\x03 \x01(\tB\x07\n\x05\x65vent\"\xeb\x01\n\x15\x41nswerApprovalRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x02 \x01(\t\x12\x18\n\x0e\x61pprove_digest\x18\x03 \x01(\tH\x00\x12\x15\n\x0b\x64\x65ny_reason\x18\x04 \x01(\tH\x00\x12,\n\tedit_args\x18\x05 \x01(\x0b\x32\x17.google.protobuf.StructH\x00\x12\x39\n\x05later\x18\x06 \x01(\x0b\x32(.vertebra.v1.AnswerApprovalRequest.LaterH\x00\x1a\x07\n\x05LaterB\n\n\x08\x64\x65\x63ision\"\'\n\x16\x41nswerApprovalResponse\x12\r\n\x05taken\x18\x01 \x01(\x08\x32\xf7\x01\n\tApprovals\x12M\n\x04List\x12!.vertebra.v1.ListApprovalsRequest\x1a\".vertebra.v1.ListApprovalsResponse\x12H\n\x05Watch\x12!.vertebra.v1.ListApprovalsRequest\x1a\x1a.vertebra.v1.ApprovalEvent0\x01\x12Q\n\x06\x41nswer\x12\".vertebra.v1.AnswerApprovalRequest\x1a#.vertebra.v1.AnswerApprovalResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bvertebra/v1/approvals.proto\x12\x0bvertebra.v1\x1a\x1cgoogle/protobuf/struct.proto\"*\n\x14ListApprovalsRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"A\n\x15ListApprovalsResponse\x12(\n\tapprovals\x18\x01 \x03(\x0b\x32\x15.vertebra.v1.Approval\"\xcb\x01\n\x08\x41pproval\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x03 \x01(\t\x12\r\n\x05\x61gent\x18\x04 \x01(\t\x12\x0c\n\x04tool\x18\x05 \x01(\t\x12\x11\n\targs_json\x18\x06 \x01(\t\x12\x0e\n\x06\x64igest\x18\x07 \x01(\t\x12\x0e\n\x06reason\x18\x08 \x01(\t\x12\x10\n\x08\x61sked_by\x18\t \x01(\t\x12\x11\n\tsuspended\x18\n \x01(\x08\x12\x0f\n\x07preview\x18\x0b \x01(\tJ\x04\x08\x0c\x10\x15\"\xb9\x01\n\rApprovalEvent\x12&\n\x05\x61sked\x18\x01 \x01(\x0b\x32\x15.vertebra.v1.ApprovalH\x00\x12\x35\n\x07settled\x18\x02 \x01(\x0b\x32\".vertebra.v1.ApprovalEvent.SettledH\x00\x1a@\n\x07Settled\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x02 \x01(\t\x12\x10\n\x08\x64\x65\x63ision\x18\x03 \x01(\tB\x07\n\x05\x65vent\"\xeb\x01\n\x15\x41nswerApprovalRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x02 \x01(\t\x12\x18\n\x0e\x61pprove_digest\x18\x03 \x01(\tH\x00\x12\x15\n\x0b\x64\x65ny_reason\x18\x04 \x01(\tH\x00\x12,\n\tedit_args\x18\x05 \x01(\x0b\x32\x17.google.protobuf.StructH\x00\x12\x39\n\x05later\x18\x06 \x01(\x0b\x32(.vertebra.v1.AnswerApprovalRequest.LaterH\x00\x1a\x07\n\x05LaterB\n\n\x08\x64\x65\x63ision\"\'\n\x16\x41nswerApprovalResponse\x12\r\n\x05taken\x18\x01 \x01(\x08\x32\xf7\x01\n\tApprovals\x12M\n\x04List\x12!.vertebra.v1.ListApprovalsRequest\x1a\".vertebra.v1.ListApprovalsResponse\x12H\n\x05Watch\x12!.vertebra.v1.ListApprovalsRequest\x1a\x1a.vertebra.v1.ApprovalEvent0\x01\x12Q\n\x06\x41nswer\x12\".vertebra.v1.AnswerApprovalRequest\x1a#.vertebra.v1.AnswerApprovalResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,17 +37,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTAPPROVALSRESPONSE']._serialized_start=118
   _globals['_LISTAPPROVALSRESPONSE']._serialized_end=183
   _globals['_APPROVAL']._serialized_start=186
-  _globals['_APPROVAL']._serialized_end=372
-  _globals['_APPROVALEVENT']._serialized_start=375
-  _globals['_APPROVALEVENT']._serialized_end=560
-  _globals['_APPROVALEVENT_SETTLED']._serialized_start=487
-  _globals['_APPROVALEVENT_SETTLED']._serialized_end=551
-  _globals['_ANSWERAPPROVALREQUEST']._serialized_start=563
-  _globals['_ANSWERAPPROVALREQUEST']._serialized_end=798
-  _globals['_ANSWERAPPROVALREQUEST_LATER']._serialized_start=779
-  _globals['_ANSWERAPPROVALREQUEST_LATER']._serialized_end=786
-  _globals['_ANSWERAPPROVALRESPONSE']._serialized_start=800
-  _globals['_ANSWERAPPROVALRESPONSE']._serialized_end=839
-  _globals['_APPROVALS']._serialized_start=842
-  _globals['_APPROVALS']._serialized_end=1089
+  _globals['_APPROVAL']._serialized_end=389
+  _globals['_APPROVALEVENT']._serialized_start=392
+  _globals['_APPROVALEVENT']._serialized_end=577
+  _globals['_APPROVALEVENT_SETTLED']._serialized_start=504
+  _globals['_APPROVALEVENT_SETTLED']._serialized_end=568
+  _globals['_ANSWERAPPROVALREQUEST']._serialized_start=580
+  _globals['_ANSWERAPPROVALREQUEST']._serialized_end=815
+  _globals['_ANSWERAPPROVALREQUEST_LATER']._serialized_start=796
+  _globals['_ANSWERAPPROVALREQUEST_LATER']._serialized_end=803
+  _globals['_ANSWERAPPROVALRESPONSE']._serialized_start=817
+  _globals['_ANSWERAPPROVALRESPONSE']._serialized_end=856
+  _globals['_APPROVALS']._serialized_start=859
+  _globals['_APPROVALS']._serialized_end=1106
 # @@protoc_insertion_point(module_scope)

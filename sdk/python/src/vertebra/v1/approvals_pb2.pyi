@@ -20,7 +20,7 @@ class ListApprovalsResponse(_message.Message):
     def __init__(self, approvals: _Optional[_Iterable[_Union[Approval, _Mapping]]] = ...) -> None: ...
 
 class Approval(_message.Message):
-    __slots__ = ("session_id", "run_id", "call_id", "agent", "tool", "args_json", "digest", "reason", "asked_by", "suspended")
+    __slots__ = ("session_id", "run_id", "call_id", "agent", "tool", "args_json", "digest", "reason", "asked_by", "suspended", "preview")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
@@ -31,6 +31,7 @@ class Approval(_message.Message):
     REASON_FIELD_NUMBER: _ClassVar[int]
     ASKED_BY_FIELD_NUMBER: _ClassVar[int]
     SUSPENDED_FIELD_NUMBER: _ClassVar[int]
+    PREVIEW_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     run_id: str
     call_id: str
@@ -41,7 +42,8 @@ class Approval(_message.Message):
     reason: str
     asked_by: str
     suspended: bool
-    def __init__(self, session_id: _Optional[str] = ..., run_id: _Optional[str] = ..., call_id: _Optional[str] = ..., agent: _Optional[str] = ..., tool: _Optional[str] = ..., args_json: _Optional[str] = ..., digest: _Optional[str] = ..., reason: _Optional[str] = ..., asked_by: _Optional[str] = ..., suspended: bool = ...) -> None: ...
+    preview: str
+    def __init__(self, session_id: _Optional[str] = ..., run_id: _Optional[str] = ..., call_id: _Optional[str] = ..., agent: _Optional[str] = ..., tool: _Optional[str] = ..., args_json: _Optional[str] = ..., digest: _Optional[str] = ..., reason: _Optional[str] = ..., asked_by: _Optional[str] = ..., suspended: bool = ..., preview: _Optional[str] = ...) -> None: ...
 
 class ApprovalEvent(_message.Message):
     __slots__ = ("asked", "settled")
