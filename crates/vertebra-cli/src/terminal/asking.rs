@@ -274,6 +274,7 @@ impl Asking {
             Reply::Always { rule } => format!("yes, always in this session: {}", self.rules(rule.as_deref())),
             Reply::ForGood { rule } => format!("yes, from now on: {}", self.rules(rule.as_deref())),
             Reply::AllEdits => "yes, and all edits in this session".to_owned(),
+            Reply::AllInSandbox => "yes, and all edits and all commands in the sandbox, in this session".to_owned(),
         };
         self.reply_as(reply, &words, surface).await
     }
