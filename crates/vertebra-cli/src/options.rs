@@ -112,6 +112,8 @@ pub(crate) enum ModeChoice {
     Ask,
     /// Also edit files in the folder without asking
     AcceptEdits,
+    /// Also run harmless commands in the sandbox without asking
+    Sandboxed,
     /// Only read; deny everything else
     Plan,
     /// Never ask; deny rules and the sandbox still apply

@@ -14,6 +14,7 @@ pub fn permissions(settings: &Settings, file: Option<&Path>) -> Result<Permissio
         settings::Mode::Plan => Mode::Plan,
         settings::Mode::Ask => Mode::Ask,
         settings::Mode::AcceptEdits => Mode::AcceptEdits,
+        settings::Mode::Sandboxed => Mode::Sandboxed,
         settings::Mode::Bypass => Mode::Bypass,
     });
     let mut permissions =

@@ -207,6 +207,8 @@ pub enum Mode {
     Ask,
     /// As `Ask`, but file edits run without approval.
     AcceptEdits,
+    /// As `AcceptEdits`, but harmless commands in the sandbox run without approval too.
+    Sandboxed,
     /// Everything runs without approval. Cannot be set in a file.
     Bypass,
 }

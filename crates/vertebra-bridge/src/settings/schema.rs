@@ -138,7 +138,8 @@ fn provider(section: &mut Section<'_>) -> Result<ProviderSettings, SettingsError
 }
 
 fn permissions(section: &mut Section<'_>) -> Result<PermissionSettings, SettingsError> {
-    let modes = [("ask", Mode::Ask), ("accept_edits", Mode::AcceptEdits), ("plan", Mode::Plan)];
+    let modes =
+        [("ask", Mode::Ask), ("accept_edits", Mode::AcceptEdits), ("sandboxed", Mode::Sandboxed), ("plan", Mode::Plan)];
     let tools = section.known_tools();
     let is_known = |rule: &str| tools.as_ref().map_or(Ok(()), |tools| tools.check_rule(rule));
     Ok(PermissionSettings {

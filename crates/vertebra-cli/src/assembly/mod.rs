@@ -235,6 +235,7 @@ fn build<A: Approver>(
     let ground = Ground::new(folder.to_string_lossy(), home);
     let bash = Bash { sandbox, outputs, reading: Some(reading::reading(&ground)), ..Bash::in_dir(&folder) };
     let lift = bash.lift();
+    rules.sandboxed(&lift);
 
     let mut builder = Agent::builder(models.clone());
     builder
@@ -347,6 +348,7 @@ fn from_options(options: &AgentOptions) -> anyhow::Result<Settings> {
     let mode = |mode| match mode {
         ModeChoice::Ask => Mode::Ask,
         ModeChoice::AcceptEdits => Mode::AcceptEdits,
+        ModeChoice::Sandboxed => Mode::Sandboxed,
         ModeChoice::Plan => Mode::Plan,
         ModeChoice::Bypass => Mode::Bypass,
     };

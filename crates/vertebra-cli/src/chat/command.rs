@@ -63,7 +63,7 @@ impl Sandbox {
 const COMMANDS: [(&str, &str, &str); 12] = [
     ("help", "", "show commands and keys"),
     ("model", "[NAME]", "show the model, or switch to another one"),
-    ("mode", "[MODE]", "show the mode, or switch: ask, accept-edits, plan"),
+    ("mode", "[MODE]", "show or switch it: ask, accept-edits, sandboxed, plan"),
     ("hooks", "", "list the hooks in the order in which they run"),
     ("undo", "", "restore the files that the last prompt changed"),
     ("redo", "", "apply again what the last /undo took back"),

@@ -7,7 +7,7 @@ use vertebra_kit::permissions::{Mode, Rules};
 use super::Desk;
 
 /// The modes that Shift-Tab goes through.
-const CYCLE: [Mode; 3] = [Mode::Ask, Mode::AcceptEdits, Mode::Plan];
+const CYCLE: [Mode; 4] = [Mode::Ask, Mode::AcceptEdits, Mode::Sandboxed, Mode::Plan];
 
 /// The mode of one session.
 pub(super) struct Modes {
@@ -24,6 +24,9 @@ impl Modes {
     fn set(&self, mode: Mode) -> Result<String, String> {
         if self.rules.holds_mode() {
             return Err(format!("the mode stays `{}`: the managed settings set it", name(self.mode())));
+        }
+        if mode == Mode::Sandboxed && !self.rules.has_sandbox() {
+            return Err("there is no mode `sandboxed` here: the settings turn the sandbox off".to_owned());
         }
         match self.rules.set_mode(&self.session, mode) {
             Ok(()) => Ok(format!("mode: {} ({})", name(mode), meaning(mode))),
@@ -46,8 +49,10 @@ impl Desk {
     /// Goes on to the next mode.
     pub(super) fn next_mode(&mut self) {
         let Some(modes) = &self.modes else { return };
-        let at = CYCLE.iter().position(|mode| *mode == modes.mode());
-        let next = CYCLE[at.map_or(0, |at| (at + 1) % CYCLE.len())];
+        let cycle: Vec<Mode> =
+            CYCLE.into_iter().filter(|mode| *mode != Mode::Sandboxed || modes.rules.has_sandbox()).collect();
+        let at = cycle.iter().position(|mode| *mode == modes.mode());
+        let next = cycle[at.map_or(0, |at| (at + 1) % cycle.len())];
         // The status line shows the new mode.
         if let Err(complaint) = modes.set(next) {
             self.complain(&complaint);
@@ -61,7 +66,9 @@ impl Desk {
             None => Ok(format!("mode: {} ({})", name(modes.mode()), meaning(modes.mode()))),
             Some(named) => match parsed(named) {
                 Some(mode) => modes.set(mode),
-                None => Err(format!("unknown mode `{named}`; write /mode ask, /mode accept-edits or /mode plan")),
+                None => Err(format!(
+                    "unknown mode `{named}`; write /mode ask, /mode accept-edits, /mode sandboxed or /mode plan"
+                )),
             },
         };
         match told {
@@ -75,6 +82,7 @@ fn parsed(name: &str) -> Option<Mode> {
     match &*name.to_lowercase().replace('_', "-") {
         "default" | "ask" => Some(Mode::Ask),
         "accept-edits" => Some(Mode::AcceptEdits),
+        "sandboxed" => Some(Mode::Sandboxed),
         "plan" => Some(Mode::Plan),
         "bypass" => Some(Mode::Bypass),
         _ => None,
@@ -85,6 +93,7 @@ fn name(mode: Mode) -> &'static str {
     match mode {
         Mode::Ask => "ask",
         Mode::AcceptEdits => "accept-edits",
+        Mode::Sandboxed => "sandboxed",
         Mode::Plan => "plan",
         Mode::Bypass => "bypass",
     }
@@ -94,6 +103,7 @@ fn meaning(mode: Mode) -> &'static str {
     match mode {
         Mode::Ask => "reading is free; everything else is asked about",
         Mode::AcceptEdits => "reading and edits in the folder are free",
+        Mode::Sandboxed => "reading, edits in the folder and harmless commands in the sandbox are free",
         Mode::Plan => "only reading; everything else is denied",
         Mode::Bypass => "nothing is asked about",
     }

@@ -59,6 +59,7 @@ impl Here {
         let named = match rules.mode("") {
             Mode::Ask => "ask",
             Mode::AcceptEdits => "accept-edits",
+            Mode::Sandboxed => "sandboxed",
             Mode::Plan => "plan",
             Mode::Bypass => "bypass",
         };

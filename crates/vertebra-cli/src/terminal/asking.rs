@@ -289,6 +289,7 @@ impl Asking {
             }
             Reply::ForGood { rule } => format!("yes, from now on: {}", self.rules(rule.as_deref())),
             Reply::AllEdits => "yes, and all edits in this session".to_owned(),
+            Reply::AllInSandbox => "yes, and all edits and all commands in the sandbox, in this session".to_owned(),
         };
         self.reply_as(reply, &words, surface).await
     }

@@ -27,6 +27,11 @@ impl Bash {
 }
 
 impl Lift {
+    /// Returns whether commands run in a sandbox, as far as it is available.
+    pub fn is_on(&self) -> bool {
+        self.0.sandbox.need != Need::Off
+    }
+
     /// Returns whether a call would run without network although a person could grant it.
     pub fn lacks_network(&self, approval: &Approval) -> bool {
         self.wanted(approval).is_some_and(|network| network == Network::Off)

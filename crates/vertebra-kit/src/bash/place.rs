@@ -27,6 +27,19 @@ pub(crate) fn here(cx: &ToolCx<'_>) -> Option<String> {
     went.filter(|_| &*cx.tool == TOOL).map(str::to_owned)
 }
 
+/// The call that runs only in a whole sandbox.
+const REQUIRED: &str = "bash/sandbox";
+
+/// Lets a call of our tool run only in a whole sandbox.
+pub(crate) fn require_sandbox(state: &mut AgentState, call: &str) {
+    state.metadata_mut().set(REQUIRED, call);
+}
+
+/// Returns whether a call runs only in a whole sandbox.
+pub(crate) fn is_sandbox_required(state: &AgentState, call: &str) -> bool {
+    state.metadata().get(REQUIRED).and_then(|value| value.as_str()) == Some(call)
+}
+
 /// The folders commands may be in: the one they belong to, and those they may write to besides.
 pub(super) struct Places {
     home: Arc<Opened>,

@@ -14,18 +14,29 @@ const SHOWN: usize = 5;
 /// The port that names are looked up at.
 const NAMES: u16 = 53;
 
-/// The refusals worth a remark: those of a command that failed, because programs try many things that they do not need. A
-/// network that was refused is also worth one if a part of the command may have failed.
+/// What programs print when the kernel has refused something.
+const COMPLAINTS: [&str; 5] =
+    ["Permission denied", "Operation not permitted", "Read-only file system", "EACCES", "EPERM"];
+
+/// Returns whether a text says that something was refused.
+fn complains(text: &str) -> bool {
+    COMPLAINTS.iter().any(|complaint| text.contains(complaint))
+}
+
+/// The refusals worth a remark: those of a command that failed or complains, because programs try many things that they do
+/// not need. A network that was refused is also worth one if a part of the command may have failed.
 pub(super) fn remarks(
     ended: &Ended,
     (command, folder): (&str, &Path),
     no_private_network: Option<&str>,
-    by_proxy: &[String],
+    (by_proxy, printed): (&[String], &str),
 ) -> Vec<String> {
     let failed = match &ended.how {
         How::Exited(status) => !status.success(),
         How::TimedOut => true,
     };
+    // The exit code of `make 2>&1 | tail` is that of `tail`.
+    let failed = failed || (!ended.refused.is_empty() && complains(printed));
     // After `&&` nothing runs if something has failed. After all else the exit code says only how the last part ended.
     let may_have_failed = failed || command.replace("&&", "").contains(['|', ';', '&', '\n']);
     let by_proxy = by_proxy

@@ -1,6 +1,7 @@
 //! The tool itself: a command goes in, what it printed comes out.
 
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -13,20 +14,20 @@ use vertebra::{AgentState, Args, CheckCx, Checked, Invocation, Tool, ToolError, 
 
 use super::{
     Bash, TOOL,
-    capture::Printed,
+    capture::{Capture, Printed, Streams},
     environment::Variables,
     folders::{Folders, Made},
     live::Live,
     needs::{Needs, Wanted},
     outputs::Recorder,
     packages::{self, Caches},
-    place::{CWD, Note, Places},
+    place::{CWD, Note, Places, is_sandbox_required},
     process::{self, How},
     refused,
     report::{Why, report},
     rights::Network as Way,
     running::Running,
-    sandbox::{Need, Networks, Rights, Tried, Use},
+    sandbox::{Need, Networks, Rights, Sandbox, Tried, Use},
 };
 use crate::denied::DeniedReads;
 
@@ -109,6 +110,21 @@ impl BashTool {
         self.bash.environment.variables().and_noted(state)
     }
 
+    /// The sandbox of a call: a whole one if the call needs no approval because of it.
+    fn sandbox(&self, invocation: &Invocation) -> Cow<'_, Sandbox> {
+        let mut sandbox = Cow::Borrowed(&self.bash.sandbox);
+        if is_sandbox_required(invocation.state(), invocation.call_id()) {
+            sandbox.to_mut().need = Need::Required;
+        }
+        sandbox
+    }
+
+    /// What a command has printed, as far as it is shown.
+    fn text(&self, streams: &Streams) -> String {
+        let shown = |stream: &Capture| stream.shown(self.bash.head_bytes, self.bash.tail_bytes).text;
+        format!("{}\n{}", shown(&streams.stderr), shown(&streams.stdout))
+    }
+
     async fn run(&self, input: Input, invocation: &Invocation) -> Result<ToolOutput, ToolError> {
         let bash = &self.bash;
         let (text, timeout) = (&*input.command, input.timeout_ms.map(Duration::from_millis));
@@ -163,7 +179,7 @@ impl BashTool {
             layers: caches.as_ref().map(|caches| &caches.layers),
         };
         let (start, printed, ended) = loop {
-            let start = bash.sandbox.hold(&variables, &places, &rights, &tried)?;
+            let start = self.sandbox(invocation).hold(&variables, &places, &rights, &tried)?;
             let running = Running::new(place.as_deref(), invocation.key(), text);
             let mut command = start.command(&shell);
             command.args(["--noprofile", "--norc", "-c"]).arg(note.script(text)).current_dir(&begin.folder);
@@ -192,8 +208,9 @@ impl BashTool {
         let end = noted.strip_suffix('\n').map_or(&*begin.folder, Path::new);
         let end = places.stand_after(end, &once);
         let streams = printed.streams();
-        let blocked = refused::remarks(&ended, (text, places.home()), tried.space.as_deref(), &way.refused());
-        let after: Vec<String> = blocked.iter().cloned().chain(end.remark).collect();
+        let told = (&*way.refused(), &*self.text(&streams));
+        let blocked = refused::remarks(&ended, (text, places.home()), tried.space.as_deref(), told);
+        let after = [&blocked[..], end.remark.as_slice()].concat();
         let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
         match ended.how {
             How::TimedOut => Err(ToolError::new(said.text)),

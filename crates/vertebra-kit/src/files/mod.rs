@@ -35,7 +35,6 @@ mod page;
 mod read;
 mod text;
 
-mod commands;
 mod commit;
 mod diff;
 mod edit;
@@ -64,6 +63,7 @@ use vertebra::{
 };
 
 use crate::{
+    bash::policy::shown_by,
     invisible::is_joiner,
     is_invisible,
     redaction::{Redaction, marks::Marks},
@@ -281,21 +281,19 @@ impl Capability for Files {
         ));
         let showing = access.clone();
         // What it keeps is in memory, so a replay finds the same state.
-        let showed = |used: &ToolUsed| {
-            used.result.status == ToolStatus::Done
-                && used.result.exit_code == Some(0)
-                && !commands::shown_by(used.call.command().unwrap_or_default()).is_empty()
-        };
+        let showed = |used: &ToolUsed| used.result.status == ToolStatus::Done && used.result.exit_code == Some(0);
         kit.watch(AfterToolUse.tool("bash").when(showed), async move |cx| {
-            let paths = commands::shown_by(cx.command().unwrap_or_default());
+            let command = cx.command().unwrap_or_default().to_owned();
             let folder = cx.result.data.get("cwd").and_then(serde_json::Value::as_str);
             let Some(folder) = folder else { return Ok(()) };
             let names = vec!["read_file".to_owned(), "Read".to_owned()];
             let (left, consent) = (CancellationToken::new(), Consent::Given(None));
             let mut job = showing.job(cx.scope(), cx.state(), left, (names, consent)).map_err(|error| told(&error))?;
             job.working_directory = folder.into();
+            let folder = folder.to_owned();
             // A file that cannot be remembered has to be read again, with read_file.
-            tokio::task::spawn_blocking(move || paths.iter().for_each(|path| drop(job.was_shown(path)))).await?;
+            let remember = move || shown_by(&command, &folder).iter().for_each(|path| drop(job.was_shown(path)));
+            tokio::task::spawn_blocking(remember).await?;
             Ok(())
         })
         .named("files/commands");

@@ -228,9 +228,10 @@ fn mode(item: &Item) -> Result<Mode, String> {
     match item.as_str() {
         Some("ask") => Ok(Mode::Ask),
         Some("accept_edits") => Ok(Mode::AcceptEdits),
+        Some("sandboxed") => Ok(Mode::Sandboxed),
         Some("plan") => Ok(Mode::Plan),
         Some("bypass") => Err("a file cannot turn on bypass mode; only the program can".to_owned()),
-        _ => Err("`mode` is one of \"ask\", \"accept_edits\", \"plan\"".to_owned()),
+        _ => Err("`mode` is one of \"ask\", \"accept_edits\", \"sandboxed\", \"plan\"".to_owned()),
     }
 }
 

@@ -1,17 +1,25 @@
 //! Judges a call by the rules, then by the mode.
 
-use std::{cell::RefCell, fmt, sync::Arc};
+use std::{
+    cell::RefCell,
+    fmt,
+    sync::{Arc, LazyLock},
+};
 
 use serde::Serialize;
 
 use super::{
     Mode,
     command::{only_wraps, parts},
+    fetches::fetched_by,
     path::{PathPattern, Place, relative},
     rule::{Access, Effect, Part, Rule},
     subject::Subject,
 };
-use crate::protected::is_protected;
+use crate::{
+    bash::policy::{self, Class, Decision},
+    protected::is_protected,
+};
 
 /// A rule and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -39,11 +47,21 @@ pub struct Explanation {
     pub reason: String,
     /// The rules that decided.
     pub rules: Vec<Listed>,
+    /// Whether it is allowed only because a sandbox holds it.
+    pub needs_sandbox: bool,
 }
 
 impl Explanation {
-    fn by(effect: Effect, reason: impl Into<String>) -> Self {
-        Self { effect: Some(effect), reason: reason.into(), rules: Vec::new() }
+    pub(super) fn by(effect: Effect, reason: impl Into<String>) -> Self {
+        Self { effect: Some(effect), reason: reason.into(), rules: Vec::new(), needs_sandbox: false }
+    }
+
+    fn by_rules(effect: Effect, reason: String, rules: Vec<Listed>) -> Self {
+        Self { rules, ..Self::by(effect, reason) }
+    }
+
+    fn undecided(reason: impl Into<String>) -> Self {
+        Self { effect: None, reason: reason.into(), rules: Vec::new(), needs_sandbox: false }
     }
 
     /// Returns whether the mode, and no rule, asks. Then another hook can allow the call.
@@ -84,9 +102,18 @@ impl Held {
     }
 }
 
+/// What decides about calls that no rule matches.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Otherwise {
+    pub(super) mode: Mode,
+    /// Whether commands in the sandbox reach other machines.
+    pub(super) has_network: bool,
+}
+
 /// Judges a call. Deny is stronger than ask, and ask is stronger than allow, whatever their source. The mode decides about
 /// calls that no rule matches.
-pub(super) fn judge(subject: &Subject, rules: &[&Held], mode: Mode) -> Explanation {
+pub(super) fn judge(subject: &Subject, rules: &[&Held], otherwise: Otherwise) -> Explanation {
+    let mode = otherwise.mode;
     let of = |effect: Effect| rules.iter().filter(move |held| held.effect == effect);
     let hits = |effect: Effect| -> Vec<Listed> {
         of(effect).filter(|held| held.rule.hits(subject)).map(|held| held.listed()).collect()
@@ -95,7 +122,7 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], mode: Mode) -> Explanati
     let denied = hits(Effect::Deny);
     if let Some(first) = denied.first() {
         let reason = format!("denied by {first}{}", subject.broken_by(&first.rule));
-        return Explanation { effect: Some(Effect::Deny), reason, rules: denied };
+        return Explanation::by_rules(Effect::Deny, reason, denied);
     }
     if mode == Mode::Plan && !subject.read_only && !subject.is_reading_command() {
         let what = subject.more().first().filter(|_| subject.is_bash()).map_or(name, |command| command);
@@ -108,25 +135,114 @@ pub(super) fn judge(subject: &Subject, rules: &[&Held], mode: Mode) -> Explanati
     let asked = hits(Effect::Ask);
     if let Some(first) = asked.first() {
         let reason = format!("{first} asks{}", subject.broken_by(&first.rule));
-        return Explanation { effect: Some(Effect::Ask), reason, rules: asked };
+        return Explanation::by_rules(Effect::Ask, reason, asked);
     }
     let allowing: Vec<&Held> = of(Effect::Allow).copied().collect();
     if let Some(by) = covering(subject, &allowing) {
         let names: Vec<String> = by.iter().map(ToString::to_string).collect();
         let reason = format!("allowed by {}", names.join(", "));
-        return Explanation { effect: Some(Effect::Allow), reason, rules: by };
+        return Explanation::by_rules(Effect::Allow, reason, by);
     }
     match mode {
         Mode::Bypass => Explanation::by(Effect::Allow, "allowed: bypass mode never asks"),
-        Mode::AcceptEdits if edits_within(subject) => {
+        Mode::AcceptEdits | Mode::Sandboxed if edits_within(subject) => {
             Explanation::by(Effect::Allow, "allowed: edits in the working folder are accepted")
         }
-        Mode::Ask | Mode::AcceptEdits | Mode::Plan if subject.read_only => {
-            Explanation { effect: None, reason: format!("`{name}` only reads"), rules: Vec::new() }
-        }
-        Mode::Plan => Explanation { effect: None, reason: "the command only reads".to_owned(), rules: Vec::new() },
-        Mode::Ask | Mode::AcceptEdits => Explanation::by(Effect::Ask, unanswered(subject, name)),
+        _ if subject.read_only => Explanation::undecided(format!("`{name}` only reads")),
+        Mode::Sandboxed if subject.is_bash() => match still_asked(subject, otherwise.has_network) {
+            Some(reason) => Explanation::by(Effect::Ask, reason),
+            None => Explanation {
+                needs_sandbox: true,
+                ..Explanation::by(Effect::Allow, "allowed: commands in the sandbox are accepted")
+            },
+        },
+        Mode::Plan => Explanation::undecided("the command only reads"),
+        Mode::Ask | Mode::AcceptEdits | Mode::Sandboxed => Explanation::by(Effect::Ask, unanswered(subject, name)),
     }
+}
+
+/// Commands that need approval although a sandbox holds them: they throw away work that only the folder has, or publish
+/// something.
+const ASKED_IN_SANDBOX: &[&str] = &[
+    "Bash(cargo publish *)",
+    "Bash(docker *)",
+    "Bash(gh *)",
+    "Bash(git *--force*)",
+    "Bash(git branch * -D *)",
+    "Bash(git branch -D *)",
+    "Bash(git checkout * -- *)",
+    "Bash(git checkout -- *)",
+    "Bash(git checkout -f *)",
+    "Bash(git checkout .*)",
+    "Bash(git clean *)",
+    "Bash(git filter-branch *)",
+    "Bash(git gc *)",
+    "Bash(git prune *)",
+    "Bash(git push *)",
+    "Bash(git reflog *)",
+    "Bash(git reset *--hard*)",
+    "Bash(git restore *)",
+    "Bash(git stash clear *)",
+    "Bash(git stash drop *)",
+    "Bash(git update-ref *)",
+    "Bash(npm publish *)",
+    "Bash(pnpm publish *)",
+    "Bash(poetry publish *)",
+    "Bash(twine upload *)",
+    "Bash(uv publish *)",
+    "Bash(yarn publish *)",
+];
+
+/// Returns why a command needs approval although a sandbox holds it, if it does.
+fn still_asked(subject: &Subject, has_network: bool) -> Option<String> {
+    static RULES: LazyLock<Vec<Rule>> =
+        LazyLock::new(|| ASKED_IN_SANDBOX.iter().filter_map(|rule| rule.parse().ok()).collect());
+    let losing = subject.commands.iter().find(|command| {
+        let plain = without_options_of_git(command);
+        RULES.iter().any(|rule| matches!(&rule.part, Part::Command(pattern) if pattern.holds_somehow(&plain)))
+    });
+    match losing {
+        Some(command) => Some(format!("`{}` may throw away or publish work", short(command))),
+        None if has_network || subject.needs.is_some() => harm(subject),
+        None => {
+            let fetches = subject.commands.iter().find_map(|command| fetched_by(command));
+            fetches.map(|what| format!("`{}` needs the network", short(&what))).or_else(|| harm(subject))
+        }
+    }
+}
+
+/// Returns why a person must approve a command although a sandbox holds it, if the policy says so. What the policy only does
+/// not know, and what is written outside of the folder, a sandbox holds.
+fn harm(subject: &Subject) -> Option<String> {
+    let (Some(line), Some(ground)) = (&subject.line, &subject.ground) else {
+        return Some("the command cannot be judged before it runs".to_owned());
+    };
+    let judgement = policy::judge(line, ground);
+    let is_held = match judgement.decision {
+        Decision::Allow => true,
+        Decision::Ask => judgement.classes.iter().all(|class| matches!(class, Class::Unknown | Class::WriteOutside)),
+        Decision::Deny => false,
+    };
+    (!is_held).then_some(judgement.reason)
+}
+
+/// Returns a command of git without the options before its subcommand: `git -C a reset` is `git reset`.
+fn without_options_of_git(command: &str) -> String {
+    let (words, _) = parts(command);
+    let mut rest = words.iter();
+    let mut plain: Vec<&str> = rest.by_ref().take_while(|word| !word.ends_with("git")).copied().collect();
+    if plain.len() == words.len() {
+        return command.to_owned();
+    }
+    plain.push("git");
+    let mut rest = rest.peekable();
+    while let Some(option) = rest.next_if(|word| word.starts_with('-')) {
+        if matches!(*option, "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace") {
+            rest.next();
+        }
+    }
+    plain.extend(rest);
+    plain.join(" ")
 }
 
 /// Says why a call that no rule matches needs approval.

@@ -18,6 +18,7 @@
 //! Rules match on normalised text. They are the first line of defence; the sandbox is the boundary.
 
 mod command;
+mod fetches;
 mod file;
 mod git;
 mod host;
@@ -43,6 +44,7 @@ use vertebra::{Ran, Record, prelude::*};
 
 pub(crate) use self::{
     command::CommandPattern,
+    names::{found as expanded, is_pattern},
     rule::{NamePattern, named},
 };
 pub use self::{
@@ -54,7 +56,7 @@ pub use self::{
     terminal::TerminalApprover,
 };
 use self::{file::RuleFile, judge::Reach, reads::Reads, subject::Subject};
-use crate::denied;
+use crate::{bash, denied};
 
 /// The source of the rule that denies tools to edit the file of the rules.
 const ITSELF: &str = "the permissions themselves";
@@ -106,8 +108,7 @@ pub enum PermissionsError {
 
 /// A capability that applies permission rules, and a mode for calls that no rule matches.
 ///
-/// The hook `permissions/allow` explicitly allows a call if a rule, [`Mode::AcceptEdits`] or [`Mode::Bypass`] does, so that
-/// guards of other capabilities need not ask. The guard `permissions/rules` judges the final form of the call and denies it
+/// The hook `permissions/allow` explicitly allows a call if a rule or the mode does, so that guards of other capabilities need not ask. The guard `permissions/rules` judges the final form of the call and denies it
 /// or asks. It never overrides a denial of another guard.
 ///
 /// The hook `permissions/reads` finds the paths that must not be read, and the sandbox of [`Bash`](crate::bash::Bash) hides
@@ -289,7 +290,12 @@ enum Look {
 
 impl Hook<BeforeToolUse> for Judge {
     async fn run(&self, cx: &mut ToolCx<'_>) -> Answer<BeforeToolUse> {
-        match self.judge(cx, Look::First).await?.effect {
+        let told = self.judge(cx, Look::First).await?;
+        if told.needs_sandbox {
+            let call = cx.call.call_id.clone();
+            bash::require_sandbox(cx.state_mut(), &call);
+        }
+        match told.effect {
             Some(Effect::Allow) => allow(),
             Some(Effect::Ask | Effect::Deny) | None => proceed(),
         }
@@ -303,6 +309,9 @@ impl Guard<BeforeToolUse> for Judge {
             Some(Effect::Deny) => deny(told.reason),
             Some(Effect::Ask) if told.is_open_question() && allowed_by_another(cx.record()) => proceed(),
             Some(Effect::Ask) => ask(told.reason),
+            Some(Effect::Allow) if told.needs_sandbox && !bash::is_sandbox_required(cx.state(), &cx.call.call_id) => {
+                ask("the sandbox could not be made a condition of this command")
+            }
             Some(Effect::Allow) | None => proceed(),
         }
     }

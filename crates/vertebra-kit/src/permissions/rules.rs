@@ -13,13 +13,14 @@ use vertebra::{Approval, Args, Call, RunInfo, ToolSpec, nearest};
 
 use super::{
     file::{FileError, RuleFile},
-    judge::{Explanation, Held, Listed, Reach, judge},
+    judge::{Explanation, Held, Listed, Otherwise, Reach, judge},
     path::{Base, PathPattern},
     results::without_refused,
     rule::{Access, Effect, Part, Rule, RuleError},
     subject::{Standing, Subject, has_argument},
     suggest::suggest,
 };
+use crate::bash::{Lift, sandbox::Network};
 
 /// The maximum number of rules that allow something.
 const MAX_RULES: usize = 10_000;
@@ -34,8 +35,9 @@ const MAX_PENDING: usize = 1024;
 /// The source of a rule that a person added at a question.
 const LEARNED: &str = "this session";
 
-/// The grant of [`Reply::AllEdits`](super::Reply::AllEdits), as it is recorded. No rule is written like this.
-pub(super) const ALL_EDITS: &str = "mode accept_edits";
+/// The modes that a person may choose at a question, as they are recorded. No rule is written like this.
+const GRANTED_MODES: [(&str, Mode); 2] =
+    [("mode accept_edits", Mode::AcceptEdits), ("mode sandboxed", Mode::Sandboxed)];
 
 /// What happens to a call that no rule matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,10 +48,21 @@ pub enum Mode {
     Ask,
     /// Like [`Ask`](Self::Ask), but also allows edits in the working folder.
     AcceptEdits,
+    /// Like [`AcceptEdits`](Self::AcceptEdits), but also allows commands that the sandbox of [`Bash`](crate::bash::Bash) holds
+    /// and the [policy](crate::bash::policy) knows as harmless. Commands that throw work away or publish something still need
+    /// approval, and so do those that need a network that they do not have. Needs [`Rules::sandboxed`].
+    Sandboxed,
     /// Allows only reading and denies everything else, whatever rules allow.
     Plan,
     /// Allows everything except what a rule denies or asks about.
     Bypass,
+}
+
+impl Mode {
+    /// Returns how the choice of this mode is recorded.
+    pub(super) fn grant(self) -> Option<String> {
+        GRANTED_MODES.iter().find(|(_, mode)| *mode == self).map(|(grant, _)| (*grant).to_owned())
+    }
 }
 
 /// The error that bypass mode is not available.
@@ -109,6 +122,8 @@ struct State {
     may_bypass: bool,
     /// Whether a front end may not offer another mode.
     holds_mode: bool,
+    /// The sandbox in which commands run, if they do.
+    sandbox: Option<Lift>,
     rules: Vec<Held>,
     /// How many of them allow something.
     allowing: usize,
@@ -201,6 +216,19 @@ impl Rules {
         self.read().holds_mode
     }
 
+    /// Says in which sandbox commands run, so that people can choose [`Mode::Sandboxed`]. A sandbox that is off is none.
+    ///
+    /// A command that this mode allows runs only in a whole sandbox, even if the sandbox is not
+    /// [required](crate::bash::sandbox::Need::Required).
+    pub fn sandboxed(&self, lift: &Lift) {
+        self.write().sandbox = lift.is_on().then(|| lift.clone());
+    }
+
+    /// Returns whether commands run in a [sandbox](Self::sandboxed), so that there is [`Mode::Sandboxed`].
+    pub fn has_sandbox(&self) -> bool {
+        self.read().sandbox.is_some()
+    }
+
     /// Sets the mode of a session from its next call on. Tools and models cannot reach this.
     pub fn set_mode(&self, session: &str, mode: Mode) -> Result<(), NoBypass> {
         let mut state = self.write();
@@ -231,9 +259,10 @@ impl Rules {
     /// Takes what a person granted from a record, for the session. Nothing is written.
     pub fn recall(&self, session: &Arc<str>, grants: &[String]) {
         for grant in grants {
-            let done = match grant.as_str() {
-                ALL_EDITS => self.set_mode(session, Mode::AcceptEdits).map_err(|error| error.to_string()),
-                rule => self.learn(rule, &For::Session(session.clone())).map_err(|error| error.to_string()),
+            let mode = GRANTED_MODES.iter().find(|(granted, _)| granted == grant);
+            let done = match mode {
+                Some((_, mode)) => self.set_mode(session, *mode).map_err(|error| error.to_string()),
+                None => self.learn(grant, &For::Session(session.clone())).map_err(|error| error.to_string()),
             };
             if let Err(error) = done {
                 tracing::warn!(grant, error, "a recorded grant cannot be used");
@@ -303,18 +332,23 @@ impl Rules {
         let session = &approval.at.run.session_id;
         let state = self.read();
         let rules: Vec<&Held> = state.of(session).chain(&more).collect();
-        judge(&subject, &rules, state.mode_of(session)).effect == Some(Effect::Allow)
+        judge(&subject, &rules, state.by(state.mode_of(session), session)).effect == Some(Effect::Allow)
     }
 
-    /// Returns whether the call is an edit that [`Mode::AcceptEdits`] would allow, and the session is in the mode that asks.
-    pub(super) fn is_acceptable_edit(&self, approval: &Approval) -> bool {
-        let Some(subject) = self.asked_about(approval) else { return false };
+    /// Returns the modes that would allow the call and that a person can choose for the session, from the strictest one.
+    pub(super) fn allowing_modes(&self, approval: &Approval) -> Vec<Mode> {
+        let Some(subject) = self.asked_about(approval) else { return Vec::new() };
         let session = &approval.at.run.session_id;
         let state = self.read();
         let rules: Vec<&Held> = state.of(session).collect();
-        !state.holds_mode
-            && state.mode_of(session) == Mode::Ask
-            && judge(&subject, &rules, Mode::AcceptEdits).effect == Some(Effect::Allow)
+        let looser: &[Mode] = match state.mode_of(session) {
+            _ if state.holds_mode => &[],
+            Mode::Ask => &[Mode::AcceptEdits, Mode::Sandboxed],
+            Mode::AcceptEdits => &[Mode::Sandboxed],
+            Mode::Sandboxed | Mode::Plan | Mode::Bypass => &[],
+        };
+        let looser = looser.iter().copied().filter(|mode| *mode != Mode::Sandboxed || state.sandbox.is_some());
+        looser.filter(|mode| judge(&subject, &rules, state.by(*mode, session)).effect == Some(Effect::Allow)).collect()
     }
 
     /// Returns the call exactly as it was judged.
@@ -399,7 +433,10 @@ impl Rules {
     fn explained(&self, session: &str, folder: Option<&str>, subject: Result<&Subject, &String>) -> Explanation {
         let state = self.read();
         match subject {
-            Ok(subject) => judge(subject, &state.within(session, folder).collect::<Vec<_>>(), state.mode_of(session)),
+            Ok(subject) => {
+                let rules = state.within(session, folder).collect::<Vec<_>>();
+                judge(subject, &rules, state.by(state.mode_of(session), session))
+            }
             Err(reason) => refused(reason.clone()),
         }
     }
@@ -535,8 +572,17 @@ impl State {
         self.rules.iter().any(|held| held.effect != Effect::Allow && matches!(held.rule.part, Part::Path(..)))
     }
 
+    /// Returns what decides about calls that no rule matches, if the session is in this mode.
+    fn by(&self, mode: Mode, session: &str) -> Otherwise {
+        let reaches = |lift: &Lift| lift.network(session) != Network::Off;
+        Otherwise { mode, has_network: self.sandbox.as_ref().is_some_and(reaches) }
+    }
+
     fn mode_of(&self, session: &str) -> Mode {
-        self.modes.get(session).copied().unwrap_or(self.mode)
+        match self.modes.get(session).copied().unwrap_or(self.mode) {
+            Mode::Sandboxed if self.sandbox.is_none() => Mode::AcceptEdits,
+            mode => mode,
+        }
     }
 }
 
@@ -555,7 +601,7 @@ fn can_hold(rule: &Rule, spec: &ToolSpec) -> bool {
 
 /// A denial that no single rule caused.
 fn refused(reason: String) -> Explanation {
-    Explanation { effect: Some(Effect::Deny), reason, rules: Vec::new() }
+    Explanation::by(Effect::Deny, reason)
 }
 
 #[cfg(test)]

@@ -101,6 +101,8 @@ pub(super) struct Subject {
     pub(super) line: Option<String>,
     /// The simple commands.
     pub(super) commands: Vec<String>,
+    /// What the call asks for beyond the sandbox.
+    pub(super) needs: Option<Value>,
     /// The paths among the arguments.
     pub(super) places: Vec<Place>,
     /// The folders that a search can walk: those among the paths, and those that commands run in.
@@ -126,7 +128,7 @@ pub(super) struct Subject {
     /// The folders in which its commands may run: that of the shell, and those that the line changes to.
     here: Vec<String>,
     /// Where the line runs, if there is only one.
-    ground: Option<Ground>,
+    pub(super) ground: Option<Ground>,
     /// The simple commands that do more than read.
     more: OnceLock<Vec<String>>,
 }
@@ -178,6 +180,7 @@ impl Subject {
             names,
             read_only: spec.is_some_and(|spec| spec.read_only),
             line: call.command().map(str::to_owned),
+            needs: call.args.get("needs").filter(|needs| !needs.is_null()).cloned(),
             places: Vec::new(),
             searched: Vec::new(),
             touched: Vec::new(),

@@ -156,28 +156,30 @@ fn for_command(subject: &Subject, command: &str) -> Vec<String> {
     rules
 }
 
-/// Returns the words that name the action, such as `cargo test`, `npm run test` or `python3 -m pytest`, or `None` if only the
-/// whole command does.
+/// Returns the words that name the action, such as `cargo test`, `npm run test` or `.venv/bin/python -m pytest`, or `None` if
+/// only the whole command does.
 fn meant(words: &[&str]) -> Option<String> {
-    let program = *words.first()?;
+    let written = *words.first()?;
+    // `.venv/bin/pytest` is `pytest`; the rule is about that file.
+    let program = written.rsplit_once('/').map_or(written, |(_, name)| name);
     let plain = |word: &&&str| word.starts_with(|c: char| c.is_ascii_alphabetic()) && host_of(word).is_none();
     if TOOLS.contains(&program) {
-        return Some(program.to_owned());
+        return Some(written.to_owned());
     }
     if let ("python" | "python3", Some(&"-m")) = (program, words.get(1)) {
         let module = words.get(2).filter(plain).filter(|module| !RUNNING_MODULES.contains(module))?;
-        return Some(format!("{program} -m {module}"));
+        return Some(format!("{written} -m {module}"));
     }
     if !WITH_SUBCOMMANDS.contains(&program) {
         return None;
     }
     let second = words.get(1).filter(plain)?;
-    let start = format!("{program} {second}");
+    let (start, known) = (format!("{written} {second}"), format!("{program} {second}"));
     if WITH_SCRIPTS.contains(second) && !matches!(program, "cargo" | "dotnet" | "mix" | "swift") {
         // `deno run`, `uv run` and the like take any program.
         let names_script = matches!(program, "npm" | "pnpm" | "yarn" | "gh" | "git" | "docker");
         let third = words.get(2).filter(plain).filter(|_| names_script)?;
-        return Some(format!("{start} {third}")).filter(|_| !ARBITRARY.contains(&&*start));
+        return Some(format!("{start} {third}")).filter(|_| !ARBITRARY.contains(&&*known));
     }
-    (!ARBITRARY.contains(&&*start)).then_some(start)
+    (!ARBITRARY.contains(&&*known)).then_some(start)
 }

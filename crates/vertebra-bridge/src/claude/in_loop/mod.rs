@@ -295,7 +295,7 @@ impl Place {
 
     fn mode(&self, session: &str) -> &'static str {
         match self.permissions.as_ref().map(|rules| rules.mode(session)) {
-            Some(Mode::AcceptEdits) => "acceptEdits",
+            Some(Mode::AcceptEdits | Mode::Sandboxed) => "acceptEdits",
             Some(Mode::Plan) => "plan",
             Some(Mode::Bypass) => "bypassPermissions",
             Some(Mode::Ask) | None => "default",

@@ -1,6 +1,6 @@
 //! Questions are answered by one key, and only by a key that was meant for them.
 
-use std::{process::Command, thread, time::Duration};
+use std::{path::Path, process::Command, thread, time::Duration};
 
 use serde_json::json;
 
@@ -405,6 +405,44 @@ fn one_key_accepts_all_edits_of_the_session() {
     assert!(!person.sees().contains("s all edits"), "{}", person.sees());
     person.types("y");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+}
+
+#[test]
+fn one_key_accepts_all_edits_and_all_commands_in_the_sandbox() {
+    let place = Place::new();
+    let write = json!({"call": {"tool": "write_file", "args": {"path": "b.txt", "content": "b\n"}}});
+    let outside = format!("/var/tmp/vertebra-outside-{}", std::process::id());
+    let turns = [
+        bash("touch a.txt"),
+        write,
+        bash("for f in *.txt; do echo \"$f\" > \"$f.log\"; done; bash -c 'echo c > c.txt'"),
+        // The sandbox holds what a rule could not: it cannot leave the folder.
+        bash(&format!("sh -c 'echo x > {outside}'; ls")),
+        bash("git push origin main"),
+        say("All done."),
+    ];
+    let mut person = place.sits("chat", &turns, &[]);
+    person.waits_for("ask (shift-tab)");
+    person.types("make them\r");
+    person.is_asked();
+    assert!(
+        person.sees().contains("! all edits and all commands in the sandbox, in this session"),
+        "{}",
+        person.sees()
+    );
+    person.types("!");
+    person.waits_for("git push");
+    person.is_asked();
+    assert!(person.sees().contains("`git push origin main` may throw away or publish work"), "{}", person.sees());
+    assert!(!person.sees().contains("! all edits"), "it is on already: {}", person.sees());
+    assert_eq!((&*place.read("b.txt"), &*place.read("a.txt.log"), &*place.read("c.txt")), ("b\n", "a.txt\n", "c\n"));
+    assert!(!Path::new(&outside).exists(), "{}", person.sees());
+    assert!(person.sees().contains("the sandbox blocked a change of /var/tmp/"), "{}", person.sees());
+    person.types("n");
+    person.waits_for("reason: ");
+    person.types("\r");
+    person.waits_for("All done.");
+    person.waits_for("sandboxed (shift-tab)");
 }
 
 #[test]

@@ -285,6 +285,8 @@ fn plan_mode_reads_freely_and_ends_by_a_command_or_a_key() {
     ask(&mut person, "write it", "Written.");
     assert!(place.path("b.txt").exists(), "{}", person.sees());
     person.types("\x1b[Z");
+    person.waits_for("sandboxed (shift-tab)");
+    person.types("\x1b[Z");
     person.waits_for("plan (shift-tab)");
     ask(&mut person, "do it", "Still planning.");
     assert!(!place.path("made.txt").exists());

@@ -25,6 +25,7 @@ mod reading;
 mod redirect;
 mod rules;
 mod scope;
+mod shown;
 mod simple;
 mod table;
 mod value;
@@ -40,6 +41,7 @@ use vertebra::{Clock, SystemClock};
 
 pub use guard::BashPolicy;
 pub use reading::{does_more, only_reads};
+pub(crate) use shown::shown_by;
 
 /// The place where a command would run: the folders that it may change and the hosts that it may reach.
 #[derive(Clone, Debug)]

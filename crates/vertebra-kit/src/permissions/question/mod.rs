@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use vertebra::{Approval, Args, Decision};
 
 use self::{diff::Change, screen::Screen};
-use super::{For, Mode, Rule, Rules, rules::ALL_EDITS};
+use super::{For, Mode, Rule, Rules};
 
 /// The longest rules that are offered. Longer ones could not be read beside the keys.
 const MAX_OFFER: usize = 600;
@@ -27,8 +27,8 @@ pub struct Question {
     change: Option<Change>,
     rules: Option<Rules>,
     offer: Option<Offer>,
-    /// Whether it is about an edit that accepting all edits would allow.
-    allows_edits: bool,
+    /// The modes of the session that would allow the call.
+    modes: Vec<Mode>,
     screen: Screen,
 }
 
@@ -64,6 +64,8 @@ pub enum Reply {
     },
     /// Approves the call, and all edits of files in the working folder in this session.
     AllEdits,
+    /// Approves the call, and all edits and all commands in the sandbox in this session.
+    AllInSandbox,
 }
 
 /// A way to approve a call that a question offers besides a plain yes.
@@ -125,7 +127,10 @@ impl Question {
         Self {
             change: diff::of(approval).await,
             approval: approval.clone(),
-            allows_edits: rules.is_some_and(|rules| rules.is_acceptable_edit(approval)),
+            modes: rules
+                .filter(|_| !approval.only_once)
+                .map(|rules| rules.allowing_modes(approval))
+                .unwrap_or_default(),
             rules: rules.cloned(),
             offer,
             screen: Screen { colour: false, columns: usize::MAX },
@@ -173,9 +178,13 @@ impl Question {
     /// Returns the ways to approve the call besides a plain yes, in the order in which a front end shows them.
     pub fn choices(&self) -> Vec<Choice> {
         let mut choices = Vec::new();
-        if self.allows_edits {
-            let label = "all edits in this session".to_owned();
-            choices.push(Choice { key: 's', label, rules: None, reply: Reply::AllEdits });
+        // The one that opens most is no letter: words that people begin to type must not choose it.
+        let modes = [
+            (Mode::AcceptEdits, 's', "all edits in this session", Reply::AllEdits),
+            (Mode::Sandboxed, '!', "all edits and all commands in the sandbox, in this session", Reply::AllInSandbox),
+        ];
+        for (_, key, label, reply) in modes.into_iter().filter(|(mode, ..)| self.modes.contains(mode)) {
+            choices.push(Choice { key, label: label.to_owned(), rules: None, reply });
         }
         if let Some(rules) = self.offered() {
             let label = "always in this session".to_owned();
@@ -210,15 +219,9 @@ impl Question {
             Reply::Always { rule } => self.learn(rule, For::Session(self.approval.at.run.session_id.clone())).await,
             Reply::ForFolder { rule } => self.learn(rule, For::Folder(self.approval.at.run.session_id.clone())).await,
             Reply::ForGood { rule } => self.learn(rule, For::Good).await,
-            Reply::AllEdits => {
-                let rules = self.rules.as_ref().filter(|_| self.allows_edits);
-                let accepted = rules
-                    .is_some_and(|rules| rules.set_mode(&self.approval.at.run.session_id, Mode::AcceptEdits).is_ok());
-                if accepted {
-                    Ok(self.granting(vec![ALL_EDITS.to_owned()]))
-                } else {
-                    Err(NotTaken::new("not accepted", "this is no edit in the working folder"))
-                }
+            Reply::AllEdits => self.change_mode(Mode::AcceptEdits, "this is no edit in the working folder"),
+            Reply::AllInSandbox => {
+                self.change_mode(Mode::Sandboxed, "this is not for a command or an edit in the sandbox")
             }
         }
     }
@@ -226,6 +229,15 @@ impl Question {
     /// Returns a yes that says what else it grants, for the record.
     fn granting(&self, grants: Vec<String>) -> Decision {
         Decision::Approve { digest: self.approval.digest.clone(), grants }
+    }
+
+    /// Approves the call and sets the mode of the session, if that would allow the call.
+    fn change_mode(&self, mode: Mode, otherwise: &str) -> Result<Decision, NotTaken> {
+        let rules = self.rules.as_ref().filter(|_| self.modes.contains(&mode));
+        match rules.map(|rules| rules.set_mode(&self.approval.at.run.session_id, mode)) {
+            Some(Ok(())) => Ok(self.granting(mode.grant().into_iter().collect())),
+            Some(Err(_)) | None => Err(NotTaken::new("not accepted", otherwise)),
+        }
     }
 
     /// Adds the offered rules or the typed one, if they allow this call.

@@ -1,11 +1,9 @@
 //! Says in one line what a long command would do.
 
-use std::net::IpAddr;
-
 use vertebra::shell::simple_commands;
 
 use super::escape::on_one_line;
-use crate::permissions::{command::parts, host::host_of};
+use crate::permissions::{command::parts, fetches::fetched_by};
 
 /// A command with fewer simple commands speaks for itself.
 const LONG: usize = 4;
@@ -15,26 +13,7 @@ const MOST: usize = 4;
 const MAX_NAME: usize = 60;
 
 const DELETES: &[&str] = &["rm", "rmdir", "shred", "truncate", "unlink"];
-const WRITES: &[&str] = &["cp", "dd", "install", "ln", "mkdir", "mv", "patch", "rsync", "tee", "touch", "unzip"];
-const REACHES: &[&str] = &["curl", "ftp", "nc", "npx", "rsync", "scp", "sftp", "ssh", "wget"];
-/// Programs that reach the network with these subcommands.
-const FETCHES: &[(&str, &[&str])] = &[
-    ("apt", &["install", "update", "upgrade"]),
-    ("apt-get", &["install", "update", "upgrade"]),
-    ("brew", &["install", "update", "upgrade"]),
-    ("cargo", &["add", "fetch", "install", "publish", "update"]),
-    ("docker", &["pull", "push", "login"]),
-    ("gem", &["install"]),
-    ("gh", &["api", "pr", "release", "repo"]),
-    ("git", &["clone", "fetch", "pull", "push"]),
-    ("go", &["get", "install"]),
-    ("npm", &["ci", "i", "install", "publish", "update"]),
-    ("pip", &["download", "install"]),
-    ("pip3", &["download", "install"]),
-    ("pnpm", &["add", "install"]),
-    ("uv", &["add", "pip", "sync"]),
-    ("yarn", &["add", "install"]),
-];
+const WRITES: &[&str] = &["cp", "dd", "install", "ln", "mkdir", "mv", "patch", "rsync", "tee", "touch"];
 
 /// Returns what a long command writes, deletes and reaches, by the words in it, or `None` if the command is short.
 pub(super) fn effects(command: &str) -> Option<String> {
@@ -47,22 +26,24 @@ pub(super) fn effects(command: &str) -> Option<String> {
         let (words, redirections) = parts(simple);
         let targets = redirections.iter().filter(|redirection| !redirection.is_harmless());
         writes.extend(targets.map(|redirection| redirection.target.to_owned()));
-        let Some((&program, rest)) = words.split_first() else { continue };
+        let Some((&written, rest)) = words.split_first() else { continue };
+        let program = written.rsplit_once('/').map_or(written, |(_, name)| name);
         let operands = || rest.iter().filter(|word| !word.starts_with('-')).map(ToString::to_string);
         if DELETES.contains(&program) {
             deletes.extend(operands());
         } else if matches!(program, "mkdir" | "tee" | "touch") {
             writes.extend(operands());
+        } else if program == "unzip" {
+            // `unzip -l` lists; otherwise it writes where it is, or into the folder after `-d`.
+            let folder = rest.iter().position(|word| *word == "-d").and_then(|at| rest.get(at + 1));
+            let lists = rest.iter().any(|word| matches!(*word, "-l" | "-v" | "-t" | "-p" | "-z" | "-Z"));
+            writes.extend((!lists).then(|| folder.map_or_else(|| ".".to_owned(), ToString::to_string)));
         } else if WRITES.contains(&program) {
             writes.extend(operands().next_back());
         } else if program == "sed" && rest.iter().any(|word| word.starts_with("-i")) {
             writes.extend(edited(rest));
         }
-        let fetches = |(tool, subs): &&(&str, &[&str])| *tool == program && rest.iter().any(|word| subs.contains(word));
-        let is_local = rest.iter().any(|word| is_loopback(word)) && !rest.iter().any(|word| may_reach_out(word));
-        if REACHES.contains(&program) && !is_local || FETCHES.iter().any(|row| fetches(&row)) {
-            network.push(words.iter().take(2).copied().collect::<Vec<_>>().join(" "));
-        }
+        network.extend(fetched_by(simple));
     }
     let kinds = [("writes", writes), ("deletes", deletes), ("network:", network)];
     let told: Vec<String> = kinds.into_iter().filter_map(|(what, names)| told(what, names)).collect();
@@ -105,18 +86,6 @@ fn after_substitution(text: &str) -> Option<&str> {
     (files.is_empty() || files.starts_with(' ')).then_some(files)
 }
 
-/// Whether a word is an address of the loopback interface.
-fn is_loopback(word: &str) -> bool {
-    let address = if word.contains("://") { word.to_owned() } else { format!("http://{word}") };
-    host_of(&address)
-        .is_some_and(|host| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback()))
-}
-
-/// Whether a word may be an address elsewhere.
-fn may_reach_out(word: &str) -> bool {
-    !word.starts_with('-') && word.contains(['.', ':', '@']) && !is_loopback(word)
-}
-
 fn told(what: &str, mut names: Vec<String>) -> Option<String> {
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
@@ -138,8 +107,12 @@ mod tests {
             "set -e\nmkdir -p out\ncurl -fsS https://x.org/a > out/a\nrm -rf old tmp\nnpm install\nsed -i s/a/b/ c\n";
         assert_eq!(
             effects(script).as_deref(),
-            Some("6 commands: writes out, out/a, c · deletes old, tmp · network: curl -fsS, npm install")
+            Some("6 commands: writes out, out/a, c · deletes old, tmp · network: curl https://x.org/a, npm install")
         );
+        let local = "git stash push -u; unzip -l a.whl; curl -s http://127.0.0.1:8080/x; curl localhost:80";
+        assert_eq!(effects(local).as_deref(), Some("4 commands"), "nothing leaves the machine, nothing is written");
+        let venv = "cd x; .venv/bin/pip install -q a; .venv/bin/python -m pip install b; unzip a.zip -d out";
+        assert_eq!(effects(venv).as_deref(), Some("4 commands: writes out · network: pip install"));
         assert_eq!(effects("a; b; c; d").as_deref(), Some("4 commands"));
         for (edit, told) in [
             ("sed -i 's/use a::B;/use c::B;/' src/a.rs", ": writes src/a.rs"),
@@ -147,8 +120,8 @@ mod tests {
             ("sed -i 's/a b/c d/g' x", ": writes x"),
             ("grep -l a . | xargs sed -i s/a/b/", ""),
             ("curl -s http://127.0.0.1:8090/a -o b; curl localhost:80", ""),
-            ("curl -s http://127.0.0.1.example.org", ": network: curl -s"),
-            ("curl -s http://127.0.0.1 example.org", ": network: curl -s"),
+            ("curl -s http://127.0.0.1.example.org", ": network: curl http://127.0.0.1.example.org"),
+            ("curl -s http://127.0.0.1 example.org", ": network: curl http://127.0.0.1"),
         ] {
             let said = effects(&format!("a; b; c; d; {edit}")).expect("a long command");
             assert_eq!(said.split_once(" commands").expect("a number").1, told, "{edit}");

@@ -1,7 +1,10 @@
 //! Whether there is a sandbox, and what is said when there is none.
 
 use vertebra::ToolStatus;
-use vertebra_kit::bash::sandbox::{Engine, Need};
+use vertebra_kit::{
+    bash::sandbox::{Engine, Need},
+    permissions::{Mode, Permissions},
+};
 
 use super::*;
 
@@ -23,6 +26,27 @@ async fn a_required_sandbox_that_is_not_there_refuses_to_run() {
     assert_eq!(result.status, ToolStatus::Failed);
     assert!(result.output.starts_with("the command was not run, because a sandbox is required: "), "{}", result.output);
     assert!(!area.path("work/ran").exists());
+}
+
+#[tokio::test]
+async fn a_command_that_needs_no_approval_because_of_the_sandbox_does_not_run_without_it() {
+    let ran = async |area: Area, command: &str| {
+        let script = Script::new().call("bash", &json!({ "command": command }).to_string()).say("done");
+        let (mut builder, results) = area.agent(script);
+        let permissions = Permissions::default().mode(Mode::Sandboxed).expect("a mode");
+        permissions.rules().sandboxed(&area.bash.lift());
+        builder.with(permissions);
+        run(&built(&mut builder), "go").await;
+        let result = results.lock().expect("no panic").remove(0);
+        (result.output, area.path("work/ran").exists())
+    };
+    // This program cannot launch a sandbox, which is none that anybody asked to have in any case.
+    let (said, exists) = ran(Area::new().with(|bash| bash.sandbox = Sandbox::default()), "touch ran").await;
+    assert!(said.starts_with("the command was not run, because a sandbox is required: "), "{said}");
+    assert!(!exists);
+    let optional = Sandbox { need: Need::IfAvailable, ..super::held() };
+    let (said, exists) = ran(Area::new().with(|bash| bash.sandbox = optional), "touch ran").await;
+    assert!(exists, "{said}");
 }
 
 #[tokio::test]

@@ -2,7 +2,10 @@
 
 use proptest::{prelude::*, test_runner::TestRunner};
 use vertebra::testing::Script;
-use vertebra_kit::permissions::{Mode, NoBypass, Permissions};
+use vertebra_kit::{
+    bash::{Bash, Sandbox, sandbox::Network},
+    permissions::{Mode, NoBypass, Permissions},
+};
 
 use super::*;
 
@@ -38,9 +41,70 @@ async fn each_mode_leaves_open_what_it_leaves_open() {
     }
 }
 
+/// Permissions in the mode that accepts commands in the sandbox, with this sandbox.
+fn sandboxed(sandbox: Sandbox) -> Permissions {
+    let permissions = in_mode(Mode::Sandboxed);
+    permissions.rules().sandboxed(&Bash { sandbox, ..Bash::in_dir("/repo") }.lift());
+    permissions
+}
+
+#[tokio::test]
+async fn the_sandboxed_mode_runs_harmless_commands_and_asks_about_all_others() {
+    let calls = [
+        ("write_file", path("src/a.rs"), "ran"),
+        ("edit_file", path("../a.rs"), "asked"),
+        ("edit_file", path(".git/hooks/pre-commit"), "asked"),
+        ("mcp__mail__send", json!({}), "asked"),
+        ("bash", command("cargo test 2>&1 | tail -5"), "ran"),
+        ("bash", command("cat > a.py <<'X'\nprint(1)\nX\npython3 a.py"), "ran"),
+        ("bash", command("git add -A && git commit -qm 'Push it'"), "ran"),
+        ("bash", command("git stash push -u && make && git stash pop"), "ran"),
+        ("bash", command("curl -s http://127.0.0.1:8080/health"), "ran"),
+        // What only the sandbox can judge, it judges.
+        ("bash", command("frobnicate --all"), "ran"),
+        ("bash", command("for f in $(grep -rl old .); do sed -i s/old/new/ \"$f\"; done"), "ran"),
+        ("bash", command("cp a ../b"), "ran"),
+        // What the policy knows as harmful.
+        ("bash", command("ssh example.org"), "asked"),
+        ("bash", command("find . -delete"), "asked"),
+        ("bash", command("cat ~/.ssh/id_rsa"), "asked"),
+        ("bash", command("rm -rf ~/photos"), "asked"),
+        // What throws work away or publishes it.
+        ("bash", command("git push"), "asked"),
+        ("bash", command("make && git -C sub -c color.ui=never reset --hard HEAD~1"), "asked"),
+        ("bash", command("sh -c 'git clean -fd'"), "asked"),
+        ("bash", command("git checkout -- src"), "asked"),
+        ("bash", command("git restore ."), "asked"),
+        ("bash", command("/usr/bin/git stash drop"), "asked"),
+        ("bash", command("npm publish"), "asked"),
+        // What cannot succeed without network.
+        ("bash", command("python3 -m venv .venv && .venv/bin/pip install flask"), "asked"),
+    ];
+    for (tool, args, expected) in calls {
+        assert_eq!(comes_to(sandboxed(Sandbox::default()), tool, args.clone()).await, expected, "{tool} {args}");
+    }
+    let with_network = || sandboxed(Sandbox { network: Network::Public, ..Sandbox::default() });
+    assert_eq!(comes_to(with_network(), "bash", command("pip install flask")).await, "ran");
+    assert_eq!(comes_to(with_network(), "bash", command("git push")).await, "asked");
+    let rules =
+        sandboxed(Sandbox::default()).ask("Bash(make *)").expect("a rule").deny("Bash(ninja *)").expect("a rule");
+    assert_eq!(comes_to(rules, "bash", command("make all")).await, "asked");
+    let rules = sandboxed(Sandbox::default()).deny("Bash(ninja *)").expect("a rule");
+    assert_eq!(comes_to(rules, "bash", command("ninja")).await, "denied");
+}
+
+#[tokio::test]
+async fn without_a_sandbox_the_sandboxed_mode_accepts_edits_only() {
+    for permissions in [|| in_mode(Mode::Sandboxed), || sandboxed(Sandbox::off())] {
+        assert_eq!(permissions().rules().mode("any"), Mode::AcceptEdits);
+        assert_eq!(comes_to(permissions(), "write_file", path("src/a.rs")).await, "ran");
+        assert_eq!(comes_to(permissions(), "bash", command("cargo test")).await, "asked");
+    }
+}
+
 #[tokio::test]
 async fn rules_that_deny_or_ask_hold_in_every_mode() {
-    for mode in [Mode::Ask, Mode::AcceptEdits, Mode::Bypass] {
+    for mode in [Mode::Ask, Mode::AcceptEdits, Mode::Sandboxed, Mode::Bypass] {
         let permissions = || Permissions::bypassing_questions().mode(mode).expect("a mode");
         let denied = permissions().deny("Edit(src/**)").expect("a rule");
         assert_eq!(comes_to(denied, "write_file", path("src/a")).await, "denied", "{mode:?}");

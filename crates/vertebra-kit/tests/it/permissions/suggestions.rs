@@ -43,6 +43,10 @@ async fn the_narrowest_sensible_rule_is_offered() {
         ("bash", command("cd web && npm test | grep -v x | head"), &["Bash(npm test *)"]),
         ("bash", command("python3 -m pytest -x -q | tail -30"), &["Bash(python3 -m pytest *)"]),
         ("bash", command("pytest -x tests"), &["Bash(pytest *)"]),
+        ("bash", command(".venv/bin/pytest -x tests"), &["Bash(.venv/bin/pytest *)"]),
+        ("bash", command(".venv/bin/python -m pytest -q"), &["Bash(.venv/bin/python -m pytest *)"]),
+        ("bash", command(".venv/bin/python x.py"), &["Bash(.venv/bin/python x.py)"]),
+        ("bash", command(".venv/bin/uv run x.py"), &["Bash(.venv/bin/uv run x.py)"]),
         ("bash", command("git diff --output=x"), &["Bash(git diff *)"]),
         // A rule for every use of these would allow everything.
         ("bash", command("bash build.sh"), &["Bash(bash build.sh)"]),

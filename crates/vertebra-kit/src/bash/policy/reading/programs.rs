@@ -91,8 +91,9 @@ impl Walk<'_> {
                 (takes_name && options.iter().all(is_harmless)).then_some(Flow::Any)
             }
             "command" => {
-                let ["-v" | "-V", named] = known()?[..] else { return None };
-                self.programs.insert(named.to_owned());
+                let known = known()?;
+                let ["-v" | "-V", named @ ..] = &known[..] else { return None };
+                self.programs.extend(named.iter().map(ToString::to_string));
                 Some(Flow::Any)
             }
             "test" => {

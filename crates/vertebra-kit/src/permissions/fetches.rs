@@ -1,0 +1,116 @@
+//! Which commands reach the network, by the words in them.
+
+use std::net::IpAddr;
+
+use super::{command::parts, host::host_of};
+
+/// Programs that connect to the host that they name.
+const REACHES: &[&str] = &["curl", "ftp", "nc", "rsync", "scp", "sftp", "ssh", "wget"];
+
+/// Programs that reach the network with these subcommands.
+const FETCHES: &[(&str, &[&str])] = &[
+    ("apt", &["install", "update", "upgrade"]),
+    ("apt-get", &["install", "update", "upgrade"]),
+    ("brew", &["install", "update", "upgrade"]),
+    ("bun", &["add", "install"]),
+    ("bundle", &["install", "update"]),
+    ("cargo", &["add", "fetch", "install", "publish", "search", "update"]),
+    ("composer", &["install", "require", "update"]),
+    ("docker", &["pull", "push", "login"]),
+    ("gem", &["install"]),
+    ("gh", &["api", "pr", "release", "repo"]),
+    ("git", &["clone", "fetch", "ls-remote", "pull", "push"]),
+    ("go", &["get", "install"]),
+    ("npm", &["add", "audit", "ci", "i", "install", "publish", "update", "view"]),
+    ("pip", &["download", "install"]),
+    ("pip3", &["download", "install"]),
+    ("pipx", &["install"]),
+    ("pnpm", &["add", "i", "install", "update"]),
+    ("poetry", &["add", "install", "lock", "update"]),
+    ("twine", &["upload"]),
+    ("uv", &["add", "lock", "publish", "sync"]),
+    ("uv pip", &["compile", "install", "sync"]),
+    ("yarn", &["add", "install"]),
+];
+
+/// Returns the program and the subcommand with which a simple command reaches the network, such as `pip install`, or `None` if
+/// it is not known to.
+pub(super) fn fetched_by(command: &str) -> Option<String> {
+    let (words, _) = parts(command);
+    let (written, rest) = words.split_first()?;
+    let program = written.rsplit_once('/').map_or(*written, |(_, name)| name);
+    let (program, rest) = match rest {
+        ["-m", module, rest @ ..] if program.starts_with("python") => (*module, rest),
+        _ => (program, rest),
+    };
+    let mut operands = rest.iter().filter(|word| !word.starts_with('-'));
+    if REACHES.contains(&program) {
+        let first = operands.clone().next()?;
+        let is_local = operands.clone().any(|word| is_loopback(word)) && !operands.any(|word| may_reach_out(word));
+        return (!is_local).then(|| format!("{program} {first}"));
+    }
+    // The build in a clean environment downloads what builds the package.
+    if program == "build"
+        && written.contains("python")
+        && !rest.iter().any(|word| matches!(*word, "-n" | "--no-isolation"))
+    {
+        return Some("python -m build".to_owned());
+    }
+    // The first word that is no option is the subcommand: `git stash push` pushes nothing.
+    let mut subcommand = *operands.next()?;
+    let mut program = program.to_owned();
+    if program == "uv" && subcommand == "pip" {
+        (program, subcommand) = ("uv pip".to_owned(), operands.next()?);
+    }
+    let is_known = FETCHES.iter().any(|(name, subcommands)| *name == program && subcommands.contains(&subcommand));
+    let is_local = rest.iter().any(|word| matches!(*word, "--no-index" | "--offline" | "--frozen-offline"));
+    (is_known && !is_local).then(|| format!("{program} {subcommand}"))
+}
+
+/// Returns whether a word is an address on the loopback interface, which the commands of a session have to themselves.
+fn is_loopback(word: &str) -> bool {
+    let address = if word.contains("://") { word.to_owned() } else { format!("http://{word}") };
+    host_of(&address)
+        .is_some_and(|host| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback()))
+}
+
+/// Returns whether a word may be an address elsewhere.
+fn may_reach_out(word: &str) -> bool {
+    word.contains(['.', ':', '@']) && !is_loopback(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn package_managers_and_addresses_reach_the_network() {
+        for (command, expected) in [
+            ("pip install -r requirements.txt", "pip install"),
+            (".venv/bin/pip install -q a", "pip install"),
+            (".venv/bin/python -m pip install a", "pip install"),
+            ("uv pip install a", "uv pip install"),
+            (".venv/bin/python -m build --wheel", "python -m build"),
+            ("npm ci", "npm ci"),
+            ("git -q fetch", "git fetch"),
+            ("curl -fsS https://example.org/x", "curl https://example.org/x"),
+        ] {
+            assert_eq!(fetched_by(command).as_deref(), Some(expected), "{command}");
+        }
+        for command in [
+            "git stash push -u",
+            "git commit -m push",
+            "npm test",
+            "uv pip list",
+            "pip install --no-index -f wheels a",
+            "python -m build --no-isolation",
+            "python -m pytest",
+            "curl -s http://127.0.0.1:8080/notes",
+            "curl localhost:8080",
+            "curl",
+            "",
+        ] {
+            assert_eq!(fetched_by(command), None, "{command}");
+        }
+    }
+}
