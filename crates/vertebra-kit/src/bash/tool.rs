@@ -12,6 +12,7 @@ use super::{
     capture::Printed,
     environment::Variables,
     folders::Folders,
+    hidden::Hidden,
     live::Live,
     needs::{Needs, Wanted},
     outputs::Recorder,
@@ -151,6 +152,7 @@ impl BashTool {
         let rights = Rights {
             denied: &denied,
             network: &granted.network,
+            ports: &granted.ports,
             private: way.private.as_deref(),
             allowed: &inside,
             layers: caches.as_ref().map(|caches| &caches.layers),
@@ -183,7 +185,14 @@ impl BashTool {
         let noted = note.read().unwrap_or_default();
         let end = places.stand(noted.strip_suffix('\n').map_or(&begin.folder, |noted| Path::new(noted)));
         let streams = printed.streams();
-        let blocked = refused::remarks(&ended, (text, places.home()), tried.space.as_deref(), &way.refused());
+        let hidden = || {
+            let shown = [&streams.stdout, &streams.stderr].map(|stream| stream.shown(bash.head_bytes, bash.tail_bytes));
+            let all = if start.is_held() { Hidden::all(bash, &denied, places.home(), &variables) } else { Vec::new() };
+            let texts = [text, &*shown[0].text, &*shown[1].text];
+            all.iter().filter_map(|hidden| hidden.remark(places.home(), &texts)).collect()
+        };
+        let about = (text, places.home());
+        let blocked = refused::remarks(&ended, about, tried.space.as_deref(), &way.refused(), hidden);
         let after: Vec<String> = blocked.iter().cloned().chain(end.remark).collect();
         let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
         match ended.how {
@@ -200,6 +209,7 @@ impl BashTool {
                     "moved": end.folder != begin.folder,
                     "sandbox": start.state,
                     "blocked": blocked,
+                    "granted": bash.grants.noted(session),
                 }),
             }),
         }
