@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     settings::{
-        AboutHooks, InstructionSettings, JournalSettings, Level, McpSettings, Mode, Need, Network, PermissionSettings,
-        Salvaged, SandboxSettings, Settings, SettingsError, merge, salvage, salvage_file,
+        AboutHooks, InstructionSettings, JournalSettings, Level, McpSettings, Mode, Need, NetworkAccess,
+        PermissionSettings, Salvaged, SandboxSettings, Settings, SettingsError, merge, salvage, salvage_file,
     },
     shown,
 };
@@ -147,7 +147,7 @@ fn narrowed(level: Settings) -> Settings {
         },
         sandbox: SandboxSettings {
             need: level.sandbox.need.filter(|said| said.value == Need::Required),
-            network: level.sandbox.network.filter(|said| said.value == Network::Off),
+            network: level.sandbox.network.filter(|said| said.value == NetworkAccess::default()),
             ..sandbox
         },
         instructions: InstructionSettings {

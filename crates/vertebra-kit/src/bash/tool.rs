@@ -17,6 +17,8 @@ use super::{
     capture::{Capture, Printed, Streams},
     environment::Variables,
     folders::{Folders, Made},
+    grants::Granted,
+    hidden::{Hidden, socket_remark},
     live::Live,
     needs::{Needs, Wanted},
     outputs::Recorder,
@@ -27,7 +29,7 @@ use super::{
     report::{Why, report},
     rights::Network as Way,
     running::Running,
-    sandbox::{Need, Networks, Rights, Sandbox, Tried, Use},
+    sandbox::{Need, Networks, Rights, Sandbox, Tried, UnixSockets, Use},
 };
 use crate::denied::DeniedReads;
 
@@ -106,6 +108,18 @@ impl BashTool {
         needs.wanted(&self.bash, session, folder, (&variables, state))
     }
 
+    /// What a command may do: what its session may, and what it needs if a person has said yes to that.
+    fn granted(&self, needs: Option<&Needs>, invocation: &Invocation) -> Result<Granted, ToolError> {
+        let session = &invocation.run().info().session_id;
+        let held = self.bash.held(session);
+        let Some(needs) = needs else { return Ok(held) };
+        let wanted = self.wanted(needs, session, invocation.working_directory(), invocation.state())?;
+        match wanted.question.filter(|question| invocation.approved() != Some(&**question)) {
+            Some(question) => Err(ToolError::new(format!("not run: {question}; no person said yes to this"))),
+            None => Ok(held.and(wanted.all)),
+        }
+    }
+
     fn variables(&self, state: &AgentState) -> Variables {
         self.bash.environment.variables().and_noted(state)
     }
@@ -133,14 +147,7 @@ impl BashTool {
         let state = invocation.state();
         let mut variables = self.variables(state);
         let session = &invocation.run().info().session_id;
-        let mut granted = bash.held(session);
-        if let Some(needs) = &input.needs {
-            let wanted = self.wanted(needs, session, invocation.working_directory(), state)?;
-            if let Some(question) = wanted.question.filter(|question| invocation.approved() != Some(&**question)) {
-                return Err(ToolError::new(format!("not run: {question}; no person said yes to this")));
-            }
-            granted = granted.and(wanted.all);
-        }
+        let granted = self.granted(input.needs.as_ref(), invocation)?;
         let (inside, outside) =
             granted.write.iter().cloned().partition::<Vec<_>, _>(|path| bash.is_inside(path, folder, &variables));
         let _made = Made::new(&self.folders, session, &outside).map_err(|(path, error)| {
@@ -174,6 +181,7 @@ impl BashTool {
         let rights = Rights {
             denied: &denied,
             network: &granted.network,
+            ports: &granted.ports,
             private: way.private.as_deref(),
             allowed: &inside,
             layers: caches.as_ref().map(|caches| &caches.layers),
@@ -208,8 +216,12 @@ impl BashTool {
         let end = noted.strip_suffix('\n').map_or(&*begin.folder, Path::new);
         let end = places.stand_after(end, &once);
         let streams = printed.streams();
-        let told = (&*way.refused(), &*self.text(&streams));
-        let blocked = refused::remarks(&ended, (text, places.home()), tried.space.as_deref(), told);
+        let printed = self.text(&streams);
+        let hidden = || {
+            if start.is_held() { self.hidden(&[text, &printed], &denied, (places.home(), &variables)) } else { Vec::new() }
+        };
+        let (about, told) = ((text, places.home()), (&*way.refused(), &*printed));
+        let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden);
         let after = [&blocked[..], end.remark.as_slice()].concat();
         let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
         match ended.how {
@@ -226,9 +238,23 @@ impl BashTool {
                     "moved": end.folder != begin.folder,
                     "sandbox": start.state,
                     "blocked": blocked,
+                    "granted": bash.grants.noted(session),
                 }),
             }),
         }
+    }
+
+    /// What of the hidden paths and closed sockets a command, or what it printed, speaks of.
+    fn hidden(
+        &self,
+        texts: &[&str],
+        denied: &DeniedReads,
+        (folder, variables): (&Path, &Variables),
+    ) -> Vec<String> {
+        let all = Hidden::all(&self.bash, denied, folder, variables);
+        let is_closed = self.bash.sandbox.unix_sockets == UnixSockets::Held;
+        let socket = is_closed.then(|| socket_remark(texts)).flatten();
+        all.iter().filter_map(|hidden| hidden.remark(folder, texts)).chain(socket).collect()
     }
 
     /// Whoever ends the run, or the call, still reads what the command has printed so far.

@@ -124,7 +124,7 @@ impl Screen {
     }
 
     /// Formats the possible answers.
-    pub(super) fn keys(self, left: usize, choices: &[Choice]) -> String {
+    pub(super) fn keys(self, left: usize, lacks_network: bool, choices: &[Choice]) -> String {
         let mut shown = String::new();
         if left > 0 {
             let lines = if left == 1 { "line" } else { "lines" };
@@ -136,12 +136,17 @@ impl Screen {
             return shown;
         }
         line(&mut shown, "└ y: yes    n [why]: no    e: edit the arguments");
+        if lacks_network {
+            line(&mut shown, "  runs without network");
+        }
         for choice in choices {
-            let rule = match choice.reply {
-                Reply::Always { .. } | Reply::ForFolder { .. } | Reply::ForGood { .. } => " [rule]",
-                Reply::Yes | Reply::No { .. } | Reply::Edit { .. } | Reply::AllEdits => "",
+            let (rule, and) = match choice.reply {
+                Reply::Always { .. } | Reply::ForFolder { .. } | Reply::ForGood { .. } => (" [rule]", "and "),
+                Reply::WithNetwork | Reply::Grant { .. } => ("", ""),
+                _ => ("", "and "),
             };
-            line(&mut shown, &format!("  {}{rule}: yes, and {}", choice.key, choice.told(|rules| self.bold(rules))));
+            let told = choice.told(|rules| self.bold(rules));
+            line(&mut shown, &format!("  {}{rule}: yes, {and}{told}", choice.key));
         }
         shown.push_str("> ");
         shown

@@ -164,7 +164,11 @@ fn others(process: i32, is_minded: bool) -> Result<Vec<SeccompRule>, BackendErro
 /// What the supervisor is asked about.
 fn minded(open: Open<'_>) -> Result<Filter, BackendError> {
     let mut filter = Filter::new();
-    if matches!(open.network, Reach::Private(_)) {
+    if let Reach::Machine(_) = open.network {
+        // Whether these name an address stands in memory.
+        filter.extend([(libc::SYS_sendmsg, Vec::new()), (libc::SYS_sendmmsg, Vec::new())]);
+    }
+    if *open.network != Reach::Closed {
         filter.insert(libc::SYS_connect, Vec::new());
         // Most sends go to where the socket is connected, and name no address.
         let address = SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0);
@@ -206,7 +210,21 @@ fn sockets(Open { network, unix_sockets }: Open<'_>) -> Result<Vec<SeccompRule>,
     // Netlink calls its ordinary sockets raw.
     let raw =
         rule([is(0, SeccompCmpOp::Ne, libc::AF_NETLINK), is(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), libc::SOCK_RAW)])?;
-    Ok(vec![other_family, raw])
+    let mut rules = vec![other_family, raw];
+    if let Reach::Machine(_) = network {
+        // The supervisor knows how these connect, and no others.
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            let is_family = || is(0, SeccompCmpOp::Eq, family);
+            let kind = |kind: i32| rule([is_family(), is(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), kind)]);
+            let others = [libc::SOCK_RDM, libc::SOCK_SEQPACKET, libc::SOCK_DCCP].map(kind);
+            rules.extend(others.into_iter().collect::<Result<Vec<_>, _>>()?);
+            let protocols = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMP, libc::IPPROTO_ICMPV6];
+            let protocols = protocols.into_iter().chain([libc::IPPROTO_MPTCP]);
+            let others = protocols.map(|protocol| is(2, SeccompCmpOp::Ne, protocol));
+            rules.push(rule(others.chain([is_family()]))?);
+        }
+    }
+    Ok(rules)
 }
 
 /// Holds if all of the conditions hold.
@@ -237,7 +255,11 @@ fn program(filter: Filter, otherwise: SeccompAction, matching: SeccompAction) ->
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{table::page, *};
+    use super::{
+        super::rules::{Hosts, Outside},
+        table::page,
+        *,
+    };
 
     #[test]
     fn every_call_is_in_the_table_once() {
@@ -248,7 +270,8 @@ mod tests {
     #[test]
     fn what_the_filter_does_not_refuse_itself_it_hands_to_a_supervisor_that_does() {
         let closed_network = Open { network: &Reach::Closed, unix_sockets: false };
-        let machine = Open { network: &Reach::Machine, unix_sockets: false };
+        let outside = Reach::Machine(Outside { hosts: Hosts::All, ports: BTreeSet::new() });
+        let machine = Open { network: &outside, unix_sockets: false };
         for (open, is_minded) in [(closed_network, true), (closed_network, false), (machine, true), (machine, false)] {
             let (closed, minded) = (closed(open, is_minded).expect("a filter"), minded(open).expect("a filter"));
             let refused = groups().filter(|group| group.rule == Rule::Refused).flat_map(|group| group.calls);

@@ -79,6 +79,10 @@ impl Minder {
                 }
                 Ok(Answer::Failed(Errno::PERM))
             }
+            libc::SYS_connect if self.reachable.is_some() => self.connect(call),
+            libc::SYS_sendto if self.reachable.is_some() => self.send_to(call),
+            libc::SYS_sendmsg => self.send_message(call),
+            libc::SYS_sendmmsg => self.send_messages(call),
             libc::SYS_connect => Ok(self.connects(call, 1, call.small(2))),
             libc::SYS_sendto => Ok(self.connects(call, 4, call.small(5))),
             #[cfg(target_arch = "x86_64")]
@@ -114,12 +118,12 @@ impl Minder {
         }
     }
 
-    fn identity(&mut self, call: &Call) -> Step<Identity> {
+    pub(super) fn identity(&mut self, call: &Call) -> Step<Identity> {
         self.identities.of(call.thread()).ok_or(Answer::Kernel)
     }
 
     /// Where a path leads, looked up with the rights of the process.
-    fn place(&self, call: &Call, identity: Identity, descriptor: i32, path: Vec<u8>, last: Last) -> Place {
+    pub(super) fn place(&self, call: &Call, identity: Identity, descriptor: i32, path: Vec<u8>, last: Last) -> Place {
         self.identities.acting(identity, || find(call, descriptor, path, last))
     }
 
@@ -167,7 +171,12 @@ impl Minder {
     }
 
     /// Does it, if the process still waits: what was read of it then was its own.
-    fn done<T>(&self, call: &Call, identity: Identity, act: impl FnOnce() -> rustix::io::Result<T>) -> Step<T> {
+    pub(super) fn done<T>(
+        &self,
+        call: &Call,
+        identity: Identity,
+        act: impl FnOnce() -> rustix::io::Result<T>,
+    ) -> Step<T> {
         if !self.is_valid(&call.notification) {
             return Err(Answer::Failed(Errno::INTR));
         }
