@@ -12,7 +12,10 @@ mod guard;
 mod place;
 mod task;
 
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::{
+    os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd},
+    rc::Rc,
+};
 
 use rustix::{
     event::{PollFd, PollFlags},
@@ -26,7 +29,7 @@ use seccompy::{
 use self::{
     checked::{Checked, Finished},
     guard::Guard,
-    task::{Call, Identities},
+    task::{Call, Identities, Processes},
 };
 use super::{
     refusal::{Refusal, Refusals},
@@ -56,6 +59,7 @@ pub(super) struct Minder {
     listener: OwnedFd,
     guard: Guard,
     identities: Identities,
+    processes: Rc<Processes>,
     /// Calls that wait for the other end of a pipe.
     waiting: Vec<SeccompNotif>,
     /// Files whose content is judged when it has been written.
@@ -71,6 +75,7 @@ impl Minder {
             listener,
             guard: Guard::new(rules, folders),
             identities: Identities::new(),
+            processes: Rc::default(),
             waiting: Vec::new(),
             checked: Vec::new(),
             refusals: Refusals::default(),
@@ -124,7 +129,7 @@ impl Minder {
     fn answer(&mut self, notification: SeccompNotif) {
         let listener = self.listener.as_raw_fd();
         let fail = |errno: Errno| fail_syscall(notification, u16::try_from(errno.raw_os_error()).unwrap_or(u16::MAX));
-        let response = match self.act(Call { notification }) {
+        let response = match self.act(&Call { notification, processes: self.processes.clone() }) {
             Answer::Later => return self.waiting.push(notification),
             Answer::Kernel => continue_syscall(notification),
             Answer::Done => return_syscall(notification, 0),
