@@ -94,27 +94,21 @@ pub(crate) fn protection(path: &Path, is_git_dir: &dyn Fn(&Path) -> bool) -> Pro
         .collect();
     let names: Vec<Cow<'_, str>> = parts.iter().map(|name| folded(name)).collect();
     let mut folder = std::path::PathBuf::from("/");
-    let mut is_git = is_git_dir(&folder);
+    let mut is_named_git = false;
     for at in 0..names.len() {
-        if is_git {
-            match inside(&names[at..]) {
-                Inside::Ruled(protection) => return protection,
-                Inside::Data => return Protection::Free,
-                // Somebody may keep worktrees in a bare repository.
-                Inside::Other => {}
-            }
-        } else if names[at] == "head" && at + 1 == names.len() {
-            return Protection::GitHead;
+        // A folder is looked at only where it matters whether it is a git directory: seldom.
+        let is_git = || is_named_git || is_git_dir(&folder);
+        match inside(&names[at..]) {
+            Inside::Ruled(protection) if is_git() => return protection,
+            Inside::Data if is_git() => return Protection::Free,
+            Inside::Other if names[at] == "head" && at + 1 == names.len() && !is_git() => return Protection::GitHead,
+            // Somebody may keep worktrees in a bare repository.
+            Inside::Ruled(_) | Inside::Data | Inside::Other => {}
         }
         folder.push(parts[at]);
-        if names[at] == ".git" {
-            is_git = true;
-            if at + 1 == names.len() {
-                return Protection::GitEntry;
-            }
-        } else {
-            // The last name is not looked at: it may be anything, and what counts is where it lies.
-            is_git = at + 1 < names.len() && is_git_dir(&folder);
+        is_named_git = names[at] == ".git";
+        if is_named_git && at + 1 == names.len() {
+            return Protection::GitEntry;
         }
     }
     Protection::Free

@@ -437,10 +437,11 @@ fn has_head_above(folder: &OwnedFd, path: &Path, above: &Path) -> bool {
 }
 
 fn is_packaged(path: &Path, root: &Path) -> bool {
+    let (path, root) = (path.as_os_str().as_bytes(), root.as_os_str().as_bytes());
     let below = path.strip_prefix(root).unwrap_or(path);
     // The folder of the packages itself is still a name among others.
-    let above = below.parent().unwrap_or(below);
-    above.iter().any(|name| PACKAGES.iter().any(|packages| name == *packages))
+    let above = below.iter().rposition(|byte| *byte == b'/').map_or(&[][..], |last| &below[..last]);
+    above.split(|byte| *byte == b'/').any(|name| PACKAGES.iter().any(|packages| name == packages.as_bytes()))
 }
 
 pub(super) fn identity(found: &Stat) -> Identity {
