@@ -14,6 +14,7 @@ mod man;
 mod picture;
 mod programs;
 mod proto;
+mod sandbox;
 mod sdk;
 mod served;
 mod stage;
@@ -57,6 +58,8 @@ enum Task {
     Startup(startup::Request),
     /// Measures `vertebra hook` beside hooks in Python, Node and bash that make the same check
     Hook(hook::Request),
+    /// Measures what the sandbox costs: builds, clones and archives as a command of the agent and without it
+    Sandbox(sandbox::Request),
     /// Measures `vertebra serve`: a guard in another process, and a thousand sessions at once
     Served(served::Request),
     /// Boots a virtual machine with `vertebra serve` in it, and governs a session there over vsock
@@ -102,6 +105,10 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         Task::Hook(request) => {
             hook::run(&request)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::Sandbox(request) => {
+            sandbox::run(&request)?;
             return Ok(ExitCode::SUCCESS);
         }
         Task::Served(request) => {

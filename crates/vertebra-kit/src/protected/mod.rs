@@ -49,7 +49,7 @@ pub(crate) enum Protection {
 /// `is_git_dir` tells whether a folder is a git directory without the name `.git`: it contains a `HEAD`.
 pub(crate) fn protection_below(root: &Path, path: &Path, is_git_dir: &dyn Fn(&Path) -> bool) -> Protection {
     let below = path.strip_prefix(root).unwrap_or(path);
-    let names: Vec<String> = below
+    let names: Vec<_> = below
         .components()
         .filter_map(|part| match part {
             Component::Normal(name) => Some(names::folded(name)),
@@ -71,14 +71,14 @@ pub(crate) fn protection_below(root: &Path, path: &Path, is_git_dir: &dyn Fn(&Pa
 /// assert!(!vertebra_kit::is_protected(".github/workflows/ci.yml"));
 /// ```
 pub fn is_protected(path: &str) -> bool {
-    let names: Vec<String> = path.split('/').map(|name| names::folded(name.as_ref())).collect();
+    let names: Vec<_> = path.split('/').map(|name| names::folded(name.as_ref())).collect();
     names.iter().any(|name| name == ".git") || fit(&names) == Fit::Inside
 }
 
 /// Returns whether a path within a folder is a policy: rules, hooks or servers of this agent or another. No file tool
 /// writes it, whatever a person says; a person edits it.
 pub(crate) fn is_policy(path: &Path) -> bool {
-    let names: Vec<String> = path.components().map(|part| names::folded(part.as_os_str())).collect();
+    let names: Vec<_> = path.components().map(|part| names::folded(part.as_os_str())).collect();
     names::is_policy(&names)
 }
 

@@ -1,7 +1,7 @@
 //! One table of the files by which a folder tells programs what to run: coding agents, editors, shells, package managers
 //! and tools that act on git hooks.
 
-use std::ffi::OsStr;
+use std::{borrow::Cow, collections::HashMap, ffi::OsStr, sync::LazyLock};
 
 use crate::{invisible::is_joiner, is_invisible};
 
@@ -161,7 +161,7 @@ const AGENT_RULES: &[&str] = &[
 ];
 
 /// Returns whether folded names are those of a policy: of rules, hooks or servers of an agent.
-pub(super) fn is_policy(names: &[String]) -> bool {
+pub(super) fn is_policy(names: &[Cow<'_, str>]) -> bool {
     let is_in = |list: &[&str], name: &str| list.contains(&name);
     let hooks = names.windows(2).any(|pair| is_in(&[".github", "cline"], &pair[0]) && pair[1] == "hooks");
     let folder = names.iter().position(|name| is_in(AGENT_FOLDERS, name));
@@ -179,24 +179,29 @@ pub(super) enum Fit {
     Not,
 }
 
+/// The rest of each row of the table, by its first name. The sandbox asks for every name of every file that is made.
+static ROWS: LazyLock<HashMap<String, Vec<Vec<String>>>> = LazyLock::new(|| {
+    let mut rows: HashMap<String, Vec<Vec<String>>> = HashMap::new();
+    for row in PROTECTED.iter().filter(|row| **row != ".git") {
+        let mut parts = row.split('/').map(str::to_ascii_lowercase);
+        rows.entry(parts.next().unwrap_or_default()).or_default().push(parts.collect());
+    }
+    rows
+});
+
 /// Returns how folded names fit the table.
-pub(super) fn fit(names: &[String]) -> Fit {
+pub(super) fn fit(names: &[Cow<'_, str>]) -> Fit {
     let mut fit = Fit::Not;
     for at in 0..names.len() {
-        for row in PROTECTED.iter().filter(|row| **row != ".git") {
-            let mut parts = row.split('/');
-            let mut here = names[at..].iter();
-            loop {
-                match (parts.next(), here.next()) {
-                    (None, _) => return Fit::Inside,
-                    (Some(_), None) => {
-                        fit = Fit::Above;
-                        break;
-                    }
-                    (Some(part), Some(name)) if part.eq_ignore_ascii_case(name) => {}
-                    (Some(_), Some(_)) => break,
-                }
+        for rest in ROWS.get(&*names[at]).into_iter().flatten() {
+            let here = &names[at + 1..];
+            if rest.iter().zip(here).any(|(part, name)| part != name) {
+                continue;
             }
+            if here.len() >= rest.len() {
+                return Fit::Inside;
+            }
+            fit = Fit::Above;
         }
     }
     fit
@@ -204,10 +209,11 @@ pub(super) fn fit(names: &[String]) -> Fit {
 
 /// Returns a name as file systems that ignore case compare it. It covers what they fold to ASCII letters and what they
 /// leave out; other letters do not matter, because the table has none.
-pub(super) fn folded(name: &OsStr) -> String {
+pub(super) fn folded(name: &OsStr) -> Cow<'_, str> {
     let text = name.to_string_lossy();
     if text.is_ascii() {
-        return text.to_ascii_lowercase();
+        let is_folded = !text.bytes().any(|byte| byte.is_ascii_uppercase());
+        return if is_folded { text } else { text.to_ascii_lowercase().into() };
     }
     let mut folded = String::with_capacity(text.len());
     for c in text.chars() {
@@ -225,5 +231,5 @@ pub(super) fn folded(name: &OsStr) -> String {
             c => folded.push(c.to_ascii_lowercase()),
         }
     }
-    folded
+    folded.into()
 }

@@ -189,6 +189,7 @@ impl Asking<'_> {
                 }
             },
             "s" if rest.is_empty() => chosen('s'),
+            "!" if rest.is_empty() => chosen('!'),
             "+" if rest.is_empty() => chosen('+'),
             "*" if rest.is_empty() => chosen('*'),
             "a" | "always" if offers => Some(Reply::Always { rule }),

@@ -238,7 +238,7 @@ fn is_harmless(may: May, value: &str, path: &Path) -> bool {
 /// Returns whether a relative way from the configuration of a submodule leads to a folder in the work tree around it.
 fn stays(value: &str, path: &Path) -> bool {
     let above = path.parent().into_iter().flat_map(Path::components);
-    let above: Vec<String> = above.map(|part| folded(part.as_os_str())).collect();
+    let above: Vec<_> = above.map(|part| folded(part.as_os_str())).collect();
     let Some(git) = above.iter().position(|name| name == ".git") else { return false };
     let (mut up, mut down) = (0, Vec::new());
     for part in Path::new(value).components() {

@@ -123,7 +123,8 @@ impl GitPaths {
             self.paths.extend(file.symlink_metadata().is_ok().then_some(file));
         }
         for entry in fs::read_dir(git.join("hooks")).into_iter().flatten().flatten() {
-            let name = folded(&entry.file_name());
+            let name = entry.file_name();
+            let name = folded(&name);
             if !name.ends_with(".sample") {
                 self.paths.push(entry.path());
                 // The only hook that commands which read may start, when they refresh the index.

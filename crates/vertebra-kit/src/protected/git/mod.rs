@@ -13,6 +13,7 @@ mod targets;
 mod tests;
 
 use std::{
+    borrow::Cow,
     ffi::OsStr,
     fs,
     path::{Component, Path},
@@ -91,29 +92,23 @@ pub(crate) fn protection(path: &Path, is_git_dir: &dyn Fn(&Path) -> bool) -> Pro
             _ => None,
         })
         .collect();
-    let names: Vec<String> = parts.iter().map(|name| folded(name)).collect();
+    let names: Vec<Cow<'_, str>> = parts.iter().map(|name| folded(name)).collect();
     let mut folder = std::path::PathBuf::from("/");
-    let mut is_git = is_git_dir(&folder);
+    let mut is_named_git = false;
     for at in 0..names.len() {
-        if is_git {
-            match inside(&names[at..]) {
-                Inside::Ruled(protection) => return protection,
-                Inside::Data => return Protection::Free,
-                // Somebody may keep worktrees in a bare repository.
-                Inside::Other => {}
-            }
-        } else if names[at] == "head" && at + 1 == names.len() {
-            return Protection::GitHead;
+        // A folder is looked at only where it matters whether it is a git directory: seldom.
+        let is_git = || is_named_git || is_git_dir(&folder);
+        match inside(&names[at..]) {
+            Inside::Ruled(protection) if is_git() => return protection,
+            Inside::Data if is_git() => return Protection::Free,
+            Inside::Other if names[at] == "head" && at + 1 == names.len() && !is_git() => return Protection::GitHead,
+            // Somebody may keep worktrees in a bare repository.
+            Inside::Ruled(_) | Inside::Data | Inside::Other => {}
         }
         folder.push(parts[at]);
-        if names[at] == ".git" {
-            is_git = true;
-            if at + 1 == names.len() {
-                return Protection::GitEntry;
-            }
-        } else {
-            // The last name is not looked at: it may be anything, and what counts is where it lies.
-            is_git = at + 1 < names.len() && is_git_dir(&folder);
+        is_named_git = names[at] == ".git";
+        if is_named_git && at + 1 == names.len() {
+            return Protection::GitEntry;
         }
     }
     Protection::Free
@@ -128,11 +123,11 @@ enum Inside {
 }
 
 /// Judges the names after those of a git directory.
-fn inside(names: &[String]) -> Inside {
+fn inside(names: &[Cow<'_, str>]) -> Inside {
     let Some(first) = names.first() else { return Inside::Other };
     let only = names.len() == 1;
     let kept = |below: Protection| Inside::Ruled(if only { Protection::Kept } else { below });
-    match first.as_str() {
+    match &**first {
         "config" | "config.worktree" => Inside::Ruled(if only { Protection::GitConfig } else { Protection::Denied }),
         "hooks" => kept(Protection::Hooks),
         "commondir" => Inside::Ruled(if only { Protection::GitLink } else { Protection::Denied }),
@@ -141,12 +136,12 @@ fn inside(names: &[String]) -> Inside {
         }
         // Remotes in the form before 2005, which nobody writes any more and git still reads.
         "branches" | "remotes" => kept(Protection::Denied),
-        "info" => match names.get(1).map(String::as_str) {
+        "info" => match names.get(1).map(|name| &**name) {
             None => Inside::Ruled(Protection::Kept),
             Some("attributes") => Inside::Ruled(Protection::Denied),
             Some(_) => Inside::Data,
         },
-        "rebase-merge" | "rebase-apply" | "sequencer" => match names.get(1).map(String::as_str) {
+        "rebase-merge" | "rebase-apply" | "sequencer" => match names.get(1).map(|name| &**name) {
             None => Inside::Ruled(Protection::Kept),
             Some("git-rebase-todo" | "todo" | "strategy" | "opts" | "apply-opt") => {
                 Inside::Ruled(if names.len() == 2 { Protection::GitTodo } else { Protection::Denied })
@@ -157,7 +152,7 @@ fn inside(names: &[String]) -> Inside {
         "modules" => {
             // The name of a submodule may have several parts, and ends where its directory begins.
             let is_index = |at: usize| at + 1 == names.len() && names[at] == "index";
-            let ends = (2..names.len()).find(|at| PARTS.contains(&names[*at].as_str()) || is_index(*at));
+            let ends = (2..names.len()).find(|at| PARTS.contains(&&*names[*at]) || is_index(*at));
             linked(names, ends.unwrap_or(names.len()))
         }
         "objects" | "refs" | "logs" | "lfs" | "reftable" => Inside::Data,
@@ -188,7 +183,7 @@ const PARTS: &[&str] = &[
 ];
 
 /// Judges a path in the git directories of worktrees or submodules; `begins` is how many names lead to one of them.
-fn linked(names: &[String], begins: usize) -> Inside {
+fn linked(names: &[Cow<'_, str>], begins: usize) -> Inside {
     // Such a directory is made in its place and not moved there, with whatever is in it.
     if names.len() <= begins {
         return Inside::Ruled(Protection::Kept);
@@ -217,7 +212,7 @@ pub(crate) fn link(path: &Path, content: &[u8]) -> Result<(), Refused> {
     }
     let target = folder.join(text.strip_prefix("gitdir: ").ok_or(Refused::Link)?);
     let target = target.canonicalize().map_err(|_| Refused::Link)?;
-    let names: Vec<String> = target.components().map(|part| folded(part.as_os_str())).collect();
+    let names: Vec<_> = target.components().map(|part| folded(part.as_os_str())).collect();
     let git = names.iter().rposition(|name| name == ".git");
     let inside = match git {
         Some(git) => &names[git + 1..],
@@ -227,7 +222,7 @@ pub(crate) fn link(path: &Path, content: &[u8]) -> Result<(), Refused> {
     let of_git = match inside {
         [kind, _] if kind == "worktrees" => git.is_some() || target.ancestors().nth(2).is_some_and(has_head),
         [kind, name @ ..] if kind == "modules" && !name.is_empty() => {
-            git.is_some() && !name.iter().skip(1).any(|name| PARTS.contains(&name.as_str()) && name != "modules")
+            git.is_some() && !name.iter().skip(1).any(|name| PARTS.contains(&&**name) && name != "modules")
         }
         _ => false,
     };
@@ -310,8 +305,9 @@ pub(crate) fn may_become_git_dir(folder: &Path) -> Result<(), Refused> {
     let Ok(entries) = fs::read_dir(folder) else { return refused("..") };
     for entry in entries {
         let Ok(entry) = entry else { return refused("..") };
-        let (name, is_folder) = (folded(&entry.file_name()), entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        let harmless = match name.as_str() {
+        let (name, is_folder) = (entry.file_name(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let name = folded(&name);
+        let harmless = match &*name {
             "config" | "config.worktree" => {
                 entry.file_type().is_ok_and(|kind| kind.is_file())
                     && entry.metadata().is_ok_and(|found| found.len() <= MAX_BYTES as u64)

@@ -36,18 +36,14 @@ type Step<T> = Result<T, Answer>;
 
 impl Minder {
     /// Makes a call, or says why not.
-    pub(super) fn act(&mut self, call: Call) -> Answer {
+    pub(super) fn act(&mut self, call: &Call) -> Answer {
         self.guard.refresh();
-        self.made(&call).unwrap_or_else(|answer| answer)
+        self.made(call).unwrap_or_else(|answer| answer)
     }
 
     #[rustfmt::skip]
     fn made(&mut self, call: &Call) -> Step<Answer> {
         let here = libc::AT_FDCWD;
-        if let Some(refused) = calls::told(call.number()) {
-            self.refusals.tell(refused);
-            return Ok(Answer::Failed(Errno::PERM));
-        }
         match call.number() {
             libc::SYS_openat => self.open(call, call.descriptor(0), 1, call.small(2), call.small(3)),
             libc::SYS_mkdirat => self.make_folder(call, call.descriptor(0), 1, call.small(2)),
@@ -101,11 +97,18 @@ impl Minder {
                 libc::SYS_unlink => self.remove(call, here, 0, 0),
                 libc::SYS_rmdir => self.remove(call, here, 0, libc::AT_REMOVEDIR.cast_unsigned()),
                 libc::SYS_chmod => self.change_mode(call, here, 0, call.small(1)),
-                _ => Ok(Answer::Kernel),
+                _ => Ok(self.refused(call)),
             },
             #[cfg(not(target_arch = "x86_64"))]
-            _ => Ok(Answer::Kernel),
+            _ => Ok(self.refused(call)),
         }
+    }
+
+    /// The answer to a call that is refused whatever its arguments.
+    fn refused(&self, call: &Call) -> Answer {
+        let Some(refused) = calls::told(call.number()) else { return Answer::Kernel };
+        self.refusals.tell(refused);
+        Answer::Failed(Errno::PERM)
     }
 
     /// The path that an argument points to.
@@ -128,12 +131,15 @@ impl Minder {
     }
 
     /// A name in a writable folder. Elsewhere the kernel knows best.
-    fn name(&mut self, call: &Call, descriptor: i32, at: usize) -> Step<(Name, Identity)> {
+    fn name(&mut self, call: &Call, descriptor: i32, at: usize, last: Last) -> Step<(Name, Identity)> {
         let path = Self::path(call, at)?;
         let identity = self.identity(call)?;
-        match self.place(call, identity, descriptor, path, Last::Keep) {
-            Place::Name(name) if self.guard.zone(&name.path()).is_some() => Ok((name, identity)),
-            Place::Name(name) => Err(self.outside(&name, identity)),
+        match self.place(call, identity, descriptor, path, last) {
+            Place::Name(name) if self.guard.zone(&name.path).is_some() => Ok((name, identity)),
+            Place::Name(mut name) => {
+                _ = self.identities.acting(identity, || name.look());
+                Err(self.outside(&name, identity))
+            }
             Place::Open(..) | Place::Unknown => Err(Answer::Kernel),
         }
     }
@@ -141,7 +147,7 @@ impl Minder {
     /// A name outside of the writable folders is left to the kernel, where Landlock refuses the change. That is told, if
     /// the change would be possible without the sandbox.
     fn outside(&self, name: &Name, identity: Identity) -> Answer {
-        let path = name.path();
+        let path = &name.path;
         let is_system = ["/dev", "/proc", "/sys"].iter().any(|system| path.starts_with(system));
         // Python tries to write these beside every module.
         let is_usual = path.components().any(|part| part.as_os_str() == "__pycache__");
@@ -151,7 +157,7 @@ impl Minder {
                 && accessat(&name.folder, &name.last, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
         };
         if !is_system && !is_usual && self.identities.acting(identity, || folder() || file()) {
-            self.refusals.tell_path(&path, Refusal::Outside);
+            self.refusals.tell_path(path, Refusal::Outside);
         }
         Answer::Kernel
     }
@@ -187,7 +193,15 @@ impl Minder {
     fn allowed(&self, name: &Name, change: Change) -> Step<()> {
         match self.guard.judge(name, change) {
             Verdict::Yes => Ok(()),
-            Verdict::No | Verdict::IfHarmless(_) => Err(self.protected(&name.path())),
+            Verdict::No | Verdict::IfHarmless(_) => Err(self.protected(&name.path)),
+        }
+    }
+
+    /// The answer to a change that would make a protected name, if it is not there already.
+    fn not_made(&self, name: &mut Name, identity: Identity) -> Answer {
+        match self.identities.acting(identity, || name.look()) {
+            Ok(()) if name.found.is_some() => Answer::Failed(Errno::EXIST),
+            _ => self.protected(&name.path),
         }
     }
 
@@ -200,15 +214,23 @@ impl Minder {
         let identity = self.identity(call)?;
         let creates = asked.contains(OFlags::CREATE);
         let is_new = creates && asked.contains(OFlags::EXCL);
-        let last = if is_new || asked.contains(OFlags::NOFOLLOW) { Last::Keep } else { Last::Follow };
+        let last = match asked.contains(OFlags::NOFOLLOW) {
+            _ if is_new => Last::New,
+            true => Last::Keep,
+            false => Last::Follow,
+        };
         for _ in 0..TRIES {
-            let name = match self.place(call, identity, descriptor, path.clone(), last) {
-                Place::Name(name) if self.guard.zone(&name.path()).is_some() => name,
+            let mut name = match self.place(call, identity, descriptor, path.clone(), last) {
+                Place::Name(name) if self.guard.zone(&name.path).is_some() => name,
                 Place::Open(path, file) if self.guard.zone(&path).is_some() => {
                     return self.reopen(call, identity, &path, &file, asked);
                 }
-                Place::Name(name) if changes(&name, asked) => return Ok(self.outside(&name, identity)),
-                Place::Name(_) | Place::Open(..) | Place::Unknown => return Ok(Answer::Kernel),
+                Place::Name(mut name) => {
+                    let looked = self.identities.acting(identity, || name.look());
+                    let is_told = looked.is_ok() && changes(&name, asked);
+                    return Ok(if is_told { self.outside(&name, identity) } else { Answer::Kernel });
+                }
+                Place::Open(..) | Place::Unknown => return Ok(Answer::Kernel),
             };
             if flags & TMPFILE != 0 {
                 return Ok(Answer::Failed(Errno::OPNOTSUPP));
@@ -217,7 +239,6 @@ impl Minder {
             let change = match name.kind() {
                 None if !creates || name.slash => return Ok(Answer::Kernel),
                 None => Change::MakeFile,
-                Some(_) if is_new => return Ok(Answer::Failed(Errno::EXIST)),
                 Some(_) if only_reads => return Ok(Answer::Kernel),
                 Some(FileType::RegularFile | FileType::Fifo) => Change::Write,
                 Some(FileType::Symlink) => return Ok(Answer::Failed(Errno::LOOP)),
@@ -225,21 +246,30 @@ impl Minder {
             };
             match self.guard.judge(&name, change) {
                 Verdict::Yes => {}
-                Verdict::No => return Ok(self.protected(&name.path())),
-                Verdict::IfHarmless(content) => return self.open_checked(call, identity, name, asked, mode, content),
+                Verdict::No if is_new => return Ok(self.not_made(&mut name, identity)),
+                Verdict::No => return Ok(self.protected(&name.path)),
+                Verdict::IfHarmless(content) => {
+                    let looked = self.identities.acting(identity, || name.look());
+                    if is_new && (looked.is_err() || name.found.is_some()) {
+                        return Ok(Answer::Failed(Errno::EXIST));
+                    }
+                    return self.open_checked(call, identity, name, asked, mode, content);
+                }
             }
-            // Never waits for the other end of a pipe, and never follows a link that appeared meanwhile.
-            let mut opened = asked | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-            opened.set(OFlags::EXCL, change == Change::MakeFile);
-            opened.set(OFlags::CREATE, change == Change::MakeFile);
+            // Never follows a link that appeared meanwhile, and never waits for the other end of a pipe, which a new file
+            // is not.
+            let mut opened = asked | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
+            let makes = change == Change::MakeFile;
+            opened.set(OFlags::EXCL, makes);
+            opened.set(OFlags::CREATE, makes);
+            opened.set(OFlags::NONBLOCK, !makes || asked.contains(OFlags::NONBLOCK));
             let mode = Mode::from_raw_mode(mode);
             match self.done(call, identity, || openat(&name.folder, &name.last, opened, mode)) {
-                Ok(file) => {
-                    if change == Change::MakeFile {
-                        self.guard.note_made(&name.path(), &file);
-                    }
-                    return handed(file, asked);
+                Ok(file) if makes => {
+                    self.guard.note_made(&name.path, &file);
+                    return Ok(Answer::Opened(file, asked.contains(OFlags::CLOEXEC)));
                 }
+                Ok(file) => return handed(file, asked),
                 Err(Answer::Failed(Errno::NXIO)) if !asked.contains(OFlags::NONBLOCK) => return Ok(Answer::Later),
                 // Somebody else was faster: it has to be looked at again.
                 Err(Answer::Failed(Errno::LOOP | Errno::NOENT)) if change == Change::Write => {}
@@ -277,9 +307,9 @@ impl Minder {
     ) -> Step<Answer> {
         let starts_anew = name.found.is_none() || asked.contains(OFlags::TRUNC);
         if (asked & OFlags::RWMODE) != OFlags::WRONLY || asked.contains(OFlags::APPEND) || !starts_anew {
-            return Ok(self.protected(&name.path()));
+            return Ok(self.protected(&name.path));
         }
-        let (path, folder) = (name.path(), name.folder);
+        let (path, folder) = (name.path, name.folder);
         let mode = Identities::masked(identity, Mode::from_raw_mode(mode));
         let (to, checked) = Checked::begin(folder, path, mode, content).map_err(Answer::Failed)?;
         self.checked.push(checked);
@@ -290,17 +320,16 @@ impl Minder {
     }
 
     fn make_folder(&mut self, call: &Call, descriptor: i32, at: usize, mode: u32) -> Step<Answer> {
-        let (name, identity) = self.name(call, descriptor, at)?;
-        if name.found.is_some() {
-            return Ok(Answer::Failed(Errno::EXIST));
+        let (mut name, identity) = self.name(call, descriptor, at, Last::New)?;
+        if self.guard.judge(&name, Change::MakeFolder) != Verdict::Yes {
+            return Ok(self.not_made(&mut name, identity));
         }
-        self.allowed(&name, Change::MakeFolder)?;
         self.done(call, identity, || mkdirat(&name.folder, &name.last, Mode::from_raw_mode(mode)))?;
         Ok(Answer::Done)
     }
 
     fn make_node(&mut self, call: &Call, descriptor: i32, at: usize, mode: u32, device: u64) -> Step<Answer> {
-        let (name, identity) = self.name(call, descriptor, at)?;
+        let (name, identity) = self.name(call, descriptor, at, Last::Keep)?;
         if name.found.is_some() {
             return Ok(Answer::Failed(Errno::EXIST));
         }
@@ -318,7 +347,7 @@ impl Minder {
 
     fn make_link(&mut self, call: &Call, to: usize, descriptor: i32, at: usize) -> Step<Answer> {
         let target = CString::new(Self::path(call, to)?).map_err(|_| Answer::Kernel)?;
-        let (name, identity) = self.name(call, descriptor, at)?;
+        let (name, identity) = self.name(call, descriptor, at, Last::Keep)?;
         if name.found.is_some() {
             return Ok(Answer::Failed(Errno::EXIST));
         }
@@ -326,7 +355,7 @@ impl Minder {
             return Ok(Answer::Kernel);
         }
         // So git tries whether there are links, in the directory of a submodule too. It leads nowhere else.
-        if &*target != c"testing" || !is_in_submodules(&name.path()) {
+        if &*target != c"testing" || !is_in_submodules(&name.path) {
             self.allowed(&name, Change::MakeOther)?;
         }
         self.done(call, identity, || symlinkat(&*target, &name.folder, &name.last))?;
@@ -342,7 +371,7 @@ impl Minder {
         let identity = self.identity(call)?;
         let last = if follows { Last::Follow } else { Last::Keep };
         let Place::Name(old) = self.place(call, identity, from.0, path, last) else { return Ok(Answer::Kernel) };
-        let (new, _) = self.name(call, to.0, to.1)?;
+        let (new, _) = self.name(call, to.0, to.1, Last::Keep)?;
         if new.found.is_some() {
             return Ok(Answer::Failed(Errno::EXIST));
         }
@@ -356,8 +385,8 @@ impl Minder {
     }
 
     fn rename(&mut self, call: &Call, from: (i32, usize), to: (i32, usize), flags: u32) -> Step<Answer> {
-        let (old, identity) = self.name(call, from.0, from.1)?;
-        let (new, _) = self.name(call, to.0, to.1)?;
+        let (old, identity) = self.name(call, from.0, from.1, Last::Keep)?;
+        let (new, _) = self.name(call, to.0, to.1, Last::Keep)?;
         let flags = RenameFlags::from_bits_retain(flags);
         if flags.contains(RenameFlags::WHITEOUT) || old.found.is_none() {
             return Ok(Answer::Kernel);
@@ -376,9 +405,9 @@ impl Minder {
         let content = match self.guard.judge(&new, if is_file { Change::ArriveFile } else { Change::Arrive }) {
             Verdict::Yes => None,
             Verdict::IfHarmless(content) if !exchanges && !is_folder(&old) => Some(content),
-            Verdict::No | Verdict::IfHarmless(_) => return Ok(self.protected(&new.path())),
+            Verdict::No | Verdict::IfHarmless(_) => return Ok(self.protected(&new.path)),
         };
-        let moves = |old: &Name, new: &Name| !is_folder(old) || self.guard.may_move_folder(&old.path(), &new.path());
+        let moves = |old: &Name, new: &Name| !is_folder(old) || self.guard.may_move_folder(&old.path, &new.path);
         if !moves(&old, &new) || (exchanges && !moves(&new, &old)) {
             // Programs that move a folder then copy what is in it.
             return Ok(Answer::Failed(Errno::XDEV));
@@ -394,7 +423,7 @@ impl Minder {
 
     /// Puts a copy in the place of a file, if it is harmless: who has the original open could write to it afterwards.
     fn replace(&self, call: &Call, identity: Identity, from: &Name, to: &Name, content: Content) -> Step<()> {
-        let refused = || self.protected(&to.path());
+        let refused = || self.protected(&to.path);
         if from.kind() != Some(FileType::RegularFile) {
             return Err(refused());
         }
@@ -410,7 +439,7 @@ impl Minder {
         let (new, modified) = read(from)?;
         // Only a configuration is judged by what it changes.
         let old = if to.found.is_some() && content == Content::Config { read(to)?.0 } else { Vec::new() };
-        if !content.is_harmless(&to.path(), &old, &new) {
+        if !content.is_harmless(&to.path, &old, &new) {
             return Err(refused());
         }
         let mode = Mode::from_raw_mode(from.found.map_or(0o644, |found| found.st_mode) & 0o7777);
@@ -430,7 +459,7 @@ impl Minder {
     }
 
     fn remove(&mut self, call: &Call, descriptor: i32, at: usize, flags: u32) -> Step<Answer> {
-        let (name, identity) = self.name(call, descriptor, at)?;
+        let (name, identity) = self.name(call, descriptor, at, Last::Keep)?;
         if name.found.is_none() {
             return Ok(Answer::Failed(Errno::NOENT));
         }
@@ -452,7 +481,7 @@ impl Minder {
         if name.kind() != Some(FileType::RegularFile) {
             return Ok(Answer::Kernel);
         }
-        if self.guard.zone(&name.path()).is_none() {
+        if self.guard.zone(&name.path).is_none() {
             return Ok(self.outside(&name, identity));
         }
         self.allowed(&name, Change::Write)?;
@@ -471,7 +500,7 @@ impl Minder {
         let path = Self::path(call, at).map_err(refused)?;
         let identity = self.identity(call).map_err(refused)?;
         match self.place(call, identity, descriptor, path, Last::Follow) {
-            Place::Name(name) if self.guard.zone(&name.path()).is_some() && name.found.is_some() => {
+            Place::Name(name) if self.guard.zone(&name.path).is_some() && name.found.is_some() => {
                 for change in name.found.iter().flat_map(|found| mode_changes(found, mode)) {
                     self.allowed(&name, change)?;
                 }

@@ -1,15 +1,18 @@
 //! What may be changed: where the command may write, and which names there decide what other programs do.
 
 use std::{
-    cell::OnceCell,
-    collections::HashSet,
+    cell::{OnceCell, RefCell},
+    collections::{HashMap, HashSet},
     fs,
-    os::{fd::OwnedFd, unix::fs::MetadataExt as _},
+    os::{
+        fd::OwnedFd,
+        unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    },
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use rustix::fs::{FileType, Stat, fstat};
+use rustix::fs::{AtFlags, FileType, Stat, fstat, statat};
 
 use super::{
     super::rules::{Folder, Rules, Use},
@@ -96,10 +99,10 @@ impl Content {
 }
 
 /// Where a path lies.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Zone {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Zone<'a> {
     /// In a folder that people work in, with the folder above which names do not count.
-    Work(PathBuf),
+    Work(&'a Path),
     /// Among temporary files and packages, where only git is guarded.
     Loose,
     /// Among the shared memory of all processes.
@@ -158,6 +161,14 @@ impl Guard {
     fn protected_with_second_names(&self) -> HashSet<Identity> {
         let mut found = HashSet::new();
         let mut left = LOOKED_AT;
+        // Each folder is looked at once, and not once for every name in it.
+        let heads = RefCell::new(HashMap::new());
+        let has_head = |folder: &Path| {
+            let known = heads.borrow().get(folder).copied();
+            known.unwrap_or_else(|| {
+                *heads.borrow_mut().entry(folder.to_owned()).or_insert_with(|| git::has_head(folder))
+            })
+        };
         let works = self.roots.iter().filter(|(_, used)| *used == Use::Work);
         let mut folders: Vec<PathBuf> = works.map(|(root, _)| root.clone()).collect();
         while let Some(folder) = folders.pop() {
@@ -175,7 +186,7 @@ impl Guard {
                 if kind.is_dir() && !is_skipped() {
                     folders.push(path);
                 } else if kind.is_file()
-                    && self.protection(&path) != Protection::Free
+                    && self.protection_where(&path, &has_head) != Protection::Free
                     && let Ok(about) = entry.metadata()
                     && about.nlink() > 1
                 {
@@ -198,42 +209,49 @@ impl Guard {
     }
 
     /// Where a path lies; nothing if no command may write there.
-    pub(super) fn zone(&self, path: &Path) -> Option<Zone> {
+    pub(super) fn zone<'a>(&'a self, path: &'a Path) -> Option<Zone<'a>> {
         let mut zone = None;
         let mut longest = 0;
         for (root, used) in &self.roots {
             match used {
-                Use::Work if path.starts_with(root) => {
+                Use::Work if is_below(path, root) => {
                     let length = root.as_os_str().len();
                     if length >= longest {
                         longest = length;
-                        zone = Some(if is_packaged(path, root) { Zone::Loose } else { Zone::Work(root.clone()) });
+                        zone = Some(if is_packaged(path, root) { Zone::Loose } else { Zone::Work(root) });
                     }
                 }
                 // Right above a folder that people work in: what is there counts in it too.
-                Use::Work if longest == 0 && path.parent().is_some_and(|above| root.starts_with(above)) => {
-                    let above = path.parent().unwrap_or(path).to_owned();
-                    let is_writable = self.roots.iter().any(|(other, _)| above.starts_with(other));
+                Use::Work if longest == 0 && path.parent().is_some_and(|above| is_below(root, above)) => {
+                    let above = path.parent().unwrap_or(path);
+                    let is_writable = self.roots.iter().any(|(other, _)| is_below(above, other));
                     zone = is_writable.then_some(Zone::Work(above)).or(zone);
                 }
-                Use::Temporary if path.starts_with(root) => zone = zone.or(Some(Zone::Loose)),
-                Use::Shared if path.starts_with(root) => zone = zone.or(Some(Zone::Shared)),
+                Use::Temporary if is_below(path, root) => zone = zone.or(Some(Zone::Loose)),
+                Use::Shared if is_below(path, root) => zone = zone.or(Some(Zone::Shared)),
                 Use::Work | Use::Temporary | Use::Shared => {}
             }
         }
         zone
     }
 
-    fn protection(&self, path: &Path) -> Protection {
+    /// What may be done with a path. Where the folder of its last name is open, git directories are looked for from there.
+    fn protection(&self, path: &Path, folder: Option<&OwnedFd>) -> Protection {
+        self.protection_where(path, &|above| match folder {
+            Some(folder) => has_head_above(folder, path, above),
+            None => git::has_head(above),
+        })
+    }
+
+    fn protection_where(&self, path: &Path, has_head: &dyn Fn(&Path) -> bool) -> Protection {
         if self.protect.iter().any(|protected| path.starts_with(protected)) {
             return Protection::Denied;
         }
-        let is_git =
-            |folder: &Path| self.roots.iter().any(|(root, _)| folder.starts_with(root)) && git::has_head(folder);
+        let is_git = |folder: &Path| self.roots.iter().any(|(root, _)| is_below(folder, root)) && has_head(folder);
         match self.zone(path) {
             // What git executes is guarded all the same.
-            Some(Zone::Work(root)) if self.is_allowed(&root, path) => git::protection(path, &is_git),
-            Some(Zone::Work(root)) => protection_below(&root, path, &is_git),
+            Some(Zone::Work(root)) if self.is_allowed(root, path) => git::protection(path, &is_git),
+            Some(Zone::Work(root)) => protection_below(root, path, &is_git),
             Some(Zone::Loose) => git::protection(path, &is_git),
             Some(Zone::Shared) | None => Protection::Free,
         }
@@ -256,34 +274,34 @@ impl Guard {
 
     /// Whether something may be done with a name in a writable folder.
     pub(super) fn judge(&self, name: &Name, change: Change) -> Verdict {
-        let path = name.path();
+        let path = &name.path;
         if let Some(found) = &name.found
-            && !self.may_touch(&path, found, change)
+            && !self.may_touch(path, found, change)
         {
             return Verdict::No;
         }
         let exists = name.found.is_some();
         let is_folder = name.kind() == Some(FileType::Directory);
         let yes_if = |yes: bool| if yes { Verdict::Yes } else { Verdict::No };
-        match self.protection(&path) {
+        match self.protection(path, Some(&name.folder)) {
             Protection::Free => Verdict::Yes,
             // A folder on the way to what is allowed.
-            Protection::Denied if change == Change::MakeFolder => yes_if(self.is_above_allowed(&path)),
+            Protection::Denied if change == Change::MakeFolder => yes_if(self.is_above_allowed(path)),
             Protection::Denied => Verdict::No,
             Protection::Kept => match change {
                 Change::MakeFolder => Verdict::Yes,
                 // Where the directory of a submodule begins is not known from its name; a file in it is none.
                 Change::MakeFile | Change::Write | Change::ArriveFile | Change::Leave if !is_folder => {
-                    yes_if(is_in_submodules(&path) && name.kind() != Some(FileType::Symlink))
+                    yes_if(is_in_submodules(path) && name.kind() != Some(FileType::Symlink))
                 }
-                Change::Remove => yes_if(!self.is_own(&path)),
+                Change::Remove => yes_if(!self.is_own(path)),
                 _ => Verdict::No,
             },
             Protection::GitEntry => match change {
                 Change::MakeFolder => Verdict::Yes,
                 Change::MakeFile => Verdict::IfHarmless(Content::Link),
-                Change::Write if !is_folder && !self.is_own(&path) => Verdict::IfHarmless(Content::Link),
-                Change::Remove => yes_if(!self.is_own(&path)),
+                Change::Write if !is_folder && !self.is_own(path) => Verdict::IfHarmless(Content::Link),
+                Change::Remove => yes_if(!self.is_own(path)),
                 _ => Verdict::No,
             },
             Protection::GitLink => match change {
@@ -303,7 +321,7 @@ impl Guard {
                 match change {
                     Change::MakeFile => yes_if(is_sample && !exists),
                     Change::Execute => yes_if(is_sample),
-                    Change::Remove => yes_if(!self.is_own(&path)),
+                    Change::Remove => yes_if(!self.is_own(path)),
                     _ => Verdict::No,
                 }
             }
@@ -311,7 +329,7 @@ impl Guard {
                 Change::MakeFile | Change::ArriveFile => Verdict::IfHarmless(Content::Config),
                 // So git tries whether there are modes.
                 Change::Execute | Change::Disarm => Verdict::Yes,
-                Change::Remove => yes_if(!self.is_own(&path)),
+                Change::Remove => yes_if(!self.is_own(path)),
                 _ => Verdict::No,
             },
             Protection::GitTodo => match change {
@@ -341,6 +359,8 @@ impl Guard {
                     && !self.has_protected_name(found)
                     && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
             }
+            // What lies where nothing may be written gets no second name in a folder where it could be: Landlock refuses it.
+            Change::Share if self.zone(path).is_none() => true,
             Change::Write | Change::Execute | Change::Share => {
                 !self.has_protected_name(found)
                     && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
@@ -354,7 +374,7 @@ impl Guard {
         // What has no name any more cannot be run by one.
         found.st_nlink == 0
             || (self.may_touch(path, found, change)
-                && match self.protection(path) {
+                && match self.protection(path, None) {
                     Protection::Free | Protection::GitHead => true,
                     Protection::GitConfig | Protection::GitIndex => matches!(change, Change::Execute | Change::Disarm),
                     _ => false,
@@ -363,7 +383,7 @@ impl Guard {
 
     /// Whether a folder may go from one place to another as it is. If not, it is copied, and each name in it judged.
     pub(super) fn may_move_folder(&self, from: &Path, to: &Path) -> bool {
-        let is_work = |zone: Option<Zone>| matches!(zone, Some(Zone::Work(_)));
+        let is_work = |zone: Option<Zone<'_>>| matches!(zone, Some(Zone::Work(_)));
         let in_git = |path: &Path| {
             let mut above = path.ancestors().skip(1);
             above.any(|folder| folder.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git")))
@@ -397,11 +417,31 @@ pub(super) fn is_in_submodules(path: &Path) -> bool {
     names.windows(3).any(|names| names[0] == ".git" && names[1] == "modules")
 }
 
+/// Whether a path is that of a folder or lies in it. Both are as the kernel tells them: absolute, without `.` and `..`.
+fn is_below(path: &Path, folder: &Path) -> bool {
+    let (path, folder) = (path.as_os_str().as_bytes(), folder.as_os_str().as_bytes());
+    let rest = path.strip_prefix(folder);
+    rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || folder == b"/")
+}
+
+/// Whether a folder above a name, or the one that it lies in and that is open, has a `HEAD`.
+fn has_head_above(folder: &OwnedFd, path: &Path, above: &Path) -> bool {
+    let parent = path.parent().unwrap_or(path).as_os_str().as_bytes();
+    let below = parent.strip_prefix(above.as_os_str().as_bytes()).unwrap_or_default();
+    // From the root, no slash leads to the first name.
+    let steps = below.iter().filter(|byte| **byte == b'/').count()
+        + usize::from(below.first().is_some_and(|first| *first != b'/'));
+    let mut way = "../".repeat(steps);
+    way.push_str("HEAD");
+    statat(folder, way, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+}
+
 fn is_packaged(path: &Path, root: &Path) -> bool {
+    let (path, root) = (path.as_os_str().as_bytes(), root.as_os_str().as_bytes());
     let below = path.strip_prefix(root).unwrap_or(path);
     // The folder of the packages itself is still a name among others.
-    let above = below.parent().unwrap_or(below);
-    above.iter().any(|name| PACKAGES.iter().any(|packages| name == *packages))
+    let above = below.iter().rposition(|byte| *byte == b'/').map_or(&[][..], |last| &below[..last]);
+    above.split(|byte| *byte == b'/').any(|name| PACKAGES.iter().any(|packages| name == packages.as_bytes()))
 }
 
 pub(super) fn identity(found: &Stat) -> Identity {

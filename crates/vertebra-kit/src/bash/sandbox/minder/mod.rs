@@ -14,7 +14,10 @@ mod place;
 mod sending;
 mod task;
 
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::{
+    os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd},
+    rc::Rc,
+};
 
 use rustix::{
     event::{PollFd, PollFlags},
@@ -29,7 +32,7 @@ use self::{
     checked::{Checked, Finished},
     guard::Guard,
     outside::{Connecting, Reachable},
-    task::{Call, Identities},
+    task::{Call, Identities, Processes},
 };
 use super::{
     refusal::{Refusal, Refusals},
@@ -63,6 +66,7 @@ pub(super) struct Minder {
     listener: OwnedFd,
     guard: Guard,
     identities: Identities,
+    processes: Rc<Processes>,
     /// Calls that wait for the other end of a pipe.
     waiting: Vec<SeccompNotif>,
     /// Files whose content is judged when it has been written.
@@ -84,6 +88,7 @@ impl Minder {
             listener,
             guard: Guard::new(rules, folders),
             identities: Identities::new(),
+            processes: Rc::default(),
             waiting: Vec::new(),
             checked: Vec::new(),
             refusals: Refusals::default(),
@@ -143,7 +148,7 @@ impl Minder {
     }
 
     fn answer(&mut self, notification: SeccompNotif) {
-        match self.act(Call { notification }) {
+        match self.act(&Call { notification, processes: self.processes.clone() }) {
             Answer::Later => self.waiting.push(notification),
             answer => self.respond(notification, answer),
         }

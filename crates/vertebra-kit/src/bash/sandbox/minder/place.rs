@@ -3,15 +3,17 @@
 use std::{
     ffi::{OsStr, OsString},
     os::{
-        fd::{AsFd, AsRawFd as _, OwnedFd},
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::ffi::{OsStrExt as _, OsStringExt as _},
     },
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, open, openat2, readlinkat, statat},
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, openat, openat2, readlinkat, statat},
     io::Errno,
+    path::DecInt,
 };
 
 use super::task::Call;
@@ -22,8 +24,8 @@ const LINKS: usize = 40;
 /// A name in a folder.
 pub(super) struct Name {
     pub(super) folder: OwnedFd,
-    /// Where the folder is.
-    pub(super) above: PathBuf,
+    /// The whole path.
+    pub(super) path: PathBuf,
     pub(super) last: OsString,
     /// What is there.
     pub(super) found: Option<Stat>,
@@ -32,9 +34,10 @@ pub(super) struct Name {
 }
 
 impl Name {
-    /// The whole path.
-    pub(super) fn path(&self) -> PathBuf {
-        self.above.join(&self.last)
+    /// Looks what is there.
+    pub(super) fn look(&mut self) -> Result<(), Errno> {
+        self.found = look(&self.folder, &self.last)?;
+        Ok(())
     }
 
     pub(super) fn kind(&self) -> Option<FileType> {
@@ -51,11 +54,14 @@ pub(super) enum Place {
     Unknown,
 }
 
-/// Whether a link at the end of a path is followed.
+/// What is done about the end of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Last {
+    /// A link is followed.
     Follow,
     Keep,
+    /// Nobody looks what is there: the call fails if there is anything.
+    New,
 }
 
 /// Finds where a path of a call leads.
@@ -64,43 +70,48 @@ pub(super) fn find(call: &Call, descriptor: i32, path: Vec<u8>, last: Last) -> P
 }
 
 fn resolve(call: &Call, descriptor: i32, mut path: Vec<u8>, last: Last) -> Option<Place> {
-    let mut base = None;
+    let mut base: Option<OwnedFd> = None;
     for _ in 0..LINKS {
         let (above, name, slash) = split(&path)?;
         let begin = match (path.first(), base.take()) {
-            (Some(b'/'), _) => root()?,
-            (_, Some(base)) => base,
-            (_, None) => call.base(descriptor)?,
+            (Some(b'/'), _) => None,
+            (_, Some(base)) => Some(base),
+            (_, None) => Some(call.base(descriptor)?),
         };
-        let folder = if above.is_empty() {
-            begin
-        } else {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            openat2(&begin, above, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS).ok()?
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let lookup = |begin: BorrowedFd<'_>| openat2(begin, above, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS);
+        let folder = match begin {
+            Some(begin) if above.is_empty() => begin,
+            Some(begin) => lookup(begin.as_fd()).ok()?,
+            None => lookup(CWD).ok()?,
         };
-        let above = path_of(&folder)?;
-        let found = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Some(found),
-            Err(Errno::NOENT) => None,
-            Err(_) => return None,
-        };
+        let mut at = path_of(&folder)?;
+        let found = if last == Last::New { None } else { look(&folder, OsStr::from_bytes(name)).ok()? };
         let is_link = found.is_some_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink);
-        if !is_link {
-            return Some(Place::Name(Name { above, last: OsString::from_vec(name.to_vec()), found, slash, folder }));
+        if !is_link || (last == Last::Keep && !slash) {
+            let last = OsString::from_vec(name.to_vec());
+            at.push(&last);
+            return Some(Place::Name(Name { path: at, last, found, slash, folder }));
         }
         if slash {
             return None;
         }
-        if last == Last::Keep {
-            return Some(Place::Name(Name { above, last: OsString::from_vec(name.to_vec()), found, slash, folder }));
-        }
-        if above.starts_with("/proc") {
-            return own_file(call, &above, name);
+        if at.starts_with("/proc") {
+            return own_file(call, &at, name);
         }
         path = readlinkat(&folder, name, Vec::new()).ok()?.into_bytes();
         base = Some(folder);
     }
     None
+}
+
+/// What stands at a name.
+fn look(folder: &OwnedFd, name: &OsStr) -> Result<Option<Stat>, Errno> {
+    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok(Some(found)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
+    }
 }
 
 /// The folder part, the last name, and whether a slash follows it. Nothing for paths that end in a folder as such.
@@ -111,15 +122,16 @@ fn split(path: &[u8]) -> Option<(&[u8], &[u8], bool)> {
     (name != b"." && name != b"..").then_some((&path[..begin], name, end < path.len()))
 }
 
-fn root() -> Option<OwnedFd> {
-    open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()
-}
+/// The files that this process has open. Opened once: the way there is half of the time that a look takes.
+static OWN_FILES: LazyLock<Option<OwnedFd>> = LazyLock::new(|| {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(CWD, "/proc/self/fd", flags, Mode::empty()).ok()
+});
 
 /// Where a handle leads now.
 pub(super) fn path_of(handle: impl AsFd) -> Option<PathBuf> {
-    let link = format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd());
-    let path = readlinkat(CWD, link, Vec::with_capacity(256)).ok()?;
-    Some(OsStr::from_bytes(path.as_bytes()).into())
+    let path = readlinkat(OWN_FILES.as_ref()?, DecInt::from_fd(handle.as_fd()), Vec::with_capacity(256)).ok()?;
+    Some(OsString::from_vec(path.into_bytes()).into())
 }
 
 /// `/dev/stdout` and the like lead to files of whoever looks, so here to those of the supervisor. Those of the process are

@@ -2,12 +2,13 @@
 //! stands, and under which identity it makes files.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     collections::HashMap,
     fs,
     io::{IoSlice, IoSliceMut},
     net::SocketAddr,
     os::fd::OwnedFd,
+    rc::Rc,
     time::{Duration, Instant},
 };
 
@@ -16,9 +17,10 @@ use nix::{
     unistd::{Gid, Pid, Uid, setfsgid, setfsuid},
 };
 use rustix::{
-    fs::{Mode, OFlags, open},
+    fs::{CWD, Mode, OFlags, openat},
     io::Errno,
     net::sockopt::socket_type,
+    path::Arg,
     process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open, umask},
 };
 use seccompy::SeccompNotif;
@@ -36,9 +38,32 @@ const MEMORY_BYTES: usize = 64 * 1024;
 const BELIEVED: Duration = Duration::from_millis(500);
 
 /// One call of a process.
-#[derive(Clone, Copy)]
 pub(super) struct Call {
     pub(super) notification: SeccompNotif,
+    pub(super) processes: Rc<Processes>,
+}
+
+/// What the kernel shows of processes. Most calls come from the same one as the call before, so that its folder in `/proc`
+/// is kept open. It never leads to another process: once the process has ended, nothing is found in it.
+#[derive(Default)]
+pub(super) struct Processes {
+    last: RefCell<Option<(i32, OwnedFd)>>,
+}
+
+impl Processes {
+    fn open(&self, thread: i32, name: impl Arg + Copy, flags: OFlags) -> Option<OwnedFd> {
+        let mut last = self.last.borrow_mut();
+        if let Some((known, folder)) = &*last
+            && *known == thread
+            && let Ok(file) = openat(folder, name, flags, Mode::empty())
+        {
+            return Some(file);
+        }
+        let path = format!("/proc/{thread}");
+        let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let (_, folder) = last.insert((thread, openat(CWD, path, folder, Mode::empty()).ok()?));
+        openat(folder, name, flags, Mode::empty()).ok()
+    }
 }
 
 impl Call {
@@ -140,7 +165,7 @@ impl Call {
     pub(super) fn base(&self, descriptor: i32) -> Option<OwnedFd> {
         if descriptor == libc::AT_FDCWD {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            return open(format!("/proc/{}/cwd", self.thread()), flags, Mode::empty()).ok();
+            return self.processes.open(self.thread(), c"cwd", flags);
         }
         self.open_file(descriptor)
     }
@@ -150,7 +175,7 @@ impl Call {
         if descriptor < 0 {
             return None;
         }
-        open(format!("/proc/{}/fd/{descriptor}", self.thread()), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()
+        self.processes.open(self.thread(), &*format!("fd/{descriptor}"), OFlags::PATH | OFlags::CLOEXEC)
     }
 }
 
