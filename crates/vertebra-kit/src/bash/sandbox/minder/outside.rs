@@ -143,7 +143,7 @@ impl Minder {
         let identity = self.identity(call)?;
         let place = self.place(call, identity, libc::AT_FDCWD, path, Last::Follow);
         let Place::Name(name) = place else { return Ok(Answer::Failed(Errno::ACCESS)) };
-        if !self.unix_sockets_anywhere && self.guard.zone(&name.path()).is_none() {
+        if !self.unix_sockets_anywhere && self.guard.zone(&name.path).is_none() {
             return Ok(Answer::Failed(Errno::ACCESS));
         }
         let folder = std::os::fd::AsRawFd::as_raw_fd(&name.folder);
