@@ -62,8 +62,11 @@ pub(super) fn socket_remark(texts: &[&str]) -> Option<String> {
     let is_end = |letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '`' | '(' | ')' | ',' | ';');
     let words = texts.iter().flat_map(|text| text.split(is_end)).map(|word| word.trim_end_matches([':', '.', '?']));
     let paths = words.filter_map(|word| word.get(word.find('/')?..)).map(|path| path.trim_start_matches("//"));
-    let mut sockets = paths
-        .filter(|path| path.starts_with('/') && fs::metadata(path).is_ok_and(|found| found.file_type().is_socket()));
+    let is_socket = |path: &Path| match fs::metadata(path) {
+        Ok(found) => found.file_type().is_socket(),
+        Err(_) => path.extension().is_some_and(|extension| extension == "sock"),
+    };
+    let mut sockets = paths.filter(|path| path.starts_with('/') && is_socket(Path::new(path)));
     sockets.next().map(|path| {
         format!(
             "the sandbox closes Unix sockets such as {}, because who listens there acts outside of the sandbox; a person \

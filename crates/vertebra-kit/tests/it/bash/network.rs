@@ -188,6 +188,8 @@ async fn a_unix_socket_that_a_failed_command_speaks_of_is_named() {
     let _listener = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
     let code = format!("raise SystemExit('permission denied at unix://{}: Get x')", path.display());
     says(&area.bash(&python(&code)).await, &format!("the sandbox closes Unix sockets such as {}", path.display()));
+    let docker = "echo 'permission denied at unix:///var/run/docker.sock: Get x' >&2; false";
+    says(&area.bash(docker).await, "the sandbox closes Unix sockets such as /var/run/docker.sock");
     let fine = area.bash(&format!("ls {}", path.display())).await;
     assert!(!fine.output.contains("the sandbox closes"), "{}", fine.output);
 }

@@ -87,7 +87,7 @@ fn without_namespaces(network: Network) -> Area {
     })
 }
 
-async fn is_closed(area: &Area) {
+pub(super) async fn is_closed(area: &Area) {
     let service = Service::new();
     let said = area.bash(&python(&format!("{}print(found); exit(1)", service.ways()))).await.output;
     assert!(said.contains("[]"), "{said}");
