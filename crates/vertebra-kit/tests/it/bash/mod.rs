@@ -12,6 +12,7 @@ mod network;
 mod output;
 mod protected;
 mod proxy;
+mod remembered;
 mod sandbox;
 mod supervised;
 mod trees;
