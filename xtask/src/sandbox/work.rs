@@ -26,7 +26,13 @@ impl Work {
 }
 
 pub(super) const ALL: [Work; 3] = [
-    Work { name: "`make`, 40 C files", short: "make", line: "cp -r ../../c . && make -s -C c", share: 3, prepare: sources },
+    Work {
+        name: "`make`, 40 C files",
+        short: "make",
+        line: "cp -r ../../c . && make -s -C c",
+        share: 3,
+        prepare: sources,
+    },
     Work {
         name: "`git clone` of this project",
         short: "clone",
@@ -48,7 +54,8 @@ fn sources(root: &Path) -> anyhow::Result<()> {
     fs::create_dir(&folder)?;
     let mut objects = String::new();
     for file in 0..40 {
-        let mut text = String::from("#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n");
+        let mut text =
+            String::from("#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n");
         for function in 0..60 {
             writeln!(
                 text,
@@ -71,7 +78,8 @@ fn repository(root: &Path) -> anyhow::Result<()> {
     let stages = [
         git("clone -q --no-hardlinks").arg(&here).arg(&whole),
         git("rm -q -r --ignore-unmatch").args(protected).within(&whole),
-        git("-c user.name=A -c user.email=a@example.org -c commit.gpgsign=false commit -q --allow-empty -m Less").within(&whole),
+        git("-c user.name=A -c user.email=a@example.org -c commit.gpgsign=false commit -q --allow-empty -m Less")
+            .within(&whole),
         git("clone -q --bare --no-hardlinks").arg(&whole).arg(root.join("clone.git")),
         git("gc -q").within(root.join("clone.git")),
     ];

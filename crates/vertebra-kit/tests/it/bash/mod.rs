@@ -13,6 +13,7 @@ mod output;
 mod outside;
 mod protected;
 mod proxy;
+mod remembered;
 mod sandbox;
 mod supervised;
 mod trees;

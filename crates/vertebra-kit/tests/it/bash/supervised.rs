@@ -12,7 +12,7 @@ use super::{
     *,
 };
 
-async fn until(it_is_so: impl Fn() -> bool) {
+pub(super) async fn until(it_is_so: impl Fn() -> bool) {
     let waiting = async {
         while !it_is_so() {
             tokio::time::sleep(Duration::from_millis(20)).await;

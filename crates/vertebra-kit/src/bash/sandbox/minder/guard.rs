@@ -432,9 +432,7 @@ fn is_below(path: &Path, folder: &Path) -> bool {
 fn has_head_above(folder: &OwnedFd, path: &Path, above: &Path) -> bool {
     let parent = path.parent().unwrap_or(path).as_os_str().as_bytes();
     let below = parent.strip_prefix(above.as_os_str().as_bytes()).unwrap_or_default();
-    // From the root, no slash leads to the first name.
-    let steps = below.iter().filter(|byte| **byte == b'/').count()
-        + usize::from(below.first().is_some_and(|first| *first != b'/'));
+    let steps = below.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).count();
     let mut way = "../".repeat(steps);
     way.push_str("HEAD");
     statat(folder, way, AtFlags::SYMLINK_NOFOLLOW).is_ok()
