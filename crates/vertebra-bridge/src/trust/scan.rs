@@ -200,13 +200,8 @@ fn loads(words: &[Word], script: Script<'_>, unknown: Unknown) -> Option<String>
     }
     let given = rest.iter().find(|word| word.text.as_deref().is_none_or(|text| !text.starts_with('-')));
     let operand = given.and_then(|word| word.text.as_deref());
-    let is_first = || rest.first().zip(given).is_some_and(|(first, given)| std::ptr::eq(first, given));
-    let is_interpreter = matches!(known(base), Known::Interpreter(kind) if kind != Interpreter::Filter);
-    if (matches!(base, "." | "source") || is_interpreter && is_first())
-        && let Some(word) = given.filter(|word| word.text.is_none() && script.is_elsewhere(word))
-    {
-        let raw = crate::shown(script.text.get(word.range.clone()).unwrap_or_default());
-        return Some(format!("runs `{base} {raw}`, a file that is known only when it runs"));
+    if let Some(why) = script.runs_unknown(base, rest, given) {
+        return Some(why);
     }
     let options = || rest.iter().filter_map(|word| word.text.as_deref()).filter(|text| text.starts_with('-'));
     match (base, known(base)) {
@@ -288,6 +283,16 @@ fn loads(words: &[Word], script: Script<'_>, unknown: Unknown) -> Option<String>
 }
 
 impl<'s> Script<'s> {
+    /// Returns what an interpreter is given, if that is known only when the script runs.
+    fn runs_unknown(self, program: &str, rest: &[Word], given: Option<&Word>) -> Option<String> {
+        let is_first = || rest.first().zip(given).is_some_and(|(first, given)| std::ptr::eq(first, given));
+        let is_interpreter = matches!(known(program), Known::Interpreter(kind) if kind != Interpreter::Filter);
+        let runs_file = matches!(program, "." | "source") || is_interpreter && is_first();
+        let word = given.filter(|word| runs_file && word.text.is_none() && self.is_elsewhere(word))?;
+        let raw = crate::shown(self.text.get(word.range.clone()).unwrap_or_default());
+        Some(format!("runs `{program} {raw}`, a file that is known only when it runs"))
+    }
+
     /// Returns whether a word that is known only when the script runs may name a file that an agent writes.
     fn is_elsewhere(self, word: &Word) -> bool {
         let Some(raw) = self.text.get(word.range.clone()).filter(|raw| !raw.is_empty()) else { return false };

@@ -1,7 +1,7 @@
 //! Reads expressions of scripts as far as trust needs it: their names, their literal strings, and whether they can lead to a
 //! file outside the script's folder.
 
-use std::path::Path;
+use std::{cell::Cell, path::Path};
 
 use vertebra_kit::plain;
 
@@ -9,6 +9,9 @@ use super::Language;
 
 /// How many steps a variable is followed.
 const MAX_STEPS: usize = 4;
+
+/// How many variables of one script are followed: each means reading the script again.
+const MAX_FOLLOWED: usize = 256;
 
 /// How many assignments of one variable are looked at.
 const MAX_ASSIGNMENTS: usize = 16;
@@ -19,6 +22,8 @@ pub(super) struct Source<'s> {
     pub(super) language: Language,
     /// The project's root.
     pub(super) root: &'s Path,
+    /// How many more variables are followed.
+    left: Cell<usize>,
 }
 
 /// An expression, split into its names and its literal strings.
@@ -36,7 +41,7 @@ impl<'s> Source<'s> {
         // The first line of a script is not one that it runs.
         let is_code = |line: &&str| !line.trim_start().starts_with(comment);
         let kept: Vec<&str> = text.lines().filter(is_code).collect();
-        Self { text: kept.join("\n"), language, root }
+        Self { text: kept.join("\n"), language, root, left: Cell::new(MAX_FOLLOWED) }
     }
 
     /// Returns where a name stands by itself: `path` is not in `paths`, but is in `sys.path`.
@@ -89,7 +94,10 @@ impl<'s> Source<'s> {
             if self.language.own().contains(&name.as_str()) {
                 is_own = true;
             } else if !self.language.harmless().contains(&name.as_str()) {
-                let Some(steps) = steps.checked_sub(1) else { return false };
+                let (Some(steps), Some(left)) = (steps.checked_sub(1), self.left.get().checked_sub(1)) else {
+                    return false;
+                };
+                self.left.set(left);
                 let assigned: Vec<&str> = self.assigned(name).take(MAX_ASSIGNMENTS + 1).collect();
                 let all = assigned.iter().all(|value| self.is_own_after(value, steps));
                 if assigned.is_empty() || assigned.len() > MAX_ASSIGNMENTS || !all {
@@ -190,31 +198,30 @@ impl<'s> Source<'s> {
         parts.is_literal = literals == 1 && !others && is_plain && !code.contains(['+', '%', '*', '$', '@', '/']);
         parts
     }
+}
 
-    /// Splits arguments at their commas. Lists are not kept together.
-    pub(super) fn elements<'e>(&self, arguments: &'e str) -> Vec<&'e str> {
-        let (mut elements, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_usize, None);
-        let mut escaped = false;
-        for (at, letter) in arguments.char_indices() {
-            match (quote, letter) {
-                _ if escaped => escaped = false,
-                (Some(_), '\\') => escaped = true,
-                (Some(open), _) if open == letter => quote = None,
-                (Some(_), _) => {}
-                (None, '"' | '\'' | '`') => quote = Some(letter),
-                (None, '(' | '{') => depth += 1,
-                (None, ')' | '}') => depth = depth.saturating_sub(1),
-                (None, ',' | '[' | ']') if depth == 0 => {
-                    elements.push(arguments[start..at].trim());
-                    start = at + letter.len_utf8();
-                }
-                (None, _) => {}
+/// Splits arguments at their commas. Lists are not kept together.
+pub(super) fn elements(arguments: &str) -> Vec<&str> {
+    let (mut elements, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_usize, None);
+    let mut escaped = false;
+    for (at, letter) in arguments.char_indices() {
+        match (quote, letter) {
+            _ if escaped => escaped = false,
+            (Some(_), '\\') => escaped = true,
+            (Some(open), _) if open == letter => quote = None,
+            (None, '"' | '\'' | '`') => quote = Some(letter),
+            (None, '(' | '{') => depth += 1,
+            (None, ')' | '}') => depth = depth.saturating_sub(1),
+            (None, ',' | '[' | ']') if depth == 0 => {
+                elements.push(arguments[start..at].trim());
+                start = at + letter.len_utf8();
             }
+            _ => {}
         }
-        elements.push(arguments[start..].trim());
-        elements.retain(|element| !element.is_empty());
-        elements
     }
+    elements.push(arguments[start..].trim());
+    elements.retain(|element| !element.is_empty());
+    elements
 }
 
 /// Returns where the text in a bracket ends, or a statement.
@@ -226,7 +233,6 @@ fn end_of(text: &str, in_bracket: bool) -> usize {
             (Some(_), '\\') => escaped = true,
             (Some(open), _) if open == letter => quote = None,
             (Some('"' | '\''), '\n') if !in_bracket => return at,
-            (Some(_), _) => {}
             (None, '"' | '\'' | '`') => quote = Some(letter),
             (None, '(' | '[' | '{') => depth += 1,
             (None, ')' | ']' | '}') => match depth.checked_sub(1) {
@@ -234,7 +240,7 @@ fn end_of(text: &str, in_bracket: bool) -> usize {
                 None => return at,
             },
             (None, '\n' | ';') if depth == 0 && !in_bracket => return at,
-            (None, _) => {}
+            _ => {}
         }
     }
     text.len()

@@ -7,7 +7,7 @@ mod expression;
 
 use std::path::Path;
 
-use self::expression::Source;
+use self::expression::{Source, elements};
 use super::{
     programs::{Interpreter, Known, known},
     shell::Word,
@@ -251,10 +251,7 @@ impl Search<'_> {
             let is_bare = |at: &usize| !text[..*at].ends_with('.');
             let given = source.places(name).filter(is_bare).filter_map(|at| source.arguments(at + name.len()));
             let is_fixed = |given: &str| {
-                source
-                    .elements(given)
-                    .first()
-                    .is_none_or(|first| source.literal(first).is_some() || source.is_own(first))
+                elements(given).first().is_none_or(|first| source.literal(first).is_some() || source.is_own(first))
             };
             found.extend(given.filter(|given| !is_fixed(given)).map(|_| runs(name)).next());
         }
@@ -342,17 +339,14 @@ impl Search<'_> {
         let loaded = loaded.filter_map(|at| source.arguments(at + "load".len()));
         found.extend(loaded.filter(|given| !source.is_own(given)).map(|_| loads("load")).next());
         found.extend(self.unowned("Marshal.load", 0).then(|| runs("Marshal.load")));
-        let autoloaded = source.calls("autoload").filter_map(|given| source.elements(given).pop());
+        let autoloaded = source.calls("autoload").filter_map(|given| elements(given).pop());
         let is_bounded =
             |given: &str| source.is_own(given) || source.literal(given).is_some_and(|text| is_module(&text));
         found.extend(autoloaded.filter(|given| !is_bounded(given)).map(|_| loads("autoload")).next());
         for name in ["eval", "instance_eval", "class_eval", "module_eval"] {
             let given = source.calls(name).filter(|given| !given.starts_with(['{', '|']) && !given.starts_with("do"));
             let is_fixed = |given: &str| {
-                source
-                    .elements(given)
-                    .first()
-                    .is_none_or(|first| source.literal(first).is_some() || source.is_own(first))
+                elements(given).first().is_none_or(|first| source.literal(first).is_some() || source.is_own(first))
             };
             found.extend(given.filter(|given| !is_fixed(given)).map(|_| runs(name)).next());
         }
@@ -409,15 +403,15 @@ impl Search<'_> {
     /// Returns whether a function is given something else than the script's own folder.
     fn unowned(&self, name: &str, skipped: usize) -> bool {
         self.source.calls(name).any(|given| {
-            let elements = self.source.elements(given);
-            elements.len() > skipped && !elements[skipped..].iter().take(1).all(|given| self.source.is_own(given))
+            let given = elements(given);
+            given.len() > skipped && !given[skipped..].iter().take(1).all(|given| self.source.is_own(given))
         })
     }
 
     /// Returns whether a function is given something else than a literal name that is bounded, or the script's own folder.
     fn foreign(&self, name: &str, is_bounded: impl Fn(&str) -> bool) -> bool {
         self.source.calls(name).any(|given| {
-            let Some(given) = self.source.elements(given).first().copied() else { return false };
+            let Some(given) = elements(given).first().copied() else { return false };
             let given = given.split(" unless ").next().unwrap_or(given).split(" if ").next().unwrap_or(given);
             !self.source.literal(given).is_some_and(|text| is_bounded(&text)) && !self.source.is_own(given)
         })
@@ -432,10 +426,10 @@ impl Search<'_> {
             for verb in [".insert", ".append", ".extend", ".unshift", ".push", ".prepend", ".concat", ".splice"] {
                 if rest.starts_with(verb) {
                     let given = source.arguments(from + verb.len()).unwrap_or_default();
-                    let elements = source.elements(given);
+                    let given = elements(given);
                     // The place in the list comes first.
                     let is_place = |element: &&&str| element.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-                    return !elements.iter().filter(|element| !is_place(element)).all(|given| source.is_own(given));
+                    return !given.iter().filter(|element| !is_place(element)).all(|given| source.is_own(given));
                 }
             }
             let rest = match rest.strip_prefix('[') {
@@ -461,10 +455,10 @@ impl Search<'_> {
         let source = self.source;
         let mut found = Vec::new();
         for given in source.calls(name) {
-            let elements = source.elements(given);
+            let given = elements(given);
             let is_option = |element: &&&str| !element.starts_with('{') && !is_keyword(element);
             let words: Vec<Option<String>> =
-                elements.iter().filter(is_option).map(|element| source.literal(element)).collect();
+                given.iter().filter(is_option).map(|element| source.literal(element)).collect();
             match words.as_slice() {
                 [Some(text)] => found.extend((self.line)(text)),
                 [Some(_), ..] => {
@@ -508,16 +502,15 @@ impl Search<'_> {
                     continue;
                 }
                 let given = source.statement(source.text.len() - value.len());
-                if !(*name == "PATH" && self.is_usual_path(given)) && !source.is_own(given) {
+                let is_usual = *name == "PATH" && self.is_usual_path(given);
+                if !is_usual && !source.is_own(given) {
                     found.push(format!("sets `{name}`, by which programs load what they find"));
                 }
             }
         }
         found
     }
-}
 
-impl Search<'_> {
     /// Returns whether a value for `PATH` is the one that the script got, with nothing but absolute folders added.
     fn is_usual_path(&self, given: &str) -> bool {
         const NAMES: &[&str] = &["ENV", "PATH", "env", "environ", "get", "getenv", "os", "process"];

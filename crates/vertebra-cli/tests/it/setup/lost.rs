@@ -56,9 +56,9 @@ pub(super) fn ways() -> Vec<Way> {
         ("the state folder is removed", true, |machine| {
             fs::remove_dir_all(machine.path("home/.local/state/vertebra")).expect("removed");
         }),
-        ("both records are cut to nothing", true, |machine| RECORDS.iter().for_each(|name| machine.write(name, ""))),
+        ("both records are cut to nothing", true, |machine| both_records(machine, "")),
         ("both records are replaced by empty ones", true, |machine| {
-            RECORDS.iter().for_each(|name| machine.write(name, "{\"version\": 1, \"folders\": {}}\n"));
+            both_records(machine, "{\"version\": 1, \"folders\": {}}\n");
         }),
         ("the folder is taken out of both records", true, |machine| {
             for name in RECORDS {
@@ -76,6 +76,12 @@ pub(super) fn ways() -> Vec<Way> {
 
 /// The records of what is trusted.
 const RECORDS: [&str; 2] = ["home/.local/state/vertebra/trust.json", "home/.config/vertebra/expected.json"];
+
+fn both_records(machine: &Machine, text: &str) {
+    for name in RECORDS {
+        machine.write(name, text);
+    }
+}
 
 /// What `vertebra hook` answers in an agent that can ask.
 fn verdict(machine: &Machine, command: &str) -> String {
@@ -146,11 +152,12 @@ fn a_person_settles_a_lost_policy_by_trusting_or_revoking() {
 #[test]
 fn settings_of_the_user_that_are_deleted_or_emptied_still_refuse_until_a_person_has_seen_it() {
     const OWN: &str = "home/.config/vertebra/vertebra.toml";
-    let ways: [(&str, fn(&Machine)); 4] = [
-        ("deleted", |machine| fs::remove_file(machine.path(OWN)).expect("removed")),
-        ("emptied", |machine| machine.write(OWN, "# nothing\n")),
-        ("replaced by empty lists", |machine| machine.write(OWN, "[permissions]\ndeny = []\nallow = []\n")),
-        ("the folder is moved", |machine| {
+    type Lose<'l> = &'l dyn Fn(&Machine);
+    let ways: [(&str, Lose<'_>); 4] = [
+        ("deleted", &|machine| fs::remove_file(machine.path(OWN)).expect("removed")),
+        ("emptied", &|machine| machine.write(OWN, "# nothing\n")),
+        ("replaced by empty lists", &|machine| machine.write(OWN, "[permissions]\ndeny = []\nallow = []\n")),
+        ("the folder is moved", &|machine| {
             fs::rename(machine.path("home/.config"), machine.path("home/moved")).expect("moved");
         }),
     ];
