@@ -158,7 +158,9 @@ fn it_says_which_hooks_would_see_the_command_and_starts_none_unless_told_to() {
     let here = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vertebra"));
         command.arg("explain-command").arg("--folder").arg(project.path()).args(words);
-        let output = command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").output().expect("it starts");
+        command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").env_remove("XDG_STATE_HOME");
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let output = command.spawn().and_then(Child::wait_with_output).expect("it ends");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         objects(&output).remove(0)["here"].clone()
     };
