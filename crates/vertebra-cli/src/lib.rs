@@ -143,7 +143,7 @@ fn any_command() -> anyhow::Result<ExitCode> {
         Command::Bridge(options) => asynchronously(bridge::run(options)),
         Command::Replay(options) => asynchronously(replay::run(*options)),
         Command::Demo(options) => asynchronously(demo::run(options)),
-        Command::ExplainCommand(options) => explain::run(&options),
+        Command::ExplainCommand(options) => asynchronously(explain::run(options)),
         Command::Models(options) => asynchronously(models::run(options)),
         Command::Init(options) => init::run(&options),
         Command::Trust(options) => trust::run(&options),

@@ -189,13 +189,14 @@ impl Server {
     pub async fn shut_down(&self) -> usize {
         let Self(inner) = self;
         inner.draining.cancel();
-        inner.tell_health(ServingStatus::NotServing).await;
         let within_ms = u32::try_from(inner.limits.drain.as_millis()).unwrap_or(u32::MAX);
         for client in inner.clients.all() {
             client.tell(Frame::Draining(Draining { within_ms }));
         }
         inner.questions.put_off();
         inner.sessions.suspend_all();
+        // Last of all, because it waits: runs are to be suspended as soon as this is called.
+        inner.tell_health(ServingStatus::NotServing).await;
         let _ = timeout(inner.limits.drain, inner.sessions.at_rest()).await;
         let left = inner.sessions.running();
         let _ = timeout(inner.limits.drain, inner.sessions.leave_all()).await;

@@ -6,9 +6,8 @@ use vertebra_hooks::{BoxFuture, Hooks};
 
 use crate::{
     AgentBuilder, Clock, ErrorPolicy, Ids, Limits, Model, Prompt, RunFailed, RunReport, RunStream, Session, ToolSpec,
-    approver::ErasedApprover, check::Checks, compact::ErasedCompactor, inference::ErasedModel,
-    journal::ErasedJournal, tools::Tools,
-    veil::Veils,
+    approver::ErasedApprover, check::Checks, compact::ErasedCompactor, inference::ErasedModel, journal::ErasedJournal,
+    tools::Tools, veil::Veils,
 };
 
 /// An agent. A clone is another handle to the same agent.

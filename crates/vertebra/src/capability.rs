@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use vertebra_hooks::{Attach, HookSet};
 
 use crate::{
-    Approver, Compactor, Tool, ToolSpec, approver::ErasedApprover, check::Checks, compact::ErasedCompactor, events::ToolAsked,
-    tool::ErasedTool, veil::Veils,
+    Approver, Compactor, Tool, ToolSpec, approver::ErasedApprover, check::Checks, compact::ErasedCompactor,
+    events::ToolAsked, tool::ErasedTool, veil::Veils,
 };
 
 /// A bundle of tools and hooks, installed as one: `builder.with(TaskPlanning::default())`.

@@ -99,8 +99,10 @@ pub(crate) fn input(point: &str, event: &Value) -> Result<Map<String, Value>, St
 /// the keys with what is usual.
 fn of_every_event(at: &Event, event: &Value) -> Map<String, Value> {
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+    // A call begins where the agent has gone.
+    let cwd = Some(text("folder")).filter(|folder| !folder.is_empty()).unwrap_or(text("working_directory"));
     let mut input = fields(json!({
-        "session_id": text("session_id"), "transcript_path": "", "cwd": text("working_directory"),
+        "session_id": text("session_id"), "transcript_path": "", "cwd": cwd,
         "hook_event_name": at.name,
     }));
     let mut set = |key: &str, value: &str| drop(input.insert(key.to_owned(), value.into()));

@@ -56,6 +56,8 @@ pub(super) struct Fired {
     pub(super) input: Map<String, Value>,
     /// Where handlers are written that were to run once, and did.
     pub(super) spent: Vec<String>,
+    /// Where commands ran.
+    pub(super) folder: PathBuf,
 }
 
 /// What a handler beside the agent came to.
@@ -78,8 +80,10 @@ pub fn fire<'a>(settings: &'a Settings, event: &'a Value, session: &'a Session) 
 
 async fn fired(settings: &Settings, event: &Value, session: &Session) -> Judgement {
     let hooks = Hooks::new(settings.clone(), session.clone());
-    let Fired { mut judgement, background, input, .. } = hooks.fire_in(hooks.session(), event, &AtWork::All).await;
-    let later: FuturesUnordered<_> = background.iter().map(|declared| hooks.run_beside(declared, &input)).collect();
+    let Fired { mut judgement, background, input, folder, .. } =
+        hooks.fire_in(hooks.session(), event, &AtWork::All, None).await;
+    let later: FuturesUnordered<_> =
+        background.iter().map(|declared| hooks.run_beside(declared, &input, &folder)).collect();
     let mut later: Vec<Later> = later.collect().await;
     later.sort_by(|one, other| one.ran.exchange.handler.cmp(&other.ran.exchange.handler));
     let contexts: Vec<String> = later.iter().flat_map(|later| later.contexts.clone()).collect();
@@ -151,12 +155,19 @@ impl Hooks {
 
     /// Fires one event in this session, which may differ from its own in what it reaches. Handlers that run beside the
     /// agent are handed back.
-    pub(super) async fn fire_in(&self, session: &Session, event: &Value, at_work: &AtWork) -> Fired {
+    pub(super) async fn fire_in(
+        &self,
+        session: &Session,
+        event: &Value,
+        at_work: &AtWork,
+        runs_in: Option<&Path>,
+    ) -> Fired {
         let nothing = |warning: String| Fired {
             judgement: Judgement { goes_on: true, warnings: vec![warning], ..Judgement::default() },
             background: Vec::new(),
             input: Map::new(),
             spent: Vec::new(),
+            folder: PathBuf::new(),
         };
         let Some(given) = event.as_object() else { return nothing("an event must be a JSON object".to_owned()) };
         let name = given.get("hook_event_name").and_then(Value::as_str).unwrap_or_default();
@@ -167,7 +178,7 @@ impl Hooks {
             ));
         };
         let input = self.completed(event, given);
-        let folder = self.folder(&input);
+        let folder = runs_in.filter(|folder| folder.is_dir()).map_or_else(|| self.folder(&input), Path::to_owned);
         let ground = self.ground(&folder);
         let body = format!("{}\n", Value::Object(input.clone()));
         // A turn that an error ended has not stopped by itself: that is another event.
@@ -211,15 +222,14 @@ impl Hooks {
         judgement.ran = ended.into_iter().map(|ended| ran(event, matching[ended.place], ended.exchange)).collect();
         cap(&mut judgement);
         let background = beside.into_iter().map(|declared| Arc::new(declared.clone())).collect();
-        Fired { judgement, background, input, spent }
+        Fired { judgement, background, input, spent, folder }
     }
 
     /// Runs a handler beside the agent.
-    pub(super) async fn run_beside(&self, declared: &Declared, input: &Map<String, Value>) -> Later {
+    pub(super) async fn run_beside(&self, declared: &Declared, input: &Map<String, Value>, folder: &Path) -> Later {
         let event = declared.event;
-        let folder = self.folder(input);
         let body = format!("{}\n", Value::Object(input.clone()));
-        let given = Given { event, input, body: &body, cwd: &folder, settings: &self.settings, session: &self.session };
+        let given = Given { event, input, body: &body, cwd: folder, settings: &self.settings, session: &self.session };
         let (exchange, said) = given.run(declared, declared.handler.limit_at(event)).await;
         let wakes = match (&said, declared.handler.background()) {
             (Said::Exited { code: 2, .. }, Some(Background::Wakes)) => {

@@ -63,6 +63,7 @@ impl Join {
         ModelSettings {
             name: upper.name.or(lower.name),
             driver: upper.driver.or(lower.driver),
+            window: upper.window.or(lower.window),
             retry: upper.retry.or(lower.retry),
             providers,
             unknown_address: lower.unknown_address.or(upper.unknown_address),

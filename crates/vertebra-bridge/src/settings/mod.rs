@@ -68,6 +68,8 @@ pub struct ModelSettings {
     pub name: Option<Said<String>>,
     /// `driver`.
     pub driver: Option<Said<Driver>>,
+    /// `window`: how many tokens the model reads at once.
+    pub window: Option<Said<u64>>,
     /// `retry`: how long to retry a provider that cannot be reached.
     pub retry: Option<Said<Duration>>,
     /// `[model.provider.NAME]`.

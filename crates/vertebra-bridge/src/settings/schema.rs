@@ -124,6 +124,7 @@ fn model(section: &mut Section<'_>) -> Result<ModelSettings, SettingsError> {
     Ok(ModelSettings {
         name: section.text("name", "PROVIDER:NAME")?,
         driver: section.word("driver", &drivers)?,
+        window: count(section, "window", 200_000)?,
         retry: time(section, "retry", ["30s", "10m", "1h"])?,
         providers: section.each("provider", provider)?.into_iter().collect(),
         unknown_address: None,
@@ -155,12 +156,16 @@ fn permissions(section: &mut Section<'_>) -> Result<PermissionSettings, Settings
         deny: section.checked_list("deny", "Read(**/.env)", is_known)?,
         folders: section.forgiven(|section| {
             if section.has("folder") && matches!(section.level(), Level::Project | Level::Local) {
-                let message = "a project cannot allow anything by folder: put `[permissions.folder]` in your own settings";
+                let message =
+                    "a project cannot allow anything by folder: put `[permissions.folder]` in your own settings";
                 return Err(section.wrong("folder", message));
             }
-            let folders = section.each("folder", |folder| folder.checked_list("allow", "Bash(npm test *)", is_known))?;
-            if let Some((name, _)) = folders.iter().find(|(name, _)| !name.starts_with('/') && !name.starts_with("~/")) {
-                let message = format!("`{}` must start with `/` or `~/`: write the whole path of the folder", shown(name));
+            let folders =
+                section.each("folder", |folder| folder.checked_list("allow", "Bash(npm test *)", is_known))?;
+            if let Some((name, _)) = folders.iter().find(|(name, _)| !name.starts_with('/') && !name.starts_with("~/"))
+            {
+                let message =
+                    format!("`{}` must start with `/` or `~/`: write the whole path of the folder", shown(name));
                 return Err(section.wrong("folder", message));
             }
             Ok(folders.into_iter().map(|(name, allow)| (name, allow.value)).collect())

@@ -25,6 +25,8 @@ pub(crate) struct Models(Arc<Inner>);
 
 struct Inner {
     router: RwLock<Router>,
+    /// The model of the settings.
+    first: ModelId,
     settings: ModelSettings,
     world: World,
     folder: PathBuf,
@@ -33,9 +35,11 @@ struct Inner {
 
 impl Models {
     pub(super) fn new(first: SharedModel, settings: &ModelSettings, world: &World, folder: &Path) -> Self {
-        let window = Window::new(tokens(&first.id()));
+        let first_id = first.id();
+        let window = Window::new(tokens(&first_id, &first_id, settings));
         let (router, settings) = (RwLock::new(Router::new(first)), settings.clone());
-        Self(Arc::new(Inner { router, settings, world: world.clone(), folder: folder.to_owned(), window }))
+        let (world, folder) = (world.clone(), folder.to_owned());
+        Self(Arc::new(Inner { router, first: first_id, settings, world, folder, window }))
     }
 
     /// Returns what the model in use can read.
@@ -45,7 +49,7 @@ impl Models {
 
     /// Records that this model is in use from now on.
     pub(crate) fn use_now(&self, model: &ModelId) {
-        self.0.window.set(tokens(model));
+        self.0.window.set(tokens(model, &self.0.first, &self.0.settings));
     }
 
     fn router(&self) -> Router {
@@ -115,9 +119,12 @@ impl Models {
     }
 }
 
-/// Returns how many tokens a model can read at once, as far as is known.
-fn tokens(model: &ModelId) -> u64 {
-    windows::window(model).unwrap_or(windows::UNKNOWN)
+/// Returns how many tokens a model can read at once, as far as is known. What the settings say is about their own model, and
+/// about those that are not known.
+fn tokens(model: &ModelId, first: &ModelId, settings: &ModelSettings) -> u64 {
+    let (said, known) = (settings.window.as_ref().map(|said| said.value), windows::window(model));
+    let tokens = if model == first { said.or(known) } else { known.or(said) };
+    tokens.unwrap_or(windows::UNKNOWN)
 }
 
 impl Model for Models {

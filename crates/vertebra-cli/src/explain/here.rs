@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use vertebra::{Args, ToolSpec};
+use vertebra::{Args, Kind, ToolSpec};
 use vertebra_kit::{
     bash::{
         policy::{Decision, Ground, Judgement, does_more},
@@ -12,6 +12,7 @@ use vertebra_kit::{
     permissions::{Effect, Explanation, Mode},
 };
 
+use super::hooks::HookAnswer;
 use crate::assembly::{InForce, World};
 
 /// What would happen.
@@ -43,6 +44,10 @@ pub(super) struct Here {
     pub(super) more: Vec<String>,
     /// What the sandbox forbids. Empty if there is none.
     pub(super) forbids: Vec<String>,
+    /// The hooks of the settings that would see the command.
+    pub(super) hooks: Vec<HookAnswer>,
+    /// Whether a hook may answer the question, because no rule asks.
+    is_open: bool,
 }
 
 impl Here {
@@ -63,6 +68,8 @@ impl Here {
             Mode::Plan => "plan",
             Mode::Bypass => "bypass",
         };
+        let is_open =
+            told.effect == Some(Effect::Ask) && told.rules.is_empty() && judgement.decision == Decision::Allow;
         let by = told.rules.iter().map(ToString::to_string).collect();
         let mut forbids = Vec::new();
         if sandbox.need != Need::Off && outcome != Outcome::Denied {
@@ -73,7 +80,28 @@ impl Here {
             let more = if more.is_empty() { String::new() } else { format!(", {}", more.join(", ")) };
             forbids.push(format!("writing outside of {} and temporary folders{more}", ground.folder));
         }
-        Ok(Self { outcome, reason, by, mode: named, more, forbids })
+        Ok(Self { outcome, reason, by, mode: named, more, forbids, hooks: Vec::new(), is_open })
+    }
+
+    /// Adds what hooks say: deny beats ask, and a hook can allow what nothing else asks about.
+    pub(super) fn with_hooks(mut self, hooks: Vec<HookAnswer>) -> Self {
+        for hook in &hooks {
+            let Some((verdict, reason)) = &hook.said else { continue };
+            let outcome = match verdict {
+                Kind::Deny | Kind::Stop if self.outcome != Outcome::Denied => Outcome::Denied,
+                Kind::Ask if self.outcome == Outcome::Allowed => Outcome::Asked,
+                Kind::Allow if self.outcome == Outcome::Asked && self.is_open => Outcome::Allowed,
+                _ => continue,
+            };
+            let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+            self.reason = format!("hook `{}` ({}){reason}", hook.name, hook.origin);
+            self.outcome = outcome;
+        }
+        if self.outcome == Outcome::Denied {
+            self.forbids.clear();
+        }
+        self.hooks = hooks;
+        self
     }
 
     pub(super) fn object(&self) -> Value {
@@ -84,6 +112,7 @@ impl Here {
             "mode": self.mode,
             "more_than_reads": self.more,
             "sandbox_forbids": self.forbids,
+            "hooks": self.hooks.iter().map(HookAnswer::object).collect::<Vec<_>>(),
         })
     }
 }

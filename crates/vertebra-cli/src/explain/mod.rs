@@ -1,6 +1,7 @@
 //! `vertebra explain-command`: shows what would happen to a command here and now, and how the bash policy judges it.
 
 mod here;
+mod hooks;
 mod page;
 
 use std::{
@@ -17,6 +18,7 @@ use vertebra_bridge::shell_word;
 use vertebra_kit::bash::policy::{Ground, Judgement, judge};
 
 use self::here::Here;
+use crate::hooks::trial::Handlers;
 
 /// A longer line is skipped and answered with an error.
 const MAX_LINE: u64 = 8 * 1024 * 1024;
@@ -24,17 +26,18 @@ const MAX_LINE: u64 = 8 * 1024 * 1024;
 /// The options of `vertebra explain-command`.
 #[derive(Args)]
 #[command(after_help = "\
-In a terminal the command prints what an agent in this folder would do now, by your rules, the mode and the sandbox:
+In a terminal the command prints what an agent in this folder would do now, by your rules, hooks, mode and sandbox:
 run the command, ask you, or deny it. Then it prints how the bash policy alone judges the command: the parse, the
 decision, the reason and the risk classes. In a pipe, or with --json, it prints one object per command:
 
   {\"here\": {\"outcome\": \"allowed\" | \"asked\" | \"denied\", \"reason\": \"…\", \"rules\": [\"…\"], \"mode\": \"ask\",
-            \"more_than_reads\": [\"npm test\"], \"sandbox_forbids\": [\"network\", …]},
+            \"more_than_reads\": [\"npm test\"], \"sandbox_forbids\": [\"network\", …],
+            \"hooks\": [{\"name\": \"no-force-push\", \"origin\": \"vertebra.toml:3\", \"verdict\": \"deny\" | null, \"reason\": \"…\"}]},
    \"decision\": \"allow\" | \"ask\" | \"deny\", \"classes\": [\"recursive_delete\", …], \"reason\": \"…\",
    \"span\": {\"start\": 9, \"end\": 24, \"text\": \"rm -rf ~/photos\"} | null, \"parse\": [{\"depth\": 0, \"what\": \"command\", \"text\": \"…\"}]}
 
 `decision` is that of the bash policy; with --stdin there is no `here`. `start` and `end` are byte offsets in the command.
-Hooks are not run: use `vertebra hooks fire`. The exit code is 0 if every command could be judged, whatever the decision.
+Hooks that are rules answer; programs of hooks are named and not started, unless you pass --run-hooks. The exit code is 0 if every command could be judged, whatever the decision.
 Quote the command if it contains pipes, variables or other shell syntax. Write options before the command.
 
 Examples:
@@ -57,20 +60,29 @@ pub(crate) struct Options {
     /// Read commands from stdin, one JSON string per line
     #[arg(long)]
     stdin: bool,
+    /// Start the programs of hooks that would see the command
+    #[arg(long, conflicts_with = "stdin")]
+    run_hooks: bool,
     /// Working folder of the command
     #[arg(long, value_name = "DIR", default_value = ".")]
     folder: PathBuf,
 }
 
 /// Judges the command and prints the result.
-pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
     let ground = ground(&options.folder)?;
     if options.stdin {
         return filter(&ground);
     }
     let command = command_line(&options.command);
     let judgement = judge(&command, &ground);
-    let here = Here::look(&command, &judgement, &ground);
+    let handlers = if options.run_hooks { Handlers::Run } else { Handlers::Stay };
+    let here = match Here::look(&command, &judgement, &ground) {
+        Ok(here) => {
+            hooks::answers(&command, Path::new(&ground.folder), handlers).await.map(|said| here.with_hooks(said))
+        }
+        Err(error) => Err(error),
+    };
     if crate::programs::read_it(options.json) {
         let mut object = object(&command, &judgement);
         object["here"] = match here {

@@ -46,6 +46,16 @@ pub(crate) fn here(here: anyhow::Result<Here>) -> String {
     if !told.forbids.is_empty() {
         let _ = writeln!(page, "{BOLD}the sandbox forbids{BOLD:#}  {}", escaped(&told.forbids.join("; ")));
     }
+    for hook in &told.hooks {
+        let said = match (&hook.said, &hook.failure) {
+            (Some((verdict, Some(reason))), _) => format!("{verdict}: {reason}"),
+            (Some((verdict, None)), _) => verdict.to_string(),
+            (None, Some(failure)) => format!("failed: {failure}"),
+            (None, None) => "would be asked; not started (--run-hooks starts it)".to_owned(),
+        };
+        let (name, origin) = (escaped(&hook.name), escaped(&hook.origin));
+        let _ = writeln!(page, "{BOLD}hook{BOLD:#}  {name} {DIM}({origin}){DIM:#}  {}", escaped(&said));
+    }
     let _ = writeln!(page, "\n{DIM}the bash policy alone:{DIM:#}");
     page
 }

@@ -5,9 +5,11 @@ mod prompt;
 use std::{path::PathBuf, process::ExitCode};
 
 use vertebra::{Prompt, RunReport, RunStatus, Session, StopReason};
+use vertebra_kit::bash::Outputs;
 
+use self::prompt::Fitted;
 use crate::{
-    assembly::Assembled,
+    assembly::{Assembled, World, outputs_folder},
     drive::{self, Desk, INTERRUPTED, Left, Said, WAITS},
     options::AgentOptions,
     view::Output,
@@ -85,12 +87,16 @@ pub(crate) enum First {
 
 /// Runs the command.
 pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
-    let (prompt, mut desk, assembled) = match begin(&options).await {
+    let (fitted, mut desk, assembled) = match begin(&options).await {
         Ok(begun) => begun,
         Err(error) => return Ok(drive::cannot_begin(&error, "run \"…\"")),
     };
     let session = assembled.agent.session().await;
     desk.follow_mode(&assembled.rules, session.id());
+    let prompt = match outputs_folder(&World::of_process()) {
+        Some(folder) => fitted.saved_in(&Outputs::in_folder(folder).folder_of(session.id()))?,
+        None => fitted.prompt,
+    };
     Ok(work(desk, session, First::Prompt(prompt)).await.into())
 }
 
@@ -151,16 +157,15 @@ pub(crate) async fn work(mut desk: Desk, mut session: Session, first: First) -> 
     code
 }
 
-async fn begin(options: &Options) -> anyhow::Result<(Prompt, Desk, Assembled)> {
+async fn begin(options: &Options) -> anyhow::Result<(Fitted, Desk, Assembled)> {
     let given = prompt::given(&options.task, &options.file, &options.image)?;
-    let mut prompt = Prompt::default();
+    let mut fitted = Fitted { prompt: Prompt::default(), left_out: Vec::new(), cut: Vec::new() };
     let (desk, assembled) = Desk::open_with(&options.agent, &options.show, |assembled| {
-        let left_out;
-        (prompt, left_out) = given.prompt(assembled.models.window().tokens());
-        left_out
+        fitted = given.prompt(assembled.models.window().tokens());
+        fitted.left_out.clone()
     })
     .await?;
-    Ok((prompt, desk, assembled))
+    Ok((fitted, desk, assembled))
 }
 
 /// Returns the exit code. `docs/output.md` lists them.

@@ -1,8 +1,9 @@
 //! The prompt of a run: the task, standard input, files and images.
 
 use std::{
-    fs::File,
-    io::{self, IsTerminal as _, Read},
+    fs::{self, File},
+    io::{self, IsTerminal as _, Read, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -29,6 +30,30 @@ pub(super) struct Given {
     task: String,
     texts: Vec<Attached>,
     images: Vec<Image>,
+}
+
+/// A prompt, and what did not fit into it.
+pub(super) struct Fitted {
+    pub(super) prompt: Prompt,
+    /// What was left out, for the user.
+    pub(super) left_out: Vec<String>,
+    /// The whole texts that were cut, each with what the user calls it.
+    pub(super) cut: Vec<(String, String)>,
+}
+
+impl Fitted {
+    /// Saves the texts that were cut as files in a private folder of the session, and tells the model where they are.
+    pub(super) fn saved_in(mut self, folder: &Path) -> io::Result<Prompt> {
+        for (number, (name, text)) in (1..).zip(&self.cut) {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            let path = folder.join(format!("input-{number}.txt"));
+            let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+            file.write_all(text.as_bytes())?;
+            let told = format!("\n\n[{name} is whole in {}; read_file reads it]", path.display());
+            self.prompt.text.push_str(&told);
+        }
+        Ok(self.prompt)
+    }
 }
 
 /// A text besides the task.
@@ -69,10 +94,10 @@ pub(super) fn given(task: &[String], files: &[PathBuf], images: &[PathBuf]) -> a
 }
 
 impl Given {
-    /// Returns the prompt for a model that reads so many tokens, and what was left out of it.
-    pub(super) fn prompt(self, window: u64) -> (Prompt, Vec<String>) {
+    /// Returns the prompt for a model that reads so many tokens.
+    pub(super) fn prompt(self, window: u64) -> Fitted {
         let room = usize::try_from(window / SHARE * TOKEN).unwrap_or(usize::MAX);
-        let mut left_out = Vec::new();
+        let (mut left_out, mut cut) = (Vec::new(), Vec::new());
         let shares = shares(room, &self.texts.iter().map(|attached| attached.text.len()).collect::<Vec<_>>());
         let mut parts = vec![self.task].into_iter().filter(|task| !task.is_empty()).collect::<Vec<_>>();
         for (Attached { name, around: (before, after), text }, share) in self.texts.into_iter().zip(shares) {
@@ -83,15 +108,16 @@ impl Given {
                     let lines = format!("{} of {} lines", short.lines, text.lines().count());
                     left_out.push(format!(
                         "{name} is too long for the model, which reads about {window} tokens: {what} ({lines}) in the \
-                         middle were left out"
+                         middle were left out; it can read the whole in a file"
                     ));
+                    cut.push((name, text));
                     short.text
                 }
             };
             parts.push(format!("{before}{text}{after}"));
         }
         let prompt = Prompt::from(parts.join("\n\n"));
-        (self.images.into_iter().fold(prompt, Prompt::image), left_out)
+        Fitted { prompt: self.images.into_iter().fold(prompt, Prompt::image), left_out, cut }
     }
 }
 
@@ -189,7 +215,7 @@ mod tests {
 
     #[test]
     fn what_fits_is_passed_on_whole_and_nothing_is_announced() {
-        let (prompt, left_out) = with(&[("a", "one\ntwo".to_owned())]).prompt(100);
+        let Fitted { prompt, left_out, .. } = with(&[("a", "one\ntwo".to_owned())]).prompt(100);
         assert_eq!((&*prompt.text, left_out), ("look\n\n<a>\none\ntwo\n<end>", Vec::new()));
     }
 
@@ -197,7 +223,8 @@ mod tests {
     fn what_does_not_fit_loses_whole_lines_in_its_middle_and_the_numbers_are_true() {
         let mut long = String::new();
         (0..10_000).for_each(|line| writeln!(long, "line {line:05}").expect("a string takes everything"));
-        let (prompt, left_out) = with(&[("short", "kept".to_owned()), ("long", long.clone())]).prompt(3000);
+        let Fitted { prompt, left_out, .. } =
+            with(&[("short", "kept".to_owned()), ("long", long.clone())]).prompt(3000);
         let (_, rest) = prompt.text.split_once("<long>\nline 00000\n").expect("its beginning");
         let (head, rest) = rest.split_once("\n[").expect("a mark");
         let (mark, tail) = rest.split_once(" left out here]\n\n").expect("a mark");
@@ -207,7 +234,7 @@ mod tests {
         assert_eq!(mark, format!("{} bytes in {} lines", long.len() - kept, 10_000 - lines));
         let expected = format!(
             "long is too long for the model, which reads about 3000 tokens: {} of 110000 bytes ({} of 10000 lines) in the \
-             middle were left out",
+             middle were left out; it can read the whole in a file",
             long.len() - kept,
             10_000 - lines
         );
@@ -217,7 +244,7 @@ mod tests {
 
     #[test]
     fn one_line_that_is_too_long_is_cut_between_characters() {
-        let (prompt, left_out) = with(&[("x", "é".repeat(10_000))]).prompt(400);
+        let Fitted { prompt, left_out, .. } = with(&[("x", "é".repeat(10_000))]).prompt(400);
         assert_eq!(left_out.len(), 1);
         assert!(prompt.text.len() < 1200, "{}", prompt.text.len());
     }

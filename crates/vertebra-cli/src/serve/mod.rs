@@ -69,8 +69,14 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
             _ = interrupted.recv() => {}
             _ = terminated.recv() => {}
         }
+        let mut down = std::pin::pin!(server.shut_down());
+        // From here on no run begins another step, and then it is said.
+        let done = down.as_mut().now_or_never();
         eprintln!("shutting down: suspending all runs");
-        server.shut_down().await
+        match done {
+            Some(left) => left,
+            None => down.await,
+        }
     };
     tokio::pin!(all);
     let left = tokio::select! {

@@ -304,7 +304,11 @@ impl Asking {
                 (told(what, "enter to run · alt-enter: new line · esc to go back"), editor.shown("  ", columns, height))
             }
             Stage::Rule(editor) => {
-                let saves = if self.question.file().is_some() { " · tab: in this folder · alt-enter: in all folders" } else { "" };
+                let saves = if self.question.file().is_some() {
+                    " · tab: in this folder · alt-enter: in all folders"
+                } else {
+                    ""
+                };
                 (
                     told("rule: ", &format!("enter: in this session{saves} · esc to go back")),
                     editor.shown("  ", columns, height),

@@ -25,11 +25,23 @@ pub(crate) fn header(about: &About<'_>, width: usize) -> Vec<Row> {
 
 /// Returns the warnings.
 pub(crate) fn warning_rows(warnings: &[String], width: usize) -> Vec<Row> {
+    let width = width.saturating_sub(2);
     let rows = warnings.iter().flat_map(|warning| {
-        let text = Row::default().with(YELLOW, visible(warning));
-        behind(&Row::default().with(YELLOW, "! "), wrap(&text.0, width.saturating_sub(2)))
+        let shown = visible(warning);
+        let rows = shown.split('\n').flat_map(|line| {
+            let row = Row::default().with(YELLOW, line);
+            if is_excerpt(line) { vec![row.cut(width)] } else { wrap(&row.0, width) }
+        });
+        behind(&Row::default().with(YELLOW, "! "), rows.collect())
     });
     rows.collect()
+}
+
+/// Returns whether a line of an error shows a line of a file, or marks a part of the line above it: `  12 | mode = 1`. Its
+/// columns mean something, so it is not wrapped.
+fn is_excerpt(line: &str) -> bool {
+    let inner = line.trim_start_matches(' ').trim_start_matches(|letter: char| letter.is_ascii_digit());
+    line.starts_with("  ") && inner.trim_start_matches(' ').starts_with("| ")
 }
 
 /// Returns a notice.

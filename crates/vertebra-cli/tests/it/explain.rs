@@ -140,3 +140,39 @@ fn it_says_what_would_happen_here_and_now_and_why() {
     assert_eq!(here("", "rm -rf ~/photos")["outcome"], "denied");
     assert_eq!(here("[sandbox]\nnetwork = \"on\"\n", "npm test")["sandbox_forbids"].as_array().map(Vec::len), Some(1));
 }
+
+#[test]
+fn it_says_which_hooks_would_see_the_command_and_starts_none_unless_told_to() {
+    let (home, project) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let config = home.path().join(".config/vertebra");
+    std::fs::create_dir_all(&config).expect("a folder");
+    let started = home.path().join("started");
+    let settings = format!(
+        "[[hook]]\nname = \"no-push\"\npoint = \"BeforeToolUse\"\nmatch = {{ tool = \"bash\", command = 'git push' }}\n\
+         deny = \"people push\"\n\n\
+         [[hook]]\nname = \"checked\"\npoint = \"BeforeToolUse\"\nmatch = {{ tool = \"bash\" }}\n\
+         run = {{ command = \"touch {}\" }}\n",
+        started.display()
+    );
+    std::fs::write(config.join("vertebra.toml"), settings).expect("settings");
+    let here = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vertebra"));
+        command.arg("explain-command").arg("--folder").arg(project.path()).args(words);
+        command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").env_remove("XDG_STATE_HOME");
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let output = command.spawn().and_then(Child::wait_with_output).expect("it ends");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        objects(&output).remove(0)["here"].clone()
+    };
+    let told = here(&["git push origin"]);
+    assert_eq!(told["outcome"], "denied", "{told:#}");
+    assert!(told["reason"].as_str().is_some_and(|reason| reason.contains("people push")), "{told:#}");
+    let names: Vec<_> = told["hooks"].as_array().expect("a list").iter().map(|hook| &hook["name"]).collect();
+    assert_eq!(names, ["checked", "no-push"], "{told:#}");
+    let told = here(&["touch x"]);
+    assert_eq!((&told["outcome"], &told["hooks"][0]["verdict"]), (&json!("asked"), &Value::Null), "{told:#}");
+    assert_eq!(told["hooks"].as_array().map(Vec::len), Some(1), "{told:#}");
+    assert!(!started.exists(), "no program is started");
+    here(&["--run-hooks", "touch x"]);
+    assert!(started.exists());
+}

@@ -152,8 +152,11 @@ impl RuleFile {
         let table = match folder {
             None => table.as_table_like_mut().ok_or_else(|| content("`permissions` is not a table"))?,
             Some(folder) => {
-                let inner = "`permissions.folder` is not a table with a header: write `[permissions.folder.\"/a/folder\"]`";
-                let table = table.as_table_mut().ok_or_else(|| content("`permissions` has no header: write `[permissions]`"))?;
+                let inner =
+                    "`permissions.folder` is not a table with a header: write `[permissions.folder.\"/a/folder\"]`";
+                let table = table
+                    .as_table_mut()
+                    .ok_or_else(|| content("`permissions` has no header: write `[permissions]`"))?;
                 let table = table.entry("folder").or_insert_with(|| tables(true));
                 let table = table.as_table_mut().ok_or_else(|| content(inner))?;
                 let table = table.entry(folder).or_insert_with(|| tables(false));

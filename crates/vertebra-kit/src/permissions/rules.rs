@@ -177,13 +177,7 @@ impl Rules {
         self.write().file = Some(Arc::new(file));
     }
 
-    pub(super) fn add(
-        &self,
-        effect: Effect,
-        rule: &str,
-        source: Arc<str>,
-        reach: Reach,
-    ) -> Result<(), LearnError> {
+    pub(super) fn add(&self, effect: Effect, rule: &str, source: Arc<str>, reach: Reach) -> Result<(), LearnError> {
         let rule: Rule = rule.parse()?;
         let mut state = self.write();
         let (many, most) = match effect {

@@ -84,7 +84,6 @@ impl Redactor {
         Ok(Self { finders, open, any, key })
     }
 
-
     /// A whole text. Says what it is refused for, if it is.
     pub(crate) fn whole<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, Arc<str>> {
         let redacted = self.piece(None, text, More::No);

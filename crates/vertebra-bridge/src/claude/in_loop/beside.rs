@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -68,6 +69,7 @@ impl Besides {
         hooks: Arc<Hooks>,
         declared: Arc<Declared>,
         input: Map<String, Value>,
+        folder: PathBuf,
     ) {
         let (this, of) = (self.clone(), session.clone());
         let mut all = self.lock();
@@ -80,7 +82,7 @@ impl Besides {
         }
         let shown = declared.handler.shown();
         let task = tokio::spawn(async move {
-            let Later { mut ran, contexts, wakes, warning } = hooks.run_beside(&declared, &input).await;
+            let Later { mut ran, contexts, wakes, warning } = hooks.run_beside(&declared, &input, &folder).await;
             if let Some(beside) = this.lock().get_mut(&of) {
                 ran.exchange = ran.exchange.for_record();
                 beside.told.ran.push(ran);

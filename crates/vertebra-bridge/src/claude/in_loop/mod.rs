@@ -7,7 +7,7 @@ mod points;
 mod transcript;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -16,7 +16,10 @@ use vertebra::{
     AgentState, At, BoxFuture, Call, Capability, Cx, HookError, InferenceReport, Kit, Message, Messages, Point as _,
     Run, SessionStart, Stop, StopReason, account,
 };
-use vertebra_kit::permissions::{For, Mode, Rules};
+use vertebra_kit::{
+    bash::CWD,
+    permissions::{For, Mode, Rules},
+};
 
 pub use self::follow::Follow;
 use self::{
@@ -228,19 +231,21 @@ impl Place {
         if now != written {
             cx.state_mut().metadata_mut().set(WRITTEN, now);
         }
-        let input = Value::Object(self.input(at, event, fields));
+        // Where the agent has gone. Handlers run where it works all the same: `./check.sh` must not become another file.
+        let here: Option<String> = cx.state().metadata().read(CWD).ok().flatten();
+        let input = Value::Object(self.input(at, event, here.as_deref(), fields));
         let model: Arc<dyn AskModel> = Arc::new(OfRun { run: cx.run().clone(), state: cx.state().clone() });
         let session = Session { model: Some(model), ..hooks.session().clone() };
         let mut remembered: Remembered = cx.state().metadata().read(BROUGHT)?.unwrap_or_default();
         let agent = (at.run.depth > 0).then(|| at.run.agent.clone());
         let at_work = AtWork::Known { agent, remembered: remembered.clone() };
-        let fired = hooks.fire_in(&session, &input, &at_work).await;
+        let fired = hooks.fire_in(&session, &input, &at_work, Some(Path::new(&*at.run.working_directory))).await;
         if !fired.spent.is_empty() {
             remembered.spent.extend(fired.spent);
             cx.state_mut().metadata_mut().set(BROUGHT, serde_json::to_value(remembered)?);
         }
         for declared in fired.background {
-            self.beside.start(&at.run.session_id, hooks.clone(), declared, fired.input.clone());
+            self.beside.start(&at.run.session_id, hooks.clone(), declared, fired.input.clone(), fired.folder.clone());
         }
         let mut judgement = fired.judgement;
         for ran in &mut judgement.ran {
@@ -271,7 +276,7 @@ impl Place {
     }
 
     /// What every event has, and what this one has.
-    fn input(&self, at: &At, event: &str, fields: Map<String, Value>) -> Map<String, Value> {
+    fn input(&self, at: &At, event: &str, here: Option<&str>, fields: Map<String, Value>) -> Map<String, Value> {
         let run = &at.run;
         let mut input = Map::new();
         let mut set = |key: &str, value: Value| drop(input.insert(key.to_owned(), value));
@@ -280,7 +285,7 @@ impl Place {
             set("prompt_id", (&*run.run_id).into());
         }
         set("transcript_path", self.transcripts.of_session(at).to_string_lossy().into());
-        set("cwd", (&*run.working_directory).into());
+        set("cwd", here.unwrap_or(&run.working_directory).into());
         if !matches!(event, "SessionStart" | "SessionEnd" | "Notification") {
             set("permission_mode", self.mode(&run.session_id).into());
         }

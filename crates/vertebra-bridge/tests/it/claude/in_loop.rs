@@ -501,3 +501,26 @@ async fn what_a_command_wrote_to_each_output_is_told_apart() {
     run(&mut builder).await;
     assert_eq!(outputs("after"), (json!("one"), json!("two")));
 }
+
+#[tokio::test]
+async fn a_hook_is_told_where_the_agent_has_gone_and_runs_where_the_session_works() {
+    let here = "cat > \"$CLAUDE_PROJECT_DIR/last\"; ./own.sh";
+    let world = world(&[("PreToolUse", "Bash", here)]);
+    fs::create_dir_all(world.project().join("sub")).expect("a folder");
+    for (folder, text) in [("", "the session's"), ("sub", "the agent's")] {
+        let script = world.project().join(folder).join("own.sh");
+        fs::write(&script, format!("#!/bin/sh\necho \"{text} $PWD\" >> \"$CLAUDE_PROJECT_DIR/ran\"\n"))
+            .expect("a file");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&script, mode).expect("it can be started");
+    }
+    let model = Script::new().call("bash", r#"{"command":"cd sub"}"#).call("bash", r#"{"command":"pwd"}"#).say("done");
+    let sandbox = Sandbox { need: vertebra_kit::bash::sandbox::Need::Off, ..Sandbox::default() };
+    let bash = Bash { sandbox, judged: false, ..Bash::in_dir(world.project()) };
+    run(agent(&world, &model).with(bash)).await;
+    let project = world.project().canonicalize().expect("a folder");
+    assert_eq!(given(&world, "last")["cwd"], json!(project.join("sub").to_string_lossy()));
+    let ran = world.text("project/ran");
+    assert_eq!(ran.matches("the session's").count(), 2, "{ran}");
+    assert!(!ran.contains("the agent's"), "{ran}");
+}

@@ -1,6 +1,6 @@
 //! What a person allows besides one call: for the session, for a folder, for good. A replay sees it where it was allowed.
 
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,9 @@ fn prints(place: &Place, words: &[&str]) -> (i32, String) {
     let model = place.command("run", &[], &[]);
     let mut command = Command::new(model.get_program());
     command.args(words).env_clear().envs(model.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let output = command.current_dir(model.get_current_dir().expect("a folder")).output().expect("it starts");
+    command.current_dir(model.get_current_dir().expect("a folder"));
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command.spawn().and_then(Child::wait_with_output).expect("it ends");
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

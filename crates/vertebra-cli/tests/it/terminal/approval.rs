@@ -255,7 +255,12 @@ fn with_broken_settings_the_error_is_on_the_screen_and_every_change_is_asked_abo
             person.types("make it\r");
         }
         person.is_asked();
-        assert!(person.sees().contains("unknown key `dney`"), "{}", person.sees());
+        let seen = person.sees();
+        assert!(seen.contains("unknown key `dney`"), "{seen}");
+        // The carets stand under what is wrong.
+        let lines: Vec<&str> = seen.lines().collect();
+        let at = lines.iter().position(|line| line.contains("3 | dney = ")).expect("the line of the file");
+        assert_eq!(lines[at].find("dney"), lines[at + 1].find("^^^^"), "{seen}");
         assert!(!place.path("made.txt").exists());
         person.types("y");
         person.waits_for("All done.");

@@ -134,6 +134,25 @@ fn an_attachment_that_is_too_long_for_the_model_is_announced() {
         let warning = result["warnings"][0].as_str().expect("a warning");
         assert!(warning.contains("big.log is too long for the model"), "{warning}");
     }
+    // The whole of it is in a file that the model can read.
+    let place = json!({ "expect": "big.log is whole in ", "say": "Long." });
+    assert_eq!(machine.on(&[place], &["run", "--file=big.log", "what is it?"]).code, 0);
+    let shown = machine.json(&["sessions", "show", "last"]).to_string();
+    let (_, rest) = shown.split_once("big.log is whole in ").expect("the place");
+    let here = machine.path("").display().to_string();
+    let file = &rest.split(';').next().expect("a path").replace("[here]", here.trim_end_matches('/'));
+    let kept = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
+    assert_eq!(kept, long.trim_end());
+    let read = json!({ "call": { "tool": "read_file", "args": { "path": file, "offset": 40_000 } } });
+    let turns = [read, json!({ "expect": "line 040000", "say": "Read." })];
+    let told = machine.on(&turns, &["sessions", "resume", "last", "and the middle?"]);
+    assert_eq!(told.code, 0, "{}", told.err);
+    // A person knows how much a model reads that nobody else knows.
+    machine.user_settings("[model]\nwindow = 1_000_000\n");
+    let whole = [json!({ "expect": "line 040000", "say": "Whole." })];
+    let told = machine.on(&whole, &["run", "--file=big.log", "what is it?"]);
+    assert!(told.code == 0 && !told.err.contains("too long"), "{}", told.err);
+    machine.user_settings("");
     let turns = [json!({ "expect": "line 000100", "say": "Short." })];
     machine.write("project/short.log", &long[..100_000]);
     let told = machine.on(&turns, &["run", "--file=short.log", "what is it?"]);
