@@ -337,7 +337,9 @@ impl InForce {
         let Settled { settings, fixed, brought, .. } = settled;
         let rules = rights::permissions(&settings, world.user_settings().as_deref())?.rules();
         let closed = rights::closed(folder, &settings, &brought, world);
-        Ok(Self { rules, sandbox: rights::sandbox(&settings.sandbox, fixed, closed) })
+        let sandbox = rights::sandbox(&settings.sandbox, fixed, closed);
+        rules.sandboxed(&Bash { sandbox: sandbox.clone(), ..Bash::in_dir(folder) }.lift());
+        Ok(Self { rules, sandbox })
     }
 }
 

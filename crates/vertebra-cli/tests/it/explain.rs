@@ -137,6 +137,10 @@ fn it_says_what_would_happen_here_and_now_and_why() {
     assert_eq!(here(rules, "find . -name a | sort")["reason"], "the command only reads");
     assert_eq!(here("[permissions]\nmode = \"plan\"\n", "npm test")["outcome"], "denied");
     assert_eq!(here("[permissions]\nmode = \"plan\"\n", "ls | sort")["outcome"], "allowed");
+    let sandboxed = "[permissions]\nmode = \"sandboxed\"\n";
+    assert_eq!(here(sandboxed, "npm test")["outcome"], "allowed");
+    assert_eq!(here(sandboxed, "npm install")["reason"], "`npm install` needs the network");
+    assert_eq!(here(&format!("{sandboxed}[sandbox]\nneed = \"off\"\n"), "npm test")["outcome"], "asked");
     assert_eq!(here("", "rm -rf ~/photos")["outcome"], "denied");
     assert_eq!(here("[sandbox]\nnetwork = \"on\"\n", "npm test")["sandbox_forbids"].as_array().map(Vec::len), Some(1));
 }

@@ -195,6 +195,12 @@ async fn a_file_that_a_command_has_shown_counts_as_read() {
     talk.ok("bash", json!({"command": "cat a.txt"})).await;
     talk.ok("edit_file", edit("a.txt", "one").1).await;
     assert_eq!(world.text("a.txt"), "new\n");
+    world.put("c.txt", "one\n");
+    world.put("d.txt", "one\n");
+    talk.ok("bash", json!({"command": "for f in [cd].txt; do echo \"== $f\"; cat -n \"$f\"; done 2>/dev/null"})).await;
+    talk.ok("edit_file", edit("c.txt", "one").1).await;
+    talk.ok("edit_file", edit("d.txt", "one").1).await;
+    assert_eq!((&*world.text("c.txt"), &*world.text("d.txt")), ("new\n", "new\n"));
 
     // Not if it failed, may have changed the file, or the file has changed since.
     talk.call("bash", json!({"command": "cat b.txt none.txt"})).await;
