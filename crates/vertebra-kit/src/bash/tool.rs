@@ -16,6 +16,7 @@ use super::{
     capture::Printed,
     environment::Variables,
     folders::{Folders, Made},
+    grants::Granted,
     live::Live,
     needs::{Needs, Wanted},
     outputs::Recorder,
@@ -105,6 +106,11 @@ impl BashTool {
         needs.wanted(&self.bash, session, folder, (&variables, state))
     }
 
+    /// The folders that only this command may write.
+    fn once(&self, session: &str, granted: &Granted) -> Vec<PathBuf> {
+        granted.write.difference(&self.bash.held(session).write).cloned().collect()
+    }
+
     fn variables(&self, state: &AgentState) -> Variables {
         self.bash.environment.variables().and_noted(state)
     }
@@ -127,9 +133,7 @@ impl BashTool {
         }
         let (inside, outside) =
             granted.write.iter().cloned().partition::<Vec<_>, _>(|path| bash.is_inside(path, folder, &variables));
-        let _made = Made::new(&self.folders, session, &outside).map_err(|(path, error)| {
-            ToolError::new(format!("the folder {} cannot be made: {error}", path.display()))
-        })?;
+        let _made = Made::new(&self.folders, session, &outside)?;
         let mut besides = bash.sandbox.write_besides(&variables, folder, &outside);
         let caches = if bash.sandbox.need == Need::Off { None } else { Caches::prepare(&variables) };
         besides.extend(caches.iter().map(|caches| (caches.own.clone(), Use::Temporary)));
@@ -188,9 +192,8 @@ impl BashTool {
             start.check(&ended.word)?;
         }
         let noted = note.read().unwrap_or_default();
-        let once: Vec<PathBuf> = granted.write.difference(&bash.held(session).write).cloned().collect();
         let end = noted.strip_suffix('\n').map_or(&*begin.folder, Path::new);
-        let end = places.stand_after(end, &once);
+        let end = places.stand_after(end, &self.once(session, &granted));
         let streams = printed.streams();
         let blocked = refused::remarks(&ended, (text, places.home()), tried.space.as_deref(), &way.refused());
         let after: Vec<String> = blocked.iter().cloned().chain(end.remark).collect();
