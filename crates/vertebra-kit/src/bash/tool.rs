@@ -15,7 +15,7 @@ use super::{
     Bash, TOOL,
     capture::Printed,
     environment::Variables,
-    folders::{Folders, Made},
+    folders::{FolderError, Folders, Made},
     grants::Granted,
     live::Live,
     needs::{Needs, Wanted},
@@ -138,10 +138,7 @@ impl BashTool {
         let caches = if bash.sandbox.need == Need::Off { None } else { Caches::prepare(&variables) };
         besides.extend(caches.iter().map(|caches| (caches.own.clone(), Use::Temporary)));
         let places = Places::new(&self.folders, session, folder, besides);
-        let places = places.map_err(|(path, error)| {
-            let what = if path == folder { "working directory" } else { "writable folder" };
-            ToolError::new(format!("the {what} {} cannot be used: {error}", path.display()))
-        })?;
+        let places = places.map_err(|(path, error)| unusable(&path, folder, &error))?;
         let shell = variables.program("bash").ok_or_else(|| ToolError::new("there is no `bash` on the PATH"))?;
         let temporary = variables.temporary();
         let note = Note::in_folder(&temporary)
@@ -225,6 +222,11 @@ impl BashTool {
             ToolOutput { text: said.text, exit_code: None, data: json!({ "output": said.output }) }
         });
     }
+}
+
+fn unusable(path: &Path, folder: &Path, error: &FolderError) -> ToolError {
+    let what = if path == folder { "working directory" } else { "writable folder" };
+    ToolError::new(format!("the {what} {} cannot be used: {error}", path.display()))
 }
 
 /// A command whose folder is gone is not run: it was judged there, and means something else where commands go on.
