@@ -10,6 +10,7 @@ use std::{
 };
 
 use rustix::fs::{Mode, OFlags, fstat, open};
+use vertebra::ToolError;
 
 /// How many folders are kept open, over all sessions.
 const KEPT: usize = 512;
@@ -98,11 +99,7 @@ pub(super) struct Made<'f> {
 
 impl<'f> Made<'f> {
     /// Makes those of the folders that do not exist.
-    pub(super) fn new(
-        folders: &'f Folders,
-        session: &'f str,
-        wanted: &[PathBuf],
-    ) -> Result<Self, (PathBuf, io::Error)> {
+    pub(super) fn new(folders: &'f Folders, session: &'f str, wanted: &[PathBuf]) -> Result<Self, ToolError> {
         let mut made = Self { folders, session, paths: Vec::new() };
         for path in wanted {
             match fs::create_dir(path) {
@@ -110,7 +107,10 @@ impl<'f> Made<'f> {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 // A folder that was allowed before and is no longer there with all that was around it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err((path.clone(), error)),
+                Err(error) => {
+                    let text = format!("the folder {} cannot be made: {error}", path.display());
+                    return Err(ToolError::new(text));
+                }
             }
         }
         Ok(made)

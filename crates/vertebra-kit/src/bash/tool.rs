@@ -16,7 +16,7 @@ use super::{
     Bash, TOOL,
     capture::{Capture, Printed, Streams},
     environment::Variables,
-    folders::{Folders, Made},
+    folders::{FolderError, Folders, Made},
     grants::Granted,
     hidden::{Hidden, socket_remark},
     live::Live,
@@ -120,6 +120,11 @@ impl BashTool {
         }
     }
 
+    /// The folders that only this command may write.
+    fn once(&self, session: &str, granted: &Granted) -> Vec<PathBuf> {
+        granted.write.difference(&self.bash.held(session).write).cloned().collect()
+    }
+
     fn variables(&self, state: &AgentState) -> Variables {
         self.bash.environment.variables().and_noted(state)
     }
@@ -150,17 +155,12 @@ impl BashTool {
         let granted = self.granted(input.needs.as_ref(), invocation)?;
         let (inside, outside) =
             granted.write.iter().cloned().partition::<Vec<_>, _>(|path| bash.is_inside(path, folder, &variables));
-        let _made = Made::new(&self.folders, session, &outside).map_err(|(path, error)| {
-            ToolError::new(format!("the folder {} cannot be made: {error}", path.display()))
-        })?;
+        let _made = Made::new(&self.folders, session, &outside)?;
         let mut besides = bash.sandbox.write_besides(&variables, folder, &outside);
         let caches = if bash.sandbox.need == Need::Off { None } else { Caches::prepare(&variables) };
         besides.extend(caches.iter().map(|caches| (caches.own.clone(), Use::Temporary)));
         let places = Places::new(&self.folders, session, folder, besides);
-        let places = places.map_err(|(path, error)| {
-            let what = if path == folder { "working directory" } else { "writable folder" };
-            ToolError::new(format!("the {what} {} cannot be used: {error}", path.display()))
-        })?;
+        let places = places.map_err(|(path, error)| unusable(&path, folder, &error))?;
         let shell = variables.program("bash").ok_or_else(|| ToolError::new("there is no `bash` on the PATH"))?;
         let temporary = variables.temporary();
         let note = Note::in_folder(&temporary)
@@ -212,9 +212,8 @@ impl BashTool {
             start.check(&ended.word)?;
         }
         let noted = note.read().unwrap_or_default();
-        let once: Vec<PathBuf> = granted.write.difference(&bash.held(session).write).cloned().collect();
         let end = noted.strip_suffix('\n').map_or(&*begin.folder, Path::new);
-        let end = places.stand_after(end, &once);
+        let end = places.stand_after(end, &self.once(session, &granted));
         let streams = printed.streams();
         let printed = self.text(&streams);
         let hidden = || {
@@ -265,6 +264,11 @@ impl BashTool {
             ToolOutput { text: said.text, exit_code: None, data: json!({ "output": said.output }) }
         });
     }
+}
+
+fn unusable(path: &Path, folder: &Path, error: &FolderError) -> ToolError {
+    let what = if path == folder { "working directory" } else { "writable folder" };
+    ToolError::new(format!("the {what} {} cannot be used: {error}", path.display()))
 }
 
 /// A command whose folder is gone is not run: it was judged there, and means something else where commands go on.

@@ -316,6 +316,7 @@ fn a_command_that_asks_for_more_shows_what_and_why() {
     person.waits_for("the command asks for network access to crates.io: to fetch itoa");
     person.is_asked();
     assert!(!person.sees().contains("\"domains\""), "it is said once, in words: {}", person.sees());
+    assert!(!person.sees().contains("(bash)"), "{}", person.sees());
     person.types("y");
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     assert!(place.read("proxy").starts_with("http://127.0.0.1:"), "{}", person.sees());

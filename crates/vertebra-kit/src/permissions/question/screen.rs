@@ -63,7 +63,8 @@ impl Screen {
             self.within(&mut shown, "│ ", &effects);
         }
         // The hooks of capabilities have a `/` in their names, which says nothing to a person.
-        let by = Some(&approval.asked_by).filter(|by| !by.contains('/'));
+        // That a tool asks is clear from what it asks about.
+        let by = Some(&approval.asked_by).filter(|by| !by.contains('/') && **by != approval.tool);
         let by = by.map_or_else(String::new, |by| format!(" ({})", name(by)));
         self.within(&mut shown, "│ ", &format!("{}{by}", name(&approval.reason)));
         shown

@@ -61,13 +61,9 @@ fn edited(rest: &[&str]) -> Vec<String> {
             && !["s/", "s|", "s,", "s#", "/"].iter().any(|start| word.starts_with(start))
     };
     let text = operands.join(" ");
-    let files = match after_substitution(&text) {
-        Some(files) => files.split(' ').collect(),
-        None => {
-            let last = operands.iter().rposition(|word| !is_path(word)).unwrap_or_default();
-            operands.get(last + 1..).unwrap_or_default().to_vec()
-        }
-    };
+    let last = operands.iter().rposition(|word| !is_path(word)).unwrap_or_default();
+    let behind = || operands.get(last + 1..).unwrap_or_default().to_vec();
+    let files = after_substitution(&text).map_or_else(behind, |files| files.split(' ').collect());
     files.into_iter().filter(|file| !file.is_empty()).map(str::to_owned).collect()
 }
 

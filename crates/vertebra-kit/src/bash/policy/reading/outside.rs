@@ -70,20 +70,25 @@ pub(super) fn stays_inside(walk: &Walk<'_>) -> bool {
         && (!walk.needs.no_dashes || everywhere().all(|folder| has_no_dash(folder)))
         && (!walk.needs.is_wide || is_plain_below(&root, &leads_out))
         && (!walk.needs.uses_git || is_safe_for_git(&folders, &walk.git))
-        && (!walk.needs.picks_version || folders.iter().all(|folder| names_versions_only(folder, &root)))
+        && (!walk.needs.picks_version || folders.iter().all(|folder| names_versions_only(folder, &walk.ground.home)))
 }
 
-/// Returns whether no file from a folder up to the root makes a version manager (rustup, asdf, mise, pyenv and so on) start a
-/// program of the folder: such a file may give a path in place of a version.
-fn names_versions_only(folder: &Path, root: &Path) -> bool {
+/// Returns whether no file in a folder or above it makes a version manager (rustup, asdf, mise, pyenv and so on) start a
+/// program of the project: such a file may give a path in place of a version. Those in the home folder are the user's own.
+fn names_versions_only(folder: &Path, home: &str) -> bool {
+    let (Ok(folder), home) = (folder.canonicalize(), Path::new(home).canonicalize().ok()) else { return false };
     let is_plain = |file: PathBuf| match fs::metadata(&file) {
         Err(_) => true,
         Ok(found) if !found.is_file() || found.len() > MAX_VERSION_FILE => false,
-        Ok(_) => fs::read_to_string(&file)
-            .is_ok_and(|text| !text.contains(['/', '\\', '{', '$', '`']) && !text.contains("path")),
+        Ok(_) => fs::read_to_string(&file).is_ok_and(|text| {
+            let said = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+            // `lts/iron` is a version of Node.
+            said.map(|line| line.replacen("lts/", "", 1))
+                .all(|line| !line.contains(['/', '\\', '{', '$', '`']) && !line.contains("path"))
+        }),
     };
-    let above = folder.ancestors().take_while(|above| above.starts_with(root));
-    above.into_iter().all(|above| VERSION_FILES.iter().all(|name| is_plain(above.join(name))))
+    let mut above = folder.ancestors().take_while(|above| home.as_deref() != Some(above));
+    above.all(|above| VERSION_FILES.iter().all(|name| is_plain(above.join(name))))
 }
 
 /// Returns whether git starts no program of these folders when it only reads.

@@ -31,6 +31,7 @@ pub(super) enum Flow {
 
 /// What has to be looked at in the folder before a command counts as reading.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each of them is needed or not, by itself")]
 pub(super) struct Needs {
     /// A name that begins with a dash would be an option.
     pub(super) no_dashes: bool,
