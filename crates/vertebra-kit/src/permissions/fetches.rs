@@ -74,9 +74,10 @@ fn is_loopback(word: &str) -> bool {
         .is_some_and(|host| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback()))
 }
 
-/// Returns whether a word may be an address elsewhere.
+/// Returns whether a word may be an address elsewhere. Headers and data lose their quotes, so not every word is one.
 fn may_reach_out(word: &str) -> bool {
-    word.contains(['.', ':', '@']) && !is_loopback(word)
+    let is_host = |word: &str| word.chars().all(|letter| letter.is_alphanumeric() || ".-:[]".contains(letter));
+    (word.contains("://") || word.contains('.') && is_host(word)) && !is_loopback(word)
 }
 
 #[cfg(test)]
@@ -94,6 +95,7 @@ mod tests {
             ("npm ci", "npm ci"),
             ("git -q fetch", "git fetch"),
             ("curl -fsS https://example.org/x", "curl https://example.org/x"),
+            ("curl -fsS http://127.0.0.1 example.org", "curl http://127.0.0.1"),
         ] {
             assert_eq!(fetched_by(command).as_deref(), Some(expected), "{command}");
         }
@@ -107,6 +109,7 @@ mod tests {
             "python -m pytest",
             "curl -s http://127.0.0.1:8080/notes",
             "curl localhost:8080",
+            "curl -X POST -H 'content-type: application/json' -d '{\"title\": \"a\"}' http://127.0.0.1:5000/notes",
             "curl",
             "",
         ] {
