@@ -22,7 +22,7 @@ mod file;
 mod git;
 mod host;
 mod judge;
-mod names;
+pub(crate) mod names;
 pub(crate) mod opened;
 mod patch;
 mod path;
