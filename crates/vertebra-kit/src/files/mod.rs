@@ -64,7 +64,6 @@ use vertebra::{
 };
 
 use crate::{
-    bash::policy::Ground,
     invisible::is_joiner,
     is_invisible,
     redaction::{Redaction, marks::Marks},
@@ -285,26 +284,18 @@ impl Capability for Files {
         let showed = |used: &ToolUsed| {
             used.result.status == ToolStatus::Done
                 && used.result.exit_code == Some(0)
-                && commands::may_show(used.call.command().unwrap_or_default())
+                && !commands::shown_by(used.call.command().unwrap_or_default()).is_empty()
         };
         kit.watch(AfterToolUse.tool("bash").when(showed), async move |cx| {
-            let command = cx.command().unwrap_or_default().to_owned();
+            let paths = commands::shown_by(cx.command().unwrap_or_default());
             let folder = cx.result.data.get("cwd").and_then(serde_json::Value::as_str);
             let Some(folder) = folder else { return Ok(()) };
             let names = vec!["read_file".to_owned(), "Read".to_owned()];
             let (left, consent) = (CancellationToken::new(), Consent::Given(None));
             let mut job = showing.job(cx.scope(), cx.state(), left, (names, consent)).map_err(|error| told(&error))?;
-            let here = job.working_directory.to_string();
-            let home = std::env::home_dir().unwrap_or_default().to_string_lossy().into_owned();
-            let mut ground = Ground::new(&*here, home);
-            ground.here = cx.call.folder.as_deref().unwrap_or(&here).to_owned();
             job.working_directory = folder.into();
             // A file that cannot be remembered has to be read again, with read_file.
-            tokio::task::spawn_blocking(move || {
-                let paths = commands::shown_by(&command, &ground, &job.working_directory);
-                paths.iter().for_each(|path| drop(job.was_shown(path)));
-            })
-            .await?;
+            tokio::task::spawn_blocking(move || paths.iter().for_each(|path| drop(job.was_shown(path)))).await?;
             Ok(())
         })
         .named("files/commands");

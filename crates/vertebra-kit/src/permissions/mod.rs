@@ -22,7 +22,7 @@ mod file;
 mod git;
 mod host;
 mod judge;
-pub(crate) mod names;
+mod names;
 pub(crate) mod opened;
 mod patch;
 mod path;

@@ -6,7 +6,7 @@ use globset::GlobBuilder;
 use vertebra::paths::absolute;
 
 /// Returns the paths that match an absolute pattern, or `None` if this needs more names than are left.
-pub(crate) fn found(pattern: &str, left: &mut usize) -> Option<Vec<String>> {
+pub(super) fn found(pattern: &str, left: &mut usize) -> Option<Vec<String>> {
     let mut paths = vec!["/".to_owned()];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
         // A part without a glob is a plain name.

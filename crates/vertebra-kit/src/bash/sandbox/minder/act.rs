@@ -130,8 +130,15 @@ impl Minder {
         match self.place(call, identity, descriptor, path, Last::Keep) {
             Place::Name(name) if self.guard.zone(&name.path()).is_some() => Ok((name, identity)),
             Place::Name(name) => Err(self.outside(&name, identity)),
+            Place::Nowhere(path) => Err(self.nowhere(&path)),
             Place::Open(..) | Place::Unknown => Err(Answer::Kernel),
         }
+    }
+
+    /// The answer to a path that does not exist. The kernel is not asked where commands may write: it looks a moment later,
+    /// and Landlock refuses what another thread has made possible meanwhile.
+    fn nowhere(&self, path: &Path) -> Answer {
+        if self.guard.zone(path).is_some() { Answer::Failed(Errno::NOENT) } else { Answer::Kernel }
     }
 
     /// A name outside of the writable folders is left to the kernel, where Landlock refuses the change. That is told, if
@@ -199,6 +206,7 @@ impl Minder {
                     return self.reopen(call, identity, &path, &file, asked);
                 }
                 Place::Name(name) if changes(&name, asked) => return Ok(self.outside(&name, identity)),
+                Place::Nowhere(path) => return Ok(self.nowhere(&path)),
                 Place::Name(_) | Place::Open(..) | Place::Unknown => return Ok(Answer::Kernel),
             };
             if flags & TMPFILE != 0 {
@@ -206,7 +214,8 @@ impl Minder {
             }
             let only_reads = (asked & OFlags::RWMODE) == OFlags::RDONLY && !asked.contains(OFlags::TRUNC);
             let change = match name.kind() {
-                None if !creates || name.slash => return Ok(Answer::Kernel),
+                None if !creates => return Ok(Answer::Failed(Errno::NOENT)),
+                None if name.slash => return Ok(Answer::Kernel),
                 None => Change::MakeFile,
                 Some(_) if is_new => return Ok(Answer::Failed(Errno::EXIST)),
                 Some(_) if only_reads => return Ok(Answer::Kernel),
@@ -332,12 +341,19 @@ impl Minder {
         let path = Self::path(call, from.1)?;
         let identity = self.identity(call)?;
         let last = if follows { Last::Follow } else { Last::Keep };
-        let Place::Name(old) = self.place(call, identity, from.0, path, last) else { return Ok(Answer::Kernel) };
+        let old = match self.place(call, identity, from.0, path, last) {
+            Place::Name(old) => old,
+            Place::Nowhere(path) => return Ok(self.nowhere(&path)),
+            Place::Open(..) | Place::Unknown => return Ok(Answer::Kernel),
+        };
         let (new, _) = self.name(call, to.0, to.1)?;
         if new.found.is_some() {
             return Ok(Answer::Failed(Errno::EXIST));
         }
-        if old.slash || new.slash || old.found.is_none() {
+        if old.found.is_none() {
+            return Ok(self.nowhere(&old.path()));
+        }
+        if old.slash || new.slash {
             return Ok(Answer::Kernel);
         }
         self.allowed(&old, Change::Share)?;
@@ -350,8 +366,11 @@ impl Minder {
         let (old, identity) = self.name(call, from.0, from.1)?;
         let (new, _) = self.name(call, to.0, to.1)?;
         let flags = RenameFlags::from_bits_retain(flags);
-        if flags.contains(RenameFlags::WHITEOUT) || old.found.is_none() {
+        if flags.contains(RenameFlags::WHITEOUT) {
             return Ok(Answer::Kernel);
+        }
+        if old.found.is_none() {
+            return Ok(Answer::Failed(Errno::NOENT));
         }
         let exchanges = flags.contains(RenameFlags::EXCHANGE);
         let is_folder = |name: &Name| name.kind() == Some(FileType::Directory);
@@ -437,11 +456,15 @@ impl Minder {
     fn truncate(&mut self, call: &Call) -> Step<Answer> {
         let path = Self::path(call, 0)?;
         let identity = self.identity(call)?;
-        let Place::Name(name) = self.place(call, identity, libc::AT_FDCWD, path, Last::Follow) else {
-            return Ok(Answer::Kernel);
+        let name = match self.place(call, identity, libc::AT_FDCWD, path, Last::Follow) {
+            Place::Name(name) => name,
+            Place::Nowhere(path) => return Ok(self.nowhere(&path)),
+            Place::Open(..) | Place::Unknown => return Ok(Answer::Kernel),
         };
-        if name.kind() != Some(FileType::RegularFile) {
-            return Ok(Answer::Kernel);
+        match name.kind() {
+            Some(FileType::RegularFile) => {}
+            Some(_) => return Ok(Answer::Kernel),
+            None => return Ok(self.nowhere(&name.path())),
         }
         if self.guard.zone(&name.path()).is_none() {
             return Ok(self.outside(&name, identity));
@@ -480,6 +503,7 @@ impl Minder {
             // Where a command cannot write, it changes no mode either: Landlock would not stop it.
             Place::Name(name) if name.found.is_some() => Ok(Answer::Failed(Errno::PERM)),
             Place::Name(_) => Ok(Answer::Failed(Errno::NOENT)),
+            Place::Nowhere(_) => Ok(Answer::Failed(Errno::NOENT)),
             Place::Unknown => Ok(Answer::Failed(Errno::ACCESS)),
         }
     }

@@ -47,6 +47,8 @@ pub(super) enum Place {
     Name(Name),
     /// To what the process has open already: the path and a handle of it.
     Open(PathBuf, OwnedFd),
+    /// Into a folder that does not exist. By the time the kernel looked, another thread could have made it.
+    Nowhere(PathBuf),
     /// To where the kernel says best what is wrong with it. Nothing can be changed there.
     Unknown,
 }
@@ -76,7 +78,11 @@ fn resolve(call: &Call, descriptor: i32, mut path: Vec<u8>, last: Last) -> Optio
             begin
         } else {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            openat2(&begin, above, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS).ok()?
+            match openat2(&begin, above, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
+                Ok(folder) => folder,
+                Err(Errno::NOENT) => return Some(Place::Nowhere(path_of(&begin)?.join(OsStr::from_bytes(&path)))),
+                Err(_) => return None,
+            }
         };
         let above = path_of(&folder)?;
         let found = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
