@@ -27,18 +27,17 @@ pub(crate) fn run() -> anyhow::Result<Report> {
     let bubblewrap = bubblewrap::get(&tools_dir());
     stages.extend([
         Stage::new("format", "cargo fmt --all --check"),
-        Stage::new("clippy", "cargo clippy --workspace --all-targets -- -D warnings"),
         tests(bubblewrap.is_ok()),
         attack(),
+        webassembly(),
     ]);
-    stages.extend(webassembly());
     let llama = llama();
     if llama.is_some() {
         stages.push(tests_with_llama());
     }
     stages.extend(sdk::stages());
     stages.extend([
-        Stage::new("doc tests", "cargo test --workspace --doc"),
+        linted(Stage::new("doc tests", "cargo test --workspace --doc")),
         Stage::new("documentation", "cargo doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"),
     ]);
     stages.extend(dependencies());
@@ -92,28 +91,34 @@ fn llama() -> Option<()> {
 
 /// One after another: each has a server of its own, and a server takes a core.
 fn tests_with_llama() -> Stage {
-    Stage::new("real model", "cargo test --package vertebra-models --test it -- --ignored --test-threads 1 real::")
+    let tests = linted(Stage::new("real model", "cargo test --package vertebra-models --test it"));
+    tests.args(["--", "--ignored", "--test-threads", "1", "real::"])
 }
 
 /// Hooks as WebAssembly modules. The compiler that they need takes long to build, so this is the only stage with it.
-fn webassembly() -> [Stage; 2] {
-    [
-        Stage::new("clippy for wasm", "cargo clippy --package vertebra-bridge --features wasm --lib -- -D warnings"),
-        Stage::new("wasm", "cargo test --package vertebra-bridge --features wasm --test it wasm"),
-    ]
+fn webassembly() -> Stage {
+    linted(Stage::new("wasm", "cargo test --package vertebra-bridge --features wasm --test it")).arg("wasm")
 }
 
 /// Nextest is quicker and isolates tests from each other, but it is optional. All stages but one have the same features, so
 /// that dependencies are built once.
 fn tests(with_bubblewrap: bool) -> Stage {
     if answers("cargo nextest --version") {
-        let all = Stage::new("tests", "cargo nextest run --workspace");
+        let all = linted(Stage::new("lint and tests", "cargo nextest run --workspace --all-targets"));
         if with_bubblewrap { all } else { all.arg("-E").arg(format!("not test(/^{}/)", bubblewrap::TESTS)) }
     } else {
-        // `--tests` leaves out the doc tests, which have a stage of their own.
-        let all = Stage::new("tests", "cargo test --workspace --tests");
+        // `--all-targets` leaves out the doc tests, which have a stage of their own.
+        let all = linted(Stage::new("lint and tests", "cargo test --workspace --all-targets"));
         if with_bubblewrap { all } else { all.args(["--", "--skip", bubblewrap::TESTS]) }
     }
+}
+
+/// Lets clippy compile what is ours, and makes its warnings errors. `cargo clippy` does the same for `cargo check` alone,
+/// which would go through all dependencies a second time.
+fn linted(stage: Stage) -> Stage {
+    stage
+        .env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__")
+        .args(["--config", "build.rustc-workspace-wrapper=\"clippy-driver\""])
 }
 
 /// The program that the tests have just built, under attack.
@@ -149,4 +154,28 @@ pub(crate) fn tools_dir() -> PathBuf {
 
 pub(crate) fn target_dir() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn code_that_clippy_warns_about_does_not_pass() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
+        write(
+            "Cargo.toml",
+            "[package]\nname = \"linted\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[workspace]\n",
+        );
+        let build = || linted(Stage::new("build", "cargo build --offline")).within(folder.path());
+        let build = || build().env("CARGO_TARGET_DIR", folder.path().join("target")).answers();
+
+        write("lib.rs", "pub fn double(number: u32) -> u32 {\n    number * 2\n}\n");
+        assert!(build());
+        write("lib.rs", "pub fn double(number: u32) -> u32 {\n    return number * 2;\n}\n");
+        assert!(!build(), "a return that clippy calls needless");
+    }
 }
