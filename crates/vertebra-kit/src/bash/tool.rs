@@ -1,6 +1,10 @@
 //! The tool itself: a command goes in, what it printed comes out.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,6 +13,7 @@ use vertebra::{AgentState, Args, CheckCx, Checked, Invocation, Tool, ToolError, 
 
 use super::{
     Bash, TOOL,
+    background::{Background, LONGEST, Output},
     capture::Printed,
     environment::Variables,
     folders::Folders,
@@ -22,7 +27,7 @@ use super::{
     report::{Why, report},
     rights::Network as Way,
     running::Running,
-    sandbox::{Need, Networks, Rights, Tried, Use},
+    sandbox::{Need, Network, Networks, Rights, Tried, Use},
 };
 use crate::denied::DeniedReads;
 
@@ -34,7 +39,7 @@ const NOT_RUN: i32 = 126;
 
 const DESCRIPTION: &str = "Runs a command in bash and returns its exit code, stdout and stderr. The folder that `cd` \
     leaves is where the next command begins; nothing else of the shell is kept. There is no input. Processes left in the \
-    background end with the command. A sandbox holds the command: it writes the working folder and TMPDIR, has a loopback \
+    background end with the command: to keep a server running, run it alone, without `&`, with `background`. A sandbox holds the command: it writes the working folder and TMPDIR, has a loopback \
     interface of its own, and no network. If it needs more, ask for it with `needs`.";
 
 /// What the model passes.
@@ -48,6 +53,10 @@ struct Input {
     /// What it is for, in a few words, for the people who watch.
     #[serde(default, rename = "description")]
     _description: Option<String>,
+    /// True to leave it running, such as a server, and go on: the result says the id by which `background` shows and stops
+    /// it. It ends with the session.
+    #[serde(default, alias = "run_in_background")]
+    background: bool,
     /// What the command needs beyond what the sandbox gives. A person is asked, so leave it out if nothing was blocked.
     needs: Option<Needs>,
 }
@@ -56,11 +65,12 @@ pub(super) struct BashTool {
     bash: Bash,
     folders: Folders,
     networks: Arc<Networks>,
+    background: Arc<Background>,
 }
 
 impl BashTool {
-    pub(super) fn new(bash: Bash, networks: Arc<Networks>) -> Self {
-        Self { bash, folders: Folders::default(), networks }
+    pub(super) fn new(bash: Bash, networks: Arc<Networks>, background: Arc<Background>) -> Self {
+        Self { bash, folders: Folders::default(), networks, background }
     }
 }
 
@@ -78,7 +88,20 @@ impl Tool for BashTool {
 
     async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {
         let input: Input = args.parse()?;
-        self.run(input, &invocation).await
+        let is_background = input.background;
+        let prepared = match self.prepare(input, &invocation).await? {
+            Ready::Yes(prepared) => prepared,
+            Ready::No(output) => return Ok(output),
+        };
+        if !is_background {
+            return prepared.run(Some(&invocation), &Output::default()).await;
+        }
+        let (session, output) = (&invocation.run().info().session_id, Output::default());
+        let command = {
+            let output = output.clone();
+            async move { prepared.run(None, &output).await }
+        };
+        self.background.start(&self.bash, session, output, command).await
     }
 
     fn folder(&self, state: &AgentState) -> Option<String> {
@@ -105,10 +128,11 @@ impl BashTool {
         self.bash.environment.variables().and_noted(state)
     }
 
-    async fn run(&self, input: Input, invocation: &Invocation) -> Result<ToolOutput, ToolError> {
+    /// Finds all that the command needs.
+    async fn prepare(&self, input: Input, invocation: &Invocation) -> Result<Ready, ToolError> {
         let bash = &self.bash;
-        let (text, timeout) = (&*input.command, input.timeout_ms.map(Duration::from_millis));
-        check(text)?;
+        let timeout = input.timeout_ms.map(Duration::from_millis);
+        check(&input.command)?;
         let folder = bash.folder.as_deref().unwrap_or_else(|| Path::new(invocation.working_directory()));
         let state = invocation.state();
         let mut variables = self.variables(state);
@@ -137,29 +161,89 @@ impl BashTool {
             .map_err(|error| ToolError::new(format!("nothing can be written to {}: {error}", temporary.display())))?;
         let begin = places.begin(state);
         if let Some(why) = &begin.remark {
-            return Ok(not_run(why, &begin.folder));
+            return Ok(Ready::No(not_run(why, &begin.folder)));
         }
         let denied = DeniedReads::noted(state)
             .map_err(|error| ToolError::new(format!("what may not be read is not known: {error}")))?;
-        let limit = timeout.unwrap_or(bash.timeout).min(bash.max_timeout);
+        let limit = if input.background {
+            timeout.unwrap_or(LONGEST).min(LONGEST)
+        } else {
+            timeout.unwrap_or(bash.timeout).min(bash.max_timeout)
+        };
         let place = bash.outputs.as_ref().map(|outputs| outputs.open(session)).transpose();
         let place = place.map_err(|error| ToolError::new(format!("there is no place to keep the output: {error}")))?;
         let mut tried = Tried::default();
         let way = Way::open(bash, &self.networks, session, &granted).await?;
         tried.space.clone_from(&way.none);
         packages::set(&mut variables, way.variables(bash, &granted));
+        Ok(Ready::Yes(Box::new(Prepared {
+            bash: bash.clone(),
+            text: input.command,
+            key: invocation.key().to_owned(),
+            variables,
+            network: granted.network,
+            inside,
+            denied,
+            caches,
+            places,
+            shell,
+            note,
+            begin: begin.folder,
+            limit,
+            place,
+            way,
+            tried,
+        })))
+    }
+}
+
+/// Whether a command can be run.
+enum Ready {
+    Yes(Box<Prepared>),
+    /// What is said instead.
+    No(ToolOutput),
+}
+
+/// A command that is about to run, with all that it needs.
+struct Prepared {
+    bash: Bash,
+    text: String,
+    key: String,
+    variables: Variables,
+    network: Network,
+    /// Protected paths in the folder that a person has allowed to change.
+    inside: Vec<PathBuf>,
+    denied: DeniedReads,
+    caches: Option<Caches>,
+    places: Places,
+    shell: PathBuf,
+    note: Note,
+    begin: PathBuf,
+    limit: Duration,
+    /// Where its output is kept.
+    place: Option<PathBuf>,
+    way: Way,
+    tried: Tried,
+}
+
+impl Prepared {
+    /// Runs it. A call that waits for it is told what it prints.
+    async fn run(self, waiting: Option<&Invocation>, output: &Output) -> Result<ToolOutput, ToolError> {
+        let Self { bash, text, key, variables, network, inside, denied, caches, places, shell, .. } = self;
+        let Self { note, begin, limit, place, way, mut tried, .. } = self;
+        let (bash, text) = (&bash, &*text);
         let rights = Rights {
             denied: &denied,
-            network: &granted.network,
+            network: &network,
             private: way.private.as_deref(),
             allowed: &inside,
             layers: caches.as_ref().map(|caches| &caches.layers),
         };
         let (start, printed, ended) = loop {
             let start = bash.sandbox.hold(&variables, &places, &rights, &tried)?;
-            let running = Running::new(place.as_deref(), invocation.key(), text);
+            let running = Running::new(place.as_deref(), &key, text);
             let mut command = start.command(&shell);
-            command.args(["--noprofile", "--norc", "-c"]).arg(note.script(text)).current_dir(&begin.folder);
+            command.args(["--noprofile", "--norc", "-c"]).arg(note.script(text)).current_dir(&begin);
             let mut variables = variables.clone();
             if let Some(caches) = &caches {
                 let own = caches.variables(&variables, start.has_layers());
@@ -168,8 +252,11 @@ impl BashTool {
             command.env_clear().envs(&variables.0).envs(running.variable());
             let record = Recorder::new(place.clone(), bash.head_bytes + bash.tail_bytes);
             let printed = Printed::new(bash.stdout_bytes, bash.stderr_bytes, record);
-            self.if_cut_short(invocation, &printed, start.remark.as_slice());
-            let live = (Live::new(invocation, bash.stdout_bytes), Live::new(invocation, bash.stderr_bytes));
+            output.set(&printed);
+            if let Some(invocation) = waiting {
+                if_cut_short(bash, invocation, &printed, start.remark.as_slice());
+            }
+            let live = (Live::new(waiting, bash.stdout_bytes), Live::new(waiting, bash.stderr_bytes));
             let ended = process::run(&mut command, limit, &printed, live, &start, &running)
                 .await
                 .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
@@ -181,7 +268,7 @@ impl BashTool {
             start.check(&ended.word)?;
         }
         let noted = note.read().unwrap_or_default();
-        let end = places.stand(noted.strip_suffix('\n').map_or(&begin.folder, |noted| Path::new(noted)));
+        let end = places.stand(noted.strip_suffix('\n').map_or(&*begin, Path::new));
         let streams = printed.streams();
         let blocked = refused::remarks(&ended, (text, places.home()), tried.space.as_deref(), &way.refused());
         let after: Vec<String> = blocked.iter().cloned().chain(end.remark).collect();
@@ -197,22 +284,22 @@ impl BashTool {
                     "output": said.output,
                     "duration_ms": u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
                     "cwd": end.folder.to_string_lossy(),
-                    "moved": end.folder != begin.folder,
+                    "moved": waiting.is_some() && end.folder != begin,
                     "sandbox": start.state,
                     "blocked": blocked,
                 }),
             }),
         }
     }
+}
 
-    /// Whoever ends the run, or the call, still reads what the command has printed so far.
-    fn if_cut_short(&self, invocation: &Invocation, printed: &Printed, before: &[String]) {
-        let (bash, printed, before) = (self.bash.clone(), printed.clone(), before.to_vec());
-        invocation.if_cut_short(move || {
-            let said = report(&bash, &Why::CutShort, &printed.streams(), &before, &[]);
-            ToolOutput { text: said.text, exit_code: None, data: json!({ "output": said.output }) }
-        });
-    }
+/// Whoever ends the run, or the call, still reads what the command has printed so far.
+fn if_cut_short(bash: &Bash, invocation: &Invocation, printed: &Printed, before: &[String]) {
+    let (bash, printed, before) = (bash.clone(), printed.clone(), before.to_vec());
+    invocation.if_cut_short(move || {
+        let said = report(&bash, &Why::CutShort, &printed.streams(), &before, &[]);
+        ToolOutput { text: said.text, exit_code: None, data: json!({ "output": said.output }) }
+    });
 }
 
 /// A command whose folder is gone is not run: it was judged there, and means something else where commands go on.

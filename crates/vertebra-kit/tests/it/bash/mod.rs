@@ -1,5 +1,6 @@
 //! Shell commands: the tool, the policy that judges them, the sandbox that holds them.
 
+mod background;
 mod bubblewrap;
 mod caches;
 mod environment;

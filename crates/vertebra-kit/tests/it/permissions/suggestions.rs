@@ -29,7 +29,7 @@ async fn offered(permissions: Permissions, tool: &str, args: Value) -> Vec<Strin
 
 #[tokio::test]
 async fn the_narrowest_sensible_rule_is_offered() {
-    let cases: [(&str, Value, &[&str]); 45] = [
+    let cases: [(&str, Value, &[&str]); 48] = [
         ("bash", command("cargo test -p a"), &["Bash(cargo test *)"]),
         ("bash", command("cargo test"), &["Bash(cargo test *)"]),
         ("bash", command("npm run test -- -u"), &["Bash(npm run test *)"]),
@@ -49,7 +49,10 @@ async fn the_narrowest_sensible_rule_is_offered() {
         ("bash", command("python3 x.py a"), &["Bash(python3 x.py a)"]),
         ("bash", command("python3 -m timeit pass"), &["Bash(python3 -m timeit pass)"]),
         ("bash", command("node x.js"), &["Bash(node x.js)"]),
-        ("bash", command("npx tsc"), &["Bash(npx tsc)"]),
+        ("bash", command("npx tsc --noEmit"), &["Bash(npx tsc *)"]),
+        ("bash", command("npx prettier --write \"src/*.ts\""), &["Bash(npx prettier *)"]),
+        ("bash", command("npx cowsay moo"), &["Bash(npx cowsay moo)"]),
+        ("bash", command("npx -y tsc"), &["Bash(npx -y tsc)"]),
         ("bash", command("npm exec tsc"), &["Bash(npm exec tsc)"]),
         ("bash", command("docker run alpine id"), &["Bash(docker run alpine id)"]),
         ("bash", command("uv run x.py"), &["Bash(uv run x.py)"]),
