@@ -6,7 +6,7 @@ use std::{
 };
 
 use vertebra_bridge::settings;
-use vertebra_kit::bash::sandbox::{Domain, Network};
+use vertebra_kit::bash::sandbox::{NetworkAccess, Opened};
 
 /// The options of an agent.
 #[derive(clap::Args, Clone, Default)]
@@ -83,9 +83,9 @@ pub(crate) struct PolicyOptions {
     /// Decide what happens when no rule matches a call [default: ask]
     #[arg(long, value_enum, help_heading = "Permissions")]
     pub(crate) mode: Option<ModeChoice>,
-    /// Let commands reach the network: on, off, or only these domains (repeatable)
+    /// Let commands reach the network: on, off, domains, or localhost:PORT (repeatable)
     #[arg(long, value_name = "on|off|DOMAIN", value_delimiter = ',', value_parser = reach, help_heading = "Permissions")]
-    pub(crate) network: Vec<Network>,
+    pub(crate) network: Vec<Opened>,
     /// Let commands write this folder too (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Permissions")]
     pub(crate) add_dir: Vec<PathBuf>,
@@ -124,30 +124,18 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a number and a unit, such as `90s`, `10m`, `1h` or `7d`".to_owned())
 }
 
-/// Parses `on`, `off` or a domain.
-fn reach(text: &str) -> Result<Network, String> {
-    match text {
-        "on" => Ok(Network::On),
-        "off" => Ok(Network::Off),
-        domain => {
-            let domain: Domain =
-                domain.parse().map_err(|error| format!("expected `on`, `off` or a domain: {error}"))?;
-            Ok(Network::Domains([domain].into()))
-        }
-    }
+/// Parses `on`, `off`, a domain or a port of this machine.
+fn reach(text: &str) -> Result<Opened, String> {
+    text.parse().map_err(|error| format!("expected `on`, `off`, a domain or `localhost:PORT`: {error}"))
 }
 
 impl PolicyOptions {
     /// Returns the network that the options choose, if they do.
-    pub(crate) fn network(&self) -> Result<Option<Network>, String> {
-        let (words, domains): (Vec<_>, Vec<_>) =
-            self.network.iter().cloned().partition(|network| matches!(network, Network::On | Network::Off));
-        match (&*words, &*domains) {
-            ([], []) => Ok(None),
-            ([], _) => Ok(domains.into_iter().reduce(Network::and)),
-            ([only], []) => Ok(Some(only.clone())),
-            _ => Err("--network takes either `on`, `off` or domains".to_owned()),
+    pub(crate) fn network(&self) -> Result<Option<NetworkAccess>, String> {
+        if self.network.is_empty() {
+            return Ok(None);
         }
+        NetworkAccess::of(self.network.iter().cloned()).map(Some).map_err(|error| format!("--network: {error}"))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    AboutHooks, InstructionSettings, JournalSettings, LimitSettings, McpSettings, ModelSettings, Network,
+    AboutHooks, InstructionSettings, JournalSettings, LimitSettings, McpSettings, ModelSettings, NetworkAccess,
     PermissionSettings, ProviderSettings, Said, SandboxSettings, Settings, ToolSettings,
 };
 
@@ -107,7 +107,11 @@ impl Join {
     }
 
     /// Returns the upper network, unless the lower one is a fence that does not allow all of it.
-    fn network(&mut self, lower: Option<Said<Network>>, upper: Option<Said<Network>>) -> Option<Said<Network>> {
+    fn network(
+        &mut self,
+        lower: Option<Said<NetworkAccess>>,
+        upper: Option<Said<NetworkAccess>>,
+    ) -> Option<Said<NetworkAccess>> {
         match (lower, upper) {
             (Some(fence), Some(nearer)) if self.fenced && !fence.value.includes(&nearer.value) => {
                 self.overrule("sandbox.network", &fence, &nearer);

@@ -31,7 +31,7 @@ pub use self::{
     schema::{Sheet, duration, json_schema, micros, parse, read},
     tools::check_rule_tool,
 };
-pub use vertebra_kit::bash::sandbox::Network;
+pub use vertebra_kit::bash::sandbox::{Network, NetworkAccess};
 
 /// The largest size of a settings file, in bytes.
 pub const MAX_BYTES: u64 = 256 * 1024;
@@ -118,7 +118,7 @@ pub struct SandboxSettings {
     /// `need`.
     pub need: Option<Said<Need>>,
     /// `network`.
-    pub network: Option<Said<Network>>,
+    pub network: Option<Said<NetworkAccess>>,
     /// `write`: additional folders that commands may write to.
     pub write: Vec<Said<String>>,
     /// `deny_read`: additional paths that commands may not read.

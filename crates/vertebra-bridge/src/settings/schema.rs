@@ -4,11 +4,11 @@ use std::{cell::RefCell, io::Read as _, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use toml::de::DeTable;
-use vertebra_kit::bash::sandbox::Domain;
+use vertebra_kit::bash::sandbox::Opened;
 
 use super::{
     AboutHooks, Driver, Entry, InstructionSettings, JournalSettings, Level, LimitSettings, MAX_BYTES, McpSettings,
-    Mode, ModelSettings, Need, Network, PermissionSettings, ProviderSettings, Said, SandboxSettings, Settings,
+    Mode, ModelSettings, Need, NetworkAccess, PermissionSettings, ProviderSettings, Said, SandboxSettings, Settings,
     SettingsError, Sync, ToolSettings,
     error::Values,
     hook,
@@ -181,16 +181,19 @@ fn sandbox(section: &mut Section<'_>) -> Result<SandboxSettings, SettingsError> 
         network: section.value(
             "network",
             || shape::either([shape::one_of(&["off", "on"]), shape::list(&shape::text("crates.io"))]),
-            |item| match (item.as_str(), item.as_array()) {
-                (Some("off"), _) => Ok(Network::Off),
-                (Some("on"), _) => Ok(Network::On),
-                (_, Some(domains)) => {
-                    let domains = domains.map(|item| item.as_str().unwrap_or_default().parse::<Domain>());
-                    let domains = domains.collect::<Result<_, _>>();
-                    domains.map(Network::Domains).map_err(|error| format!("`network`: {error}"))
-                }
-                _ => Err("`network` must be \"off\", \"on\" or a list of domains: write `network = [\"crates.io\"]`"
-                    .to_owned()),
+            |item| {
+                let wrong = || {
+                    "`network` must be \"off\", \"on\" or a list of domains and ports of this machine: write `network = \
+                     [\"crates.io\", \"localhost:5432\"]`"
+                        .to_owned()
+                };
+                let named = match (item.as_str(), item.as_array()) {
+                    (Some(word @ ("off" | "on")), _) => vec![word.to_owned()],
+                    (_, Some(list)) => list.map(|item| item.as_str().unwrap_or_default().to_owned()).collect(),
+                    _ => return Err(wrong()),
+                };
+                let opened = named.iter().map(|name| name.parse::<Opened>()).collect::<Result<Vec<_>, _>>();
+                opened.and_then(NetworkAccess::of).map_err(|error| format!("`network`: {error}"))
             },
         )?,
         write: section.list("write", "~/.cache/pip")?,

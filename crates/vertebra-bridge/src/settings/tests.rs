@@ -165,7 +165,7 @@ project = true
         assert_eq!(value(settings.limits.steps.as_ref()), Some(40));
         assert_eq!(value(settings.limits.tokens.as_ref()), Some(7));
         assert_eq!(value(settings.sandbox.need.as_ref()), Some(Need::Required));
-        assert_eq!(value(settings.sandbox.network.as_ref()), Some(Network::Off));
+        assert_eq!(value(settings.sandbox.network.as_ref()), Some(NetworkAccess::default()));
         assert_eq!(settings.sandbox.write.len(), 1);
         assert_eq!(settings.permissions.deny.len(), 1);
         assert_eq!(value(settings.instructions.project.as_ref()), Some(false));
@@ -323,7 +323,7 @@ fn one_wrong_value_takes_no_other_value_of_its_section_with_it() {
     let Salvaged { settings, errors } = salvage(text, Level::User, "x");
     assert_eq!(errors.len(), 4, "{errors:?}");
     assert_eq!(settings.sandbox.deny_read.len(), 1);
-    assert_eq!(settings.sandbox.network.map(|said| said.value), Some(Network::Off));
+    assert_eq!(settings.sandbox.network.map(|said| said.value), Some(NetworkAccess::default()));
     assert_eq!(settings.limits.cost_micros.map(|said| said.value), Some(2_000_000));
     assert!(settings.model.driver.is_some());
     let providers: Vec<&String> = settings.model.providers.keys().collect();

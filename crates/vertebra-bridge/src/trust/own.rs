@@ -6,8 +6,8 @@ use vertebra_kit::bash::sandbox::Fixed;
 
 use super::remains::{By, refuses, refusing, unreadable};
 use crate::settings::{
-    AboutHooks, InstructionSettings, JournalSettings, Level, McpSettings, Mode, Need, Network, PermissionSettings,
-    Salvaged, SandboxSettings, Settings, SettingsError, merge, salvage_file,
+    AboutHooks, InstructionSettings, JournalSettings, Level, McpSettings, Mode, Need, NetworkAccess,
+    PermissionSettings, Salvaged, SandboxSettings, Settings, SettingsError, merge, salvage_file,
 };
 
 /// How many errors are reported one by one.
@@ -108,7 +108,7 @@ fn narrowed(level: Settings) -> Settings {
         },
         sandbox: SandboxSettings {
             need: level.sandbox.need.filter(|said| said.value == Need::Required),
-            network: level.sandbox.network.filter(|said| said.value == Network::Off),
+            network: level.sandbox.network.filter(|said| said.value == NetworkAccess::default()),
             ..sandbox
         },
         instructions: InstructionSettings {

@@ -13,7 +13,7 @@ use vertebra_bridge::{
 use vertebra_kit::{
     bash::{
         Outputs, Sandbox,
-        sandbox::{self, Fixed},
+        sandbox::{self, Fixed, NetworkAccess},
     },
     permissions::{Permissions, PermissionsError, RuleTexts},
     redaction::{Redaction, RedactionError},
@@ -41,7 +41,8 @@ pub(super) fn sandbox(settings: &SandboxSettings, fixed: Fixed, closed: Vec<Path
         };
     }
     if let Some(network) = network {
-        sandbox.network = network.value.clone();
+        let NetworkAccess { network, ports } = network.value.clone();
+        (sandbox.network, sandbox.ports) = (network, ports);
     }
     sandbox.write.extend(write.iter().map(|said| said.value.clone().into()));
     sandbox.deny_read.extend(deny_read.iter().map(|said| said.value.clone().into()));

@@ -1,7 +1,7 @@
 //! The slash commands of a chat.
 
 use vertebra::nearest;
-use vertebra_kit::bash::sandbox::{Network, NotADomain};
+use vertebra_kit::bash::sandbox::{NetworkAccess, NotANetwork, Opened};
 
 use crate::view::rows::{BOLD, PLAIN, Row};
 
@@ -33,7 +33,7 @@ pub(super) enum Command {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Sandbox {
     Show,
-    Network(Network),
+    Network(NetworkAccess),
     Write(String),
 }
 
@@ -42,19 +42,15 @@ impl Sandbox {
         let mut words = rest.split_whitespace();
         match (words.next(), words.next()) {
             (None, _) => Ok(Self::Show),
-            (Some("network"), Some("on")) if words.next().is_none() => Ok(Self::Network(Network::On)),
-            (Some("network"), Some("off")) if words.next().is_none() => Ok(Self::Network(Network::Off)),
-            (Some("network"), Some("public")) if words.next().is_none() => Ok(Self::Network(Network::Public)),
             (Some("network"), Some(_)) => {
-                let domains = rest.split([' ', ',']).skip(1).filter(|word| !word.is_empty()).map(str::parse);
-                let domains = domains.collect::<Result<_, NotADomain>>();
-                domains.map(|domains| Self::Network(Network::Domains(domains))).map_err(|error| error.to_string())
+                let named = rest.split([' ', ',']).skip(1).filter(|word| !word.is_empty()).map(str::parse);
+                let named = named.collect::<Result<Vec<Opened>, NotANetwork>>();
+                named.and_then(NetworkAccess::of).map(Self::Network).map_err(|error| error.to_string())
             }
             (Some("write"), Some(_)) => Ok(Self::Write(rest["write".len()..].trim().to_owned())),
-            _ => {
-                Err("/sandbox takes `network on`, `network off`, `network public`, `network DOMAIN…` or `write FOLDER`"
-                    .to_owned())
-            }
+            _ => Err("/sandbox takes `network on`, `network off`, `network public`, `network DOMAIN…`, `network \
+                     localhost:PORT` or `write FOLDER`"
+                .to_owned()),
         }
     }
 }
@@ -135,6 +131,8 @@ pub(super) fn help() -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
+    use vertebra_kit::bash::sandbox::Network;
+
     use super::*;
 
     #[test]
@@ -152,11 +150,14 @@ mod tests {
             other => panic!("{typed}: {other:?}"),
         };
         assert_eq!(sandbox("/sandbox"), Sandbox::Show);
-        assert_eq!(sandbox("/sandbox network on"), Sandbox::Network(Network::On));
+        let access = |network, ports: &[u16]| {
+            Sandbox::Network(NetworkAccess { network, ports: ports.iter().copied().collect() })
+        };
+        assert_eq!(sandbox("/sandbox network on"), access(Network::On, &[]));
         let domains = ["crates.io", "example.org"].map(|domain| domain.parse().expect("a domain"));
         assert_eq!(
-            sandbox("/sandbox network crates.io, example.org"),
-            Sandbox::Network(Network::Domains(domains.into()))
+            sandbox("/sandbox network crates.io, example.org localhost:5432"),
+            access(Network::Domains(domains.into()), &[5432])
         );
         assert_eq!(sandbox("/sandbox write ../my files"), Sandbox::Write("../my files".to_owned()));
         assert!(wrong("/sandbox network https://crates.io").contains("is not a domain"));

@@ -81,6 +81,7 @@ pub(crate) async fn run(mut options: Options) -> anyhow::Result<ExitCode> {
             Some(past) => {
                 let session = past.resume(&assembled.agent).await?;
                 past.recap(&session, &mut desk);
+                Past::granted(&session, &assembled.lift, &mut desk);
                 session
             }
             None => assembled.agent.session().await,

@@ -126,7 +126,7 @@ impl Desk {
                 Canvas::Terminal => {
                     Here::AtDesk(Inline::new(into, rules.clone(), lift.clone(), colour, inbox.is_some()))
                 }
-                Canvas::Dumb => Here::at_terminal(rules, nobody),
+                Canvas::Dumb => Here::at_terminal(rules, lift, nobody),
                 Canvas::Pipe => Here::Nobody(nobody),
             };
             Some(Person { inbox, here })

@@ -2,7 +2,10 @@
 
 use vertebra::{Approval, Approver, Decision};
 use vertebra_journal::Inbox;
-use vertebra_kit::permissions::{Rules, TerminalApprover};
+use vertebra_kit::{
+    bash::Lift,
+    permissions::{Rules, TerminalApprover},
+};
 
 use crate::{terminal::Inline, view::Unapproved};
 
@@ -38,9 +41,9 @@ pub(super) struct Nobody {
 }
 
 impl Here {
-    pub(super) fn at_terminal(rules: &Rules, nobody: Nobody) -> Self {
+    pub(super) fn at_terminal(rules: &Rules, lift: &Lift, nobody: Nobody) -> Self {
         match TerminalApprover::open() {
-            Ok(terminal) => Self::AtTerminal(terminal.colour(false).learning(rules.clone())),
+            Ok(terminal) => Self::AtTerminal(terminal.colour(false).learning(rules.clone()).lifting(lift.clone())),
             Err(_) => Self::Nobody(nobody),
         }
     }

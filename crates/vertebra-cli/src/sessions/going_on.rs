@@ -130,7 +130,8 @@ async fn open(
     }
     past.prepare(&mut going.agent);
     past.end_survivors()?;
-    let (desk, assembled) = Desk::open(&going.agent, &going.show).await?;
+    let (mut desk, assembled) = Desk::open(&going.agent, &going.show).await?;
     let session = begin(&assembled).await?;
+    Past::granted(&session, &assembled.lift, &mut desk);
     Ok((desk, session))
 }

@@ -1,6 +1,7 @@
 //! What a session was about, for the user who continues it: the last exchanges, and what was left to do.
 
 use vertebra::{RunStatus, Session};
+use vertebra_kit::bash::Lift;
 
 use super::{
     Past,
@@ -37,6 +38,15 @@ impl Past {
     /// Shows the last exchanges on a terminal, and says everywhere what is continued.
     pub(crate) fn recap(&self, session: &Session, desk: &mut Desk) {
         self.left(session, desk);
+    }
+
+    /// Says what the session was granted before, and still holds.
+    pub(crate) fn granted(session: &Session, lift: &Lift, desk: &mut Desk) {
+        if let Some(granted) = lift.granted(session.id()) {
+            desk.note(&format!(
+                "still granted to commands in this session: {granted}; change it with /sandbox in a chat"
+            ));
+        }
     }
 
     /// The same. Returns what was left to do.

@@ -8,8 +8,8 @@ use tokio::{
 };
 use vertebra::{Approval, Approver, Decision};
 use vertebra_kit::{
-    bash::{Lift, sandbox::Network},
-    permissions::{NotTaken, Question, Reply, Rules},
+    bash::Lift,
+    permissions::{Choice, NotTaken, Question, Reply, Rules},
 };
 
 use super::{
@@ -47,7 +47,6 @@ pub(crate) struct Inline {
 /// A question and the channel for its answer.
 pub(crate) struct Asked {
     question: Question,
-    network: NetworkOffer,
     answer: oneshot::Sender<Decision>,
     may_wait: bool,
 }
@@ -65,15 +64,6 @@ impl Asked {
     }
 }
 
-/// The network that a question offers to open.
-struct NetworkOffer {
-    lift: Lift,
-    /// Whether the command would run without network.
-    once: bool,
-    /// What the session could be granted.
-    session: Option<Network>,
-}
-
 impl Inline {
     /// Sends questions through this channel. An "always" answer adds to these rules.
     pub(crate) fn new(desk: mpsc::Sender<Asked>, rules: Rules, lift: Lift, colour: bool, may_wait: bool) -> Self {
@@ -85,10 +75,9 @@ impl Approver for Inline {
     async fn decide(&self, approval: &Approval) -> Decision {
         let gone = || Decision::Deny { reason: "the terminal was closed".to_owned() };
         let (answer, decided) = oneshot::channel();
-        let question = Question::about(approval, Some(&self.rules)).await.colour(self.colour);
-        let lift = self.lift.clone();
-        let network = NetworkOffer { once: lift.lacks_network(approval), session: lift.offered(approval), lift };
-        match self.desk.send(Asked { question, network, answer, may_wait: self.may_wait }).await {
+        let question = Question::about(approval, Some(&self.rules)).await;
+        let question = question.lifting(Some(&self.lift)).colour(self.colour);
+        match self.desk.send(Asked { question, answer, may_wait: self.may_wait }).await {
             Ok(()) => decided.await.unwrap_or_else(|_| gone()),
             Err(_) => gone(),
         }
@@ -98,7 +87,6 @@ impl Approver for Inline {
 /// A question on the screen.
 pub(crate) struct Asking {
     question: Question,
-    network: NetworkOffer,
     answer: oneshot::Sender<Decision>,
     stage: Stage,
     /// When keys start to count as answers.
@@ -139,12 +127,12 @@ pub(crate) enum Step {
 impl Asking {
     /// Shows the question.
     pub(crate) fn begin(asked: Asked, colour: bool, surface: &mut dyn Surface) -> Self {
-        let Asked { question, network, answer, may_wait } = asked;
+        let Asked { question, answer, may_wait } = asked;
         let question = question.columns(surface.width());
         let mut unseen = VecDeque::from(question.pages(page(surface)));
         surface.write(&unseen.pop_front().unwrap_or_default());
         let answers_from = Instant::now() + QUIET;
-        Self { question, network, answer, stage: Stage::Key, answers_from, colour, may_wait, complaint: None, unseen }
+        Self { question, answer, stage: Stage::Key, answers_from, colour, may_wait, complaint: None, unseen }
     }
 
     /// Returns whether keys count as answers.
@@ -223,20 +211,10 @@ impl Asking {
                 // A key that is held down does not answer what it has just brought onto the screen.
                 self.answers_from = Instant::now() + QUIET;
             }
-            ('y' | 'e' | 'r' | '+' | '*', _) | (_, Some(_)) if !self.unseen.is_empty() => {
+            ('y' | 'e' | 'r', _) | (_, Some(_)) if !self.unseen.is_empty() => {
                 self.complaint = Some("view the rest first: press v".to_owned());
             }
             ('y', _) => return self.reply(Reply::Yes, surface).await,
-            // No letters: words that people begin to type must not open anything.
-            ('+', _) if self.network.once => {
-                let args = Lift::with_network(&self.question.approval().args);
-                return self.reply_as(Reply::Edit { args }, "yes, with network", surface).await;
-            }
-            ('*', _) if let Some(network) = self.network.session.clone() => {
-                let session = self.question.approval().at.run.session_id.clone();
-                self.network.lift.grant_network(&session, network);
-                return self.reply_as(Reply::Yes, "yes, with network in this session", surface).await;
-            }
             ('n', _) => self.stage = Stage::Why(Editor::default()),
             ('e', _) => self.stage = Stage::Edit(Editor::of(written(&self.question))),
             ('r', _) if self.question.offered().is_some() => {
@@ -265,7 +243,7 @@ impl Asking {
         Step::PutOff
     }
 
-    async fn reply(self, reply: Reply, surface: &mut dyn Surface) -> Step {
+    async fn reply(mut self, reply: Reply, surface: &mut dyn Surface) -> Step {
         let words = match &reply {
             Reply::Yes => "yes".to_owned(),
             Reply::No { why } if why.is_empty() => "no".to_owned(),
@@ -274,14 +252,12 @@ impl Asking {
             Reply::Always { rule } => format!("yes, always in this session: {}", self.rules(rule.as_deref())),
             Reply::ForGood { rule } => format!("yes, from now on: {}", self.rules(rule.as_deref())),
             Reply::AllEdits => "yes, and all edits in this session".to_owned(),
+            Reply::WithNetwork => "yes, with network".to_owned(),
+            Reply::Grant { granted } => format!("yes, in this session: {granted}"),
         };
-        self.reply_as(reply, &words, surface).await
-    }
-
-    async fn reply_as(mut self, reply: Reply, words: &str, surface: &mut dyn Surface) -> Step {
         match self.question.decide(reply).await {
             Ok(decision) => {
-                close(surface, self.colour, words);
+                close(surface, self.colour, &words);
                 // If the question was withdrawn, the answer has no effect.
                 let _ = self.answer.send(decision);
                 Step::Answered
@@ -345,13 +321,15 @@ impl Asking {
         let first = if self.question.offered().is_some() { key(first, "r", "edit the rule") } else { first };
         let first = if self.may_wait { key(first, "l", "later") } else { first };
         let mut rows = vec![first.with(DIM, "esc to stop")];
-        let with_network = Row::default().with(DIM, "runs without network   ");
-        if self.network.once {
-            rows.push(key(key(with_network, "+", "yes, with network"), "*", "yes, with network in this session"));
-        } else if let Some(network) = &self.network.session {
-            rows.push(key(Row::default(), "*", &format!("yes, in this session, for all commands: network {network}")));
+        let (opens, others): (Vec<_>, Vec<_>) =
+            self.question.choices().into_iter().partition(|choice| matches!(choice.key, '+' | '*'));
+        if !opens.is_empty() {
+            let why = if self.question.lacks_network() { "runs without network   " } else { "" };
+            let row = Row::default().with(DIM, why);
+            let offer = |row, choice: &Choice| key(row, &choice.key.to_string(), &format!("yes, {}", choice.label));
+            rows.push(opens.iter().fold(row, offer));
         }
-        for choice in self.question.choices() {
+        for choice in others {
             let row = Row::default().with(BOLD, choice.key.to_string()).with(PLAIN, format!(" {}", choice.label));
             rows.push(match choice.rules {
                 Some(rules) => row.with(PLAIN, ": ").with(BOLD, rules),

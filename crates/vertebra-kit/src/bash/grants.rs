@@ -7,10 +7,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use super::sandbox::Network;
 
+/// The metadata under which a session keeps what it was granted, so that it holds when the session is resumed.
+pub(super) const GRANTED: &str = "bash/granted";
+
 /// More rights than the sandbox gives.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Granted {
     /// How far commands reach through the network.
     pub network: Network,
@@ -39,8 +46,7 @@ impl Granted {
     #[must_use]
     pub fn beyond(&self, held: &Self) -> Self {
         let network = if held.network.includes(&self.network) { Network::Off } else { self.network.clone() };
-        // Whoever has the network of this machine has its ports too.
-        let ports = |port: &&u16| held.network != Network::On && !held.ports.contains(port);
+        let ports = |port: &&u16| !held.ports.contains(port);
         let write = |path: &&PathBuf| !held.write.iter().any(|held| path.starts_with(held));
         Self {
             network,
@@ -57,7 +63,7 @@ impl fmt::Display for Granted {
             Network::Off => Vec::new(),
             Network::Domains(_) => vec![format!("network access to {}", self.network)],
             Network::Public => vec!["network access to all public hosts".to_owned()],
-            Network::On => vec!["the network of this machine".to_owned()],
+            Network::On => vec!["network access to all hosts, private ones included".to_owned()],
         };
         parts.extend(self.ports.iter().map(|port| format!("port {port} of this machine")));
         parts.extend(self.write.iter().map(|path| format!("changes of {}", path.display())));
@@ -71,26 +77,30 @@ impl fmt::Display for Granted {
 
 /// A handle to what people granted to sessions. A clone is another handle to the same.
 ///
-/// Nothing of it is stored: a grant ends with the session or the program.
+/// The tool tells with each result what its session was granted, and a hook keeps it in the state of the session. So a
+/// session that is resumed or replayed has the same grants, and its subagents share them.
 #[derive(Debug, Clone, Default)]
 pub struct Grants(Arc<Mutex<HashMap<String, Session>>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 struct Session {
     /// The network in place of the one in the settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
     network: Option<Network>,
     granted: Granted,
 }
 
 impl Grants {
     /// Returns what the commands of a session may do, if this is what all commands may do.
-    pub(super) fn held(&self, session: &str, network: &Network) -> Granted {
-        let sessions = self.sessions();
-        let Some(session) = sessions.get(session) else {
-            return Granted { network: network.clone(), ..Granted::default() };
-        };
-        let network = session.network.as_ref().unwrap_or(network).clone();
-        Granted { network, ..Granted::default() }.and(session.granted.clone())
+    pub(super) fn held(&self, session: &str, all: Granted) -> Granted {
+        match self.sessions().get(session) {
+            None => all,
+            Some(Session { network: None, granted }) => all.and(granted.clone()),
+            Some(Session { network: Some(network), granted }) => {
+                Granted { network: network.clone(), ports: BTreeSet::new(), ..all }.and(granted.clone())
+            }
+        }
     }
 
     /// Grants more to a session.
@@ -112,6 +122,28 @@ impl Grants {
     /// Takes back what a session was granted.
     pub fn clear(&self, session: &str) {
         self.sessions().remove(session);
+    }
+
+    /// Returns what a session was granted besides, in words, if it was granted anything.
+    pub(super) fn told(&self, session: &str) -> Option<String> {
+        let sessions = self.sessions();
+        let Session { network, granted } = sessions.get(session)?;
+        let all = Granted { network: network.clone().unwrap_or_default(), ..Granted::default() }.and(granted.clone());
+        (!all.is_empty()).then(|| all.to_string())
+    }
+
+    /// Returns what the record of a session keeps, if the session was granted anything.
+    pub(super) fn noted(&self, session: &str) -> Option<Value> {
+        serde_json::to_value(self.sessions().get(session)?).ok()
+    }
+
+    /// Takes what was recorded, unless more is known about the session. Paths that may not be granted any more are left out.
+    pub(super) fn restore(&self, session: &str, noted: &Value, may_be_written: impl Fn(&PathBuf) -> bool) {
+        let mut sessions = self.sessions();
+        if let (false, Ok(mut noted)) = (sessions.contains_key(session), Session::deserialize(noted)) {
+            noted.granted.write.retain(may_be_written);
+            sessions.insert(session.to_owned(), noted);
+        }
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<String, Session>> {
@@ -146,12 +178,31 @@ mod tests {
         let grants = Grants::default();
         grants.add("a", Granted { ports: [1].into(), ..Granted::default() });
         grants.add("a", Granted { network: Network::Public, ..Granted::default() });
-        let held = |session| grants.held(session, &Network::Off);
+        let held = |session| grants.held(session, Granted::default());
+        let on = || Granted { network: Network::On, ports: [5].into(), ..Granted::default() };
         assert_eq!(held("a"), Granted { network: Network::Public, ports: [1].into(), write: [].into() });
         assert!(held("b").is_empty());
         grants.set_network("a", Network::Off);
-        assert!(grants.held("a", &Network::On).is_empty(), "less than in the settings");
+        assert!(grants.held("a", on()).is_empty(), "less than in the settings");
         grants.clear("a");
-        assert_eq!(grants.held("a", &Network::On).network, Network::On);
+        assert_eq!(grants.held("a", on()), on());
+    }
+
+    #[test]
+    fn what_was_granted_is_recorded_and_restored() {
+        let grants = Grants::default();
+        let domain = || Network::Domains(["crates.io".parse().expect("a domain")].into());
+        grants.set_network("a", domain());
+        grants.add("a", Granted { ports: [1].into(), write: ["/a".into(), "/b".into()].into(), ..Granted::default() });
+        let noted = grants.noted("a").expect("something");
+        let later = Grants::default();
+        later.restore("a", &noted, |path| path.ends_with("a"));
+        let expected = Granted { network: domain(), ports: [1].into(), write: ["/a".into()].into() };
+        assert_eq!(later.held("a", Granted::default()), expected);
+        later.set_network("a", Network::Off);
+        later.restore("a", &noted, |_| true);
+        assert_eq!(later.held("a", Granted::default()).network, Network::Off, "what is known counts");
+        later.restore("b", &serde_json::json!({ "network": 5 }), |_| true);
+        assert_eq!((later.noted("b"), later.told("b")), (None, None), "what is no record is none");
     }
 }

@@ -5,14 +5,14 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vertebra::{Approval, Args};
 
 use super::{
     Bash, TOOL,
     grants::Granted,
     needs::{Needs, may_be_granted},
-    sandbox::{Need, Network, expanded, resolved},
+    sandbox::{Need, Network, NetworkAccess, Sandbox, expanded, resolved},
 };
 
 /// A handle to the rights of commands. Get it from [`Bash::lift`] before the tool is installed.
@@ -29,28 +29,32 @@ impl Bash {
 impl Lift {
     /// Returns whether a call would run without network although a person could grant it.
     pub fn lacks_network(&self, approval: &Approval) -> bool {
-        self.wanted(approval).is_some_and(|network| network == Network::Off)
+        self.wanted(approval).is_some_and(|wanted| wanted.is_empty())
             && self.network(&approval.at.run.session_id) == Network::Off
     }
 
-    /// Returns the network that a person could grant to the session of a call: what the call asks for, or all public hosts.
-    pub fn offered(&self, approval: &Approval) -> Option<Network> {
-        let wanted = self.wanted(approval)?;
-        let offered = if wanted == Network::Off { Network::Public } else { wanted };
-        (!self.network(&approval.at.run.session_id).includes(&offered)).then_some(offered)
+    /// Returns what a person could grant to the session of a call: the network and the ports that the call asks for, or all
+    /// public hosts if it asks for none.
+    pub fn offered(&self, approval: &Approval) -> Option<Granted> {
+        let mut offered = self.wanted(approval)?;
+        if offered.is_empty() {
+            offered.network = Network::Public;
+        }
+        let missing = offered.beyond(&self.0.held(&approval.at.run.session_id));
+        (!missing.is_empty()).then_some(missing)
     }
 
-    /// The network that a call asks for. Nothing if no person can grant any.
-    fn wanted(&self, approval: &Approval) -> Option<Network> {
+    /// The network and the ports that a call asks for. Nothing if no person can grant any.
+    fn wanted(&self, approval: &Approval) -> Option<Granted> {
         let sandbox = &self.0.sandbox;
         if &*approval.tool != TOOL || sandbox.need == Need::Off || sandbox.fixed.network {
             return None;
         }
         let needs = approval.args.get("needs").cloned().unwrap_or_default();
         if needs.is_null() {
-            return Some(Network::Off);
+            return Some(Granted::default());
         }
-        serde_json::from_value::<Needs>(needs).ok()?.network().ok()
+        serde_json::from_value::<Needs>(needs).ok()?.outside()
     }
 
     /// Returns the arguments of a call with a wish for network.
@@ -70,18 +74,34 @@ impl Lift {
         self.0.held(session).network
     }
 
-    /// Sets how far they reach. The error says why they cannot.
-    pub fn set_network(&self, session: &str, network: Network) -> Result<(), String> {
-        if self.0.sandbox.fixed.network && !self.0.sandbox.network.includes(&network) {
+    /// Sets how far they reach, and to which ports of this machine. The error says why they cannot.
+    pub fn set_network(&self, session: &str, access: NetworkAccess) -> Result<(), String> {
+        let Sandbox { fixed, network, ports, .. } = &self.0.sandbox;
+        let most = NetworkAccess { network: network.clone(), ports: ports.clone() };
+        if fixed.network && !most.includes(&access) {
             return Err("the settings of this machine fix the network for everyone".to_owned());
         }
+        let NetworkAccess { network, ports } = access;
         self.0.grants.set_network(session, network);
+        self.0.grants.add(session, Granted { ports, ..Granted::default() });
         Ok(())
     }
 
-    /// Lets the commands of a session reach further.
-    pub fn grant_network(&self, session: &str, network: Network) {
-        self.0.grants.add(session, Granted { network, ..Granted::default() });
+    /// Grants more to the commands of a session, as [`offered`](Self::offered) to a person.
+    pub fn grant(&self, session: &str, more: Granted) {
+        self.0.grants.add(session, more);
+    }
+
+    /// Returns what a session was granted besides what all commands may do, in words. Nothing if it was granted nothing.
+    pub fn granted(&self, session: &str) -> Option<String> {
+        self.0.grants.told(session)
+    }
+
+    /// Takes up what a session was granted before it was resumed.
+    pub(super) fn restore(&self, session: &str, noted: &Value) {
+        let (variables, folder) = (self.0.environment.variables(), self.0.folder.clone().unwrap_or_default());
+        let may = |path: &PathBuf| may_be_granted(&self.0, path, &folder, &variables).is_ok();
+        self.0.grants.restore(session, noted, may);
     }
 
     /// Lets the commands of a session change a protected path, or what is in a folder outside. Returns the whole path. The
@@ -115,7 +135,7 @@ impl Lift {
             Network::Off => "off, but for a loopback interface of the session".to_owned(),
             Network::Domains(_) => format!("{} (HTTP and HTTPS)", held.network),
             Network::Public => "all public hosts (HTTP and HTTPS)".to_owned(),
-            Network::On => "on: as far as this machine reaches".to_owned(),
+            Network::On => "on: all hosts, private ones included (not the ports of this machine)".to_owned(),
         };
         let mut lines = vec![("network", network), ("writes", write.join(", "))];
         if !held.ports.is_empty() {

@@ -19,6 +19,7 @@ mod capture;
 mod environment;
 mod folders;
 mod grants;
+mod hidden;
 mod lift;
 mod live;
 mod needs;
@@ -43,7 +44,7 @@ use std::{
     time::Duration,
 };
 
-use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _, Reach, SessionEnd};
+use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _, Reach, SessionEnd, SessionStart};
 
 use background::{Background, BackgroundTool};
 pub use environment::{Environment, PASSED, VARIABLES};
@@ -167,7 +168,16 @@ impl Capability for Bash {
         if self.judged {
             self.policy().install(kit);
         }
-        kit.add_hook(AfterToolUse.tool(TOOL), place::Remember).named("bash/cwd");
+        let lift = self.lift();
+        kit.add_hook(AfterToolUse.tool(TOOL), place::Remember(lift.clone())).named("bash/cwd");
+        kit.watch(SessionStart, async move |cx| {
+            if let Some(noted) = cx.state().metadata().get(grants::GRANTED) {
+                lift.restore(&cx.at.run.session_id, noted);
+            }
+            Ok(())
+        })
+        .named("bash/granted")
+        .reach(Reach::Own);
         if let Some(outputs) = self.outputs.clone().filter(|outputs| !outputs.keep) {
             kit.watch(SessionEnd, async move |cx| Ok(outputs.forget(&cx.at.run.session_id)?))
                 .named("bash/outputs")

@@ -10,7 +10,7 @@ use super::{
     Bash,
     environment::Variables,
     grants::Granted,
-    sandbox::{Need, Network, expanded, resolved},
+    sandbox::{Need, Network, Sandbox, expanded, resolved},
 };
 use crate::protected::is_policy;
 
@@ -71,8 +71,14 @@ impl Needs {
         Ok(Wanted { all, question: Some(format!("the command asks for {missing}: {why}")) })
     }
 
+    /// The network and the ports that are asked for.
+    pub(super) fn outside(&self) -> Option<Granted> {
+        let (network, ports) = (self.network().ok()?, self.ports.iter().copied().filter(|port| *port != 0).collect());
+        Some(Granted { network, ports, ..Granted::default() })
+    }
+
     /// The network that is asked for.
-    pub(super) fn network(&self) -> Result<Network, ToolError> {
+    fn network(&self) -> Result<Network, ToolError> {
         let domains = self.domains.iter().map(|domain| domain.parse()).collect::<Result<_, _>>();
         let domains = domains.map_err(|error| ToolError::new(format!("`domains` in `needs`: {error}")))?;
         Ok(match (self.network, self.domains.is_empty()) {
@@ -151,7 +157,17 @@ pub(super) fn may_be_granted(
 impl Bash {
     /// What all commands of a session may do without a question.
     pub(super) fn held(&self, session: &str) -> Granted {
-        self.grants.held(session, &self.sandbox.network)
+        let Sandbox { network, ports, fixed, .. } = &self.sandbox;
+        let all = Granted { network: network.clone(), ports: ports.clone(), ..Granted::default() };
+        let mut held = self.grants.held(session, all.clone());
+        // What a session was granted before may be fixed by now.
+        if fixed.network && !(all.network.includes(&held.network) && held.ports.is_subset(&all.ports)) {
+            held = Granted { write: held.write, ..all };
+        }
+        if fixed.write {
+            held.write.clear();
+        }
+        held
     }
 
     /// Whether a path lies in a folder that commands may write anyway.

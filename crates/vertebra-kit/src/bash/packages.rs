@@ -38,11 +38,12 @@ const fn manager(name: &'static str, variable: &'static str, usual: &'static str
 const MANAGERS: &[Manager] = &[
     Manager { parts: &["registry", "git"], ..manager("cargo", "CARGO_HOME", ".cargo") },
     manager("npm", "npm_config_cache", ".npm"),
-    manager("node-gyp", "npm_config_devdir", "cache:node-gyp"),
+    // npm warns about variables of others that begin like its own.
+    manager("node-gyp", "npm_package_config_node_gyp_devdir", "cache:node-gyp"),
     manager("yarn", "YARN_CACHE_FOLDER", "cache:yarn"),
     manager("yarn-berry", "YARN_GLOBAL_FOLDER", ".yarn/berry"),
-    manager("pnpm", "npm_config_store_dir", ".local/share/pnpm/store"),
-    manager("pnpm-cache", "npm_config_cache_dir", "cache:pnpm"),
+    Manager { parts: &["store"], ..manager("pnpm", "PNPM_HOME", ".local/share/pnpm") },
+    manager("pnpm-cache", "pnpm_config_cache_dir", "cache:pnpm"),
     manager("bun", "BUN_INSTALL_CACHE_DIR", ".bun/install/cache"),
     manager("deno", "DENO_DIR", "cache:deno"),
     manager("pip", "PIP_CACHE_DIR", "cache:pip"),

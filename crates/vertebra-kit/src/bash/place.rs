@@ -10,8 +10,9 @@ use tempfile::NamedTempFile;
 use vertebra::{AfterToolUse, AgentState, Answer, Hook, ToolCx, ToolUsedCx, proceed};
 
 use super::{
-    TOOL,
+    Lift, TOOL,
     folders::{FolderError, Folders, Opened},
+    grants::GRANTED,
     sandbox::{Folder, Use},
 };
 
@@ -149,8 +150,8 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Keeps the folder for the next call of the agent.
-pub(super) struct Remember;
+/// Keeps the folder for the next call of the agent, and what the session was granted.
+pub(super) struct Remember(pub(super) Lift);
 
 impl Hook<AfterToolUse> for Remember {
     async fn run(&self, cx: &mut ToolUsedCx<'_>) -> Answer<AfterToolUse> {
@@ -159,6 +160,12 @@ impl Hook<AfterToolUse> for Remember {
             && let Some(cwd) = data["cwd"].as_str().map(str::to_owned)
         {
             cx.state_mut().metadata_mut().set(CWD, cwd);
+        }
+        let granted = cx.result.data["granted"].clone();
+        if !granted.is_null() && cx.state().metadata().get(GRANTED) != Some(&granted) {
+            // In a replay this is where it is known from.
+            self.0.restore(&cx.at.run.session_id, &granted);
+            cx.state_mut().metadata_mut().set(GRANTED, granted);
         }
         proceed()
     }

@@ -21,6 +21,7 @@ pub(super) fn remarks(
     (command, folder): (&str, &Path),
     no_private_network: Option<&str>,
     by_proxy: &[String],
+    hidden: impl FnOnce() -> Vec<String>,
 ) -> Vec<String> {
     let failed = match &ended.how {
         How::Exited(status) => !status.success(),
@@ -41,8 +42,8 @@ pub(super) fn remarks(
             .then(|| format!("the sandbox blocked network access to {address}; ask for `network` in `needs`")),
         Refusal::Port(port) => (failed && listens_here(*port)).then(|| {
             format!(
-                "the sandbox blocked port {port} of this machine: commands have a loopback interface of their own, on \
-                 which nothing listens on that port; ask for `ports` in `needs`"
+                "the sandbox blocked port {port} of this machine: commands reach its services only if a person names \
+                 the port; ask for `ports` in `needs`"
             )
         }),
         Refusal::Socket => {
@@ -73,7 +74,8 @@ pub(super) fn remarks(
         )),
         Refusal::Call(name) => failed.then(|| format!("the sandbox blocked the system call `{name}`")),
     });
-    for remark in said {
+    let hidden = if may_have_failed { hidden() } else { Vec::new() };
+    for remark in said.chain(hidden) {
         if !remarks.contains(&remark) {
             remarks.push(remark);
         }

@@ -1,5 +1,5 @@
 //! The network that one command gets: a private one, with a proxy and forwarded ports if people granted some, or that of
-//! this machine.
+//! this machine, as far as the supervisor lets connections pass.
 
 use std::{ffi::OsString, sync::Arc};
 
@@ -60,19 +60,16 @@ impl Network {
         Ok(opened)
     }
 
-    /// What is left where there is no private network: the network is closed, or that of this machine.
+    /// What is left where there is no private network: the network is closed, or that of this machine. The supervisor knows
+    /// addresses and ports, but no names.
     fn without(self, granted: &Granted, why: &str) -> Result<Self, ToolError> {
+        let Reached::Domains(_) = granted.network else { return Ok(self) };
         let because = if why.is_empty() { String::new() } else { format!(" ({why})") };
-        let cannot = |what: &str| {
-            let text =
-                format!("{what} takes a network namespace, and there is none{because}; the network can be on or off");
-            Err(ToolError::new(text))
-        };
-        match &granted.network {
-            Reached::Domains(_) => cannot("a list of domains"),
-            _ if !granted.ports.is_empty() && granted.network == Reached::Off => cannot("a port of this machine"),
-            _ => Ok(self),
-        }
+        let text = format!(
+            "a list of domains takes a network namespace, and there is none{because}; the network can be on, off, or all \
+             public hosts (`network` in `needs`)"
+        );
+        Err(ToolError::new(text))
     }
 
     /// The variables by which package managers find the way out, or give up at once if there is none.

@@ -17,6 +17,8 @@ use super::{
     capture::Printed,
     environment::Variables,
     folders::Folders,
+    grants::Granted,
+    hidden::Hidden,
     live::Live,
     needs::{Needs, Wanted},
     outputs::Recorder,
@@ -27,7 +29,7 @@ use super::{
     report::{Why, report},
     rights::Network as Way,
     running::Running,
-    sandbox::{Need, Network, Networks, Rights, Tried, Use},
+    sandbox::{Need, Networks, Rights, Tried, Use},
 };
 use crate::denied::DeniedReads;
 
@@ -181,7 +183,8 @@ impl BashTool {
             text: input.command,
             key: invocation.key().to_owned(),
             variables,
-            network: granted.network,
+            session: session.clone(),
+            granted,
             inside,
             denied,
             caches,
@@ -209,8 +212,9 @@ struct Prepared {
     bash: Bash,
     text: String,
     key: String,
+    session: Arc<str>,
     variables: Variables,
-    network: Network,
+    granted: Granted,
     /// Protected paths in the folder that a person has allowed to change.
     inside: Vec<PathBuf>,
     denied: DeniedReads,
@@ -229,12 +233,13 @@ struct Prepared {
 impl Prepared {
     /// Runs it. A call that waits for it is told what it prints.
     async fn run(self, waiting: Option<&Invocation>, output: &Output) -> Result<ToolOutput, ToolError> {
-        let Self { bash, text, key, variables, network, inside, denied, caches, places, shell, .. } = self;
+        let Self { bash, text, key, session, variables, granted, inside, denied, caches, places, shell, .. } = self;
         let Self { note, begin, limit, place, way, mut tried, .. } = self;
         let (bash, text) = (&bash, &*text);
         let rights = Rights {
             denied: &denied,
-            network: &network,
+            network: &granted.network,
+            ports: &granted.ports,
             private: way.private.as_deref(),
             allowed: &inside,
             layers: caches.as_ref().map(|caches| &caches.layers),
@@ -270,7 +275,14 @@ impl Prepared {
         let noted = note.read().unwrap_or_default();
         let end = places.stand(noted.strip_suffix('\n').map_or(&*begin, Path::new));
         let streams = printed.streams();
-        let blocked = refused::remarks(&ended, (text, places.home()), tried.space.as_deref(), &way.refused());
+        let hidden = || {
+            let shown = [&streams.stdout, &streams.stderr].map(|stream| stream.shown(bash.head_bytes, bash.tail_bytes));
+            let all = if start.is_held() { Hidden::all(bash, &denied, places.home(), &variables) } else { Vec::new() };
+            let texts = [text, &*shown[0].text, &*shown[1].text];
+            all.iter().filter_map(|hidden| hidden.remark(places.home(), &texts)).collect()
+        };
+        let about = (text, places.home());
+        let blocked = refused::remarks(&ended, about, tried.space.as_deref(), &way.refused(), hidden);
         let after: Vec<String> = blocked.iter().cloned().chain(end.remark).collect();
         let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
         match ended.how {
@@ -287,6 +299,7 @@ impl Prepared {
                     "moved": waiting.is_some() && end.folder != begin,
                     "sandbox": start.state,
                     "blocked": blocked,
+                    "granted": bash.grants.noted(&session),
                 }),
             }),
         }

@@ -278,7 +278,7 @@ fn a_question_says_that_a_command_runs_without_network_and_offers_it_once_or_for
         ("without", "y", "└ yes"),
         ("once", "+", "└ yes, with network"),
         ("again", "y", "└ yes"),
-        ("session", "*", "└ yes, with network in this session"),
+        ("session", "*", "└ yes, in this session: network access to all public hosts"),
     ] {
         person.waits_for(&format!("> {file}"));
         person.is_asked();

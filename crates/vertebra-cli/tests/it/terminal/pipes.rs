@@ -154,3 +154,31 @@ fn a_dumb_terminal_gets_lines_and_asks_by_lines() {
     assert!(!person.bytes().contains('\x1b'), "{:?}", person.bytes());
     insta::assert_snapshot!("dumb", place.anywhere(&person.sees()));
 }
+
+#[test]
+fn a_dumb_terminal_offers_the_network_once_and_for_the_session() {
+    let place = Place::new();
+    let look = |file: &str| bash(&format!("echo ${{HTTPS_PROXY-none}} > {file}"));
+    let turns = [look("without"), look("once"), look("again"), look("session"), look("later"), say("All done.")];
+    let mut command = place.command("run", &turns, &["look"]);
+    command.env("TERM", "dumb");
+    let mut person = Person::sit(&command);
+    for (file, key) in [("without", "y"), ("once", "+"), ("again", "y"), ("session", "*")] {
+        person.waits_for(&format!("> {file}"));
+        person.waits_for("runs without network");
+        person.waits_for("*: yes, with network in this session");
+        person.types(&format!("{key}\r"));
+        if key == "+" {
+            person.waits_for("  yes, with network\n");
+        }
+    }
+    person.waits_for("  yes, in this session: network access to all public hosts");
+    person.waits_for("> later");
+    person.waits_for("> ");
+    person.types("y\r");
+    person.waits_for("All done.");
+    assert_eq!(person.waits_for_the_end(), 0);
+    for (file, has) in [("without", false), ("once", true), ("again", false), ("session", true), ("later", true)] {
+        assert_eq!(place.read(file).starts_with("http://127.0.0.1:"), has, "{file}: {}", place.read(file));
+    }
+}

@@ -59,7 +59,7 @@ enum Shown {
 fn arguments(rules: &Rules) -> Vec<OsString> {
     let mut arguments = Arguments::default();
     arguments.add(&["--die-with-parent", "--unshare-pid", "--unshare-ipc"]);
-    if rules.network != Reach::Machine {
+    if !matches!(rules.network, Reach::Machine(_)) {
         arguments.add(&["--unshare-net"]);
     }
     arguments.add(&["--ro-bind", "/", "/", "--proc", "/proc", "--tmpfs", "/dev"]);

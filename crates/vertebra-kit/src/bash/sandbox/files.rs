@@ -45,9 +45,19 @@ pub(super) fn lacking() -> Result<Vec<String>, String> {
     Ok(held.into_iter().filter(|(held, _)| !held).map(|(_, what)| what.to_owned()).collect())
 }
 
-/// Whether this kernel can hold Unix sockets to folders.
-pub(super) fn holds_unix_sockets() -> bool {
-    Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::ResolveUnix).is_ok()
+/// Which Unix sockets with a name commands have.
+pub(super) fn unix_sockets(rules: &Rules) -> UnixSockets {
+    let are_held = || {
+        let hard = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+        hard.handle_access(AccessFs::ResolveUnix).is_ok()
+    };
+    if rules.unix_sockets == rules::UnixSockets::Open || (rules.landlock && are_held()) {
+        UnixSockets::Open
+    } else if rules.minded {
+        UnixSockets::Supervised
+    } else {
+        UnixSockets::Closed
+    }
 }
 
 /// What stands at the root, but for devices.

@@ -7,10 +7,9 @@ use std::{
     convert::Infallible,
     ffi::OsString,
     fs,
-    io::{IoSlice, Read as _, Write as _, stdin},
-    mem::MaybeUninit,
+    io::{Read as _, Write as _, stdin},
     os::{
-        fd::{AsFd as _, OwnedFd, RawFd},
+        fd::{AsFd as _, AsRawFd as _, OwnedFd, RawFd},
         unix::process::CommandExt as _,
     },
     path::PathBuf,
@@ -21,7 +20,6 @@ use nix::{sys::signal::SigSet, unistd::close};
 use rustix::{
     fs::{CWD, Mode, mkdirat, unlinkat},
     io::Errno,
-    net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg},
     process::{Signal, set_child_subreaper, set_parent_process_death_signal},
     thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities},
 };
@@ -32,9 +30,12 @@ use super::{
     files,
     minder::{PROBE, PROBED},
     mounts,
-    rules::{Reach, Rules, UnixSockets},
+    rules::{Reach, Rules},
     supervise::supervise,
 };
+
+/// How the process that becomes the command begins to say which of its files the supervisor is to listen to.
+pub(super) const LISTENER: &str = "listener ";
 
 /// The exit code of a launcher that could not do its work, as shells use it for what cannot be run.
 pub(super) const CANNOT_RUN: i32 = 126;
@@ -150,10 +151,10 @@ fn become_command(
     let program = args.next().ok_or(LaunchError::NotAsked)?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
     SigSet::empty().thread_set_mask().map_err(|errno| LaunchError::Supervisor(errno.into()))?;
-    let unix_sockets = rules.unix_sockets == UnixSockets::Open || (rules.landlock && files::holds_unix_sockets());
+    let unix_sockets = files::unix_sockets(rules);
     let supervisor = stdin().as_fd().try_clone_to_owned().map_err(LaunchError::Supervisor)?;
     if rules.minded {
-        files::fence(rules, top, unix_sockets)?;
+        files::fence(rules, top, unix_sockets == calls::UnixSockets::Open)?;
         changes_nothing(rules)?;
     }
     let open = Open { network: &rules.network, unix_sockets };
@@ -161,17 +162,14 @@ fn become_command(
     drop_capabilities(CapabilitySet::empty())?;
     if rules.minded {
         let listener = calls::listen(open)?;
-        let handles = [listener.as_fd()];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut message = SendAncillaryBuffer::new(&mut space);
-        message.push(SendAncillaryMessage::ScmRights(&handles));
-        sendmsg(&supervisor, &[IoSlice::new(b"L")], &mut message, SendFlags::empty())?;
-        drop(listener);
+        // The supervisor takes it by its number: messages may go through the supervisor from now on.
+        rustix::io::write(&supervisor, format!("{LISTENER}{}", listener.as_raw_fd()).as_bytes())?;
         // The supervisor answers, or nothing that the command does would be judged.
         match mkdirat(CWD, PROBE, Mode::empty()) {
             Err(PROBED) => {}
             answer => return Err(LaunchError::NoSupervisor(format!("it answered {answer:?}"))),
         }
+        drop(listener);
     }
     begin(supervisor, program, args)
 }

@@ -37,6 +37,7 @@ mod start;
 mod supervise;
 
 use std::{
+    collections::BTreeSet,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
@@ -48,7 +49,7 @@ use vertebra::ToolError;
 use self::files::lacking;
 pub use self::{
     engine::Engine,
-    network::{Domain, Network, NotADomain},
+    network::{Domain, Network, NetworkAccess, NotADomain, NotANetwork, Opened},
     rules::{DENY_READ, UnixSockets},
 };
 pub(super) use self::{
@@ -60,7 +61,7 @@ pub(super) use self::{
 };
 use self::{
     engine::{NoWay, Way, bubblewrap},
-    rules::{Reach, Rules},
+    rules::{Hosts, Outside, Reach, Rules},
     start::{Chance, Prefix},
 };
 use super::{environment::Variables, place::Places};
@@ -149,6 +150,8 @@ pub struct Sandbox {
     pub protect: Vec<PathBuf>,
     /// How far commands reach through the network.
     pub network: Network,
+    /// Ports of this machine that commands can connect to.
+    pub ports: BTreeSet<u16>,
     /// Whether commands may open Unix sockets by name.
     pub unix_sockets: UnixSockets,
     /// Paths that stay closed to changes whatever a person answers, besides those in `protect` and `deny_read`: where trust
@@ -172,6 +175,8 @@ pub(super) struct Rights<'a> {
     /// What rules deny.
     pub(super) denied: &'a DeniedReads,
     pub(super) network: &'a Network,
+    /// Ports of this machine.
+    pub(super) ports: &'a BTreeSet<u16>,
     /// The private network of its session, if there is one.
     pub(super) private: Option<&'a Private>,
     /// Protected names that a person has allowed to change.
@@ -191,6 +196,7 @@ impl Default for Sandbox {
             deny_read: DENY_READ.iter().map(PathBuf::from).collect(),
             protect: Vec::new(),
             network: Network::Off,
+            ports: BTreeSet::new(),
             unix_sockets: UnixSockets::Held,
             closed: Vec::new(),
             fixed: Fixed::default(),
@@ -270,6 +276,17 @@ impl Sandbox {
         };
         let mut lacking: Vec<String> =
             unsupervised.map(|why| format!("changes of protected names ({why})")).into_iter().collect();
+        match &rules.network {
+            Reach::Machine(Outside { hosts: Hosts::None, .. }) if unsupervised.is_some() => {
+                let text = "the command was not run: single ports of this machine take a network namespace or a \
+                            supervisor, and there is neither";
+                return Err(ToolError::new(text));
+            }
+            Reach::Machine(_) if unsupervised.is_some() => {
+                lacking.push("connections to this machine's ports".to_owned())
+            }
+            Reach::Machine(_) | Reach::Private(_) | Reach::Closed => {}
+        }
         let held_by = match way {
             Way::Own { lacking: old } | Way::NoMounts { lacking: old, .. } => {
                 lacking.extend(old);
@@ -342,13 +359,14 @@ impl Sandbox {
             Way::Own { .. } | Way::NoMounts { .. } => (true, None),
             Way::Bubblewrap { program, landlock } => (*landlock, Some(program.clone())),
         };
+        let outside = |hosts| Reach::Machine(Outside { hosts, ports: rights.ports.clone() });
         let network = match (rights.network, way, rights.private) {
-            (Network::On, ..) => Reach::Machine,
+            (Network::On, ..) => outside(Hosts::All),
             (_, Way::Own { .. } | Way::NoMounts { .. }, Some(private)) if tried.space.is_none() => {
                 Reach::Private(private.space.clone())
             }
-            // Nobody else can tell what is public.
-            (Network::Public, ..) => Reach::Machine,
+            (Network::Public, ..) => outside(Hosts::Public),
+            (Network::Off, ..) if !rights.ports.is_empty() => outside(Hosts::None),
             (Network::Off | Network::Domains(_), ..) => Reach::Closed,
         };
         let has_layers = matches!(way, Way::Own { .. }) && tried.layers.is_none();

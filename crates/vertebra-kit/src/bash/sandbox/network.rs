@@ -2,20 +2,25 @@
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
+use serde::{Deserialize, Serialize};
+
 /// How far commands reach through the network.
 ///
 /// Where the system gives network namespaces, the commands of a session share a private network with a loopback interface of
-/// its own, unless the network is [`On`](Self::On). The only way out of it is a proxy, which knows what is allowed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// its own, unless the network is [`On`](Self::On). The only way out of it is a proxy, which knows what is allowed. The ports
+/// of this machine belong to none of these: each has to be named.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Network {
     /// To no other machine, and not to the loopback interface of this one.
     #[default]
     Off,
     /// To these domains, with HTTP and HTTPS. It takes network namespaces.
     Domains(BTreeSet<Domain>),
-    /// To all hosts of the public internet, with HTTP and HTTPS. Where there are no network namespaces, as [`On`](Self::On).
+    /// To all hosts of the public internet, with HTTP and HTTPS. Where there are no network namespaces, with TCP and UDP.
     Public,
-    /// As far as this machine does, its own loopback interface included: TCP and UDP. Raw sockets stay closed.
+    /// To all hosts that this machine reaches, private ones included, but not to this machine: TCP and UDP. Raw sockets stay
+    /// closed.
     On,
 }
 
@@ -65,8 +70,84 @@ impl fmt::Display for Network {
     }
 }
 
+/// What people name when they open the network: `on`, `off`, `public`, a domain, or `localhost:5432`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opened {
+    /// All of this network.
+    Network(Network),
+    /// A port of this machine.
+    Port(u16),
+}
+
+/// Why a text names no network.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotANetwork {
+    /// It is no domain either.
+    #[error("{0}; for a port of this machine, write `localhost:5432`")]
+    Domain(#[from] NotADomain),
+    /// What stands behind `localhost:` is no port.
+    #[error("`{}` is not a port: write it like `localhost:5432`", .0.escape_default())]
+    Port(String),
+    /// One of the words says everything that can be said.
+    #[error("`{0}` stands alone, or with ports of this machine")]
+    Alone(Network),
+}
+
+impl FromStr for Opened {
+    type Err = NotANetwork;
+
+    fn from_str(text: &str) -> Result<Self, NotANetwork> {
+        let word = match text.trim() {
+            "on" => Network::On,
+            "off" => Network::Off,
+            "public" => Network::Public,
+            text => match text.strip_prefix("localhost:").or_else(|| text.strip_prefix("127.0.0.1:")) {
+                None => Network::Domains([text.parse::<Domain>()?].into()),
+                Some(port) => {
+                    let number = port.parse().ok().filter(|port| *port != 0);
+                    return number.map(Self::Port).ok_or_else(|| NotANetwork::Port(text.chars().take(300).collect()));
+                }
+            },
+        };
+        Ok(Self::Network(word))
+    }
+}
+
+/// How far commands reach through the network, and to which ports of this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NetworkAccess {
+    /// Other hosts.
+    pub network: Network,
+    /// Ports of this machine.
+    pub ports: BTreeSet<u16>,
+}
+
+impl NetworkAccess {
+    /// Returns whether it allows everything that another one allows.
+    pub fn includes(&self, other: &Self) -> bool {
+        self.network.includes(&other.network) && other.ports.is_subset(&self.ports)
+    }
+
+    /// Adds up what was named. Ports alone leave the network off.
+    pub fn of(named: impl IntoIterator<Item = Opened>) -> Result<Self, NotANetwork> {
+        let (mut networks, mut ports) = (Vec::new(), BTreeSet::new());
+        for named in named {
+            match named {
+                Opened::Network(network) => networks.push(network),
+                Opened::Port(port) => _ = ports.insert(port),
+            }
+        }
+        let word = networks.iter().find(|network| !matches!(network, Network::Domains(_)));
+        if let (Some(word), true) = (word, networks.len() > 1) {
+            return Err(NotANetwork::Alone(word.clone()));
+        }
+        Ok(Self { network: networks.into_iter().fold(Network::Off, Network::and), ports })
+    }
+}
+
 /// A domain with all domains below it, such as `crates.io`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Domain(String);
 
 /// Why a text is not a domain.
@@ -98,6 +179,14 @@ impl FromStr for Domain {
         } else {
             Err(NotADomain(text.chars().take(300).collect()))
         }
+    }
+}
+
+impl TryFrom<String> for Domain {
+    type Error = NotADomain;
+
+    fn try_from(text: String) -> Result<Self, NotADomain> {
+        text.parse()
     }
 }
 
@@ -138,6 +227,27 @@ mod tests {
         for text in ["", "io", "https://crates.io", "crates.io/path", "a..b", "1.2.3.4", "[::1]", "a b.org", "*", &long]
         {
             assert!(text.parse::<Domain>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_people_name_is_a_network_and_ports_of_this_machine() {
+        let opened = |words: &[&str]| {
+            let named = words.iter().map(|word| word.parse()).collect::<Result<Vec<Opened>, _>>()?;
+            NetworkAccess::of(named)
+        };
+        let access = |network, port| Ok(NetworkAccess { network, ports: [port].into() });
+        assert_eq!(opened(&["crates.io", "localhost:5432"]), access(domains(&["crates.io"]), 5432));
+        assert_eq!(opened(&["on", "127.0.0.1:80"]), access(Network::On, 80));
+        assert_eq!(opened(&["localhost:80"]), access(Network::Off, 80));
+        for (words, said) in [
+            (&["on", "crates.io"][..], "`on` stands alone"),
+            (&["on", "off"], "`on` stands alone"),
+            (&["localhost:0"], "is not a port"),
+            (&["localhost:99999"], "is not a port"),
+            (&["localhost"], "write `localhost:5432`"),
+        ] {
+            assert!(opened(words).is_err_and(|error| error.to_string().contains(said)), "{words:?}");
         }
     }
 

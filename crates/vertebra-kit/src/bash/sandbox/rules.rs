@@ -1,6 +1,7 @@
 //! What a command may reach, as data: it travels from the agent to the launcher.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsString,
     path::{Path, PathBuf},
 };
@@ -68,8 +69,26 @@ pub(super) enum Reach {
     Closed,
     /// The private network of a session, which has only a loopback interface.
     Private(Space),
-    /// The network of this machine.
-    Machine,
+    /// The network of this machine, as far as the supervisor lets connections pass.
+    Machine(Outside),
+}
+
+/// What commands reach in the network of this machine, besides what they listen on themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Outside {
+    pub(super) hosts: Hosts,
+    /// Ports of this machine.
+    pub(super) ports: BTreeSet<u16>,
+}
+
+/// Other machines that commands reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Hosts {
+    None,
+    /// Those of the public internet.
+    Public,
+    All,
 }
 
 /// The private network of a session: the namespace of the process that keeps it.

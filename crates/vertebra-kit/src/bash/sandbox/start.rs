@@ -72,6 +72,11 @@ impl Start {
         self.prefix.as_ref().is_some_and(|prefix| prefix.layered)
     }
 
+    /// Whether rules hold it.
+    pub(in crate::bash) fn is_held(&self) -> bool {
+        self.prefix.as_ref().is_some_and(|prefix| prefix.chance != Chance::Attended)
+    }
+
     /// Whether a launcher speaks first.
     pub(in crate::bash) fn is_launched(&self) -> bool {
         self.prefix.is_some()

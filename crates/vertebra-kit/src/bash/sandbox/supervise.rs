@@ -4,8 +4,7 @@
 use std::{
     convert::Infallible,
     ffi::{OsStr, OsString},
-    io::{IoSliceMut, Read as _, Write as _, stdin},
-    mem::MaybeUninit,
+    io::{Read as _, Write as _, stdin},
     os::{
         fd::{AsFd as _, OwnedFd},
         unix::process::CommandExt as _,
@@ -22,16 +21,16 @@ use nix::sys::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    net::{
-        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType, recvmsg,
-        socketpair,
+    net::{AddressFamily, SocketFlags, SocketType, socketpair},
+    process::{
+        Pid, PidfdFlags, PidfdGetfdFlags, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process, pidfd_getfd,
+        pidfd_open, setrlimit, wait,
     },
-    process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process, setrlimit, wait},
 };
 
 use super::{
     ENTER, HELD,
-    launch::{CANNOT_RUN, LaunchError},
+    launch::{CANNOT_RUN, LISTENER, LaunchError},
     minder::Minder,
     refusal::{Refusal, Refusals},
     rules::Rules,
@@ -59,8 +58,8 @@ pub(super) fn supervise(
     args: impl Iterator<Item = OsString>,
 ) -> Result<Infallible, LaunchError> {
     let words = [ENTER.into(), serde_json::to_string(rules)?.into(), serde_json::to_string(top)?.into()];
-    see_to_end(&words, program, args, |ours| {
-        let listener = if rules.minded { received(ours)? } else { None };
+    see_to_end(&words, program, args, |ours, command| {
+        let listener = if rules.minded { received(ours, command)? } else { None };
         Ok(listener.map(|listener| Minder::new(listener, rules, folders)))
     })
 }
@@ -70,7 +69,7 @@ pub(super) fn see_to_end(
     words: &[OsString],
     program: &OsStr,
     args: impl Iterator<Item = OsString>,
-    minder: impl FnOnce(&OwnedFd) -> Result<Option<Minder>, LaunchError>,
+    minder: impl FnOnce(&OwnedFd, Pid) -> Result<Option<Minder>, LaunchError>,
 ) -> Result<Infallible, LaunchError> {
     let supervisor = |error: Errno| LaunchError::Supervisor(error.into());
     // It is asked to end together with the command, and has to be there until that has ended.
@@ -86,31 +85,27 @@ pub(super) fn see_to_end(
     let child = command.spawn().map_err(LaunchError::Supervisor)?;
     drop(command);
     let command = Pid::from_child(&child);
-    let minder = minder(&ours)?;
+    let minder = minder(&ours, command)?;
     let mut life = Life { command, minder, word: Some(ours), ended, status: None, since: None };
     life.attend()
 }
 
-/// The listener that the command sends; nothing if it has something else to say.
-fn received(from: &OwnedFd) -> Result<Option<OwnedFd>, LaunchError> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0];
-    // Left where it is, in case that it is a word.
-    let flags = RecvFlags::CMSG_CLOEXEC;
-    let read = recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut control, flags)?;
-    let handles = control.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(handles) => Some(handles),
-        _ => None,
-    });
-    let listener = handles.flatten().next();
-    if listener.is_none() && read.bytes > 0 {
-        let mut word = vec![byte[0]];
-        _ = std::fs::File::from(from.try_clone().map_err(LaunchError::Supervisor)?).read_to_end(&mut word);
-        eprintln!("{}", String::from_utf8_lossy(&word));
-        std::process::exit(CANNOT_RUN);
+/// The listener of the process that becomes the command; nothing if that is gone.
+fn received(from: &OwnedFd, command: Pid) -> Result<Option<OwnedFd>, LaunchError> {
+    let mut said = [0; 4096];
+    let count = rustix::io::read(from, &mut said)?;
+    if count == 0 {
+        return Ok(None);
     }
-    Ok(listener)
+    let said = String::from_utf8_lossy(&said[..count]);
+    let Some(number) = said.strip_prefix(LISTENER).and_then(|number| number.parse().ok()) else {
+        // Why there is none.
+        eprintln!("{said}");
+        std::process::exit(CANNOT_RUN);
+    };
+    let taken = pidfd_open(command, PidfdFlags::empty())
+        .and_then(|command| pidfd_getfd(command, number, PidfdGetfdFlags::empty()));
+    taken.map(Some).map_err(|errno| LaunchError::NoSupervisor(errno.to_string()))
 }
 
 struct Life {

@@ -11,6 +11,7 @@ use vertebra::{Approval, Args, Decision};
 
 use self::{diff::Change, screen::Screen};
 use super::{For, Mode, Rule, Rules};
+use crate::bash::{Granted, Lift};
 
 /// The longest rules that are offered. Longer ones could not be read beside the keys.
 const MAX_OFFER: usize = 600;
@@ -29,6 +30,8 @@ pub struct Question {
     offer: Option<Offer>,
     /// Whether it is about an edit that accepting all edits would allow.
     allows_edits: bool,
+    /// What the sandbox forbids to the command, if a person can lift it here.
+    lift: Option<Lift>,
     screen: Screen,
 }
 
@@ -59,6 +62,13 @@ pub enum Reply {
     },
     /// Approves the call, and all edits of files in the working folder in this session.
     AllEdits,
+    /// Approves the command, and lets it reach all public hosts.
+    WithNetwork,
+    /// Approves the command, and grants this to all commands of the session.
+    Grant {
+        /// What is granted.
+        granted: Granted,
+    },
 }
 
 /// A way to approve a call that a question offers besides a plain yes.
@@ -122,9 +132,22 @@ impl Question {
             approval: approval.clone(),
             allows_edits: rules.is_some_and(|rules| rules.is_acceptable_edit(approval)),
             rules: rules.cloned(),
+            lift: None,
             offer,
             screen: Screen { colour: false, columns: usize::MAX },
         }
+    }
+
+    /// Offers to lift what the sandbox forbids.
+    #[must_use]
+    pub fn lifting(mut self, lift: Option<&Lift>) -> Self {
+        self.lift = lift.cloned();
+        self
+    }
+
+    /// Returns whether the command would run without network although a person could grant it.
+    pub fn lacks_network(&self) -> bool {
+        self.lift.as_ref().is_some_and(|lift| lift.lacks_network(&self.approval))
     }
 
     /// Turns colour on or off.
@@ -168,6 +191,19 @@ impl Question {
     /// Returns the ways to approve the call besides a plain yes, in the order in which a front end shows them.
     pub fn choices(&self) -> Vec<Choice> {
         let mut choices = Vec::new();
+        // No letters: words that people begin to type must not open anything.
+        if self.lacks_network() {
+            let label = "with network".to_owned();
+            choices.push(Choice { key: '+', label, rules: None, reply: Reply::WithNetwork });
+        }
+        if let Some(granted) = self.lift.as_ref().and_then(|lift| lift.offered(&self.approval)) {
+            let label = if self.lacks_network() {
+                "with network in this session".to_owned()
+            } else {
+                format!("in this session, for all commands: {granted}")
+            };
+            choices.push(Choice { key: '*', label, rules: None, reply: Reply::Grant { granted } });
+        }
         if self.allows_edits {
             let label = "all edits in this session".to_owned();
             choices.push(Choice { key: 's', label, rules: None, reply: Reply::AllEdits });
@@ -185,7 +221,7 @@ impl Question {
 
     /// Returns the possible answers for [`TerminalApprover`](super::TerminalApprover), if this many lines are still to be shown.
     pub(super) fn keys(&self, left: usize) -> String {
-        self.screen.keys(left, &self.choices())
+        self.screen.keys(left, self.lacks_network(), &self.choices())
     }
 
     /// Returns the approval that is asked for.
@@ -202,6 +238,13 @@ impl Question {
             Reply::Edit { args } => Ok(Decision::Edit { args }),
             Reply::Always { rule } => self.learn(rule, For::Session(self.approval.at.run.session_id.clone())).await,
             Reply::ForGood { rule } => self.learn(rule, For::Good).await,
+            Reply::WithNetwork => Ok(Decision::Edit { args: Lift::with_network(&self.approval.args) }),
+            Reply::Grant { granted } => {
+                let lift = self.lift.as_ref().filter(|lift| lift.offered(&self.approval).as_ref() == Some(&granted));
+                let lift = lift.ok_or_else(|| NotTaken::new("not granted", "this cannot be granted here"))?;
+                lift.grant(&self.approval.at.run.session_id, granted);
+                Ok(self.approval.approve())
+            }
             Reply::AllEdits => {
                 let rules = self.rules.as_ref().filter(|_| self.allows_edits);
                 let accepted = rules

@@ -121,7 +121,7 @@ impl Screen {
     }
 
     /// Formats the possible answers.
-    pub(super) fn keys(self, left: usize, choices: &[Choice]) -> String {
+    pub(super) fn keys(self, left: usize, lacks_network: bool, choices: &[Choice]) -> String {
         let mut shown = String::new();
         if left > 0 {
             let lines = if left == 1 { "line" } else { "lines" };
@@ -133,10 +133,17 @@ impl Screen {
             return shown;
         }
         line(&mut shown, "└ y: yes    n [why]: no    e: edit the arguments");
+        if lacks_network {
+            line(&mut shown, "  runs without network");
+        }
         for choice in choices {
-            let rule =
-                if matches!(choice.reply, Reply::Always { .. } | Reply::ForGood { .. }) { " [rule]" } else { "" };
-            line(&mut shown, &format!("  {}{rule}: yes, and {}", choice.key, choice.told(|rules| self.bold(rules))));
+            let (rule, and) = match choice.reply {
+                Reply::Always { .. } | Reply::ForGood { .. } => (" [rule]", "and "),
+                Reply::WithNetwork | Reply::Grant { .. } => ("", ""),
+                _ => ("", "and "),
+            };
+            let told = choice.told(|rules| self.bold(rules));
+            line(&mut shown, &format!("  {}{rule}: yes, {and}{told}", choice.key));
         }
         shown.push_str("> ");
         shown

@@ -21,6 +21,7 @@ use super::{
     Rules,
     question::{NotTaken, Question, Reply, no},
 };
+use crate::bash::Lift;
 
 /// How many invalid answers one question accepts.
 const MAX_TRIES: usize = 100;
@@ -31,12 +32,13 @@ const PAGE: usize = 40;
 /// An approver that asks a person on a terminal, one question at a time.
 ///
 /// Arguments are shown in full, a page at a time, and a yes counts only after the last page. Control characters, direction marks and invisible characters are spelled out. Edits
-/// are shown as a diff. `y` approves exactly the arguments shown, `n` denies, `e` edits the arguments, and `a` and `f` approve
-/// and add a rule. The end of input and Ctrl-C deny.
+/// are shown as a diff. `y` approves exactly the arguments shown, `n` denies, `e` edits the arguments, `a` and `f` approve
+/// and add a rule, and `+` and `*` approve a command with network. The end of input and Ctrl-C deny.
 pub struct TerminalApprover {
     /// The lock for one question at a time. Others wait in the order in which they came.
     desk: Mutex<Desk>,
     rules: Option<Rules>,
+    lift: Option<Lift>,
     colour: bool,
     editor: Option<Editor>,
 }
@@ -60,13 +62,20 @@ impl TerminalApprover {
     /// Asks on this input and output: a pseudo-terminal or two pipes. Colour is off, and arguments are edited in line.
     pub fn on(input: impl Into<OwnedFd>, output: impl Write + Send + 'static) -> Self {
         let desk = Desk { input: Input::new(input), output: Box::new(output) };
-        Self { desk: Mutex::new(desk), rules: None, colour: false, editor: None }
+        Self { desk: Mutex::new(desk), rules: None, lift: None, colour: false, editor: None }
     }
 
     /// Offers to add rules to these, so that the same question is not asked again.
     #[must_use]
     pub fn learning(mut self, rules: Rules) -> Self {
         self.rules = Some(rules);
+        self
+    }
+
+    /// Offers to lift what the sandbox forbids to a command.
+    #[must_use]
+    pub fn lifting(mut self, lift: Lift) -> Self {
+        self.lift = Some(lift);
         self
     }
 
@@ -88,7 +97,8 @@ impl TerminalApprover {
 impl Approver for TerminalApprover {
     async fn decide(&self, approval: &Approval) -> Decision {
         let mut desk = self.desk.lock().await;
-        let question = Question::about(approval, self.rules.as_ref()).await.colour(self.colour);
+        let question = Question::about(approval, self.rules.as_ref()).await;
+        let question = question.lifting(self.lift.as_ref()).colour(self.colour);
         Asking { question, editor: self.editor.as_ref() }.ask(&mut desk).await
     }
 }
@@ -120,6 +130,11 @@ impl Asking<'_> {
                 Err(error) => Ok(Some(because(&format!("the terminal cannot be read: {error}")))),
             };
             tries += 1;
+            let granted = match &answer {
+                Ok(Some(Reply::WithNetwork)) => Some("yes, with network".to_owned()),
+                Ok(Some(Reply::Grant { granted })) => Some(format!("yes, in this session: {granted}")),
+                Ok(_) | Err(_) => None,
+            };
             let decision = match answer {
                 Ok(Some(answer)) if left > 0 && !matches!(answer, Reply::No { .. }) => {
                     open.say("view the rest first: v\n");
@@ -131,14 +146,14 @@ impl Asking<'_> {
             };
             match decision {
                 Ok(decision) => {
-                    open.close(&decision);
+                    open.close(&decision, granted.as_deref());
                     return decision;
                 }
                 Err(complaint) => open.say(&format!("{complaint}\n")),
             }
         }
         let decision = no("no valid answer was given");
-        open.close(&decision);
+        open.close(&decision, None);
         decision
     }
 
@@ -168,6 +183,8 @@ impl Asking<'_> {
                 }
             },
             "s" if rest.is_empty() => chosen('s'),
+            "+" if rest.is_empty() => chosen('+'),
+            "*" if rest.is_empty() => chosen('*'),
             "a" | "always" if offers => Some(Reply::Always { rule }),
             "f" | "file" if has_file => Some(Reply::ForGood { rule }),
             "v" | "view" => {
@@ -212,14 +229,15 @@ impl Open<'_> {
         let _ = self.desk.output.write_all(text.as_bytes()).and_then(|()| self.desk.output.flush());
     }
 
-    fn close(&mut self, decision: &Decision) {
+    fn close(&mut self, decision: &Decision, granted: Option<&str>) {
         self.answered = true;
-        self.say(match decision {
-            Decision::Approve { .. } => "  yes\n",
-            Decision::Deny { .. } => "  no\n",
-            Decision::Edit { .. } => "  yes, with edited arguments\n",
-            Decision::Later => "  later\n",
+        let words = granted.unwrap_or(match decision {
+            Decision::Approve { .. } => "yes",
+            Decision::Deny { .. } => "no",
+            Decision::Edit { .. } => "yes, with edited arguments",
+            Decision::Later => "later",
         });
+        self.say(&format!("  {words}\n"));
     }
 }
 

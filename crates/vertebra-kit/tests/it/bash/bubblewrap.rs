@@ -141,13 +141,17 @@ async fn exit_codes_and_signals_pass_through() {
 }
 
 #[tokio::test]
-async fn the_network_can_be_opened() {
+async fn where_nobody_supervises_connections_the_network_can_be_on_and_the_result_says_what_that_includes() {
     without_landlock();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let area = if_available(Area::new()).with(|bash| bash.sandbox.network = Network::On);
-    let code = format!("import socket; socket.create_connection(('127.0.0.1', {port}))");
-    assert_eq!(area.bash(&python(&code)).await.exit_code, Some(0));
+    let area = || if_available(Area::new());
+    let code = python(&format!("import socket; socket.create_connection(('127.0.0.1', {port}))"));
+    let result = area().with(|bash| bash.sandbox.network = Network::On).bash(&code).await;
+    assert_eq!(result.exit_code, Some(0));
+    assert!(result.output.contains("connections to this machine's ports"), "{}", result.output);
+    let only = area().with(|bash| bash.sandbox.ports.extend([port])).bash("touch ran").await;
+    assert!(only.output.contains("single ports of this machine take"), "{}", only.output);
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ mod held;
 mod needs;
 mod network;
 mod output;
+mod outside;
 mod protected;
 mod proxy;
 mod sandbox;
@@ -54,6 +55,7 @@ pub(crate) fn sheet() -> Sheet {
             ("sandbox.need", format!("{:?}", bash.sandbox.need)),
             ("sandbox.engine", format!("{:?}", bash.sandbox.engine)),
             ("sandbox.network", format!("{:?}", bash.sandbox.network)),
+            ("sandbox.ports", "none".to_owned()),
             ("sandbox.unix_sockets", format!("{:?}", bash.sandbox.unix_sockets)),
             ("sandbox.write", "only the folder and `TMPDIR`".to_owned()),
             ("sandbox.deny_read", format!("{} paths", bash.sandbox.deny_read.len())),

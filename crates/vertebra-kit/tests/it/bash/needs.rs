@@ -5,10 +5,14 @@ use std::{
     net::TcpListener,
 };
 
-use vertebra::{Approval, Approver, Decision, ToolStatus};
+use vertebra::{Approval, Approver, Decision, MemoryJournal, ToolStatus};
 use vertebra_kit::{
-    bash::{Granted, sandbox::Network},
+    bash::{
+        Granted, Grants,
+        sandbox::{Network, NetworkAccess},
+    },
     permissions::Permissions,
+    subagents::{Subagent, Subagents},
 };
 
 use super::*;
@@ -203,7 +207,7 @@ async fn a_grant_for_the_session_holds_until_the_session_ends() {
     let agent = built(&mut builder);
     let mut session = agent.session().await;
     let id = session.id().to_owned();
-    lift.grant_network(&id, Network::Public);
+    lift.grant(&id, Granted { network: Network::Public, ..Granted::default() });
     let outside = lift.grant_write(&id, &area.path("outside")).expect("a folder");
     assert_eq!(lift.network(&id), Network::Public);
     area.bash.grants.add("another", Granted::default());
@@ -213,4 +217,73 @@ async fn a_grant_for_the_session_holds_until_the_session_ends() {
     session.close().await;
     assert_eq!(lift.network(&id), Network::Off);
     assert!(lift.grant_write(&id, Path::new("vertebra.toml")).is_err_and(|why| why.contains("stays closed")));
+}
+
+/// A command that shows whether it has a way out.
+fn look() -> String {
+    json!({ "command": "echo ${HTTPS_PROXY:+network} $PWD" }).to_string()
+}
+
+#[tokio::test]
+async fn subagents_share_what_their_session_was_granted() {
+    let area = Area::new();
+    let lift = area.bash.lift();
+    let script = Script::new()
+        .call("spawn_subagent", &json!({ "agent": "helper", "prompt": "look" }).to_string())
+        .call("bash", &look())
+        .say("seen")
+        .say("done");
+    let (mut builder, results) = area.agent(script);
+    builder.with(Subagents::new().agent(Subagent::new("helper", "Looks")).expect("a definition"));
+    let agent = built(&mut builder);
+    let mut session = agent.session().await;
+    lift.grant(session.id(), Granted { network: Network::Public, ..Granted::default() });
+    session.prompt("go").await.expect("a report");
+    let first = results.lock().expect("no panic")[0].clone();
+    assert!(first.output.starts_with("network "), "{}", first.output);
+}
+
+#[tokio::test]
+async fn what_a_session_was_granted_holds_when_it_is_resumed_and_until_it_is_taken_back() {
+    let journal = MemoryJournal::default();
+    let area = Area::new();
+    let agent = |area: &Area| {
+        let (mut builder, results) = area.agent(Script::new().call("bash", &look()).say("done").may_end_early());
+        builder.journal(journal.clone());
+        (built(&mut builder), results)
+    };
+    let granted = |area: &Area, id: &str| area.bash.lift().granted(id);
+    let (first, _) = agent(&area);
+    let mut session = first.session().await;
+    let id = session.id().to_owned();
+    let access = Granted { network: Network::Public, ports: [5432].into(), ..Granted::default() };
+    area.bash.lift().grant(&id, access);
+    area.bash.lift().grant_write(&id, &area.path("outside")).expect("a folder");
+    session.prompt("go").await.expect("a report");
+    session.close().await;
+
+    // Another process, which knows only the journal.
+    let later = Area { bash: Bash { grants: Grants::default(), ..area.bash.clone() }, root: area.root };
+    let (second, results) = agent(&later);
+    let mut session = second.resume(&id).await.expect("the session");
+    let words = granted(&later, &id).expect("some grants");
+    assert!(
+        words.starts_with("network access to all public hosts, port 5432 of this machine and changes of"),
+        "{words}"
+    );
+    session.prompt("again").await.expect("a report");
+    assert!(results.lock().expect("no panic")[0].output.starts_with("network "));
+    later.bash.lift().set_network(&id, NetworkAccess::default()).expect("less");
+    session.prompt("again").await.ok();
+    session.close().await;
+
+    let fixed = later.with(|bash| {
+        bash.grants = Grants::default();
+        bash.sandbox.fixed.write = true;
+    });
+    let (third, _) = agent(&fixed);
+    let _session = third.resume(&id).await.expect("the session");
+    let lines = fixed.bash.lift().lines(&id);
+    let outside = real(&fixed.path("outside"));
+    assert!(!lines.iter().any(|(_, how)| how.contains(&outside)), "what is fixed by now was granted before: {lines:?}");
 }

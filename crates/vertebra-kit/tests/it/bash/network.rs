@@ -2,7 +2,10 @@
 
 use std::net::{TcpListener, UdpSocket};
 
-use vertebra_kit::bash::sandbox::Engine;
+use vertebra_kit::{
+    bash::sandbox::Engine,
+    permissions::{Permissions, RuleTexts},
+};
 
 use super::{bubblewrap::refusing, *};
 
@@ -137,4 +140,37 @@ async fn a_file_that_its_owner_made_read_only_stays_so() {
     let result = Area::new().bash("echo x > f; chmod 444 f; echo y > f; cat f; id -u").await;
     let expected = if rustix::process::geteuid().is_root() { "y\n0" } else { "x\n" };
     assert!(result.output.contains(expected), "{}", result.output);
+}
+
+#[tokio::test]
+async fn a_hidden_file_that_a_failed_command_speaks_of_is_named_with_the_rule() {
+    let area = Area::new().with(|bash| bash.sandbox.deny_read.push("secret".into()));
+    fs::create_dir(area.path("work/secret")).expect("a folder");
+    fs::write(area.path("work/secret/key"), "hunter2").expect("a file");
+    says(&area.bash("cat secret/key").await, "the sandbox hides secret from commands: `deny_read` lists secret");
+    says(&area.bash("cat ~/.ssh/id").await, "the sandbox hides ~/.ssh from commands: `deny_read` lists ~/.ssh");
+    let unseen = "import os\nopen(os.path.join('secret', 'k' + 'ey'))";
+    says(&area.bash(&python(unseen)).await, "the sandbox hides secret from commands");
+    for other in ["cat secretary", "echo secret", "cat /no/secret"] {
+        let result = area.bash(other).await;
+        assert!(!result.output.contains("the sandbox hides"), "{other}: {}", result.output);
+    }
+    let bare = area.bare().bash("cat secret/key; cat secret/none").await;
+    assert!(!bare.output.contains("the sandbox hides"), "{}", bare.output);
+}
+
+#[tokio::test]
+async fn a_file_that_a_rule_hides_is_named_with_the_rule() {
+    let area = Area::new();
+    fs::write(area.path("work/.env"), "TOKEN=hunter2").expect("a file");
+    let rules =
+        RuleTexts { deny: vec!["Read(.env)".to_owned()], allow: vec!["Bash".to_owned()], ..RuleTexts::default() };
+    let command = "cat $(printf .e%s nv)";
+    let (mut builder, results) =
+        area.agent(Script::new().call("bash", &json!({ "command": command }).to_string()).say("done"));
+    builder.with(Permissions::bypassing_questions().texts("a test", &rules).expect("rules"));
+    run(&built(&mut builder), "go").await;
+    let result = results.lock().expect("no panic").remove(0);
+    assert!(!result.output.contains("hunter2"), "{}", result.output);
+    says(&result, "the sandbox hides .env from commands: rule Read(.env)");
 }

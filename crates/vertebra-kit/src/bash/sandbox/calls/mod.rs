@@ -56,7 +56,18 @@ type Filter = BTreeMap<i64, Vec<SeccompRule>>;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Open<'a> {
     pub(super) network: &'a Reach,
-    pub(super) unix_sockets: bool,
+    pub(super) unix_sockets: UnixSockets,
+}
+
+/// Which Unix sockets with a name there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnixSockets {
+    /// None.
+    Closed,
+    /// Streams, for which the supervisor makes names and connections.
+    Supervised,
+    /// All of them: the kernel holds them to folders, or nothing does.
+    Open,
 }
 
 /// Restricts this thread, and all that it will start, for ever.
@@ -132,7 +143,7 @@ fn closed(open: Open<'_>, is_minded: bool) -> Result<Filter, BackendError> {
 fn refused(limit: Limit, open: Open<'_>, is_minded: bool) -> Result<Option<Vec<SeccompRule>>, BackendError> {
     Ok(Some(match limit {
         Limit::Sockets => sockets(open)?,
-        Limit::Pairs if open.unix_sockets => return Ok(None),
+        Limit::Pairs if open.unix_sockets == UnixSockets::Open => return Ok(None),
         // A raw Unix socket is one for datagrams.
         Limit::Pairs => [libc::SOCK_DGRAM, libc::SOCK_RAW]
             .into_iter()
@@ -164,11 +175,19 @@ fn others(process: i32, is_minded: bool) -> Result<Vec<SeccompRule>, BackendErro
 /// What the supervisor is asked about.
 fn minded(open: Open<'_>) -> Result<Filter, BackendError> {
     let mut filter = Filter::new();
-    if matches!(open.network, Reach::Private(_)) {
+    if let Reach::Machine(_) = open.network {
+        // Whether these name an address stands in memory.
+        filter.extend([(libc::SYS_sendmsg, Vec::new()), (libc::SYS_sendmmsg, Vec::new())]);
+    }
+    if *open.network != Reach::Closed {
         filter.insert(libc::SYS_connect, Vec::new());
         // Most sends go to where the socket is connected, and name no address.
         let address = SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0);
         filter.insert(libc::SYS_sendto, vec![rule([address])?]);
+    }
+    if open.unix_sockets == UnixSockets::Supervised {
+        // Never left to the kernel: by the time it looks, the number may stand for another socket.
+        filter.extend([(libc::SYS_bind, Vec::new()), (libc::SYS_connect, Vec::new())]);
     }
     for group in groups() {
         let any_of = |argument: u8, bits_of: &[i32]| {
@@ -194,7 +213,7 @@ fn minded(open: Open<'_>) -> Result<Filter, BackendError> {
 /// An empty list refuses every socket. Pairs are another call.
 fn sockets(Open { network, unix_sockets }: Open<'_>) -> Result<Vec<SeccompRule>, BackendError> {
     let mut open = Vec::new();
-    open.extend(unix_sockets.then_some(libc::AF_UNIX));
+    open.extend((unix_sockets != UnixSockets::Closed).then_some(libc::AF_UNIX));
     if *network != Reach::Closed {
         // Names are looked up with the help of netlink.
         open.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
@@ -206,7 +225,30 @@ fn sockets(Open { network, unix_sockets }: Open<'_>) -> Result<Vec<SeccompRule>,
     // Netlink calls its ordinary sockets raw.
     let raw =
         rule([is(0, SeccompCmpOp::Ne, libc::AF_NETLINK), is(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), libc::SOCK_RAW)])?;
-    Ok(vec![other_family, raw])
+    let mut rules = vec![other_family, raw];
+    if unix_sockets == UnixSockets::Supervised {
+        // A message of these can name where it goes.
+        for kind in [libc::SOCK_DGRAM, libc::SOCK_SEQPACKET, libc::SOCK_RDM] {
+            rules.push(rule([
+                is(0, SeccompCmpOp::Eq, libc::AF_UNIX),
+                is(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), kind),
+            ])?);
+        }
+    }
+    if let Reach::Machine(_) = network {
+        // The supervisor knows how these connect, and no others.
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            let is_family = || is(0, SeccompCmpOp::Eq, family);
+            let kind = |kind: i32| rule([is_family(), is(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), kind)]);
+            let others = [libc::SOCK_RDM, libc::SOCK_SEQPACKET, libc::SOCK_DCCP].map(kind);
+            rules.extend(others.into_iter().collect::<Result<Vec<_>, _>>()?);
+            let protocols = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMP, libc::IPPROTO_ICMPV6];
+            let protocols = protocols.into_iter().chain([libc::IPPROTO_MPTCP]);
+            let others = protocols.map(|protocol| is(2, SeccompCmpOp::Ne, protocol));
+            rules.push(rule(others.chain([is_family()]))?);
+        }
+    }
+    Ok(rules)
 }
 
 /// Holds if all of the conditions hold.
@@ -237,7 +279,11 @@ fn program(filter: Filter, otherwise: SeccompAction, matching: SeccompAction) ->
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{table::page, *};
+    use super::{
+        super::rules::{Hosts, Outside},
+        table::page,
+        *,
+    };
 
     #[test]
     fn every_call_is_in_the_table_once() {
@@ -247,8 +293,9 @@ mod tests {
 
     #[test]
     fn what_the_filter_does_not_refuse_itself_it_hands_to_a_supervisor_that_does() {
-        let closed_network = Open { network: &Reach::Closed, unix_sockets: false };
-        let machine = Open { network: &Reach::Machine, unix_sockets: false };
+        let closed_network = Open { network: &Reach::Closed, unix_sockets: UnixSockets::Closed };
+        let outside = Reach::Machine(Outside { hosts: Hosts::All, ports: BTreeSet::new() });
+        let machine = Open { network: &outside, unix_sockets: UnixSockets::Closed };
         for (open, is_minded) in [(closed_network, true), (closed_network, false), (machine, true), (machine, false)] {
             let (closed, minded) = (closed(open, is_minded).expect("a filter"), minded(open).expect("a filter"));
             let refused = groups().filter(|group| group.rule == Rule::Refused).flat_map(|group| group.calls);

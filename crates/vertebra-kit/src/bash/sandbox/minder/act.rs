@@ -17,7 +17,10 @@ use rustix::{
 };
 
 use super::{
-    super::{calls, refusal::Refusal},
+    super::{
+        calls::{self, UnixSockets},
+        refusal::Refusal,
+    },
     Answer, Minder, PROBE, PROBED,
     checked::Checked,
     guard::{Change, Content, Verdict, is_in_submodules},
@@ -79,6 +82,13 @@ impl Minder {
                 }
                 Ok(Answer::Failed(Errno::PERM))
             }
+            libc::SYS_bind => self.bind(call),
+            libc::SYS_connect if self.reachable.is_some() || self.unix_sockets == UnixSockets::Supervised => {
+                self.connect(call)
+            }
+            libc::SYS_sendto if self.reachable.is_some() => self.send_to(call),
+            libc::SYS_sendmsg => self.send_message(call),
+            libc::SYS_sendmmsg => self.send_messages(call),
             libc::SYS_connect => Ok(self.connects(call, 1, call.small(2))),
             libc::SYS_sendto => Ok(self.connects(call, 4, call.small(5))),
             #[cfg(target_arch = "x86_64")]
@@ -114,12 +124,12 @@ impl Minder {
         }
     }
 
-    fn identity(&mut self, call: &Call) -> Step<Identity> {
+    pub(super) fn identity(&mut self, call: &Call) -> Step<Identity> {
         self.identities.of(call.thread()).ok_or(Answer::Kernel)
     }
 
     /// Where a path leads, looked up with the rights of the process.
-    fn place(&self, call: &Call, identity: Identity, descriptor: i32, path: Vec<u8>, last: Last) -> Place {
+    pub(super) fn place(&self, call: &Call, identity: Identity, descriptor: i32, path: Vec<u8>, last: Last) -> Place {
         self.identities.acting(identity, || find(call, descriptor, path, last))
     }
 
@@ -137,13 +147,13 @@ impl Minder {
 
     /// The answer to a path that does not exist. The kernel is not asked where commands may write: it looks a moment later,
     /// and Landlock refuses what another thread has made possible meanwhile.
-    fn nowhere(&self, path: &Path) -> Answer {
+    pub(super) fn nowhere(&self, path: &Path) -> Answer {
         if self.guard.zone(path).is_some() { Answer::Failed(Errno::NOENT) } else { Answer::Kernel }
     }
 
     /// A name outside of the writable folders is left to the kernel, where Landlock refuses the change. That is told, if
     /// the change would be possible without the sandbox.
-    fn outside(&self, name: &Name, identity: Identity) -> Answer {
+    pub(super) fn outside(&self, name: &Name, identity: Identity) -> Answer {
         let path = name.path();
         let is_system = ["/dev", "/proc", "/sys"].iter().any(|system| path.starts_with(system));
         // Python tries to write these beside every module.
@@ -174,7 +184,12 @@ impl Minder {
     }
 
     /// Does it, if the process still waits: what was read of it then was its own.
-    fn done<T>(&self, call: &Call, identity: Identity, act: impl FnOnce() -> rustix::io::Result<T>) -> Step<T> {
+    pub(super) fn done<T>(
+        &self,
+        call: &Call,
+        identity: Identity,
+        act: impl FnOnce() -> rustix::io::Result<T>,
+    ) -> Step<T> {
         if !self.is_valid(&call.notification) {
             return Err(Answer::Failed(Errno::INTR));
         }
@@ -182,7 +197,7 @@ impl Minder {
     }
 
     /// Judges a change that needs no look at a content.
-    fn allowed(&self, name: &Name, change: Change) -> Step<()> {
+    pub(super) fn allowed(&self, name: &Name, change: Change) -> Step<()> {
         match self.guard.judge(name, change) {
             Verdict::Yes => Ok(()),
             Verdict::No | Verdict::IfHarmless(_) => Err(self.protected(&name.path())),

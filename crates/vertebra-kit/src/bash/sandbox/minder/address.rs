@@ -1,28 +1,65 @@
-//! Addresses that a command connects to, and which of them the private network does not reach.
+//! Addresses that a command connects to, and which of them a private network does not reach.
 
 use std::{
     fs,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6},
 };
 
 use super::super::refusal::Refusal;
 
-/// The longest network address: `sockaddr_in6`.
-pub(super) const BYTES: usize = 28;
+/// The longest address that the kernel takes.
+pub(super) const BYTES: u32 = 128;
 
 /// The port that names are looked up at.
-const NAMES: u16 = 53;
+pub(super) const NAMES: u16 = 53;
 
-/// Reads a `sockaddr_in` or `sockaddr_in6`.
-pub(super) fn parse(bytes: &[u8]) -> Option<SocketAddr> {
-    let family = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
-    let port = u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?);
-    let address: IpAddr = match i32::from(family) {
-        libc::AF_INET => <[u8; 4]>::try_from(bytes.get(4..8)?).map(Ipv4Addr::from).ok()?.into(),
-        libc::AF_INET6 => <[u8; 16]>::try_from(bytes.get(8..24)?).map(Ipv6Addr::from).ok()?.into(),
+/// What an address in the memory of a process names.
+pub(super) enum Named {
+    Internet(SocketAddr),
+    /// A Unix socket.
+    File(Vec<u8>),
+    /// A part of the kernel, by netlink: the number and the groups.
+    Kernel((u32, u32)),
+    /// Nothing: the socket is disconnected.
+    Nothing,
+}
+
+/// Reads an address.
+pub(super) fn named(bytes: &[u8]) -> Option<Named> {
+    let word = |at: usize| bytes.get(at..).and_then(<[u8]>::first_chunk).map(|word| u32::from_ne_bytes(*word));
+    let port = || bytes.get(2..).and_then(<[u8]>::first_chunk).map(|port| u16::from_be_bytes(*port));
+    Some(match i32::from(u16::from_ne_bytes(*bytes.first_chunk()?)) {
+        libc::AF_INET => {
+            let ip: [u8; 4] = *bytes.get(4..)?.first_chunk()?;
+            Named::Internet((Ipv4Addr::from(ip), port()?).into())
+        }
+        libc::AF_INET6 => {
+            let ip: [u8; 16] = *bytes.get(8..)?.first_chunk()?;
+            // Old programs leave the last part out.
+            let scope = word(24).unwrap_or_default();
+            Named::Internet(SocketAddrV6::new(Ipv6Addr::from(ip), port()?, word(4)?, scope).into())
+        }
+        libc::AF_UNIX => {
+            let path = bytes.get(2..).filter(|path| path.first().is_some_and(|first| *first != 0))?;
+            Named::File(path.split(|byte| *byte == 0).next()?.to_owned())
+        }
+        libc::AF_NETLINK => Named::Kernel((word(4)?, word(8)?)),
+        libc::AF_UNSPEC => Named::Nothing,
         _ => return None,
-    };
-    Some((address.to_canonical(), port).into())
+    })
+}
+
+/// An address in its plain form: one that stands for an older one is that one.
+pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
+    (address.ip().to_canonical(), address.port()).into()
+}
+
+/// Reads the address of a host.
+pub(super) fn parse(bytes: &[u8]) -> Option<SocketAddr> {
+    match named(bytes)? {
+        Named::Internet(address) => Some(canonical(address)),
+        Named::File(_) | Named::Kernel(_) | Named::Nothing => None,
+    }
 }
 
 /// What is refused, if an address cannot be reached in the private network.

@@ -9,7 +9,10 @@ mod act;
 mod address;
 mod checked;
 mod guard;
+mod outside;
 mod place;
+mod sending;
+mod sockets;
 mod task;
 
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
@@ -26,11 +29,14 @@ use seccompy::{
 use self::{
     checked::{Checked, Finished},
     guard::Guard,
+    outside::{Connecting, Reachable},
     task::{Call, Identities},
 };
 use super::{
+    calls::UnixSockets,
+    files::unix_sockets,
     refusal::{Refusal, Refusals},
-    rules::Rules,
+    rules::{Reach, Rules},
 };
 
 /// A path that nothing is made at: the supervisor answers it with an error that the kernel never gives there.
@@ -47,8 +53,12 @@ enum Answer {
     Failed(Errno),
     /// A file that was opened; and whether it is closed when the process becomes another program.
     Opened(OwnedFd, bool),
-    /// Not yet: the other end of a pipe is not open.
+    /// What the call returns.
+    Returned(i64),
+    /// Not yet: the other end of a pipe is not open, or it is full.
     Later,
+    /// Somebody else answers, once it is known.
+    Pending,
 }
 
 /// Makes the calls of a command.
@@ -62,6 +72,13 @@ pub(super) struct Minder {
     checked: Vec<Checked>,
     /// What the command was refused.
     refusals: Refusals,
+    /// What the command reaches, if it uses the network of this machine.
+    reachable: Option<Reachable>,
+    /// Connections that are being made.
+    connecting: Vec<Connecting>,
+    unix_sockets: UnixSockets,
+    /// The named sockets that the command has made. They are held open, so that no other socket gets their number.
+    named: Vec<OwnedFd>,
 }
 
 impl Minder {
@@ -74,13 +91,21 @@ impl Minder {
             waiting: Vec::new(),
             checked: Vec::new(),
             refusals: Refusals::default(),
+            reachable: match &rules.network {
+                Reach::Machine(outside) => Some(Reachable::new(outside)),
+                Reach::Closed | Reach::Private(_) => None,
+            },
+            connecting: Vec::new(),
+            unix_sockets: unix_sockets(rules),
+            named: Vec::new(),
         }
     }
 
     /// What there is to wait for.
     pub(super) fn polled(&self) -> impl Iterator<Item = PollFd<'_>> {
         let files = self.checked.iter().map(|checked| PollFd::from_borrowed_fd(checked.as_fd(), PollFlags::IN));
-        std::iter::once(PollFd::new(&self.listener, PollFlags::IN)).chain(files)
+        let connecting = self.connecting.iter().map(Connecting::polled);
+        std::iter::once(PollFd::new(&self.listener, PollFlags::IN)).chain(files).chain(connecting)
     }
 
     /// Whether a call has to be tried again soon.
@@ -91,6 +116,7 @@ impl Minder {
     /// Answers the call that is there, and those that waited.
     pub(super) fn serve(&mut self, has_call: bool) {
         self.finish_checked();
+        self.finish_connecting();
         for notification in std::mem::take(&mut self.waiting) {
             if self.is_valid(&notification) {
                 self.answer(notification);
@@ -122,12 +148,20 @@ impl Minder {
     }
 
     fn answer(&mut self, notification: SeccompNotif) {
+        match self.act(Call { notification }) {
+            Answer::Later => self.waiting.push(notification),
+            answer => self.respond(notification, answer),
+        }
+    }
+
+    fn respond(&self, notification: SeccompNotif, answer: Answer) {
         let listener = self.listener.as_raw_fd();
         let fail = |errno: Errno| fail_syscall(notification, u16::try_from(errno.raw_os_error()).unwrap_or(u16::MAX));
-        let response = match self.act(Call { notification }) {
-            Answer::Later => return self.waiting.push(notification),
+        let response = match answer {
+            Answer::Later | Answer::Pending => return,
             Answer::Kernel => continue_syscall(notification),
             Answer::Done => return_syscall(notification, 0),
+            Answer::Returned(value) => return_syscall(notification, value),
             Answer::Failed(errno) => fail(errno),
             Answer::Opened(file, close_on_exec) => {
                 let options = AddDescriptorOptions {

@@ -5,20 +5,21 @@ use std::{
     cell::Cell,
     collections::HashMap,
     fs,
-    io::IoSliceMut,
+    io::{IoSlice, IoSliceMut},
     net::SocketAddr,
     os::fd::OwnedFd,
     time::{Duration, Instant},
 };
 
 use nix::{
-    sys::uio::{RemoteIoVec, process_vm_readv},
+    sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev},
     unistd::{Gid, Pid, Uid, setfsgid, setfsuid},
 };
 use rustix::{
     fs::{Mode, OFlags, open},
     io::Errno,
-    process::umask,
+    net::sockopt::socket_type,
+    process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open, umask},
 };
 use seccompy::SeccompNotif;
 
@@ -27,6 +28,9 @@ const PATH_BYTES: usize = 4096;
 
 /// The smallest page of memory: what lies behind its end may not be there.
 const PAGE: usize = 4096;
+
+/// The most that is read of a message.
+const MEMORY_BYTES: usize = 64 * 1024;
 
 /// How long an identity is believed. The calls that change it are seen; a process number that is used again is not.
 const BELIEVED: Duration = Duration::from_millis(500);
@@ -86,12 +90,50 @@ impl Call {
 
     /// The network address that an argument points to, if it is one.
     pub(super) fn address(&self, at: usize, length: u32) -> Option<SocketAddr> {
-        let mut buffer = [0; super::address::BYTES];
-        let wanted = usize::try_from(length).ok()?.min(buffer.len());
-        let remote = [RemoteIoVec { base: usize::try_from(self.argument(at)).ok()?, len: wanted }];
-        let mut local = [IoSliceMut::new(&mut buffer[..wanted])];
+        super::address::parse(&self.name(self.argument(at), length).ok()?)
+    }
+
+    /// The bytes of an address.
+    pub(super) fn name(&self, from: u64, length: u32) -> Result<Vec<u8>, Errno> {
+        if length > super::address::BYTES {
+            return Err(Errno::INVAL);
+        }
+        self.memory(from, length).ok_or(Errno::FAULT)
+    }
+
+    /// Some memory of the process, but not more than a message may have.
+    pub(super) fn memory(&self, from: u64, length: u32) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(length).ok()?.min(MEMORY_BYTES)];
+        if bytes.is_empty() {
+            return Some(bytes);
+        }
+        let remote = [RemoteIoVec { base: usize::try_from(from).ok()?, len: bytes.len() }];
+        let mut local = [IoSliceMut::new(&mut bytes)];
         let read = process_vm_readv(Pid::from_raw(self.thread()), &mut local, &remote).ok()?;
-        super::address::parse(&buffer[..read])
+        (read == bytes.len()).then_some(bytes)
+    }
+
+    /// Writes to the memory of the process.
+    pub(super) fn write(&self, to: u64, bytes: &[u8]) -> Option<()> {
+        let remote = [RemoteIoVec { base: usize::try_from(to).ok()?, len: bytes.len() }];
+        let written = process_vm_writev(Pid::from_raw(self.thread()), &[IoSlice::new(bytes)], &remote).ok()?;
+        (written == bytes.len()).then_some(())
+    }
+
+    /// A socket of the process, by a handle of our own: whatever the process does with its number, this is the one.
+    pub(super) fn socket(&self, descriptor: i32) -> Result<OwnedFd, Errno> {
+        let socket = self.file(descriptor)?;
+        socket_type(&socket)?;
+        Ok(socket)
+    }
+
+    /// A file of the process.
+    pub(super) fn file(&self, descriptor: i32) -> Result<OwnedFd, Errno> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.thread())).map_err(|_| Errno::SRCH)?;
+        let process = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
+        let process = process.and_then(rustix::process::Pid::from_raw).ok_or(Errno::SRCH)?;
+        let process = pidfd_open(process, PidfdFlags::empty())?;
+        pidfd_getfd(&process, descriptor, PidfdGetfdFlags::empty())
     }
 
     /// The folder that relative paths begin in: the one that the process stands in, or one that it has open.
