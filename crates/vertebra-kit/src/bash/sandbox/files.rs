@@ -16,8 +16,9 @@ use landlock::{
 use rustix::fs::{CWD as FROM_HERE, Dir, FileType, Mode, OFlags, fstat, openat};
 
 use super::{
+    calls::UnixSockets,
     launch::LaunchError,
-    rules::{Reach, Rules},
+    rules::{self, Reach, Rules},
 };
 
 /// The newest interface whose rights are understood here. Older kernels hold less: see [`lacking`].

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use super::*;
 
 /// A server that says where it listens and answers every connection.
-const SERVER: &str = "python3 -u -c 'import socket; s = socket.create_server((\"127.0.0.1\", 8123)); print(\"listening\")
+const SERVER: &str =
+    "python3 -u -c 'import socket; s = socket.create_server((\"127.0.0.1\", 8123)); print(\"listening\")
 while True: c, _ = s.accept(); c.send(b\"hello\"); c.close()'";
 
 const CLIENT: &str = "exec 3<>/dev/tcp/127.0.0.1/8123 && cat <&3";
@@ -53,7 +54,8 @@ async fn a_server_in_the_background_answers_the_next_call_until_it_is_stopped() 
 #[tokio::test]
 async fn a_command_in_the_background_ends_with_the_session() {
     let area = Area::new();
-    let script = Script::new().call("bash", &json!({ "command": "echo $$ > pid; sleep 1000", "background": true }).to_string());
+    let script =
+        Script::new().call("bash", &json!({ "command": "echo $$ > pid; sleep 1000", "background": true }).to_string());
     let (mut builder, results) = area.agent(script.say("done"));
     let agent = built(&mut builder);
     let mut session = agent.session().await;
@@ -82,7 +84,11 @@ async fn no_more_than_eight_commands_are_in_the_background() {
     wanted.push(("background", json!({ "id": "b3", "stop": true })));
     wanted.push(in_background("echo on; sleep 1000"));
     let results = calls(&area, &wanted).await;
-    assert!(results[8].output.starts_with("not run: 8 commands are in the background already"), "{}", results[8].output);
+    assert!(
+        results[8].output.starts_with("not run: 8 commands are in the background already"),
+        "{}",
+        results[8].output
+    );
     assert!(results[10].output.starts_with("running in the background as `b9`"), "{}", results[10].output);
 }
 

@@ -15,6 +15,7 @@ mod outside;
 mod protected;
 mod proxy;
 mod sandbox;
+mod sockets;
 mod supervised;
 mod trees;
 

@@ -517,8 +517,7 @@ impl Minder {
             Place::Open(path, file) => self.change_mode_of(call, identity, &path, &file, mode),
             // Where a command cannot write, it changes no mode either: Landlock would not stop it.
             Place::Name(name) if name.found.is_some() => Ok(Answer::Failed(Errno::PERM)),
-            Place::Name(_) => Ok(Answer::Failed(Errno::NOENT)),
-            Place::Nowhere(_) => Ok(Answer::Failed(Errno::NOENT)),
+            Place::Name(_) | Place::Nowhere(_) => Ok(Answer::Failed(Errno::NOENT)),
             Place::Unknown => Ok(Answer::Failed(Errno::ACCESS)),
         }
     }
