@@ -116,7 +116,7 @@ def swap():
     while time.time() < end:
         for address, family in [(inet, 2), (unix, 1)]:
             ctypes.memmove(memory, address, 110)
-            fresh = socket.socket(family); os.dup2(fresh.fileno(), number); fresh.close()
+            fresh = socket.socket(family); fresh.setblocking(False); os.dup2(fresh.fileno(), number); fresh.close()
 thread = threading.Thread(target=swap); thread.start()
 while time.time() < end: libc.connect(number, memory, 16)
 thread.join()'"

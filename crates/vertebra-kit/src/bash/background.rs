@@ -143,8 +143,9 @@ impl Background {
             let at = running.as_ref().and_then(|running| running.iter().position(|running| running.id == id));
             let (Some(running), Some(at)) = (running, at) else {
                 let known: Vec<String> = all.get(session).into_iter().flat_map(Commands::ids).collect();
-                let known = if known.is_empty() { "none is".to_owned() } else { format!("{} are", known.join(", ")) };
-                return Err(ToolError::new(format!("no command `{id}` is in the background; {known}")));
+                let known =
+                    if known.is_empty() { "no command is".to_owned() } else { format!("only {}", known.join(", ")) };
+                return Err(ToolError::new(format!("there is no `{id}` in the background: {known}")));
             };
             if !stop && !running[at].task.is_finished() {
                 return Ok(running[at].output.so_far(bash, &Why::GoesOn(id)));

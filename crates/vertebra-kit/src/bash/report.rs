@@ -38,7 +38,7 @@ pub(super) fn report(bash: &Bash, why: &Why<'_>, printed: &Streams, before: &[St
         Why::CutShort => parts.push("the command and all it started were ended".to_owned()),
         Why::Stopped => parts.push("stopped".to_owned()),
         Why::GoesOn(id) => {
-            parts.push(format!("running in the background as `{id}`, until it is stopped with `{TOOL}`"))
+            parts.push(format!("running in the background as `{id}`, until it is stopped with `{TOOL}`"));
         }
         Why::Ended(How::TimedOut, limit) => {
             parts.push(format!("timed out after {limit:?}; the command and all it started were ended"));

@@ -48,7 +48,7 @@ async fn a_server_in_the_background_answers_the_next_call_until_it_is_stopped() 
     let runs = "running in the background as `b1`, until it is stopped with `background`\nlistening";
     assert_eq!(said[..4], [runs, "hello", runs, "stopped\nlistening"]);
     assert!(said[4].contains("refused"), "{}", said[4]);
-    assert_eq!(said[5], "no command `b1` is in the background; none is");
+    assert_eq!(said[5], "there is no `b1` in the background: no command is");
 }
 
 #[tokio::test]

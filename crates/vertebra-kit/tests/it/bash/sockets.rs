@@ -99,7 +99,8 @@ def swap():
     turn = 0
     while not over:
         ctypes.memmove(memory, addresses[turn % 3], 110); turn += 1
-        fresh = socket.socket(socket.AF_UNIX if turn % 2 else socket.AF_INET); os.dup2(fresh.fileno(), number); fresh.close()
+        fresh = socket.socket(socket.AF_UNIX if turn % 2 else socket.AF_INET); fresh.setblocking(False)
+        os.dup2(fresh.fileno(), number); fresh.close()
 threads = [threading.Thread(target=swap) for _ in range(2)]; [thread.start() for thread in threads]
 tries = 0
 while time.time() < end:
