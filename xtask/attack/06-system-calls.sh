@@ -89,6 +89,42 @@ a.sendto(b\"x\", \"$OUTSIDE/sock\")'"
     broken_if_marked
 }
 
+# A named socket of another process in the project: by its name, a link, a second name, and a swap while the call is judged
+named_socket() {
+    python3 -c "
+import socket
+s = socket.socket(socket.AF_UNIX); s.bind('$PROJECT/agent.sock'); s.listen(); s.settimeout(12)
+try: s.accept(); open('$MARK', 'w')
+except OSError: pass
+" &
+    listener=$!
+    while [ ! -S "$PROJECT/agent.sock" ]; do :; done
+    agent "python3 -c '
+import socket
+socket.socket(socket.AF_UNIX).connect(\"agent.sock\")'" "ln -s agent.sock link; ln agent.sock second; python3 -c '
+import socket
+for name in [\"link\", \"second\"]:
+    try: socket.socket(socket.AF_UNIX).connect(name)
+    except OSError: pass'" "python3 -c '
+import ctypes, os, socket, struct, threading, time
+libc = ctypes.CDLL(None); memory = ctypes.create_string_buffer(110)
+server = socket.create_server((\"127.0.0.1\", 0))
+inet = struct.pack(\"H\", 2) + struct.pack(\"!H\", server.getsockname()[1]) + bytes([127, 0, 0, 1]) + bytes(102)
+unix = (struct.pack(\"H\", 1) + b\"agent.sock\").ljust(110, bytes(1))
+number = os.dup(server.fileno()); end = time.time() + 4
+def swap():
+    while time.time() < end:
+        for address, family in [(inet, 2), (unix, 1)]:
+            ctypes.memmove(memory, address, 110)
+            fresh = socket.socket(family); fresh.setblocking(False); os.dup2(fresh.fileno(), number); fresh.close()
+thread = threading.Thread(target=swap); thread.start()
+while time.time() < end: libc.connect(number, memory, 16)
+thread.join()'"
+    is_control && wait $listener
+    kill $listener 2> /dev/null
+    broken_if_marked
+}
+
 # System V shared memory of another process
 shared_memory_of_others() {
     id=$(ipcmk -M 4096 | grep -o '[0-9]*$')

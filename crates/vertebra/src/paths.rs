@@ -31,20 +31,49 @@ const ENDINGS: &[&str] = &["path", "paths", "file", "files", "dir", "directory",
 /// Beginnings of names of patterns of paths, as in `include_pattern`, `filePattern`. Other patterns are of text.
 const PATTERNS: &[&str] = &["include", "file", "glob", "path"];
 
+/// Names under which tools take the text of a file. A line of code that begins with `/**` or `//` is no path.
+const TEXTS: &[&str] = &["content", "contents", "old_string", "new_string", "old_str", "new_str"];
+
 /// Every argument that is a path by its name or by its look.
 pub(crate) fn in_args(args: &Args) -> impl Iterator<Item = &str> {
     let mut found = Vec::new();
     for (name, value) in args {
-        collect(is_path_name(name), value, &mut found);
+        collect(Named::of(name), value, &mut found);
     }
     found.into_iter()
 }
 
-fn collect<'v>(by_name: bool, value: &'v Value, found: &mut Vec<&'v str>) {
+/// What the name of an argument says about its value.
+#[derive(Clone, Copy)]
+enum Named {
+    Path,
+    Text,
+    Unknown,
+}
+
+impl Named {
+    fn of(name: &str) -> Self {
+        match name {
+            _ if is_path_name(name) => Self::Path,
+            _ if TEXTS.contains(&name) => Self::Text,
+            _ => Self::Unknown,
+        }
+    }
+
+    fn is_path(self, value: &str) -> bool {
+        match self {
+            Self::Path => true,
+            Self::Text => false,
+            Self::Unknown => looks_like_path(value),
+        }
+    }
+}
+
+fn collect<'v>(named: Named, value: &'v Value, found: &mut Vec<&'v str>) {
     match value {
-        Value::String(text) if by_name || looks_like_path(text) => found.push(text),
-        Value::Array(items) => items.iter().for_each(|item| collect(by_name, item, found)),
-        Value::Object(map) => map.iter().for_each(|(name, value)| collect(is_path_name(name), value, found)),
+        Value::String(text) if named.is_path(text) => found.push(text),
+        Value::Array(items) => items.iter().for_each(|item| collect(named, item, found)),
+        Value::Object(map) => map.iter().for_each(|(name, value)| collect(Named::of(name), value, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -153,6 +182,18 @@ mod tests {
         let mut found: Vec<_> = in_args(&args).collect();
         found.sort_unstable();
         assert_eq!(found, ["a", "b", "c", "d", "f", "file:///e", "file:///h", "g"]);
+    }
+
+    #[test]
+    fn a_line_of_code_that_begins_with_a_slash_is_no_path() {
+        let args = Args::try_from(json!({
+            "path": "a.ts", "old_string": "/** Adds two numbers. */", "new_string": "// adds", "content": "/etc",
+            "edits": [{"old_string": "/a", "new_string": "/b"}], "text": "/c",
+        }))
+        .expect("an object");
+        let mut found: Vec<_> = in_args(&args).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["/c", "a.ts"], "a value under any other name may be a path");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::host::{HOSTS, claude_tools};
 /// Our tools.
 const OURS: &[&str] = &[
     "bash",
+    "background",
     "delete_file",
     "edit_file",
     "grep",

@@ -64,8 +64,8 @@ pub(super) enum FolderError {
 }
 
 /// The folders of all sessions.
-#[derive(Debug, Default)]
-pub(super) struct Folders(Mutex<VecDeque<(String, PathBuf, Arc<Opened>)>>);
+#[derive(Debug, Clone, Default)]
+pub(super) struct Folders(Arc<Mutex<VecDeque<(String, PathBuf, Arc<Opened>)>>>);
 
 impl Folders {
     /// The folder at a path, if it is the one that stood there when this session used it first.
@@ -91,16 +91,16 @@ impl Folders {
 
 /// Folders that were made because a person allowed a command to write there. Those that the command leaves empty are removed
 /// when this is dropped.
-pub(super) struct Made<'f> {
-    folders: &'f Folders,
-    session: &'f str,
+pub(super) struct Made {
+    folders: Folders,
+    session: String,
     paths: Vec<PathBuf>,
 }
 
-impl<'f> Made<'f> {
+impl Made {
     /// Makes those of the folders that do not exist.
-    pub(super) fn new(folders: &'f Folders, session: &'f str, wanted: &[PathBuf]) -> Result<Self, ToolError> {
-        let mut made = Self { folders, session, paths: Vec::new() };
+    pub(super) fn new(folders: &Folders, session: &str, wanted: &[PathBuf]) -> Result<Self, ToolError> {
+        let mut made = Self { folders: folders.clone(), session: session.to_owned(), paths: Vec::new() };
         for path in wanted {
             match fs::create_dir(path) {
                 Ok(()) => made.paths.push(path.clone()),
@@ -117,13 +117,13 @@ impl<'f> Made<'f> {
     }
 }
 
-impl Drop for Made<'_> {
+impl Drop for Made {
     fn drop(&mut self) {
         for path in &self.paths {
             // One that is not empty stays.
             if fs::remove_dir(path).is_ok() {
                 let mut known = self.folders.0.lock().unwrap_or_else(PoisonError::into_inner);
-                known.retain(|(of, at, _)| !(of == self.session && at == path));
+                known.retain(|(of, at, _)| !(*of == self.session && at == path));
             }
         }
     }

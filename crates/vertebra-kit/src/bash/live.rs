@@ -9,14 +9,15 @@ const LINE: usize = 4 * 1024;
 
 /// Tells whole lines, until so many bytes were told.
 pub(super) struct Live<'a> {
-    invocation: &'a Invocation,
+    invocation: Option<&'a Invocation>,
     pending: Vec<u8>,
     left: usize,
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn new(invocation: &'a Invocation, bytes: usize) -> Self {
-        Self { invocation, pending: Vec::new(), left: bytes }
+    /// For the call that waits for the command. A command in the background has none, and tells nothing.
+    pub(super) fn new(invocation: Option<&'a Invocation>, bytes: usize) -> Self {
+        Self { invocation, pending: Vec::new(), left: if invocation.is_some() { bytes } else { 0 } }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
@@ -38,15 +39,13 @@ impl<'a> Live<'a> {
     }
 
     fn tell(&mut self, bytes: usize) {
-        if bytes == 0 {
-            return;
-        }
+        let Some(invocation) = self.invocation.filter(|_| bytes > 0) else { return };
         let piece: Vec<u8> = self.pending.drain(..bytes).collect();
-        self.invocation.say(text::clean(&piece));
+        invocation.say(text::clean(&piece));
         self.left = self.left.saturating_sub(bytes);
         if self.left == 0 {
             self.pending = Vec::new();
-            self.invocation.say("[the rest is not shown live]\n");
+            invocation.say("[the rest is not shown live]\n");
         }
     }
 }

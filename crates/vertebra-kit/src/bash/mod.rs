@@ -14,6 +14,7 @@
 //! }
 //! ```
 
+mod background;
 mod capture;
 mod environment;
 mod folders;
@@ -45,6 +46,7 @@ use std::{
 
 use vertebra::{AfterToolUse, Attach as _, Capability, Kit, MatchCall as _, Reach, SessionEnd, SessionStart};
 
+use background::{Background, BackgroundTool};
 pub use environment::{Environment, PASSED, VARIABLES};
 pub use grants::{Granted, Grants};
 pub use lift::Lift;
@@ -182,14 +184,16 @@ impl Capability for Bash {
                 .named("bash/outputs")
                 .reach(Reach::Own);
         }
-        let networks = Arc::new(sandbox::Networks::default());
-        let (kept, grants) = (networks.clone(), self.grants.clone());
+        let (networks, background) = (Arc::new(sandbox::Networks::default()), Arc::new(Background::default()));
+        let (kept, grants, commands) = (networks.clone(), self.grants.clone(), background.clone());
         kit.watch(SessionEnd, async move |cx| {
+            commands.forget(&cx.at.run.session_id);
             kept.forget(&cx.at.run.session_id);
             grants.clear(&cx.at.run.session_id);
             Ok(())
         })
         .named("bash/network");
-        kit.tool(tool::BashTool::new(self, networks));
+        kit.tool(BackgroundTool { bash: self.clone(), background: background.clone() });
+        kit.tool(tool::BashTool::new(self, networks, background));
     }
 }

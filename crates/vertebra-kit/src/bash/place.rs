@@ -149,7 +149,9 @@ impl Note {
 
     /// The command, preceded on its own line by the order to note the folder when the shell ends, however it ends.
     pub(super) fn script(&self, command: &str) -> String {
-        let noting = format!("{{ builtin pwd -P >>{}; }} 2>/dev/null", quoted(&self.path().to_string_lossy()));
+        // A job that is killed before it has become a program ends with the same order, and has to leave it.
+        let file = quoted(&self.path().to_string_lossy());
+        let noting = format!("[[ $BASHPID != $$ ]] || {{ builtin pwd -P >>{file}; }} 2>/dev/null");
         format!("trap {} EXIT;{command}", quoted(&noting))
     }
 

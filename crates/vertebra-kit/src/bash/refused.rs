@@ -79,6 +79,10 @@ pub(super) fn remarks(
                 "the sandbox blocked a change of {path}, outside of the writable folders; ask for `write` in `needs`"
             )
         }),
+        Refusal::Left(names) => Some(format!(
+            "{} was left in the background and ended with the command; to keep a server running, run it alone with `background`",
+            names.join(", ")
+        )),
         Refusal::Call(name) => failed.then(|| format!("the sandbox blocked the system call `{name}`")),
     });
     let hidden = if may_have_failed { hidden() } else { Vec::new() };

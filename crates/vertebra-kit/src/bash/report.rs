@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     Bash,
+    background::TOOL,
     capture::{Shown, Streams},
     process::How,
 };
@@ -24,6 +25,10 @@ pub(super) struct Report {
 pub(super) enum Why<'a> {
     Ended(&'a How, Duration),
     CutShort,
+    /// It has not ended: it is in the background, under this id.
+    GoesOn(&'a str),
+    /// It was in the background.
+    Stopped,
 }
 
 /// The text, in this order: remarks on how it ran, a timeout or an exit code, stdout, stderr, remarks on what follows.
@@ -31,6 +36,10 @@ pub(super) fn report(bash: &Bash, why: &Why<'_>, printed: &Streams, before: &[St
     let mut parts: Vec<String> = before.iter().map(|remark| format!("[{remark}]")).collect();
     match why {
         Why::CutShort => parts.push("the command and all it started were ended".to_owned()),
+        Why::Stopped => parts.push("stopped".to_owned()),
+        Why::GoesOn(id) => {
+            parts.push(format!("running in the background as `{id}`, until it is stopped with `{TOOL}`"));
+        }
         Why::Ended(How::TimedOut, limit) => {
             parts.push(format!("timed out after {limit:?}; the command and all it started were ended"));
         }

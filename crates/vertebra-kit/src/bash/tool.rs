@@ -1,7 +1,6 @@
 //! The tool itself: a command goes in, what it printed comes out.
 
 use std::{
-    borrow::Cow,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -14,6 +13,7 @@ use vertebra::{AgentState, Args, CheckCx, Checked, Invocation, Tool, ToolError, 
 
 use super::{
     Bash, TOOL,
+    background::{Background, LONGEST, Output},
     capture::{Capture, Printed, Streams},
     environment::Variables,
     folders::{FolderError, Folders, Made},
@@ -29,7 +29,7 @@ use super::{
     report::{Why, report},
     rights::Network as Way,
     running::Running,
-    sandbox::{Need, Networks, Rights, Sandbox, Tried, UnixSockets, Use},
+    sandbox::{Need, Networks, Rights, Tried, UnixSockets, Use},
 };
 use crate::denied::DeniedReads;
 
@@ -41,7 +41,7 @@ const NOT_RUN: i32 = 126;
 
 const DESCRIPTION: &str = "Runs a command in bash and returns its exit code, stdout and stderr. The folder that `cd` \
     leaves is where the next command begins; nothing else of the shell is kept. There is no input. Processes left in the \
-    background end with the command. A sandbox holds the command: it writes the working folder and TMPDIR, has a loopback \
+    background end with the command: to keep a server running, run it alone, without `&`, with `background`. A sandbox holds the command: it writes the working folder and TMPDIR, has a loopback \
     interface of its own, and no network. If it needs more, ask for it with `needs`.";
 
 /// What the model passes.
@@ -55,6 +55,10 @@ struct Input {
     /// What it is for, in a few words, for the people who watch.
     #[serde(default, rename = "description")]
     _description: Option<String>,
+    /// True to leave it running, such as a server, and go on: the result says the id by which `background` shows and stops
+    /// it. It ends with the session.
+    #[serde(default, alias = "run_in_background")]
+    background: bool,
     /// What the command needs beyond what the sandbox gives. A person is asked, so leave it out if nothing was blocked.
     needs: Option<Needs>,
 }
@@ -63,11 +67,12 @@ pub(super) struct BashTool {
     bash: Bash,
     folders: Folders,
     networks: Arc<Networks>,
+    background: Arc<Background>,
 }
 
 impl BashTool {
-    pub(super) fn new(bash: Bash, networks: Arc<Networks>) -> Self {
-        Self { bash, folders: Folders::default(), networks }
+    pub(super) fn new(bash: Bash, networks: Arc<Networks>, background: Arc<Background>) -> Self {
+        Self { bash, folders: Folders::default(), networks, background }
     }
 }
 
@@ -85,7 +90,20 @@ impl Tool for BashTool {
 
     async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {
         let input: Input = args.parse()?;
-        self.run(input, &invocation).await
+        let is_background = input.background;
+        let prepared = match self.prepare(input, &invocation).await? {
+            Ready::Yes(prepared) => prepared,
+            Ready::No(output) => return Ok(output),
+        };
+        if !is_background {
+            return prepared.run(Some(&invocation), &Output::default()).await;
+        }
+        let (session, output) = (&invocation.run().info().session_id, Output::default());
+        let command = {
+            let output = output.clone();
+            async move { prepared.run(None, &output).await }
+        };
+        self.background.start(&self.bash, session, output, command).await
     }
 
     fn folder(&self, state: &AgentState) -> Option<String> {
@@ -120,42 +138,27 @@ impl BashTool {
         }
     }
 
-    /// The folders that only this command may write.
-    fn once(&self, session: &str, granted: &Granted) -> Vec<PathBuf> {
-        granted.write.difference(&self.bash.held(session).write).cloned().collect()
-    }
-
     fn variables(&self, state: &AgentState) -> Variables {
         self.bash.environment.variables().and_noted(state)
     }
 
-    /// The sandbox of a call: a whole one if the call needs no approval because of it.
-    fn sandbox(&self, invocation: &Invocation) -> Cow<'_, Sandbox> {
-        let mut sandbox = Cow::Borrowed(&self.bash.sandbox);
+    /// Finds all that the command needs.
+    async fn prepare(&self, input: Input, invocation: &Invocation) -> Result<Ready, ToolError> {
+        let mut bash = self.bash.clone();
         if is_sandbox_required(invocation.state(), invocation.call_id()) {
-            sandbox.to_mut().need = Need::Required;
+            bash.sandbox.need = Need::Required;
         }
-        sandbox
-    }
-
-    /// What a command has printed, as far as it is shown.
-    fn text(&self, streams: &Streams) -> String {
-        let shown = |stream: &Capture| stream.shown(self.bash.head_bytes, self.bash.tail_bytes).text;
-        format!("{}\n{}", shown(&streams.stderr), shown(&streams.stdout))
-    }
-
-    async fn run(&self, input: Input, invocation: &Invocation) -> Result<ToolOutput, ToolError> {
-        let bash = &self.bash;
-        let (text, timeout) = (&*input.command, input.timeout_ms.map(Duration::from_millis));
-        check(text)?;
-        let folder = bash.folder.as_deref().unwrap_or_else(|| Path::new(invocation.working_directory()));
+        let timeout = input.timeout_ms.map(Duration::from_millis);
+        check(&input.command)?;
+        let folder = bash.folder.clone().unwrap_or_else(|| PathBuf::from(invocation.working_directory()));
+        let folder = &*folder;
         let state = invocation.state();
         let mut variables = self.variables(state);
         let session = &invocation.run().info().session_id;
         let granted = self.granted(input.needs.as_ref(), invocation)?;
         let (inside, outside) =
             granted.write.iter().cloned().partition::<Vec<_>, _>(|path| bash.is_inside(path, folder, &variables));
-        let _made = Made::new(&self.folders, session, &outside)?;
+        let made = Made::new(&self.folders, session, &outside)?;
         let mut besides = bash.sandbox.write_besides(&variables, folder, &outside);
         let caches = if bash.sandbox.need == Need::Off { None } else { Caches::prepare(&variables) };
         besides.extend(caches.iter().map(|caches| (caches.own.clone(), Use::Temporary)));
@@ -167,17 +170,86 @@ impl BashTool {
             .map_err(|error| ToolError::new(format!("nothing can be written to {}: {error}", temporary.display())))?;
         let begin = places.begin(state);
         if let Some(why) = &begin.remark {
-            return Ok(not_run(why, &begin.folder));
+            return Ok(Ready::No(not_run(why, &begin.folder)));
         }
         let denied = DeniedReads::noted(state)
             .map_err(|error| ToolError::new(format!("what may not be read is not known: {error}")))?;
-        let limit = timeout.unwrap_or(bash.timeout).min(bash.max_timeout);
+        let limit = if input.background {
+            timeout.unwrap_or(LONGEST).min(LONGEST)
+        } else {
+            timeout.unwrap_or(bash.timeout).min(bash.max_timeout)
+        };
         let place = bash.outputs.as_ref().map(|outputs| outputs.open(session)).transpose();
         let place = place.map_err(|error| ToolError::new(format!("there is no place to keep the output: {error}")))?;
         let mut tried = Tried::default();
-        let way = Way::open(bash, &self.networks, session, &granted).await?;
+        let way = Way::open(&bash, &self.networks, session, &granted).await?;
         tried.space.clone_from(&way.none);
-        packages::set(&mut variables, way.variables(bash, &granted));
+        packages::set(&mut variables, way.variables(&bash, &granted));
+        // The folders that only this command may write.
+        let once = granted.write.difference(&bash.held(session).write).cloned().collect();
+        Ok(Ready::Yes(Box::new(Prepared {
+            bash,
+            text: input.command,
+            key: invocation.key().to_owned(),
+            variables,
+            session: session.clone(),
+            granted,
+            inside,
+            once,
+            made,
+            denied,
+            caches,
+            places,
+            shell,
+            note,
+            begin: begin.folder,
+            limit,
+            place,
+            way,
+            tried,
+        })))
+    }
+}
+
+/// Whether a command can be run.
+enum Ready {
+    Yes(Box<Prepared>),
+    /// What is said instead.
+    No(ToolOutput),
+}
+
+/// A command that is about to run, with all that it needs.
+struct Prepared {
+    bash: Bash,
+    text: String,
+    key: String,
+    session: Arc<str>,
+    variables: Variables,
+    granted: Granted,
+    /// Protected paths in the folder that a person has allowed to change.
+    inside: Vec<PathBuf>,
+    /// Folders that only this command may write.
+    once: Vec<PathBuf>,
+    made: Made,
+    denied: DeniedReads,
+    caches: Option<Caches>,
+    places: Places,
+    shell: PathBuf,
+    note: Note,
+    begin: PathBuf,
+    limit: Duration,
+    /// Where its output is kept.
+    place: Option<PathBuf>,
+    way: Way,
+    tried: Tried,
+}
+
+impl Prepared {
+    /// Runs it. A call that waits for it is told what it prints.
+    async fn run(self, waiting: Option<&Invocation>, output: &Output) -> Result<ToolOutput, ToolError> {
+        let Self { bash, text: command, key, session, variables, granted, inside, denied, caches, places, shell, .. } = self;
+        let Self { note, begin, limit, place, way, once, made: _made, mut tried, .. } = self;
+        let bash = &bash;
         let rights = Rights {
             denied: &denied,
             network: &granted.network,
@@ -187,21 +259,24 @@ impl BashTool {
             layers: caches.as_ref().map(|caches| &caches.layers),
         };
         let (start, printed, ended) = loop {
-            let start = self.sandbox(invocation).hold(&variables, &places, &rights, &tried)?;
-            let running = Running::new(place.as_deref(), invocation.key(), text);
-            let mut command = start.command(&shell);
-            command.args(["--noprofile", "--norc", "-c"]).arg(note.script(text)).current_dir(&begin.folder);
+            let start = bash.sandbox.hold(&variables, &places, &rights, &tried)?;
+            let running = Running::new(place.as_deref(), &key, &command);
+            let mut shell = start.command(&shell);
+            shell.args(["--noprofile", "--norc", "-c"]).arg(note.script(&command)).current_dir(&begin);
             let mut variables = variables.clone();
             if let Some(caches) = &caches {
                 let own = caches.variables(&variables, start.has_layers());
                 packages::set(&mut variables, own);
             }
-            command.env_clear().envs(&variables.0).envs(running.variable());
+            shell.env_clear().envs(&variables.0).envs(running.variable());
             let record = Recorder::new(place.clone(), bash.head_bytes + bash.tail_bytes);
             let printed = Printed::new(bash.stdout_bytes, bash.stderr_bytes, record);
-            self.if_cut_short(invocation, &printed, start.remark.as_slice());
-            let live = (Live::new(invocation, bash.stdout_bytes), Live::new(invocation, bash.stderr_bytes));
-            let ended = process::run(&mut command, limit, &printed, live, &start, &running)
+            output.set(&printed);
+            if let Some(invocation) = waiting {
+                if_cut_short(bash, invocation, &printed, start.remark.as_slice());
+            }
+            let live = (Live::new(waiting, bash.stdout_bytes), Live::new(waiting, bash.stderr_bytes));
+            let ended = process::run(&mut shell, limit, &printed, live, &start, &running)
                 .await
                 .map_err(|error| ToolError::new(format!("bash cannot be started: {error}")))?;
             if !start.try_another(&ended.word, &mut tried) {
@@ -212,14 +287,15 @@ impl BashTool {
             start.check(&ended.word)?;
         }
         let noted = note.read().unwrap_or_default();
-        let end = noted.strip_suffix('\n').map_or(&*begin.folder, Path::new);
-        let end = places.stand_after(end, &self.once(session, &granted));
+        let end = noted.strip_suffix('\n').map_or(&*begin, Path::new);
+        let end = places.stand_after(end, &once);
         let streams = printed.streams();
-        let printed = self.text(&streams);
-        let hidden = || {
-            if start.is_held() { self.hidden(&[text, &printed], &denied, (places.home(), &variables)) } else { Vec::new() }
+        let printed = text(bash, &streams);
+        let hidden = || match start.is_held() {
+            true => hidden(bash, &[&command, &printed], &denied, (places.home(), &variables)),
+            false => Vec::new(),
         };
-        let (about, told) = ((text, places.home()), (&*way.refused(), &*printed));
+        let (about, told) = ((&*command, places.home()), (&*way.refused(), &*printed));
         let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden);
         let after = [&blocked[..], end.remark.as_slice()].concat();
         let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
@@ -234,36 +310,37 @@ impl BashTool {
                     "output": said.output,
                     "duration_ms": u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
                     "cwd": end.folder.to_string_lossy(),
-                    "moved": end.folder != begin.folder,
+                    "moved": waiting.is_some() && end.folder != begin,
                     "sandbox": start.state,
                     "blocked": blocked,
-                    "granted": bash.grants.noted(session),
+                    "granted": bash.grants.noted(&session),
                 }),
             }),
         }
     }
+}
 
-    /// What of the hidden paths and closed sockets a command, or what it printed, speaks of.
-    fn hidden(
-        &self,
-        texts: &[&str],
-        denied: &DeniedReads,
-        (folder, variables): (&Path, &Variables),
-    ) -> Vec<String> {
-        let all = Hidden::all(&self.bash, denied, folder, variables);
-        let is_closed = self.bash.sandbox.unix_sockets == UnixSockets::Held;
-        let socket = is_closed.then(|| socket_remark(texts)).flatten();
-        all.iter().filter_map(|hidden| hidden.remark(folder, texts)).chain(socket).collect()
-    }
+/// What of the hidden paths and closed sockets a command, or what it printed, speaks of.
+fn hidden(bash: &Bash, texts: &[&str], denied: &DeniedReads, (folder, variables): (&Path, &Variables)) -> Vec<String> {
+    let all = Hidden::all(bash, denied, folder, variables);
+    let is_closed = bash.sandbox.unix_sockets == UnixSockets::Held;
+    let socket = is_closed.then(|| socket_remark(texts)).flatten();
+    all.iter().filter_map(|hidden| hidden.remark(folder, texts)).chain(socket).collect()
+}
 
-    /// Whoever ends the run, or the call, still reads what the command has printed so far.
-    fn if_cut_short(&self, invocation: &Invocation, printed: &Printed, before: &[String]) {
-        let (bash, printed, before) = (self.bash.clone(), printed.clone(), before.to_vec());
-        invocation.if_cut_short(move || {
-            let said = report(&bash, &Why::CutShort, &printed.streams(), &before, &[]);
-            ToolOutput { text: said.text, exit_code: None, data: json!({ "output": said.output }) }
-        });
-    }
+/// What a command has printed, as far as it is shown.
+fn text(bash: &Bash, streams: &Streams) -> String {
+    let shown = |stream: &Capture| stream.shown(bash.head_bytes, bash.tail_bytes).text;
+    format!("{}\n{}", shown(&streams.stderr), shown(&streams.stdout))
+}
+
+/// Whoever ends the run, or the call, still reads what the command has printed so far.
+fn if_cut_short(bash: &Bash, invocation: &Invocation, printed: &Printed, before: &[String]) {
+    let (bash, printed, before) = (bash.clone(), printed.clone(), before.to_vec());
+    invocation.if_cut_short(move || {
+        let said = report(&bash, &Why::CutShort, &printed.streams(), &before, &[]);
+        ToolOutput { text: said.text, exit_code: None, data: json!({ "output": said.output }) }
+    });
 }
 
 fn unusable(path: &Path, folder: &Path, error: &FolderError) -> ToolError {

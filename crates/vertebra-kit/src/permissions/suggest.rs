@@ -166,6 +166,10 @@ fn meant(words: &[&str]) -> Option<String> {
     if TOOLS.contains(&program) {
         return Some(written.to_owned());
     }
+    // A tool of the project, by the program that finds it.
+    if let ("npx" | "bunx", Some(tool)) = (program, words.get(1).filter(|tool| TOOLS.contains(tool))) {
+        return Some(format!("{program} {tool}"));
+    }
     if let ("python" | "python3", Some(&"-m")) = (program, words.get(1)) {
         let module = words.get(2).filter(plain).filter(|module| !RUNNING_MODULES.contains(module))?;
         return Some(format!("{written} -m {module}"));

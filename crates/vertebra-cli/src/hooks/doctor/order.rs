@@ -13,6 +13,7 @@ use crate::doctor::Finding;
 /// The tools of our own agent.
 const OURS: &[&str] = &[
     "bash",
+    "background",
     "read_file",
     "write_file",
     "edit_file",

@@ -16,8 +16,9 @@ use landlock::{
 use rustix::fs::{CWD as FROM_HERE, Dir, FileType, Mode, OFlags, fstat, openat};
 
 use super::{
+    calls::UnixSockets,
     launch::LaunchError,
-    rules::{Reach, Rules},
+    rules::{self, Reach, Rules},
 };
 
 /// The newest interface whose rights are understood here. Older kernels hold less: see [`lacking`].
@@ -45,9 +46,19 @@ pub(super) fn lacking() -> Result<Vec<String>, String> {
     Ok(held.into_iter().filter(|(held, _)| !held).map(|(_, what)| what.to_owned()).collect())
 }
 
-/// Whether this kernel can hold Unix sockets to folders.
-pub(super) fn holds_unix_sockets() -> bool {
-    Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::ResolveUnix).is_ok()
+/// Which Unix sockets with a name commands have.
+pub(super) fn unix_sockets(rules: &Rules) -> UnixSockets {
+    let are_held = || {
+        let hard = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+        hard.handle_access(AccessFs::ResolveUnix).is_ok()
+    };
+    if rules.unix_sockets == rules::UnixSockets::Open || (rules.landlock && are_held()) {
+        UnixSockets::Open
+    } else if rules.minded {
+        UnixSockets::Supervised
+    } else {
+        UnixSockets::Closed
+    }
 }
 
 /// What stands at the root, but for devices.

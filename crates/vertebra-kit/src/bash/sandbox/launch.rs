@@ -30,7 +30,7 @@ use super::{
     files,
     minder::{PROBE, PROBED},
     mounts,
-    rules::{Reach, Rules, UnixSockets},
+    rules::{Reach, Rules},
     supervise::supervise,
 };
 
@@ -151,10 +151,10 @@ fn become_command(
     let program = args.next().ok_or(LaunchError::NotAsked)?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
     SigSet::empty().thread_set_mask().map_err(|errno| LaunchError::Supervisor(errno.into()))?;
-    let unix_sockets = rules.unix_sockets == UnixSockets::Open || (rules.landlock && files::holds_unix_sockets());
+    let unix_sockets = files::unix_sockets(rules);
     let supervisor = stdin().as_fd().try_clone_to_owned().map_err(LaunchError::Supervisor)?;
     if rules.minded {
-        files::fence(rules, top, unix_sockets)?;
+        files::fence(rules, top, unix_sockets == calls::UnixSockets::Open)?;
         changes_nothing(rules)?;
     }
     let open = Open { network: &rules.network, unix_sockets };

@@ -32,6 +32,8 @@ pub(in crate::bash) enum Refusal {
     Outside(String),
     /// A system call.
     Call(String),
+    /// Processes that the command left in the background, by their names: they were ended with it.
+    Left(Vec<String>),
 }
 
 /// What one command was refused, told to the agent once each.

@@ -105,7 +105,8 @@ pub(in crate::bash) struct Space {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnixSockets {
-    /// Only where the kernel can hold them to the writable folders (Linux 7.1); connected pairs always.
+    /// Those that the command itself makes in the writable folders, and where the kernel can hold them to these (Linux 7.1)
+    /// all that are there; connected pairs always.
     Held,
     /// Everywhere.
     Open,

@@ -32,12 +32,16 @@ use super::{
     ENTER, HELD,
     launch::{CANNOT_RUN, LISTENER, LaunchError},
     minder::Minder,
+    refusal::{Refusal, Refusals},
     rules::Rules,
 };
 use crate::process::descendants;
 
 /// How long what the command left in the background may still print.
 const LINGER: Duration = Duration::from_millis(200);
+
+/// How many processes in the background are named.
+const NAMED: usize = 5;
 
 /// How often an open that waits for the other end of a pipe is tried again.
 const AGAIN: Duration = Duration::from_millis(5);
@@ -137,6 +141,9 @@ impl Life {
             let nobody_left = news.ended && self.reap();
             let lingered = self.since.is_some_and(|since| since.elapsed() >= LINGER);
             if news.agent_is_gone || nobody_left || lingered {
+                if !news.agent_is_gone && !nobody_left {
+                    tell_left();
+                }
                 self.kill();
                 if let Some(minder) = &mut self.minder {
                     minder.finish_checked();
@@ -214,6 +221,21 @@ impl Life {
             let moment = Timespec { tv_sec: 0, tv_nsec: SWEEP.subsec_nanos().into() };
             _ = poll(&mut [PollFd::new(&self.ended, PollFlags::IN)], Some(&moment));
         }
+    }
+}
+
+/// Tells the agent what the command left in the background.
+fn tell_left() {
+    let name = |pid: &Pid| {
+        let name = std::fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero())).ok()?;
+        Some(name.chars().filter(char::is_ascii_graphic).collect())
+    };
+    let mut names: Vec<String> = descendants(rustix::process::getpid()).iter().filter_map(name).collect();
+    names.sort();
+    names.dedup();
+    names.truncate(NAMED);
+    if !names.is_empty() {
+        Refusals::default().tell(Refusal::Left(names));
     }
 }
 

@@ -123,3 +123,37 @@ async fn compilers_and_runtimes_work() {
         assert_eq!(result.exit_code, Some(0), "{command}\n{}", result.output);
     }
 }
+
+/// Package managers make the folders of many packages at the same time, and the folder above them when it is missing.
+#[tokio::test]
+async fn threads_that_make_the_same_folders_at_once_are_never_refused() {
+    let code = "import os, threading
+def make(path):
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        pass
+    except FileNotFoundError:
+        make(os.path.dirname(path))
+        make(path)
+def write(path):
+    while True:
+        try:
+            return open(path, 'x').close()
+        except FileNotFoundError:
+            make(os.path.dirname(path))
+refused = []
+def work(number):
+    try:
+        for scope in range(400):
+            make(f'modules/@{scope}/package{number}')
+            write(f'files/@{scope}/file{number}')
+    except PermissionError as error:
+        refused.append(str(error))
+threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(refused or 'all made', len(os.listdir('modules')), len(os.listdir('files')))";
+    let result = Area::new().bash(&python(code)).await;
+    assert_eq!(result.output, "all made 400 400");
+}

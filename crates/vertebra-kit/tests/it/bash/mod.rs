@@ -1,5 +1,6 @@
 //! Shell commands: the tool, the policy that judges them, the sandbox that holds them.
 
+mod background;
 mod bubblewrap;
 mod caches;
 mod environment;
@@ -15,6 +16,7 @@ mod protected;
 mod proxy;
 mod remembered;
 mod sandbox;
+mod sockets;
 mod supervised;
 mod trees;
 

@@ -172,7 +172,7 @@ try:
     socket.create_connection(('127.0.0.1', 1)); raise SystemExit('connected')
 except ConnectionRefusedError:
     pass
-for family, kind in [(socket.AF_INET, socket.SOCK_RAW), (socket.AF_PACKET, socket.SOCK_RAW), (socket.AF_UNIX, socket.SOCK_STREAM), (socket.AF_INET, socket.SOCK_SEQPACKET)]:
+for family, kind in [(socket.AF_INET, socket.SOCK_RAW), (socket.AF_PACKET, socket.SOCK_RAW), (socket.AF_UNIX, socket.SOCK_DGRAM), (socket.AF_INET, socket.SOCK_SEQPACKET)]:
     try:
         socket.socket(family, kind, 1 if kind == socket.SOCK_RAW else 0); raise SystemExit(f'made {family} {kind}')
     except PermissionError:

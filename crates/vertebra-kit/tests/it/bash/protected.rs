@@ -215,7 +215,7 @@ async fn a_new_repository_can_be_made_and_used() {
 async fn nothing_that_a_command_started_outlives_it() {
     let area = area();
     let result = area.bash("(setsid bash -c 'echo $$; exec sleep 1000' &) ; sleep 0.3").await;
-    let pid: u32 = result.output.trim().parse().expect("a process number");
+    let pid: u32 = result.output.lines().next().unwrap_or_default().parse().expect("a process number");
     while fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }

@@ -20,6 +20,12 @@ async fn each_mode_leaves_open_what_it_leaves_open() {
         ("read_file", path("/etc/hosts"), ["ran", "ran", "ran", "ran"]),
         ("write_file", path("src/a.rs"), ["asked", "ran", "denied", "ran"]),
         ("edit_file", path("/repo/a.rs"), ["asked", "ran", "denied", "ran"]),
+        // Code that begins with a slash is no path outside of the folder.
+        (
+            "edit_file",
+            json!({"path": "src/a.rs", "old_string": "/** Adds. */", "new_string": "// Adds."}),
+            ["asked", "ran", "denied", "ran"],
+        ),
         ("edit_file", path("../a.rs"), ["asked", "asked", "denied", "ran"]),
         ("edit_file", path(".git/hooks/pre-commit"), ["asked", "asked", "denied", "ran"]),
         ("edit_file", path("sub/.vertebra/settings.toml"), ["asked", "asked", "denied", "ran"]),

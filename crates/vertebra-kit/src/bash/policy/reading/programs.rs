@@ -448,6 +448,12 @@ impl Walk<'_> {
             ("remote", Some("get-url"))
                 if rest.len() == 2 && rest[1].text().is_some_and(|name| !name.starts_with('-')) => {}
             ("branch", _) => lists_branches(rest)?,
+            // It only says what it would remove, whatever else it is told.
+            ("clean", _) => {
+                let is_dry = |word: &Word| matches!(word.text(), Some("-n" | "-nd" | "-dn" | "-ndx" | "--dry-run"));
+                rest.iter().any(is_dry).then_some(())?;
+                self.listed("git clean", rest)?;
+            }
             ("tag", _) => lists_tags(rest)?,
             _ => self.listed(&format!("git {sub}"), rest)?,
         }

@@ -56,7 +56,18 @@ type Filter = BTreeMap<i64, Vec<SeccompRule>>;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Open<'a> {
     pub(super) network: &'a Reach,
-    pub(super) unix_sockets: bool,
+    pub(super) unix_sockets: UnixSockets,
+}
+
+/// Which Unix sockets with a name there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnixSockets {
+    /// None.
+    Closed,
+    /// Streams, for which the supervisor makes names and connections.
+    Supervised,
+    /// All of them: the kernel holds them to folders, or nothing does.
+    Open,
 }
 
 /// Restricts this thread, and all that it will start, for ever.
@@ -132,7 +143,7 @@ fn closed(open: Open<'_>, is_minded: bool) -> Result<Filter, BackendError> {
 fn refused(limit: Limit, open: Open<'_>, is_minded: bool) -> Result<Option<Vec<SeccompRule>>, BackendError> {
     Ok(Some(match limit {
         Limit::Sockets => sockets(open)?,
-        Limit::Pairs if open.unix_sockets => return Ok(None),
+        Limit::Pairs if open.unix_sockets == UnixSockets::Open => return Ok(None),
         // A raw Unix socket is one for datagrams.
         Limit::Pairs => [libc::SOCK_DGRAM, libc::SOCK_RAW]
             .into_iter()
@@ -174,6 +185,10 @@ fn minded(open: Open<'_>) -> Result<Filter, BackendError> {
         let address = SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0);
         filter.insert(libc::SYS_sendto, vec![rule([address])?]);
     }
+    if open.unix_sockets == UnixSockets::Supervised {
+        // Never left to the kernel: by the time it looks, the number may stand for another socket.
+        filter.extend([(libc::SYS_bind, Vec::new()), (libc::SYS_connect, Vec::new())]);
+    }
     for group in groups() {
         let any_of = |argument: u8, bits_of: &[i32]| {
             let rules = bits_of.iter().map(|bit| rule([is(argument, SeccompCmpOp::MaskedEq(bits(*bit)), *bit)]));
@@ -198,7 +213,7 @@ fn minded(open: Open<'_>) -> Result<Filter, BackendError> {
 /// An empty list refuses every socket. Pairs are another call.
 fn sockets(Open { network, unix_sockets }: Open<'_>) -> Result<Vec<SeccompRule>, BackendError> {
     let mut open = Vec::new();
-    open.extend(unix_sockets.then_some(libc::AF_UNIX));
+    open.extend((unix_sockets != UnixSockets::Closed).then_some(libc::AF_UNIX));
     if *network != Reach::Closed {
         // Names are looked up with the help of netlink.
         open.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
@@ -211,6 +226,15 @@ fn sockets(Open { network, unix_sockets }: Open<'_>) -> Result<Vec<SeccompRule>,
     let raw =
         rule([is(0, SeccompCmpOp::Ne, libc::AF_NETLINK), is(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), libc::SOCK_RAW)])?;
     let mut rules = vec![other_family, raw];
+    if unix_sockets == UnixSockets::Supervised {
+        // A message of these can name where it goes.
+        for kind in [libc::SOCK_DGRAM, libc::SOCK_SEQPACKET, libc::SOCK_RDM] {
+            rules.push(rule([
+                is(0, SeccompCmpOp::Eq, libc::AF_UNIX),
+                is(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), kind),
+            ])?);
+        }
+    }
     if let Reach::Machine(_) = network {
         // The supervisor knows how these connect, and no others.
         for family in [libc::AF_INET, libc::AF_INET6] {
@@ -269,9 +293,9 @@ mod tests {
 
     #[test]
     fn what_the_filter_does_not_refuse_itself_it_hands_to_a_supervisor_that_does() {
-        let closed_network = Open { network: &Reach::Closed, unix_sockets: false };
+        let closed_network = Open { network: &Reach::Closed, unix_sockets: UnixSockets::Closed };
         let outside = Reach::Machine(Outside { hosts: Hosts::All, ports: BTreeSet::new() });
-        let machine = Open { network: &outside, unix_sockets: false };
+        let machine = Open { network: &outside, unix_sockets: UnixSockets::Closed };
         for (open, is_minded) in [(closed_network, true), (closed_network, false), (machine, true), (machine, false)] {
             let (closed, minded) = (closed(open, is_minded).expect("a filter"), minded(open).expect("a filter"));
             let refused = groups().filter(|group| group.rule == Rule::Refused).flat_map(|group| group.calls);

@@ -128,7 +128,7 @@ const COMMON: &[Group] = &[
         ],
     },
     Group {
-        what: "sockets of a family that is closed (with the network off: all but, where they are open, Unix sockets), and raw sockets",
+        what: "sockets of a family that is closed (with the network off: all but Unix sockets), raw sockets, and Unix sockets that are no streams",
         rule: Rule::Limited(Limit::Sockets),
         calls: calls![SYS_socket],
     },

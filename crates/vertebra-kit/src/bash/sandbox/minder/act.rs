@@ -17,7 +17,10 @@ use rustix::{
 };
 
 use super::{
-    super::{calls, refusal::Refusal},
+    super::{
+        calls::{self, UnixSockets},
+        refusal::Refusal,
+    },
     Answer, Minder, PROBE, PROBED,
     checked::Checked,
     guard::{Change, Content, Verdict, is_in_submodules},
@@ -75,7 +78,10 @@ impl Minder {
                 }
                 Ok(Answer::Failed(Errno::PERM))
             }
-            libc::SYS_connect if self.reachable.is_some() => self.connect(call),
+            libc::SYS_bind => self.bind(call),
+            libc::SYS_connect if self.reachable.is_some() || self.unix_sockets == UnixSockets::Supervised => {
+                self.connect(call)
+            }
             libc::SYS_sendto if self.reachable.is_some() => self.send_to(call),
             libc::SYS_sendmsg => self.send_message(call),
             libc::SYS_sendmmsg => self.send_messages(call),
@@ -140,13 +146,20 @@ impl Minder {
                 _ = self.identities.acting(identity, || name.look());
                 Err(self.outside(&name, identity))
             }
+            Place::Nowhere(path) => Err(self.nowhere(&path)),
             Place::Open(..) | Place::Unknown => Err(Answer::Kernel),
         }
     }
 
+    /// The answer to a path that does not exist. The kernel is not asked where commands may write: it looks a moment later,
+    /// and Landlock refuses what another thread has made possible meanwhile.
+    pub(super) fn nowhere(&self, path: &Path) -> Answer {
+        if self.guard.zone(path).is_some() { Answer::Failed(Errno::NOENT) } else { Answer::Kernel }
+    }
+
     /// A name outside of the writable folders is left to the kernel, where Landlock refuses the change. That is told, if
     /// the change would be possible without the sandbox.
-    fn outside(&self, name: &Name, identity: Identity) -> Answer {
+    pub(super) fn outside(&self, name: &Name, identity: Identity) -> Answer {
         let path = &name.path;
         let is_system = ["/dev", "/proc", "/sys"].iter().any(|system| path.starts_with(system));
         // Python tries to write these beside every module.
@@ -190,7 +203,7 @@ impl Minder {
     }
 
     /// Judges a change that needs no look at a content.
-    fn allowed(&self, name: &Name, change: Change) -> Step<()> {
+    pub(super) fn allowed(&self, name: &Name, change: Change) -> Step<()> {
         match self.guard.judge(name, change) {
             Verdict::Yes => Ok(()),
             Verdict::No | Verdict::IfHarmless(_) => Err(self.protected(&name.path)),
@@ -230,6 +243,7 @@ impl Minder {
                     let is_told = looked.is_ok() && changes(&name, asked);
                     return Ok(if is_told { self.outside(&name, identity) } else { Answer::Kernel });
                 }
+                Place::Nowhere(path) => return Ok(self.nowhere(&path)),
                 Place::Open(..) | Place::Unknown => return Ok(Answer::Kernel),
             };
             if flags & TMPFILE != 0 {
@@ -237,7 +251,8 @@ impl Minder {
             }
             let only_reads = (asked & OFlags::RWMODE) == OFlags::RDONLY && !asked.contains(OFlags::TRUNC);
             let change = match name.kind() {
-                None if !creates || name.slash => return Ok(Answer::Kernel),
+                None if !creates => return Ok(Answer::Failed(Errno::NOENT)),
+                None if name.slash => return Ok(Answer::Kernel),
                 None => Change::MakeFile,
                 Some(_) if only_reads => return Ok(Answer::Kernel),
                 Some(FileType::RegularFile | FileType::Fifo) => Change::Write,
@@ -370,12 +385,22 @@ impl Minder {
         let path = Self::path(call, from.1)?;
         let identity = self.identity(call)?;
         let last = if follows { Last::Follow } else { Last::Keep };
-        let Place::Name(old) = self.place(call, identity, from.0, path, last) else { return Ok(Answer::Kernel) };
+        let old = match self.place(call, identity, from.0, path, last) {
+            Place::Name(old) => old,
+            Place::Nowhere(path) => return Ok(self.nowhere(&path)),
+            Place::Open(..) | Place::Unknown => return Ok(Answer::Kernel),
+        };
+        if self.is_foreign_socket(&old) {
+            return Ok(Answer::Failed(Errno::PERM));
+        }
         let (new, _) = self.name(call, to.0, to.1, Last::Keep)?;
         if new.found.is_some() {
             return Ok(Answer::Failed(Errno::EXIST));
         }
-        if old.slash || new.slash || old.found.is_none() {
+        if old.found.is_none() {
+            return Ok(self.nowhere(&old.path));
+        }
+        if old.slash || new.slash {
             return Ok(Answer::Kernel);
         }
         self.allowed(&old, Change::Share)?;
@@ -388,10 +413,16 @@ impl Minder {
         let (old, identity) = self.name(call, from.0, from.1, Last::Keep)?;
         let (new, _) = self.name(call, to.0, to.1, Last::Keep)?;
         let flags = RenameFlags::from_bits_retain(flags);
-        if flags.contains(RenameFlags::WHITEOUT) || old.found.is_none() {
+        if flags.contains(RenameFlags::WHITEOUT) {
             return Ok(Answer::Kernel);
         }
+        if old.found.is_none() {
+            return Ok(Answer::Failed(Errno::NOENT));
+        }
         let exchanges = flags.contains(RenameFlags::EXCHANGE);
+        if self.is_foreign_socket(&old) || (exchanges && self.is_foreign_socket(&new)) {
+            return Ok(Answer::Failed(Errno::PERM));
+        }
         let is_folder = |name: &Name| name.kind() == Some(FileType::Directory);
         if (old.slash && !is_folder(&old)) || (new.slash && !is_folder(&old)) {
             return Ok(Answer::Failed(Errno::NOTDIR));
@@ -475,11 +506,15 @@ impl Minder {
     fn truncate(&mut self, call: &Call) -> Step<Answer> {
         let path = Self::path(call, 0)?;
         let identity = self.identity(call)?;
-        let Place::Name(name) = self.place(call, identity, libc::AT_FDCWD, path, Last::Follow) else {
-            return Ok(Answer::Kernel);
+        let name = match self.place(call, identity, libc::AT_FDCWD, path, Last::Follow) {
+            Place::Name(name) => name,
+            Place::Nowhere(path) => return Ok(self.nowhere(&path)),
+            Place::Open(..) | Place::Unknown => return Ok(Answer::Kernel),
         };
-        if name.kind() != Some(FileType::RegularFile) {
-            return Ok(Answer::Kernel);
+        match name.kind() {
+            Some(FileType::RegularFile) => {}
+            Some(_) => return Ok(Answer::Kernel),
+            None => return Ok(self.nowhere(&name.path)),
         }
         if self.guard.zone(&name.path).is_none() {
             return Ok(self.outside(&name, identity));
@@ -517,7 +552,7 @@ impl Minder {
             Place::Open(path, file) => self.change_mode_of(call, identity, &path, &file, mode),
             // Where a command cannot write, it changes no mode either: Landlock would not stop it.
             Place::Name(name) if name.found.is_some() => Ok(Answer::Failed(Errno::PERM)),
-            Place::Name(_) => Ok(Answer::Failed(Errno::NOENT)),
+            Place::Name(_) | Place::Nowhere(_) => Ok(Answer::Failed(Errno::NOENT)),
             Place::Unknown => Ok(Answer::Failed(Errno::ACCESS)),
         }
     }

@@ -12,6 +12,7 @@ mod guard;
 mod outside;
 mod place;
 mod sending;
+mod sockets;
 mod task;
 
 use std::{
@@ -35,8 +36,10 @@ use self::{
     task::{Call, Identities, Processes},
 };
 use super::{
+    calls::UnixSockets,
+    files::unix_sockets,
     refusal::{Refusal, Refusals},
-    rules::{Reach, Rules, UnixSockets},
+    rules::{Reach, Rules},
 };
 
 /// A path that nothing is made at: the supervisor answers it with an error that the kernel never gives there.
@@ -77,8 +80,9 @@ pub(super) struct Minder {
     reachable: Option<Reachable>,
     /// Connections that are being made.
     connecting: Vec<Connecting>,
-    /// Whether Unix sockets are open outside of the writable folders too.
-    unix_sockets_anywhere: bool,
+    unix_sockets: UnixSockets,
+    /// The named sockets that the command has made. They are held open, so that no other socket gets their number.
+    named: Vec<OwnedFd>,
 }
 
 impl Minder {
@@ -97,7 +101,8 @@ impl Minder {
                 Reach::Closed | Reach::Private(_) => None,
             },
             connecting: Vec::new(),
-            unix_sockets_anywhere: rules.unix_sockets == UnixSockets::Open,
+            unix_sockets: unix_sockets(rules),
+            named: Vec::new(),
         }
     }
 

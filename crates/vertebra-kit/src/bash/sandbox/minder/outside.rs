@@ -13,7 +13,7 @@ use rustix::{
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
     io::Errno,
     net::{
-        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, connect_unspec, getsockname, socket_with,
+        AddressFamily, SocketFlags, SocketType, connect, connect_unspec, getsockname, socket_with,
         sockopt::{socket_error, socket_type},
     },
 };
@@ -25,8 +25,7 @@ use super::{
         rules::{Hosts, Outside},
     },
     Answer, Minder,
-    address::{NAMES, Named, canonical, named},
-    place::{Last, Place},
+    address::{NAMES, Named, canonical, named, unreachable},
     task::Call,
 };
 use crate::{is_public, process::descendants};
@@ -130,27 +129,18 @@ impl Minder {
     /// Whether an address is reached. What is not fails as it would without a route to it.
     pub(super) fn reaches(&self, socket: &OwnedFd, address: SocketAddr) -> Result<(), Answer> {
         let kind = socket_type(socket).map_err(Answer::Failed)?;
-        let Some(reachable) = &self.reachable else { return Err(Answer::Failed(Errno::PERM)) };
+        let Some(reachable) = &self.reachable else {
+            // The private network leads nowhere. What it cannot reach is told.
+            if let Some(refusal) = unreachable(canonical(address)) {
+                self.refusals.tell(refusal);
+            }
+            return Ok(());
+        };
         reachable.judge(address, kind).map_err(|refusal| {
             let errno = if let Refusal::Port(_) = refusal { Errno::CONNREFUSED } else { Errno::NETUNREACH };
             self.refusals.tell(refusal);
             Answer::Failed(errno)
         })
-    }
-
-    /// A Unix socket that has a name. Its path is resolved as the process would, and once.
-    fn connect_to_file(&mut self, call: &Call, socket: &OwnedFd, path: Vec<u8>) -> Result<Answer, Answer> {
-        let identity = self.identity(call)?;
-        let place = self.place(call, identity, libc::AT_FDCWD, path, Last::Follow);
-        let Place::Name(name) = place else { return Ok(Answer::Failed(Errno::ACCESS)) };
-        if !self.unix_sockets_anywhere && self.guard.zone(&name.path).is_none() {
-            return Ok(Answer::Failed(Errno::ACCESS));
-        }
-        let folder = std::os::fd::AsRawFd::as_raw_fd(&name.folder);
-        let path = std::path::Path::new("/proc/self/fd").join(folder.to_string()).join(&name.last);
-        let address = SocketAddrUnix::new(path).map_err(Answer::Failed)?;
-        self.done(call, identity, || connect(socket, &address))?;
-        Ok(Answer::Done)
     }
 
     /// The process still waits, so what was read of it was its own.

@@ -3,7 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
+        fd::{AsFd, OwnedFd},
         unix::ffi::{OsStrExt as _, OsStringExt as _},
     },
     path::{Path, PathBuf},
@@ -50,6 +50,8 @@ pub(super) enum Place {
     Name(Name),
     /// To what the process has open already: the path and a handle of it.
     Open(PathBuf, OwnedFd),
+    /// Into a folder that does not exist. By the time the kernel looked, another thread could have made it.
+    Nowhere(PathBuf),
     /// To where the kernel says best what is wrong with it. Nothing can be changed there.
     Unknown,
 }
@@ -79,11 +81,19 @@ fn resolve(call: &Call, descriptor: i32, mut path: Vec<u8>, last: Last) -> Optio
             (_, None) => Some(call.base(descriptor)?),
         };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let lookup = |begin: BorrowedFd<'_>| openat2(begin, above, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS);
         let folder = match begin {
             Some(begin) if above.is_empty() => begin,
-            Some(begin) => lookup(begin.as_fd()).ok()?,
-            None => lookup(CWD).ok()?,
+            begin => {
+                let from = begin.as_ref().map_or(CWD, AsFd::as_fd);
+                match openat2(from, above, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
+                    Ok(folder) => folder,
+                    Err(Errno::NOENT) => {
+                        let begin = begin.as_ref().map_or(Some(PathBuf::new()), path_of)?;
+                        return Some(Place::Nowhere(begin.join(OsStr::from_bytes(&path))));
+                    }
+                    Err(_) => return None,
+                }
+            }
         };
         let mut at = path_of(&folder)?;
         let found = if last == Last::New { None } else { look(&folder, OsStr::from_bytes(name)).ok()? };
