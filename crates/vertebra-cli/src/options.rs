@@ -84,7 +84,7 @@ pub(crate) struct PolicyOptions {
     #[arg(long, value_enum, help_heading = "Permissions")]
     pub(crate) mode: Option<ModeChoice>,
     /// Let commands reach the network: on, off, domains, or localhost:PORT (repeatable)
-    #[arg(long, value_name = "on|off|DOMAIN", value_delimiter = ',', value_parser = reach, help_heading = "Permissions")]
+    #[arg(long, value_name = "on|off|DOMAIN|localhost:PORT", value_delimiter = ',', value_parser = reach, help_heading = "Permissions")]
     pub(crate) network: Vec<Opened>,
     /// Let commands write this folder too (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Permissions")]

@@ -13,6 +13,10 @@ use crate::{terminal::Inline, view::Unapproved};
 const NO_TERMINAL: &str = "this call needs approval and there is no terminal to ask on; \
                            run with `--wait`, or allow it with `--allow RULE` or `--mode`";
 
+/// Why a command that needs more than the sandbox gives is denied there. No rule and no mode allows it.
+const NOT_GRANTED: &str = "this needs a person's approval and there is no terminal to ask on; run with `--wait`, or grant it \
+                           with `--network` or `--add-dir`";
+
 /// Decides about calls that need approval.
 pub(super) struct Person {
     /// Answers that were given elsewhere.
@@ -63,7 +67,8 @@ impl Approver for Person {
             Here::Nobody(Nobody { waits: true, .. }) => Decision::Later,
             Here::Nobody(Nobody { unapproved, .. }) => {
                 unapproved.add();
-                Decision::Deny { reason: NO_TERMINAL.to_owned() }
+                let needs_more = approval.only_once && approval.args.get("needs").is_some();
+                Decision::Deny { reason: if needs_more { NOT_GRANTED } else { NO_TERMINAL }.to_owned() }
             }
         }
     }

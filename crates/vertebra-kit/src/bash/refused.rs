@@ -40,7 +40,7 @@ pub(super) fn remarks(
         }),
         Refusal::Address(address) => may_have_failed
             .then(|| format!("the sandbox blocked network access to {address}; ask for `network` in `needs`")),
-        Refusal::Port(port) => (failed && listens_here(*port)).then(|| {
+        Refusal::Port(port) => (may_have_failed && listens_here(*port)).then(|| {
             format!(
                 "the sandbox blocked port {port} of this machine: commands reach its services only if a person names \
                  the port; ask for `ports` in `needs`"

@@ -14,11 +14,11 @@ use vertebra::{AgentState, Args, CheckCx, Checked, Invocation, Tool, ToolError, 
 use super::{
     Bash, TOOL,
     background::{Background, LONGEST, Output},
-    capture::Printed,
+    capture::{Capture, Printed, Streams},
     environment::Variables,
     folders::Folders,
     grants::Granted,
-    hidden::Hidden,
+    hidden::{Hidden, socket_remark},
     live::Live,
     needs::{Needs, Wanted},
     outputs::Recorder,
@@ -29,7 +29,7 @@ use super::{
     report::{Why, report},
     rights::Network as Way,
     running::Running,
-    sandbox::{Need, Networks, Rights, Tried, Use},
+    sandbox::{Need, Networks, Rights, Tried, UnixSockets, Use},
 };
 use crate::denied::DeniedReads;
 
@@ -126,6 +126,18 @@ impl BashTool {
         needs.wanted(&self.bash, session, folder, (&variables, state))
     }
 
+    /// What a command may do: what its session may, and what it needs if a person has said yes to that.
+    fn granted(&self, needs: Option<&Needs>, invocation: &Invocation) -> Result<Granted, ToolError> {
+        let session = &invocation.run().info().session_id;
+        let held = self.bash.held(session);
+        let Some(needs) = needs else { return Ok(held) };
+        let wanted = self.wanted(needs, session, invocation.working_directory(), invocation.state())?;
+        match wanted.question.filter(|question| invocation.approved() != Some(&**question)) {
+            Some(question) => Err(ToolError::new(format!("not run: {question}; no person said yes to this"))),
+            None => Ok(held.and(wanted.all)),
+        }
+    }
+
     fn variables(&self, state: &AgentState) -> Variables {
         self.bash.environment.variables().and_noted(state)
     }
@@ -139,14 +151,7 @@ impl BashTool {
         let state = invocation.state();
         let mut variables = self.variables(state);
         let session = &invocation.run().info().session_id;
-        let mut granted = bash.held(session);
-        if let Some(needs) = &input.needs {
-            let wanted = self.wanted(needs, session, invocation.working_directory(), state)?;
-            if let Some(question) = wanted.question.filter(|question| invocation.approved() != Some(&**question)) {
-                return Err(ToolError::new(format!("not run: {question}; no person said yes to this")));
-            }
-            granted = granted.and(wanted.all);
-        }
+        let granted = self.granted(input.needs.as_ref(), invocation)?;
         let (inside, outside) =
             granted.write.iter().cloned().partition::<Vec<_>, _>(|path| bash.is_inside(path, folder, &variables));
         let mut besides = bash.sandbox.write_besides(&variables, folder, &outside);
@@ -275,14 +280,12 @@ impl Prepared {
         let noted = note.read().unwrap_or_default();
         let end = places.stand(noted.strip_suffix('\n').map_or(&*begin, Path::new));
         let streams = printed.streams();
-        let hidden = || {
-            let shown = [&streams.stdout, &streams.stderr].map(|stream| stream.shown(bash.head_bytes, bash.tail_bytes));
-            let all = if start.is_held() { Hidden::all(bash, &denied, places.home(), &variables) } else { Vec::new() };
-            let texts = [text, &*shown[0].text, &*shown[1].text];
-            all.iter().filter_map(|hidden| hidden.remark(places.home(), &texts)).collect()
+        let spoken_of = || {
+            let known = (places.home(), &variables);
+            if start.is_held() { hidden(bash, text, &streams, &denied, known) } else { Vec::new() }
         };
         let about = (text, places.home());
-        let blocked = refused::remarks(&ended, about, tried.space.as_deref(), &way.refused(), hidden);
+        let blocked = refused::remarks(&ended, about, tried.space.as_deref(), &way.refused(), spoken_of);
         let after: Vec<String> = blocked.iter().cloned().chain(end.remark).collect();
         let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
         match ended.how {
@@ -304,6 +307,23 @@ impl Prepared {
             }),
         }
     }
+}
+
+/// What of the hidden paths and closed sockets a command, or what it printed, speaks of.
+fn hidden(
+    bash: &Bash,
+    command: &str,
+    streams: &Streams,
+    denied: &DeniedReads,
+    (folder, variables): (&Path, &Variables),
+) -> Vec<String> {
+    let shown = |stream: &Capture| stream.shown(bash.head_bytes, bash.tail_bytes).text;
+    let (stdout, stderr) = (shown(&streams.stdout), shown(&streams.stderr));
+    let all = Hidden::all(bash, denied, folder, variables);
+    let texts = [command, &*stdout, &*stderr];
+    let is_closed = bash.sandbox.unix_sockets == UnixSockets::Held;
+    let socket = is_closed.then(|| socket_remark(&texts)).flatten();
+    all.iter().filter_map(|hidden| hidden.remark(folder, &texts)).chain(socket).collect()
 }
 
 /// Whoever ends the run, or the call, still reads what the command has printed so far.

@@ -416,3 +416,30 @@ fn looking_around_needs_no_question() {
     assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
     assert!(!person.bytes().contains("┌"), "{}", person.sees());
 }
+
+#[test]
+fn what_a_session_was_granted_is_named_when_it_is_resumed_and_its_replay_is_identical() {
+    let place = Place::new();
+    let needs = json!({"domains": ["crates.io"], "reason": "to fetch itoa"});
+    let fetch = json!({"call": {"tool": "bash", "args": {"command": "echo $HTTPS_PROXY > proxy", "needs": needs}}});
+    // The second call is not asked about: the session was granted it.
+    let turns = [fetch.clone(), fetch, say("All done.")];
+    let mut person = place.sits("run", &turns, &["--mode", "bypass", "fetch it"]);
+    person.waits_for("* yes, in this session, for all commands: network access to crates.io");
+    person.is_asked();
+    person.types("*");
+    person.waits_for("└ yes, in this session: network access to crates.io");
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    let run = place.command("run", &[], &[]);
+    let mut replay = std::process::Command::new(run.get_program());
+    replay.args(["replay", "last", "--mode=bypass", "--json"]).current_dir(place.path("."));
+    replay.env_clear().envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut person = Person::sit(&replay);
+    assert_eq!(person.waits_for_the_end(), 0, "{}", person.sees());
+    assert!(person.sees().contains("\"identical\": true"), "{}", person.sees());
+    let mut person = place.sits("chat", &[say("Hello.")], &["--resume", "last", "--mode", "bypass"]);
+    person.waits_for("still granted to commands in this session: network access to crates.io");
+    person.waits_for("ctrl-d to quit");
+    person.types("\x04");
+    assert_eq!(person.waits_for_the_end(), 0);
+}

@@ -182,3 +182,13 @@ fn a_dumb_terminal_offers_the_network_once_and_for_the_session() {
         assert_eq!(place.read(file).starts_with("http://127.0.0.1:"), has, "{file}: {}", place.read(file));
     }
 }
+
+#[test]
+fn a_command_that_needs_more_is_denied_in_a_pipe_with_the_options_that_grant_it() {
+    let place = Place::new();
+    let needs = json!({"network": true, "reason": "to fetch"});
+    let call = json!({"call": {"tool": "bash", "args": {"command": "touch ran", "needs": needs}}});
+    let output = piped(place.command("run", &[call, say("Done.")], &["--mode=bypass", "fetch"]), "");
+    assert!(err(&output).contains("grant it with `--network` or `--add-dir`"), "{}", err(&output));
+    assert!(!place.path("ran").exists());
+}

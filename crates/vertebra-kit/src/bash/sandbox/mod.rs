@@ -283,7 +283,7 @@ impl Sandbox {
                 return Err(ToolError::new(text));
             }
             Reach::Machine(_) if unsupervised.is_some() => {
-                lacking.push("connections to this machine's ports".to_owned())
+                lacking.push("connections to this machine's ports".to_owned());
             }
             Reach::Machine(_) | Reach::Private(_) | Reach::Closed => {}
         }

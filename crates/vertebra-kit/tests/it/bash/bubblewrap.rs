@@ -141,6 +141,11 @@ async fn exit_codes_and_signals_pass_through() {
 }
 
 #[tokio::test]
+async fn the_services_of_this_machine_stay_closed_with_the_network_on() {
+    outside::is_closed(&asked(Area::new()).with(|bash| bash.sandbox.network = Network::On)).await;
+}
+
+#[tokio::test]
 async fn where_nobody_supervises_connections_the_network_can_be_on_and_the_result_says_what_that_includes() {
     without_landlock();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

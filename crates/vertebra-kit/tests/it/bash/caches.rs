@@ -58,10 +58,16 @@ async fn commands_at_the_same_time_have_layers_of_their_own() {
 #[expect(clippy::disallowed_methods, reason = "it ends by itself and prints a line")]
 fn says(program: &str, args: &[&str]) -> Option<String> {
     let output = std::process::Command::new(program).args(args).output().ok().filter(|output| output.status.success());
-    if output.is_none() {
-        eprintln!("NOT TRIED HERE: `{program}` is missing for this user");
-    }
     output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The same of a client that is to be tried. If it is not there, its name is printed.
+fn tried(program: &str, args: &[&str]) -> Option<String> {
+    let said = says(program, args);
+    if said.is_none() {
+        println!("NOT TRIED HERE: `{program}` is missing for this user");
+    }
+    said
 }
 
 /// Commands at home, with what it takes to reach the registry at this address: its domain, or if it is in a private network
@@ -95,7 +101,7 @@ fn reaching_all(registry: &str) -> Area {
 
 #[tokio::test]
 async fn npm_installs_through_the_proxy_and_prints_no_warning() {
-    let Some(registry) = says("npm", &["config", "get", "registry", "--silent"]) else { return };
+    let Some(registry) = tried("npm", &["config", "get", "registry", "--silent"]) else { return };
     let install = "mkdir n && cd n && npm init -y > /dev/null && npm install --no-audit --no-fund is-number && \
                    npm run env > /dev/null && node -e 'console.log(require(\"is-number\")(7))'";
     let area = reaching(&registry);
@@ -110,7 +116,7 @@ async fn npm_installs_through_the_proxy_and_prints_no_warning() {
 #[tokio::test]
 async fn pip_installs_through_the_proxy() {
     let index = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)";
-    let Some(usual) = says("python3", &["-c", index]) else { return };
+    let Some(usual) = tried("python3", &["-c", index]) else { return };
     let named = says("python3", &["-m", "pip", "config", "get", "global.index-url"]);
     let install = "python3 -m venv v && v/bin/pip install -q --no-input idna && \
                    v/bin/python -c 'import idna; print(idna.__version__)'";
@@ -120,7 +126,7 @@ async fn pip_installs_through_the_proxy() {
 
 #[tokio::test]
 async fn cargo_builds_with_what_it_fetched_through_the_proxy_and_offline_again() {
-    let Some(_) = says("cargo", &["--version"]) else { return };
+    let Some(_) = tried("cargo", &["--version"]) else { return };
     let build = "cd c && CARGO_TARGET_DIR=$PWD/target cargo run -q";
     let add = "cargo init -q --vcs none --name x c && cd c && cargo add itoa && cd .. && \
                printf 'fn main() { print!(\"{}\", itoa::Buffer::new().format(7)) }' > c/src/main.rs";

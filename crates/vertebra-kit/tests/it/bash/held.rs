@@ -59,3 +59,15 @@ async fn named_folders_can_be_written() {
     let result = area.bash("echo x > ../outside/new && echo x > ~/cache/new && mv ../outside/new ~/cache/moved").await;
     assert_eq!(result.exit_code, Some(0), "{}", result.output);
 }
+
+#[tokio::test]
+async fn copies_with_all_attributes_work_without_a_word_where_attributes_cannot_be_set() {
+    let copies = "mkdir -p h/d && echo x > h/f && chmod 640 h/f && ln -s f h/l && cp -a h h2 && install -m 755 h/f h3 && \
+                  tar cf h.tar h && mkdir h4 && tar xpf h.tar -C h4 && git init -q r && cp -a r r2 && mv h4 h5 && \
+                  python3 -c 'import shutil; shutil.copytree(\"h\", \"h6\", symlinks=True); shutil.copy2(\"h/f\", \"h7\")'";
+    let rsync = "if command -v rsync > /dev/null; then rsync -a h/ h8/; fi";
+    for result in Area::new().commands(&[copies, rsync, "test $(stat -c %a h2/f h5/h/f h6/f h7 | sort -u) = 640"]).await
+    {
+        assert_eq!((result.exit_code, &*result.output), (Some(0), "(no output)"));
+    }
+}

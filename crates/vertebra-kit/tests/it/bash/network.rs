@@ -46,8 +46,10 @@ async fn the_loopback_interface_of_the_machine_is_out_of_reach_and_the_result_sa
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
     server.set_nonblocking(true).expect("a setting");
     let port = server.local_addr().expect("an address").port();
-    let result = Area::new().bash(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}")).await;
-    says(&result, &format!("the sandbox blocked port {port} of this machine: "));
+    for command in ["exec 3<>/dev/tcp/127.0.0.1/{}", "(exec 3<>/dev/tcp/127.0.0.1/{}) 2>&1 | head -1"] {
+        let result = Area::new().bash(&command.replace("{}", &port.to_string())).await;
+        says(&result, &format!("the sandbox blocked port {port} of this machine: "));
+    }
     assert!(server.accept().is_err());
 }
 
@@ -173,4 +175,17 @@ async fn a_file_that_a_rule_hides_is_named_with_the_rule() {
     let result = results.lock().expect("no panic").remove(0);
     assert!(!result.output.contains("hunter2"), "{}", result.output);
     says(&result, "the sandbox hides .env from commands: rule Read(.env)");
+}
+
+#[tokio::test]
+async fn a_unix_socket_that_a_failed_command_speaks_of_is_named() {
+    let area = Area::new();
+    let path = area.path("outside/docker.sock");
+    let _listener = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
+    let code = format!("raise SystemExit('permission denied at unix://{}: Get x')", path.display());
+    says(&area.bash(&python(&code)).await, &format!("the sandbox closes Unix sockets such as {}", path.display()));
+    let docker = "echo 'permission denied at unix:///var/run/docker.sock: Get x' >&2; false";
+    says(&area.bash(docker).await, "the sandbox closes Unix sockets such as /var/run/docker.sock");
+    let fine = area.bash(&format!("ls {}", path.display())).await;
+    assert!(!fine.output.contains("the sandbox closes"), "{}", fine.output);
 }

@@ -25,7 +25,9 @@ impl Service {
         let newer = TcpListener::bind(format!("[::1]:{port}")).ok();
         let udp = UdpSocket::bind(format!("0.0.0.0:{port}")).expect("a port");
         tcp.set_nonblocking(true).expect("a setting");
-        newer.iter().for_each(|newer| newer.set_nonblocking(true).expect("a setting"));
+        if let Some(newer) = &newer {
+            newer.set_nonblocking(true).expect("a setting");
+        }
         udp.set_nonblocking(true).expect("a setting");
         Self { tcp, newer, udp }
     }
@@ -85,7 +87,7 @@ fn without_namespaces(network: Network) -> Area {
     })
 }
 
-async fn is_closed(area: &Area) {
+pub(super) async fn is_closed(area: &Area) {
     let service = Service::new();
     let said = area.bash(&python(&format!("{}print(found); exit(1)", service.ways()))).await.output;
     assert!(said.contains("[]"), "{said}");

@@ -322,7 +322,7 @@ fn all_of_it_holds_for_an_ordinary_user_too() {
     let mut command = Command::new(program);
     command.args(["bash::protected", "bash::everyday::everyday", "bash::escapes", "bash::supervised", "bash::sandbox"]);
     command.args(["bash::network", "bash::proxy", "bash::needs", "bash::caches", "bash::outside"]);
-    command.args(["--test-threads=2", "--skip", "for_an_ordinary_user"]);
+    command.args(["--test-threads=2", "--show-output", "--skip", "for_an_ordinary_user"]);
     std::os::unix::process::CommandExt::uid(&mut command, 65534);
     std::os::unix::process::CommandExt::gid(&mut command, 65534);
     command.env("TMPDIR", folder.path()).env("HOME", folder.path()).env_remove("RUST_BACKTRACE");
@@ -331,6 +331,10 @@ fn all_of_it_holds_for_an_ordinary_user_too() {
     let output = command.current_dir(folder.path()).output().expect("the tests");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", text.get(text.find("failures:").unwrap_or(0)..).unwrap_or(&text));
+    // Programs that this user does not have.
+    for line in text.lines().filter(|line| line.starts_with("NOT TRIED")) {
+        println!("{line}");
+    }
     assert!(
         text.contains("test bash::protected::no_command_changes_what_is_protected_present_or_absent ... ok"),
         "{text}"

@@ -298,15 +298,12 @@ impl Guard {
                 }
                 _ => Verdict::Yes,
             },
-            Protection::Hooks => {
-                let is_sample = path.extension().is_some_and(|extension| extension == "sample");
-                match change {
-                    Change::MakeFile => yes_if(is_sample && !exists),
-                    Change::Execute => yes_if(is_sample),
-                    Change::Remove => yes_if(!self.is_own(&path)),
-                    _ => Verdict::No,
-                }
-            }
+            Protection::Hooks => match change {
+                Change::MakeFile => yes_if(is_sample(&path) && !exists),
+                Change::Execute => yes_if(is_sample(&path)),
+                Change::Remove => yes_if(!self.is_own(&path)),
+                _ => Verdict::No,
+            },
             Protection::GitConfig => match change {
                 Change::MakeFile | Change::ArriveFile => Verdict::IfHarmless(Content::Config),
                 // So git tries whether there are modes.
@@ -357,6 +354,8 @@ impl Guard {
                 && match self.protection(path) {
                     Protection::Free | Protection::GitHead => true,
                     Protection::GitConfig | Protection::GitIndex => matches!(change, Change::Execute | Change::Disarm),
+                    // As `cp -a` does it with a sample that it has just made. Git runs none.
+                    Protection::Hooks => change == Change::Execute && is_sample(path),
                     _ => false,
                 })
     }
@@ -389,6 +388,11 @@ impl Guard {
             path == git || own.iter().any(|name| path.starts_with(git.join(name)))
         })
     }
+}
+
+/// Whether a name among the hooks is one that git does not run.
+fn is_sample(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "sample")
 }
 
 /// Whether a path lies among the git directories of submodules.
