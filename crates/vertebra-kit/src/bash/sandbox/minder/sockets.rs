@@ -11,7 +11,7 @@ use rustix::{
 };
 
 use super::{
-    super::calls::UnixSockets,
+    super::{calls::UnixSockets, refusal::Refusal},
     Answer, Minder,
     address::{Named, named},
     guard::Change,
@@ -67,6 +67,12 @@ impl Minder {
             return Ok(Answer::Failed(Errno::ACCESS));
         };
         if self.unix_sockets != UnixSockets::Open && !self.has_made(&file) {
+            let path = name.path();
+            // The C library looks here for services of the system, and does without.
+            let is_usual = ["nscd", "systemd"].iter().any(|part| path.iter().any(|name| name == *part));
+            if !is_usual && is_socket(&file) {
+                self.refusals.tell_path(&path, Refusal::UnixSocket);
+            }
             return Ok(Answer::Failed(Errno::ACCESS));
         }
         // By the handle, so it is the one that was looked at.
