@@ -1,11 +1,7 @@
 //! What the sandbox hides from a command. The kernel refuses a read without telling anyone, so what is hidden is named where
 //! the command, or what it printed, speaks of it.
 
-use std::{
-    fs,
-    os::unix::fs::FileTypeExt as _,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use super::{
     Bash,
@@ -54,26 +50,6 @@ impl Hidden {
         is_named
             .then(|| format!("the sandbox hides {} from commands: {}", shown.replace(char::is_control, "?"), self.rule))
     }
-}
-
-/// What is said about a Unix socket that one of these texts names: commands cannot connect to it, and no call says to which
-/// they would have.
-pub(super) fn socket_remark(texts: &[&str]) -> Option<String> {
-    let is_end = |letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '`' | '(' | ')' | ',' | ';');
-    let words = texts.iter().flat_map(|text| text.split(is_end)).map(|word| word.trim_end_matches([':', '.', '?']));
-    let paths = words.filter_map(|word| word.get(word.find('/')?..)).map(|path| path.trim_start_matches("//"));
-    let is_socket = |path: &Path| match fs::metadata(path) {
-        Ok(found) => found.file_type().is_socket(),
-        Err(_) => path.extension().is_some_and(|extension| extension == "sock"),
-    };
-    let mut sockets = paths.filter(|path| path.starts_with('/') && is_socket(Path::new(path)));
-    sockets.next().map(|path| {
-        format!(
-            "the sandbox closes Unix sockets such as {}, because who listens there acts outside of the sandbox; a person \
-             has to run this command",
-            path.replace(char::is_control, "?")
-        )
-    })
 }
 
 /// Whether a text names a path or something below it, and not another one that only contains the name.

@@ -79,6 +79,13 @@ pub(super) fn remarks(
                 "the sandbox blocked a change of {path}, outside of the writable folders; ask for `write` in `needs`"
             )
         }),
+        Refusal::UnixSocket(path) => may_have_failed.then(|| {
+            format!(
+                "the sandbox closes Unix sockets such as {}, because who listens there acts outside of the sandbox; a \
+                 person has to run this command",
+                path.replace(char::is_control, "?")
+            )
+        }),
         Refusal::Left(names) => Some(format!(
             "{} was left in the background and ended with the command; to keep a server running, run it alone with `background`",
             names.join(", ")

@@ -18,7 +18,7 @@ use super::{
     environment::Variables,
     folders::{FolderError, Folders, Made},
     grants::Granted,
-    hidden::{Hidden, socket_remark},
+    hidden::Hidden,
     live::Live,
     needs::{Needs, Wanted},
     outputs::Recorder,
@@ -29,7 +29,7 @@ use super::{
     report::{Why, report},
     rights::Network as Way,
     running::Running,
-    sandbox::{Need, Networks, Rights, Tried, UnixSockets, Use},
+    sandbox::{Need, Networks, Rights, Tried, Use},
 };
 use crate::denied::DeniedReads;
 
@@ -320,12 +320,10 @@ impl Prepared {
     }
 }
 
-/// What of the hidden paths and closed sockets a command, or what it printed, speaks of.
+/// What of the hidden paths a command, or what it printed, speaks of.
 fn hidden(bash: &Bash, texts: &[&str], denied: &DeniedReads, (folder, variables): (&Path, &Variables)) -> Vec<String> {
     let all = Hidden::all(bash, denied, folder, variables);
-    let is_closed = bash.sandbox.unix_sockets == UnixSockets::Held;
-    let socket = is_closed.then(|| socket_remark(texts)).flatten();
-    all.iter().filter_map(|hidden| hidden.remark(folder, texts)).chain(socket).collect()
+    all.iter().filter_map(|hidden| hidden.remark(folder, texts)).collect()
 }
 
 /// What a command has printed, as far as it is shown.

@@ -30,6 +30,8 @@ pub(in crate::bash) enum Refusal {
     Protected(String),
     /// A change outside of the writable folders.
     Outside(String),
+    /// A connection to a Unix socket that the command has not made.
+    UnixSocket(String),
     /// A system call.
     Call(String),
     /// Processes that the command left in the background, by their names: they were ended with it.

@@ -11,7 +11,7 @@ use rustix::{
 };
 
 use super::{
-    super::calls::UnixSockets,
+    super::{calls::UnixSockets, refusal::Refusal},
     Answer, Minder,
     address::{Named, named},
     guard::Change,
@@ -68,6 +68,11 @@ impl Minder {
         };
         let is_own = fstat(&file).is_ok_and(|found| self.has_made(&found));
         if self.unix_sockets != UnixSockets::Open && !is_own {
+            // The C library looks here for services of the system, and does without.
+            let is_usual = ["nscd", "systemd"].iter().any(|part| name.path.iter().any(|name| name == *part));
+            if !is_usual && is_socket(&file) {
+                self.refusals.tell_path(&name.path, Refusal::UnixSocket);
+            }
             return Ok(Answer::Failed(Errno::ACCESS));
         }
         // By the handle, so it is the one that was looked at.
