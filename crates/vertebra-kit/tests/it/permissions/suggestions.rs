@@ -29,7 +29,7 @@ async fn offered(permissions: Permissions, tool: &str, args: Value) -> Vec<Strin
 
 #[tokio::test]
 async fn the_narrowest_sensible_rule_is_offered() {
-    let cases: [(&str, Value, &[&str]); 53] = [
+    let cases: [(&str, Value, &[&str]); 56] = [
         ("bash", command("cargo test -p a"), &["Bash(cargo test *)"]),
         ("bash", command("cargo test"), &["Bash(cargo test *)"]),
         ("bash", command("npm run test -- -u"), &["Bash(npm run test *)"]),
