@@ -65,7 +65,10 @@ pub(super) enum FolderError {
 
 /// The folders of all sessions.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Folders(Arc<Mutex<VecDeque<(String, PathBuf, Arc<Opened>)>>>);
+pub(super) struct Folders(Arc<Mutex<VecDeque<OfSession>>>);
+
+/// A session, a path that it uses, and the folder that stood there first.
+type OfSession = (String, PathBuf, Arc<Opened>);
 
 impl Folders {
     /// The folder at a path, if it is the one that stood there when this session used it first.

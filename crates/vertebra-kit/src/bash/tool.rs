@@ -247,7 +247,9 @@ struct Prepared {
 impl Prepared {
     /// Runs it. A call that waits for it is told what it prints.
     async fn run(self, waiting: Option<&Invocation>, output: &Output) -> Result<ToolOutput, ToolError> {
-        let Self { bash, text: command, key, session, variables, granted, inside, denied, caches, places, shell, .. } = self;
+        let Self {
+            bash, text: command, key, session, variables, granted, inside, denied, caches, places, shell, ..
+        } = self;
         let Self { note, begin, limit, place, way, once, made: _made, mut tried, .. } = self;
         let bash = &bash;
         let rights = Rights {
@@ -291,9 +293,9 @@ impl Prepared {
         let end = places.stand_after(end, &once);
         let streams = printed.streams();
         let printed = text(bash, &streams);
-        let hidden = || match start.is_held() {
-            true => hidden(bash, &[&command, &printed], &denied, (places.home(), &variables)),
-            false => Vec::new(),
+        let hidden = || {
+            let known = (places.home(), &variables);
+            if start.is_held() { hidden(bash, &[&command, &printed], &denied, known) } else { Vec::new() }
         };
         let (about, told) = ((&*command, places.home()), (&*way.refused(), &*printed));
         let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden);
