@@ -24,6 +24,8 @@ mod git;
 mod host;
 mod interpreters;
 mod judge;
+mod learn;
+mod mode;
 mod names;
 pub(crate) mod opened;
 mod patch;
@@ -50,9 +52,11 @@ pub(crate) use self::{
 pub use self::{
     file::FileError,
     judge::{Explanation, Listed},
+    learn::{For, LearnError},
+    mode::{Mode, NoBypass},
     question::{Choice, NotTaken, Question, Reply},
     rule::{Effect, Rule, RuleError},
-    rules::{For, LearnError, Mode, NoBypass, Rules},
+    rules::Rules,
     terminal::TerminalApprover,
 };
 use self::{file::RuleFile, judge::Reach, reads::Reads, subject::Subject};

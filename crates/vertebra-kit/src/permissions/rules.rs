@@ -8,15 +8,16 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use serde::{Deserialize, Serialize};
 use vertebra::{Approval, Args, Call, RunInfo, ToolSpec, nearest};
 
 use super::{
-    file::{FileError, RuleFile},
+    file::RuleFile,
     judge::{Explanation, Held, Listed, Otherwise, Reach, judge},
+    learn::{For, LearnError},
+    mode::{Mode, NoBypass},
     path::{Base, PathPattern},
     results::without_refused,
-    rule::{Access, Effect, Part, Rule, RuleError},
+    rule::{Access, Effect, Part, Rule},
     subject::{Standing, Subject, has_argument},
     suggest::suggest,
 };
@@ -34,82 +35,6 @@ const MAX_PENDING: usize = 1024;
 
 /// The source of a rule that a person added at a question.
 const LEARNED: &str = "this session";
-
-/// The modes that a person may choose at a question, as they are recorded. No rule is written like this.
-const GRANTED_MODES: [(&str, Mode); 2] =
-    [("mode accept_edits", Mode::AcceptEdits), ("mode sandboxed", Mode::Sandboxed)];
-
-/// What happens to a call that no rule matches.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// Allows reading and asks about everything else.
-    #[default]
-    Ask,
-    /// Like [`Ask`](Self::Ask), but also allows edits in the working folder.
-    AcceptEdits,
-    /// Like [`AcceptEdits`](Self::AcceptEdits), but also allows commands that the sandbox of [`Bash`](crate::bash::Bash) holds
-    /// and the [policy](crate::bash::policy) knows as harmless. Commands that throw work away or publish something still need
-    /// approval, and so do those that need a network that they do not have. Needs [`Rules::sandboxed`].
-    Sandboxed,
-    /// Allows only reading and denies everything else, whatever rules allow.
-    Plan,
-    /// Allows everything except what a rule denies or asks about.
-    Bypass,
-}
-
-impl Mode {
-    /// Returns how the choice of this mode is recorded.
-    pub(super) fn grant(self) -> Option<String> {
-        GRANTED_MODES.iter().find(|(_, mode)| *mode == self).map(|(grant, _)| (*grant).to_owned())
-    }
-}
-
-/// The error that bypass mode is not available.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("bypass mode is only available to permissions made with `Permissions::bypassing_questions`")]
-pub struct NoBypass;
-
-/// How long an added rule applies.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum For {
-    /// In this session, including its subagents.
-    Session(Arc<str>),
-    /// Permanently, in sessions that work in the folder of this one: the rule is written to the settings file, under the
-    /// name of the folder.
-    Folder(Arc<str>),
-    /// Permanently: the rule is written to the settings file.
-    Good,
-}
-
-/// Why a rule could not be added.
-#[derive(Debug, thiserror::Error)]
-pub enum LearnError {
-    /// The rule is invalid.
-    #[error(transparent)]
-    Rule(#[from] RuleError),
-    /// The file could not be written.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// There is no settings file.
-    #[error("there is no settings file to save the rule to")]
-    NoFile,
-    /// It is not known which folder the session works in.
-    #[error("it is not known which folder this session works in")]
-    NoFolder,
-    /// The rule uses `~`, and the home folder is not known.
-    #[error("`{rule}` uses `~`, but the home folder is not known; write an absolute path")]
-    NoHome {
-        /// The rule.
-        rule: Arc<str>,
-    },
-    /// There are too many rules.
-    #[error("the limit of {most} rules is reached")]
-    TooMany {
-        /// The limit.
-        most: usize,
-    },
-}
 
 /// A handle to the rules in force. Clones share the same rules.
 #[derive(Clone)]
@@ -253,9 +178,8 @@ impl Rules {
     /// Takes what a person granted from a record, for the session. Nothing is written.
     pub fn recall(&self, session: &Arc<str>, grants: &[String]) {
         for grant in grants {
-            let mode = GRANTED_MODES.iter().find(|(granted, _)| granted == grant);
-            let done = match mode {
-                Some((_, mode)) => self.set_mode(session, *mode).map_err(|error| error.to_string()),
+            let done = match Mode::granted(grant) {
+                Some(mode) => self.set_mode(session, mode).map_err(|error| error.to_string()),
                 None => self.learn(grant, &For::Session(session.clone())).map_err(|error| error.to_string()),
             };
             if let Err(error) = done {

@@ -1,3 +1,5 @@
+//! Scripts that load code from elsewhere, and scripts that do not.
+
 use std::path::Path;
 
 fn found(name: &str, text: &str) -> Vec<String> {

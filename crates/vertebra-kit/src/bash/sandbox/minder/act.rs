@@ -1,7 +1,6 @@
 //! Each call that changes files, made by handle on behalf of the process that asked for it.
 
 use std::{
-    ffi::CString,
     io::{Read as _, Write as _},
     os::fd::{AsRawFd as _, OwnedFd},
     path::Path,
@@ -11,7 +10,7 @@ use std::{
 use rustix::{
     fs::{
         Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, accessat, fcntl_getfl, fcntl_setfl, fstat,
-        ftruncate, linkat, mkdirat, mknodat, openat, renameat_with, symlinkat, unlinkat,
+        ftruncate, mkdirat, mknodat, openat, renameat_with, unlinkat,
     },
     io::Errno,
 };
@@ -23,7 +22,7 @@ use super::{
     },
     Answer, Minder, PROBE, PROBED,
     checked::Checked,
-    guard::{Change, Content, Verdict, is_in_submodules},
+    guard::{Change, Content, Verdict},
     place::{Last, Name, Place, find},
     task::{Call, Identities, Identity, is_ours},
 };
@@ -35,7 +34,7 @@ const TMPFILE: u32 = 0o20_000_000;
 const TRIES: usize = 8;
 
 /// A way to what the call wants: nothing to do, or an error, ends it.
-type Step<T> = Result<T, Answer>;
+pub(super) type Step<T> = Result<T, Answer>;
 
 impl Minder {
     /// Makes a call, or says why not.
@@ -118,7 +117,7 @@ impl Minder {
     }
 
     /// The path that an argument points to.
-    fn path(call: &Call, at: usize) -> Step<Vec<u8>> {
+    pub(super) fn path(call: &Call, at: usize) -> Step<Vec<u8>> {
         match call.text(at) {
             Some(Ok(path)) if path == PROBE.as_bytes() => Err(Answer::Failed(PROBED)),
             Some(Ok(path)) => Ok(path),
@@ -137,7 +136,7 @@ impl Minder {
     }
 
     /// A name in a writable folder. Elsewhere the kernel knows best.
-    fn name(&mut self, call: &Call, descriptor: i32, at: usize, last: Last) -> Step<(Name, Identity)> {
+    pub(super) fn name(&mut self, call: &Call, descriptor: i32, at: usize, last: Last) -> Step<(Name, Identity)> {
         let path = Self::path(call, at)?;
         let identity = self.identity(call)?;
         match self.place(call, identity, descriptor, path, last) {
@@ -176,7 +175,7 @@ impl Minder {
     }
 
     /// The answer to a change of a protected name.
-    fn protected(&self, path: &Path) -> Answer {
+    pub(super) fn protected(&self, path: &Path) -> Answer {
         self.refusals.tell_path(path, Refusal::Protected);
         Answer::Failed(Errno::ACCESS)
     }
@@ -357,55 +356,6 @@ impl Minder {
         self.allowed(&name, if kind == FileType::Fifo { Change::MakeOther } else { Change::MakeFile })?;
         let mode = Mode::from_raw_mode(mode);
         self.done(call, identity, || mknodat(&name.folder, &name.last, kind, mode, device))?;
-        Ok(Answer::Done)
-    }
-
-    fn make_link(&mut self, call: &Call, to: usize, descriptor: i32, at: usize) -> Step<Answer> {
-        let target = CString::new(Self::path(call, to)?).map_err(|_| Answer::Kernel)?;
-        let (name, identity) = self.name(call, descriptor, at, Last::Keep)?;
-        if name.found.is_some() {
-            return Ok(Answer::Failed(Errno::EXIST));
-        }
-        if name.slash {
-            return Ok(Answer::Kernel);
-        }
-        // So git tries whether there are links, in the directory of a submodule too. It leads nowhere else.
-        if &*target != c"testing" || !is_in_submodules(&name.path) {
-            self.allowed(&name, Change::MakeOther)?;
-        }
-        self.done(call, identity, || symlinkat(&*target, &name.folder, &name.last))?;
-        Ok(Answer::Done)
-    }
-
-    fn share(&mut self, call: &Call, from: (i32, usize), to: (i32, usize), flags: u32) -> Step<Answer> {
-        if AtFlags::from_bits_retain(flags).contains(AtFlags::EMPTY_PATH) {
-            return Ok(Answer::Kernel);
-        }
-        let follows = AtFlags::from_bits_retain(flags).contains(AtFlags::SYMLINK_FOLLOW);
-        let path = Self::path(call, from.1)?;
-        let identity = self.identity(call)?;
-        let last = if follows { Last::Follow } else { Last::Keep };
-        let old = match self.place(call, identity, from.0, path, last) {
-            Place::Name(old) => old,
-            Place::Nowhere(path) => return Ok(self.nowhere(&path)),
-            Place::Open(..) | Place::Unknown => return Ok(Answer::Kernel),
-        };
-        if self.is_foreign_socket(&old) {
-            return Ok(Answer::Failed(Errno::PERM));
-        }
-        let (new, _) = self.name(call, to.0, to.1, Last::Keep)?;
-        if new.found.is_some() {
-            return Ok(Answer::Failed(Errno::EXIST));
-        }
-        if old.found.is_none() {
-            return Ok(self.nowhere(&old.path));
-        }
-        if old.slash || new.slash {
-            return Ok(Answer::Kernel);
-        }
-        self.allowed(&old, Change::Share)?;
-        self.allowed(&new, Change::MakeOther)?;
-        self.done(call, identity, || linkat(&old.folder, &old.last, &new.folder, &new.last, AtFlags::empty()))?;
         Ok(Answer::Done)
     }
 

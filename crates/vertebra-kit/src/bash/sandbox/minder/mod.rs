@@ -9,6 +9,7 @@ mod act;
 mod address;
 mod checked;
 mod guard;
+mod links;
 mod outside;
 mod place;
 mod sending;
