@@ -63,7 +63,7 @@ use vertebra::{
 };
 
 use crate::{
-    bash::policy::shown_by,
+    bash::policy::{may_show, shown_by},
     invisible::is_joiner,
     is_invisible,
     redaction::{Redaction, marks::Marks},
@@ -281,7 +281,11 @@ impl Capability for Files {
         ));
         let showing = access.clone();
         // What it keeps is in memory, so a replay finds the same state.
-        let showed = |used: &ToolUsed| used.result.status == ToolStatus::Done && used.result.exit_code == Some(0);
+        let showed = |used: &ToolUsed| {
+            used.result.status == ToolStatus::Done
+                && used.result.exit_code == Some(0)
+                && used.call.command().is_some_and(may_show)
+        };
         kit.watch(AfterToolUse.tool("bash").when(showed), async move |cx| {
             let command = cx.command().unwrap_or_default().to_owned();
             let folder = cx.result.data.get("cwd").and_then(serde_json::Value::as_str);

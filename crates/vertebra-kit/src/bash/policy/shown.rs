@@ -17,6 +17,14 @@ const MAX_FILES: usize = 50;
 /// How many names are looked at to expand globs.
 const MAX_NAMES: usize = 2000;
 
+/// The programs that show files.
+const SHOW: &[&str] = &["cat", "head", "less", "more", "nl", "sed", "tac", "tail"];
+
+/// Returns whether a command may show a file: most commands do not even name a program that does.
+pub(crate) fn may_show(command: &str) -> bool {
+    command.split(|letter: char| !letter.is_alphanumeric()).any(|word| SHOW.contains(&word))
+}
+
 /// Returns the files that a command has shown whole or in part, as absolute paths. `here` is the folder in which it ended. A
 /// command shows nothing if one of its parts may have changed files: what it showed may be gone.
 ///
