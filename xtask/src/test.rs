@@ -89,10 +89,17 @@ fn llama() -> Option<()> {
     installed.then_some(())
 }
 
-/// One after another: each has a server of its own, and a server takes a core.
+/// One after another: each has a server of its own, and a server takes a core. The whole workspace is named, although one
+/// package is meant, because all that it needs is then built already.
 fn tests_with_llama() -> Stage {
-    let tests = linted(Stage::new("real model", "cargo test --package vertebra-models --test it"));
-    tests.args(["--", "--ignored", "--test-threads", "1", "real::"])
+    if answers("cargo nextest --version") {
+        let all = linted(Stage::new("real model", "cargo nextest run --workspace --all-targets"));
+        all.args(["--run-ignored", "only", "--test-threads", "1", "-E"])
+            .arg("package(vertebra-models) & test(/^real::/)")
+    } else {
+        let all = linted(Stage::new("real model", "cargo test --workspace --all-targets"));
+        all.args(["--", "--ignored", "--test-threads", "1", "real::"])
+    }
 }
 
 /// Hooks as WebAssembly modules. The compiler that they need takes long to build, so this is the only stage with it.
