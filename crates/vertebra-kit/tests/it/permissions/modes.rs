@@ -80,6 +80,8 @@ async fn the_sandboxed_mode_runs_harmless_commands_and_asks_about_all_others() {
         ("bash", command("make && git -C sub -c color.ui=never reset --hard HEAD~1"), "asked"),
         ("bash", command("sh -c 'git clean -fd'"), "asked"),
         ("bash", command("git checkout -- src"), "asked"),
+        ("bash", command("git checkout -q ."), "asked"),
+        ("bash", command("git switch -f main"), "asked"),
         ("bash", command("git restore ."), "asked"),
         ("bash", command("/usr/bin/git stash drop"), "asked"),
         ("bash", command("npm publish"), "asked"),
