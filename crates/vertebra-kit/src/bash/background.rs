@@ -1,4 +1,4 @@
-//! Commands that go on while the agent does something else, such as servers. They end with the session.
+//! Commands that keep running while the agent does something else, such as servers. They end with the session.
 
 use std::{
     collections::HashMap,
@@ -30,10 +30,10 @@ const MOST: usize = 8;
 /// How often a command that has just begun is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// So long a command that has begun has to print nothing more before the agent goes on.
+/// How long a new command must print nothing more before the agent continues.
 const QUIET: Duration = Duration::from_millis(700);
 
-/// So long the agent waits for that at most.
+/// How long the agent waits for that at most.
 const BEGINS: Duration = Duration::from_secs(5);
 
 /// How long one may run that does not say.
@@ -80,7 +80,7 @@ struct Commands {
     running: Vec<Running>,
 }
 
-/// A command that goes on. It is ended with all that it started when this is dropped.
+/// A command that keeps running. It is ended with all that it started when this is dropped.
 struct Running {
     id: String,
     output: Output,
@@ -195,7 +195,7 @@ pub(super) struct BackgroundTool {
 }
 
 impl Tool for BackgroundTool {
-    /// It touches nothing but what the agent itself has started, so nobody has to be asked.
+    /// It touches nothing but what the agent itself has started, so no person has to be asked.
     fn spec(&self) -> ToolSpec {
         ToolSpec::new(TOOL, DESCRIPTION).input::<Input>().read_only()
     }
@@ -205,7 +205,7 @@ impl Tool for BackgroundTool {
         self.background.look(&self.bash, &invocation.run().info().session_id, &id, stop).await
     }
 
-    /// What is next to it has to wait for the end of a command.
+    /// Other calls wait until a command has been stopped.
     fn only_reads(&self, args: &Args) -> bool {
         args.get("stop").is_none()
     }

@@ -1,6 +1,6 @@
 //! What the sandbox refused a command, in words for the model and for people.
 
-use std::{fs, path::Path};
+use std::{cell::LazyCell, fs, path::Path};
 
 use super::{
     process::{Ended, How},
@@ -29,7 +29,7 @@ pub(super) fn remarks(
     ended: &Ended,
     (command, folder): (&str, &Path),
     no_private_network: Option<&str>,
-    (by_proxy, printed): (&[String], &str),
+    (by_proxy, printed): (&[String], &LazyCell<String, impl FnOnce() -> String>),
     hidden: impl FnOnce() -> Vec<String>,
 ) -> Vec<String> {
     let failed = match &ended.how {
@@ -37,7 +37,7 @@ pub(super) fn remarks(
         How::TimedOut => true,
     };
     // The exit code of `make 2>&1 | tail` is that of `tail`.
-    let failed = failed || (!ended.refused.is_empty() && complains(printed));
+    let failed = failed || (!ended.refused.is_empty() && complains(printed.as_str()));
     // After `&&` nothing runs if something has failed. After all else the exit code says only how the last part ended.
     let may_have_failed = failed || command.replace("&&", "").contains(['|', ';', '&', '\n']);
     let by_proxy = by_proxy

@@ -1,6 +1,7 @@
 //! The tool itself: a command goes in, what it printed comes out.
 
 use std::{
+    cell::LazyCell,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -189,7 +190,7 @@ impl BashTool {
         let once = granted.write.difference(&bash.held(session).write).cloned().collect();
         Ok(Ready::Yes(Box::new(Prepared {
             bash,
-            text: input.command,
+            command: input.command,
             key: invocation.key().to_owned(),
             variables,
             session: session.clone(),
@@ -221,7 +222,7 @@ enum Ready {
 /// A command that is about to run, with all that it needs.
 struct Prepared {
     bash: Bash,
-    text: String,
+    command: String,
     key: String,
     session: Arc<str>,
     variables: Variables,
@@ -247,9 +248,7 @@ struct Prepared {
 impl Prepared {
     /// Runs it. A call that waits for it is told what it prints.
     async fn run(self, waiting: Option<&Invocation>, output: &Output) -> Result<ToolOutput, ToolError> {
-        let Self {
-            bash, text: command, key, session, variables, granted, inside, denied, caches, places, shell, ..
-        } = self;
+        let Self { bash, command, key, session, variables, granted, inside, denied, caches, places, shell, .. } = self;
         let Self { note, begin, limit, place, way, once, made: _made, mut tried, .. } = self;
         let bash = &bash;
         let rights = Rights {
@@ -292,12 +291,13 @@ impl Prepared {
         let end = noted.strip_suffix('\n').map_or(&*begin, Path::new);
         let end = places.stand_after(end, &once);
         let streams = printed.streams();
-        let printed = text(bash, &streams);
+        // Most commands are refused nothing, and then their output is not looked through.
+        let printed = LazyCell::new(|| text(bash, &streams));
         let hidden = || {
             let known = (places.home(), &variables);
             if start.is_held() { hidden(bash, &[&command, &printed], &denied, known) } else { Vec::new() }
         };
-        let (about, told) = ((&*command, places.home()), (&*way.refused(), &*printed));
+        let (about, told) = ((&*command, places.home()), (&*way.refused(), &printed));
         let blocked = refused::remarks(&ended, about, tried.space.as_deref(), told, hidden);
         let after = [&blocked[..], end.remark.as_slice()].concat();
         let said = report(bash, &Why::Ended(&ended.how, limit), &streams, start.remark.as_slice(), &after);
