@@ -29,7 +29,6 @@ pub(crate) fn run() -> anyhow::Result<Report> {
         Stage::new("format", "cargo fmt --all --check"),
         tests(bubblewrap.is_ok()),
         attack(),
-        webassembly(),
     ]);
     let llama = llama();
     if llama.is_some() {
@@ -37,7 +36,7 @@ pub(crate) fn run() -> anyhow::Result<Report> {
     }
     stages.extend(sdk::stages());
     stages.extend([
-        linted(Stage::new("doc tests", "cargo test --workspace --doc")),
+        workspace(Stage::new("doc tests", "cargo test --doc")),
         Stage::new("documentation", "cargo doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"),
     ]);
     stages.extend(dependencies());
@@ -89,35 +88,35 @@ fn llama() -> Option<()> {
     installed.then_some(())
 }
 
-/// One after another: each has a server of its own, and a server takes a core. The whole workspace is named, although one
-/// package is meant, because all that it needs is then built already.
+/// One after another: each has a server of its own, and a server takes a core. The whole workspace is built, although one
+/// package is tested, because it is built already.
 fn tests_with_llama() -> Stage {
     if answers("cargo nextest --version") {
-        let all = linted(Stage::new("real model", "cargo nextest run --workspace --all-targets"));
+        let all = workspace(Stage::new("real model", "cargo nextest run --all-targets"));
         all.args(["--run-ignored", "only", "--test-threads", "1", "-E"])
             .arg("package(vertebra-models) & test(/^real::/)")
     } else {
-        let all = linted(Stage::new("real model", "cargo test --workspace --all-targets"));
+        let all = workspace(Stage::new("real model", "cargo test --all-targets"));
         all.args(["--", "--ignored", "--test-threads", "1", "real::"])
     }
 }
 
-/// Hooks as WebAssembly modules. The compiler that they need takes long to build, so this is the only stage with it.
-fn webassembly() -> Stage {
-    linted(Stage::new("wasm", "cargo test --package vertebra-bridge --features wasm --test it")).arg("wasm")
-}
-
-/// Nextest is quicker and isolates tests from each other, but it is optional. All stages but one have the same features, so
-/// that dependencies are built once.
+/// Nextest is quicker and isolates tests from each other, but it is optional.
 fn tests(with_bubblewrap: bool) -> Stage {
     if answers("cargo nextest --version") {
-        let all = linted(Stage::new("lint and tests", "cargo nextest run --workspace --all-targets"));
+        let all = workspace(Stage::new("lint and tests", "cargo nextest run --all-targets"));
         if with_bubblewrap { all } else { all.arg("-E").arg(format!("not test(/^{}/)", bubblewrap::TESTS)) }
     } else {
         // `--all-targets` leaves out the doc tests, which have a stage of their own.
-        let all = linted(Stage::new("lint and tests", "cargo test --workspace --all-targets"));
+        let all = workspace(Stage::new("lint and tests", "cargo test --all-targets"));
         if with_bubblewrap { all } else { all.args(["--", "--skip", bubblewrap::TESTS]) }
     }
+}
+
+/// Builds the whole workspace, with hooks as WebAssembly modules. Every stage builds the same, so that dependencies are built
+/// once: modules alone, in a stage of their own, would build half of them again with other features.
+fn workspace(stage: Stage) -> Stage {
+    linted(stage.args(["--workspace", "--features", "vertebra-cli/wasm"]))
 }
 
 /// Lets clippy compile what is ours, and makes its warnings errors. `cargo clippy` does the same for `cargo check` alone,

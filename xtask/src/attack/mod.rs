@@ -95,11 +95,11 @@ fn built(request: &Request) -> anyhow::Result<PathBuf> {
     Ok(crate::test::target_dir().join("debug/vertebra"))
 }
 
-/// Runs the probes, as many at a time as there are cores.
+/// Runs the probes, two at a time for each core, because most of them wait for other programs.
 fn attacked(probes: &[Probe], program: &Program, users: &[User]) -> anyhow::Result<Vec<Row>> {
     let next = AtomicUsize::new(0);
     let rows = Mutex::new(Vec::with_capacity(probes.len()));
-    let at_once = std::thread::available_parallelism().map_or(1, usize::from);
+    let at_once = std::thread::available_parallelism().map_or(1, usize::from) * 2;
     std::thread::scope(|scope| {
         let work = || -> anyhow::Result<()> {
             while let Some((index, probe)) =
