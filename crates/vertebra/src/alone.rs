@@ -3,7 +3,7 @@
 use tokio_util::sync::CancellationToken;
 use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
-use crate::{Agent, AgentState, Budget, Run, RunInfo, front::Front, scope::Parts};
+use crate::{Agent, AgentState, Budget, Run, RunInfo, run::handle::Parts, timeline::feed::Front};
 
 /// An agent whose hooks are fired one event at a time, and that does nothing else.
 ///

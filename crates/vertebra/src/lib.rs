@@ -29,109 +29,70 @@
 
 #![warn(missing_docs)]
 
-mod args;
-mod message;
-mod result;
-mod usage;
-
-mod at;
-mod call;
-pub mod events;
-mod facts;
-pub mod paths;
+mod agent;
 mod points;
-pub mod shell;
-mod state;
 
-mod approver;
-mod capability;
-mod clock;
-mod compact;
-mod journal;
+mod conversation;
 mod model;
 mod tool;
 
 mod budget;
-mod counts;
-mod error;
-mod report;
-mod stop;
-
-mod again;
-mod check;
-mod ending;
-mod failure;
 mod run;
-
-mod child;
-mod delta;
-mod front;
-mod hookable;
-mod inference;
-mod invocation;
-mod limited;
-mod open_calls;
-mod permission;
-mod prompt;
-mod rest;
-mod scope;
-mod taped;
-mod tool_use;
-mod tools;
-mod turns;
-mod veil;
-
-mod agent;
-mod alone;
-mod builder;
-mod replay;
-mod resume;
-mod run_stream;
 mod session;
+mod timeline;
+
+mod alone;
+mod approval;
+mod clock;
+mod error;
+pub mod shell;
 
 pub mod testing;
 
+pub use points::events;
+pub use tool::paths;
+
 pub use agent::Agent;
+pub use agent::builder::AgentBuilder;
+pub use agent::capability::{Capability, Kit};
+pub use agent::child::AgentTool;
+pub use agent::foreign::{Handle, HookableAgent};
 pub use alone::Alone;
-pub use approver::{Approval, Approver, Decision};
-pub use args::{ArgEntry, Args, NotAnObject};
-pub use at::{At, RunInfo};
+pub use approval::{Approval, Approver, Decision};
+pub use budget::counters::{Counter, Within};
 pub use budget::{Budget, Limits, Meter, Reservation, Working};
-pub use builder::AgentBuilder;
-pub use call::Call;
-pub use capability::{Capability, Kit};
-pub use check::{CheckCx, Checked};
-pub use child::AgentTool;
 pub use clock::{Clock, IdFor, Ids, RandomIds, SystemClock};
-pub use compact::Compactor;
-pub use counts::{Counter, Within};
-pub use delta::{DeltaReader, Deltas, Halted};
+pub use conversation::compact::Compactor;
+pub use conversation::message::{Image, Message, Messages, ToolCall};
+pub use conversation::state::{AgentState, Metadata, RECENT_TOOLS};
+pub use conversation::usage::Usage;
 pub use error::{BuildError, ErrorClass, ErrorPolicy, OnFailure, RunError};
-pub use events::{CallInSight, Channel, Purpose, StepKind};
-pub use front::{News, RunEvent};
-pub use hookable::{Handle, HookableAgent};
-pub use inference::{InferenceReport, SharedModel};
-pub use invocation::Invocation;
-pub use journal::{
+pub use model::delta::{DeltaReader, Deltas, Halted};
+pub use model::{Model, ModelError, ModelId, Offer, Request, Response};
+pub use points::events::{CallInSight, Channel, Purpose, StepKind};
+pub use points::head::{At, RunInfo};
+pub use points::table::*;
+pub use run::control::RetryNotice;
+pub use run::decision::{Stop, StopReason};
+pub use run::handle::{Interrupted, Run};
+pub use run::inference::{InferenceReport, SharedModel};
+pub use run::prompt::Prompt;
+pub use run::report::{RunFailed, RunReport, RunStatus, SessionReport, StepReport};
+pub use session::Session;
+pub use session::replay::Replay;
+pub use session::stream::RunStream;
+pub use timeline::feed::{News, RunEvent};
+pub use timeline::{
     Checkpoint, Divergence, Entry, Journal, JournalError, JournalFault, Left, Likeness, MemoryJournal, NoJournal,
     StateChange, Used, What,
 };
-pub use message::{Image, Message, Messages, ToolCall};
-pub use model::{Model, ModelError, ModelId, Offer, Request, Response};
-pub use points::*;
-pub use prompt::Prompt;
-pub use replay::Replay;
-pub use report::{RunFailed, RunReport, RunStatus, SessionReport, StepReport};
-pub use rest::RetryNotice;
-pub use result::{ToolResult, ToolStatus};
-pub use run_stream::RunStream;
-pub use scope::{Interrupted, Run};
-pub use session::Session;
-pub use state::{AgentState, Metadata, RECENT_TOOLS};
-pub use stop::{Stop, StopReason};
 pub use tokio_util::sync::CancellationToken;
+pub use tool::args::{ArgEntry, Args, NotAnObject};
+pub use tool::call::Call;
+pub use tool::check::{CheckCx, Checked};
+pub use tool::invocation::Invocation;
+pub use tool::result::{ToolResult, ToolStatus};
 pub use tool::{FnTool, Reconciled, SharedTool, Tool, ToolError, ToolOutput, ToolSpec, tool};
-pub use usage::Usage;
 pub use vertebra_hooks::*;
 
 /// All that most programs need: `use vertebra::prelude::*`.
@@ -144,6 +105,6 @@ pub mod prelude {
 
     pub use crate::{
         Agent, AgentState, Args, Capability, Invocation, Kit, Message, Model, Tool, ToolError, ToolOutput, ToolResult,
-        points::*, tool,
+        points::table::*, tool,
     };
 }

@@ -36,11 +36,10 @@ points! {
     assert_eq!(declared(source), ["BeforeToolUse", "AfterToolUse"]);
 }
 
-/// All points declared in `points.rs` and in the folder of that name.
+/// All points declared in the folder `points`.
 fn points() -> Vec<String> {
     let src = root().join("crates/vertebra/src");
-    let folder = fs::read_dir(src.join("points")).into_iter().flatten().flatten().map(|entry| entry.path());
-    let files = folder.chain([src.join("points.rs")]).filter(|path| path.is_file());
+    let files = fs::read_dir(src.join("points")).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut points: Vec<_> =
         files.flat_map(|path| declared(&fs::read_to_string(path).expect("source code is text"))).collect();
     points.sort();

@@ -9,7 +9,7 @@ use vertebra_hooks::Point;
 use crate::{
     AfterInference, AfterStep, AfterToolUse, Args, At, BeforeInference, BeforeToolUse, Call, Messages, ModelId,
     PromptSubmit, Purpose, Request, Response, RunInfo, StepKind, ToolResult, Usage,
-    events::{InferenceAsked, Inferred, PromptSubmitted, StepEnded, ToolAsked, ToolUsed},
+    points::events::{InferenceAsked, Inferred, PromptSubmitted, StepEnded, ToolAsked, ToolUsed},
 };
 
 /// The head of an event at a point: first step of `run-1` in `session-1`, in the folder `/repo`.

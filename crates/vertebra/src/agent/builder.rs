@@ -1,0 +1,340 @@
+//! Building an agent.
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use vertebra_hooks::{Attach, HookFn, HookSet, Hooks};
+
+use crate::{
+    AfterStep, AfterToolUse, Agent, Approver, BeforeStep, BeforeToolUse, BuildError, Capability, Clock, Compactor,
+    ErrorPolicy, Ids, Journal, Kit, Limits, Model, NoJournal, PromptSubmit, RandomIds, ShouldContinue, SystemClock,
+    Tool, agent::Core, run::inference::ErasedModel, timeline::ErasedJournal, tool::registry::Tools,
+};
+
+/// Collects what an agent is made of. Hooks are attached as described at [`Attach`].
+///
+/// Like `std::process::Command`, it is changed in place: keep it in a variable, or go from `Agent::builder` to
+/// [`build`](Self::build) in one expression.
+pub struct AgentBuilder {
+    kit: Kit,
+    model: Arc<dyn ErasedModel>,
+    name: Arc<str>,
+    system_prompt: String,
+    limits: Limits,
+    retry_limit: u32,
+    continuation_limit: u32,
+    max_depth: u32,
+    max_result_bytes: usize,
+    drain_time: Duration,
+    error_policy: ErrorPolicy,
+    approval_timeout: Duration,
+    wait_limit: Duration,
+    journal: Arc<dyn ErasedJournal>,
+    clock: Option<Arc<dyn Clock>>,
+    ids: Arc<dyn Ids>,
+    built: bool,
+}
+
+impl AgentBuilder {
+    pub(crate) fn new(model: impl Model) -> Self {
+        Self {
+            kit: Kit::default(),
+            model: Arc::new(model),
+            name: "agent".into(),
+            system_prompt: String::new(),
+            limits: Limits::default(),
+            retry_limit: 3,
+            continuation_limit: 25,
+            max_depth: 3,
+            max_result_bytes: 100 * 1024,
+            drain_time: Duration::from_secs(5),
+            error_policy: ErrorPolicy::default(),
+            approval_timeout: Duration::from_mins(10),
+            wait_limit: Duration::from_hours(24 * 7),
+            journal: Arc::new(NoJournal),
+            clock: None,
+            ids: Arc::new(RandomIds),
+            built: false,
+        }
+    }
+
+    /// An agent like this one, but without its tools, hooks, instructions and limits.
+    pub(crate) fn like(core: &Core) -> Self {
+        Self {
+            kit: Kit { compactor: core.compactor.clone(), ..Kit::default() },
+            model: core.model.clone(),
+            name: core.name.clone(),
+            system_prompt: String::new(),
+            limits: Limits::none(),
+            retry_limit: core.retry_limit,
+            continuation_limit: core.continuation_limit,
+            max_depth: core.max_depth,
+            max_result_bytes: core.max_result_bytes,
+            drain_time: core.drain_time,
+            error_policy: core.error_policy.clone(),
+            approval_timeout: core.approval_timeout,
+            wait_limit: core.wait_limit,
+            journal: core.journal.clone(),
+            clock: Some(core.clock.clone()),
+            ids: core.ids.clone(),
+            built: false,
+        }
+    }
+
+    /// Asks another model.
+    pub fn model(&mut self, model: impl Model) -> &mut Self {
+        self.model = Arc::new(model);
+        self
+    }
+
+    /// Adds a capability: its tools and its hooks.
+    pub fn with(&mut self, capability: impl Capability) -> &mut Self {
+        capability.install(&mut self.kit);
+        self.kit.hooks.seal();
+        self
+    }
+
+    /// Adds a tool.
+    pub fn tool(&mut self, tool: impl Tool) -> &mut Self {
+        self.kit.tool(tool);
+        self.kit.hooks.seal();
+        self
+    }
+
+    /// Adds hooks that were collected elsewhere.
+    pub fn hooks(&mut self, set: HookSet) -> &mut Self {
+        self.kit.hooks.append(set);
+        self.kit.hooks.seal();
+        self
+    }
+
+    /// Names the agent, for records and people.
+    pub fn name(&mut self, name: impl Into<Arc<str>>) -> &mut Self {
+        self.name = name.into();
+        self
+    }
+
+    /// What models are told before the conversation.
+    pub fn system_prompt(&mut self, text: impl Into<String>) -> &mut Self {
+        self.system_prompt = text.into();
+        self
+    }
+
+    /// The folder the agent works in, as an absolute path: `/` unless it or a capability says so. A child works where its
+    /// parent does.
+    pub fn working_directory(&mut self, path: impl Into<Arc<str>>) -> &mut Self {
+        self.kit.working_directory = Some(path.into());
+        self
+    }
+
+    /// How much a run may use, all at once. By default 20 steps, 32 768 tokens and 300 s of active time.
+    pub fn limits(&mut self, limits: Limits) -> &mut Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How many steps a run may take.
+    pub fn max_steps(&mut self, steps: u64) -> &mut Self {
+        self.limits.steps = Some(steps);
+        self
+    }
+
+    /// How many tokens a run may use.
+    pub fn max_tokens(&mut self, tokens: u64) -> &mut Self {
+        self.limits.tokens = Some(tokens);
+        self
+    }
+
+    /// How long a run may work. Waiting for a person does not count.
+    pub fn max_time(&mut self, time: Duration) -> &mut Self {
+        self.limits.time = Some(time);
+        self
+    }
+
+    /// How much money a run may cost, in millionths of a dollar.
+    pub fn max_cost_micros(&mut self, cost: u64) -> &mut Self {
+        self.limits.cost_micros = Some(cost);
+        self
+    }
+
+    /// The moment after which a run begins no step.
+    pub fn deadline(&mut self, deadline: Timestamp) -> &mut Self {
+        self.limits.deadline = Some(deadline);
+        self
+    }
+
+    /// How often hooks may have one operation retried; 3 unless told otherwise.
+    pub fn retry_limit(&mut self, times: u32) -> &mut Self {
+        self.retry_limit = times;
+        self
+    }
+
+    /// How often hooks may make one run go on that would end; 25 unless told otherwise.
+    pub fn continuation_limit(&mut self, times: u32) -> &mut Self {
+        self.continuation_limit = times;
+        self
+    }
+
+    /// How deep agents may delegate to agents; 3 unless told otherwise.
+    pub fn max_depth(&mut self, depth: u32) -> &mut Self {
+        self.max_depth = depth;
+        self
+    }
+
+    /// How much of one tool's output a model reads; 100 KiB unless told otherwise.
+    pub fn max_result_bytes(&mut self, bytes: usize) -> &mut Self {
+        self.max_result_bytes = bytes;
+        self
+    }
+
+    /// How long the end of a session waits for detached watches; 5 s unless told otherwise.
+    pub fn drain_time(&mut self, time: Duration) -> &mut Self {
+        self.drain_time = time;
+        self
+    }
+
+    /// What is done about failures outside tools.
+    pub fn error_policy(&mut self, policy: ErrorPolicy) -> &mut Self {
+        self.error_policy = policy;
+        self
+    }
+
+    /// Who decides when a hook asks. Without one, nobody says yes.
+    pub fn approver(&mut self, approver: impl Approver) -> &mut Self {
+        self.kit.approver(approver);
+        self
+    }
+
+    /// How long a question may stay open; 10 minutes unless told otherwise. Then the answer is no.
+    pub fn approval_timeout(&mut self, limit: Duration) -> &mut Self {
+        self.approval_timeout = limit;
+        self
+    }
+
+    /// How long a run that is suspended may wait for an answer; 7 days unless told otherwise. Then the answer is no.
+    pub fn wait_limit(&mut self, limit: Duration) -> &mut Self {
+        self.wait_limit = limit;
+        self
+    }
+
+    /// Where runs are recorded.
+    pub fn journal(&mut self, journal: impl Journal) -> &mut Self {
+        self.journal = Arc::new(journal);
+        self
+    }
+
+    /// Who makes conversations shorter.
+    pub fn compactor(&mut self, compactor: impl Compactor) -> &mut Self {
+        self.kit.compactor(compactor);
+        self
+    }
+
+    /// Where time comes from.
+    pub fn clock(&mut self, clock: impl Clock) -> &mut Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// Where identifiers come from.
+    pub fn ids(&mut self, ids: impl Ids) -> &mut Self {
+        self.ids = Arc::new(ids);
+        self
+    }
+
+    /// Shorthand for `on(BeforeToolUse, …)`.
+    #[track_caller]
+    pub fn on_before_tool_use(&mut self, hook: impl HookFn<BeforeToolUse>) -> &mut Self {
+        self.on(BeforeToolUse, hook)
+    }
+
+    /// Shorthand for `on(AfterToolUse, …)`.
+    #[track_caller]
+    pub fn on_after_tool_use(&mut self, hook: impl HookFn<AfterToolUse>) -> &mut Self {
+        self.on(AfterToolUse, hook)
+    }
+
+    /// Shorthand for `on(BeforeStep, …)`.
+    #[track_caller]
+    pub fn on_before_step(&mut self, hook: impl HookFn<BeforeStep>) -> &mut Self {
+        self.on(BeforeStep, hook)
+    }
+
+    /// Shorthand for `on(AfterStep, …)`.
+    #[track_caller]
+    pub fn on_after_step(&mut self, hook: impl HookFn<AfterStep>) -> &mut Self {
+        self.on(AfterStep, hook)
+    }
+
+    /// Shorthand for `on(ShouldContinue, …)`.
+    #[track_caller]
+    pub fn on_should_continue(&mut self, hook: impl HookFn<ShouldContinue>) -> &mut Self {
+        self.on(ShouldContinue, hook)
+    }
+
+    /// Shorthand for `on(PromptSubmit, …)`.
+    #[track_caller]
+    pub fn on_prompt(&mut self, hook: impl HookFn<PromptSubmit>) -> &mut Self {
+        self.on(PromptSubmit, hook)
+    }
+
+    /// Builds the agent, once. The hooks are ordered and their patterns compiled here, so mistakes show here.
+    pub fn build(&mut self) -> Result<Agent, BuildError> {
+        // The tools and hooks are given to the agent: a second one would stand without its guards.
+        if std::mem::replace(&mut self.built, true) {
+            return Err(BuildError::AlreadyBuilt);
+        }
+        let Kit { tools, hooks, instructions, working_directory, approver, compactor, veils, checks } =
+            std::mem::take(&mut self.kit);
+        let parts = std::iter::once(self.system_prompt.clone()).chain(instructions);
+        let system_prompt: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        let core = Core {
+            name: self.name.clone(),
+            model: self.model.clone(),
+            tools: Arc::new(Tools::new(tools)?),
+            system_prompt: system_prompt.join("\n\n").into(),
+            working_directory,
+            limits: self.limits.clone(),
+            retry_limit: self.retry_limit,
+            continuation_limit: self.continuation_limit,
+            max_depth: self.max_depth,
+            max_result_bytes: self.max_result_bytes,
+            drain_time: self.drain_time,
+            error_policy: self.error_policy.clone(),
+            approval_timeout: self.approval_timeout,
+            wait_limit: self.wait_limit,
+            approver,
+            journal: self.journal.clone(),
+            compactor,
+            clock: self.clock.clone().unwrap_or_else(|| Arc::new(SystemClock::default())),
+            ids: self.ids.clone(),
+            veils,
+            checks,
+        };
+        let agent = Agent::new(core, Hooks::new(hooks)?);
+        for unmatched in agent.unmatched_tools() {
+            tracing::warn!("{unmatched}");
+        }
+        Ok(agent)
+    }
+}
+
+impl Attach for AgentBuilder {
+    fn hook_set(&mut self) -> &mut HookSet {
+        &mut self.kit.hooks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{deny, testing::Script};
+
+    #[test]
+    fn no_agent_is_built_without_the_guards_that_an_earlier_one_took() {
+        let mut builder = Agent::builder(Script::new());
+        builder.guard(BeforeToolUse, async |_cx| deny("nothing at all"));
+
+        assert_eq!(builder.build().expect("an agent with a guard").hooks().count(), 1);
+        assert!(matches!(builder.build(), Err(BuildError::AlreadyBuilt)));
+    }
+}

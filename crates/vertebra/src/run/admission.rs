@@ -1,0 +1,269 @@
+//! Whether a call may happen: hooks and guards first, then whoever has to decide.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::FutureExt;
+use vertebra_hooks::{Kind, Name, Outcome, Point, Retries};
+
+use crate::{
+    Approval, Args, BeforeToolUse, Checked, Decision, Notification, PermissionRequest, PermissionVerdict, Run,
+    ToolCall, ToolResult, ToolVerdict,
+    approval::ErasedApprover,
+    points::events::{Notified, PermissionAsked, ToolAsked},
+    run::control::APPROVER,
+    run::handle::{Desk, Interrupted, Leave},
+    timeline::feed::News,
+    timeline::{Question, What},
+    tool::check::{Problem, check},
+};
+
+/// How often a person may change the arguments of one call.
+const MAX_EDITS: u32 = 8;
+
+/// What becomes of a call before its tool.
+pub(crate) enum Admission {
+    /// It runs. What its tool wants a person to agree to, a person has agreed to.
+    Run { approved: Option<Arc<str>> },
+    /// Here is its result.
+    Replaced(ToolResult),
+    /// It was refused.
+    Blocked { by: Name, reason: String },
+    /// Its arguments do not fit.
+    Invalid(String),
+    /// It is asked for again, after a wait.
+    Retry(Duration),
+    /// The run is ending.
+    Stopped { reason: String },
+}
+
+/// Runs the hooks and guards of a call, then the check of its tool; asks, if one of them asked. `earlier` are the calls of
+/// the same answer that have not ended.
+pub(crate) async fn admit(
+    run: &Run,
+    desk: &mut Desk,
+    asked: &mut ToolAsked,
+    retries: Retries,
+    earlier: &Arc<[ToolCall]>,
+) -> Result<Admission, Interrupted> {
+    let mut approved: Option<String> = None;
+    for _ in 0..MAX_EDITS {
+        let before = asked.clone();
+        let outcome = run.fire(BeforeToolUse, asked, &mut desk.state, retries, Leave::OnceBegun).await?;
+        desk.take_stops(&outcome);
+        if let Some(reason) = beyond_judgement(&before, asked) {
+            return Ok(Admission::Blocked { by: "runtime".into(), reason: format!("blocked: {reason}") });
+        }
+        let reason = match outcome.verdict() {
+            ToolVerdict::Deny { reason } => return Ok(blocked(&outcome, &reason)),
+            ToolVerdict::Stop { reason } => return Ok(Admission::Stopped { reason }),
+            ToolVerdict::Retry { after_ms } => return Ok(Admission::Retry(Duration::from_millis(after_ms))),
+            ToolVerdict::Replace { with } => return Ok(Admission::Replaced(*with)),
+            ToolVerdict::Ask { reason } => {
+                // Nobody is asked about a call that is not to be made yet.
+                if let Some(ToolVerdict::Retry { after_ms }) = first_of(&outcome, Kind::Retry) {
+                    return Ok(Admission::Retry(Duration::from_millis(after_ms)));
+                }
+                Some(reason)
+            }
+            ToolVerdict::Proceed | ToolVerdict::Skip | ToolVerdict::Allow => None,
+        };
+        // Nobody is asked about a call that cannot be made.
+        if let Err(problem) = run.core().tools.check(&asked.call) {
+            return Ok(Admission::Invalid(problem));
+        }
+        let checked = match check(run, desk, asked, earlier.clone()).await? {
+            Ok(checked) => checked,
+            Err(Problem { text, by: None }) => return Ok(Admission::Invalid(text)),
+            Err(Problem { text, by: Some(by) }) => return Ok(Admission::Blocked { by, reason: text }),
+        };
+        let reason = match (&checked.ask, reason) {
+            (None, None) => return Ok(Admission::Run { approved: None }),
+            (None, Some(reason)) => reason,
+            (Some(ask), None) => ask.clone(),
+            (Some(ask), Some(reason)) => format!("{ask}; {reason}"),
+        };
+        if approved.as_deref() != Some(&*asked.args.digest()) {
+            match put_question(run, desk, asked, &outcome, reason, &checked).await? {
+                Answer::Yes => {}
+                Answer::No { by, reason } => return Ok(Admission::Blocked { by, reason }),
+                Answer::Instead(args) => {
+                    // What a person wrote is guarded like what the model wrote, and counts as approved if it passes
+                    // unchanged.
+                    approved = Some(args.digest());
+                    *asked.args_mut() = args;
+                    asked.at = run.at(BeforeToolUse::NAME);
+                    continue;
+                }
+            }
+        }
+        return Ok(match first_of(&outcome, Kind::Replace) {
+            Some(ToolVerdict::Replace { with }) => Admission::Replaced(*with),
+            _ => Admission::Run { approved: checked.ask.map(Arc::from) },
+        });
+    }
+    Ok(Admission::Blocked { by: "approver".into(), reason: "the arguments were changed too often".to_owned() })
+}
+
+fn first_of(outcome: &Outcome<BeforeToolUse>, kind: Kind) -> Option<ToolVerdict> {
+    outcome.of_kind(kind).next().map(|ruling| ruling.verdict.clone())
+}
+
+/// Why matchers could not judge the call: it is not the one they were asked about, or there is more of it than they read.
+fn beyond_judgement(before: &ToolAsked, after: &ToolAsked) -> Option<&'static str> {
+    if !after.call.is_same_call(&before.call) || after.at.run != before.at.run {
+        return Some("a hook changed which call this is");
+    }
+    after.call.is_beyond_reading().then_some("the command is too complex to judge; split it into simpler commands")
+}
+
+/// A refusal, in words that tell an opinion from a crash.
+fn blocked(outcome: &Outcome<BeforeToolUse>, reason: &str) -> Admission {
+    let by = outcome.record.decided_by.clone().unwrap_or_default();
+    let reason = if outcome.record.decided_by_failure() {
+        format!("blocked: hook {reason}")
+    } else {
+        format!("blocked by {by}: {reason}")
+    };
+    Admission::Blocked { by, reason }
+}
+
+enum Answer {
+    Yes,
+    No { by: Name, reason: String },
+    Instead(Args),
+}
+
+/// Asks the hooks at [`PermissionRequest`], then the approver. Nobody there means no.
+async fn put_question(
+    run: &Run,
+    desk: &mut Desk,
+    asked: &ToolAsked,
+    outcome: &Outcome<BeforeToolUse>,
+    reason: String,
+    checked: &Checked,
+) -> Result<Answer, Interrupted> {
+    let decided_by = outcome.record.decided_by.clone().filter(|_| outcome.record.verdict == Kind::Ask);
+    let asked_by = decided_by.unwrap_or_else(|| asked.call.tool.clone());
+    let at = run.at(PermissionRequest::NAME);
+    let mut event = PermissionAsked { at, call: asked.call.clone(), reason, asked_by };
+    let answered = run.fire(PermissionRequest, &mut event, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
+    match answered.verdict() {
+        // What a tool wants a person to agree to, no hook agrees to.
+        PermissionVerdict::Allow if checked.ask.is_some() => {}
+        PermissionVerdict::Allow => return Ok(Answer::Yes),
+        PermissionVerdict::Deny { reason } => {
+            let by = answered.record.decided_by.unwrap_or_default();
+            return Ok(Answer::No { reason: format!("blocked by {by}: {reason}"), by });
+        }
+        PermissionVerdict::Proceed | PermissionVerdict::Skip => {}
+    }
+    let approval = Approval {
+        at: event.at,
+        call_id: asked.call.call_id.clone(),
+        tool: asked.call.tool.clone(),
+        args: asked.call.args.clone(),
+        digest: asked.call.args.digest(),
+        reason: event.reason,
+        asked_by: event.asked_by,
+        preview: checked.preview.clone(),
+        only_once: checked.ask.is_some(),
+    };
+    ask_person(run, desk, approval).await
+}
+
+async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<Answer, Interrupted> {
+    let by: Name = "approver".into();
+    let no = |reason: String| Answer::No { by: by.clone(), reason };
+    let Some(approver) = &run.core().approver else {
+        return Ok(no(format!(
+            "denied: {} requires approval ({}), and no approver is configured",
+            approval.asked_by, approval.reason
+        )));
+    };
+    let message = format!("{} asks about {}: {}", approval.asked_by, approval.tool, approval.reason);
+    let at = run.at(Notification::NAME);
+    let mut news = Notified { at, kind: "permission".into(), message, data: serde_json::Value::Null };
+    run.fire(Notification, &mut news, &mut desk.state, Retries::Allowed, Leave::OnCancel).await?;
+    let (call_id, mut digest) = (approval.call_id.clone(), approval.digest.clone());
+    let decision = match asked_before(run, &approval).await? {
+        Some(Question { decision: Some(decision), line, .. }) => {
+            // In a record, arguments may hide something that was there when they were approved.
+            if let (Some(_), What::Asked { approval, .. }) = (run.replayed(), line.what) {
+                digest = approval.digest;
+            }
+            // Whatever goes wrong in an approver, the answer stands.
+            let _ = std::panic::AssertUnwindSafe(async { approver.recall(&approval, &decision).await })
+                .catch_unwind()
+                .await;
+            decision
+        }
+        Some(Question { until, .. }) => put(run, &**approver, &approval, until).await?,
+        None => {
+            let until = run.clock().now().saturating_add(run.core().wait_limit).unwrap_or(jiff::Timestamp::MAX);
+            run.write(What::Asked { approval: Box::new(approval.clone()), until }).await?;
+            put(run, &**approver, &approval, until).await?
+        }
+    };
+    Ok(match decision {
+        Decision::Approve { digest: of, .. } if of == digest => Answer::Yes,
+        Decision::Approve { .. } => no("denied: the approval was for other arguments".to_owned()),
+        Decision::Deny { reason } => no(format!("denied: {reason}")),
+        Decision::Edit { args } => Answer::Instead(args),
+        Decision::Later => {
+            let message = format!("{} waits for approval of {call_id}: {}", approval.tool, approval.reason);
+            return Err(run.wait_for(APPROVER, message));
+        }
+    })
+}
+
+/// The question as it was put before the run was resumed, or in the run that is replayed.
+async fn asked_before(run: &Run, approval: &Approval) -> Result<Option<Question>, Interrupted> {
+    let Some(tape) = run.tape() else { return Ok(None) };
+    // In a replay it is as late afterwards as it was then, and nobody worked meanwhile.
+    let asked = async { tape.question(run.place(), &approval.call_id, &approval.digest) };
+    let question = run.unpaid(asked).await?;
+    let what = What::Asked { approval: Box::new(approval.clone()), until: jiff::Timestamp::MAX };
+    run.happens(question.as_ref().map(|question| &question.line), what);
+    let answered = question.as_ref().is_some_and(|question| question.decision.is_some());
+    if run.replayed().is_some() && (!answered || run.is_cancelled()) {
+        return Err(Interrupted::Cancelled);
+    }
+    Ok(question)
+}
+
+/// Puts the question to whoever decides, and keeps the answer.
+async fn put(
+    run: &Run,
+    approver: &dyn ErasedApprover,
+    approval: &Approval,
+    until: jiff::Timestamp,
+) -> Result<Decision, Interrupted> {
+    let late = || Decision::Deny { reason: "no one answered in time".to_owned() };
+    let left = until.duration_since(run.clock().now());
+    run.tell(|| News::Asked { approval: approval.clone() });
+    let decision = match Duration::try_from(left) {
+        Ok(left) if !left.is_zero() => {
+            let patience = left.min(run.core().approval_timeout);
+            let answer = std::panic::AssertUnwindSafe(async { approver.decide(approval).await }).catch_unwind();
+            let decided = run.unpaid(run.within(Some(patience), answer));
+            match run.until_resting(decided).await.transpose()? {
+                // The question stays.
+                None => Decision::Later,
+                Some(Some(Ok(Decision::Later))) if !run.may_wait() => Decision::Deny {
+                    reason: "no one can be asked, and the tool that runs this agent cannot be suspended".to_owned(),
+                },
+                Some(Some(Ok(decision))) => decision,
+                Some(Some(Err(_panic))) => Decision::Deny { reason: "the approver panicked".to_owned() },
+                Some(None) => late(),
+            }
+        }
+        _ => late(),
+    };
+    let call_id = approval.call_id.clone();
+    run.tell(|| News::Decided { call_id: call_id.clone(), decision: decision.clone() });
+    // Who says "later" has not answered.
+    if decision != Decision::Later {
+        run.write(What::Answered { call_id, decision: decision.clone() }).await?;
+    }
+    Ok(decision)
+}

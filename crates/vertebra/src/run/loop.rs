@@ -1,0 +1,397 @@
+//! The loop. It holds no feature: it passes the points in order, and one resolver says whether it goes on.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use futures_util::FutureExt;
+use tokio::sync::Mutex;
+use vertebra_hooks::{Kind, Lasting, Point, Retries, State, Verdict};
+
+use crate::{
+    AfterStep, AgentState, BeforeStep, Execution, ExecutionStart, InferenceReport, Message, Prompt, Purpose, Run,
+    RunError, RunReport, RunStatus, ShouldContinue, Step, StepKind, StepReport, Stop, StopReason, ToolCall, ToolResult,
+    ToolStatus, Usage,
+    clock::millis,
+    conversation::compact,
+    points::events::{Continuing, ExecutionStarted, StepEnded, StepStarted},
+    run::decision::{Pending, Resolution},
+    run::end,
+    run::handle::{Desk, Interrupted, Leave},
+    run::inference::infer,
+    run::prompt::submit,
+    run::tool_use::{close_open, use_tools},
+    session::again::{Again, again},
+    timeline::feed::News,
+    timeline::{Keeper, What},
+};
+
+/// How many calls of one answer are made.
+const MAX_CALLS: usize = 128;
+
+/// Runs the loop on a prompt. Whatever happens, the end is told once.
+///
+/// `known` is what the journal knows of the state.
+pub(crate) async fn execute(run: Run, state: AgentState, known: AgentState, prompt: Prompt) -> (AgentState, RunReport) {
+    let mut run_loop = match again(&run) {
+        Again::Ended(ended) => return *ended,
+        Again::Left(left) => Loop::again(run, left.0, left.1),
+        Again::New => Loop::new(run, state, known),
+    };
+    let report = match AssertUnwindSafe(run_loop.begin(prompt)).catch_unwind().await {
+        Ok(Ok(report)) => report,
+        Ok(Err(interrupted)) => {
+            let stop = run_loop.on_fatal_error(interrupted).await;
+            run_loop.report(stop)
+        }
+        Err(_panic) => {
+            run_loop.desk.state = run_loop.last_good.clone();
+            run_loop.report(Stop::hard(StopReason::Error, "runtime", "the runtime panicked"))
+        }
+    };
+    let report = run_loop.unless_abandoned(report);
+    if report.status == RunStatus::Suspended { run_loop.suspend(report).await } else { run_loop.end(report).await }
+}
+
+/// A run on its way.
+pub(crate) struct Loop {
+    pub(crate) run: Run,
+    pub(crate) desk: Desk,
+    /// The state when the latest step began: what is left if the runtime itself should panic.
+    pub(crate) last_good: AgentState,
+    pub(crate) began: Duration,
+    pub(crate) before: Before,
+    pub(crate) text: String,
+    pub(crate) continuations: u32,
+    /// What the journal knows.
+    pub(crate) keeper: Keeper,
+    /// Whether it goes on between two steps.
+    pub(crate) resumed: bool,
+    /// How often in a row a step has failed.
+    pub(crate) failures: u32,
+}
+
+/// The totals of the session when the run began.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Before {
+    pub(crate) usage: Usage,
+    pub(crate) steps: u32,
+    pub(crate) tool_calls: u64,
+}
+
+impl Loop {
+    pub(crate) fn new(run: Run, state: AgentState, known: AgentState) -> Self {
+        let before = Before { usage: state.usage(), steps: state.steps(), tool_calls: state.tool_calls() };
+        Self {
+            began: run.clock().elapsed(),
+            run,
+            last_good: state.clone(),
+            desk: Desk { state, ..Desk::default() },
+            before,
+            text: String::new(),
+            continuations: 0,
+            keeper: Keeper::knows(known),
+            resumed: false,
+            failures: 0,
+        }
+    }
+
+    /// `PromptSubmit`, then the execution inside its arounds.
+    async fn begin(&mut self, prompt: Prompt) -> Result<RunReport, Interrupted> {
+        let submitted = if self.resumed { Ok(prompt.text) } else { submit(&self.run, &mut self.desk, prompt).await? };
+        let prompt = match submitted {
+            Ok(prompt) => prompt,
+            Err(stop) => return Ok(self.report(stop)),
+        };
+        let started = ExecutionStarted {
+            at: self.run.at(ExecutionStart::NAME),
+            prompt,
+            limits: self.run.budget().limits().clone(),
+        };
+        let (run, before) = (self.run.clone(), self.desk.state.clone());
+        let this = Mutex::new(self);
+        let core = |started: ExecutionStarted| async { this.lock().await.execution(started).await };
+        let wrapped = run.hooks().wrap(Execution, started, &before, &run, core).await;
+        wrapped.map_err(|error| RunError::Internal { message: error.to_string() }.into())
+    }
+
+    /// `ExecutionStart`, then steps until something ends the run.
+    async fn execution(&mut self, mut started: ExecutionStarted) -> RunReport {
+        // A run that is resumed has been here. An around may have it done again, and that is another event.
+        if !self.resumed {
+            started.at = self.run.at(ExecutionStart::NAME);
+            match self.fire(ExecutionStart, &mut started).await {
+                Ok(outcome) => self.desk.take_stops(&outcome),
+                Err(interrupted) => return self.report(interrupted.into()),
+            }
+        }
+        let stop = self.steps().await;
+        self.report(stop)
+    }
+
+    async fn steps(&mut self) -> Stop {
+        loop {
+            if let Some(stop) = self.stopped() {
+                return stop;
+            }
+            let ended = match self.go().await {
+                Ok(ended) => ended,
+                Err(interrupted) => self.on_error(interrupted).await,
+            };
+            if let Some(stop) = ended {
+                return stop;
+            }
+        }
+    }
+
+    /// One step, and whether it was the last.
+    async fn go(&mut self) -> Result<Option<Stop>, Interrupted> {
+        self.checkpoint().await?;
+        self.run.may_begin()?;
+        // A run beside this one may have taken the last step meanwhile.
+        if let Some(stop) = self.run.exhausted() {
+            return Ok(Some(stop));
+        }
+        let report = self.step().await?;
+        self.should_continue(report).await
+    }
+
+    /// One step inside its arounds.
+    async fn step(&mut self) -> Result<StepReport, Interrupted> {
+        self.last_good = self.desk.state.clone();
+        self.run.set_step(self.desk.state.steps() + 1);
+        let event = StepStarted {
+            at: self.run.at(BeforeStep::NAME),
+            messages: self.desk.state.messages().len(),
+            usage: self.desk.state.usage(),
+        };
+        let (run, before) = (self.run.clone(), self.desk.state.clone());
+        let this = Mutex::new(self);
+        let passed = AtomicBool::new(false);
+        let core = |event: StepStarted| async {
+            passed.store(true, Ordering::Relaxed);
+            let mut this = this.lock().await;
+            // What an earlier attempt of an around left does not decide about this one.
+            this.desk.pending = Pending::default();
+            this.step_once(event).await
+        };
+        match run.hooks().wrap(Step, event, &before, &run, core).await {
+            // Whatever an around made of that.
+            _ if run.is_suspended() => Err(run.interrupted()),
+            Ok(Ok(report)) if !passed.load(Ordering::Relaxed) => {
+                this.into_inner().answered_outside(&report);
+                Ok(report)
+            }
+            Ok(report) => report,
+            Err(error) => {
+                let message = error.to_string();
+                this.into_inner().tidy(&message).await;
+                Err(RunError::Internal { message }.into())
+            }
+        }
+    }
+
+    /// Ends the calls of a step that was cut short: for their hooks, and for the model, which reads no call without a
+    /// result.
+    async fn tidy(&mut self, why: &str) {
+        close_open(&self.run, &mut self.desk, why).await;
+        let Some(Message::Assistant { calls, .. }) = self.desk.state.messages().last().cloned() else { return };
+        for call in calls {
+            let result = ToolResult::ended(ToolStatus::Cancelled, why);
+            self.desk.state.push(Message::tool(call, result));
+        }
+    }
+
+    /// An around answered in place of a whole step. It counts as one, and its answer as the model's.
+    fn answered_outside(&mut self, report: &StepReport) {
+        self.desk.pending.stop_if(self.run.take_unseen_step().err());
+        self.text.clone_from(&report.text);
+        if report.kind != StepKind::ToolExecution {
+            self.desk.pending.stop(Stop::soft(
+                StopReason::Finished,
+                "around",
+                "an around answered in place of the step",
+            ));
+        }
+    }
+
+    /// `BeforeStep`, the model, the tools, `AfterStep`.
+    async fn step_once(&mut self, mut event: StepStarted) -> Result<StepReport, Interrupted> {
+        self.desk.pending.stop_if(self.run.take_step().err());
+        let nothing = StepReport { kind: StepKind::NoResponse, text: String::new(), tools: Vec::new() };
+        if self.desk.pending.strongest().is_some() {
+            return Ok(nothing);
+        }
+        let (began, usage) = (self.run.clock().elapsed(), self.run.spent());
+        let step = self.desk.state.begin_step();
+        self.run.set_step(step);
+        event.at = self.run.at(BeforeStep::NAME);
+        self.desk.state.notes_mut().clear(Lasting::Step);
+        self.run.write(What::StepBegan { step }).await?;
+        self.run.tell(|| News::Step { step });
+
+        let outcome = self.fire(BeforeStep, &mut event).await?;
+        self.desk.take_stops(&outcome);
+        self.desk.pending.stop_if(self.run.overrun());
+        let report = match self.desk.pending.strongest() {
+            Some(_) => nothing,
+            None => self.think_and_act().await?,
+        };
+
+        let duration = self.run.clock().elapsed().saturating_sub(began);
+        let mut ended = StepEnded {
+            at: self.run.at(AfterStep::NAME),
+            kind: report.kind,
+            text: report.text.clone(),
+            tools: report.tools.clone(),
+            usage: self.run.spent().since(usage),
+            duration_ms: millis(duration),
+        };
+        let outcome = self.fire(AfterStep, &mut ended).await?;
+        self.desk.take_stops(&outcome);
+        self.take_instructions(&outcome);
+        self.failures = 0;
+        Ok(report)
+    }
+
+    /// Asks the model and does what it asks for.
+    async fn think_and_act(&mut self) -> Result<StepReport, Interrupted> {
+        compact::if_due(&self.run, &mut self.desk).await?;
+        let mut request = self.run.request();
+        request.messages = self.desk.state.messages().clone();
+        let mut response = match infer(&self.run, &mut self.desk, Purpose::Step, request).await {
+            InferenceReport::Answered(response) => response,
+            InferenceReport::NotAsked(stop) => {
+                // An around may say so without anybody having stopped the run.
+                if self.desk.pending.strongest().is_none() {
+                    self.desk.pending.stop(stop);
+                }
+                return Ok(StepReport { kind: StepKind::NoResponse, text: String::new(), tools: Vec::new() });
+            }
+            InferenceReport::Failed(error) => return Err(error.into()),
+            InferenceReport::Cancelled => return Err(self.run.interrupted()),
+        };
+        self.text.clone_from(&response.text);
+        let too_many = response.calls.split_off(response.calls.len().min(MAX_CALLS)).len();
+        let (text, calls) = (response.text.clone(), response.calls.clone());
+        self.desk.state.push(Message::assistant(response));
+        if calls.is_empty() {
+            self.desk.pending.stop(Stop::soft(StopReason::Finished, "model", "finished"));
+            return Ok(StepReport { kind: StepKind::FinalResponse, text, tools: Vec::new() });
+        }
+        if self.desk.pending.strongest().is_some() {
+            return Ok(self.leave_out(calls, text));
+        }
+        let tools = calls.iter().map(|call| call.tool.clone()).collect();
+        let before = self.desk.state.messages().clone();
+        let (results, interrupted) = use_tools(&self.run, &mut self.desk, calls).await;
+        let results = results.into_iter().map(|(call, result)| Message::tool(call, result));
+        self.desk.state.messages_mut().insert_since(&before, results);
+        if too_many > 0 {
+            let text = format!("{too_many} calls were dropped: a response may contain at most {MAX_CALLS}");
+            self.desk.instruct(&self.run, text, "runtime");
+        }
+        interrupted?;
+        Ok(StepReport { kind: StepKind::ToolExecution, text, tools })
+    }
+
+    /// A stop starts nothing more: the model reads of each call that it was not run.
+    fn leave_out(&mut self, calls: Vec<ToolCall>, text: String) -> StepReport {
+        for call in calls {
+            let result = ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending");
+            self.desk.state.push(Message::tool(call, result));
+        }
+        StepReport { kind: StepKind::ToolExecution, text, tools: Vec::new() }
+    }
+
+    /// `ShouldContinue`, then the resolver. Answers with the stop, if the run ends.
+    async fn should_continue(&mut self, report: StepReport) -> Result<Option<Stop>, Interrupted> {
+        self.run.late_stops().into_iter().for_each(|stop| self.desk.pending.stop(stop));
+        let mut event = Continuing {
+            at: self.run.at(ShouldContinue::NAME),
+            kind: report.kind,
+            text: report.text,
+            stops: self.desk.pending.stops().to_vec(),
+            continuations: self.continuations,
+        };
+        let outcome = self.fire(ShouldContinue, &mut event).await?;
+        self.run.late_stops().into_iter().for_each(|stop| self.desk.pending.stop(stop));
+        self.desk.take_stops(&outcome);
+        self.take_instructions(&outcome);
+        let (instructions, overridden) = match self.desk.pending.resolve() {
+            Resolution::Stop(stop) => return Ok(Some(stop)),
+            Resolution::GoOn { instructions, overridden } => (instructions, overridden),
+        };
+        if !overridden.is_empty()
+            && let Some(stop) = self.once_more()
+        {
+            return Ok(Some(stop));
+        }
+        for instruction in instructions {
+            self.desk.instruct(&self.run, instruction.text, instruction.from);
+        }
+        // A limit ends a run that would go on; one that has ended by itself is not blamed on it.
+        Ok(self.run.exhausted())
+    }
+
+    /// Counts that the run goes on although it would have ended. Answers with the stop, if that was once too often.
+    pub(crate) fn once_more(&mut self) -> Option<Stop> {
+        self.continuations += 1;
+        let limit = self.run.core().continuation_limit;
+        (self.continuations > limit).then(|| {
+            let message = format!("hooks continued the run {limit} times, which is the limit");
+            Stop::hard(StopReason::Retries, "continuation limit", message)
+        })
+    }
+
+    /// `ExecutionEnd`: once, on every path.
+    pub(crate) async fn end(mut self, report: RunReport) -> (AgentState, RunReport) {
+        self.run.children_ended().await;
+        self.tidy("cut short: the run has ended").await;
+        let memory = self.memory();
+        let report = end::tell(&self.run, &mut self.desk, (memory, &mut self.keeper), report).await;
+        (self.desk.state, report)
+    }
+
+    /// What stands against another step: a stop that somebody asked for, or a limit.
+    fn stopped(&self) -> Option<Stop> {
+        if self.run.is_cancelled() {
+            return Some(Interrupted::Cancelled.into());
+        }
+        self.desk.pending.strongest().cloned().or_else(|| self.run.exhausted())
+    }
+
+    fn take_instructions<P: Point>(&mut self, outcome: &vertebra_hooks::Outcome<P>) {
+        for ruling in outcome.of_kind(Kind::GoOn) {
+            self.desk.pending.go_on(&*ruling.by, ruling.verdict.reason().unwrap_or_default());
+        }
+    }
+
+    pub(crate) fn report(&self, stop: Stop) -> RunReport {
+        let (info, state) = (self.run.info(), &self.desk.state);
+        RunReport {
+            session_id: info.session_id.clone(),
+            run_id: info.run_id.clone(),
+            status: stop.reason.into(),
+            stop,
+            text: self.text.clone(),
+            steps: state.steps().saturating_sub(self.before.steps),
+            tool_calls: state.tool_calls().saturating_sub(self.before.tool_calls),
+            usage: self.run.spent(),
+            duration_ms: millis(self.run.clock().elapsed().saturating_sub(self.began)),
+        }
+    }
+
+    pub(crate) async fn fire<P>(
+        &mut self,
+        point: P,
+        event: &mut P::Event,
+    ) -> Result<vertebra_hooks::Outcome<P>, Interrupted>
+    where
+        P: Point<State = AgentState, Event: crate::points::attributes::Located>,
+    {
+        self.run.fire(point, event, &mut self.desk.state, Retries::Allowed, Leave::OnCancel).await
+    }
+}

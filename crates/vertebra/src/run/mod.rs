@@ -1,0 +1,21 @@
+//! One run of the agent, in the order in which it is read: the loop, then what the loop does.
+
+pub(crate) mod r#loop;
+
+pub(crate) mod prompt;
+
+pub(crate) mod inference;
+
+pub(crate) mod admission;
+pub(crate) mod open_calls;
+pub(crate) mod tool_use;
+pub(crate) mod turns;
+
+pub(crate) mod decision;
+pub(crate) mod end;
+pub(crate) mod failure;
+pub(crate) mod report;
+
+pub(crate) mod control;
+pub(crate) mod handle;
+pub(crate) mod recorder;

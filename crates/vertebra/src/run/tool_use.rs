@@ -1,0 +1,421 @@
+//! The tool phase: for each call hooks, permission, the tool, hooks.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::{FutureExt, future::join_all};
+use tokio::sync::Mutex;
+use tokio_util::task::TaskTracker;
+use vertebra_hooks::{Name, Point, Retries};
+
+use crate::{
+    AfterToolUse, AgentState, Args, BeforeToolUse, Call, FailureVerdict, Invocation, RepeatVerdict, Run, ToolCall,
+    ToolResult, ToolStatus, ToolUse, ToolUseFailed,
+    clock::millis,
+    points::events::{ToolAsked, ToolFailed, ToolUsed},
+    run::admission::{Admission, admit},
+    run::handle::{Desk, Interrupted, Leave},
+    run::open_calls::{AtWork, OpenCall},
+    run::turns::{Company, Turns},
+    session::again::{Use, intended, stands},
+    timeline::What,
+    timeline::feed::News,
+    tool::ErasedTool,
+};
+
+/// What the calls of one step share.
+struct Floor {
+    desk: Arc<Mutex<Desk>>,
+    turns: Turns,
+    calls: Vec<ToolCall>,
+    /// Nothing more may begin.
+    closing: AtomicBool,
+    interrupted: Mutex<Option<Interrupted>>,
+}
+
+/// Uses the tools a model asked for. Results come in call order.
+pub(crate) async fn use_tools(
+    run: &Run,
+    desk: &mut Desk,
+    calls: Vec<ToolCall>,
+) -> (Vec<(ToolCall, ToolResult)>, Result<(), Interrupted>) {
+    let floor = Floor {
+        // A copy: if the step is dropped half way, the conversation is still there.
+        desk: Arc::new(Mutex::new(desk.clone())),
+        turns: Turns::new(match &*calls {
+            // It has no neighbours, so there is nothing to find out.
+            [_] => vec![Company::Alone],
+            calls => {
+                calls.iter().map(|call| company(run, &run.core().tools.canonical(&call.tool), &call.args)).collect()
+            }
+        }),
+        calls: calls.clone(),
+        closing: AtomicBool::new(false),
+        interrupted: Mutex::default(),
+    };
+    let results = join_all(calls.iter().enumerate().map(|(index, call)| use_tool(run, &floor, index, call))).await;
+    desk.clone_from(&*floor.desk.lock().await);
+    let interrupted = floor.interrupted.into_inner().map_or(Ok(()), Err);
+    (calls.into_iter().zip(results).collect(), interrupted)
+}
+
+/// How a call runs that has come so far: one that changes nothing has nothing to wait for, and neither has one that runs no
+/// tool. What other agents do for one that only delegates is in order for each of them.
+fn company(run: &Run, tool: &str, args: &Args) -> Company {
+    let tools = &run.core().tools;
+    match (tools.get(tool), tools.spec(tool)) {
+        (Some(tool), Some(spec)) if !(spec.read_only || spec.delegates || only_reads(&**tool, args)) => Company::Alone,
+        _ => Company::Together,
+    }
+}
+
+/// A tool that panics does not know.
+fn only_reads(tool: &dyn ErasedTool, args: &Args) -> bool {
+    std::panic::catch_unwind(AssertUnwindSafe(|| tool.only_reads(args))).unwrap_or(false)
+}
+
+/// One call, inside the arounds of [`ToolUse`].
+async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> ToolResult {
+    floor.turns.before_tool(index).await;
+    let before = floor.desk.lock().await.state.clone();
+    let tool = run.core().tools.canonical(&call.tool);
+    let event = ToolAsked {
+        at: run.at(BeforeToolUse::NAME),
+        call: Call {
+            call_id: call.id.clone(),
+            aliases: run.core().tools.aliases(&tool),
+            args: call.args.clone(),
+            malformed: call.malformed.clone(),
+            time_limit: None,
+            recent_tools: before.recent_tools().clone(),
+            folder: run.core().tools.folder(&tool, &before),
+            tool,
+        },
+    };
+    let progress = Progress { number: event.at.number, attempts: AtomicU32::new(0), reached: AtomicBool::new(false) };
+    let original = event.clone();
+    let core = |mut event: ToolAsked| {
+        // An around may change the arguments; which call it is, is not its to say.
+        event.call.become_again(&original.call);
+        event.at = original.at.clone();
+        hooked(run, floor, index, &progress, event)
+    };
+    let mut result = match run.hooks().wrap(ToolUse, event, &before, run, core).await {
+        Ok(result) => result,
+        Err(error) => ToolResult::ended(ToolStatus::Failed, error.to_string()),
+    };
+    if progress.attempts.load(Ordering::Relaxed) == 0 {
+        never_passed(run, floor, call, &result).await;
+    }
+    if !run.is_suspended() {
+        run.let_go(progress.number).await;
+    }
+    if let Some(open) = run.close_call(progress.number)
+        && !run.is_suspended()
+    {
+        floor.turns.cut_short(index).await;
+        result = close(run, &mut *floor.desk.lock().await, open, ToolResult::left(), result).await;
+    }
+    floor.turns.done(index).await;
+    result.capped(run.core().max_result_bytes)
+}
+
+/// An around answered in place of the call. It stands outside the hooks, so none of them fires; but it leaves a record.
+async fn never_passed(run: &Run, floor: &Floor, call: &ToolCall, result: &ToolResult) {
+    floor.desk.lock().await.state.used_tool(&call.tool);
+    run.count_call();
+    run.tell(|| News::ToolEnded { call: call.clone(), result: result.clone() });
+    let written = run.write(What::ToolLeftOut { call_id: call.id.clone(), result: result.clone() }).await;
+    if let Err(error) = written {
+        floor.interrupt(error.into()).await;
+    }
+}
+
+/// How far a call has come.
+struct Progress {
+    number: u64,
+    attempts: AtomicU32,
+    /// Whether the latest attempt came as far as the tool itself.
+    reached: AtomicBool,
+}
+
+/// Lets calls end for their hooks that were dropped together with their step.
+pub(crate) async fn close_open(run: &Run, desk: &mut Desk, why: &str) {
+    // They go on when the run does.
+    if run.is_suspended() {
+        return;
+    }
+    for open in run.close_calls().into_values() {
+        if let Some(at_work) = &open.at_work {
+            at_work.let_go().await;
+        }
+        let cut = ToolResult::ended(ToolStatus::Cancelled, why);
+        close(run, desk, open, cut.clone(), cut).await;
+    }
+}
+
+/// The second of a pair, for a call that was cut short between its hooks; `ended` is what came of its tool, if that was at
+/// work.
+async fn close(run: &Run, desk: &mut Desk, open: OpenCall, ended: ToolResult, result: ToolResult) -> ToolResult {
+    let OpenCall { asked, at_work } = open;
+    if let Some(AtWork { key, .. }) = at_work {
+        let call_id = asked.call.call_id.clone();
+        // Whatever goes wrong here has gone wrong before, and ends the run already.
+        let _ = run.write(What::ToolEnded { call_id, key, result: ended }).await;
+    }
+    let at = run.at(AfterToolUse::NAME);
+    let mut used = ToolUsed { at, call: asked.call.clone(), result, blocked_by: None };
+    // Whatever goes wrong here has gone wrong before, and ends the run already.
+    if let Ok(outcome) = run.fire(AfterToolUse, &mut used, &mut desk.state, Retries::Exhausted, Leave::Never).await {
+        desk.take_stops(&outcome);
+    }
+    run.tell(|| News::ToolEnded { call: as_run(&asked), result: used.result.clone() });
+    used.result
+}
+
+/// One call between its hooks, as often as they say.
+async fn hooked(run: &Run, floor: &Floor, index: usize, progress: &Progress, original: ToolAsked) -> ToolResult {
+    match try_hooked(run, floor, index, progress, original).await {
+        Ok(result) => result,
+        Err(interrupt) => {
+            let result = ToolResult::ended(ToolStatus::Cancelled, interrupt.to_string());
+            floor.interrupt(interrupt).await;
+            result
+        }
+    }
+}
+
+async fn try_hooked(
+    run: &Run,
+    floor: &Floor,
+    index: usize,
+    progress: &Progress,
+    original: ToolAsked,
+) -> Result<ToolResult, Interrupted> {
+    loop {
+        let attempt = progress.attempts.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut asked = original.clone();
+        if attempt > 1 {
+            asked.at = run.at(BeforeToolUse::NAME);
+        }
+        floor.turns.before_tool(index).await;
+        let (admission, known) = {
+            // First the state, which a call that already runs may hold for long: the run may be cancelled meanwhile.
+            let mut desk = floor.desk.lock().await;
+            if run.is_cancelled() || floor.closing.load(Ordering::Acquire) && !run.still_asks() {
+                return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
+            }
+            if !run.still_asks() {
+                run.may_begin()?;
+            }
+            run.open_call(progress.number, &asked);
+            let stops = desk.pending.stops().len();
+            let earlier = floor.earlier(index);
+            let admission = admit(run, &mut desk, &mut asked, run.retries(attempt), &earlier).await;
+            if attempt == 1 {
+                desk.state.used_tool(&asked.call.tool);
+                run.count_call();
+            }
+            floor.close_if(admission.is_err() || desk.pending.stops().len() > stops);
+            (admission, desk.state.clone())
+        };
+        run.open_call(progress.number, &asked);
+        if let Ok(Admission::Retry(wait)) = admission {
+            // Later calls wait for this one's turn to end.
+            run.pause(wait).await?;
+            continue;
+        }
+        let runs = matches!(admission, Ok(Admission::Run { .. }));
+        let now = match &*floor.calls {
+            [_] => Company::Alone,
+            _ if runs => company(run, &asked.call.tool, &asked.call.args),
+            _ => Company::Together,
+        };
+        floor.turns.passed(index, now).await;
+        // While a part of the run waits, the other calls of the answer are asked about, and none begins.
+        if admission.is_ok() && run.is_suspended() {
+            return Err(run.interrupted());
+        }
+        progress.reached.store(runs, Ordering::Relaxed);
+        let (result, blocked_by) = match admission? {
+            Admission::Retry(_) => continue,
+            Admission::Run { approved } => {
+                (use_once(run, floor, progress.number, &asked, known, approved).await?, None)
+            }
+            Admission::Replaced(result) => (result, None),
+            Admission::Invalid(problem) => (ToolResult::ended(ToolStatus::Failed, problem), None),
+            Admission::Stopped { reason } => {
+                (ToolResult::ended(ToolStatus::NotRun, format!("not run: {reason}")), None)
+            }
+            Admission::Blocked { by, reason } => (ToolResult::ended(ToolStatus::Blocked, reason), Some(by)),
+        };
+        floor.turns.after_tool(index).await;
+        let mut desk = floor.desk.lock().await;
+        let stops = desk.pending.stops().len();
+        let concluded = conclude(run, &mut desk, attempt, progress, &asked, result, blocked_by).await?;
+        floor.close_if(desk.pending.stops().len() > stops);
+        drop(desk);
+        match concluded {
+            Conclusion::Result(result) => return Ok(result),
+            // A run that is ending starts nothing again: what the call came to stands.
+            Conclusion::Retry { result, .. } if floor.closing.load(Ordering::Acquire) => return Ok(result),
+            Conclusion::Retry { after, .. } => run.pause(after).await?,
+        }
+    }
+}
+
+impl Floor {
+    /// The calls before this one that have not ended.
+    fn earlier(&self, index: usize) -> Arc<[ToolCall]> {
+        self.calls.get(self.turns.ended()..index).unwrap_or_default().into()
+    }
+
+    fn close_if(&self, ending: bool) {
+        self.closing.fetch_or(ending, Ordering::AcqRel);
+    }
+
+    /// Nothing more begins, and the first of several reasons is kept.
+    async fn interrupt(&self, interrupted: Interrupted) {
+        self.close_if(true);
+        self.interrupted.lock().await.get_or_insert(interrupted);
+    }
+}
+
+enum Conclusion {
+    Result(ToolResult),
+    Retry { after: Duration, result: ToolResult },
+}
+
+/// The hooks after a call. Every call that passed the hooks before it comes here, whatever became of it.
+async fn conclude(
+    run: &Run,
+    desk: &mut Desk,
+    attempt: u32,
+    progress: &Progress,
+    asked: &ToolAsked,
+    mut result: ToolResult,
+    blocked_by: Option<Name>,
+) -> Result<Conclusion, Interrupted> {
+    let (call, retries) = (asked.call.clone(), run.retries(attempt));
+    // The second of a pair is told even to a run that is being cancelled.
+    let leave = Leave::Never;
+    if result.status == ToolStatus::Failed {
+        let mut failed = ToolFailed {
+            at: run.at(ToolUseFailed::NAME),
+            call: call.clone(),
+            error: result.output.clone(),
+            reached: progress.reached.load(Ordering::Relaxed),
+            attempts: attempt,
+            duration_ms: result.duration_ms,
+        };
+        let outcome = run.fire(ToolUseFailed, &mut failed, &mut desk.state, retries, leave).await?;
+        desk.take_stops(&outcome);
+        match outcome.verdict() {
+            FailureVerdict::Recover { with } => result = with.took(result.duration_ms),
+            FailureVerdict::Retry { after_ms } => {
+                return Ok(Conclusion::Retry { after: Duration::from_millis(after_ms), result });
+            }
+            FailureVerdict::Proceed | FailureVerdict::Skip | FailureVerdict::Stop { .. } => {
+                result.output = failed.error;
+            }
+        }
+    }
+    run.close_call(progress.number);
+    let mut used = ToolUsed { at: run.at(AfterToolUse::NAME), call, result, blocked_by };
+    let outcome = run.fire(AfterToolUse, &mut used, &mut desk.state, retries, leave).await?;
+    desk.take_stops(&outcome);
+    if let RepeatVerdict::Retry { after_ms } = outcome.verdict() {
+        return Ok(Conclusion::Retry { after: Duration::from_millis(after_ms), result: used.result });
+    }
+    run.tell(|| News::ToolEnded { call: as_run(asked), result: used.result.clone() });
+    Ok(Conclusion::Result(used.result))
+}
+
+/// The tool itself: recorded before and after, cancellable, behind a panic barrier.
+///
+/// `known` is what the agent knew when the call was let through. The tool works on that: what later calls wait for, a person
+/// for example, does not hold it up.
+async fn use_once(
+    run: &Run,
+    floor: &Floor,
+    number: u64,
+    asked: &ToolAsked,
+    known: AgentState,
+    approved: Option<Arc<str>>,
+) -> Result<ToolResult, Interrupted> {
+    let Call { call_id, tool, args, time_limit, .. } = &asked.call;
+    let tools = &run.core().tools;
+    let (Some(found), Some(spec)) = (tools.get(tool), tools.spec(tool)) else {
+        return Ok(ToolResult::ended(ToolStatus::Failed, format!("unknown tool `{tool}`")));
+    };
+    let again = spec.idempotent || spec.delegates;
+    let children = TaskTracker::new();
+    let inside = run.inside(call_id, again, children.clone());
+    let invoked =
+        |key: String| Invocation::new(inside.clone(), floor.desk.clone(), known.clone(), call_id.clone(), key);
+    let (key, then) = match stands(run, &**found, spec, asked, invoked).await? {
+        Use::Over(result) => return Ok(result),
+        Use::Again { key, then } => (key, then),
+        Use::New => {
+            // Models may use one name for several calls, so it cannot be the key.
+            let key = asked.at.event_id();
+            run.write(intended(asked, key.clone())).await?;
+            run.write(What::ToolStarted { call_id: call_id.clone(), key: key.clone() }).await?;
+            (key, None)
+        }
+    };
+    run.at_work(number, Some(AtWork { key: key.clone(), children }));
+    run.tell(|| News::ToolBegan { call: as_run(asked) });
+    let (began, worked) = (run.clock().elapsed(), run.budget().active(&**run.clock()));
+    let invocation = invoked(key.clone()).approved_for(approved);
+    let remains = invocation.remains();
+    // Called inside the barrier: a tool may panic before it returns a future.
+    let work = AssertUnwindSafe(async { found.call(args.clone(), invocation).await }).catch_unwind();
+    let ended = run.unless_cancelled(run.within(*time_limit, work)).await;
+    if !matches!(ended, Ok(Some(_))) {
+        run.let_go(number).await;
+    }
+    let result = match ended {
+        Ok(Some(Ok(Ok(output)))) => output.into(),
+        Ok(Some(Ok(Err(error)))) => ToolResult::ended(ToolStatus::Failed, error.into_message()),
+        Ok(None) => {
+            let limit = time_limit.unwrap_or_default();
+            remains.result(ToolStatus::Failed, format!("tool `{tool}` was stopped: it may take {limit:?}"))
+        }
+        Ok(Some(Err(panic))) => {
+            let failure = vertebra_hooks::Failure::of_panic(panic);
+            ToolResult::ended(ToolStatus::Failed, format!("tool `{tool}` {failure}"))
+        }
+        Err(_) => remains.result(ToolStatus::Cancelled, "cancelled".to_owned()),
+    };
+    if let Some(then) = then {
+        let result = run.as_it_was(then).await?;
+        run.at_work(number, None);
+        return Ok(result);
+    }
+    if run.is_suspended() && spec.delegates {
+        return Err(run.interrupted());
+    }
+    let took = if spec.delegates {
+        // Agents that work for it may have asked a person, and that time is nobody's work.
+        run.budget().active(&**run.clock()).saturating_sub(worked)
+    } else {
+        run.clock().elapsed().saturating_sub(began)
+    };
+    let result = result.took(millis(took));
+    run.at_work(number, None);
+    run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;
+    Ok(result)
+}
+
+/// The call as it is used: with the arguments that hooks left.
+fn as_run(asked: &ToolAsked) -> ToolCall {
+    let Call { call_id, tool, args, malformed, .. } = asked.call.clone();
+    ToolCall { id: call_id, tool, args, malformed }
+}

@@ -1,0 +1,228 @@
+//! What a run does that goes on after its process ended: it finds what had begun, and repeats nothing in silence.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::FutureExt;
+
+use crate::{
+    AgentState, Args, Checkpoint, Invocation, Meter, Reconciled, Run, RunReport, RunStatus, ToolResult, ToolSpec,
+    ToolStatus, Used,
+    clock::millis,
+    points::events::ToolAsked,
+    run::handle::{Desk, Interrupted},
+    run::r#loop::{Before, Loop},
+    timeline::feed::News,
+    timeline::{Begun, Keeper, RunPast, What},
+    tool::ErasedTool,
+};
+
+/// How a use of a tool stands.
+pub(crate) enum Use {
+    /// It was never begun.
+    New,
+    /// It is begun again, under the name it had. In a replay, what came of it then is known.
+    Again { key: String, then: Option<ToolResult> },
+    /// It is over.
+    Over(ToolResult),
+}
+
+/// How a use of a tool stands that may have begun before.
+pub(crate) async fn stands(
+    run: &Run,
+    tool: &dyn ErasedTool,
+    spec: &ToolSpec,
+    asked: &ToolAsked,
+    invocation: impl FnOnce(String) -> Invocation,
+) -> Result<Use, Interrupted> {
+    let Some(tape) = run.tape() else { return Ok(Use::New) };
+    let call_id = &asked.call.call_id;
+    let Some(begun) = tape.begun(run.place(), call_id) else {
+        if run.replayed().is_some() {
+            run.happens(None, intended(asked, String::new()));
+            return Err(Interrupted::Cancelled);
+        }
+        if run.is_veiled() {
+            let why = "not run: its arguments were redacted in the journal; call the tool again";
+            return Ok(Use::Over(ToolResult::ended(ToolStatus::NotRun, why)));
+        }
+        return Ok(Use::New);
+    };
+    let Begun { line, key, args, whole, result, until } = begun;
+    let over = |result: ToolResult| {
+        run.leave_call(tape, call_id, until);
+        Ok(Use::Over(result))
+    };
+    if run.replayed().is_some() {
+        run.happens(Some(&line), intended(asked, key.clone()));
+        return match result {
+            then if spec.delegates => Ok(Use::Again { key, then }),
+            Some(result) => over(run.as_it_was(result).await?),
+            None => Err(Interrupted::Cancelled),
+        };
+    }
+    if let Some(result) = result {
+        return over(result);
+    }
+    if whole && (spec.idempotent || spec.delegates) {
+        return Ok(Use::Again { key, then: None });
+    }
+    match reconcile(tool, args, invocation(key.clone())).await {
+        Reconciled::NotDone if whole => Ok(Use::Again { key, then: None }),
+        Reconciled::Done(output) => over(ended(run, call_id, key, output.into()).await?),
+        Reconciled::NotDone | Reconciled::Unknown => {
+            let tool = &spec.name;
+            let words = format!(
+                "unknown: the process ended while `{tool}` was at work. It may have done all, a part or nothing of what \
+                 it was asked, and was not done again. Find out how things stand before you repeat it."
+            );
+            over(ended(run, call_id, key, ToolResult::ended(ToolStatus::Unknown, words)).await?)
+        }
+    }
+}
+
+pub(crate) fn intended(asked: &ToolAsked, key: String) -> What {
+    let call = &asked.call;
+    What::ToolIntended {
+        call_id: call.call_id.clone(),
+        key,
+        tool: call.tool.clone(),
+        args: call.args.clone(),
+        digest: String::new(),
+    }
+}
+
+async fn ended(run: &Run, call_id: &Arc<str>, key: String, result: ToolResult) -> Result<ToolResult, Interrupted> {
+    run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;
+    Ok(result)
+}
+
+/// Asks the tool. One that fails to say does not know.
+async fn reconcile(tool: &dyn ErasedTool, args: Args, invocation: Invocation) -> Reconciled {
+    let asked = AssertUnwindSafe(async { tool.reconcile(args, invocation).await }).catch_unwind();
+    match asked.await {
+        Ok(Ok(reconciled)) => reconciled,
+        Ok(Err(_)) | Err(_) => Reconciled::Unknown,
+    }
+}
+
+/// How a run stands.
+pub(crate) enum Again {
+    /// It was never begun.
+    New,
+    /// It was left after this checkpoint, knowing this.
+    Left(Box<(Checkpoint, AgentState)>),
+    /// It is over.
+    Ended(Box<(AgentState, RunReport)>),
+}
+
+/// How a run stands that may have begun before.
+pub(crate) fn again(run: &Run) -> Again {
+    match run.tape().and_then(|tape| tape.run(&run.info().run_id)) {
+        Some(RunPast { ended: Some(report), state, checkpoint, .. }) => {
+            run.restore(&checkpoint.unwrap_or_default().used);
+            Again::Ended(Box::new((state, report)))
+        }
+        Some(RunPast { checkpoint: Some(checkpoint), state, .. }) => Again::Left(Box::new((checkpoint, state))),
+        _ => Again::New,
+    }
+}
+
+impl Loop {
+    /// A run between the two steps that its journal says.
+    pub(crate) fn again(run: Run, checkpoint: Checkpoint, state: AgentState) -> Self {
+        let Checkpoint { used, continuations, failures, counters, session_counters, .. } = checkpoint;
+        run.restore(&used);
+        run.counts().restore(&counters, &session_counters);
+        let before = Before { usage: used.usage_before, steps: used.steps_before, tool_calls: used.calls_before };
+        let text = state.messages().iter().rev().find_map(|message| match message {
+            crate::Message::Assistant { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        Self {
+            before,
+            continuations,
+            failures,
+            resumed: true,
+            text: text.unwrap_or_default(),
+            ..Self::new(run, state.clone(), state)
+        }
+    }
+
+    /// Tells the journal what the loop knows, between two steps.
+    pub(crate) async fn checkpoint(&mut self) -> Result<(), Interrupted> {
+        // One that was resumed is where the journal says.
+        if std::mem::take(&mut self.resumed) {
+            return Ok(());
+        }
+        let checkpoint = self.memory().checkpoint(&self.run, &self.desk, &mut self.keeper);
+        Ok(self.run.write(What::Checkpoint(checkpoint)).await?)
+    }
+
+    pub(crate) fn memory(&self) -> Memory {
+        Memory { before: self.before, continuations: self.continuations, failures: self.failures }
+    }
+
+    /// A run that was cancelled because its process ends has not ended.
+    pub(crate) fn unless_abandoned(&self, report: RunReport) -> RunReport {
+        let is_left = report.status == RunStatus::Cancelled && self.run.is_suspended();
+        if is_left { self.report(self.run.interrupted().into()) } else { report }
+    }
+
+    /// Leaves the run as it is, for whoever resumes it.
+    pub(crate) async fn suspend(self, mut report: RunReport) -> (AgentState, RunReport) {
+        self.run.children_ended().await;
+        if self.run.is_cancelled() && !self.run.is_suspended() {
+            let report = self.report(Interrupted::Cancelled.into());
+            return self.end(report).await;
+        }
+        self.run.veils().report(&mut report);
+        let state = self.keeper.known().clone();
+        if self.run.info().depth > 0 {
+            return (state, report);
+        }
+        let report = match self.run.write(What::Suspended { message: report.stop.message.clone() }).await {
+            Ok(()) => report,
+            Err(error) => {
+                let stop: crate::Stop = Interrupted::from(error).into();
+                RunReport { status: stop.reason.into(), stop, ..report }
+            }
+        };
+        // Whoever watches has nothing more to wait for.
+        self.run.tell(|| News::Ended { report: Box::new(report.clone()) });
+        (state, report)
+    }
+}
+
+/// What the loop knows besides the state.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Memory {
+    pub(crate) before: Before,
+    pub(crate) continuations: u32,
+    pub(crate) failures: u32,
+}
+
+impl Memory {
+    pub(crate) fn checkpoint(self, run: &Run, desk: &Desk, keeper: &mut Keeper) -> Box<Checkpoint> {
+        let (starts_over, state) = keeper.news(&desk.state, run.checkpointed());
+        let Self { before, continuations, failures } = self;
+        let (counters, session_counters) = run.counts().all();
+        let (budget, totals) = (run.budget(), run.totals());
+        let used = Used {
+            steps: budget.used(Meter::Steps),
+            tokens: budget.used(Meter::Tokens),
+            cost_micros: budget.used(Meter::Cost),
+            active_ms: millis(budget.active(&**run.clock())),
+            usage: run.spent(),
+            calls: desk.state.tool_calls().saturating_sub(before.tool_calls),
+            usage_before: before.usage,
+            steps_before: before.steps,
+            calls_before: before.tool_calls,
+            session: totals.usage,
+            session_calls: totals.tool_calls,
+            runs: totals.runs,
+            resumed: totals.resumed,
+        };
+        let depth = run.info().depth;
+        Box::new(Checkpoint { starts_over, depth, state, used, continuations, failures, counters, session_counters })
+    }
+}
