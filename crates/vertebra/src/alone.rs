@@ -1,9 +1,8 @@
 //! Hooks fired where no loop of ours is at work: for whoever speaks for another agent, or tries a policy.
 
-use tokio_util::sync::CancellationToken;
 use vertebra_hooks::{Frame, Hooks, Outcome, Point, Retries};
 
-use crate::{Agent, AgentState, Budget, Run, RunInfo, run::handle::Parts, timeline::feed::Front};
+use crate::{Agent, AgentState, Budget, Run, RunInfo, run::control::Reins, run::handle::Parts, timeline::feed::Front};
 
 /// An agent whose hooks are fired one event at a time, and that does nothing else.
 ///
@@ -25,9 +24,7 @@ impl Alone {
             info,
             hooks: hooks.clone(),
             budget: Budget::new(core.name.clone(), core.limits.clone()),
-            cancel: CancellationToken::new(),
-            rest: CancellationToken::new(),
-            abandoned: std::sync::Arc::default(),
+            reins: Reins::new(&core),
             front: Front::default(),
             system_prompt: core.system_prompt.clone(),
             tape: None,

@@ -12,14 +12,15 @@ use crate::{
     RunStatus, SubagentStart, SubagentStop, SubagentVerdict, Tool, ToolError, ToolOutput, ToolSpec,
     clock::IdFor,
     points::events::{SubagentStarted, SubagentStopped},
-    run::handle::{Desk, Interrupted, Leave, Parts},
+    run::control::Reins,
+    run::handle::{Interrupted, Leave, LoopState, Parts},
     run::r#loop::execute,
 };
 
 /// Runs `agent` as a child of `parent`. When the future is dropped, the child is cancelled.
 pub(crate) async fn delegate(
     parent: &Run,
-    desk: &Arc<Mutex<Desk>>,
+    desk: &Arc<Mutex<LoopState>>,
     agent: &Agent,
     prompt: String,
 ) -> Result<RunReport, ToolError> {
@@ -44,14 +45,14 @@ pub(crate) async fn delegate(
         }
         event
     };
-    if parent.delegations().is_closed() {
+    if parent.control().delegations.is_closed() {
         return Err(ToolError::new("the run has ended"));
     }
     let child = Child {
         parent: parent.clone(),
         agent: agent.clone(),
         budget: parent.budget().child(agent.core().name.clone(), started.limits),
-        cancel: parent.token().child_token(),
+        cancel: parent.control().reins.cancel.child_token(),
     };
     let cancel_on_drop = child.cancel.clone().drop_guard();
     // In a task of its own, which the parent waits for at its end: the child's end is told even if the tool is dropped.
@@ -61,10 +62,10 @@ pub(crate) async fn delegate(
     let delegation = async move {
         let _call = call;
         let report = accompany(&child, desk, state, started.prompt).await;
-        child.parent.had_child(&child.agent);
+        child.parent.control().had_child(&child.agent);
         report
     };
-    let report = parent.delegations().spawn(delegation).await??;
+    let report = parent.control().delegations.spawn(delegation).await??;
     cancel_on_drop.disarm();
     Ok(report)
 }
@@ -80,7 +81,7 @@ struct Child {
 /// Runs a child to its end, as often as hooks at its end say. The report is about all of its runs together.
 async fn accompany(
     child: &Child,
-    desk: Arc<Mutex<Desk>>,
+    desk: Arc<Mutex<LoopState>>,
     mut state: AgentState,
     mut prompt: String,
 ) -> Result<RunReport, Interrupted> {
@@ -91,7 +92,7 @@ async fn accompany(
         let report;
         (state, report) = execute_boxed(child.begin(), state, prompt).await;
         if report.status == RunStatus::Suspended {
-            return Err(parent.interrupted());
+            return Err(parent.control().interrupted());
         }
         let report = match before.take() {
             Some(before) => before.and(report),
@@ -145,10 +146,8 @@ impl Child {
             info,
             hooks: Hooks::layered(parent.hooks(), agent.hooks()),
             budget: budget.clone(),
-            cancel: cancel.clone(),
-            rest: parent.0.rest.clone(),
-            abandoned: parent.0.abandoned.clone(),
-            front: parent.front().clone(),
+            reins: Reins { cancel: cancel.clone(), ..parent.control().reins.clone() },
+            front: parent.recorder().front.clone(),
             system_prompt: core.system_prompt.clone(),
             tape: parent.tape().cloned(),
             foreign: false,

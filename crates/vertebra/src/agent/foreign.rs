@@ -4,7 +4,6 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use tokio::sync::Mutex;
-use tokio_util::sync::CancellationToken;
 use vertebra_hooks::{Point, Retries};
 
 use crate::{
@@ -12,8 +11,9 @@ use crate::{
     Purpose, Response, Run, RunFailed, RunInfo, RunReport, Session, Stop, StopReason, ToolCall, ToolResult,
     clock::{IdFor, millis},
     points::events::ExecutionStarted,
+    run::control::Reins,
     run::end,
-    run::handle::{Desk, Leave, Parts},
+    run::handle::{Leave, LoopState, Parts},
     run::inference::infer,
     run::prompt::submit,
     run::tool_use::{close_open, use_tools},
@@ -35,7 +35,7 @@ pub struct HookableAgent {
 #[derive(Clone)]
 pub struct Handle {
     run: Run,
-    desk: Arc<Mutex<Desk>>,
+    desk: Arc<Mutex<LoopState>>,
     prompt: Arc<str>,
 }
 
@@ -56,7 +56,7 @@ impl HookableAgent {
     {
         let session = self.agent.session().await;
         let run = self.begin(&session);
-        let desk = Arc::new(Mutex::new(Desk { state: session.state().await, ..Desk::default() }));
+        let desk = Arc::new(Mutex::new(LoopState { state: session.state().await, ..LoopState::default() }));
         let ending = Ending(Some(Open { began: run.clock().elapsed(), run: run.clone(), desk: desk.clone(), session }));
         let (text, stop) = match prompted(&run, &desk, prompt.into()).await {
             Ok(Ok(prompt)) => {
@@ -79,9 +79,7 @@ impl HookableAgent {
             info: RunInfo { run_id: core.ids.fresh(IdFor::Run), ..(**session.scope().info()).clone() },
             hooks: self.agent.hooks().clone(),
             budget: Budget::new(core.name.clone(), core.limits.clone()),
-            cancel: CancellationToken::new(),
-            rest: CancellationToken::new(),
-            abandoned: std::sync::Arc::default(),
+            reins: Reins::new(&core),
             front: Front::default(),
             system_prompt: session.system_prompt().clone(),
             tape: None,
@@ -97,7 +95,7 @@ struct Ending(Option<Open>);
 
 struct Open {
     run: Run,
-    desk: Arc<Mutex<Desk>>,
+    desk: Arc<Mutex<LoopState>>,
     session: Session,
     began: Duration,
 }
@@ -126,7 +124,7 @@ impl Open {
     async fn end(mut self, text: String, stop: Stop) -> RunReport {
         // Whoever still holds a handle can do nothing with it from here on.
         self.run.cancel();
-        self.run.children_ended().await;
+        self.run.control().children_ended().await;
         let mut desk = self.desk.lock().await;
         close_open(&self.run, &mut desk, "cut short: the run has ended").await;
         // A loop that returns because nothing is done for it any more was stopped, whatever it makes of that.
@@ -152,7 +150,7 @@ impl Open {
 }
 
 /// `PromptSubmit` and `ExecutionStart`: the final prompt, or why the loop does not begin.
-async fn prompted(run: &Run, desk: &Mutex<Desk>, prompt: Prompt) -> Result<Result<Arc<str>, Stop>, Interrupted> {
+async fn prompted(run: &Run, desk: &Mutex<LoopState>, prompt: Prompt) -> Result<Result<Arc<str>, Stop>, Interrupted> {
     let mut desk = desk.lock().await;
     let prompt = match submit(run, &mut desk, prompt).await? {
         Ok(prompt) => prompt,
@@ -194,7 +192,7 @@ impl Handle {
             Ok(reserved) => reserved.settle(1),
             Err(stop) => self.go_on(&mut desk, Some(stop))?,
         }
-        self.run.set_step(desk.state.begin_step());
+        self.run.recorder().set_step(desk.state.begin_step());
         let mut request = self.run.request();
         request.messages = messages;
         match infer(&self.run, &mut desk, Purpose::Step, request).await {
@@ -216,7 +214,7 @@ impl Handle {
     }
 
     /// Refuses if the run is over, a hook has asked to stop, or a limit stands against going on.
-    fn go_on(&self, desk: &mut Desk, limit: Option<Stop>) -> Result<(), HookError> {
+    fn go_on(&self, desk: &mut LoopState, limit: Option<Stop>) -> Result<(), HookError> {
         if self.run.is_cancelled() {
             return Err(Interrupted::Cancelled.into());
         }

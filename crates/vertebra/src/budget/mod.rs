@@ -2,6 +2,7 @@
 
 pub(crate) mod counters;
 pub(crate) mod limits;
+pub(crate) mod run_budget;
 
 use std::{
     sync::{

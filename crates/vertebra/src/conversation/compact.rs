@@ -7,7 +7,7 @@ use vertebra_hooks::{HookError, Point, Retries};
 use crate::{
     AfterCompact, AgentState, BeforeCompact, Messages, Refusable, Run, RunError,
     points::events::Compacting,
-    run::handle::{Desk, Interrupted, Leave},
+    run::handle::{Interrupted, Leave, LoopState},
 };
 
 /// Makes conversations shorter.
@@ -75,15 +75,15 @@ impl<C: Compactor> ErasedCompactor for C {
 }
 
 /// Makes the conversation shorter if that is due.
-pub(crate) async fn if_due(run: &Run, desk: &mut Desk) -> Result<(), Interrupted> {
+pub(crate) async fn if_due(run: &Run, desk: &mut LoopState) -> Result<(), Interrupted> {
     let Some(compactor) = &run.core().compactor else { return Ok(()) };
     let Some(reason) = compactor.due(&desk.state) else { return Ok(()) };
-    run.may_begin()?;
+    run.control().may_begin()?;
     shorten(run, desk, &**compactor, Wanted::Due, (reason, "")).await.map(drop)
 }
 
 /// Makes the conversation shorter because a person wants it. Answers with whether it was done.
-pub(crate) async fn asked_for(run: &Run, desk: &mut Desk, instructions: &str) -> Result<bool, Interrupted> {
+pub(crate) async fn asked_for(run: &Run, desk: &mut LoopState, instructions: &str) -> Result<bool, Interrupted> {
     let Some(compactor) = &run.core().compactor else { return Ok(false) };
     let why = ("a person asked for it".to_owned(), instructions);
     shorten(run, desk, &**compactor, Wanted::OnRequest, why).await
@@ -91,7 +91,7 @@ pub(crate) async fn asked_for(run: &Run, desk: &mut Desk, instructions: &str) ->
 
 async fn shorten(
     run: &Run,
-    desk: &mut Desk,
+    desk: &mut LoopState,
     compactor: &dyn ErasedCompactor,
     wanted: Wanted,
     (reason, instructions): (String, &str),
@@ -102,7 +102,8 @@ async fn shorten(
     if let Refusable::Deny { .. } = outcome.verdict() {
         return Ok(false);
     }
-    let shorter = run.unless_cancelled(compactor.compact(wanted, run, &mut desk.state, &event.instructions)).await?;
+    let shorter =
+        run.control().unless_cancelled(compactor.compact(wanted, run, &mut desk.state, &event.instructions)).await?;
     *desk.state.messages_mut() = shorter.map_err(|error| RunError::Internal { message: error.to_string() })?;
     let mut event =
         Compacting { instructions: event.instructions, ..compacting(run, AfterCompact::NAME, desk, event.reason) };
@@ -110,7 +111,7 @@ async fn shorten(
     Ok(true)
 }
 
-fn compacting(run: &Run, point: &'static str, desk: &Desk, reason: String) -> Compacting {
+fn compacting(run: &Run, point: &'static str, desk: &LoopState, reason: String) -> Compacting {
     let messages = desk.state.messages();
     Compacting {
         at: run.at(point),

@@ -256,7 +256,7 @@ impl Live<'_> {
             }
             flow.passed.push_str(&text);
             if *self.purpose == Purpose::Step {
-                self.run.has_shown(&text);
+                self.run.recorder().has_shown(&text);
                 self.run.tell(|| News::Delta { channel, text, call: call.cloned() });
             }
         }

@@ -11,7 +11,7 @@ use crate::{
     approval::ErasedApprover,
     points::events::{Notified, PermissionAsked, ToolAsked},
     run::control::APPROVER,
-    run::handle::{Desk, Interrupted, Leave},
+    run::handle::{Interrupted, Leave, LoopState},
     timeline::feed::News,
     timeline::{Question, What},
     tool::check::{Problem, check},
@@ -40,7 +40,7 @@ pub(crate) enum Admission {
 /// the same answer that have not ended.
 pub(crate) async fn admit(
     run: &Run,
-    desk: &mut Desk,
+    desk: &mut LoopState,
     asked: &mut ToolAsked,
     retries: Retries,
     earlier: &Arc<[ToolCall]>,
@@ -136,7 +136,7 @@ enum Answer {
 /// Asks the hooks at [`PermissionRequest`], then the approver. Nobody there means no.
 async fn put_question(
     run: &Run,
-    desk: &mut Desk,
+    desk: &mut LoopState,
     asked: &ToolAsked,
     outcome: &Outcome<BeforeToolUse>,
     reason: String,
@@ -171,7 +171,7 @@ async fn put_question(
     ask_person(run, desk, approval).await
 }
 
-async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<Answer, Interrupted> {
+async fn ask_person(run: &Run, desk: &mut LoopState, approval: Approval) -> Result<Answer, Interrupted> {
     let by: Name = "approver".into();
     let no = |reason: String| Answer::No { by: by.clone(), reason };
     let Some(approver) = &run.core().approver else {
@@ -211,7 +211,7 @@ async fn ask_person(run: &Run, desk: &mut Desk, approval: Approval) -> Result<An
         Decision::Edit { args } => Answer::Instead(args),
         Decision::Later => {
             let message = format!("{} waits for approval of {call_id}: {}", approval.tool, approval.reason);
-            return Err(run.wait_for(APPROVER, message));
+            return Err(run.control().wait_for(APPROVER, message));
         }
     })
 }
@@ -246,10 +246,10 @@ async fn put(
             let patience = left.min(run.core().approval_timeout);
             let answer = std::panic::AssertUnwindSafe(async { approver.decide(approval).await }).catch_unwind();
             let decided = run.unpaid(run.within(Some(patience), answer));
-            match run.until_resting(decided).await.transpose()? {
+            match run.control().until_resting(decided).await.transpose()? {
                 // The question stays.
                 None => Decision::Later,
-                Some(Some(Ok(Decision::Later))) if !run.may_wait() => Decision::Deny {
+                Some(Some(Ok(Decision::Later))) if !run.control().may_wait => Decision::Deny {
                     reason: "no one can be asked, and the tool that runs this agent cannot be suspended".to_owned(),
                 },
                 Some(Some(Ok(decision))) => decision,

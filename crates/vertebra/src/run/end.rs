@@ -5,7 +5,7 @@ use vertebra_hooks::{Lasting, Point, Retries, State};
 use crate::{
     ExecutionEnd, Run, RunReport, RunStatus,
     points::events::ExecutionEnded,
-    run::handle::{Desk, Interrupted, Leave},
+    run::handle::{Interrupted, Leave, LoopState},
     session::again::Memory,
     timeline::feed::News,
     timeline::{Keeper, What},
@@ -16,7 +16,7 @@ use crate::{
 /// A run whose end cannot be told or written has failed, however it went.
 pub(crate) async fn tell(
     run: &Run,
-    desk: &mut Desk,
+    desk: &mut LoopState,
     (memory, keeper): (Memory, &mut Keeper),
     mut report: RunReport,
 ) -> RunReport {

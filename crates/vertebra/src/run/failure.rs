@@ -16,8 +16,8 @@ impl Loop {
             Err(interrupted) => return Some(interrupted.into()),
         };
         // Whoever was told may have suspended the run.
-        if self.run.is_suspended() {
-            return Some(self.run.interrupted().into());
+        if self.run.control().is_suspended() {
+            return Some(self.run.control().interrupted().into());
         }
         let by = outcome.record.decided_by.as_deref().unwrap_or("a hook").to_owned();
         match outcome.verdict() {
@@ -35,8 +35,8 @@ impl Loop {
     /// A failure that leaves no step to go on with. Hooks are told of it; there is nothing left to make good.
     pub(crate) async fn on_fatal_error(&mut self, interrupted: Interrupted) -> Stop {
         // Whoever stands around the execution may have made an error of that.
-        if self.run.is_suspended() {
-            return self.run.interrupted().into();
+        if self.run.control().is_suspended() {
+            return self.run.control().interrupted().into();
         }
         if let Interrupted::Failed(error) = &interrupted {
             // Whatever goes wrong here too, the run ends with what went wrong first.

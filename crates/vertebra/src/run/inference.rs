@@ -20,7 +20,7 @@ use crate::{
     clock::millis,
     model::delta::Shown,
     points::events::{InferenceAsked, Inferred},
-    run::handle::{Desk, Interrupted, Leave},
+    run::handle::{Interrupted, Leave, LoopState},
     timeline::feed::News,
     timeline::{Answer, What},
 };
@@ -51,7 +51,7 @@ impl From<Interrupted> for InferenceReport {
 }
 
 /// Asks a model, inside the arounds of [`Inference`].
-pub(crate) async fn infer(run: &Run, desk: &mut Desk, purpose: Purpose, request: Request) -> InferenceReport {
+pub(crate) async fn infer(run: &Run, desk: &mut LoopState, purpose: Purpose, request: Request) -> InferenceReport {
     let event = InferenceAsked { at: run.at(BeforeInference::NAME), purpose, request };
     let before = desk.state.clone();
     let (desk, attempts) = (Mutex::new(desk), AtomicU32::new(0));
@@ -68,14 +68,14 @@ pub(crate) async fn infer(run: &Run, desk: &mut Desk, purpose: Purpose, request:
 /// Asks a model between its hooks, as often as they say.
 async fn hooked(
     run: &Run,
-    desk: &mut Desk,
+    desk: &mut LoopState,
     attempts: &AtomicU32,
     original: InferenceAsked,
 ) -> Result<InferenceReport, Interrupted> {
     loop {
         // What a hook or a tool asks a model is a part of what they were asked to do.
         if original.purpose == Purpose::Step {
-            run.may_begin()?;
+            run.control().may_begin()?;
         }
         let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
         let retries = run.retries(attempt);
@@ -133,7 +133,7 @@ async fn hooked(
 }
 
 /// The model is not asked, and the run has that reason to end.
-fn not_asked(desk: &mut Desk, stop: Stop) -> InferenceReport {
+fn not_asked(desk: &mut LoopState, stop: Stop) -> InferenceReport {
     desk.pending.stop(stop.clone());
     InferenceReport::NotAsked(stop)
 }
@@ -179,21 +179,21 @@ fn prompt_tokens(request: &Request) -> u64 {
 /// The call itself: recorded before and after, paid for, cancellable, behind a panic barrier.
 async fn ask(
     run: &Run,
-    desk: &mut Desk,
+    desk: &mut LoopState,
     asked: &InferenceAsked,
     reserved: Reservation,
 ) -> Result<Response, Interrupted> {
     if let Some(answer) = recalled(run, asked)? {
         return answered_before(run, desk, reserved, answer);
     }
-    run.set_veiled(false);
+    run.recorder().set_redacted_calls(false);
     let key = asked.at.event_id();
     let (purpose, model) = (asked.purpose.clone(), asked.request.model.clone());
     run.write(What::ModelAsked { key: key.clone(), purpose, model }).await?;
     let mut deltas = Deltas::live(run, &mut desk.state, asked);
     // Called inside the barrier: a driver may panic before it returns a future.
     let call = AssertUnwindSafe(async { run.core().model.infer(&asked.request, &mut deltas).await }).catch_unwind();
-    let answer = match run.unless_cancelled(call).await {
+    let answer = match run.control().unless_cancelled(call).await {
         Ok(Ok(answer)) => answer.map_err(|error| RunError::from(error).into()),
         Ok(Err(_panic)) => Err(RunError::Internal { message: "the model's driver panicked".to_owned() }.into()),
         Err(interrupt) => Err(interrupt),
@@ -201,7 +201,7 @@ async fn ask(
     // Paid for as soon as it is known, whatever becomes of the answer.
     let usage = answer.as_ref().map_or_else(|_| deltas.spent(), |response| response.usage);
     reserved.settle(usage.total_tokens());
-    run.spend(usage);
+    run.run_budget().spend(usage);
     run.tell(|| News::Used { usage });
     let answer = match answer {
         Err(interrupt @ (Interrupted::Cancelled | Interrupted::Suspended { .. })) => Err(interrupt),
@@ -236,12 +236,17 @@ fn recalled(run: &Run, asked: &InferenceAsked) -> Result<Option<Answer>, Interru
 }
 
 /// Takes an answer in that was paid for and shown before.
-fn answered_before(run: &Run, desk: &mut Desk, reserved: Reservation, answer: Answer) -> Result<Response, Interrupted> {
+fn answered_before(
+    run: &Run,
+    desk: &mut LoopState,
+    reserved: Reservation,
+    answer: Answer,
+) -> Result<Response, Interrupted> {
     let Answer { usage, said, halted, veiled, .. } = answer;
     reserved.settle(usage.total_tokens());
-    run.spend_again(usage);
+    run.run_budget().spend_again(usage);
     desk.state.spend(usage);
-    run.set_veiled(veiled);
+    run.recorder().set_redacted_calls(veiled);
     match said {
         Ok(response) => Ok(take_in(desk, response, halted)),
         Err(Some(error)) => Err(error.into()),
@@ -263,7 +268,7 @@ fn as_shown(mut response: Response, shown: Shown) -> (Response, Halt) {
     (response, shown.halted)
 }
 
-fn take_in(desk: &mut Desk, response: Response, halted: Halt) -> Response {
+fn take_in(desk: &mut LoopState, response: Response, halted: Halt) -> Response {
     if let Some((by, reason)) = halted {
         desk.pending.stop(Stop::requested(&by, &reason));
     }

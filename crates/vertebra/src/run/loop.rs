@@ -19,7 +19,7 @@ use crate::{
     points::events::{Continuing, ExecutionStarted, StepEnded, StepStarted},
     run::decision::{Pending, Resolution},
     run::end,
-    run::handle::{Desk, Interrupted, Leave},
+    run::handle::{Interrupted, Leave, LoopState},
     run::inference::infer,
     run::prompt::submit,
     run::tool_use::{close_open, use_tools},
@@ -58,7 +58,7 @@ pub(crate) async fn execute(run: Run, state: AgentState, known: AgentState, prom
 /// A run on its way.
 pub(crate) struct Loop {
     pub(crate) run: Run,
-    pub(crate) desk: Desk,
+    pub(crate) desk: LoopState,
     /// The state when the latest step began: what is left if the runtime itself should panic.
     pub(crate) last_good: AgentState,
     pub(crate) began: Duration,
@@ -88,7 +88,7 @@ impl Loop {
             began: run.clock().elapsed(),
             run,
             last_good: state.clone(),
-            desk: Desk { state, ..Desk::default() },
+            desk: LoopState { state, ..LoopState::default() },
             before,
             text: String::new(),
             continuations: 0,
@@ -149,7 +149,7 @@ impl Loop {
     /// One step, and whether it was the last.
     async fn go(&mut self) -> Result<Option<Stop>, Interrupted> {
         self.checkpoint().await?;
-        self.run.may_begin()?;
+        self.run.control().may_begin()?;
         // A run beside this one may have taken the last step meanwhile.
         if let Some(stop) = self.run.exhausted() {
             return Ok(Some(stop));
@@ -161,7 +161,7 @@ impl Loop {
     /// One step inside its arounds.
     async fn step(&mut self) -> Result<StepReport, Interrupted> {
         self.last_good = self.desk.state.clone();
-        self.run.set_step(self.desk.state.steps() + 1);
+        self.run.recorder().set_step(self.desk.state.steps() + 1);
         let event = StepStarted {
             at: self.run.at(BeforeStep::NAME),
             messages: self.desk.state.messages().len(),
@@ -179,7 +179,7 @@ impl Loop {
         };
         match run.hooks().wrap(Step, event, &before, &run, core).await {
             // Whatever an around made of that.
-            _ if run.is_suspended() => Err(run.interrupted()),
+            _ if run.control().is_suspended() => Err(run.control().interrupted()),
             Ok(Ok(report)) if !passed.load(Ordering::Relaxed) => {
                 this.into_inner().answered_outside(&report);
                 Ok(report)
@@ -226,7 +226,7 @@ impl Loop {
         }
         let (began, usage) = (self.run.clock().elapsed(), self.run.spent());
         let step = self.desk.state.begin_step();
-        self.run.set_step(step);
+        self.run.recorder().set_step(step);
         event.at = self.run.at(BeforeStep::NAME);
         self.desk.state.notes_mut().clear(Lasting::Step);
         self.run.write(What::StepBegan { step }).await?;
@@ -271,7 +271,7 @@ impl Loop {
                 return Ok(StepReport { kind: StepKind::NoResponse, text: String::new(), tools: Vec::new() });
             }
             InferenceReport::Failed(error) => return Err(error.into()),
-            InferenceReport::Cancelled => return Err(self.run.interrupted()),
+            InferenceReport::Cancelled => return Err(self.run.control().interrupted()),
         };
         self.text.clone_from(&response.text);
         let too_many = response.calls.split_off(response.calls.len().min(MAX_CALLS)).len();
@@ -308,7 +308,7 @@ impl Loop {
 
     /// `ShouldContinue`, then the resolver. Answers with the stop, if the run ends.
     async fn should_continue(&mut self, report: StepReport) -> Result<Option<Stop>, Interrupted> {
-        self.run.late_stops().into_iter().for_each(|stop| self.desk.pending.stop(stop));
+        self.run.control().late_stops().into_iter().for_each(|stop| self.desk.pending.stop(stop));
         let mut event = Continuing {
             at: self.run.at(ShouldContinue::NAME),
             kind: report.kind,
@@ -317,7 +317,7 @@ impl Loop {
             continuations: self.continuations,
         };
         let outcome = self.fire(ShouldContinue, &mut event).await?;
-        self.run.late_stops().into_iter().for_each(|stop| self.desk.pending.stop(stop));
+        self.run.control().late_stops().into_iter().for_each(|stop| self.desk.pending.stop(stop));
         self.desk.take_stops(&outcome);
         self.take_instructions(&outcome);
         let (instructions, overridden) = match self.desk.pending.resolve() {
@@ -348,7 +348,7 @@ impl Loop {
 
     /// `ExecutionEnd`: once, on every path.
     pub(crate) async fn end(mut self, report: RunReport) -> (AgentState, RunReport) {
-        self.run.children_ended().await;
+        self.run.control().children_ended().await;
         self.tidy("cut short: the run has ended").await;
         let memory = self.memory();
         let report = end::tell(&self.run, &mut self.desk, (memory, &mut self.keeper), report).await;

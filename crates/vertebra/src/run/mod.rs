@@ -18,4 +18,5 @@ pub(crate) mod report;
 
 pub(crate) mod control;
 pub(crate) mod handle;
+pub(crate) mod identity;
 pub(crate) mod recorder;

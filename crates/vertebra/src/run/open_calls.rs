@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use tokio_util::task::TaskTracker;
 
-use crate::{Run, points::events::ToolAsked, run::handle::lock};
+use crate::{
+    points::events::ToolAsked,
+    run::{control::Control, handle::lock},
+};
 
 /// A call between its hooks.
 pub(crate) struct OpenCall {
@@ -29,22 +32,22 @@ impl AtWork {
     }
 }
 
-impl Run {
+impl Control {
     /// A call, under a number of its own, is between its hooks.
     pub(crate) fn open_call(&self, number: u64, asked: &ToolAsked) {
-        lock(&self.0.open_calls).insert(number, OpenCall { asked: asked.clone(), at_work: None });
+        lock(&self.open_calls).insert(number, OpenCall { asked: asked.clone(), at_work: None });
     }
 
     /// The tool of the call of this number is at work, or is done.
     pub(crate) fn at_work(&self, number: u64, at_work: Option<AtWork>) {
-        if let Some(open) = lock(&self.0.open_calls).get_mut(&number) {
+        if let Some(open) = lock(&self.open_calls).get_mut(&number) {
             open.at_work = at_work;
         }
     }
 
     /// [Lets go](AtWork::let_go) of the tool of the call of this number, if it is at work.
     pub(crate) async fn let_go(&self, number: u64) {
-        let at_work = lock(&self.0.open_calls).get(&number).and_then(|open| open.at_work.clone());
+        let at_work = lock(&self.open_calls).get(&number).and_then(|open| open.at_work.clone());
         if let Some(at_work) = at_work {
             at_work.let_go().await;
         }
@@ -52,11 +55,11 @@ impl Run {
 
     /// The call of this number is about to reach the hooks after it, if it was open.
     pub(crate) fn close_call(&self, number: u64) -> Option<OpenCall> {
-        lock(&self.0.open_calls).remove(&number)
+        lock(&self.open_calls).remove(&number)
     }
 
     /// All calls that are still open.
     pub(crate) fn close_calls(&self) -> BTreeMap<u64, OpenCall> {
-        std::mem::take(&mut *lock(&self.0.open_calls))
+        std::mem::take(&mut *lock(&self.open_calls))
     }
 }

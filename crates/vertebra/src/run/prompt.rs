@@ -6,7 +6,8 @@ use vertebra_hooks::{Point, Retries};
 use crate::{
     AgentState, Image, Message, PromptSubmit, Refusable, Run, Stop, StopReason,
     points::events::PromptSubmitted,
-    run::handle::{Desk, Interrupted, Leave, instruction},
+    run::handle::{Interrupted, Leave, LoopState, instruction},
+    run::identity::Identity,
     timeline::What,
 };
 
@@ -54,10 +55,15 @@ impl From<String> for Prompt {
 }
 
 /// The prompt that a run begins with: in its final form, or with who refused it.
-pub(crate) async fn submit(run: &Run, desk: &mut Desk, prompt: Prompt) -> Result<Result<String, Stop>, Interrupted> {
+pub(crate) async fn submit(
+    run: &Run,
+    desk: &mut LoopState,
+    prompt: Prompt,
+) -> Result<Result<String, Stop>, Interrupted> {
     let (agent, depth) = (run.info().agent.clone(), run.info().depth);
-    let (parent, for_call) = run.parent().unzip();
-    let (prompt_said, for_call, foreign) = (prompt.clone(), for_call.flatten(), run.is_foreign());
+    let Identity { parent, foreign, .. } = run.identity();
+    let (parent, for_call) = parent.clone().map(|parent| (parent.run_id, parent.call_id)).unzip();
+    let (prompt_said, for_call, foreign) = (prompt.clone(), for_call.flatten(), *foreign);
     run.write(What::RunBegan { prompt: prompt_said, agent, depth, parent, for_call, foreign }).await?;
     take(run, &mut desk.state, prompt).await
 }

@@ -1,53 +1,83 @@
 //! How a run meets its journal: it writes what happens, and takes from its tape what has happened.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
 };
 
 use jiff::Timestamp;
-use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use vertebra_hooks::{Outcome, Point, Ruling};
 
 use crate::{
-    AgentState, Meter, Run, RunError, ToolResult, Usage,
-    budget::counters::Counts,
+    AgentState, Meter, Run, RunError, ToolResult,
     points::attributes::Located,
-    run::handle::{Inside, Interrupted, Totals, lock},
-    timeline::{Checkpoint, Entry, Left, Place, Replayed, StateChange, Tape, Used, What, Where},
+    run::handle::Interrupted,
+    timeline::feed::Front,
+    timeline::{Entry, Left, Place, Replayed, StateChange, Tape, What, Where},
 };
 
-impl Run {
-    /// The same run, as reached from inside a tool call.
-    pub(crate) fn inside(&self, call_id: &Arc<str>, again: bool, children: TaskTracker) -> Self {
-        Self(self.0.clone(), Some(Arc::new(Inside { call_id: call_id.clone(), again, children })))
-    }
-
-    /// Holds the tool call from inside which a run is reached, until it is dropped.
-    pub(crate) fn hold_call(&self) -> Option<TaskTrackerToken> {
-        self.1.as_ref().map(|inside| inside.children.token())
-    }
-
-    /// The run, and the call of it, that this one works for.
-    pub(crate) fn parent(&self) -> Option<(Arc<str>, Option<Arc<str>>)> {
-        self.0.parent.clone()
-    }
-
-    pub(crate) fn inside_of(&self) -> Option<&Arc<str>> {
-        self.1.as_ref().map(|inside| &inside.call_id)
-    }
-
-    pub(crate) fn can_be_entered_again(&self) -> bool {
-        self.1.as_ref().is_some_and(|inside| inside.again)
-    }
-
+/// What a run tells its journal and its front end, and what it is resumed or replayed from.
+pub(crate) struct Recorder {
+    pub(crate) front: Front,
     /// What the run is resumed or replayed from.
+    pub(crate) tape: Option<Arc<Tape>>,
+    events: AtomicU64,
+    step: AtomicU32,
+    /// Bytes of checkpoints since one of them said all, shared by all runs of a session.
+    pub(crate) checkpointed: Arc<AtomicU64>,
+    /// Whether the calls of the latest answer cannot be made, because something in them was hidden from the journal.
+    redacted_calls: AtomicBool,
+    /// Bytes of models' answers that were let through.
+    shown: AtomicU64,
+}
+
+impl Recorder {
+    pub(crate) fn new(front: Front, tape: Option<Arc<Tape>>, above: Option<&Run>) -> Self {
+        Self {
+            front,
+            events: AtomicU64::new(tape.as_ref().map_or(0, |tape| tape.first_number())),
+            tape,
+            step: AtomicU32::default(),
+            checkpointed: above.map(|run| run.recorder().checkpointed.clone()).unwrap_or_default(),
+            redacted_calls: AtomicBool::default(),
+            shown: AtomicU64::default(),
+        }
+    }
+
+    /// Returns the number of the next event.
+    pub(crate) fn next_event(&self) -> u64 {
+        self.events.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(crate) fn step(&self) -> u32 {
+        self.step.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_step(&self, step: u32) {
+        self.step.store(step, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_shown(&self, text: &str) {
+        self.shown.fetch_add(text.len() as u64, Ordering::AcqRel);
+    }
+
+    pub(crate) fn shown_bytes(&self) -> u64 {
+        self.shown.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn has_redacted_calls(&self) -> bool {
+        self.redacted_calls.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_redacted_calls(&self, redacted: bool) {
+        self.redacted_calls.store(redacted, Ordering::Release);
+    }
+}
+
+impl Run {
+    /// Returns what the run is resumed or replayed from.
     pub(crate) fn tape(&self) -> Option<&Arc<Tape>> {
-        self.0.tape.as_ref()
+        self.recorder().tape.as_ref()
     }
 
     /// What a replay has found so far, in a run that is one.
@@ -57,80 +87,19 @@ impl Run {
 
     /// Where the run is on its tape.
     pub(crate) fn place(&self) -> Place<'_> {
-        Place { run_id: &self.0.info.run_id, within: self.inside_of() }
-    }
-
-    /// Whether the loop is not ours: it cannot go on where it was.
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.0.foreign
-    }
-
-    /// Whether the run may wait for somebody without its process.
-    pub(crate) fn may_wait(&self) -> bool {
-        self.0.may_wait
-    }
-
-    /// Whether the calls of the latest answer cannot be made, because something in them was hidden from the journal.
-    pub(crate) fn is_veiled(&self) -> bool {
-        self.0.veiled.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn set_veiled(&self, veiled: bool) {
-        self.0.veiled.store(veiled, Ordering::Release);
-    }
-
-    /// Bytes of checkpoints since one of them said all; only the top agent's say all.
-    pub(crate) fn checkpointed(&self) -> Option<&AtomicU64> {
-        (self.0.info.depth == 0).then_some(&self.0.checkpointed)
-    }
-
-    pub(crate) fn counts(&self) -> &Counts {
-        &self.0.counts
-    }
-
-    /// Goes on from what the run had used.
-    pub(crate) fn restore(&self, used: &Used) {
-        self.count_used(used);
-        *lock(&self.0.spent) += used.usage;
-        // The session has counted the calls of its own runs.
-        if self.0.info.depth > 0 {
-            lock(&self.0.totals).tool_calls += used.calls;
-        }
-    }
-
-    /// Counts an answer that was paid for before. The totals of the session that is resumed have it already.
-    pub(crate) fn spend_again(&self, usage: Usage) {
-        *lock(&self.0.spent) += usage;
-        self.0.budget.pay(usage);
+        Place { run_id: &self.info().run_id, within: self.inside_of() }
     }
 
     /// Leaves a use of a tool behind that is over: it is not made again, but what it used is used.
     pub(crate) fn leave_call(&self, tape: &Tape, call_id: &Arc<str>, until: Option<(usize, Timestamp)>) {
         let (asked, used) = tape.leave_call(self.place(), call_id, until);
         for usage in asked {
-            self.0.budget.spend(Meter::Tokens, usage.total_tokens());
-            self.spend_again(usage);
+            self.budget().spend(Meter::Tokens, usage.total_tokens());
+            self.run_budget().spend_again(usage);
         }
         for used in used {
-            self.count_used(&used);
-            lock(&self.0.totals).tool_calls += used.calls;
+            self.run_budget().count_child(&used);
         }
-    }
-
-    fn count_used(&self, used: &Used) {
-        for (meter, amount) in
-            [(Meter::Steps, used.steps), (Meter::Tokens, used.tokens), (Meter::Cost, used.cost_micros)]
-        {
-            self.0.budget.spend(meter, amount);
-        }
-        self.0.budget.worked(Duration::from_millis(used.active_ms));
-    }
-
-    /// Goes on from what the session had used.
-    pub(crate) fn restore_session(&self, checkpoint: &Checkpoint, resumed: u32) {
-        let Used { session: usage, session_calls: tool_calls, runs, .. } = checkpoint.used;
-        *lock(&self.0.totals) = Totals { usage, tool_calls, runs, resumed };
-        self.0.counts.restore(&BTreeMap::new(), &checkpoint.session_counters);
     }
 
     /// What hooks did on this event before the run was resumed. What cannot be read any more is done again.
@@ -169,7 +138,7 @@ impl Run {
                 tape.leave(&entry.run_id);
             }
         }
-        Ok(self.0.core.journal.append(entry).await?)
+        Ok(self.core().journal.append(entry).await?)
     }
 
     /// Compares what happens in a replay with what was recorded. A run that is on another course ends.
@@ -183,20 +152,20 @@ impl Run {
     /// are waited for; where the recording breaks off, they may have been told to.
     pub(crate) async fn as_it_was(&self, result: ToolResult) -> Result<ToolResult, Interrupted> {
         if result.is_left() && !self.tape().is_some_and(|tape| self.is_cut(tape)) {
-            return self.unless_cancelled(std::future::pending()).await;
+            return self.control().unless_cancelled(std::future::pending()).await;
         }
         Ok(result)
     }
 
     /// Whether the recording of this run breaks off.
     fn is_cut(&self, tape: &Tape) -> bool {
-        tape.is_cut(&self.0.info.run_id, self.0.parent.as_ref().map(|(parent, _)| &**parent))
+        tape.is_cut(&self.info().run_id, self.identity().parent.as_ref().map(|parent| &*parent.run_id))
     }
 
     fn compared(&self, replayed: &Replayed, recorded: Option<&Entry>, happens: &Entry) {
         let place = Where {
-            step: self.0.step.load(Ordering::Relaxed),
-            is_child: self.0.info.depth > 0,
+            step: self.recorder().step(),
+            is_child: self.info().depth > 0,
             is_cut: self.tape().is_some_and(|tape| self.is_cut(tape)),
         };
         if !replayed.compare(place, recorded, happens) {
@@ -207,8 +176,8 @@ impl Run {
     fn entry(&self, mut what: What) -> Entry {
         self.veils().what(&mut what);
         Entry {
-            session_id: self.0.info.session_id.clone(),
-            run_id: self.0.info.run_id.clone(),
+            session_id: self.info().session_id.clone(),
+            run_id: self.info().run_id.clone(),
             within: self.inside_of().cloned(),
             timestamp: self.clock().now(),
             what,

@@ -20,7 +20,7 @@ use crate::{
     clock::millis,
     points::events::{ToolAsked, ToolFailed, ToolUsed},
     run::admission::{Admission, admit},
-    run::handle::{Desk, Interrupted, Leave},
+    run::handle::{Interrupted, Leave, LoopState},
     run::open_calls::{AtWork, OpenCall},
     run::turns::{Company, Turns},
     session::again::{Use, intended, stands},
@@ -31,7 +31,7 @@ use crate::{
 
 /// What the calls of one step share.
 struct Floor {
-    desk: Arc<Mutex<Desk>>,
+    desk: Arc<Mutex<LoopState>>,
     turns: Turns,
     calls: Vec<ToolCall>,
     /// Nothing more may begin.
@@ -42,7 +42,7 @@ struct Floor {
 /// Uses the tools a model asked for. Results come in call order.
 pub(crate) async fn use_tools(
     run: &Run,
-    desk: &mut Desk,
+    desk: &mut LoopState,
     calls: Vec<ToolCall>,
 ) -> (Vec<(ToolCall, ToolResult)>, Result<(), Interrupted>) {
     let floor = Floor {
@@ -113,11 +113,11 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
     if progress.attempts.load(Ordering::Relaxed) == 0 {
         never_passed(run, floor, call, &result).await;
     }
-    if !run.is_suspended() {
-        run.let_go(progress.number).await;
+    if !run.control().is_suspended() {
+        run.control().let_go(progress.number).await;
     }
-    if let Some(open) = run.close_call(progress.number)
-        && !run.is_suspended()
+    if let Some(open) = run.control().close_call(progress.number)
+        && !run.control().is_suspended()
     {
         floor.turns.cut_short(index).await;
         result = close(run, &mut *floor.desk.lock().await, open, ToolResult::left(), result).await;
@@ -129,7 +129,7 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
 /// An around answered in place of the call. It stands outside the hooks, so none of them fires; but it leaves a record.
 async fn never_passed(run: &Run, floor: &Floor, call: &ToolCall, result: &ToolResult) {
     floor.desk.lock().await.state.used_tool(&call.tool);
-    run.count_call();
+    run.run_budget().count_call();
     run.tell(|| News::ToolEnded { call: call.clone(), result: result.clone() });
     let written = run.write(What::ToolLeftOut { call_id: call.id.clone(), result: result.clone() }).await;
     if let Err(error) = written {
@@ -146,12 +146,12 @@ struct Progress {
 }
 
 /// Lets calls end for their hooks that were dropped together with their step.
-pub(crate) async fn close_open(run: &Run, desk: &mut Desk, why: &str) {
+pub(crate) async fn close_open(run: &Run, desk: &mut LoopState, why: &str) {
     // They go on when the run does.
-    if run.is_suspended() {
+    if run.control().is_suspended() {
         return;
     }
-    for open in run.close_calls().into_values() {
+    for open in run.control().close_calls().into_values() {
         if let Some(at_work) = &open.at_work {
             at_work.let_go().await;
         }
@@ -162,7 +162,7 @@ pub(crate) async fn close_open(run: &Run, desk: &mut Desk, why: &str) {
 
 /// The second of a pair, for a call that was cut short between its hooks; `ended` is what came of its tool, if that was at
 /// work.
-async fn close(run: &Run, desk: &mut Desk, open: OpenCall, ended: ToolResult, result: ToolResult) -> ToolResult {
+async fn close(run: &Run, desk: &mut LoopState, open: OpenCall, ended: ToolResult, result: ToolResult) -> ToolResult {
     let OpenCall { asked, at_work } = open;
     if let Some(AtWork { key, .. }) = at_work {
         let call_id = asked.call.call_id.clone();
@@ -208,24 +208,24 @@ async fn try_hooked(
         let (admission, known) = {
             // First the state, which a call that already runs may hold for long: the run may be cancelled meanwhile.
             let mut desk = floor.desk.lock().await;
-            if run.is_cancelled() || floor.closing.load(Ordering::Acquire) && !run.still_asks() {
+            if run.is_cancelled() || floor.closing.load(Ordering::Acquire) && !run.control().still_asks() {
                 return Ok(ToolResult::ended(ToolStatus::NotRun, "not run: the run is ending"));
             }
-            if !run.still_asks() {
-                run.may_begin()?;
+            if !run.control().still_asks() {
+                run.control().may_begin()?;
             }
-            run.open_call(progress.number, &asked);
+            run.control().open_call(progress.number, &asked);
             let stops = desk.pending.stops().len();
             let earlier = floor.earlier(index);
             let admission = admit(run, &mut desk, &mut asked, run.retries(attempt), &earlier).await;
             if attempt == 1 {
                 desk.state.used_tool(&asked.call.tool);
-                run.count_call();
+                run.run_budget().count_call();
             }
             floor.close_if(admission.is_err() || desk.pending.stops().len() > stops);
             (admission, desk.state.clone())
         };
-        run.open_call(progress.number, &asked);
+        run.control().open_call(progress.number, &asked);
         if let Ok(Admission::Retry(wait)) = admission {
             // Later calls wait for this one's turn to end.
             run.pause(wait).await?;
@@ -239,8 +239,8 @@ async fn try_hooked(
         };
         floor.turns.passed(index, now).await;
         // While a part of the run waits, the other calls of the answer are asked about, and none begins.
-        if admission.is_ok() && run.is_suspended() {
-            return Err(run.interrupted());
+        if admission.is_ok() && run.control().is_suspended() {
+            return Err(run.control().interrupted());
         }
         progress.reached.store(runs, Ordering::Relaxed);
         let (result, blocked_by) = match admission? {
@@ -295,7 +295,7 @@ enum Conclusion {
 /// The hooks after a call. Every call that passed the hooks before it comes here, whatever became of it.
 async fn conclude(
     run: &Run,
-    desk: &mut Desk,
+    desk: &mut LoopState,
     attempt: u32,
     progress: &Progress,
     asked: &ToolAsked,
@@ -326,7 +326,7 @@ async fn conclude(
             }
         }
     }
-    run.close_call(progress.number);
+    run.control().close_call(progress.number);
     let mut used = ToolUsed { at: run.at(AfterToolUse::NAME), call, result, blocked_by };
     let outcome = run.fire(AfterToolUse, &mut used, &mut desk.state, retries, leave).await?;
     desk.take_stops(&outcome);
@@ -370,16 +370,16 @@ async fn use_once(
             (key, None)
         }
     };
-    run.at_work(number, Some(AtWork { key: key.clone(), children }));
+    run.control().at_work(number, Some(AtWork { key: key.clone(), children }));
     run.tell(|| News::ToolBegan { call: as_run(asked) });
     let (began, worked) = (run.clock().elapsed(), run.budget().active(&**run.clock()));
     let invocation = invoked(key.clone()).approved_for(approved);
     let remains = invocation.remains();
     // Called inside the barrier: a tool may panic before it returns a future.
     let work = AssertUnwindSafe(async { found.call(args.clone(), invocation).await }).catch_unwind();
-    let ended = run.unless_cancelled(run.within(*time_limit, work)).await;
+    let ended = run.control().unless_cancelled(run.within(*time_limit, work)).await;
     if !matches!(ended, Ok(Some(_))) {
-        run.let_go(number).await;
+        run.control().let_go(number).await;
     }
     let result = match ended {
         Ok(Some(Ok(Ok(output)))) => output.into(),
@@ -396,11 +396,11 @@ async fn use_once(
     };
     if let Some(then) = then {
         let result = run.as_it_was(then).await?;
-        run.at_work(number, None);
+        run.control().at_work(number, None);
         return Ok(result);
     }
-    if run.is_suspended() && spec.delegates {
-        return Err(run.interrupted());
+    if run.control().is_suspended() && spec.delegates {
+        return Err(run.control().interrupted());
     }
     let took = if spec.delegates {
         // Agents that work for it may have asked a person, and that time is nobody's work.
@@ -409,7 +409,7 @@ async fn use_once(
         run.clock().elapsed().saturating_sub(began)
     };
     let result = result.took(millis(took));
-    run.at_work(number, None);
+    run.control().at_work(number, None);
     run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;
     Ok(result)
 }

@@ -9,7 +9,7 @@ use crate::{
     ToolStatus, Used,
     clock::millis,
     points::events::ToolAsked,
-    run::handle::{Desk, Interrupted},
+    run::handle::{Interrupted, LoopState},
     run::r#loop::{Before, Loop},
     timeline::feed::News,
     timeline::{Begun, Keeper, RunPast, What},
@@ -41,7 +41,7 @@ pub(crate) async fn stands(
             run.happens(None, intended(asked, String::new()));
             return Err(Interrupted::Cancelled);
         }
-        if run.is_veiled() {
+        if run.recorder().has_redacted_calls() {
             let why = "not run: its arguments were redacted in the journal; call the tool again";
             return Ok(Use::Over(ToolResult::ended(ToolStatus::NotRun, why)));
         }
@@ -119,7 +119,7 @@ pub(crate) enum Again {
 pub(crate) fn again(run: &Run) -> Again {
     match run.tape().and_then(|tape| tape.run(&run.info().run_id)) {
         Some(RunPast { ended: Some(report), state, checkpoint, .. }) => {
-            run.restore(&checkpoint.unwrap_or_default().used);
+            run.run_budget().restore(&checkpoint.unwrap_or_default().used, run.info().depth > 0);
             Again::Ended(Box::new((state, report)))
         }
         Some(RunPast { checkpoint: Some(checkpoint), state, .. }) => Again::Left(Box::new((checkpoint, state))),
@@ -131,8 +131,8 @@ impl Loop {
     /// A run between the two steps that its journal says.
     pub(crate) fn again(run: Run, checkpoint: Checkpoint, state: AgentState) -> Self {
         let Checkpoint { used, continuations, failures, counters, session_counters, .. } = checkpoint;
-        run.restore(&used);
-        run.counts().restore(&counters, &session_counters);
+        run.run_budget().restore(&used, run.info().depth > 0);
+        run.run_budget().counters.restore(&counters, &session_counters);
         let before = Before { usage: used.usage_before, steps: used.steps_before, tool_calls: used.calls_before };
         let text = state.messages().iter().rev().find_map(|message| match message {
             crate::Message::Assistant { text, .. } => Some(text.clone()),
@@ -164,14 +164,14 @@ impl Loop {
 
     /// A run that was cancelled because its process ends has not ended.
     pub(crate) fn unless_abandoned(&self, report: RunReport) -> RunReport {
-        let is_left = report.status == RunStatus::Cancelled && self.run.is_suspended();
-        if is_left { self.report(self.run.interrupted().into()) } else { report }
+        let is_left = report.status == RunStatus::Cancelled && self.run.control().is_suspended();
+        if is_left { self.report(self.run.control().interrupted().into()) } else { report }
     }
 
     /// Leaves the run as it is, for whoever resumes it.
     pub(crate) async fn suspend(self, mut report: RunReport) -> (AgentState, RunReport) {
-        self.run.children_ended().await;
-        if self.run.is_cancelled() && !self.run.is_suspended() {
+        self.run.control().children_ended().await;
+        if self.run.is_cancelled() && !self.run.control().is_suspended() {
             let report = self.report(Interrupted::Cancelled.into());
             return self.end(report).await;
         }
@@ -202,11 +202,13 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn checkpoint(self, run: &Run, desk: &Desk, keeper: &mut Keeper) -> Box<Checkpoint> {
-        let (starts_over, state) = keeper.news(&desk.state, run.checkpointed());
+    pub(crate) fn checkpoint(self, run: &Run, desk: &LoopState, keeper: &mut Keeper) -> Box<Checkpoint> {
+        // Only the top agent's checkpoints say all.
+        let checkpointed = (run.info().depth == 0).then_some(&*run.recorder().checkpointed);
+        let (starts_over, state) = keeper.news(&desk.state, checkpointed);
         let Self { before, continuations, failures } = self;
-        let (counters, session_counters) = run.counts().all();
-        let (budget, totals) = (run.budget(), run.totals());
+        let (counters, session_counters) = run.run_budget().counters.all();
+        let (budget, totals) = (run.budget(), run.run_budget().totals());
         let used = Used {
             steps: budget.used(Meter::Steps),
             tokens: budget.used(Meter::Tokens),

@@ -31,7 +31,7 @@ use crate::{
     conversation::compact,
     points::events::{SessionEnded, SessionStarted},
     run::control::Reins,
-    run::handle::{Desk, Leave, Parts},
+    run::handle::{Leave, LoopState, Parts},
     run::r#loop::{Before, execute},
     session::again::Memory,
     timeline::feed::Front,
@@ -129,7 +129,7 @@ impl Session {
             What::SessionResumed { times } => times,
             _ => 0,
         };
-        scope.restore_session(&latest, resumed);
+        scope.run_budget().restore_session(&latest, resumed);
         // Made before its beginning is told: if nobody waits for that to end, its end is told all the same.
         let mut session = Self { inner: Some(inner) };
         let mut event = SessionStarted {
@@ -260,7 +260,7 @@ impl Session {
         let state = self.inner().state.clone();
         let mut state = state.lock().await;
         let run = Run::new(self.parts(None, Front::default(), self.reins(), None), Some(self.scope()));
-        let mut desk = Desk { state: state.clone(), ..Desk::default() };
+        let mut desk = LoopState { state: state.clone(), ..LoopState::default() };
         let done = compact::asked_for(&run, &mut desk, instructions).await;
         let known = std::mem::replace(&mut *state, desk.state);
         keep_state(self.scope(), known, &state).await?;
@@ -308,7 +308,7 @@ impl Session {
             let resumed = run_id.is_some();
             let run = Run::new(self.parts(run_id, front.clone(), reins.clone(), more), Some(self.scope()));
             if !resumed || run.replayed().is_some() {
-                run.count_run();
+                run.run_budget().count_run();
             }
             runs.push((run, prompt));
         }
@@ -340,7 +340,6 @@ impl Session {
     fn parts(&self, run_id: Option<Arc<str>>, front: Front, reins: Reins, more: Option<&Hooks>) -> Parts {
         let inner = self.inner();
         let core = inner.agent.core().clone();
-        let Reins { cancel, rest, abandoned, .. } = reins;
         Parts {
             info: RunInfo {
                 run_id: run_id.unwrap_or_else(|| core.ids.fresh(IdFor::Run)),
@@ -348,9 +347,7 @@ impl Session {
             },
             hooks: more.map_or_else(|| inner.agent.hooks().clone(), |more| inner.agent.hooks().beside(more)),
             budget: Budget::new(core.name.clone(), core.limits.clone()),
-            cancel,
-            rest,
-            abandoned,
+            reins,
             front,
             system_prompt: inner.system_prompt.clone(),
             tape: inner.tape.clone(),
@@ -366,7 +363,7 @@ impl Session {
 
     /// Takes over what a run left that was not started here.
     pub(crate) async fn adopt(&mut self, state: AgentState) {
-        self.scope().count_run();
+        self.scope().run_budget().count_run();
         self.replace_state(state).await;
     }
 
@@ -416,7 +413,7 @@ impl Inner {
         self.under_way.wait().await;
         let mut state = self.state.lock().await;
         let duration = self.scope.clock().elapsed().saturating_sub(self.began);
-        let totals = self.scope.totals();
+        let totals = self.scope.run_budget().totals();
         let mut event = SessionEnded {
             at: self.scope.at(SessionEnd::NAME),
             usage: totals.usage,
@@ -432,7 +429,7 @@ impl Inner {
             let _ = keep_state(&self.scope, known, &state).await;
             let _ = self.scope.write(What::SessionEnded).await;
         }
-        let agents = std::iter::once(self.agent.clone()).chain(self.scope.children());
+        let agents = std::iter::once(self.agent.clone()).chain(self.scope.control().children());
         let drain_time = self.agent.core().drain_time;
         let drained = join_all(agents.map(|agent| async move { agent.hooks().drain(drain_time).await })).await;
         let watches = drained.into_iter().fold(Drained::default(), |sum, one| sum + one);
@@ -456,9 +453,9 @@ async fn keep_state(scope: &Run, known: AgentState, state: &AgentState) -> Resul
     if known.changes(state).is_empty() {
         return Ok(());
     }
-    let totals = scope.totals();
+    let totals = scope.run_budget().totals();
     let before = Before { usage: totals.usage, steps: state.steps(), tool_calls: state.tool_calls() };
-    let desk = Desk { state: state.clone(), ..Desk::default() };
+    let desk = LoopState { state: state.clone(), ..LoopState::default() };
     let memory = Memory { before, ..Memory::default() };
     scope.write(What::Checkpoint(memory.checkpoint(scope, &desk, &mut Keeper::knows(known)))).await
 }
@@ -477,9 +474,7 @@ fn scope(agent: &Agent, session_id: &Arc<str>, tape: Option<Arc<Tape>>) -> Run {
         info,
         hooks: agent.hooks().clone(),
         budget: Budget::new(core.name.clone(), Limits::none()),
-        cancel: CancellationToken::new(),
-        rest: CancellationToken::new(),
-        abandoned: Arc::default(),
+        reins: Reins::new(&core),
         front: Front::default(),
         system_prompt: core.system_prompt.clone(),
         tape,

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use crate::{
     AgentState, Run, ToolCall, ToolSpec,
     points::events::ToolAsked,
-    run::handle::{Desk, Interrupted},
+    run::handle::{Interrupted, LoopState},
     timeline::What,
 };
 
@@ -85,7 +85,7 @@ impl Checks {
 /// Checks a call that hooks and guards let pass. The inner error says why the call cannot succeed.
 pub(crate) async fn check(
     run: &Run,
-    desk: &Desk,
+    desk: &LoopState,
     asked: &ToolAsked,
     earlier: Arc<[ToolCall]>,
 ) -> Result<Result<Checked, Problem>, Interrupted> {
@@ -107,7 +107,7 @@ pub(crate) async fn check(
             let cx = CheckCx { run: run.clone(), state: desk.state.clone(), earlier };
             // Called inside the barrier: a tool may panic before it returns a future.
             let work = AssertUnwindSafe(async { tool.check(call.args.clone(), cx).await }).catch_unwind();
-            match run.unless_cancelled(work).await? {
+            match run.control().unless_cancelled(work).await? {
                 Ok(Ok(None)) => return Ok(Ok(Checked::default())),
                 Ok(Ok(Some(checked))) => Ok(checked),
                 Ok(Err(error)) => Err(Problem { text: error.into_message(), by: None }),

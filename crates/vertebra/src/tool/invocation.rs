@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 use crate::{
     Agent, AgentState, InferenceReport, Request, Run, RunReport, ToolError, ToolOutput, ToolResult, ToolStatus,
     agent::child,
-    run::handle::{Desk, lock},
+    run::handle::{LoopState, lock},
     timeline::feed::News,
 };
 
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Invocation {
     run: Run,
-    desk: Arc<Mutex<Desk>>,
+    desk: Arc<Mutex<LoopState>>,
     known: AgentState,
     call_id: Arc<str>,
     key: Arc<str>,
@@ -41,7 +41,13 @@ impl Remains {
 }
 
 impl Invocation {
-    pub(crate) fn new(run: Run, desk: Arc<Mutex<Desk>>, known: AgentState, call_id: Arc<str>, key: String) -> Self {
+    pub(crate) fn new(
+        run: Run,
+        desk: Arc<Mutex<LoopState>>,
+        known: AgentState,
+        call_id: Arc<str>,
+        key: String,
+    ) -> Self {
         Self { run, desk, known, call_id, key: key.into(), approved: None, remains: Remains::default() }
     }
 
