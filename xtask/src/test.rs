@@ -25,11 +25,7 @@ pub(crate) fn run() -> anyhow::Result<Report> {
     let mut stages = missing_components();
     stages.extend(missing_servers());
     let bubblewrap = bubblewrap::get(&tools_dir());
-    stages.extend([
-        Stage::new("format", "cargo fmt --all --check"),
-        tests(bubblewrap.is_ok()),
-        attack(),
-    ]);
+    stages.extend([Stage::new("format", "cargo fmt --all --check"), tests(bubblewrap.is_ok()), attack()]);
     let llama = llama();
     if llama.is_some() {
         stages.push(tests_with_llama());

@@ -8,6 +8,7 @@ mod points;
 mod proto;
 mod readme;
 mod repo;
+mod tour;
 
 use repo::Complaints;
 

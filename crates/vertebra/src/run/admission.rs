@@ -7,11 +7,12 @@ use vertebra_hooks::{Kind, Name, Outcome, Point, Retries};
 
 use crate::{
     Approval, Args, BeforeToolUse, Checked, Decision, Notification, PermissionRequest, PermissionVerdict, Run,
-    ToolCall, ToolResult, ToolVerdict,
+    ToolCall, ToolResult, ToolStatus, ToolVerdict,
     approval::ErasedApprover,
     points::events::{Notified, PermissionAsked, ToolAsked},
     run::control::APPROVER,
     run::handle::{Interrupted, Leave, LoopState},
+    run::stage::{Ended, Next},
     timeline::feed::News,
     timeline::{Question, What},
     tool::check::{Problem, check},
@@ -20,20 +21,9 @@ use crate::{
 /// How often a person may change the arguments of one call.
 const MAX_EDITS: u32 = 8;
 
-/// What becomes of a call before its tool.
-pub(crate) enum Admission {
-    /// It runs. What its tool wants a person to agree to, a person has agreed to.
-    Run { approved: Option<Arc<str>> },
-    /// Here is its result.
-    Replaced(ToolResult),
-    /// It was refused.
-    Blocked { by: Name, reason: String },
-    /// Its arguments do not fit.
-    Invalid(String),
-    /// It is asked for again, after a wait.
-    Retry(Duration),
-    /// The run is ending.
-    Stopped { reason: String },
+/// A call that may run. What its tool wants a person to agree to, a person has agreed to.
+pub(crate) struct Admitted {
+    pub(crate) approved: Option<Arc<str>>,
 }
 
 /// Runs the hooks and guards of a call, then the check of its tool; asks, if one of them asked. `earlier` are the calls of
@@ -44,24 +34,26 @@ pub(crate) async fn admit(
     asked: &mut ToolAsked,
     retries: Retries,
     earlier: &Arc<[ToolCall]>,
-) -> Result<Admission, Interrupted> {
+) -> Result<Next<Admitted>, Interrupted> {
     let mut approved: Option<String> = None;
     for _ in 0..MAX_EDITS {
         let before = asked.clone();
         let outcome = run.fire(BeforeToolUse, asked, &mut desk.state, retries, Leave::OnceBegun).await?;
         desk.take_stops(&outcome);
         if let Some(reason) = beyond_judgement(&before, asked) {
-            return Ok(Admission::Blocked { by: "runtime".into(), reason: format!("blocked: {reason}") });
+            return Ok(Next::End(Ended::blocked("runtime".into(), format!("blocked: {reason}"))));
         }
         let reason = match outcome.verdict() {
             ToolVerdict::Deny { reason } => return Ok(blocked(&outcome, &reason)),
-            ToolVerdict::Stop { reason } => return Ok(Admission::Stopped { reason }),
-            ToolVerdict::Retry { after_ms } => return Ok(Admission::Retry(Duration::from_millis(after_ms))),
-            ToolVerdict::Replace { with } => return Ok(Admission::Replaced(*with)),
+            ToolVerdict::Stop { reason } => {
+                return Ok(Next::End(Ended::without_tool(ToolStatus::NotRun, format!("not run: {reason}"))));
+            }
+            ToolVerdict::Retry { after_ms } => return Ok(Next::Retry(Duration::from_millis(after_ms))),
+            ToolVerdict::Replace { with } => return Ok(replaced(*with)),
             ToolVerdict::Ask { reason } => {
                 // Nobody is asked about a call that is not to be made yet.
                 if let Some(ToolVerdict::Retry { after_ms }) = first_of(&outcome, Kind::Retry) {
-                    return Ok(Admission::Retry(Duration::from_millis(after_ms)));
+                    return Ok(Next::Retry(Duration::from_millis(after_ms)));
                 }
                 Some(reason)
             }
@@ -69,15 +61,15 @@ pub(crate) async fn admit(
         };
         // Nobody is asked about a call that cannot be made.
         if let Err(problem) = run.core().tools.check(&asked.call) {
-            return Ok(Admission::Invalid(problem));
+            return Ok(invalid(problem));
         }
         let checked = match check(run, desk, asked, earlier.clone()).await? {
             Ok(checked) => checked,
-            Err(Problem { text, by: None }) => return Ok(Admission::Invalid(text)),
-            Err(Problem { text, by: Some(by) }) => return Ok(Admission::Blocked { by, reason: text }),
+            Err(Problem { text, by: None }) => return Ok(invalid(text)),
+            Err(Problem { text, by: Some(by) }) => return Ok(Next::End(Ended::blocked(by, text))),
         };
         let reason = match (&checked.ask, reason) {
-            (None, None) => return Ok(Admission::Run { approved: None }),
+            (None, None) => return Ok(Next::Proceed(Admitted { approved: None })),
             (None, Some(reason)) => reason,
             (Some(ask), None) => ask.clone(),
             (Some(ask), Some(reason)) => format!("{ask}; {reason}"),
@@ -85,7 +77,7 @@ pub(crate) async fn admit(
         if approved.as_deref() != Some(&*asked.args.digest()) {
             match put_question(run, desk, asked, &outcome, reason, &checked).await? {
                 Answer::Yes => {}
-                Answer::No { by, reason } => return Ok(Admission::Blocked { by, reason }),
+                Answer::No { by, reason } => return Ok(Next::End(Ended::blocked(by, reason))),
                 Answer::Instead(args) => {
                     // What a person wrote is guarded like what the model wrote, and counts as approved if it passes
                     // unchanged.
@@ -97,11 +89,11 @@ pub(crate) async fn admit(
             }
         }
         return Ok(match first_of(&outcome, Kind::Replace) {
-            Some(ToolVerdict::Replace { with }) => Admission::Replaced(*with),
-            _ => Admission::Run { approved: checked.ask.map(Arc::from) },
+            Some(ToolVerdict::Replace { with }) => replaced(*with),
+            _ => Next::Proceed(Admitted { approved: checked.ask.map(Arc::from) }),
         });
     }
-    Ok(Admission::Blocked { by: "approver".into(), reason: "the arguments were changed too often".to_owned() })
+    Ok(Next::End(Ended::blocked("approver".into(), "the arguments were changed too often")))
 }
 
 fn first_of(outcome: &Outcome<BeforeToolUse>, kind: Kind) -> Option<ToolVerdict> {
@@ -117,14 +109,22 @@ fn beyond_judgement(before: &ToolAsked, after: &ToolAsked) -> Option<&'static st
 }
 
 /// A refusal, in words that tell an opinion from a crash.
-fn blocked(outcome: &Outcome<BeforeToolUse>, reason: &str) -> Admission {
+fn blocked(outcome: &Outcome<BeforeToolUse>, reason: &str) -> Next<Admitted> {
     let by = outcome.record.decided_by.clone().unwrap_or_default();
     let reason = if outcome.record.decided_by_failure() {
         format!("blocked: hook {reason}")
     } else {
         format!("blocked by {by}: {reason}")
     };
-    Admission::Blocked { by, reason }
+    Next::End(Ended::blocked(by, reason))
+}
+
+fn replaced(result: ToolResult) -> Next<Admitted> {
+    Next::End(Ended { result, blocked_by: None, reached: false })
+}
+
+fn invalid(problem: String) -> Next<Admitted> {
+    Next::End(Ended::without_tool(ToolStatus::Failed, problem))
 }
 
 enum Answer {

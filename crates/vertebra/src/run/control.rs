@@ -1,7 +1,6 @@
 //! Coming to rest: a run that somebody outside suspends ends what has begun, begins nothing more, and waits in its journal.
 
 use std::{
-    collections::BTreeMap,
     future::{Future, poll_fn},
     pin::pin,
     sync::{
@@ -18,7 +17,7 @@ use vertebra_hooks::BoxFuture;
 
 use crate::{
     Agent, AgentState, Interrupted, Purpose, Run, RunError, Stop, agent::Core, clock::millis, run::handle::lock,
-    run::open_calls::OpenCall, timeline::feed::News,
+    run::stage::Calls, timeline::feed::News,
 };
 
 /// Who suspends a run whose question is put off.
@@ -80,8 +79,8 @@ pub(crate) struct Control {
     children: Arc<Mutex<Vec<Agent>>>,
     /// The runs of children that are under way.
     pub(crate) delegations: TaskTracker,
-    /// Calls whose hooks before the tool have begun and whose hooks after it have not.
-    pub(crate) open_calls: Mutex<BTreeMap<u64, OpenCall>>,
+    /// The tool calls that are under way.
+    pub(crate) calls: Mutex<Calls>,
     nested: AtomicU32,
 }
 
@@ -106,7 +105,7 @@ impl Control {
             late_stops: Mutex::default(),
             children: above.map(|run| run.control().children.clone()).unwrap_or_default(),
             delegations: TaskTracker::new(),
-            open_calls: Mutex::default(),
+            calls: Mutex::default(),
             nested: AtomicU32::default(),
         }
     }

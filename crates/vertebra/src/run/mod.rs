@@ -3,11 +3,12 @@
 pub(crate) mod r#loop;
 
 pub(crate) mod prompt;
+pub(crate) mod step;
 
 pub(crate) mod inference;
 
 pub(crate) mod admission;
-pub(crate) mod open_calls;
+pub(crate) mod stage;
 pub(crate) mod tool_use;
 pub(crate) mod turns;
 

@@ -12,16 +12,16 @@ use std::{
 use futures_util::{FutureExt, future::join_all};
 use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
-use vertebra_hooks::{Name, Point, Retries};
+use vertebra_hooks::{Point, Retries};
 
 use crate::{
     AfterToolUse, AgentState, Args, BeforeToolUse, Call, FailureVerdict, Invocation, RepeatVerdict, Run, ToolCall,
     ToolResult, ToolStatus, ToolUse, ToolUseFailed,
     clock::millis,
     points::events::{ToolAsked, ToolFailed, ToolUsed},
-    run::admission::{Admission, admit},
+    run::admission::{Admitted, admit},
     run::handle::{Interrupted, Leave, LoopState},
-    run::open_calls::{AtWork, OpenCall},
+    run::stage::{Advance, Ended, Next, Open, Work},
     run::turns::{Company, Turns},
     session::again::{Use, intended, stands},
     timeline::What,
@@ -98,25 +98,25 @@ async fn use_tool(run: &Run, floor: &Floor, index: usize, call: &ToolCall) -> To
             tool,
         },
     };
-    let progress = Progress { number: event.at.number, attempts: AtomicU32::new(0), reached: AtomicBool::new(false) };
-    let original = event.clone();
+    let (number, attempts, original) = (event.at.number, AtomicU32::new(0), event.clone());
+    run.control().request(number);
     let core = |mut event: ToolAsked| {
         // An around may change the arguments; which call it is, is not its to say.
         event.call.become_again(&original.call);
         event.at = original.at.clone();
-        hooked(run, floor, index, &progress, event)
+        hooked(run, floor, index, &attempts, event)
     };
     let mut result = match run.hooks().wrap(ToolUse, event, &before, run, core).await {
         Ok(result) => result,
         Err(error) => ToolResult::ended(ToolStatus::Failed, error.to_string()),
     };
-    if progress.attempts.load(Ordering::Relaxed) == 0 {
+    if run.control().is_unseen(number) {
         never_passed(run, floor, call, &result).await;
     }
     if !run.control().is_suspended() {
-        run.control().let_go(progress.number).await;
+        run.control().let_go(number).await;
     }
-    if let Some(open) = run.control().close_call(progress.number)
+    if let Some(open) = run.control().forget(number)
         && !run.control().is_suspended()
     {
         floor.turns.cut_short(index).await;
@@ -137,23 +137,15 @@ async fn never_passed(run: &Run, floor: &Floor, call: &ToolCall, result: &ToolRe
     }
 }
 
-/// How far a call has come.
-struct Progress {
-    number: u64,
-    attempts: AtomicU32,
-    /// Whether the latest attempt came as far as the tool itself.
-    reached: AtomicBool,
-}
-
 /// Lets calls end for their hooks that were dropped together with their step.
 pub(crate) async fn close_open(run: &Run, desk: &mut LoopState, why: &str) {
     // They go on when the run does.
     if run.control().is_suspended() {
         return;
     }
-    for open in run.control().close_calls().into_values() {
-        if let Some(at_work) = &open.at_work {
-            at_work.let_go().await;
+    for open in run.control().forget_all() {
+        if let Some(work) = &open.work {
+            work.let_go().await;
         }
         let cut = ToolResult::ended(ToolStatus::Cancelled, why);
         close(run, desk, open, cut.clone(), cut).await;
@@ -162,9 +154,9 @@ pub(crate) async fn close_open(run: &Run, desk: &mut LoopState, why: &str) {
 
 /// The second of a pair, for a call that was cut short between its hooks; `ended` is what came of its tool, if that was at
 /// work.
-async fn close(run: &Run, desk: &mut LoopState, open: OpenCall, ended: ToolResult, result: ToolResult) -> ToolResult {
-    let OpenCall { asked, at_work } = open;
-    if let Some(AtWork { key, .. }) = at_work {
+async fn close(run: &Run, desk: &mut LoopState, open: Open, ended: ToolResult, result: ToolResult) -> ToolResult {
+    let Open { asked, work } = open;
+    if let Some(Work { key, .. }) = work {
         let call_id = asked.call.call_id.clone();
         // Whatever goes wrong here has gone wrong before, and ends the run already.
         let _ = run.write(What::ToolEnded { call_id, key, result: ended }).await;
@@ -180,8 +172,8 @@ async fn close(run: &Run, desk: &mut LoopState, open: OpenCall, ended: ToolResul
 }
 
 /// One call between its hooks, as often as they say.
-async fn hooked(run: &Run, floor: &Floor, index: usize, progress: &Progress, original: ToolAsked) -> ToolResult {
-    match try_hooked(run, floor, index, progress, original).await {
+async fn hooked(run: &Run, floor: &Floor, index: usize, attempts: &AtomicU32, original: ToolAsked) -> ToolResult {
+    match try_hooked(run, floor, index, attempts, original).await {
         Ok(result) => result,
         Err(interrupt) => {
             let result = ToolResult::ended(ToolStatus::Cancelled, interrupt.to_string());
@@ -195,11 +187,13 @@ async fn try_hooked(
     run: &Run,
     floor: &Floor,
     index: usize,
-    progress: &Progress,
+    attempts: &AtomicU32,
     original: ToolAsked,
 ) -> Result<ToolResult, Interrupted> {
+    // An around may change what the event says, but not which call it is.
+    let number = original.at.number;
     loop {
-        let attempt = progress.attempts.fetch_add(1, Ordering::Relaxed) + 1;
+        let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
         let mut asked = original.clone();
         if attempt > 1 {
             asked.at = run.at(BeforeToolUse::NAME);
@@ -214,7 +208,7 @@ async fn try_hooked(
             if !run.control().still_asks() {
                 run.control().may_begin()?;
             }
-            run.control().open_call(progress.number, &asked);
+            run.control().advance(number, Advance::Decide(asked.clone()))?;
             let stops = desk.pending.stops().len();
             let earlier = floor.earlier(index);
             let admission = admit(run, &mut desk, &mut asked, run.retries(attempt), &earlier).await;
@@ -225,13 +219,13 @@ async fn try_hooked(
             floor.close_if(admission.is_err() || desk.pending.stops().len() > stops);
             (admission, desk.state.clone())
         };
-        run.control().open_call(progress.number, &asked);
-        if let Ok(Admission::Retry(wait)) = admission {
+        run.control().advance(number, Advance::Decide(asked.clone()))?;
+        if let Ok(Next::Retry(wait)) = admission {
             // Later calls wait for this one's turn to end.
             run.pause(wait).await?;
             continue;
         }
-        let runs = matches!(admission, Ok(Admission::Run { .. }));
+        let runs = matches!(admission, Ok(Next::Proceed(_)));
         let now = match &*floor.calls {
             [_] => Company::Alone,
             _ if runs => company(run, &asked.call.tool, &asked.call.args),
@@ -242,30 +236,25 @@ async fn try_hooked(
         if admission.is_ok() && run.control().is_suspended() {
             return Err(run.control().interrupted());
         }
-        progress.reached.store(runs, Ordering::Relaxed);
-        let (result, blocked_by) = match admission? {
-            Admission::Retry(_) => continue,
-            Admission::Run { approved } => {
-                (use_once(run, floor, progress.number, &asked, known, approved).await?, None)
+        let ended = match admission? {
+            Next::Retry(_) => continue,
+            Next::Proceed(Admitted { approved }) => {
+                let result = use_once(run, floor, number, &asked, known, approved).await?;
+                Ended { result, blocked_by: None, reached: true }
             }
-            Admission::Replaced(result) => (result, None),
-            Admission::Invalid(problem) => (ToolResult::ended(ToolStatus::Failed, problem), None),
-            Admission::Stopped { reason } => {
-                (ToolResult::ended(ToolStatus::NotRun, format!("not run: {reason}")), None)
-            }
-            Admission::Blocked { by, reason } => (ToolResult::ended(ToolStatus::Blocked, reason), Some(by)),
+            Next::End(ended) => ended,
         };
+        run.control().advance(number, Advance::End)?;
         floor.turns.after_tool(index).await;
         let mut desk = floor.desk.lock().await;
         let stops = desk.pending.stops().len();
-        let concluded = conclude(run, &mut desk, attempt, progress, &asked, result, blocked_by).await?;
+        let (next, result) = conclude(run, &mut desk, number, attempt, &asked, ended).await?;
         floor.close_if(desk.pending.stops().len() > stops);
         drop(desk);
-        match concluded {
-            Conclusion::Result(result) => return Ok(result),
-            // A run that is ending starts nothing again: what the call came to stands.
-            Conclusion::Retry { result, .. } if floor.closing.load(Ordering::Acquire) => return Ok(result),
-            Conclusion::Retry { after, .. } => run.pause(after).await?,
+        match next {
+            // A run that is ending starts nothing again: the result stands.
+            Some(after) if !floor.closing.load(Ordering::Acquire) => run.pause(after).await?,
+            Some(_) | None => return Ok(result),
         }
     }
 }
@@ -287,21 +276,17 @@ impl Floor {
     }
 }
 
-enum Conclusion {
-    Result(ToolResult),
-    Retry { after: Duration, result: ToolResult },
-}
-
-/// The hooks after a call. Every call that passed the hooks before it comes here, whatever became of it.
+/// The hooks after a call. Every call that passed the hooks before it comes here, whatever became of it. Returns the wait
+/// before another attempt, if a hook wants one, and the result.
 async fn conclude(
     run: &Run,
     desk: &mut LoopState,
+    number: u64,
     attempt: u32,
-    progress: &Progress,
     asked: &ToolAsked,
-    mut result: ToolResult,
-    blocked_by: Option<Name>,
-) -> Result<Conclusion, Interrupted> {
+    ended: Ended,
+) -> Result<(Option<Duration>, ToolResult), Interrupted> {
+    let Ended { mut result, blocked_by, reached } = ended;
     let (call, retries) = (asked.call.clone(), run.retries(attempt));
     // The second of a pair is told even to a run that is being cancelled.
     let leave = Leave::Never;
@@ -310,7 +295,7 @@ async fn conclude(
             at: run.at(ToolUseFailed::NAME),
             call: call.clone(),
             error: result.output.clone(),
-            reached: progress.reached.load(Ordering::Relaxed),
+            reached,
             attempts: attempt,
             duration_ms: result.duration_ms,
         };
@@ -319,22 +304,22 @@ async fn conclude(
         match outcome.verdict() {
             FailureVerdict::Recover { with } => result = with.took(result.duration_ms),
             FailureVerdict::Retry { after_ms } => {
-                return Ok(Conclusion::Retry { after: Duration::from_millis(after_ms), result });
+                return Ok((Some(Duration::from_millis(after_ms)), result));
             }
             FailureVerdict::Proceed | FailureVerdict::Skip | FailureVerdict::Stop { .. } => {
                 result.output = failed.error;
             }
         }
     }
-    run.control().close_call(progress.number);
+    run.control().advance(number, Advance::Close)?;
     let mut used = ToolUsed { at: run.at(AfterToolUse::NAME), call, result, blocked_by };
     let outcome = run.fire(AfterToolUse, &mut used, &mut desk.state, retries, leave).await?;
     desk.take_stops(&outcome);
     if let RepeatVerdict::Retry { after_ms } = outcome.verdict() {
-        return Ok(Conclusion::Retry { after: Duration::from_millis(after_ms), result: used.result });
+        return Ok((Some(Duration::from_millis(after_ms)), used.result));
     }
     run.tell(|| News::ToolEnded { call: as_run(asked), result: used.result.clone() });
-    Ok(Conclusion::Result(used.result))
+    Ok((None, used.result))
 }
 
 /// The tool itself: recorded before and after, cancellable, behind a panic barrier.
@@ -370,7 +355,7 @@ async fn use_once(
             (key, None)
         }
     };
-    run.control().at_work(number, Some(AtWork { key: key.clone(), children }));
+    run.control().advance(number, Advance::Start(Work { key: key.clone(), children }))?;
     run.tell(|| News::ToolBegan { call: as_run(asked) });
     let (began, worked) = (run.clock().elapsed(), run.budget().active(&**run.clock()));
     let invocation = invoked(key.clone()).approved_for(approved);
@@ -396,7 +381,7 @@ async fn use_once(
     };
     if let Some(then) = then {
         let result = run.as_it_was(then).await?;
-        run.control().at_work(number, None);
+        run.control().advance(number, Advance::End)?;
         return Ok(result);
     }
     if run.control().is_suspended() && spec.delegates {
@@ -409,7 +394,7 @@ async fn use_once(
         run.clock().elapsed().saturating_sub(began)
     };
     let result = result.took(millis(took));
-    run.control().at_work(number, None);
+    run.control().advance(number, Advance::End)?;
     run.write(What::ToolEnded { call_id: call_id.clone(), key, result: result.clone() }).await?;
     Ok(result)
 }

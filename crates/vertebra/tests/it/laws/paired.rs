@@ -41,6 +41,12 @@ proptest! {
     }
 
     #[test]
+    fn every_call_passes_its_stages_in_order(plan in plan(leaving())) {
+        let story = play(&plan).story();
+        prop_assert!(!story.contains("a tool call cannot go from"), "{story}");
+    }
+
+    #[test]
     fn every_call_in_a_conversation_has_its_result(plan in plan(leaving())) {
         for event in play(&plan).events() {
             if let Event::SessionEnd { messages, .. } = event {
