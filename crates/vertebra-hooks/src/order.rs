@@ -90,12 +90,16 @@ pub(crate) fn check_names(new: &HookInfo, at_point: &[&Arc<HookInfo>]) -> Result
 
 /// The name most like `name`, if any is close: what somebody who misspelt a name most likely meant.
 pub fn nearest<'n, N: AsRef<str> + ?Sized>(name: &str, names: impl IntoIterator<Item = &'n N>) -> Option<&'n N> {
-    names
-        .into_iter()
-        .map(|other| (distance(name, other.as_ref()), other))
-        .filter(|(distance, other)| *distance <= (other.as_ref().len().max(name.len()) / 3).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, other)| other)
+    let length = name.chars().count();
+    let near = |other: &'n N| {
+        let text = other.as_ref();
+        let limit = (text.len().max(name.len()) / 3).max(1);
+        // A difference in length is a distance, and the cheapest to see: most names end here.
+        let may_be_near = text.chars().count().abs_diff(length) <= limit;
+        let distance = may_be_near.then(|| distance(name, text)).filter(|distance| *distance <= limit)?;
+        Some((distance, other))
+    };
+    names.into_iter().filter_map(near).min_by_key(|(distance, _)| *distance).map(|(_, other)| other)
 }
 
 /// How many letters have to change, or change places with the next, to make one word the other.
