@@ -55,11 +55,13 @@ fn is_allowed(from: &str, to: &str) -> bool {
     let for_nobody = to == "vertebra-cli" || OUTSIDE.contains(&to);
     !for_nobody
         && match from {
-            "vertebra-hooks" => false,
+            "vertebra-hooks" | "vertebra-wake" => false,
             "vertebra" => to == "vertebra-hooks",
             "vertebra-cli" => to == "vertebra" || MIDDLE.contains(&to),
             // One policy is hooks and rules: see decision 0009.
             "vertebra-bridge" => to == "vertebra" || to == "vertebra-kit",
+            // The only unsafe code: see decision 0022.
+            "vertebra-kit" => to == "vertebra" || to == "vertebra-wake",
             // What a client registers is a hook from outside, and what it reads is the journal: see decision 0013.
             "vertebra-server" => ["vertebra", "vertebra-bridge", "vertebra-journal"].contains(&to),
             _ if MIDDLE.contains(&from) => to == "vertebra",

@@ -92,6 +92,8 @@ pub(super) struct Minder {
 impl Minder {
     /// The handles are those of the writable folders in the rules.
     pub(super) fn new(listener: OwnedFd, rules: &Rules, folders: Vec<OwnedFd>) -> Self {
+        // Older kernels do without, and are slower.
+        _ = vertebra_wake::wake_on_same_processor(listener.as_fd());
         Self {
             listener,
             guard: Guard::new(rules, folders),
