@@ -34,6 +34,7 @@ fn an_arrow_off_the_map_is_noticed() {
         ("vertebra-kit", "vertebra-bridge"),    // …the kit does not know who makes policies of it
         ("vertebra-journal", "vertebra-hooks"), // …and reaches the mechanism through the agent
         ("vertebra-server", "vertebra-kit"),    // …and the server gets its agents from whoever composes them
+        ("vertebra-bridge", "vertebra-wake"),   // only the kit knows the unsafe call
         ("vertebra-hooks", "vertebra"),         // upwards
         ("vertebra-server", "vertebra-cli"),    // nobody uses the command
         ("vertebra", "vertebra-bench"),         // nobody uses the outside

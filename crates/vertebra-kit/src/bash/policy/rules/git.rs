@@ -252,7 +252,9 @@ fn checks_out(judge: &mut Judge<'_>, name: &str, parsed: &options::Parsed, words
         let top = Path::new(&here).ancestors().find(|above| above.join(".git").exists());
         judge.write_any_below(top.and_then(Path::to_str).unwrap_or(&here));
     }
-    paths.into_iter().for_each(|path| judge.write_any_below(path));
+    for path in paths {
+        judge.write_any_below(path);
+    }
 }
 
 /// The words behind a subcommand of a subcommand are a command.
