@@ -384,7 +384,10 @@ configured_targets_without_sandbox() {
     git config core.hooksPath ci/hooks; git config core.fsmonitor tools/watch; git config include.path ../more.inc
     git config filter.x.clean 'tools/clean %f'; git config diff.x.textconv ./tools/conv; git config alias.go '!sh tools/alias.sh'
     for command in 'echo x > ci/hooks/pre-commit' 'echo x >> tools/watch' 'cp a more.inc' 'cp x/more.inc .' 'mv x/clean tools' \
-        'sed -i s/a/b/ tools/conv' 'cd tools && tee alias.sh' 'ln -sf ../x ci/hooks/pre-push' 'mv ci ci2'; do
+        'sed -i s/a/b/ tools/conv' 'cd tools && tee alias.sh' 'ln -sf ../x ci/hooks/pre-push' 'mv ci ci2' \
+        'tar xf a.tar' 'cd x && tar xzf a.tgz -C ..' 'unzip -o a.zip' '7z x a.7z' 'cpio -i -F a' 'rsync -a x/ .' 'cp -r x/. .' \
+        'patch -p1 -i a.diff' 'git pull' 'git checkout other' 'git checkout other -- ci' 'git switch other' 'git merge other' \
+        'git rebase other' 'git restore -s other .' 'git stash pop' 'git cherry-pick other' 'git apply a.diff' 'git am a.mbox'; do
         [ "$(judged "$command")" = allow ] && passed=$command
     done
     broken_if test -n "${passed:-}"

@@ -34,6 +34,7 @@ fn an_arrow_off_the_map_is_noticed() {
         ("vertebra-kit", "vertebra-bridge"),    // …the kit does not know who makes policies of it
         ("vertebra-journal", "vertebra-hooks"), // …and reaches the mechanism through the agent
         ("vertebra-server", "vertebra-kit"),    // …and the server gets its agents from whoever composes them
+        ("vertebra-bridge", "vertebra-wake"),   // only the kit knows the unsafe call
         ("vertebra-hooks", "vertebra"),         // upwards
         ("vertebra-server", "vertebra-cli"),    // nobody uses the command
         ("vertebra", "vertebra-bench"),         // nobody uses the outside
@@ -55,11 +56,13 @@ fn is_allowed(from: &str, to: &str) -> bool {
     let for_nobody = to == "vertebra-cli" || OUTSIDE.contains(&to);
     !for_nobody
         && match from {
-            "vertebra-hooks" => false,
+            "vertebra-hooks" | "vertebra-wake" => false,
             "vertebra" => to == "vertebra-hooks",
             "vertebra-cli" => to == "vertebra" || MIDDLE.contains(&to),
             // One policy is hooks and rules: see decision 0009.
             "vertebra-bridge" => to == "vertebra" || to == "vertebra-kit",
+            // The only unsafe code: see decision 0022.
+            "vertebra-kit" => to == "vertebra" || to == "vertebra-wake",
             // What a client registers is a hook from outside, and what it reads is the journal: see decision 0013.
             "vertebra-server" => ["vertebra", "vertebra-bridge", "vertebra-journal"].contains(&to),
             _ if MIDDLE.contains(&from) => to == "vertebra",

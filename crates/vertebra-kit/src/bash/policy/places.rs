@@ -247,6 +247,15 @@ impl Judge<'_> {
 
     /// Judges a change to a path of the working folder that the configuration of git may name.
     pub(super) fn write_for_git(&mut self, text: &str) {
+        self.change_for_git(text, false);
+    }
+
+    /// Judges files that appear below a path under names that nobody sees before.
+    pub(super) fn write_any_below(&mut self, text: &str) {
+        self.change_for_git(text, true);
+    }
+
+    fn change_for_git(&mut self, text: &str, any_below: bool) {
         let Some(path) = self.resolved(text) else { return };
         let folder = self.ground.folder.as_str();
         let found = |folder: &str| {
@@ -260,10 +269,14 @@ impl Judge<'_> {
             found(folder).chain(real.iter().flat_map(|real| found(real))).collect()
         });
         // Whoever replaces a folder replaces what is in it.
-        let holds = |target: &String| is_below(target, &path) && !is_below(folder, &path);
-        if executed.iter().any(|target| is_below(&path, target) || holds(target)) {
-            let text = shown(text);
-            self.ask(Class::WriteOutside, format!("changes {text}, which git runs or takes settings from"));
+        let holds = |target: &String| is_below(target, &path) && (any_below || !is_below(folder, &path));
+        if let Some(target) = executed.iter().find(|target| is_below(&path, target) || holds(target)) {
+            let reason = if any_below {
+                format!("may change {}, which git runs or takes settings from", shown(target))
+            } else {
+                format!("changes {}, which git runs or takes settings from", shown(text))
+            };
+            self.ask(Class::WriteOutside, reason);
         }
     }
 
@@ -350,6 +363,31 @@ mod tests {
                 ("cd tools && tee alias.sh", Decision::Ask),
                 ("ln -sf ../src/a ci/hooks/pre-push", Decision::Ask),
                 ("mv ci ci2", Decision::Ask),
+                // The names are in an archive, a commit or a patch.
+                ("tar xf a.tar", Decision::Ask),
+                ("cd src && tar -xzf a.tgz -C ..", Decision::Ask),
+                ("unzip -o a.zip", Decision::Ask),
+                ("cpio -i -F a", Decision::Ask),
+                ("rsync -a x/ .", Decision::Ask),
+                ("cp -r x/. .", Decision::Ask),
+                ("patch -p1 -i a.diff", Decision::Ask),
+                ("git pull", Decision::Ask),
+                ("cd src && git merge other", Decision::Ask),
+                ("git checkout other", Decision::Ask),
+                ("git switch other", Decision::Ask),
+                ("git checkout other -- ci", Decision::Ask),
+                ("git restore -s other .", Decision::Ask),
+                ("git stash pop", Decision::Ask),
+                ("git apply a.diff", Decision::Ask),
+                ("tar xf a.tar -C src", Decision::Allow),
+                ("unzip -o a.zip -d src", Decision::Allow),
+                ("tar cf /tmp/a.tar .", Decision::Allow),
+                ("git checkout -b new", Decision::Allow),
+                ("git switch -c new", Decision::Allow),
+                ("git checkout -- src", Decision::Allow),
+                ("git restore src/a", Decision::Allow),
+                ("git stash", Decision::Allow),
+                ("git fetch && git commit -am x", Decision::Allow),
                 ("echo x > tools/other", Decision::Allow),
                 ("cp x/a .", Decision::Allow),
                 ("sh tools/alias.sh && cat ci/hooks/pre-commit > src/b", Decision::Allow),

@@ -52,6 +52,33 @@ async fn a_server_in_the_background_answers_the_next_call_until_it_is_stopped() 
 }
 
 #[tokio::test]
+async fn a_server_in_the_background_is_reached_by_its_unix_socket_in_its_own_session_alone() {
+    let area = Area::new();
+    let server = "python3 -u -c 'import socket; s = socket.socket(socket.AF_UNIX); s.bind(\"server\"); s.listen(); print(\"listening\")
+while True: c, _ = s.accept(); c.send(b\"hello\"); c.close()'";
+    let client =
+        python("import socket; c = socket.socket(socket.AF_UNIX); c.connect('server'); print(c.recv(5).decode())");
+    let connect = ("bash", json!({ "command": client }));
+    let moved = ("bash", json!({ "command": format!("mv server other; ln -s other server; {client}") }));
+    let stop = ("background", json!({ "id": "b1", "stop": true }));
+    let script = [in_background(server), connect.clone(), moved].map(|(tool, args)| (tool, args.to_string()));
+    let script = script.iter().fold(Script::new(), |script, (tool, args)| script.call(tool, args));
+    let (mut builder, results) = area
+        .agent(script.say("there").call(stop.0, &stop.1.to_string()).call("bash", &connect.1.to_string()).say("done"));
+    let agent = built(&mut builder);
+    let mut session = agent.session().await;
+    session.prompt("go").await.expect("a run");
+    let other = area.bash(&client).await;
+    assert!(other.output.contains("Permission denied"), "{}", other.output);
+    session.prompt("stop it").await.expect("a run");
+    let results = results.lock().expect("no panic");
+    let said: Vec<&str> = results.iter().map(|result| &*result.output).collect();
+    assert_eq!(said[1..3], ["hello", "hello"], "{said:?}");
+    // Nobody listens any more, so it could be anybody's.
+    assert!(said[4].contains("Permission denied"), "{said:?}");
+}
+
+#[tokio::test]
 async fn a_command_in_the_background_ends_with_the_session() {
     let area = Area::new();
     let script =

@@ -165,9 +165,19 @@ pub(super) fn zip(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     by_table(judge, call)
 }
 
+/// `patch` without a file changes those that the patch names.
+pub(super) fn patch(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    let parsed = options::split(call.args(), |name| matches!(name, "-i" | "-d" | "-o" | "-p" | "-r"), false);
+    if parsed.operands.is_empty() {
+        judge.write_any_below(&parsed.value(&["-d", "--directory"]).map_or(".".to_owned(), |to| to.text.clone()));
+    }
+    by_table(judge, call)
+}
+
 /// What is unpacked comes from where the archive came from.
 fn unpacked(judge: &mut Judge<'_>, content: &str, folder: &Field) {
     judge.write(folder, Verb::Create);
+    judge.write_any_below(&folder.text);
     if content.contains(REMOTE) {
         judge.made_elsewhere(&folder.text);
     }

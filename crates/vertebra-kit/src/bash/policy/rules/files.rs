@@ -136,7 +136,11 @@ fn follow_copies(judge: &mut Judge<'_>, sources: &[Field], target: &Field) {
     for source in sources {
         // The target may be a folder.
         let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        judge.write_for_git(&format!("{to}/{name}"));
+        if name == "." {
+            judge.write_any_below(&to);
+        } else {
+            judge.write_for_git(&format!("{to}/{name}"));
+        }
         let Some(from) = judge.resolved(&source.text) else { continue };
         let base = from.rsplit('/').next().unwrap_or_default().to_owned();
         let installed = from.starts_with("/bin/") || from.starts_with("/usr/") || from.starts_with("/sbin/");
@@ -265,6 +269,11 @@ pub(super) fn rsync(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     }
     let deletes = parsed.options.iter().any(|(name, _)| name.starts_with("--del"));
     judge.write(&target, if deletes { Verb::Destroy } else { Verb::Create });
+    for source in &sources {
+        // With a slash at its end, what is in it is copied, without its name.
+        let name = source.text.rsplit('/').next().unwrap_or_default();
+        judge.write_any_below(&format!("{}/{name}", target.text));
+    }
     if parsed.has(&["--remove-source-files"]) {
         for source in &sources {
             judge.write(source, Verb::Destroy);

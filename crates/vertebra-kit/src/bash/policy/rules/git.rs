@@ -1,5 +1,7 @@
 //! git: configuration that runs programs, work that cannot be undone, remotes.
 
+use std::path::Path;
+
 use super::super::{
     Class,
     fields::{Field, texts},
@@ -196,6 +198,7 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
         }
         _ => {}
     }
+    checks_out(judge, &name, &parsed, &words);
     if name == "clone" {
         let settings = parsed.options.iter().filter(|(option, _)| option == "-c" || option == "--config");
         for (name, value) in settings.filter_map(|(_, value)| value.as_ref()?.text.split_once('=')) {
@@ -222,6 +225,36 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
         judge.ask(Class::WriteOutside, "works in a repository outside the working folder");
     }
     judge.by_table(&whole, &program, &inner)
+}
+
+/// What comes from a commit, a stash or a patch has names that nobody sees here.
+fn checks_out(judge: &mut Judge<'_>, name: &str, parsed: &options::Parsed, words: &[&str]) {
+    let has = |names: &[&str]| words.iter().any(|word| names.contains(word));
+    let writes = match name {
+        "pull" | "merge" | "rebase" | "cherry-pick" | "revert" | "am" | "apply" | "read-tree" | "restore" => true,
+        // A new branch at the current commit changes no file.
+        "checkout" | "switch" => {
+            !(has(&["-b", "-B", "-c", "-C", "--create", "--orphan"]) && parsed.operands.is_empty())
+        }
+        "reset" => has(&["--hard", "--merge", "--keep"]),
+        "stash" => has(&["pop", "apply", "branch"]),
+        "submodule" => has(&["update"]),
+        _ => false,
+    };
+    let Some(here) = judge.scope.cwd.path.clone().filter(|_| writes) else { return };
+    let behind = words.iter().position(|word| *word == "--").map(|at| &words[at + 1..]);
+    let paths: Vec<&str> = match behind {
+        Some(paths) => paths.to_vec(),
+        None if name == "restore" => parsed.operands.iter().map(|operand| operand.text.as_str()).collect(),
+        None => Vec::new(),
+    };
+    if paths.is_empty() {
+        let top = Path::new(&here).ancestors().find(|above| above.join(".git").exists());
+        judge.write_any_below(top.and_then(Path::to_str).unwrap_or(&here));
+    }
+    for path in paths {
+        judge.write_any_below(path);
+    }
 }
 
 /// The words behind a subcommand of a subcommand are a command.

@@ -120,6 +120,7 @@ rules! {
     "tar" | "gtar" | "bsdtar" => archives::tar,
     "cpio" | "pax" => archives::copies,
     "zip" => archives::zip,
+    "patch" => archives::patch,
     "rsync" => files::rsync,
     "sed" | "gsed" => files::sed,
     "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => interpreters::awk,

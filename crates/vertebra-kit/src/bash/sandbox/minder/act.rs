@@ -23,7 +23,7 @@ use super::{
     Answer, Minder, PROBE, PROBED,
     checked::Checked,
     guard::{Change, Content, Verdict},
-    place::{Last, Name, Place, find},
+    place::{Last, Name, Place, find, set_mode},
     task::{Call, Identities, Identity, is_ours},
 };
 
@@ -550,12 +550,6 @@ fn mode_changes(found: &Stat, mode: u32) -> Vec<Change> {
 fn changes(name: &Name, asked: OFlags) -> bool {
     let writes = (asked & OFlags::RWMODE) != OFlags::RDONLY || asked.contains(OFlags::TRUNC);
     if name.found.is_some() { writes && !asked.contains(OFlags::EXCL) } else { asked.contains(OFlags::CREATE) }
-}
-
-/// Changes the mode of what a handle leads to.
-fn set_mode(file: &OwnedFd, mode: u32) -> rustix::io::Result<()> {
-    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
-    rustix::fs::chmodat(CWD, link, Mode::from_raw_mode(mode), AtFlags::empty())
 }
 
 /// A file as the process asked for it.

@@ -10,6 +10,7 @@ mod address;
 mod checked;
 mod guard;
 mod links;
+mod listening;
 mod outside;
 mod place;
 mod sending;
@@ -82,6 +83,8 @@ pub(super) struct Minder {
     /// Connections that are being made.
     connecting: Vec<Connecting>,
     unix_sockets: UnixSockets,
+    /// Whether only commands of the same session are in its network.
+    is_private: bool,
     /// The named sockets that the command has made. They are held open, so that no other socket gets their number.
     named: Vec<OwnedFd>,
 }
@@ -89,6 +92,8 @@ pub(super) struct Minder {
 impl Minder {
     /// The handles are those of the writable folders in the rules.
     pub(super) fn new(listener: OwnedFd, rules: &Rules, folders: Vec<OwnedFd>) -> Self {
+        // Older kernels do without, and are slower.
+        _ = vertebra_wake::wake_on_same_processor(listener.as_fd());
         Self {
             listener,
             guard: Guard::new(rules, folders),
@@ -103,6 +108,7 @@ impl Minder {
             },
             connecting: Vec::new(),
             unix_sockets: unix_sockets(rules),
+            is_private: matches!(rules.network, Reach::Private(_)),
             named: Vec::new(),
         }
     }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, openat, openat2, readlinkat, statat},
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, chmodat, openat, openat2, readlinkat, statat},
     io::Errno,
     path::DecInt,
 };
@@ -142,6 +142,12 @@ static OWN_FILES: LazyLock<Option<OwnedFd>> = LazyLock::new(|| {
 pub(super) fn path_of(handle: impl AsFd) -> Option<PathBuf> {
     let path = readlinkat(OWN_FILES.as_ref()?, DecInt::from_fd(handle.as_fd()), Vec::with_capacity(256)).ok()?;
     Some(OsString::from_vec(path.into_bytes()).into())
+}
+
+/// Changes the mode of what a handle leads to.
+pub(super) fn set_mode(handle: impl AsFd, mode: u32) -> Result<(), Errno> {
+    let own = OWN_FILES.as_ref().ok_or(Errno::ACCESS)?;
+    chmodat(own, DecInt::from_fd(handle.as_fd()), Mode::from_raw_mode(mode), AtFlags::empty())
 }
 
 /// `/dev/stdout` and the like lead to files of whoever looks, so here to those of the supervisor. Those of the process are

@@ -1,5 +1,5 @@
 //! Unix sockets with a name: the supervisor makes the name and the connections, and connects only to sockets that the same
-//! command has made. Docker, tmux, agents of keys and others listen in folders that commands may write, and obey.
+//! command has made, or another one of the session that listens there. Docker, tmux, agents of keys and others listen in folders that commands may write, and obey.
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
@@ -15,6 +15,7 @@ use super::{
     Answer, Minder,
     address::{Named, named},
     guard::Change,
+    listening::listens_here,
     place::{Last, Name, Place},
     task::Call,
 };
@@ -89,9 +90,10 @@ impl Minder {
         }
     }
 
+    /// Whether this command has made a socket, or another one of the session that is still running.
     fn has_made(&self, found: &Stat) -> bool {
         let is_it = |made: Stat| (made.st_dev, made.st_ino) == (found.st_dev, found.st_ino);
-        self.named.iter().any(|made| fstat(made).is_ok_and(is_it))
+        self.named.iter().any(|made| fstat(made).is_ok_and(is_it)) || (self.is_private && listens_here(found))
     }
 
     /// Whether a name is that of a socket that somebody else has made. It stays where it is: the command could move it to a
