@@ -197,3 +197,55 @@ altered_copy_uninstalls_in_sandbox() {
     agent './x uninstall --host claude-code' './y uninstall --host claude-code' './z uninstall --host claude-code'
     broken_if test "$(grep -c vertebra "$HOME/.claude/settings.json")" = 0
 }
+
+# vertebra sessions resume with more rights, which answers the open question
+resumes_with_more_rights() {
+    _policy_installed
+    broken_if _never 'vertebra sessions resume last --mode bypass'
+}
+
+# vertebra chat --continue with more rights, in a script
+continues_with_more_rights() {
+    _policy_installed
+    echo "vertebra chat --continue --allow 'Bash(*)'" > s.sh
+    broken_if _never 'sh s.sh'
+}
+
+# vertebra sessions answer, in the output of a command that a shell runs
+answers_in_output() {
+    _policy_installed
+    echo 'vertebra sessions answer last --approve' > a.txt
+    broken_if _never 'eval "$(cat a.txt)"'
+}
+
+# vertebra sessions answer, in a file that the shell runs first
+answers_in_a_file_that_runs_first() {
+    _policy_installed
+    echo 'vertebra sessions answer last --approve' > a.txt
+    broken_if _never 'BASH_ENV=a.txt bash -c :'
+}
+
+# vertebra sessions answer, by a link in a folder that the line puts on the search path
+answers_by_the_search_path() {
+    _policy_installed
+    mkdir p; ln -s "$(command -v vertebra)" p/ls
+    broken_if _never 'PATH=$PWD/p:$PATH ls sessions answer last --approve'
+}
+
+# vertebra sessions answer, in a Python package
+answers_in_a_package() {
+    _policy_installed
+    mkdir p; echo 'import os; os.system("vertebra sessions answer last --approve")' > p/__main__.py
+    broken_if _never 'python3 -m p'
+}
+
+# Below another agent, in words that nobody can read
+answers_below_another_agent() {
+    no_control && return
+    _open_question
+    # The name is all that the program goes by.
+    printf '#!/bin/bash\n"$@"\n: the agent stays above\n' > "$ROOT/claude"; cp "$(command -v bash)" "$ROOT/bash"
+    (exec -a claude "$ROOT/bash" "$ROOT/claude" vertebra sessions answer last --approve) > "$ROOT/out" 2>&1 < /dev/null
+    (exec -a claude "$ROOT/bash" "$ROOT/claude" vertebra sessions resume last --model "script:$ROOT/question.jsonl" --mode bypass) > "$ROOT/out" 2>&1 < /dev/null
+    broken_if _is_answered
+}
