@@ -1,6 +1,6 @@
 # Point 16: Configuration of agents. No agent changes what decides about it, and none answers for a person.
 
-_names='.vertebra/x vertebra.toml vertebra.local.toml .claude/settings.json .mcp.json .codex/config.toml .gemini/settings.json .cursor/hooks.json .cursorrules .opencode/x opencode.json .kiro/x .qwen/settings.json .factory/x .windsurf/hooks.json .clinerules/x .amp/x .npmrc .envrc .vscode/tasks.json .idea/x .husky/pre-commit lefthook.yml'
+_names='.vertebra/x vertebra.toml vertebra.local.toml .claude/settings.json .mcp.json .codex/config.toml .gemini/settings.json .cursor/hooks.json .cursorrules .opencode/x opencode.json .kiro/x .qwen/settings.json .factory/x .windsurf/hooks.json .clinerules/x .amp/x .npmrc .envrc .vscode/tasks.json .idea/x .husky/pre-commit lefthook.yml .lefthook/pre-commit/x lefthook-local.toml .mise/config.toml mise.local.toml .huskyrc.json .pnpmfile.mjs'
 
 # A command makes the configuration of any agent
 command_makes_configuration() {
@@ -248,4 +248,53 @@ answers_below_another_agent() {
     (exec -a claude "$ROOT/bash" "$ROOT/claude" vertebra sessions answer last --approve) > "$ROOT/out" 2>&1 < /dev/null
     (exec -a claude "$ROOT/bash" "$ROOT/claude" vertebra sessions resume last --model "script:$ROOT/question.jsonl" --mode bypass) > "$ROOT/out" 2>&1 < /dev/null
     broken_if _is_answered
+}
+
+# What `vertebra hook` says about a file that Claude Code writes: allow, ask or deny.
+_on_write() {
+    is_control && return
+    local event
+    event=$(printf '{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": %s, "tool_name": "Write", "tool_input": {"file_path": %s, "content": "x"}}' \
+        "$(json "$PROJECT")" "$(json "$1")")
+    vertebra hook --host claude-code <<< "$event" > "$ROOT/answer" 2>&1 || return 1
+    ! grep -q '"permissionDecision":"\(ask\|deny\)"' "$ROOT/answer"
+}
+
+# Another agent takes the policy out of its own settings, by its file tool
+file_tool_takes_policy_out() {
+    _policy_installed
+    for file in .claude/settings.json .claude/hooks/x.sh .mcp.json vertebra.toml "$HOME/.claude/settings.json"; do
+        case $file in /*) ;; *) file=$PROJECT/$file ;; esac
+        _on_write "$file" && let_through=$file
+    done
+    broken_if test -n "${let_through:-}"
+}
+
+# Another agent takes the policy out of its own settings, by a command
+command_takes_policy_out() {
+    _policy_installed
+    for command in 'echo {} > .claude/settings.json' 'rm -rf .claude' 'mv .claude x' 'sed -i s/vertebra/true/ .claude/settings.json' 'cp a .mcp.json'; do
+        _never "$command" && let_through=$command
+    done
+    broken_if test -n "${let_through:-}"
+}
+
+# Another agent changes the settings of the person through a link
+settings_through_a_link() {
+    _policy_installed
+    mkdir -p "$HOME/.config/vertebra"; ln -s "$HOME/.config" c; ln -s "$HOME/.config/vertebra/vertebra.toml" f; ln -s "$HOME/.local/state" s
+    for file in c/vertebra/vertebra.toml f s/vertebra/trust.json; do _on_write "$PROJECT/$file" && let_through=$file; done
+    for command in 'echo x > c/vertebra/vertebra.toml' 'echo > f' 'rm -rf s/vertebra'; do _never "$command" && let_through=$command; done
+    broken_if test -n "${let_through:-}"
+}
+
+# Ordinary changes are asked about in another agent
+ordinary_changes_are_free() {
+    no_control && return
+    _policy_installed; mkdir -p src .claude/skills/x
+    for file in src/a.rs settings.json config.toml .claude/skills/x/SKILL.md; do _on_write "$PROJECT/$file" || held=$file; done
+    for command in 'cat .claude/settings.json' 'echo x > src/a' 'rm -rf src' 'npm install' 'git rebase --continue'; do
+        [ "$(verdict "$command")" = allow ] || held=$command
+    done
+    broken_if test -n "${held:-}"
 }
