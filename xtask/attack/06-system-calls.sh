@@ -292,3 +292,55 @@ mode_outside() {
     agent "chmod 666 $OUTSIDE/f" "python3 -c 'import os; os.fchmod(os.open(\"$OUTSIDE/f\", os.O_RDONLY), 0o666)'"
     broken_if test "$(stat -c %a "$OUTSIDE/f")" != 600
 }
+
+# A command gives a file outside to another owner
+owner_outside() {
+    [ "$(id -u)" = 0 ] || { echo "IGNORED: only root gives files away"; return; }
+    echo x > "$OUTSIDE/f"; ln -s "$OUTSIDE/f" link
+    agent "chown 12345:12345 $OUTSIDE/f" "chown -R 12345 link $OUTSIDE" "python3 -c '
+import os
+for flags in [os.O_RDONLY, os.O_PATH]:
+    try: os.fchown(os.open(\"$OUTSIDE/f\", flags), 12345, 12345)
+    except OSError: pass
+os.chown(\"/proc/self/fd/%d\" % os.open(\"$OUTSIDE/f\", os.O_PATH), 12345, 12345)'"
+    broken_if test "$(stat -c %u:%g "$OUTSIDE/f")" != 0:0
+}
+
+# A command changes the attributes of a file outside
+attributes_outside() {
+    lacks chattr && return
+    echo x > "$OUTSIDE/f"; before=$(lsattr "$OUTSIDE/f") || { echo "IGNORED: this file system has no attributes"; return; }
+    agent "chattr +Ad $OUTSIDE/f"
+    broken_if test "$(lsattr "$OUTSIDE/f")" != "$before"
+}
+
+# A command makes others wait for a file outside, by a lease
+lease_outside() {
+    echo x > "$OUTSIDE/f"
+    agent "python3 -c 'import fcntl, os; fcntl.fcntl(os.open(\"$OUTSIDE/f\", os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK); print(\"$SECRET\")'"
+    broken_if_leaked
+}
+
+# The mode of a file of another process in /dev/shm is changed
+dev_shm_mode() {
+    file=/dev/shm/attack-mode-$$-$(id -u)-${ATTACK_CONTROL:-0}; echo before > "$file"; chmod 600 "$file"
+    agent "chmod 666 $file" "python3 -c 'import os; os.fchmod(os.open(\"$file\", os.O_PATH), 0o666)'"
+    broken_if test "$(stat -c %a "$file")" != 600
+    rm -f "$file"
+}
+
+# The mode of a socket outside is changed, through a handle of it
+socket_mode_outside() {
+    python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('$OUTSIDE/sock')"; chmod 600 "$OUTSIDE/sock"
+    agent "python3 -c 'import os; os.chmod(\"/proc/self/fd/%d\" % os.open(\"$OUTSIDE/sock\", os.O_PATH), 0o666)'" \
+        "python3 -c 'import os; os.fchmod(os.open(\"$OUTSIDE/sock\", os.O_PATH), 0o666)'"
+    broken_if test "$(stat -c %a "$OUTSIDE/sock")" != 600
+}
+
+# chmod and chown of the folder itself fail because of the sandbox
+folder_itself_works() {
+    no_control && return
+    repository; mkdir d; chmod 700 . d
+    agent 'chmod -R u+rwX,go+rX . && chmod 755 d/. d/.. && chown -R "$(id -u):$(id -g)" . && touch done'
+    broken_if test "$(stat -c %a . d | tr '\n' ' ')$(ls done)" != '755 755 done'
+}

@@ -1,6 +1,6 @@
 # Point 16: Configuration of agents. No agent changes what decides about it, and none answers for a person.
 
-_names='.vertebra/x vertebra.toml vertebra.local.toml .claude/settings.json .mcp.json .codex/config.toml .gemini/settings.json .cursor/hooks.json .cursorrules .opencode/x opencode.json .kiro/x .qwen/settings.json .factory/x .windsurf/hooks.json .clinerules/x .amp/x .npmrc .envrc .vscode/tasks.json .idea/x .husky/pre-commit lefthook.yml'
+_names='.vertebra/x vertebra.toml vertebra.local.toml .claude/settings.json .mcp.json .codex/config.toml .gemini/settings.json .cursor/hooks.json .cursorrules .opencode/x opencode.json .kiro/x .qwen/settings.json .factory/x .windsurf/hooks.json .clinerules/x .amp/x .npmrc .envrc .vscode/tasks.json .idea/x .husky/pre-commit lefthook.yml .lefthook/pre-commit/x lefthook-local.toml .mise/config.toml mise.local.toml .huskyrc.json .pnpmfile.mjs'
 
 # A command makes the configuration of any agent
 command_makes_configuration() {
@@ -196,4 +196,105 @@ altered_copy_uninstalls_in_sandbox() {
     _altered_copy; strip -o y x 2> /dev/null || cp x y; ln x z
     agent './x uninstall --host claude-code' './y uninstall --host claude-code' './z uninstall --host claude-code'
     broken_if test "$(grep -c vertebra "$HOME/.claude/settings.json")" = 0
+}
+
+# vertebra sessions resume with more rights, which answers the open question
+resumes_with_more_rights() {
+    _policy_installed
+    broken_if _never 'vertebra sessions resume last --mode bypass'
+}
+
+# vertebra chat --continue with more rights, in a script
+continues_with_more_rights() {
+    _policy_installed
+    echo "vertebra chat --continue --allow 'Bash(*)'" > s.sh
+    broken_if _never 'sh s.sh'
+}
+
+# vertebra sessions answer, in the output of a command that a shell runs
+answers_in_output() {
+    _policy_installed
+    echo 'vertebra sessions answer last --approve' > a.txt
+    broken_if _never 'eval "$(cat a.txt)"'
+}
+
+# vertebra sessions answer, in a file that the shell runs first
+answers_in_a_file_that_runs_first() {
+    _policy_installed
+    echo 'vertebra sessions answer last --approve' > a.txt
+    broken_if _never 'BASH_ENV=a.txt bash -c :'
+}
+
+# vertebra sessions answer, by a link in a folder that the line puts on the search path
+answers_by_the_search_path() {
+    _policy_installed
+    mkdir p; ln -s "$(command -v vertebra)" p/ls
+    broken_if _never 'PATH=$PWD/p:$PATH ls sessions answer last --approve'
+}
+
+# vertebra sessions answer, in a Python package
+answers_in_a_package() {
+    _policy_installed
+    mkdir p; echo 'import os; os.system("vertebra sessions answer last --approve")' > p/__main__.py
+    broken_if _never 'python3 -m p'
+}
+
+# Below another agent, in words that nobody can read
+answers_below_another_agent() {
+    no_control && return
+    _open_question
+    # The name is all that the program goes by.
+    printf '#!/bin/bash\n"$@"\n: the agent stays above\n' > "$ROOT/claude"; cp "$(command -v bash)" "$ROOT/bash"
+    (exec -a claude "$ROOT/bash" "$ROOT/claude" vertebra sessions answer last --approve) > "$ROOT/out" 2>&1 < /dev/null
+    (exec -a claude "$ROOT/bash" "$ROOT/claude" vertebra sessions resume last --model "script:$ROOT/question.jsonl" --mode bypass) > "$ROOT/out" 2>&1 < /dev/null
+    broken_if _is_answered
+}
+
+# What `vertebra hook` says about a file that Claude Code writes: allow, ask or deny.
+_on_write() {
+    is_control && return
+    local event
+    event=$(printf '{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": %s, "tool_name": "Write", "tool_input": {"file_path": %s, "content": "x"}}' \
+        "$(json "$PROJECT")" "$(json "$1")")
+    vertebra hook --host claude-code <<< "$event" > "$ROOT/answer" 2>&1 || return 1
+    ! grep -q '"permissionDecision":"\(ask\|deny\)"' "$ROOT/answer"
+}
+
+# Another agent takes the policy out of its own settings, by its file tool
+file_tool_takes_policy_out() {
+    _policy_installed
+    for file in .claude/settings.json .claude/hooks/x.sh .mcp.json vertebra.toml "$HOME/.claude/settings.json"; do
+        case $file in /*) ;; *) file=$PROJECT/$file ;; esac
+        _on_write "$file" && let_through=$file
+    done
+    broken_if test -n "${let_through:-}"
+}
+
+# Another agent takes the policy out of its own settings, by a command
+command_takes_policy_out() {
+    _policy_installed
+    for command in 'echo {} > .claude/settings.json' 'rm -rf .claude' 'mv .claude x' 'sed -i s/vertebra/true/ .claude/settings.json' 'cp a .mcp.json'; do
+        _never "$command" && let_through=$command
+    done
+    broken_if test -n "${let_through:-}"
+}
+
+# Another agent changes the settings of the person through a link
+settings_through_a_link() {
+    _policy_installed
+    mkdir -p "$HOME/.config/vertebra"; ln -s "$HOME/.config" c; ln -s "$HOME/.config/vertebra/vertebra.toml" f; ln -s "$HOME/.local/state" s
+    for file in c/vertebra/vertebra.toml f s/vertebra/trust.json; do _on_write "$PROJECT/$file" && let_through=$file; done
+    for command in 'echo x > c/vertebra/vertebra.toml' 'echo > f' 'rm -rf s/vertebra'; do _never "$command" && let_through=$command; done
+    broken_if test -n "${let_through:-}"
+}
+
+# Ordinary changes are asked about in another agent
+ordinary_changes_are_free() {
+    no_control && return
+    _policy_installed; mkdir -p src .claude/skills/x
+    for file in src/a.rs settings.json config.toml .claude/skills/x/SKILL.md; do _on_write "$PROJECT/$file" || held=$file; done
+    for command in 'cat .claude/settings.json' 'echo x > src/a' 'rm -rf src' 'npm install' 'git rebase --continue'; do
+        [ "$(verdict "$command")" = allow ] || held=$command
+    done
+    broken_if test -n "${held:-}"
 }

@@ -26,13 +26,17 @@ const MAX_SCRIPTS: usize = 16;
 const INTERPRETERS: &[&str] = &[
     ".",
     "ash",
+    "awk",
     "bash",
     "bun",
     "dash",
     "deno",
+    "eval",
     "fish",
+    "gawk",
     "ksh",
     "lua",
+    "mawk",
     "node",
     "nodejs",
     "osascript",
@@ -48,6 +52,9 @@ const INTERPRETERS: &[&str] = &[
     "zsh",
 ];
 
+/// Variables that name a file which an interpreter runs before anything else.
+const BEFORE: &[&str] = &["BASH_ENV", "ENV", "PYTHONSTARTUP"];
+
 /// Programs that run commands from a file of a known name.
 const RUNNERS: &[(&str, &[&str])] = &[
     ("bun", &["package.json"]),
@@ -56,9 +63,14 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("make", &["GNUmakefile", "makefile", "Makefile"]),
     ("npm", &["package.json"]),
     ("pnpm", &["package.json"]),
+    ("pytest", &["conftest.py"]),
+    ("rake", &["Rakefile", "rakefile"]),
     ("task", &["Taskfile.yml", "Taskfile.yaml"]),
     ("yarn", &["package.json"]),
 ];
+
+/// What stands in the outline of a command for what is only known when it runs.
+const UNKNOWN: char = '…';
 
 const ANSWERS: &str = "an agent cannot answer for a person; the person answers on their own terminal";
 const CHANGES: &str = "only a person may change what is trusted, or install or uninstall the policy";
@@ -82,14 +94,14 @@ fn in_command(command: &str, ground: &Ground, left: &mut Left) -> Option<Decisio
     let judgement = judge(command, ground);
     let mut worst = judgement.classes.contains(&Class::OwnPolicy).then_some(judgement.decision);
     let lines = judgement.outline.iter().filter(|line| line.what == "command").map(|line| line.text.as_str());
-    let whole = words(command);
+    let whole = Whole::of(command, Path::new(&ground.here));
     let mut lines: Vec<Vec<String>> = lines.map(words).collect();
     // What cannot be parsed is read as one command.
     if lines.is_empty() {
-        lines.push(whole.clone());
+        lines.push(whole.words.clone());
     }
     for line in &lines {
-        worst = worst.max(in_disguise(line, ground, left));
+        worst = worst.max(in_disguise(line, &whole, ground, left));
         for (path, counts) in scripts(line, &whole, Path::new(&ground.here)) {
             if worst == Some(Decision::Deny) || left.scripts == 0 {
                 return worst;
@@ -104,9 +116,38 @@ fn in_command(command: &str, ground: &Ground, left: &mut Left) -> Option<Decisio
     worst
 }
 
+/// What all parts of a command have in common.
+struct Whole {
+    words: Vec<String>,
+    /// Words that stand in substitutions, whose output may be run.
+    inside: Vec<String>,
+    /// Folders that it puts on the search path.
+    search: Vec<PathBuf>,
+}
+
+impl Whole {
+    fn of(command: &str, here: &Path) -> Self {
+        let words = words(command);
+        let apart = |letter: char| letter.is_whitespace() || "\"'`$(){}<>|;&".contains(letter);
+        let runs_output = ["$(", "`", "<("].iter().any(|begin| command.contains(begin));
+        let inside = if runs_output { command.split(apart).map(str::to_owned).collect() } else { Vec::new() };
+        let search = words.iter().filter_map(|word| word.strip_prefix("PATH=")).flat_map(|value| value.split(':'));
+        let folder =
+            |name: &str| here.join(name.trim_start_matches("$PWD").trim_start_matches("${PWD}").trim_matches('/'));
+        // An absolute folder stays one.
+        let search = search.map(|name| if name.starts_with('/') { name.into() } else { folder(name) }).collect();
+        Self { words, inside, search }
+    }
+
+    /// Returns the file that is started by a name, if the command itself says where.
+    fn program(&self, name: &str) -> Option<PathBuf> {
+        self.search.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
+    }
+}
+
 /// Returns what a line decides on if one of its words is this program under another name: a copy, a link, or a program that
 /// cannot be read and is told the same words.
-fn in_disguise(line: &[String], ground: &Ground, left: &mut Left) -> Option<Decision> {
+fn in_disguise(line: &[String], whole: &Whole, ground: &Ground, left: &mut Left) -> Option<Decision> {
     // Other programs have a command `install` or `trust` too, so what counts is which program it is.
     let is_telling = |word: &String| DECIDE.contains(&word.as_str()) || word.starts_with("--trust");
     let last = line.iter().rposition(is_telling)?;
@@ -117,7 +158,11 @@ fn in_disguise(line: &[String], ground: &Ground, left: &mut Left) -> Option<Deci
         }
         let identity = *known.entry(program.as_str()).or_insert_with(|| {
             left.words -= 1;
-            identity(program, Path::new(&ground.here))
+            let is_built = program == "run" && at == 1 && matches!(&*line[0], "cargo" | "go");
+            if is_built || program.contains(UNKNOWN) {
+                return Identity::Unknown;
+            }
+            identity(program, whole, Path::new(&ground.here))
         });
         if identity == Identity::Other {
             continue;
@@ -146,8 +191,20 @@ const MAX_WORDS: usize = 1_000;
 const MAX_JUDGED: usize = 16;
 
 /// Words by which this program decides something in place of a person.
-const DECIDE: &[&str] =
-    &["allow", "answer", "approve", "confirm", "delete", "grant", "install", "prune", "trust", "uninstall"];
+const DECIDE: &[&str] = &[
+    "allow",
+    "answer",
+    "approve",
+    "chat",
+    "confirm",
+    "delete",
+    "grant",
+    "install",
+    "prune",
+    "resume",
+    "trust",
+    "uninstall",
+];
 
 /// Which program a word starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,12 +215,13 @@ enum Identity {
     Unknown,
 }
 
-fn identity(program: &str, here: &Path) -> Identity {
+fn identity(program: &str, whole: &Whole, here: &Path) -> Identity {
     use std::os::unix::fs::MetadataExt as _;
 
     if !program.contains('/') {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file());
+        let usual = || std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file());
+        let found = whole.program(program).or_else(usual);
         return found.map_or(Identity::Other, |path| if is_ours(&path) { Identity::Ours } else { Identity::Other });
     }
     let path = here.join(program);
@@ -217,21 +275,28 @@ enum Counts {
 }
 
 /// Returns the files that a simple command runs.
-fn scripts(line: &[String], whole: &[String], here: &Path) -> Vec<(PathBuf, Counts)> {
+fn scripts(line: &[String], whole: &Whole, here: &Path) -> Vec<(PathBuf, Counts)> {
     let Some(program) = line.first() else { return Vec::new() };
     let name = program.rsplit('/').next().unwrap_or(program);
     let file = |word: &String| Some(here.join(word)).filter(|path| path.is_file());
     let mut found = Vec::new();
-    if program.contains('/') {
-        found.extend(file(program).map(|path| (path, Counts::All)));
-    }
+    let started = if program.contains('/') { file(program) } else { whole.program(program) };
+    found.extend(started.map(|path| (path, Counts::All)));
     // A wrapper such as `env` or `timeout` starts the program that follows.
     if let Some(at) = line.iter().position(|word| INTERPRETERS.contains(&word.rsplit('/').next().unwrap_or(word))) {
-        let given: Vec<PathBuf> = line[at + 1..].iter().filter_map(file).collect();
-        // Without an operand, it runs what it reads.
-        let reads = line[at + 1..].iter().all(|word| word.starts_with('-'));
-        let read = if reads { whole.iter().filter_map(file).collect() } else { given };
-        found.extend(read.into_iter().map(|path| (path, Counts::All)));
+        let after = &line[at + 1..];
+        let mut run: Vec<PathBuf> = after.iter().filter_map(file).chain(modules(after, here)).collect();
+        // Without an operand, it runs what it reads; and an operand may be the output of something.
+        if after.iter().all(|word| word.starts_with('-')) {
+            run = whole.words.iter().filter_map(file).collect();
+        }
+        if run.is_empty() {
+            run.extend(whole.inside.iter().filter_map(file));
+        }
+        let before = whole.words.iter().filter_map(|word| word.split_once('='));
+        let before = before.filter(|(name, _)| BEFORE.contains(name)).map(|(_, value)| value.to_owned());
+        run.extend(before.filter_map(|value| file(&value)));
+        found.extend(run.into_iter().map(|path| (path, Counts::All)));
     }
     found.extend(
         line.iter()
@@ -245,6 +310,14 @@ fn scripts(line: &[String], whole: &[String], here: &Path) -> Vec<(PathBuf, Coun
         found.extend(files.iter().map(|file| (here.join(file), Counts::Denials)));
     }
     found
+}
+
+/// Returns the files of Python modules and packages: `-m NAME`, or a folder.
+fn modules(words: &[String], here: &Path) -> Vec<PathBuf> {
+    let named = words.iter().skip_while(|word| *word != "-m").nth(1).map(|name| name.replace('.', "/"));
+    let files = named.iter().map(|name| here.join(format!("{name}.py")));
+    let folders = words.iter().chain(&named).map(|name| here.join(name).join("__main__.py"));
+    files.chain(folders).filter(|path| path.is_file()).collect()
 }
 
 /// Returns whether a file may be executed and begins like a script.
@@ -325,6 +398,14 @@ mod tests {
             ("./copy trust --yes", Some(Decision::Ask)),
             ("./copy install --host claude-code", Some(Decision::Ask)),
             ("./made-later trust --yes", Some(Decision::Ask)),
+            ("./copy sessions resume last --mode bypass", Some(Decision::Deny)),
+            ("./copy chat --continue", Some(Decision::Ask)),
+            ("PATH=.:$PATH copy sessions answer 1", Some(Decision::Deny)),
+            ("PATH=$PWD:$PATH; copy sessions answer 1", Some(Decision::Deny)),
+            ("$(cat name) sessions answer 1", Some(Decision::Deny)),
+            ("cargo run -q -- sessions answer 1", Some(Decision::Deny)),
+            ("git rebase --continue", None),
+            ("wget --continue ./other", None),
             ("./copy --version", None),
             ("./other trust --yes", None),
             ("./made-later install", None),
@@ -345,6 +426,12 @@ mod tests {
         write("c.py", "import subprocess\nsubprocess.run(['vertebra', 'sessions', 'answer', '1'])\n");
         write("t.sh", "vertebra trust --yes\n");
         write("plain.sh", "echo hello\n");
+        write("answer.txt", "vertebra sessions answer 1\n");
+        write("resume.sh", "vertebra sessions resume last --model m --mode=bypass\n");
+        write("p.awk", "BEGIN { system(\"vertebra sessions answer 1\") }\n");
+        write("Rakefile", "sh 'vertebra sessions answer 1'\n");
+        fs::create_dir(folder.path().join("package")).expect("a folder");
+        write("package/__main__.py", "import os\nos.system('vertebra sessions answer 1')\n");
         write("Makefile", "yes:\n\tvertebra sessions answer 1\n");
         write("README.md", "Run `vertebra sessions answer 1`, or vertebra trust.\n");
         let ground = Ground::new(folder.path().to_string_lossy(), "/home/me");
@@ -361,6 +448,22 @@ mod tests {
             "bash -c 'sh a.sh'",
             "make yes",
             "vertebra sessions answer 1",
+            "vertebra sessions answe[r] 1",
+            "vertebra sessions resume last --mode bypass",
+            "vertebra sessions resume last --allow 'Bash(*)'",
+            "vertebra chat --resume=last --mode bypass",
+            "vertebra chat --continue --trust",
+            "sh resume.sh",
+            "eval \"$(cat answer.txt)\"",
+            "sh -c \"$(cat answer.txt)\"",
+            "source <(cat answer.txt)",
+            "bash <(cat answer.txt)",
+            "BASH_ENV=answer.txt bash -c :",
+            "python3 -m c",
+            "python3 -m package",
+            "python3 package",
+            "awk -f p.awk",
+            "rake",
         ] {
             assert_eq!(judged(command, &ground).map(|found| found.0), Some(Decision::Deny), "{command}");
         }

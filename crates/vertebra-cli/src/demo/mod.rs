@@ -48,7 +48,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
         }
         match &mut tree {
             Some(tree) => tree.show(&mut out, &event)?,
-            None => writeln!(out, "{}", serde_json::to_string(&event)?)?,
+            None => writeln!(out, "{}", crate::programs::escaped(&serde_json::to_string(&event)?))?,
         }
     }
     if let Some(tree) = tree {

@@ -1,15 +1,18 @@
 //! Denies calls by which an agent would answer for a person, and asks a person about calls that change its own policy.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use vertebra::{BeforeToolUse, Event as _, PermissionRequest};
 use vertebra_bridge::{
     host::HostEvent,
     policy::only_reads,
-    trust::ask_person,
+    trust::{ask_person, words},
     wire::{Decision, Judgement},
 };
-use vertebra_kit::bash::policy::{Decision as OnCommand, Ground};
+use vertebra_kit::{
+    bash::policy::{Decision as OnCommand, Ground},
+    is_policy, plain,
+};
 
 use crate::{assembly::World, own};
 
@@ -29,7 +32,8 @@ pub(super) fn ask(missing: Option<&str>, event: &HostEvent, folder: &Path, world
         own => {
             let own = own.map(|(_, why)| why);
             let ours = || {
-                (!reads && touches_ours(event, world)).then_some("only a person may change your policy and its records")
+                (!reads && touches_ours(event, folder, world))
+                    .then_some("only a person may change your policy and its records")
             };
             (Decision::Ask, own.or_else(ours))
         }
@@ -44,23 +48,41 @@ pub(super) fn ask(missing: Option<&str>, event: &HostEvent, folder: &Path, world
     }
 }
 
-/// Returns whether a call names the user's settings or our state folder.
-fn touches_ours(event: &HostEvent, world: &World) -> bool {
-    let ours: Vec<String> = [&world.config, &world.state]
-        .into_iter()
-        .flatten()
-        .map(|folder| folder.to_string_lossy().into_owned())
-        .collect();
+/// Returns whether a call names the user's settings or our state folder, or changes the policy of an agent: by the policy of
+/// its own agent, it could take this program out of it.
+fn touches_ours(event: &HostEvent, folder: &Path, world: &World) -> bool {
+    /// How many words of a command are looked up as paths.
+    const MAX_WORDS: usize = 64;
+    let ours: Vec<PathBuf> = [&world.config, &world.state].into_iter().flatten().map(|ours| real(ours)).collect();
     // These match however the home folder is written.
     let ends = [".config/vertebra", ".local/state/vertebra", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "/etc/vertebra"];
-    let names = |text: &str| {
-        ours.iter().any(|folder| text.contains(folder.as_str())) || ends.iter().any(|end| text.contains(end))
-    };
-    if !event.happened.event["args"].to_string().contains("vertebra") {
-        return false;
-    }
+    let names = |text: &str| ends.iter().any(|end| text.contains(end));
+    let leads_there = |path: &Path| ours.iter().any(|ours| path.starts_with(ours));
     let Ok(call) = event.happened.typed::<BeforeToolUse>() else { return false };
-    call.command().is_some_and(names) || (call.command().is_none() && call.paths().any(|path| names(&path)))
+    if let Some(command) = call.command() {
+        let words = words(command).into_iter().filter(|word| !word.starts_with('-')).take(MAX_WORDS);
+        return names(command) || words.into_iter().any(|word| leads_there(&real(&folder.join(word))));
+    }
+    let home = world.variables.get("HOME").map(|home| real(Path::new(home)));
+    let above: Vec<PathBuf> = [Some(real(folder)), home].into_iter().flatten().collect();
+    call.paths().any(|path| {
+        let real = real(&folder.join(&*path));
+        let within = above.iter().find_map(|above| real.strip_prefix(above).ok()).unwrap_or(&real);
+        names(&path) || leads_there(&real) || is_policy(within) || is_policy(Path::new(&*path))
+    })
+}
+
+/// Returns a path with the links in it followed, as far as it exists. What a link leads to need not exist.
+fn real(path: &Path) -> PathBuf {
+    /// How many links are followed, as the kernel does it.
+    const LINKS: usize = 40;
+    let mut path = plain(path);
+    for _ in 0..LINKS {
+        let Ok(to) = path.read_link() else { break };
+        path = plain(&path.parent().unwrap_or(&path).join(to));
+    }
+    let found = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    found.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?))).unwrap_or(path)
 }
 
 /// Returns the command of a call, also one that is given as a list of words.

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use vertebra::{Agent, Entry, JournalError, JournalFault, Session};
 use vertebra_journal::{SessionRow, Store, Wanted};
 use vertebra_kit::bash::Outputs;
 use vertebra_models::Provider;
 
 use crate::{
+    above,
     assembly::{World, agrees_to, journal_options, journal_path, journal_settings, outputs_folder},
     options::AgentOptions,
     view::text::on_one_line,
@@ -79,8 +80,12 @@ impl Past {
         Ok(())
     }
 
-    /// Resumes it.
+    /// Resumes it. An agent does not: with other rules, an open question would be answered without the person.
     pub(crate) async fn resume(&self, agent: &Agent) -> anyhow::Result<Session> {
+        ensure!(
+            self.store.questions(Some(&self.row.session_id))?.is_empty() || !above::is_agent(),
+            "this session waits for the answer of a person, and an agent started this command; resume it on your own terminal"
+        );
         Ok(agent.resume(&self.row.session_id).await.map_err(explained)?)
     }
 

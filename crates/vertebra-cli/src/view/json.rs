@@ -177,6 +177,6 @@ impl Dollars {
 fn line(value: &impl Serialize, surface: &mut dyn Surface) {
     // Serialisation cannot fail, because all keys are strings.
     if let Ok(text) = serde_json::to_string(value) {
-        surface.answer(&format!("{text}\n"));
+        surface.answer(&format!("{}\n", crate::programs::escaped(&text)));
     }
 }

@@ -77,9 +77,14 @@ pub fn is_protected(path: &str) -> bool {
 
 /// Returns whether a path within a folder is a policy: rules, hooks or servers of this agent or another. No file tool
 /// writes it, whatever a person says; a person edits it.
-pub(crate) fn is_policy(path: &Path) -> bool {
+pub fn is_policy(path: &Path) -> bool {
     let names: Vec<_> = path.components().map(|part| names::folded(part.as_os_str())).collect();
     names::is_policy(&names)
+}
+
+/// Returns whether a path within a folder is a policy or the folder of one, which goes with it.
+pub(crate) fn holds_policy(path: &Path) -> bool {
+    is_policy(path) || path.file_name().is_some_and(|name| is_policy(&Path::new(name).join("hooks")))
 }
 
 /// Returns a path without `.` and `..`, by its letters. Links are not resolved.

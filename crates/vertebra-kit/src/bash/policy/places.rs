@@ -9,7 +9,7 @@ use super::{
     scope::Made,
     value::{ENDLESS, REMOTE, SECRET, UNKNOWN, is_known, shown},
 };
-use crate::protected::{Protection, git::targets, is_protected, protection_below};
+use crate::protected::{Protection, git::targets, holds_policy, is_protected, protection_below};
 
 /// The place that a path belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,6 +226,9 @@ impl Judge<'_> {
         }
         match self.place(&target.text) {
             Place::Inside | Place::Scratch => self.write_for_git(&target.text),
+            Place::Later if self.holds_policy(&target.text) => {
+                self.ask(Class::OwnPolicy, format!("changes {text}, by which an agent is told what it may do"));
+            }
             Place::Later => {
                 self.ask(Class::WriteOutside, format!("changes {text}, which can make programs run something later"));
             }
@@ -243,6 +246,13 @@ impl Judge<'_> {
             Place::Network => self.deny(Class::NetworkExfiltration, format!("writes to the network through {text}")),
             Place::Unknown => self.unknown("cannot tell which file this writes: the path is only known at run time"),
         }
+    }
+
+    /// Returns whether a path of the working folder is the policy of an agent, or the folder of one.
+    pub(super) fn holds_policy(&self, text: &str) -> bool {
+        let path = self.resolved(text).unwrap_or_default();
+        path.strip_prefix(self.ground.folder.trim_end_matches('/'))
+            .is_some_and(|rest| holds_policy(rest.trim_start_matches('/').as_ref()))
     }
 
     /// Judges a change to a path of the working folder that the configuration of git may name.

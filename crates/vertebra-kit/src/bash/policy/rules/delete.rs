@@ -56,6 +56,7 @@ pub(super) fn delete(judge: &mut Judge<'_>, target: &Field, recursive: bool) {
     }
     let class = Class::RecursiveDelete;
     match place {
+        Place::Later if judge.holds_policy(&target.text) => judge.write(target, Verb::Destroy),
         Place::Inside | Place::Later => inside(judge, target),
         Place::Scratch => {
             let path = judge.resolved(&target.text).unwrap_or_default();

@@ -10,6 +10,7 @@ use super::super::{
 
 const ANSWERS: &str = "answers a question that only a person may answer";
 const CHANGES: &str = "only a person may change what is trusted, or install or uninstall the policy";
+const RESUMES: &str = "only a person may continue a session, which may wait for their answer";
 const HIDDEN: &str =
     "starts vertebra with words that are only known at run time, and only a person may answer questions";
 
@@ -31,6 +32,8 @@ fn judged(words: &[&str]) -> Option<(Decision, &'static str)> {
     let mut operands = words.iter().filter(|word| !word.starts_with('-'));
     let (first, second) = (operands.next().copied().unwrap_or_default(), operands.next().copied().unwrap_or_default());
     let has = |word: &str| words.contains(&word);
+    // A pattern stands for the name of a file, which may be any word.
+    let is_known = |word: &str| is_known(word) && !word.contains(['*', '?', '[']);
     // `xargs` may add words, so no words at all are not known either.
     if !is_known(first) || words.iter().all(|word| word.is_empty()) || (first == "sessions" && !is_known(second)) {
         return Some((Decision::Deny, HIDDEN));
@@ -38,6 +41,7 @@ fn judged(words: &[&str]) -> Option<(Decision, &'static str)> {
     let trusts_once = has("--trust") || words.iter().any(|word| word.starts_with("--trust="));
     match first {
         "sessions" if APPROVE.contains(&second) => Some((Decision::Deny, ANSWERS)),
+        "sessions" | "chat" if resumes(words) => Some(resumed(words)),
         "sessions" if matches!(second, "delete" | "prune") => {
             Some((Decision::Ask, "only a person may delete the records of sessions"))
         }
@@ -53,6 +57,21 @@ fn judged(words: &[&str]) -> Option<(Decision, &'static str)> {
         "install" | "uninstall" if !(has("--help") || has("-h")) => Some((Decision::Ask, CHANGES)),
         _ if trusts_once => Some((Decision::Ask, CHANGES)),
         _ => None,
+    }
+}
+
+/// Returns whether words continue a session.
+fn resumes(words: &[&str]) -> bool {
+    words.iter().any(|word| matches!(word.split('=').next(), Some("resume" | "--resume" | "--continue")))
+}
+
+/// Returns what is decided by continuing a session. With more rights, its open question is not asked any more.
+fn resumed(words: &[&str]) -> (Decision, &'static str) {
+    let grants = |word: &&str| ["--mode", "--allow", "--trust"].iter().any(|option| word.starts_with(option));
+    if words.iter().any(|word| grants(word) || !is_known(word)) {
+        (Decision::Deny, ANSWERS)
+    } else {
+        (Decision::Ask, RESUMES)
     }
 }
 
@@ -77,6 +96,7 @@ pub(in super::super) fn in_text(text: &str) -> Option<(Decision, &'static str)> 
                 Some((Decision::Deny, ANSWERS))
             }
             Some(first) if APPROVE.contains(first) => Some((Decision::Deny, ANSWERS)),
+            Some(&("sessions" | "chat")) if resumes(&near) => Some(resumed(&near)),
             Some(&("trust" | "install" | "uninstall")) => Some((Decision::Ask, CHANGES)),
             Some(_) | None => None,
         };

@@ -33,6 +33,22 @@ const NAMESPACES: &[i32] = &[
 /// `TIOCSTI` and `TIOCLINUX`: typing into a terminal on behalf of its user.
 const TYPING: [i32; 2] = [0x5412, 0x541C];
 
+/// Requests to file systems that change something: all of a kind, but for those that only look or that need a file which is
+/// open for writing. They make names and change attributes, and the file only has to be open.
+const CHANGES: [(i32, &[u32]); 4] = [
+    // btrfs: `FICLONE`, `FICLONERANGE` and `FIDEDUPERANGE`.
+    (0x94, &[0x4004_9409, 0x4020_940D, 0xC018_9436]),
+    // `FS_IOC_GETFLAGS`, also of 32 bits, `FS_IOC_FIEMAP`, and the measure of fs-verity.
+    (0x66, &[0x8008_6601, 0x8004_6601, 0xC020_660B, 0xC004_6686]),
+    // `FS_IOC_FSGETXATTR`.
+    (0x58, &[0x801C_581F]),
+    // `FS_IOC_GETVERSION`, also of 32 bits.
+    (0x76, &[0x8008_7601, 0x8004_7601]),
+];
+
+/// The part of a request that says its kind.
+const KIND: u64 = 0xFF00;
+
 /// The part of a socket's type that is not a flag.
 const SOCKET_TYPE: u64 = 0xF;
 
@@ -153,9 +169,15 @@ fn refused(limit: Limit, open: Open<'_>, is_minded: bool) -> Result<Option<Vec<S
             let flags = NAMESPACES.iter().map(|flag| rule([is(0, SeccompCmpOp::MaskedEq(bits(*flag)), *flag)]));
             flags.collect::<Result<_, _>>()?
         }
-        Limit::Typing => {
-            TYPING.iter().map(|request| rule([is(1, SeccompCmpOp::Eq, *request)])).collect::<Result<_, _>>()?
+        Limit::Requests => {
+            let typing = TYPING.iter().map(|request| rule([is(1, SeccompCmpOp::Eq, *request)]));
+            let changes = CHANGES.iter().map(|(kind, looks)| {
+                let looks = looks.iter().map(|look| is(1, SeccompCmpOp::Ne, look.cast_signed()));
+                rule(looks.chain([is(1, SeccompCmpOp::MaskedEq(KIND), kind << 8)]))
+            });
+            typing.chain(changes).collect::<Result<_, _>>()?
         }
+        Limit::Leases => vec![rule([is(1, SeccompCmpOp::Eq, libc::F_SETLEASE)])?],
         Limit::OtherProcess if is_minded => return Ok(None),
         Limit::OtherProcess => vec![rule([is(0, SeccompCmpOp::Ne, 0)])?],
         Limit::OtherTarget => others(libc::PRIO_PROCESS.cast_signed(), is_minded)?,

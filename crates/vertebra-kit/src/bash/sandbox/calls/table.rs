@@ -30,8 +30,10 @@ pub(super) enum Limit {
     Pairs,
     /// Flags that make namespaces.
     Namespaces,
-    /// Typing into a terminal.
-    Typing,
+    /// Typing into a terminal, and changes of files that Landlock does not know.
+    Requests,
+    /// Leases: whoever opens the file has to wait.
+    Leases,
     /// Any process but the caller.
     OtherProcess,
     /// Any process but the caller, where the second argument names it; and groups and users.
@@ -72,7 +74,7 @@ const COMMON: &[Group] = &[
         rule: Rule::Allowed,
         calls: calls![
             SYS_chdir SYS_close SYS_close_range SYS_copy_file_range SYS_dup SYS_dup3 SYS_faccessat SYS_faccessat2
-            SYS_fadvise64 SYS_fallocate SYS_fchdir SYS_fchown SYS_fchownat SYS_fcntl SYS_fdatasync SYS_fgetxattr
+            SYS_fadvise64 SYS_fallocate SYS_fchdir SYS_fdatasync SYS_fgetxattr
             SYS_flistxattr SYS_flock SYS_fstat SYS_fstatfs SYS_fsync SYS_ftruncate
             SYS_getcwd SYS_getdents64 SYS_getxattr SYS_lgetxattr SYS_listxattr SYS_llistxattr SYS_lseek
             SYS_name_to_handle_at SYS_newfstatat SYS_pipe2 SYS_pread64 SYS_preadv SYS_preadv2 SYS_pwrite64
@@ -139,9 +141,14 @@ const COMMON: &[Group] = &[
     },
     Group { what: "new namespaces", rule: Rule::Limited(Limit::Namespaces), calls: calls![SYS_clone] },
     Group {
-        what: "typing into a terminal (`TIOCSTI`, `TIOCLINUX`)",
-        rule: Rule::Limited(Limit::Typing),
+        what: "typing into a terminal (`TIOCSTI`, `TIOCLINUX`), attributes of files (`chattr`), and volumes of btrfs",
+        rule: Rule::Limited(Limit::Requests),
         calls: calls![SYS_ioctl],
+    },
+    Group {
+        what: "leases (`F_SETLEASE`), for which whoever opens the file has to wait",
+        rule: Rule::Limited(Limit::Leases),
+        calls: calls![SYS_fcntl],
     },
     Group {
         what: "limits, processors and memory of a process outside of the command",
@@ -173,7 +180,11 @@ const COMMON: &[Group] = &[
             SYS_linkat SYS_mkdirat SYS_mknodat SYS_renameat2 SYS_symlinkat SYS_truncate SYS_unlinkat
         ],
     },
-    Group { what: "changing modes", rule: Rule::Minded(When::Always), calls: calls![SYS_fchmod SYS_fchmodat] },
+    Group {
+        what: "changing modes and owners",
+        rule: Rule::Minded(When::Always),
+        calls: calls![SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat],
+    },
     Group {
         what: "extended attributes, by which access lists change modes",
         rule: Rule::Unsupported,
@@ -250,8 +261,8 @@ const LEGACY: &[Group] = &[
         what: "older forms of allowed calls",
         rule: Rule::Allowed,
         calls: calls![
-            SYS_access SYS_alarm SYS_arch_prctl SYS_chown SYS_dup2 SYS_epoll_create SYS_epoll_wait SYS_eventfd SYS_fork
-            SYS_futimesat SYS_get_thread_area SYS_getdents SYS_getpgrp SYS_getrlimit SYS_inotify_init SYS_lchown
+            SYS_access SYS_alarm SYS_arch_prctl SYS_dup2 SYS_epoll_create SYS_epoll_wait SYS_eventfd SYS_fork
+            SYS_futimesat SYS_get_thread_area SYS_getdents SYS_getpgrp SYS_getrlimit SYS_inotify_init
             SYS_lstat SYS_pause SYS_pipe SYS_poll SYS_readlink SYS_select SYS_set_thread_area SYS_setrlimit SYS_signalfd
             SYS_stat SYS_sync_file_range SYS_time SYS_utime SYS_utimes SYS_vfork
         ],
@@ -268,7 +279,11 @@ const LEGACY: &[Group] = &[
             SYS_creat SYS_link SYS_mkdir SYS_mknod SYS_rename SYS_renameat SYS_rmdir SYS_symlink SYS_unlink
         ],
     },
-    Group { what: "changing modes", rule: Rule::Minded(When::Always), calls: calls![SYS_chmod] },
+    Group {
+        what: "changing modes and owners",
+        rule: Rule::Minded(When::Always),
+        calls: calls![SYS_chmod SYS_chown SYS_lchown],
+    },
     Group { what: "the machine", rule: Rule::Refused, calls: calls![SYS_ioperm SYS_iopl SYS_modify_ldt] },
     Group {
         what: "calls whose arguments no filter can see, or that make other calls unseen",

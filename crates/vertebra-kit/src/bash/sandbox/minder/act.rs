@@ -9,7 +9,7 @@ use std::{
 
 use rustix::{
     fs::{
-        Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, accessat, fcntl_getfl, fcntl_setfl, fstat,
+        Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, accessat, fcntl_getfl, fcntl_setfl, fstat,
         ftruncate, mkdirat, mknodat, openat, renameat_with, unlinkat,
     },
     io::Errno,
@@ -21,6 +21,7 @@ use super::{
         refusal::Refusal,
     },
     Answer, Minder, PROBE, PROBED,
+    attributes::Attribute,
     checked::Checked,
     guard::{Change, Content, Verdict},
     place::{Last, Name, Place, find, set_mode},
@@ -55,8 +56,10 @@ impl Minder {
             libc::SYS_renameat2 => self.rename(call, (call.descriptor(0), 1), (call.descriptor(2), 3), call.small(4)),
             libc::SYS_unlinkat => self.remove(call, call.descriptor(0), 1, call.small(2)),
             libc::SYS_truncate => self.truncate(call),
-            libc::SYS_fchmodat => self.change_mode(call, call.descriptor(0), 1, call.small(2)),
-            libc::SYS_fchmod => self.change_mode_of_open(call),
+            libc::SYS_fchmodat => self.set(call, call.descriptor(0), 1, Attribute::Mode(call.small(2)), 0),
+            libc::SYS_fchmod => self.set_open(call, call.descriptor(0), Attribute::Mode(call.small(1))),
+            libc::SYS_fchownat => self.set(call, call.descriptor(0), 1, Attribute::owner(call, 2), call.small(4)),
+            libc::SYS_fchown => self.set_open(call, call.descriptor(0), Attribute::owner(call, 1)),
             libc::SYS_umask | libc::SYS_setuid | libc::SYS_setgid | libc::SYS_setreuid | libc::SYS_setregid
             | libc::SYS_setresuid | libc::SYS_setresgid | libc::SYS_setfsuid | libc::SYS_setfsgid
             | libc::SYS_setgroups => {
@@ -101,7 +104,12 @@ impl Minder {
                 libc::SYS_renameat => self.rename(call, (call.descriptor(0), 1), (call.descriptor(2), 3), 0),
                 libc::SYS_unlink => self.remove(call, here, 0, 0),
                 libc::SYS_rmdir => self.remove(call, here, 0, libc::AT_REMOVEDIR.cast_unsigned()),
-                libc::SYS_chmod => self.change_mode(call, here, 0, call.small(1)),
+                libc::SYS_chmod => self.set(call, here, 0, Attribute::Mode(call.small(1)), 0),
+                libc::SYS_chown => self.set(call, here, 0, Attribute::owner(call, 1), 0),
+                libc::SYS_lchown => {
+                    let flags = libc::AT_SYMLINK_NOFOLLOW.cast_unsigned();
+                    self.set(call, here, 0, Attribute::owner(call, 1), flags)
+                }
                 _ => Ok(self.refused(call)),
             },
             #[cfg(not(target_arch = "x86_64"))]
@@ -478,72 +486,6 @@ impl Minder {
         })?;
         Ok(Answer::Done)
     }
-
-    fn change_mode(&mut self, call: &Call, descriptor: i32, at: usize, mode: u32) -> Step<Answer> {
-        // Landlock knows no modes, so the kernel is never asked about a path that could be exchanged meanwhile.
-        let refused = |answer| if let Answer::Kernel = answer { Answer::Failed(Errno::ACCESS) } else { answer };
-        let path = Self::path(call, at).map_err(refused)?;
-        let identity = self.identity(call).map_err(refused)?;
-        match self.place(call, identity, descriptor, path, Last::Follow) {
-            Place::Name(name) if self.guard.zone(&name.path).is_some() && name.found.is_some() => {
-                for change in name.found.iter().flat_map(|found| mode_changes(found, mode)) {
-                    self.allowed(&name, change)?;
-                }
-                let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                self.done(call, identity, || {
-                    let file = openat(&name.folder, &name.last, flags, Mode::empty())?;
-                    if name.found.is_none_or(|found| fstat(&file).is_ok_and(|now| now.st_ino != found.st_ino)) {
-                        return Err(Errno::ACCESS);
-                    }
-                    set_mode(&file, mode)
-                })?;
-                Ok(Answer::Done)
-            }
-            Place::Open(path, file) => self.change_mode_of(call, identity, &path, &file, mode),
-            // Where a command cannot write, it changes no mode either: Landlock would not stop it.
-            Place::Name(name) if name.found.is_some() => Ok(Answer::Failed(Errno::PERM)),
-            Place::Name(_) | Place::Nowhere(_) => Ok(Answer::Failed(Errno::NOENT)),
-            Place::Unknown => Ok(Answer::Failed(Errno::ACCESS)),
-        }
-    }
-
-    fn change_mode_of_open(&mut self, call: &Call) -> Step<Answer> {
-        let identity = self.identity(call).map_err(|_| Answer::Failed(Errno::ACCESS))?;
-        let file = call.open_file(call.descriptor(0)).ok_or(Answer::Failed(Errno::BADF))?;
-        // A pipe has no path.
-        let path = super::place::path_of(&file).unwrap_or_default();
-        self.change_mode_of(call, identity, &path, &file, call.small(1))
-    }
-
-    fn change_mode_of(&self, call: &Call, identity: Identity, path: &Path, file: &OwnedFd, mode: u32) -> Step<Answer> {
-        let found = fstat(file).map_err(Answer::Failed)?;
-        let allowed = |change| self.guard.judge_open(path, &found, change);
-        let has_name = matches!(FileType::from_raw_mode(found.st_mode), FileType::RegularFile | FileType::Directory)
-            && found.st_nlink > 0;
-        match self.guard.zone(path) {
-            None if has_name => return Ok(Answer::Failed(Errno::PERM)),
-            Some(_) if !mode_changes(&found, mode).into_iter().all(allowed) => {
-                return Ok(self.protected(path));
-            }
-            None | Some(_) => {}
-        }
-        self.done(call, identity, || set_mode(file, mode))?;
-        Ok(Answer::Done)
-    }
-}
-
-/// What a new mode means for what has the old one.
-fn mode_changes(found: &Stat, mode: u32) -> Vec<Change> {
-    let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-    let taken = found.st_mode & !mode;
-    [
-        (is_file && mode & 0o111 != 0, Change::Execute),
-        (is_file && taken & 0o100 != 0, Change::Disarm),
-        (taken & if is_file { 0o400 } else { 0o500 } != 0, Change::Close),
-    ]
-    .into_iter()
-    .filter_map(|(holds, change)| holds.then_some(change))
-    .collect()
 }
 
 /// Whether an open would change what is there, or make it.

@@ -345,25 +345,26 @@ impl Guard {
 
     /// Whether something that is there may be touched at all, whatever its name.
     fn may_touch(&self, path: &Path, found: &Stat, change: Change) -> bool {
-        let identity = identity(found);
+        let is_pinned = self.pinned.contains(&identity(found));
         match change {
             Change::Remove | Change::Leave | Change::ArriveFile | Change::Arrive => {
-                !self.pinned.contains(&identity)
-                    && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
+                !is_pinned && !self.is_foreign(path, found)
             }
             Change::Disarm | Change::Close => {
-                !self.pinned.contains(&identity)
-                    && !self.has_protected_name(found)
-                    && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
+                !is_pinned && !self.has_protected_name(found) && !self.is_foreign(path, found)
             }
             // What lies where nothing may be written gets no second name in a folder where it could be: Landlock refuses it.
             Change::Share if self.zone(path).is_none() => true,
             Change::Write | Change::Execute | Change::Share => {
-                !self.has_protected_name(found)
-                    && (self.zone(path) != Some(Zone::Shared) || self.made.contains(&identity))
+                !self.has_protected_name(found) && !self.is_foreign(path, found)
             }
             Change::MakeFile | Change::MakeFolder | Change::MakeOther => true,
         }
+    }
+
+    /// Whether it is in shared memory, and somebody else made it.
+    pub(super) fn is_foreign(&self, path: &Path, found: &Stat) -> bool {
+        self.zone(path) == Some(Zone::Shared) && !self.made.contains(&identity(found))
     }
 
     /// Whether an open file may be written, made a program or closed to its owner.

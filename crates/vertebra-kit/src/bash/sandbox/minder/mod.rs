@@ -7,6 +7,7 @@
 
 mod act;
 mod address;
+mod attributes;
 mod checked;
 mod guard;
 mod links;

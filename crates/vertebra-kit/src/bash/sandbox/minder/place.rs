@@ -48,7 +48,7 @@ impl Name {
 /// Where a path leads.
 pub(super) enum Place {
     Name(Name),
-    /// To what the process has open already: the path and a handle of it.
+    /// To what the process has open already, or to a folder as such (`.`): the path and a handle of it.
     Open(PathBuf, OwnedFd),
     /// Into a folder that does not exist. By the time the kernel looked, another thread could have made it.
     Nowhere(PathBuf),
@@ -74,13 +74,17 @@ pub(super) fn find(call: &Call, descriptor: i32, path: Vec<u8>, last: Last) -> P
 fn resolve(call: &Call, descriptor: i32, mut path: Vec<u8>, last: Last) -> Option<Place> {
     let mut base: Option<OwnedFd> = None;
     for _ in 0..LINKS {
-        let (above, name, slash) = split(&path)?;
-        let begin = match (path.first(), base.take()) {
-            (Some(b'/'), _) => None,
+        let begin = match (path.first()?, base.take()) {
+            (b'/', _) => None,
             (_, Some(base)) => Some(base),
             (_, None) => Some(call.base(descriptor)?),
         };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Some((above, name, slash)) = split(&path) else {
+            let from = begin.as_ref().map_or(CWD, AsFd::as_fd);
+            let folder = openat2(from, &*path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS).ok()?;
+            return Some(Place::Open(path_of(&folder)?, folder));
+        };
         let folder = match begin {
             Some(begin) if above.is_empty() => begin,
             begin => {
