@@ -7,8 +7,8 @@ use vertebra_hooks::{Attach, HookFn, HookSet, Hooks};
 
 use crate::{
     AfterStep, AfterToolUse, Agent, Approver, BeforeStep, BeforeToolUse, BuildError, Capability, Clock, Compactor,
-    ErrorPolicy, Ids, Journal, Kit, Limits, Model, NoJournal, PromptSubmit, RandomIds, ShouldContinue, SystemClock,
-    Tool, agent::Core, run::inference::ErasedModel, timeline::ErasedJournal, tool::registry::Tools,
+    ErrorPolicy, Ids, Journal, Kit, Limits, Model, NoJournal, PromptSubmit, RandomIds, SharedModel, ShouldContinue,
+    SystemClock, Tool, agent::Core, run::inference::ErasedModel, timeline::ErasedJournal, tool::registry::Tools,
 };
 
 /// Collects what an agent is made of. Hooks are attached as described at [`Attach`].
@@ -90,6 +90,9 @@ impl AgentBuilder {
     /// Adds a capability: its tools and its hooks.
     pub fn with(&mut self, capability: impl Capability) -> &mut Self {
         capability.install(&mut self.kit);
+        for replace in self.kit.models.drain(..) {
+            self.model = replace(SharedModel(self.model.clone()));
+        }
         self.kit.hooks.seal();
         self
     }
@@ -283,7 +286,7 @@ impl AgentBuilder {
         if std::mem::replace(&mut self.built, true) {
             return Err(BuildError::AlreadyBuilt);
         }
-        let Kit { tools, hooks, instructions, working_directory, approver, compactor, veils, checks } =
+        let Kit { tools, hooks, instructions, working_directory, approver, compactor, veils, checks, .. } =
             std::mem::take(&mut self.kit);
         let parts = std::iter::once(self.system_prompt.clone()).chain(instructions);
         let system_prompt: Vec<String> = parts.filter(|part| !part.is_empty()).collect();

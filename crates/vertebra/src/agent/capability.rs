@@ -5,8 +5,9 @@ use std::{borrow::Cow, sync::Arc};
 use vertebra_hooks::{Attach, HookSet};
 
 use crate::{
-    Approver, Compactor, Tool, ToolSpec, approval::ErasedApprover, conversation::compact::ErasedCompactor,
-    points::events::ToolAsked, timeline::redaction::Veils, tool::ErasedTool, tool::check::Checks,
+    Approver, Compactor, Model, SharedModel, Tool, ToolSpec, approval::ErasedApprover,
+    conversation::compact::ErasedCompactor, points::events::ToolAsked, run::inference::ErasedModel,
+    timeline::redaction::Veils, tool::ErasedTool, tool::check::Checks,
 };
 
 /// A bundle of tools and hooks, installed as one: `builder.with(TaskPlanning::default())`.
@@ -26,7 +27,11 @@ pub struct Kit {
     pub(crate) compactor: Option<Arc<dyn ErasedCompactor>>,
     pub(crate) veils: Veils,
     pub(crate) checks: Checks,
+    pub(crate) models: Vec<Replacement>,
 }
+
+/// What makes one model of another.
+pub(crate) type Replacement = Box<dyn FnOnce(SharedModel) -> Arc<dyn ErasedModel> + Send>;
 
 impl Kit {
     /// Adds a tool.
@@ -56,6 +61,26 @@ impl Kit {
     /// Says who makes conversations shorter. There is one: the last that was named.
     pub fn compactor(&mut self, compactor: impl Compactor) -> &mut Self {
         self.compactor = Some(Arc::new(compactor));
+        self
+    }
+
+    /// Puts another model in the place of the agent's: one that wraps it, or one that does without it. Capabilities that are
+    /// installed later wrap the model of those before them.
+    ///
+    /// ```
+    /// use vertebra::{Capability, Kit, testing::Script};
+    ///
+    /// /// Answers every question itself.
+    /// struct Offline;
+    ///
+    /// impl Capability for Offline {
+    ///     fn install(self, kit: &mut Kit) {
+    ///         kit.model(|_agents_own| Script::new().say("I am offline."));
+    ///     }
+    /// }
+    /// ```
+    pub fn model<M: Model>(&mut self, replace: impl FnOnce(SharedModel) -> M + Send + 'static) -> &mut Self {
+        self.models.push(Box::new(|model| Arc::new(replace(model))));
         self
     }
 

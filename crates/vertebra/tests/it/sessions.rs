@@ -5,7 +5,7 @@ use std::{future::pending, sync::Arc};
 use serde_json::Value;
 use vertebra::{
     AgentBuilder, Capability, Deltas, Image, Kit, Lasting, ModelError, ModelId, News, Prompt, Reach, Request, Response,
-    StopReason, ToolCall, ToolOutput, Usage,
+    SharedModel, StopReason, ToolCall, ToolOutput, Usage,
     prelude::*,
     testing::{FakeClock, RecordingTool, Script},
 };
@@ -417,4 +417,34 @@ async fn an_agent_that_is_told_more_is_told_the_rest_too() {
     let agent = builder.build().expect("an agent").asking(model.clone()).also_told("Be kind.");
     agent.run("go").await.expect("it runs");
     assert_eq!(&*model.requests()[0].system_prompt, "Be brief.\n\nBe kind.");
+}
+
+/// A capability that changes what the model says.
+struct Shouting;
+
+impl Capability for Shouting {
+    fn install(self, kit: &mut Kit) {
+        kit.model(Shout);
+    }
+}
+
+/// The answers of another model in capitals.
+struct Shout(SharedModel);
+
+impl Model for Shout {
+    fn id(&self) -> ModelId {
+        self.0.id()
+    }
+
+    async fn infer(&self, request: &Request, out: &mut Deltas<'_>) -> Result<Response, ModelError> {
+        let response = self.0.infer(request, out).await?;
+        Ok(Response { text: response.text.to_uppercase(), ..response })
+    }
+}
+
+#[tokio::test]
+async fn a_capability_can_put_another_model_around_the_agents_own() {
+    let mut builder = Agent::builder(Script::new().say("done"));
+    let agent = builder.with(Shouting).build().expect("an agent");
+    assert_eq!(agent.run("go").await.expect("a run").text, "DONE");
 }
