@@ -8,6 +8,7 @@ mod points;
 mod proto;
 mod readme;
 mod repo;
+mod seeds;
 mod tour;
 
 use repo::Complaints;
