@@ -24,7 +24,7 @@ use super::{
     attributes::Attribute,
     checked::Checked,
     guard::{Change, Content, Verdict},
-    place::{Last, Name, Place, find, set_mode},
+    place::{Last, Name, Place, find},
     task::{Call, Identities, Identity, is_ours},
 };
 

@@ -1,12 +1,9 @@
 //! Modes and owners. Landlock knows neither, so the kernel is never asked about a path that could be exchanged meanwhile.
 
-use std::{
-    os::fd::{AsRawFd as _, OwnedFd},
-    path::Path,
-};
+use std::{os::fd::OwnedFd, path::Path};
 
 use rustix::{
-    fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid, chmodat, chownat, fstat, openat},
+    fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, chownat, fstat, openat},
     io::Errno,
 };
 
@@ -14,7 +11,7 @@ use super::{
     Answer, Minder,
     act::Step,
     guard::Change,
-    place::{Last, Place, path_of},
+    place::{Last, Place, path_of, set_mode},
     task::{Call, Identity},
 };
 
@@ -51,10 +48,7 @@ impl Attribute {
     /// Sets it for what a handle leads to.
     fn set(self, file: &OwnedFd) -> rustix::io::Result<()> {
         match self {
-            Self::Mode(mode) => {
-                let link = format!("/proc/self/fd/{}", file.as_raw_fd());
-                chmodat(CWD, link, Mode::from_raw_mode(mode), AtFlags::empty())
-            }
+            Self::Mode(mode) => set_mode(file, mode),
             Self::Owner(user, group) => chownat(file, "", user, group, AtFlags::EMPTY_PATH),
         }
     }
