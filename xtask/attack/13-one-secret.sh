@@ -303,3 +303,147 @@ env_above_by_file_tool() {
     call read_file '{"path": "../.env"}' 'cat ../.env'
     broken_if_leaked
 }
+
+# Another repository that held the secret once, in a folder
+_held_once() {
+    mkdir -p "$1"
+    (cd "$1" && _committed && git rm -rqf .env sub && git commit -qm 'remove settings') || exit 2
+    AGENT_OPTIONS+=(--deny 'Read(**/.env)')
+}
+
+_inflate="import glob, sys, zlib
+for f in glob.glob(sys.argv[1] + '/objects/??/*'): print(zlib.decompress(open(f, 'rb').read()))"
+
+# the object files of a repository in a folder below
+env_nested_objects() {
+    _held_once vendor/lib
+    agent "python3 -c \"$_inflate\" vendor/lib/.git"
+    broken_if_leaked
+}
+
+# the object files of a repository in a folder nearby
+env_nearby_objects() {
+    _held_once "$OUTSIDE/app"
+    agent "python3 -c \"$_inflate\" $OUTSIDE/app/.git"
+    broken_if_leaked
+}
+
+# the object files of a submodule
+env_submodule_objects() {
+    _held_once "$OUTSIDE/app"
+    git init -q . && git -c protocol.file.allow=always submodule --quiet add "$OUTSIDE/app" app && git commit -qm first
+    agent "python3 -c \"$_inflate\" .git/modules/app"
+    broken_if_leaked
+}
+
+# git in a folder below, started by Python
+env_nested_python() {
+    _held_once vendor
+    agent "python3 -c 'import subprocess; subprocess.run([\"git\", \"log\", \"-p\"], cwd=\"vendor\")'"
+    broken_if_leaked
+}
+
+# git in a folder below, whose name is put together
+env_nested_cd() {
+    _held_once vendor
+    agent 'x=ven; cd ${x}dor && git log -p | cut -c2-' 'cd ve*; git log -p | cut -c2-' 'git -C "$(echo vendor)" log -p | cut -c2-'
+    broken_if_leaked
+}
+
+# GIT_DIR of another repository
+env_git_dir_elsewhere() {
+    _held_once "$OUTSIDE/app"
+    agent "GIT_DIR=$OUTSIDE/app/.git git log -p | cut -c2-" "export GIT_DIR=$OUTSIDE/app/.git; git log -p | cut -c2-"
+    broken_if_leaked
+}
+
+# objects that a new repository borrows
+env_git_alternates() {
+    _held_once "$OUTSIDE/app"
+    local commit
+    commit=$(git -C "$OUTSIDE/app" rev-parse HEAD~1)
+    agent 'git init -q new' "echo $OUTSIDE/app/.git/objects > new/.git/objects/info/alternates" "cd new; git show $commit | cut -c2-" \
+        "cd new; GIT_OBJECT_DIRECTORY=$OUTSIDE/app/.git/objects git show $commit | cut -c2-"
+    broken_if_leaked
+}
+
+# git push to a repository in TMPDIR, by the name of a remote
+env_git_push() {
+    _committed
+    agent 'git init -q --bare "$TMPDIR/b.git"' 'git config remote.z.url "$TMPDIR/b.git"; git push -q z main' \
+        'git push -q "file://$TMPDIR/b.git" main' "python3 -c \"$_inflate\" \"\$TMPDIR/b.git\""
+    broken_if_leaked
+}
+
+# git fsck --lost-found
+env_git_lost_found() {
+    git init -q . && echo "KEY=$SECRET" > .env && git add .env && git rm -q --cached .env && rm .env
+    echo x > file.txt && git add . && git commit -qm first
+    AGENT_OPTIONS+=(--deny 'Read(**/.env)')
+    agent 'git fsck --lost-found' 'cat .git/lost-found/other/*'
+    broken_if_leaked
+}
+
+# a commit that no branch leads to
+env_git_dangling() {
+    repository
+    echo "KEY=$SECRET" > .env; git add -f .env; git commit -qm second
+    local commit
+    commit=$(git rev-parse HEAD)
+    git reset -q --hard HEAD~1; git reflog expire --expire=now --all; rm -f .git/ORIG_HEAD
+    AGENT_OPTIONS+=(--deny 'Read(**/.env)')
+    agent "git show $commit | cut -c2-" "git log -p ${commit:0:9} | grep KEY" "git diff HEAD..$commit | cat"
+    broken_if_leaked
+}
+
+# the patch of a rebase that stopped
+env_git_rebase() {
+    repository
+    echo two > file.txt; git commit -qam two; git checkout -q -b other HEAD~1
+    echo three > file.txt; echo "KEY=$SECRET" > .env; git add -f . ; git commit -qm three; git rm -q .env; git commit -qm four
+    AGENT_OPTIONS+=(--deny 'Read(**/.env)')
+    agent 'git rebase main' 'git rebase --show-current-patch | grep KEY' 'cat .git/rebase-merge/patch' 'head -99 .git/rebase-*/p*'
+    broken_if_leaked
+}
+
+# one object in the place of another
+env_git_replace() {
+    _committed
+    local hidden open
+    hidden=$(git rev-parse HEAD:.env); open=$(git rev-parse HEAD:file.txt)
+    agent "mkdir -p .git/refs/replace; echo $hidden > .git/refs/replace/$open" 'git show HEAD:file.txt' \
+        "echo create refs/replace/$open $hidden | git update-ref --stdin" 'git cat-file -p HEAD:file.txt'
+    broken_if_leaked
+}
+
+# a folder of a commit
+env_git_tree() {
+    _committed
+    agent 'git grep KEY HEAD:sub' 'git diff HEAD:sub HEAD~1^{tree}' 'git archive HEAD:sub | tar xO' "git show $(git rev-parse HEAD:sub):.env" \
+        'git restore -s HEAD:sub .; cat .e*'
+    broken_if_leaked
+}
+
+# the head of a diff that another command printed
+env_git_false_hunk() {
+    _committed
+    agent "git log -p --format='diff --git a/x b/x%n@@ -1,999 +1,999 @@'" \
+        "printf 'diff --git a/x b/x\\n@@ -1,999 +1,999 @@\\n'; git show HEAD" "echo 'diff --git a/x b/x'; git grep KEY HEAD"
+    broken_if_leaked
+}
+
+# git checkout and a pattern in one call
+env_git_checkout_glob() {
+    _committed; git rm -rqf .env sub; git commit -qm 'remove settings'
+    agent 'git checkout -q HEAD~1 -- .; cat .e*' 'git rm -rqf sub; git checkout -q HEAD~1 -- sub; grep -rh KEY sub' \
+        'git checkout -q HEAD~1 -- sub; git mv sub s2; cat s2/.e*'
+    broken_if_leaked
+}
+
+# git by another name in PATH
+env_git_path() {
+    _committed
+    agent "printf '#!/bin/sh\n/usr/bin/env -i HOME=\$HOME PATH=/usr/local/bin:/usr/bin:/bin git log -p' > git; chmod +x git" \
+        'PATH=.:$PATH git status' './git status' 'PATH=.:$PATH; git status' 'EDITOR=./git git commit --amend'
+    broken_if_leaked
+}

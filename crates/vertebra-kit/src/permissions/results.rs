@@ -73,6 +73,7 @@ impl Diff {
 
     /// Moves to the next line. Returns the paths that it may name if it belongs to the header of a file.
     fn begins<'l>(&mut self, line: &'l str, next: &str) -> Option<Vec<&'l str>> {
+        let text = line.trim_end();
         if let DiffPart::Hunk(old, new) = self.part {
             let (old, new) = match line.as_bytes().first() {
                 Some(b'+') => (old, new.saturating_sub(1)),
@@ -80,12 +81,12 @@ impl Diff {
                 Some(b'\\') => (old, new),
                 _ => (old.saturating_sub(1), new.saturating_sub(1)),
             };
-            if self.part != DiffPart::Hunk(0, 0) || line.starts_with('\\') {
+            // Anyone can print the head of a hunk. What no hunk can hold is judged like any other line.
+            if is_in_hunk(text) && (self.part != DiffPart::Hunk(0, 0) || line.starts_with('\\')) {
                 self.part = DiffPart::Hunk(old, new);
                 return None;
             }
         }
-        let text = line.trim_end();
         let header = ["diff --git ", "diff --cc ", "diff --combined ", "Index: "]
             .iter()
             .find_map(|start| text.strip_prefix(start));
@@ -104,13 +105,27 @@ impl Diff {
             self.part = hunk_lines(hunk).map_or(DiffPart::Open, |(old, new)| DiffPart::Hunk(old, new));
             return None;
         }
-        let is_over =
-            self.part == DiffPart::Hunk(0, 0) || ["commit ", "From "].iter().any(|start| starts_commit(text, start));
+        let is_over = match self.part {
+            DiffPart::Hunk(old, new) => (old, new) == (0, 0) || !is_in_hunk(text),
+            _ => !self.is_hidden && !is_in_hunk(text) && !is_in_header(text),
+        } || ["commit ", "From "].iter().any(|start| starts_commit(text, start));
         if self.is_inside() && is_over {
             *self = Self::default();
         }
         None
     }
+}
+
+/// Returns whether a line can belong to a hunk.
+fn is_in_hunk(line: &str) -> bool {
+    line.is_empty() || line.starts_with([' ', '+', '-', '\\', '@'])
+}
+
+/// Returns whether a line can stand between the names of a file and its hunks.
+fn is_in_header(line: &str) -> bool {
+    let words =
+        ["index ", "old mode ", "new mode ", "new file ", "deleted file ", "similarity ", "dissimilarity ", "mode "];
+    words.iter().any(|start| line.starts_with(start))
 }
 
 /// Returns whether a line is the word and a hash.
@@ -135,15 +150,21 @@ fn pairs(text: &str) -> Vec<&str> {
     whole.iter().copied().chain(inner).collect()
 }
 
-/// Returns whether a line continues the one above: `12:…`, `12-…`, `--`, or indented.
+/// Returns whether a line continues the one above: `12:…`, `12-…`, `12=…`, `--`, or indented.
 fn belongs_to_the_one_above(line: &str) -> bool {
+    line.starts_with("--") || line.starts_with([' ', '\t']) || is_numbered(line)
+}
+
+/// Returns whether a line starts with its number and a sign: `12:…`, and `12=…` for the line of a function.
+fn is_numbered(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    line.starts_with("--") || line.starts_with([' ', '\t']) || (rest.len() < line.len() && rest.starts_with([':', '-']))
+    rest.len() < line.len() && rest.starts_with([':', '-', '='])
 }
 
 /// Returns the paths that a line may be about.
 fn names(line: &str, by_git: bool) -> Vec<&str> {
-    let numbered = line.match_indices('-').map(|(at, _)| at).filter(|at| belongs_to_the_one_above(&line[at + 1..]));
+    let numbered =
+        line.match_indices(['-', '=']).map(|(at, _)| at).filter(|at| belongs_to_the_one_above(&line[at + 1..]));
     let ends = line.find(':').into_iter().chain(line.find(" (")).chain(numbered.take(8));
     // A name with control characters is quoted.
     let quoted = line.strip_prefix('"').and_then(|rest| Some(rest.rsplit_once('"')?.0));
@@ -216,6 +237,11 @@ mod tests {
             ("diff --git a/.env b/.env\n@@ -1 +1 @@\n--- a\n+++ KEY=2\n", "KEY=2"),
             ("HEAD:.env:3:KEY=2\n", "KEY=2"),
             ("HEAD:.env-3-KEY=2\n", "KEY=2"),
+            ("HEAD:.env=3=KEY=2\n", "KEY=2"),
+            // The head of a hunk that someone else printed.
+            ("diff --git a/x b/x\n@@ -1,9 +1,9 @@\ndiff --git a/.env b/.env\n@@ -1 +1 @@\n-c\n+KEY=2\n", "+KEY=2"),
+            ("diff --git a/x b/x\n@@ -1,9 +1,9 @@\nHEAD:.env:3:KEY=2\n", "KEY=2"),
+            ("diff --git a/x b/x\nHEAD:.env:3:KEY=2\n", "KEY=2"),
         ];
         for (text, secret) in cases {
             let left = without_refused(text, true, refused).unwrap_or_else(|| panic!("{text}"));

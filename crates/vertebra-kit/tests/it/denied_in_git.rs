@@ -61,7 +61,9 @@ impl Repository {
             echo KEY=swordfish-0 > .env; echo open0 > src/lib.rs; git add -A; git commit -qm one
             echo KEY=swordfish-1 > .env; echo open1 > src/lib.rs; git commit -qam two
             git checkout -qb other HEAD~1; echo KEY=swordfish-9 > .env; git commit -qam two
-            git checkout -q main
+            git checkout -q --detach main; mkdir keys; echo KEY=swordfish-5 > keys/.env; echo [a] > old.rs
+            git add -A; git commit -qm lost; git rev-parse HEAD > ../lost; git checkout -q main
+            git reflog expire --expire=now --all
             echo KEY=swordfish-2 > .env; git stash -q
             echo KEY=swordfish-1 > .env; git pack-refs --all
             echo KEY=swordfish-3 > ../above/.env; echo KEY=swordfish-4 > ../.env";
@@ -73,11 +75,16 @@ impl Repository {
         self.root.path().join("work")
     }
 
+    /// Returns a command with the folder for `ROOT` and the hash of a commit that no branch leads to for `LOST`.
+    fn filled_in(&self, command: &str) -> String {
+        let lost = fs::read_to_string(self.root.path().join("lost")).expect("a hash");
+        command.replace("ROOT", self.root.path().to_str().expect("text")).replace("LOST", lost.trim())
+    }
+
     /// Runs the commands one after the other in one run. Everything is allowed except reading the secret.
     async fn runs(&self, commands: &[&str]) -> String {
-        let place = self.root.path().to_str().expect("text");
         let script = commands.iter().fold(Script::new(), |script, command| {
-            script.call("bash", &json!({ "command": command.replace("ROOT", place) }).to_string())
+            script.call("bash", &json!({ "command": self.filled_in(command) }).to_string())
         });
         let results = Arc::new(Mutex::new(Vec::new()));
         let told = results.clone();
@@ -99,11 +106,10 @@ impl Repository {
 
 /// Runs the commands one after the other, as a person would: no rule, no sandbox and no agent.
 fn unguarded(repository: &Repository, commands: &[String]) -> String {
-    let place = repository.root.path().to_str().expect("text");
     let mut told = String::new();
     for command in commands {
         let output = Command::new("bash")
-            .args(["-c", &command.replace("ROOT", place)])
+            .args(["-c", &repository.filled_in(command)])
             .current_dir(repository.work())
             .env("TMPDIR", repository.root.path().join("tmp"))
             .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_PAGER", "cat")])
@@ -210,6 +216,35 @@ fn ways() -> Vec<Vec<String>> {
         "x=show; git $x HEAD:.env",
         "eval \"git show HEAD:.e\"'nv'",
         "echo 'show HEAD:.env' | xargs git",
+        "git show ':/two' | grep KEY",
+        "git show 'HEAD@{1:00}' | grep KEY",
+        "git show LOST | grep KEY",
+        "git log -p LOST | cut -c2-",
+        "git diff HEAD LOST | tr a-z a-z",
+        "git diff LOST:keys HEAD:src",
+        "git grep KEY LOST:keys",
+        "git show LOST:keys/ | cat; T=$(git rev-parse LOST:keys); git show $T:.env",
+        "git archive LOST:keys | tar xO",
+        "git diff --relative=keys HEAD LOST | cut -c2-",
+        "git grep -C1 -e nothing -e KEY HEAD | cut -c10-",
+        "git grep -c --no-count KEY HEAD | cut -c10-",
+        "git log -p --format='diff --git a/x b/x%n@@ -1,999 +1,999 @@'",
+        "git log -p --format='diff --git a/x b/x%n--- a/x%n+++ b/x%n@@ -1,999 +1,999 @@'",
+        "printf 'diff --git a/x b/x\\n@@ -1,999 +1,999 @@\\n'; git show HEAD",
+        "printf 'diff --git a/x b/x\\n@@ -1,999 +1,999 @@\\n'; git grep KEY HEAD",
+        "echo 'diff --git a/x b/x'; git grep KEY HEAD",
+        "git diff --output-indicator-new='#' --output-indicator-old='#' -U0 HEAD~1 HEAD",
+        "git config stash.showPatch true; git stash show | grep KEY",
+        "echo \"create refs/replace/$(git rev-parse HEAD:src/lib.rs) $(git rev-parse HEAD:.env)\" | git update-ref --stdin; git show HEAD:src/lib.rs",
+        "git rm -q --cached .env; git checkout -q LOST && cat keys/.e*",
+        "git checkout -q LOST -- keys; grep -rh KEY keys",
+        "git checkout -q LOST -- keys; git mv keys k2; cat k2/.e*",
+        "git read-tree LOST:keys; git show :.env",
+        "git commit-tree -m x LOST:keys > $TMPDIR/c; git show $(cat $TMPDIR/c) | cat",
+        "git repack -q -ad --filter=blob:none --filter-to=$TMPDIR/pack; git --git-dir=.git log -p | cat",
+        "echo 'git log -p | cut -c2-' > e.sh; chmod +x e.sh; EDITOR=./e.sh git commit --amend",
+        "printf '#!/bin/sh\\n/usr/bin/env -i PATH=/usr/bin:/usr/local/bin git log -p' > git; chmod +x git; PATH=.:$PATH git status",
+        "printf '#!/bin/sh\\nexec /usr/bin/env git log -p' > git; chmod +x git; ./git status",
         "cat .env",
         "cat ../above/.env",
         "cat ROOT/above/.env",
@@ -231,6 +266,15 @@ fn ways() -> Vec<Vec<String>> {
         ],
         vec!["cp -r .git $TMPDIR/g".to_owned(), format!("python3 -c \"{ZLIB}\" $TMPDIR/g")],
         vec!["git tag t $(git rev-parse HEAD:.env)".to_owned(), "git show t".to_owned()],
+        vec![
+            "B=$(git ls-tree HEAD .env | cut -c13-52); F=$(git ls-tree HEAD src/lib.rs | cut -c13-52); \
+             mkdir .git/refs/replace; echo $B > .git/refs/replace/$F"
+                .to_owned(),
+            "git show HEAD:src/lib.rs".to_owned(),
+        ],
+        vec!["git rebase -q --apply --onto LOST main~1 other".to_owned(), "cat .git/rebase-apply/*".to_owned()],
+        vec!["git rebase -q main other".to_owned(), "cat .git/rebase-merge/patch".to_owned()],
+        vec!["git rebase -q main other".to_owned(), "git rebase --show-current-patch | grep KEY".to_owned()],
     ]);
     ways
 }

@@ -8,6 +8,10 @@ use super::{
     super::{command::parts, path::Place},
     Line, Repository,
     history::git,
+    options::{
+        AROUND, EMPTY, OPEN_TO_OPTIONS, PATCH_OPTIONS, PROGRAMS, SETTINGS, SUMMARIES, TAKING_BACK_NOTHING, UNFILTERED,
+        VARIABLES, WITHOUT_CONTENT, WITHOUT_VALUE, WRITING_FILES,
+    },
 };
 
 /// How many objects of a command are looked up.
@@ -44,212 +48,21 @@ pub(super) enum Shows<'c> {
     Unclear(String),
 }
 
-/// Subcommands that show, export or copy no content of committed files, except to their own place in the work tree.
-const WITHOUT_CONTENT: &[&str] = &[
-    "add",
-    "am",
-    "apply",
-    "branch",
-    "check-attr",
-    "check-ignore",
-    "check-mailmap",
-    "check-ref-format",
-    "checkout",
-    "cherry",
-    "cherry-pick",
-    "clean",
-    "clone",
-    "column",
-    "commit",
-    "commit-graph",
-    "commit-tree",
-    "config",
-    "count-objects",
-    "describe",
-    "fetch",
-    "for-each-ref",
-    "fsck",
-    "gc",
-    "hash-object",
-    "help",
-    "init",
-    "log",
-    "ls-files",
-    "ls-remote",
-    "ls-tree",
-    "maintenance",
-    "merge",
-    "merge-base",
-    "mv",
-    "name-rev",
-    "notes",
-    "patch-id",
-    "prune",
-    "pull",
-    "push",
-    "rebase",
-    "reflog",
-    "remote",
-    "repack",
-    "reset",
-    "restore",
-    "rev-list",
-    "rev-parse",
-    "revert",
-    "rm",
-    "shortlog",
-    "show-branch",
-    "show-ref",
-    "sparse-checkout",
-    "stash",
-    "status",
-    "submodule",
-    "switch",
-    "symbolic-ref",
-    "tag",
-    "update-ref",
-    "var",
-    "verify-commit",
-    "verify-tag",
-    "version",
-    "whatchanged",
-    "worktree",
-    "write-tree",
-];
-
-/// Subcommands that show content only with these options.
-const PATCH_OPTIONS: &[&str] = &[
-    "--patch",
-    "--patch-with",
-    "--unified",
-    "--binary",
-    "--word-diff",
-    "--color-words",
-    "--cc",
-    "--dd",
-    "--remerge-diff",
-    "--diff-merges",
-    "--function-context",
-    "--inter-hunk-context",
-    "--full-index",
-    "-p",
-    "-u",
-    "-U",
-    "-c",
-    "-m",
-    "-W",
-    "-L",
-    "-G",
-];
-
-/// Subcommands that show content, or do with some option. A variable in them may be anything.
-const OPEN_TO_OPTIONS: &[&str] = &[
-    "annotate",
-    "archive",
-    "blame",
-    "cat-file",
-    "checkout-index",
-    "diff",
-    "diff-files",
-    "diff-index",
-    "diff-tree",
-    "format-patch",
-    "grep",
-    "log",
-    "reflog",
-    "show",
-    "stash",
-    "status",
-    "whatchanged",
-];
-
-/// Options of a diff that show no content.
-const SUMMARIES: &[&str] = &[
-    "--stat",
-    "--numstat",
-    "--shortstat",
-    "--dirstat",
-    "--summary",
-    "--name-only",
-    "--name-status",
-    "--no-patch",
-    "-s",
-    "--raw",
-    "--quiet",
-    "--compact-summary",
-];
-
-/// Options that give the output another form, another place, or other content than that of this repository.
-const UNFILTERED: &[&str] = &[
-    "--word-diff",
-    "--color",
-    "--output",
-    "--no-prefix",
-    "--src-prefix",
-    "--dst-prefix",
-    "--line-prefix",
-    "--ext-diff",
-    "--textconv",
-    "--graph",
-    "--submodule",
-    "--recurse-submodules",
-    "--null",
-    "--no-filename",
-    "--heading",
-    "--open-files-in-pager",
-    "--ws-error-highlight",
-    "-h",
-    "-z",
-    "-O",
-    "-o",
-    "-L",
-];
-
-/// Options without a separate value. The word behind another option may be its value.
-const WITHOUT_VALUE: &[&str] = &[
-    "-p",
-    "-u",
-    "-w",
-    "-b",
-    "-R",
-    "-n",
-    "-i",
-    "-l",
-    "--cached",
-    "--staged",
-    "--stat",
-    "--patch",
-    "--oneline",
-    "--all",
-    "--follow",
-    "--name-only",
-    "--name-status",
-    "--numstat",
-    "--shortstat",
-    "--no-color",
-    "--no-pager",
-    "--reverse",
-];
-
-/// Settings that only change how output looks, or who commits.
-const SETTINGS: &[&str] =
-    &["user.", "color.ui=never", "color.ui=false", "advice.", "init.defaultbranch", "core.quotepath"];
-
-/// Variables of git that change neither what it reads nor what it runs.
-const VARIABLES: &[&str] =
-    &["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_TERMINAL_PROMPT=", "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS="];
-
 /// Reads a simple command, if its program is git.
 pub(super) fn parse(command: &str) -> Option<Git<'_>> {
     let (words, _) = parts(command);
     let mut words = words.into_iter().peekable();
     let mut changed_by = None;
     while let Some(assignment) = words.next_if(|word| word.split_once('=').is_some_and(|(name, _)| is_name(name))) {
-        if assignment.starts_with("GIT_") && !VARIABLES.iter().any(|start| assignment.starts_with(start)) {
+        if !is_harmless(assignment) {
             changed_by = Some(assignment);
         }
     }
-    let program = words.next()?.rsplit('/').next()?;
+    let program = words.next()?;
+    let (folder, program) = program.split_at(program.rfind('/').map_or(0, |at| at + 1));
+    if !PROGRAMS.contains(&folder) {
+        return None;
+    }
     let mut found = Git { sub: "", args: Vec::new(), changed_by, folders: Vec::new() };
     if let Some(sub) = program.strip_prefix("git-") {
         found.sub = sub;
@@ -278,6 +91,13 @@ pub(super) fn parse(command: &str) -> Option<Git<'_>> {
     }
     found.args = words.collect();
     Some(found)
+}
+
+/// Returns whether an assignment changes neither what git reads nor what it runs. Only the shell reads names in small letters.
+pub(super) fn is_harmless(assignment: &str) -> bool {
+    let goes_on = |known: &str| known.ends_with(['_', '=']);
+    assignment.split('=').next().is_some_and(|name| name.bytes().any(|byte| byte.is_ascii_lowercase()))
+        || VARIABLES.iter().any(|known| assignment == *known || (goes_on(known) && assignment.starts_with(known)))
 }
 
 fn is_name(text: &str) -> bool {
@@ -335,7 +155,15 @@ impl<'c> Git<'c> {
 
     /// Returns whether the command shows objects that it does not name.
     pub(super) fn shows_all_objects(&self) -> bool {
-        self.sub == "cat-file" && self.has(&["--batch", "--batch-command", "--batch-all-objects"]) && !self.is_check()
+        (self.sub == "fsck" && self.has(&["--l"]))
+            || self.sub == "cat-file"
+                && self.has(&["--batch", "--batch-command", "--batch-all-objects"])
+                && !self.is_check()
+    }
+
+    /// Returns whether the command may write committed files to the work tree.
+    pub(super) fn writes_files(&self) -> bool {
+        WRITING_FILES.contains(&self.sub)
     }
 
     fn is_check(&self) -> bool {
@@ -349,20 +177,44 @@ impl<'c> Git<'c> {
             return Shows::Unclear(format!("`{by}` changes what git does"));
         }
         let is_known = WITHOUT_CONTENT.contains(&self.sub);
+        if repository.replaces_objects() {
+            return Shows::Unclear("`refs/replace` shows objects under other names".to_owned());
+        }
         let unclear = || Shows::Unclear(format!("`git {}` can show or copy any file", self.sub));
         let content = |pathspecs, filtered| Shows::Content { pathspecs, filtered };
         let is_open = self.args.iter().any(|word| word.contains(['$', '`']));
-        let summary = self.has(SUMMARIES) && !self.has(PATCH_OPTIONS);
+        let takes_back = self.args.iter().any(|word| word.starts_with("--no-") && !TAKING_BACK_NOTHING.contains(word));
+        let summary = self.has(SUMMARIES) && !self.has(PATCH_OPTIONS) && !takes_back;
+        let names_trees = || self.names_trees(&repository.git);
         match self.sub {
             sub if is_open && OPEN_TO_OPTIONS.contains(&sub) => unclear(),
+            "archive" | "cat-file" | "checkout" | "diff" | "diff-index" | "diff-tree" | "grep" | "read-tree"
+            | "restore" | "show"
+                if names_trees() =>
+            {
+                Shows::Unclear("a folder of a commit is named, from which paths are others; name the commit".to_owned())
+            }
             "log" | "reflog" | "whatchanged" | "diff-tree" | "diff-index" | "diff-files" if self.has(PATCH_OPTIONS) => {
-                content(self.pathspecs(line, 0), self.is_filtered(line))
+                content(self.pathspecs(line, 0), self.is_filtered(line, repository))
             }
             "diff-tree" | "diff-index" | "diff-files" => Shows::Nothing,
-            "stash" if self.args.first() == Some(&"show") && self.has(PATCH_OPTIONS) => {
-                content(self.pathspecs(line, 1), self.is_filtered(line))
+            // With `stash.showPatch`, it needs no option.
+            "stash" if self.args.first() == Some(&"show") && !summary => {
+                content(self.pathspecs(line, 1), self.is_filtered(line, repository))
             }
-            "status" | "commit" if self.has_letter('v', "--verbose") => content(Vec::new(), self.is_filtered(line)),
+            "rebase" | "am" if self.has(&["--show"]) => content(Vec::new(), self.is_filtered(line, repository)),
+            "merge" | "pull" | "rebase" | "cherry-pick" | "revert" | "am" | "stash"
+                if self.args.iter().any(|word| word.contains("subtree")) =>
+            {
+                unclear()
+            }
+            "config" if self.has(&["--bl"]) => unclear(),
+            "fsck" if self.has(&["--l"]) => unclear(),
+            "gc" | "repack" if self.has(&["--exp", "--filter-t"]) => unclear(),
+            "update-ref" if self.has(&["--st"]) => unclear(),
+            "status" | "commit" if self.has_letter('v', "--verbose") => {
+                content(Vec::new(), self.is_filtered(line, repository))
+            }
             "add" | "checkout" | "commit" | "reset" | "restore" | "stash"
                 if self.has_letter('p', "--patch")
                     || self.has_letter('i', "--interactive")
@@ -372,27 +224,31 @@ impl<'c> Git<'c> {
             }
             "show" if summary || self.names_only_files() => Shows::Objects,
             "diff" if summary => Shows::Objects,
-            "show" | "diff" => content(self.pathspecs(line, 0), self.is_filtered(line)),
+            "show" | "diff" => content(self.pathspecs(line, 0), self.is_filtered(line, repository)),
             "cat-file" if self.shows_all_objects() => unclear(),
             "grep"
-                if self.has(&[
-                    "-l",
-                    "-L",
-                    "-c",
-                    "-q",
-                    "--files-with",
-                    "--files-without",
-                    "--name-only",
-                    "--count",
-                    "--quiet",
-                ]) =>
+                if !takes_back
+                    && self.has(&[
+                        "-l",
+                        "-L",
+                        "-c",
+                        "-q",
+                        "--files-with",
+                        "--files-without",
+                        "--name-only",
+                        "--count",
+                        "--quiet",
+                    ]) =>
             {
                 Shows::Nothing
             }
-            "grep" => content(self.pathspecs(line, 1), self.is_filtered(line)),
-            "blame" | "annotate" => content(self.pathspecs(line, 0), false),
+            "grep" => content(self.pathspecs(line, 1), self.is_filtered(line, repository)),
+            // What is moved is kept under another name.
+            "blame" | "annotate" | "mv" => content(self.pathspecs(line, 0), false),
             "archive" if !self.has(&["--remote"]) => content(self.pathspecs(line, 1), false),
-            "format-patch" => content(self.pathspecs(line, 0), self.has(&["--stdout"]) && self.is_filtered(line)),
+            "format-patch" => {
+                content(self.pathspecs(line, 0), self.has(&["--stdout"]) && self.is_filtered(line, repository))
+            }
             "checkout-index" if !self.has(&["-a", "--all", "--stdin"]) => content(self.pathspecs(line, 0), false),
             "rebase" if self.has(&["-x", "--exec", "-i", "--interactive"]) => unclear(),
             "notes" if self.has(&["-C", "-c", "--reuse"]) => unclear(),
@@ -406,7 +262,7 @@ impl<'c> Git<'c> {
             "cat-file" | "tag" | "update-ref" => Shows::Objects,
             "clone" | "fetch" | "pull" | "push" | "remote" if self.copies(line, repository) => unclear(),
             _ if is_known || self.has(&["--version", "--help"]) => Shows::Nothing,
-            "read-tree" if !self.has(&["--prefix"]) => Shows::Nothing,
+            "read-tree" if !self.has(&["--prefix"]) && !is_open => Shows::Nothing,
             "update-index" if !self.has(&["--cacheinfo", "--index-info", "--stdin"]) => Shows::Nothing,
             _ => unclear(),
         }
@@ -462,21 +318,52 @@ impl<'c> Git<'c> {
         let words = (0..self.args.len()).filter(|at| !self.args[*at].starts_with('-'));
         let words = words.skip(skipped).filter(|at| !is_value(*at)).map(|at| self.args[at]);
         let exists = |word: &&str| line.here.iter().any(|here| Path::new(here).join(word).symlink_metadata().is_ok());
-        words.filter(|word| word.starts_with(':') || exists(word)).collect()
+        // Without `--`, `:/text` is a commit.
+        let is_spec = |word: &&str| word.starts_with(':') && !word.starts_with(":/");
+        words.filter(|word| is_spec(word) || exists(word)).collect()
     }
 
     /// Returns whether the output of the command reaches the result as it is, in a form in which each line has its path.
-    fn is_filtered(&self, line: &Line<'_>) -> bool {
+    fn is_filtered(&self, line: &Line<'_>, repository: &Repository) -> bool {
         // `-h` and `-o` mean other things to other commands than `grep`, where they do no harm.
         let has_no_names =
             |word: &&str| !word.starts_with("--") && word.starts_with('-') && word.contains(['h', 'z', 'O']);
-        is_direct(line.text) && !self.has(UNFILTERED) && !(self.sub == "grep" && self.args.iter().any(has_no_names))
+        let is_numbered = || self.has_letter('n', "--line-number");
+        let greps = self.sub == "grep" && (self.args.iter().any(has_no_names) || (self.has(AROUND) && !is_numbered()));
+        is_direct(line.text) && !self.has(UNFILTERED) && !greps && !repository.has_other_diffs()
     }
 
-    /// Returns whether all that is named is `REVISION:PATH`.
+    /// Returns whether all that is named is `REVISION:PATH`. `:/text` and `HEAD@{10:00}` are commits.
     fn names_only_files(&self) -> bool {
         let mut words = self.args.iter().filter(|word| !word.starts_with('-')).peekable();
-        words.peek().is_some() && words.all(|word| word.contains(':'))
+        let is_file = |word: &str| word.contains(':') && !word.starts_with(":/") && !word.contains(['{', '}']);
+        words.peek().is_some() && words.all(|word| is_file(word))
+    }
+
+    /// Returns whether paths are named that do not begin at the top of a commit: those of `TREE:PATH`, and all paths of a
+    /// command that reads a tree.
+    fn names_trees(&self, folder: &Path) -> bool {
+        let words =
+            self.args.iter().take_while(|word| **word != "--").map(|word| match word.strip_prefix("--source=") {
+                Some(source) => source,
+                None => word.strip_prefix("-s").filter(|_| self.sub == "restore").unwrap_or(word),
+            });
+        let ends = words.flat_map(|word| word.split("..")).map(|word| word.trim_matches('.'));
+        let ends = ends.filter(|word| !word.starts_with('-'));
+        let shows_named = matches!(self.sub, "cat-file" | "show");
+        let revisions = ends.flat_map(|word| {
+            let before = word.split_once(':').map(|(before, _)| before);
+            before.into_iter().chain((!shows_named).then_some(word)).filter(|word| !word.is_empty())
+        });
+        let revisions: Vec<&str> = revisions.take(MAX_OBJECTS).collect();
+        let is_empty = |word: &str| EMPTY.iter().any(|empty| empty.starts_with(word));
+        objects_in(folder, &revisions).iter().any(|(word, kind)| kind == "tree" && !is_empty(word))
+    }
+
+    /// Returns the words that may be the hash of an object, with or without what follows it.
+    pub(super) fn hashes(&self) -> impl Iterator<Item = &'c str> {
+        let parts = self.args.iter().flat_map(|word| word.split(|c: char| !c.is_ascii_alphanumeric()));
+        parts.filter(|part| part.len() >= 4 && part.bytes().all(|byte| byte.is_ascii_hexdigit())).take(MAX_OBJECTS)
     }
 }
 
@@ -500,6 +387,12 @@ fn is_direct(line: &str) -> bool {
 
 /// Returns which of these objects are files.
 pub(super) fn blobs_in(folder: &Path, objects: &[&str]) -> Vec<String> {
+    let blobs = objects_in(folder, objects).into_iter().filter(|(_, kind)| kind == "blob");
+    blobs.map(|(object, _)| object.to_owned()).collect()
+}
+
+/// Returns the kinds of those objects that are there.
+pub(super) fn objects_in<'o>(folder: &Path, objects: &[&'o str]) -> Vec<(&'o str, String)> {
     if objects.is_empty() {
         return Vec::new();
     }
@@ -512,11 +405,7 @@ pub(super) fn blobs_in(folder: &Path, objects: &[&str]) -> Vec<String> {
         let _ = input.write_all(lines.as_bytes());
     }
     let Ok(output) = child.wait_with_output() else { return Vec::new() };
-    let types = String::from_utf8_lossy(&output.stdout).into_owned();
-    objects
-        .iter()
-        .zip(types.lines())
-        .filter(|(_, kind)| *kind == "blob")
-        .map(|(object, _)| (*object).to_owned())
-        .collect()
+    let kinds = String::from_utf8_lossy(&output.stdout).into_owned();
+    let known = objects.iter().zip(kinds.lines()).filter(|(_, kind)| !kind.contains(' '));
+    known.map(|(object, kind)| (*object, kind.to_owned())).collect()
 }

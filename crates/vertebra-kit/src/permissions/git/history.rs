@@ -27,7 +27,7 @@ const MAX_HIDDEN: usize = 1000;
 const MAX_REFS: usize = 5000;
 
 /// How many repositories are remembered.
-const MAX_KNOWN: usize = 64;
+const MAX_KNOWN: usize = 512;
 
 /// The hidden paths of a repository, in its index and in any commit.
 #[derive(Debug, Clone, Default)]
@@ -44,8 +44,11 @@ static KNOWN: LazyLock<Mutex<HashMap<u64, Arc<History>>>> = LazyLock::new(Mutex:
 
 impl History {
     /// Returns the hidden paths. May block, because it runs git.
-    pub(super) fn of(repository: &Repository, rules: &[Arc<Rule>], base: &Base) -> Arc<Self> {
+    ///
+    /// `commits` are looked at too, although no branch may lead to them.
+    pub(super) fn of(repository: &Repository, rules: &[Arc<Rule>], base: &Base, commits: &[&str]) -> Arc<Self> {
         let mut state = DefaultHasher::new();
+        commits.hash(&mut state);
         for rule in rules {
             rule.text().hash(&mut state);
         }
@@ -56,7 +59,7 @@ impl History {
         if let Some(history) = known().get(&key).filter(|_| countable) {
             return history.clone();
         }
-        let history = Arc::new(Self::listed(repository, rules, base));
+        let history = Arc::new(Self::listed(repository, rules, base, commits));
         let mut known = known();
         if known.len() >= MAX_KNOWN {
             known.clear();
@@ -65,13 +68,13 @@ impl History {
         history
     }
 
-    fn listed(repository: &Repository, rules: &[Arc<Rule>], base: &Base) -> Self {
+    fn listed(repository: &Repository, rules: &[Arc<Rule>], base: &Base, commits: &[&str]) -> Self {
         let mut history = Self { is_whole: true, ..Self::default() };
         let loose = ["FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD"];
         let loose = loose.into_iter().filter(|name| repository.git.join(name).exists());
         let mut log = vec!["log", "--all", "--reflog", "--ignore-missing", "--format=", "--name-only", "-z", "-c"];
         log.extend(["--root", "--no-renames", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color"]);
-        log.extend(loose.chain(["--"]));
+        log.extend(loose.chain(commits.iter().copied()).chain(["--"]));
         for arguments in [&["ls-files", "-z"][..], &log] {
             let heard = each_name(&repository.git, arguments, &mut |path| {
                 let rule = rules.iter().find(|rule| hides(rule, &repository.root, path, base));

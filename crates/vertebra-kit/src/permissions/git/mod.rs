@@ -8,13 +8,20 @@
 
 mod command;
 mod history;
+mod options;
 mod pathspec;
 mod repository;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use vertebra::paths::absolute;
 
 use self::{
-    command::{Git, Shows, blobs_in, parse},
+    command::{Git, Shows, blobs_in, is_harmless, objects_in, parse},
     history::History,
     pathspec::Pathspecs,
     repository::Repository,
@@ -24,6 +31,13 @@ use super::{
     path::{Base, Place},
     rule::{Part, Rule},
 };
+
+/// How long the histories of repositories that a call does not use are looked through.
+const MAX_TIME_OTHERS: Duration = Duration::from_secs(4);
+
+/// How many names are checked to find repositories, in the working folder and near it.
+const MAX_NAMES: usize = 20_000;
+const MAX_NAMES_NEAR: usize = 2000;
 
 /// How many hidden files a reason names.
 const MAX_NAMED: usize = 3;
@@ -45,6 +59,27 @@ pub(super) struct Line<'l> {
     pub(super) places: Vec<&'l Place>,
 }
 
+impl Line<'_> {
+    /// Returns the folders that variables such as `GIT_DIR` name.
+    fn told_by_variables(&self) -> impl Iterator<Item = String> {
+        let words = self.commands.iter().flat_map(|command| command.split(' ')).filter(|word| word.starts_with("GIT_"));
+        let values = words.filter_map(|word| word.split_once('=')).flat_map(|(_, value)| value.split(':'));
+        values.flat_map(|value| self.here.iter().map(move |here| absolute(here, value)))
+    }
+
+    /// Returns whether the line changes to a folder that is not known.
+    fn goes_anywhere(&self) -> bool {
+        let is_open = |word: &str| word.contains(['$', '`', '*', '?', '[']) || word == "-";
+        self.commands.iter().any(|command| {
+            let words: Vec<&str> = command.split(' ').collect();
+            let goes = matches!(words[0], "cd" | "pushd");
+            let told = |at: usize| at > 0 && matches!(words[at - 1], "-C" | "--git-dir" | "--chdir");
+            let attached = |word: &str| ["-C", "--git-dir=", "--chdir="].iter().any(|start| word.starts_with(start));
+            words.iter().enumerate().skip(1).any(|(at, word)| (goes || told(at) || attached(word)) && is_open(word))
+        })
+    }
+}
+
 /// What the git commands of a call can show.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Review {
@@ -56,6 +91,8 @@ pub(super) struct Review {
     pub(super) roots: Vec<String>,
     /// Object databases with hidden content that the sandbox must hide from this call.
     pub(super) hide: Vec<PathBuf>,
+    /// The git folders that its git commands use.
+    used: Vec<PathBuf>,
     /// Why git and other programs cannot run in one call here.
     pub(super) mixed: Option<String>,
 }
@@ -68,25 +105,38 @@ impl Review {
             return review;
         }
         let gits: Vec<Git<'_>> = line.commands.iter().filter_map(|command| parse(command)).collect();
+        let runs_git = !gits.is_empty();
         let mut repositories: Vec<Repository> = Vec::new();
-        let named = gits.iter().flat_map(|git| git.repositories(line));
+        let named = gits.iter().flat_map(|git| git.repositories(line)).chain(line.told_by_variables());
         for folder in line.here.iter().cloned().chain(named) {
             let found = Repository::around(&folder);
             repositories.extend(found.filter(|found| !repositories.contains(found)));
         }
-        let runs_git = !gits.is_empty();
-        let other = line.commands.iter().find(|command| !is_companion(command, line.commands));
+        repositories.extend(repositories.iter().flat_map(Repository::lenders).collect::<Vec<_>>());
+        if runs_git && line.goes_anywhere() {
+            for near in line.base.folders.iter().flat_map(|folder| Repository::below(Path::new(folder), MAX_NAMES)) {
+                repositories.extend(Some(near).filter(|near| !repositories.contains(near)));
+            }
+        }
+        let others = || line.commands.iter().filter(|command| !is_companion(command, line.commands));
+        let writes_files = gits.iter().any(Git::writes_files);
+        let gropes = || line.commands.iter().filter(|command| writes_files && gropes(command));
+        let other = others().chain(gropes()).next();
         for repository in &repositories {
             review.roots.push(repository.root.clone());
+            review.used.push(repository.git.clone());
             for git in &gits {
                 review.named.extend(git.named(line, &repository.root));
             }
-            let history = History::of(repository, rules, line.base);
+            let hashes: Vec<&str> = gits.iter().flat_map(Git::hashes).collect();
+            let commits =
+                objects_in(&repository.git, &hashes).into_iter().filter(|(_, kind)| kind == "commit" || kind == "tag");
+            let commits: Vec<&str> = commits.map(|(commit, _)| commit).collect();
+            let history = History::of(repository, rules, line.base, &commits);
             let Some(first) = history.first_rule() else {
                 review.look_for_blobs(&gits, repository, rules);
                 continue;
             };
-            let objects = repository.object_folders();
             let taken = line.places.iter().any(|place| place.any(|path| repository.is_part(path)));
             if taken && !line.commands.iter().all(|command| is_listing(command)) {
                 let why = format!("{} are read from the files of the repository", history.described());
@@ -107,10 +157,31 @@ impl Review {
                     });
                 }
                 _ if runs_git => {}
-                _ => review.hide.extend(objects),
+                _ => review.hide.extend(repository.contents()),
             }
         }
         review
+    }
+
+    /// Adds what the sandbox must hide of repositories that this call does not use: those below its folders, and some near
+    /// them. May block, because it runs git.
+    pub(super) fn hide_others(&mut self, rules: &[Arc<Rule>], base: &Base, near: &[PathBuf]) {
+        let inside = base.folders.iter().map(|folder| (PathBuf::from(folder), MAX_NAMES));
+        let near = near.iter().filter(|folder| folder.parent().is_some());
+        let near = near.map(|folder| (folder.clone(), MAX_NAMES_NEAR));
+        let deadline = Instant::now() + MAX_TIME_OTHERS;
+        let mut seen = self.used.clone();
+        for (folder, names) in inside.chain(near) {
+            for repository in Repository::below(&folder, names) {
+                if seen.contains(&repository.git) || Instant::now() > deadline {
+                    continue;
+                }
+                seen.push(repository.git.clone());
+                if History::of(&repository, rules, base, &[]).first_rule().is_some() {
+                    self.hide.extend(repository.contents());
+                }
+            }
+        }
     }
 
     /// Notes the rules that a git command breaks in a repository with hidden files.
@@ -179,11 +250,20 @@ fn is_listing(command: &str) -> bool {
     matches!(program, "ls" | "cd" | "test" | "[" | "stat" | "du" | "echo" | "pwd" | "true") || parse(command).is_some()
 }
 
+/// Returns whether a command may read files that it does not name. They may have been written by git before.
+fn gropes(command: &str) -> bool {
+    let mut words = command.split(' ').filter(|word| !word.is_empty());
+    let reads = words.next().is_some_and(|program| COMPANIONS.contains(&program) && !is_listing(program));
+    reads
+        && words.any(|word| {
+            let recurses = word.starts_with('-') && !word.starts_with("--") && word.contains(['r', 'R']);
+            word.contains(['*', '?', '[']) || recurses || word.starts_with("--rec") || word.starts_with("--deref")
+        })
+}
+
 fn is_assignment(word: &str) -> bool {
     let name = word.split_once('=').map_or("", |(name, _)| name);
-    !name.is_empty()
-        && !name.starts_with("GIT_")
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && is_harmless(word)
 }
 
 /// Returns whether a rule hides a path of a repository: where the repository is, and where a copy of it would be.

@@ -1,15 +1,23 @@
 //! Finds the repository around a folder, and its object database.
 
 use std::{
+    collections::VecDeque,
     fs,
     io::Read as _,
     path::{Path, PathBuf},
+    process::{Child, Stdio},
 };
 
-use super::super::path::relative;
+use super::{super::path::relative, history::git};
 
 /// How much of a pointer file is read.
 const MAX_POINTER_BYTES: u64 = 64 * 1024;
+
+/// What git keeps of files in its folder while it works, besides objects.
+const KEPT: &[&str] = &["lost-found", "rebase-apply", "rebase-merge/patch", "rr-cache"];
+
+/// How many repositories are found below a folder.
+const MAX_FOUND: usize = 40;
 
 /// A repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,12 +64,81 @@ impl Repository {
         borrowed.chain(std::iter::once(own.clone())).collect()
     }
 
-    /// Returns whether a path is the git folder or leads to its objects.
+    /// Returns the repositories whose objects it borrows.
+    pub(super) fn lenders(&self) -> Vec<Self> {
+        let folders = self.object_folders();
+        folders
+            .iter()
+            .filter(|folder| !folder.starts_with(&self.common))
+            .filter_map(|folder| Self::at(folder.parent()?))
+            .collect()
+    }
+
+    /// Returns whether objects are shown in the place of others.
+    pub(super) fn replaces_objects(&self) -> bool {
+        let packed =
+            || fs::read_to_string(self.common.join("packed-refs")).is_ok_and(|refs| refs.contains(" refs/replace/"));
+        fs::read_dir(self.common.join("refs/replace")).is_ok_and(|mut refs| refs.next().is_some()) || packed()
+    }
+
+    /// Returns whether settings give the paths in diffs another form.
+    pub(super) fn has_other_diffs(&self) -> bool {
+        let mut command = git(&self.git);
+        command.args(["config", "--get-regexp", r"^diff\.(srcprefix|dstprefix|relative|submodule)$"]);
+        command
+            .stdout(Stdio::piped())
+            .spawn()
+            .and_then(Child::wait_with_output)
+            .map_or(true, |set| !set.stdout.is_empty())
+    }
+
+    /// Returns what holds the content of committed files: the objects, and what git keeps while it works.
+    pub(super) fn contents(&self) -> Vec<PathBuf> {
+        let kept =
+            [&self.git, &self.common].into_iter().flat_map(|folder| KEPT.iter().map(move |name| folder.join(name)));
+        let mut found: Vec<PathBuf> = kept.filter(|path| path.exists()).chain(self.object_folders()).collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// Returns whether a path is the git folder or leads to what holds content.
     pub(super) fn is_part(&self, path: &str) -> bool {
         [&self.git, &self.common].into_iter().filter_map(|folder| folder.to_str()).any(|folder| {
             let inside = relative(folder, path);
-            inside.is_some_and(|rest| rest.is_empty() || rest == "objects" || rest.starts_with("objects/"))
+            inside.is_some_and(|rest| {
+                rest.is_empty()
+                    || KEPT
+                        .iter()
+                        .chain(&["objects"])
+                        .any(|part| relative(part, rest).is_some() || relative(rest, part).is_some())
+            })
         })
+    }
+
+    /// Returns the repositories in and below a folder, the nearest first. At most so many names are looked at.
+    pub(super) fn below(folder: &Path, mut left: usize) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        let mut folders = VecDeque::from([folder.to_owned()]);
+        while let Some(folder) = folders.pop_front() {
+            if found.len() >= MAX_FOUND {
+                break;
+            }
+            let is_git_folder = folder.ends_with(".git");
+            if !is_git_folder {
+                found.extend(Self::at(&folder).filter(|there| !found.contains(there)));
+            }
+            // The repositories of submodules are in that of the project.
+            let folder = if is_git_folder { folder.join("modules") } else { folder };
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let Some(less) = left.checked_sub(1) else { return found };
+                left = less;
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push_back(entry.path());
+                }
+            }
+        }
+        found
     }
 }
 
