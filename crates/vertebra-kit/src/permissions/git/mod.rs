@@ -10,9 +10,11 @@ mod command;
 mod history;
 mod pathspec;
 mod repository;
+mod written;
 
 use std::{path::PathBuf, sync::Arc};
 
+pub(crate) use self::written::{may_write, written};
 use self::{
     command::{Git, Shows, blobs_in, parse},
     history::History,
