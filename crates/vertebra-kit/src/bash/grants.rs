@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     fmt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::sandbox::Network;
+use crate::is_protected;
 
 /// The metadata under which a session keeps what it was granted, so that it holds when the session is resumed.
 pub(super) const GRANTED: &str = "bash/granted";
@@ -47,7 +48,11 @@ impl Granted {
     pub fn beyond(&self, held: &Self) -> Self {
         let network = if held.network.includes(&self.network) { Network::Off } else { self.network.clone() };
         let ports = |port: &&u16| !held.ports.contains(port);
-        let write = |path: &&PathBuf| !held.write.iter().any(|held| path.starts_with(held));
+        // A folder outside was granted without the protected names in it.
+        let holds = |held: &Path, path: &Path| {
+            path.strip_prefix(held).is_ok_and(|below| !is_protected(&below.to_string_lossy()))
+        };
+        let write = |path: &&PathBuf| !held.write.iter().any(|held| holds(held, path));
         Self {
             network,
             ports: self.ports.iter().filter(ports).copied().collect(),

@@ -18,6 +18,7 @@ mod background;
 mod capture;
 mod environment;
 mod folders;
+mod git;
 mod grants;
 mod hidden;
 mod lift;

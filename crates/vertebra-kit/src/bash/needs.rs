@@ -60,7 +60,7 @@ impl Needs {
         (variables, state): (&Variables, &AgentState),
     ) -> Result<Wanted, ToolError> {
         let held = bash.held(session);
-        let all = self.granted(bash, folder, variables, state)?;
+        let all = self.granted(bash, &held, folder, (variables, state))?;
         let missing = all.beyond(&held);
         if missing.is_empty() || bash.sandbox.need == Need::Off {
             return Ok(Wanted { all, question: None });
@@ -97,9 +97,9 @@ impl Needs {
     fn granted(
         &self,
         bash: &Bash,
+        held: &Granted,
         folder: &Path,
-        variables: &Variables,
-        state: &AgentState,
+        (variables, state): (&Variables, &AgentState),
     ) -> Result<Granted, ToolError> {
         let counts = [self.domains.len(), self.ports.len(), self.write.len()];
         if counts.iter().any(|count| *count > EACH) {
@@ -111,18 +111,27 @@ impl Needs {
         let network = self.network()?;
         let here = state.metadata().get(super::CWD).and_then(|cwd| cwd.as_str()).map_or(folder, Path::new);
         let home = variables.folder("HOME");
-        let mut write = std::collections::BTreeSet::new();
-        for text in &self.write {
+        let named = self.write.iter().map(|text| {
             let path = expanded(Path::new(text), home.as_deref(), here)
                 .ok_or_else(|| ToolError::new(format!("`write` in `needs`: there is no home folder for `{text}`")))?;
-            let path = resolved(&path);
-            may_be_granted(bash, &path, folder, variables)
-                .map_err(|why| ToolError::new(format!("`write` in `needs`: {} {why}", path.display())))?;
-            write.insert(path);
+            Ok(resolved(&path))
+        });
+        let write = named.collect::<Result<std::collections::BTreeSet<_>, ToolError>>()?;
+        for path in &write {
+            let is_below = |other: &PathBuf| path != other && path.starts_with(other);
+            match may_be_granted(bash, path, folder, variables) {
+                // A protected file in a folder outside.
+                Err(NO_FOLDER) if write.iter().chain(&held.write).any(is_below) => {}
+                Err(why) => return Err(ToolError::new(format!("`write` in `needs`: {} {why}", path.display()))),
+                Ok(()) => {}
+            }
         }
         Ok(Granted { network, ports: self.ports.iter().copied().collect(), write })
     }
 }
+
+const NO_FOLDER: &str =
+    "is outside of the working folder and not a folder: name a folder, or a new one in a folder that exists";
 
 /// Whether a person can grant changes of a path.
 pub(super) fn may_be_granted(
@@ -153,11 +162,7 @@ pub(super) fn may_be_granted(
     if named(&sandbox.closed).iter().any(|closed| closed.starts_with(path)) {
         return Err(CLOSED);
     }
-    if path.is_dir() || is_new(path) {
-        Ok(())
-    } else {
-        Err("is outside of the working folder and not a folder: name a folder, or a new one in a folder that exists")
-    }
+    if path.is_dir() || is_new(path) { Ok(()) } else { Err(NO_FOLDER) }
 }
 
 /// Whether a folder can be made here.

@@ -83,10 +83,16 @@ impl Tool for BashTool {
     }
 
     async fn check(&self, args: Args, cx: CheckCx) -> Result<Option<Checked>, ToolError> {
-        let Input { needs: Some(needs), .. } = args.parse()? else { return Ok(None) };
+        let Input { command, needs, .. } = args.parse()?;
         let (info, state) = (cx.run().info(), cx.state());
-        let wanted = self.wanted(&needs, &info.session_id, &info.working_directory, state)?;
-        Ok(Some(Checked { ask: wanted.question, ..Checked::default() }))
+        let wanted =
+            needs.map(|needs| self.wanted(&needs, &info.session_id, &info.working_directory, state)).transpose()?;
+        let (all, ask) = wanted.map(|wanted| (wanted.all, wanted.question)).unwrap_or_default();
+        let folder = self.bash.folder.as_deref().unwrap_or_else(|| Path::new(&*info.working_directory));
+        let here = self.folder(state).map_or_else(|| folder.to_owned(), PathBuf::from);
+        let granted = self.bash.held(&info.session_id).and(all);
+        self.bash.check_git(&command, (folder, &here), &granted, &self.variables(state)).await?;
+        Ok(ask.map(|ask| Checked { ask: Some(ask), ..Checked::default() }))
     }
 
     async fn call(&self, args: Args, invocation: Invocation) -> Result<ToolOutput, ToolError> {
@@ -157,8 +163,7 @@ impl BashTool {
         let mut variables = self.variables(state);
         let session = &invocation.run().info().session_id;
         let granted = self.granted(input.needs.as_ref(), invocation)?;
-        let (inside, outside) =
-            granted.write.iter().cloned().partition::<Vec<_>, _>(|path| bash.is_inside(path, folder, &variables));
+        let (inside, outside) = bash.inside_and_outside(&granted, folder, &variables);
         let made = Made::new(&self.folders, session, &outside)?;
         let mut besides = bash.sandbox.write_besides(&variables, folder, &outside);
         let caches = if bash.sandbox.need == Need::Off { None } else { Caches::prepare(&variables) };

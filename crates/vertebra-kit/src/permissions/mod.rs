@@ -46,6 +46,7 @@ use vertebra::{Ran, Record, prelude::*};
 
 pub(crate) use self::{
     command::CommandPattern,
+    git::{may_write as git_may_write, written as written_by_git},
     names::{found as expanded, is_pattern},
     rule::{NamePattern, named},
 };

@@ -88,6 +88,8 @@ pub(super) struct Judge<'g> {
     pub(super) commands: usize,
     /// What git executes in the working folder, once a change to it has to be judged.
     pub(super) git: OnceCell<Vec<String>>,
+    /// The git commands: the folder of each, and its words after `git`.
+    pub(super) git_commands: Vec<(String, Vec<String>)>,
     /// The limit that was reached, in words for people.
     gave_up: Option<String>,
 }
@@ -145,6 +147,7 @@ impl<'g> Judge<'g> {
             depth: 0,
             commands: 0,
             git: OnceCell::new(),
+            git_commands: Vec::new(),
             gave_up: None,
         }
     }

@@ -200,6 +200,11 @@ pub fn judge_by(clock: &dyn Clock, command: &str, ground: &Ground) -> Judgement 
     judge::judge(command, ground, clock)
 }
 
+/// Returns the git commands of a command as far as they are known: the folder of each, and its words after `git`.
+pub(crate) fn git_commands(command: &str, ground: &Ground) -> Vec<(String, Vec<String>)> {
+    judge::follow(command, ground, &SystemClock::default()).git_commands
+}
+
 /// Returns whether a word names a command of the shell itself, such as `cd` or `set`, and no program.
 pub fn is_builtin(word: &str) -> bool {
     const OTHERS: &[&str] = &[

@@ -177,7 +177,7 @@ pub(super) fn git(folder: &Path) -> Command {
 }
 
 /// Calls `take` with each name that git lists, until it returns false. Returns whether that were all names.
-fn each_name(folder: &Path, arguments: &[&str], take: &mut dyn FnMut(&str) -> bool) -> bool {
+pub(super) fn each_name(folder: &Path, arguments: &[&str], take: &mut dyn FnMut(&str) -> bool) -> bool {
     let Ok(mut child) = git(folder).args(arguments).stdout(Stdio::piped()).spawn() else { return false };
     let Some(output) = child.stdout.take() else { return false };
     let child = Mutex::new(child);

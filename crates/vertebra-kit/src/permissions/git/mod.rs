@@ -11,6 +11,7 @@ mod history;
 mod options;
 mod pathspec;
 mod repository;
+mod written;
 
 use std::{
     path::{Path, PathBuf},
@@ -20,6 +21,7 @@ use std::{
 
 use vertebra::paths::absolute;
 
+pub(crate) use self::written::{may_write, written};
 use self::{
     command::{Git, Shows, blobs_in, is_harmless, objects_in, parse},
     history::History,

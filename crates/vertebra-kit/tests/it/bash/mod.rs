@@ -7,6 +7,7 @@ mod environment;
 mod escapes;
 mod everyday;
 mod folder;
+mod git;
 mod held;
 mod needs;
 mod network;

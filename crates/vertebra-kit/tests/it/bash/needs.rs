@@ -19,17 +19,17 @@ use super::*;
 
 /// A person who says the same to everything, and remembers why they were asked.
 #[derive(Clone)]
-struct Person {
+pub(super) struct Person {
     yes: bool,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Person {
-    fn who_says(yes: bool) -> Self {
+    pub(super) fn who_says(yes: bool) -> Self {
         Self { yes, asked: Arc::default() }
     }
 
-    fn asked(&self) -> Vec<String> {
+    pub(super) fn asked(&self) -> Vec<String> {
         self.asked.lock().expect("no panic").clone()
     }
 }
@@ -42,7 +42,7 @@ impl Approver for Person {
 }
 
 /// What comes of each call, if every rule and every hook says yes, and this person has the last word.
-async fn results(area: &Area, person: &Person, calls: &[serde_json::Value]) -> Vec<ToolResult> {
+pub(super) async fn results(area: &Area, person: &Person, calls: &[serde_json::Value]) -> Vec<ToolResult> {
     let script = calls.iter().fold(Script::new(), |script, call| script.call("bash", &call.to_string()));
     let (mut builder, results) = area.agent(script.say("done").may_end_early());
     builder.with(Permissions::bypassing_questions()).on(PermissionRequest, async |_| allow());
@@ -52,7 +52,7 @@ async fn results(area: &Area, person: &Person, calls: &[serde_json::Value]) -> V
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is made for the call")]
-fn needing(command: &str, needs: serde_json::Value) -> serde_json::Value {
+pub(super) fn needing(command: &str, needs: serde_json::Value) -> serde_json::Value {
     json!({ "command": command, "needs": needs })
 }
 

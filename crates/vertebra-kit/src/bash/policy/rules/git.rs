@@ -150,6 +150,9 @@ fn subcommand(judge: &mut Judge<'_>, call: &Call<'_>, first: Option<usize>, alia
         judge.run_argument(&text);
         return UNKNOWN.to_string();
     }
+    if let Some(here) = judge.scope.cwd.path.clone().filter(|_| rest.iter().all(|word| is_known(&word.text))) {
+        judge.git_commands.push((here, rest.iter().map(|word| word.text.clone()).collect()));
+    }
     let Some(program) = table::program(&format!("git {name}")) else {
         judge.unknown(format!("the policy does not know `git {name}`, so a person must approve it"));
         return UNKNOWN.to_string();

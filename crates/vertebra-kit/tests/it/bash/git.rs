@@ -1,0 +1,149 @@
+//! Git that would write protected names is refused before it has changed anything, and does all of its work after a yes.
+
+use super::{
+    needs::{Person, needing, results},
+    *,
+};
+
+/// A repository whose branch `next` differs from `main` in a protected file and in others, and `plain` only in others.
+const MADE: &str = "git init -qb main . && git config user.email a@b.c && git config user.name a && \
+    mkdir -p a .vscode && echo 1 > a/f && echo '{}' > .vscode/settings.json && echo 'repos: []' > .pre-commit-config.yaml && \
+    git add -A && git commit -qm 1 && git switch -qc plain && echo p > a/p && git add -A && git commit -qm p && \
+    git switch -qc next && echo 2 > a/f && echo '# 2' >> .pre-commit-config.yaml && git commit -qam 2 && \
+    git switch -qc theirs main && echo t > a/t && git add -A && git commit -qm t && git switch -q main";
+
+#[expect(clippy::disallowed_methods, reason = "git ends by itself and prints little")]
+fn by_person(area: &Area, script: &str) -> String {
+    let done = std::process::Command::new("bash").args(["-ec", script]).current_dir(area.path("work")).output();
+    let done = done.expect("bash");
+    assert!(done.status.success(), "{script}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+fn area() -> Area {
+    let area = Area::new();
+    by_person(&area, MADE);
+    area
+}
+
+/// Where the repository stands, and all that is not as it was committed.
+fn state(area: &Area) -> String {
+    by_person(
+        area,
+        "git rev-parse --abbrev-ref HEAD; git rev-parse HEAD; git status --porcelain -uall; git stash list; ls -A . ..",
+    )
+}
+
+#[tokio::test]
+async fn git_that_would_write_a_protected_name_is_refused_before_it_changes_anything() {
+    let commands = [
+        ("", "git switch next"),
+        ("", "git -C a checkout next"),
+        ("", "cd a && git switch -q next && cat f"),
+        ("", "git switch -c other next"),
+        ("", "git merge -q --ff-only next"),
+        ("git switch -q theirs", "git merge -q -m merged next"),
+        ("git switch -q theirs", "git rebase -q next"),
+        ("git switch -q next", "git rebase -q theirs"),
+        ("", "git cherry-pick next"),
+        ("git switch -q next", "git revert --no-edit HEAD"),
+        ("git switch -q next", "git reset -q --hard main"),
+        ("echo x >> .pre-commit-config.yaml; echo x >> a/f", "git reset --hard"),
+        ("git switch -q next", "git reset -q --keep HEAD~1"),
+        ("echo x >> .pre-commit-config.yaml; echo x >> a/f; echo x > new", "git stash -u"),
+        ("echo x > .envrc; echo x > new", "git stash push --include-untracked"),
+        ("echo x >> .pre-commit-config.yaml; echo x >> a/f; git stash -q", "git stash pop"),
+        ("echo x >> .pre-commit-config.yaml; echo x >> a/f", "git restore ."),
+        ("echo x >> .pre-commit-config.yaml; echo x >> a/f", "git checkout -- ."),
+        ("", "git checkout next -- a .pre-commit-config.yaml"),
+        ("", "git worktree add -q wt next"),
+        ("", "git clone -q . copy"),
+        ("git branch -q --set-upstream-to=next", "git pull -q"),
+    ];
+    for (before, command) in commands {
+        let area = area();
+        by_person(&area, before);
+        let was = state(&area);
+        let output = area.bash(command).await.output;
+        assert!(output.contains("not run, nothing was changed: git would change `"), "{command}: {output}");
+        assert!(output.contains("ask for them, or for their folders, in `needs.write`"), "{command}: {output}");
+        assert_eq!(state(&area), was, "{command}");
+    }
+}
+
+#[tokio::test]
+async fn git_that_would_write_no_protected_name_is_not_held_up() {
+    let commands = [
+        ("", "git switch -q theirs && cat a/t"),
+        ("", "git checkout -qb new && echo 3 > a/f && git commit -qam 3"),
+        ("git switch -q theirs", "git merge -q -m merged plain"),
+        ("git switch -q next", "git merge -q -m merged theirs"),
+        ("git switch -q theirs", "git rebase -q plain"),
+        ("", "git cherry-pick theirs"),
+        ("echo x >> .pre-commit-config.yaml; echo x >> a/f", "git checkout -q a/f && git restore a"),
+        ("echo x >> .pre-commit-config.yaml; echo x >> a/f", "git stash push -q -- a && git stash pop -q"),
+        ("echo x >> .pre-commit-config.yaml", "git switch -q theirs"),
+        ("git switch -q plain", "git reset -q --hard HEAD~1"),
+        ("", "git clone -q . $TMPDIR/copy && git worktree add -q $TMPDIR/wt next"),
+    ];
+    for (before, command) in commands {
+        let area = area();
+        by_person(&area, before);
+        let result = area.bash(command).await;
+        assert_eq!(result.exit_code, Some(0), "{command}: {}", result.output);
+    }
+}
+
+#[tokio::test]
+async fn git_writes_the_protected_names_that_a_person_allowed() {
+    let (area, person) = (area(), Person::who_says(true));
+    let calls = [
+        needing("git switch -q next", json!({ "write": [".pre-commit-config.yaml"] })),
+        needing(
+            "git worktree add -q wt theirs && git worktree add -q ../wt plain",
+            json!({ "write": ["wt", "../wt", "../wt/.vscode", "../wt/.pre-commit-config.yaml"] }),
+        ),
+    ];
+    for result in results(&area, &person, &calls).await {
+        assert_eq!(result.exit_code, Some(0), "{}", result.output);
+    }
+    assert_eq!(by_person(&area, "git rev-parse --abbrev-ref HEAD; git status --porcelain"), "next\n?? wt/\n");
+    assert_eq!(by_person(&area, "git -C wt status --porcelain; git -C ../wt status --porcelain"), "");
+    assert_eq!(person.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn policies_of_agents_are_not_written_by_git_whatever_a_person_says() {
+    let (area, person) = (area(), Person::who_says(true));
+    by_person(
+        &area,
+        "git switch -qc agents; mkdir .claude; echo {} > .claude/settings.json; git add -A; git commit -qm c; git switch -q main",
+    );
+    let call = needing("git switch agents", json!({ "write": [".claude"] }));
+    let result = results(&area, &person, &[call]).await.remove(0);
+    assert!(result.output.contains("`.claude/settings.json`"), "{}", result.output);
+    assert!(result.output.contains("a person has to run this"), "{}", result.output);
+    assert_eq!(
+        by_person(&area, "git rev-parse --abbrev-ref HEAD; ls -A"),
+        "main\n.git\n.pre-commit-config.yaml\n.vscode\na\n"
+    );
+    assert!(person.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_protected_name_in_a_folder_that_the_session_was_granted_is_asked_for_by_itself() {
+    let (area, person) = (area(), Person::who_says(true));
+    by_person(&area, "git worktree add -q ../wt theirs");
+    let call = needing("echo x > ../wt/.vscode/settings.json", json!({ "write": ["../wt/.vscode"] }));
+    let (mut builder, seen) = area.agent(Script::new().call("bash", &call.to_string()).say("done"));
+    let grants = area.bash.grants.clone();
+    let wt = area.path("wt").canonicalize().expect("a folder");
+    builder.approver(person.clone()).watch(SessionStart, async move |cx| {
+        let write = [wt.clone()].into();
+        grants.add(&cx.at.run.session_id, vertebra_kit::bash::Granted { write, ..Default::default() });
+        Ok(())
+    });
+    run(&built(&mut builder), "go").await;
+    assert_eq!(seen.lock().expect("no panic")[0].exit_code, Some(0));
+    assert_eq!(person.asked().len(), 1, "{:?}", person.asked());
+}
