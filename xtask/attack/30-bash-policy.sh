@@ -52,6 +52,30 @@ policy_stash_clear() {
     broken_if _allowed 'git stash clear'
 }
 
+_any_allowed() {
+    local command
+    for command in "$@"; do if _allowed "$command"; then return 0; fi; done
+    return 1
+}
+
+# cd in a list whose last command is redirected and piped
+policy_redirected_list() {
+    broken_if _any_allowed 'cd ~ && ls 2>&1 | cat; rm -rf Documents' 'cd / && ls 2>&1 | cat; rm -rf home' \
+        'cd ~ || ls 2>&1 |& cat && true; rm -rf Documents' 'cd / && ls >/dev/null | cat; cat root/.ssh/id_rsa'
+}
+
+# cd behind a here-document and a pipe
+policy_document_list() {
+    broken_if _any_allowed "$(printf 'cat <<E | cat && cd ~\nx\nE\nrm -rf Documents')" \
+        "$(printf 'rm a; cat <<E && cat <<F\nx\nE\ny\nF\nrm -rf ~/Documents')"
+}
+
+# cd in the background, and in the last command of a pipeline
+policy_cd_beside() {
+    broken_if _any_allowed 'cd ~; cd /tmp/work & rm -rf Documents' \
+        'shopt -s lastpipe; true | cd ~; rm -rf Documents'
+}
+
 _denies_rm() {
     printf '[[hook]]\nname = "no-rm"\npoint = "BeforeToolUse"\nmatch = { command = "^rm\\\\b" }\ndeny = "no rm"\n' > vertebra.toml
     trusted

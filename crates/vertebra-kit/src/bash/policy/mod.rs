@@ -7,6 +7,7 @@
 mod arith;
 mod budget;
 mod building;
+mod chain;
 mod code;
 #[cfg(test)]
 mod cost;

@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Class,
+    chain::{self, Stage},
     fields::Field,
     judge::{Input, Judge},
     lex::{Cursor, raw_words},
@@ -25,32 +26,19 @@ pub(super) struct Redirects {
 }
 
 impl Judge<'_> {
-    /// A statement with redirections, and what a here-document has on its line.
-    pub(super) fn redirected(&mut self, source: &Source<'_>, node: Node<'_>, input: &Input) -> String {
-        let body = node.child_by_field_name("body");
-        let others = children(node).filter(|child| child.is_named() && body.is_none_or(|body| body.id() != child.id()));
-        let nodes: Vec<Node<'_>> = others.collect();
-        self.with_redirects(source, body, &nodes, input)
-    }
-
-    /// A statement with these redirections. The grammar puts those of the last command around a whole list.
-    pub(super) fn with_redirects<'t>(
-        &mut self,
-        source: &Source<'_>,
-        body: Option<Node<'t>>,
-        nodes: &[Node<'t>],
-        input: &Input,
-    ) -> String {
-        match body {
-            Some(list) if list.kind() == "list" => return self.list(source, list, input, nodes),
-            Some(pipeline) if pipeline.kind() == "pipeline" => return self.pipeline(source, pipeline, input, nodes),
-            Some(body) if nodes.is_empty() => return self.statement(source, body, input),
-            _ => {}
-        }
+    /// A command with its redirections.
+    pub(super) fn stage(&mut self, source: &Source<'_>, stage: &Stage<'_>, input: &Input) -> String {
+        let (body, last) = match (stage.body, stage.redirects.last()) {
+            (Some(body), None) => return self.statement(source, body, input),
+            (_, None) => return String::new(),
+            (body, Some(last)) => (body, last),
+        };
+        let begin = body.unwrap_or(stage.redirects[0]).start_byte();
+        let outer = std::mem::replace(&mut self.at, source.origin.span(begin..last.end_byte()));
         let mut redirects = Redirects::default();
-        let mut after = Vec::new();
-        for node in nodes {
-            self.redirect(source, *node, &mut redirects, &mut after);
+        let mut odd = Vec::new();
+        for node in &stage.redirects {
+            self.redirect(source, *node, &mut redirects, &mut odd);
         }
         let input = redirects.input.take().or_else(|| input.clone());
         let words = std::mem::take(&mut redirects.words);
@@ -60,19 +48,10 @@ impl Judge<'_> {
             None => input.unwrap_or_default(),
         };
         let mut printed = self.deliver(printed, redirects.outputs);
-        for next in after {
-            if next.kind() == "pipeline" {
-                let flow = Some(std::mem::take(&mut printed));
-                let beside = std::mem::replace(&mut self.beside, true);
-                let parts: Vec<Node<'_>> = children(next).filter(Node::is_named).collect();
-                printed =
-                    self.subshell(|judge| parts.iter().map(|part| judge.statement(source, *part, &flow)).collect());
-                self.beside = beside;
-            } else {
-                let more = self.perhaps(|judge| judge.statement(source, next, &None));
-                printed.push_str(&more);
-            }
+        for node in odd {
+            printed.push_str(&self.perhaps(|judge| judge.statement(source, node, &None)));
         }
+        self.at = outer;
         printed
     }
 
@@ -95,13 +74,13 @@ impl Judge<'_> {
         String::new()
     }
 
-    /// Reads one redirection. The rest of the line of a here-document is left to the caller.
+    /// Reads one redirection. What is none is left to the caller.
     pub(super) fn redirect<'t>(
         &mut self,
         source: &Source<'_>,
         node: Node<'t>,
         redirects: &mut Redirects,
-        after: &mut Vec<Node<'t>>,
+        odd: &mut Vec<Node<'t>>,
     ) {
         let at = source.origin.inner(node.start_byte());
         match node.kind() {
@@ -118,15 +97,23 @@ impl Judge<'_> {
             "heredoc_redirect" => {
                 let mut quoted = false;
                 let mut content = String::new();
-                for child in children(node).filter(Node::is_named) {
+                let mut goes_on = false;
+                for child in children(node) {
+                    goes_on |= chain::goes_on(child);
                     match child.kind() {
                         "heredoc_start" => quoted = source.of(child).contains(['\'', '"', '\\']),
                         "heredoc_body" if quoted => source.of(child).clone_into(&mut content),
                         "heredoc_body" => {
                             content = self.quoted_text(source.of(child), &source.origin.inner(child.start_byte()));
                         }
+                        // The grammar takes all that follows for text where two documents begin on one line.
+                        "heredoc_end" if source.of(child).is_empty() => {
+                            self.unknown("cannot tell where a here-document ends; give each its own line");
+                        }
                         "heredoc_end" | "file_descriptor" => {}
-                        "file_redirect" | "herestring_redirect" => self.redirect(source, child, redirects, after),
+                        // Other commands, which are followed by themselves.
+                        _ if goes_on || !child.is_named() => {}
+                        "file_redirect" | "herestring_redirect" => self.redirect(source, child, redirects, odd),
                         "word"
                         | "string"
                         | "raw_string"
@@ -140,14 +127,14 @@ impl Judge<'_> {
                             let fields = self.fields(source.of(child), &source.origin.inner(child.start_byte()));
                             redirects.words.extend(fields);
                         }
-                        _ => after.push(child),
+                        _ => odd.push(child),
                     }
                 }
                 redirects.input = Some(bounded(content));
             }
             "comment" => {}
             "ERROR" if source.of(node).trim_matches(|c| matches!(c, '<' | '>' | ' ')).is_empty() => {}
-            _ => after.push(node),
+            _ => odd.push(node),
         }
     }
 

@@ -5,7 +5,14 @@ use std::collections::HashMap;
 use tree_sitter::Node;
 use vertebra::{SystemClock, paths::absolute};
 
-use super::{Ground, budget::Budget, parse::parse, reading::only_reads, walk::children};
+use super::{
+    Ground,
+    budget::Budget,
+    chain::{Pipeline, chain},
+    parse::parse,
+    reading::only_reads,
+    walk::children,
+};
 use crate::permissions::{expanded, is_pattern};
 
 /// The longest command that is looked at.
@@ -83,27 +90,14 @@ impl<'t> Shown<'t> {
     /// Follows a statement; `None` if it is not known to only read.
     fn statement(&mut self, node: Node<'_>) -> Option<()> {
         match node.kind() {
-            "program" | "list" | "pipeline" | "do_group" => {
-                let (mut may_not_run, shown_before) = (false, self.files.len());
-                for part in children(node) {
-                    match part.kind() {
-                        "&" => return None,
-                        "||" => may_not_run = true,
-                        _ => {}
-                    }
-                    if part.is_named() && part.kind() != "comment" {
-                        let before = self.files.len();
-                        self.statement(part)?;
-                        if may_not_run {
-                            self.files.truncate(before);
-                        }
-                    }
-                }
-                let mut filters = children(node).filter(Node::is_named).skip(1);
-                if node.kind() == "pipeline" && !filters.all(|part| self.passes_on(part)) {
-                    self.files.truncate(shown_before);
-                }
-                Some(())
+            "program" | "do_group" => children(node).try_for_each(|part| match part.kind() {
+                "&" => None,
+                "comment" => Some(()),
+                _ if part.is_named() => self.statement(part),
+                _ => Some(()),
+            }),
+            "list" | "pipeline" | "redirected_statement" => {
+                chain(node).iter().try_for_each(|pipeline| self.pipeline(pipeline))
             }
             "for_statement" => {
                 let name = self.of(node.child_by_field_name("variable")?);
@@ -113,19 +107,28 @@ impl<'t> Shown<'t> {
                 self.values.insert(name, values);
                 self.statement(node.child_by_field_name("body")?)
             }
-            "redirected_statement" => {
-                let writes = |part: &Node<'_>| {
-                    let text: String = self.of(*part).split_whitespace().collect();
-                    part.kind().ends_with("redirect") && !matches!(&*text, "2>&1" | "2>/dev/null" | "&>/dev/null")
-                };
-                if children(node).any(|part| writes(&part)) {
-                    return None;
-                }
-                self.statement(node.child_by_field_name("body")?)
-            }
             "command" => self.command(node),
             _ => None,
         }
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline<'_>) -> Option<()> {
+        let before = self.files.len();
+        for stage in &pipeline.stages {
+            let writes = |redirect: &Node<'_>| {
+                let text: String = self.of(*redirect).split_whitespace().collect();
+                !matches!(&*text, "2>&1" | "2>/dev/null" | "&>/dev/null")
+            };
+            if stage.redirects.iter().any(writes) {
+                return None;
+            }
+            self.statement(stage.body?)?;
+        }
+        let mut filters = pipeline.stages.iter().skip(1).filter_map(|stage| stage.body);
+        if pipeline.is_else || !filters.all(|filter| self.passes_on(filter)) {
+            self.files.truncate(before);
+        }
+        Some(())
     }
 
     /// Returns whether a part of a pipeline shows what it reads, at least the beginning or the end.
@@ -249,6 +252,8 @@ mod tests {
             ("cat a.txt | grep x", ""),
             ("cat a.txt | wc -l", ""),
             ("true || cat a.txt", ""),
+            ("cat a.txt && ls 2>&1 | wc -l", "a.txt"),
+            ("true || ls 2>&1 | cat a.txt", ""),
             ("for f in a b; do cat $f; done | grep x", ""),
         ] {
             assert_eq!(shown(command), expected, "{command}");

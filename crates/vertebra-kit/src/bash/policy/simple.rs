@@ -19,7 +19,7 @@ impl Judge<'_> {
     /// Follows a simple command, and says what it prints.
     pub(super) fn simple(&mut self, source: &Source<'_>, node: Node<'_>, input: &Input, more: Vec<Field>) -> String {
         let mut redirects = Redirects::default();
-        let mut after = Vec::new();
+        let mut odd = Vec::new();
         let mut assignments: Vec<Node<'_>> = Vec::new();
         let mut parts: Vec<std::ops::Range<usize>> = Vec::new();
         let mut joined = false;
@@ -27,7 +27,7 @@ impl Judge<'_> {
             match child.kind() {
                 "variable_assignment" if parts.is_empty() => assignments.push(child),
                 "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
-                    self.redirect(source, child, &mut redirects, &mut after);
+                    self.redirect(source, child, &mut redirects, &mut odd);
                     joined = false;
                 }
                 "comment" => {}

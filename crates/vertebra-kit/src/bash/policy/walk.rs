@@ -6,6 +6,7 @@ use tree_sitter::Node;
 
 use super::{
     Class,
+    chain::{Pipeline, chain},
     judge::{Input, Judge, Origin},
     lex::{command_words, raw_words},
     value::{UNKNOWN, bounded, is_known},
@@ -53,11 +54,14 @@ impl Judge<'_> {
             if !node.is_named() {
                 continue;
             }
-            let beside = self.beside;
-            self.beside |= nodes.get(at + 1).is_some_and(|next| next.kind() == "&");
-            printed.push_str(&self.statement(source, *node, input));
+            if nodes.get(at + 1).is_some_and(|next| next.kind() == "&") {
+                let beside = std::mem::replace(&mut self.beside, true);
+                printed.push_str(&self.subshell(|judge| judge.statement(source, *node, input)));
+                self.beside = beside;
+            } else {
+                printed.push_str(&self.statement(source, *node, input));
+            }
             printed = bounded(printed);
-            self.beside = beside;
         }
         printed
     }
@@ -80,9 +84,7 @@ impl Judge<'_> {
         match node.kind() {
             "comment" | "heredoc_body" | "heredoc_end" => String::new(),
             "command" => self.simple(source, node, input, Vec::new()),
-            "redirected_statement" => self.redirected(source, node, input),
-            "list" => self.list(source, node, input, &[]),
-            "pipeline" => self.pipeline(source, node, input, &[]),
+            "redirected_statement" | "list" | "pipeline" => self.list(source, node, input),
             "negated_command" | "program" | "do_group" | "variable_assignments" => self.statements(source, node, input),
             "compound_statement" if source.of(node).starts_with("((") => {
                 let text = source.of(node);
@@ -145,53 +147,33 @@ impl Judge<'_> {
     }
 
     /// `a && b || c`: each but the first may or may not run.
-    pub(super) fn list<'t>(
-        &mut self,
-        source: &Source<'_>,
-        node: Node<'t>,
-        input: &Input,
-        redirects: &[Node<'t>],
-    ) -> String {
-        let mut parts = Vec::new();
-        let mut left = node;
-        while left.kind() == "list" {
-            let mut inner = children(left).filter(Node::is_named);
-            let Some(first) = inner.next() else { break };
-            let rest: Vec<Node<'_>> = inner.collect();
-            parts.extend(rest.into_iter().rev());
-            left = first;
+    fn list(&mut self, source: &Source<'_>, node: Node<'_>, input: &Input) -> String {
+        let mut pipelines = chain(node).into_iter();
+        let Some(first) = pipelines.next() else { return String::new() };
+        let mut printed = self.pipeline(source, &first, input);
+        if pipelines.len() > 0 {
+            self.perhaps(|judge| {
+                for pipeline in pipelines {
+                    printed.push_str(&judge.pipeline(source, &pipeline, input));
+                    printed = bounded(std::mem::take(&mut printed));
+                }
+            });
         }
-        let mut printed = self.statement(source, left, input);
-        if parts.is_empty() {
-            return printed;
-        }
-        self.perhaps(|judge| {
-            for (left, part) in parts.into_iter().enumerate().rev() {
-                let redirects = if left == 0 { redirects } else { &[] };
-                printed.push_str(&judge.with_redirects(source, Some(part), redirects, input));
-                printed = bounded(std::mem::take(&mut printed));
-            }
-        });
         printed
     }
 
-    pub(super) fn pipeline<'t>(
-        &mut self,
-        source: &Source<'_>,
-        node: Node<'t>,
-        input: &Input,
-        redirects: &[Node<'t>],
-    ) -> String {
+    fn pipeline(&mut self, source: &Source<'_>, pipeline: &Pipeline<'_>, input: &Input) -> String {
+        if let [stage] = &pipeline.stages[..] {
+            return self.stage(source, stage, input);
+        }
         self.line("pipeline", "|");
         if !self.enter(1) {
             return UNKNOWN.to_string();
         }
         let beside = std::mem::replace(&mut self.beside, true);
         let mut flow = input.clone();
-        let parts: Vec<Node<'t>> = children(node).filter(Node::is_named).collect();
-        for (at, part) in parts.iter().enumerate() {
-            let redirects = if at + 1 == parts.len() { redirects } else { &[] };
-            flow = Some(self.subshell(|judge| judge.with_redirects(source, Some(*part), redirects, &flow)));
+        for stage in &pipeline.stages {
+            flow = Some(self.subshell(|judge| judge.stage(source, stage, &flow)));
         }
         self.beside = beside;
         self.leave();

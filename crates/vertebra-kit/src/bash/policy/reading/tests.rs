@@ -487,7 +487,7 @@ fn the_parts_that_do_more_are_found_between_those_that_read() {
     assert_eq!(more("cd src && cargo build && ls"), ["cargo build"]);
     assert_eq!(more("for f in *; do python3 \"$f\" | head -1; done"), ["python3 \"$f\""]);
     assert_eq!(more("FOO=1 npm test | tail"), ["FOO=1 npm test"]);
-    assert_eq!(more("npm test | tail > x"), ["npm test | tail > x"]);
+    assert_eq!(more("npm test | tail > x"), ["npm test", "tail > x"]);
     assert_eq!(more("if [ -f a ]; then make; fi"), ["make"]);
     for whole in [
         "PATH=.; npm test | tail",
@@ -559,4 +559,11 @@ fn a_file_whose_name_is_an_option_is_not_given_to_a_program_that_would_obey_it()
     assert!(only_reads("cat $(git ls-files)", &ground));
     fs::create_dir_all(Path::new(&ground.folder).join("a /etc")).expect("folders");
     assert!(!only_reads("cat $(git ls-files)", &ground));
+}
+
+#[test]
+fn a_redirection_belongs_to_the_command_before_it() {
+    let more = |command: &str| does_more(command, &ground());
+    assert_eq!(more("cd src && cargo build 2>&1 | tail -3; ls"), ["cargo build"]);
+    assert_eq!(more("cd src && cargo test > log.txt 2>&1 | tail -3"), ["cargo test > log.txt 2>&1"]);
 }

@@ -8,7 +8,12 @@ use std::{
 use tree_sitter::Node;
 
 use super::{
-    super::{Ground, rules, walk::children},
+    super::{
+        Ground,
+        chain::{Pipeline, Stage, chain},
+        rules,
+        walk::children,
+    },
     words::{Names, Word},
 };
 
@@ -187,30 +192,7 @@ impl<'t> Walk<'t> {
     fn of_kind(&mut self, node: Node<'_>, input: Flow) -> Flow {
         match node.kind() {
             "command" => self.command(node, input),
-            "redirected_statement" => self.redirected(node, input),
-            "list" => {
-                let parts: Vec<Node<'_>> = children(node).collect();
-                let [left, operator, right] = parts[..] else { return self.lose() };
-                if !matches!(operator.kind(), "&&" | "||") {
-                    return self.lose();
-                }
-                let first = self.statement(left, input);
-                let second = self.conditional(|walk| walk.statement(right, input));
-                // `a || true`, `cd a && b`: both print.
-                let both = |one: Flow, other: Flow| if one == other { one } else { Flow::Any };
-                if self.prints_nothing(left) { second } else { both(first, second) }
-            }
-            "pipeline" => self.conditional(|walk| {
-                let mut flow = input;
-                for part in children(node) {
-                    match part.kind() {
-                        "|" | "|&" | "comment" => {}
-                        _ if part.is_named() => flow = walk.statement(part, flow),
-                        _ => return walk.lose(),
-                    }
-                }
-                flow
-            }),
+            "list" | "pipeline" | "redirected_statement" => self.list(node, input),
             "negated_command" | "do_group" | "variable_assignments" => self.statements(node, input),
             "compound_statement" if !self.of(node).starts_with("((") => self.statements(node, input),
             "subshell" => self.conditional(|walk| walk.statements(node, input)),
@@ -301,14 +283,43 @@ impl<'t> Walk<'t> {
         is_harmless(name)
     }
 
-    fn redirected(&mut self, node: Node<'_>, input: Flow) -> Flow {
-        let Some(body) = node.child_by_field_name("body") else { return self.lose() };
-        let mut input = input;
-        for part in children(node).filter(|part| part.id() != body.id()) {
-            match self.redirect(part) {
+    fn list(&mut self, node: Node<'_>, input: Flow) -> Flow {
+        let pipelines = chain(node);
+        let mut redirects = pipelines.iter().flat_map(|pipeline| &pipeline.stages).flat_map(|stage| &stage.redirects);
+        if redirects.any(|redirect| redirect.kind() == "heredoc_redirect") {
+            return self.does_more(node.byte_range(), node);
+        }
+        let mut printed = None;
+        for (at, pipeline) in pipelines.iter().enumerate() {
+            let flow = if at == 0 && pipeline.stages.len() == 1 {
+                self.pipeline(pipeline, input)
+            } else {
+                self.conditional(|walk| walk.pipeline(pipeline, input))
+            };
+            // `a || true`: both print. `cd a && b`: only the second one does.
+            let is_silent =
+                at == 0 && pipelines.len() > 1 && pipeline.plain().is_some_and(|first| self.prints_nothing(first));
+            if !is_silent {
+                printed = Some(if printed.is_none_or(|before| before == flow) { flow } else { Flow::Any });
+            }
+        }
+        printed.unwrap_or(Flow::Any)
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline<'_>, input: Flow) -> Flow {
+        pipeline.stages.iter().fold(input, |flow, stage| self.stage(stage, flow))
+    }
+
+    fn stage(&mut self, stage: &Stage<'_>, mut input: Flow) -> Flow {
+        let Some(body) = stage.body else { return self.lose() };
+        for redirect in &stage.redirects {
+            match self.redirect(*redirect) {
                 Some(true) => input = Flow::Any,
                 Some(false) => {}
-                None => return self.does_more(node, body),
+                None => {
+                    let end = stage.redirects.last().map_or(body.end_byte(), Node::end_byte);
+                    return self.does_more(body.start_byte()..end, body);
+                }
             }
         }
         self.statement(body, input)
@@ -336,7 +347,7 @@ impl<'t> Walk<'t> {
     }
 
     /// Notes a part that does more than read. After a builtin that changes the shell, nothing is certain.
-    fn does_more(&mut self, whole: Node<'_>, command: Node<'_>) -> Flow {
+    fn does_more(&mut self, whole: Range<usize>, command: Node<'_>) -> Flow {
         let mut nodes = vec![command];
         while let Some(node) = nodes.pop() {
             match node.kind() {
@@ -357,7 +368,7 @@ impl<'t> Walk<'t> {
             }
             nodes.extend(children(node));
         }
-        self.more.push(whole.byte_range());
+        self.more.push(whole);
         Flow::Any
     }
 
@@ -367,7 +378,7 @@ impl<'t> Walk<'t> {
             return self.lose();
         }
         let Some(name) = node.child_by_field_name("name").map(|name| self.of(name)) else { return self.lose() };
-        let Some((words, input)) = self.words_of(node, input) else { return self.does_more(node, node) };
+        let Some((words, input)) = self.words_of(node, input) else { return self.does_more(node.byte_range(), node) };
         if !is_plain_name(name) {
             return self.lose();
         }
@@ -377,7 +388,7 @@ impl<'t> Walk<'t> {
                 self.readers.push(node.byte_range());
                 flow
             }
-            None => self.does_more(node, node),
+            None => self.does_more(node.byte_range(), node),
         }
     }
 

@@ -157,6 +157,14 @@ pub(super) fn set(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     String::new()
 }
 
+/// The last command of a pipeline is followed as one that runs in a subshell.
+pub(super) fn shopt(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
+    if call.args().iter().any(|arg| arg.text == "lastpipe" || !is_known(&arg.text)) {
+        judge.unknown("changes what pipelines do to the shell (`lastpipe`)");
+    }
+    String::new()
+}
+
 pub(super) fn shift(judge: &mut Judge<'_>, call: &Call<'_>) -> String {
     let count = call.args().first().map_or(Some(1), |count| count.text.parse::<usize>().ok());
     judge.charge(judge.scope.args.len());

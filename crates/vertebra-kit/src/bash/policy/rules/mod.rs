@@ -88,6 +88,7 @@ rules! {
     "hash" => builtins::hash,
     "read" => builtins::read,
     "set" => builtins::set,
+    "shopt" => builtins::shopt,
     "shift" => builtins::shift,
     "wait" | "getopts" => builtins::takes_names,
     "mapfile" | "readarray" => builtins::mapfile,
