@@ -70,7 +70,7 @@ json_hidden() {
             vertebra sessions list --json
             vertebra explain-command --json -- "echo $hidden"
         } > "$ROOT/screen" 2>&1 < /dev/null
-        grep -q u202e "$ROOT/screen" || { cat "$ROOT/screen"; exit 2; }
+        grep -q 2J "$ROOT/screen" || { cat "$ROOT/screen"; exit 2; }
     fi
     broken_if grep -qE "$(printf '\xe2\x80\xae|\xc2\x9b|\xe2\x80\x8b')" "$ROOT/screen"
 }
