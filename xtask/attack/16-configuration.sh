@@ -239,7 +239,7 @@ answers_in_a_package() {
     broken_if _never 'python3 -m p'
 }
 
-# Below another agent, in words that nobody can read
+# vertebra sessions answer, started by another agent in a way that cannot be read
 answers_below_another_agent() {
     no_control && return
     _open_question
@@ -260,7 +260,7 @@ _on_write() {
     ! grep -q '"permissionDecision":"\(ask\|deny\)"' "$ROOT/answer"
 }
 
-# Another agent takes the policy out of its own settings, by its file tool
+# Another agent removes the policy from its settings, by its file tool
 file_tool_takes_policy_out() {
     _policy_installed
     for file in .claude/settings.json .claude/hooks/x.sh .mcp.json vertebra.toml "$HOME/.claude/settings.json"; do
@@ -270,7 +270,7 @@ file_tool_takes_policy_out() {
     broken_if test -n "${let_through:-}"
 }
 
-# Another agent takes the policy out of its own settings, by a command
+# Another agent removes the policy from its settings, by a command
 command_takes_policy_out() {
     _policy_installed
     for command in 'echo {} > .claude/settings.json' 'rm -rf .claude' 'mv .claude x' 'sed -i s/vertebra/true/ .claude/settings.json' 'cp a .mcp.json'; do

@@ -57,3 +57,31 @@ branch_name_in_prompt() {
     vertebra run --model "script:$ROOT/s.jsonl" --record "$ROOT/cassette" --no-journal go > "$ROOT/out" 2>&1 < /dev/null
     broken_if grep -qF "$long" "$ROOT/cassette"
 }
+
+# Hidden characters and control characters of eight bits in JSON output
+json_hidden() {
+    hidden=$(printf '\xe2\x80\xae\xc2\x9b2J\xe2\x80\x8b')
+    if is_control; then printf '"%s"' "$hidden" > "$ROOT/screen"; else
+        printf '{"say": "a\\u202e\\u009b2J\\u200b"}\n' > "$ROOT/s.jsonl"
+        {
+            vertebra run --model "script:$ROOT/s.jsonl" --output json "go $hidden"
+            vertebra run --model "script:$ROOT/s.jsonl" --output stream-json go
+            vertebra sessions show last --json
+            vertebra sessions list --json
+            vertebra explain-command --json -- "echo $hidden"
+        } > "$ROOT/screen" 2>&1 < /dev/null
+        grep -q 2J "$ROOT/screen" || { cat "$ROOT/screen"; exit 2; }
+    fi
+    broken_if grep -qE "$(printf '\xe2\x80\xae|\xc2\x9b|\xe2\x80\x8b')" "$ROOT/screen"
+}
+
+# Hidden characters in an error about the command line
+error_hidden() {
+    hidden=$(printf 'x\xe2\x80\xae\xe2\x80\x8b')
+    if is_control; then echo "$hidden" > "$ROOT/screen"; else
+        for words in "ru$hidden" "run --mode $hidden go" "run --network $hidden go" "run --$hidden go"; do
+            vertebra $words >> "$ROOT/screen" 2>&1 < /dev/null
+        done
+    fi
+    broken_if grep -qE "$(printf '\xe2\x80\xae|\xe2\x80\x8b')" "$ROOT/screen"
+}

@@ -135,7 +135,7 @@ fn any_command() -> anyhow::Result<ExitCode> {
     // Without arguments: a person wants to talk, a program gets the help.
     let alone = std::env::args_os().nth(1).is_none() && io::stdin().is_terminal() && io::stdout().is_terminal();
     let parsed = if alone { Command::try_parse_from(["vertebra", "chat"]) } else { Command::try_parse() };
-    match parsed.unwrap_or_else(|error| suggested(error).exit()) {
+    match parsed.unwrap_or_else(|error| leave(&suggested(error))) {
         Command::Run(options) => asynchronously(run::run(*options)),
         Command::Chat(options) => asynchronously(chat::run(*options)),
         Command::Sessions(options) => asynchronously(sessions::run(*options)),
@@ -156,6 +156,16 @@ fn any_command() -> anyhow::Result<ExitCode> {
         Command::Hosts(options) => hosts::run(&options),
         Command::Completions(options) => completions::run(&options, command()),
     }
+}
+
+/// Reports an error about the command line and ends. Its words may come from anyone, as in [`complain`].
+fn leave(error: &clap::Error) -> ! {
+    let text = error.render().to_string();
+    if text.chars().all(view::text::is_plain) {
+        error.exit();
+    }
+    eprint!("{}", view::text::visible(&text));
+    std::process::exit(error.exit_code());
 }
 
 /// Adds the command that was probably meant to an error about the command line.

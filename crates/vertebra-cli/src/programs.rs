@@ -19,7 +19,7 @@ pub(crate) fn print(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(writeln!(std::io::stdout(), "{}", escaped(&serde_json::to_string_pretty(value)?))?)
 }
 
-/// Returns the same JSON, in which characters that nobody sees or that a terminal obeys are escaped. They only stand in
+/// Returns the same JSON, in which invisible characters, and those that a terminal obeys, are escaped. They only stand in
 /// strings, so programs read the same value.
 pub(crate) fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());

@@ -18,7 +18,7 @@ use vertebra_bridge::shell_word;
 use vertebra_kit::bash::policy::{Ground, Judgement, judge};
 
 use self::here::Here;
-use crate::hooks::trial::Handlers;
+use crate::{hooks::trial::Handlers, programs::escaped};
 
 /// A longer line is skipped and answered with an error.
 const MAX_LINE: u64 = 8 * 1024 * 1024;
@@ -89,7 +89,7 @@ pub(crate) async fn run(options: Options) -> anyhow::Result<ExitCode> {
             Ok(here) => here.object(),
             Err(error) => json!({ "error": format!("{error:#}") }),
         };
-        writeln!(std::io::stdout().lock(), "{object}")?;
+        writeln!(std::io::stdout().lock(), "{}", escaped(&object.to_string()))?;
     } else {
         write!(anstream::stdout(), "{}{}", page::here(here), page::page(&command, &judgement))?;
     }
@@ -126,7 +126,7 @@ fn filter(ground: &Ground) -> anyhow::Result<ExitCode> {
                 json!({ "error": error })
             }
         };
-        writeln!(out, "{answer}")?;
+        writeln!(out, "{}", escaped(&answer.to_string()))?;
         out.flush()?;
     }
     Ok(if all_judged { ExitCode::SUCCESS } else { ExitCode::FAILURE })
