@@ -120,7 +120,7 @@ impl Needs {
                 .map_err(|why| ToolError::new(format!("`write` in `needs`: {} {why}", path.display())))?;
             write.insert(path);
         }
-        Ok(Granted { network, ports: self.ports.iter().copied().collect(), write })
+        Ok(Granted { network, ports: self.ports.iter().copied().collect(), write, ..Granted::default() })
     }
 }
 

@@ -30,7 +30,7 @@ use super::{
     report::{Why, report},
     rights::Network as Way,
     running::Running,
-    sandbox::{Need, Networks, Rights, Tried, Use},
+    sandbox::{Need, Rights, Tried, Use},
 };
 use crate::denied::DeniedReads;
 
@@ -67,13 +67,12 @@ struct Input {
 pub(super) struct BashTool {
     bash: Bash,
     folders: Folders,
-    networks: Arc<Networks>,
     background: Arc<Background>,
 }
 
 impl BashTool {
-    pub(super) fn new(bash: Bash, networks: Arc<Networks>, background: Arc<Background>) -> Self {
-        Self { bash, folders: Folders::default(), networks, background }
+    pub(super) fn new(bash: Bash, background: Arc<Background>) -> Self {
+        Self { bash, folders: Folders::default(), background }
     }
 }
 
@@ -83,9 +82,13 @@ impl Tool for BashTool {
     }
 
     async fn check(&self, args: Args, cx: CheckCx) -> Result<Option<Checked>, ToolError> {
+        let digest = args.digest();
         let Input { needs: Some(needs), .. } = args.parse()? else { return Ok(None) };
         let (info, state) = (cx.run().info(), cx.state());
         let wanted = self.wanted(&needs, &info.session_id, &info.working_directory, state)?;
+        if wanted.question.is_some() {
+            self.bash.grants.ask(&info.session_id, digest, wanted.all);
+        }
         Ok(Some(Checked { ask: wanted.question, ..Checked::default() }))
     }
 
@@ -183,7 +186,7 @@ impl BashTool {
         let place = bash.outputs.as_ref().map(|outputs| outputs.open(session)).transpose();
         let place = place.map_err(|error| ToolError::new(format!("there is no place to keep the output: {error}")))?;
         let mut tried = Tried::default();
-        let way = Way::open(&bash, &self.networks, session, &granted).await?;
+        let way = Way::open(&bash, session, &granted).await?;
         tried.space.clone_from(&way.none);
         packages::set(&mut variables, way.variables(&bash, &granted));
         // The folders that only this command may write.
